@@ -10,7 +10,6 @@ from typing import Any
 from mm_eval.config.group import GroupConfig, GroupMetric
 from mm_eval.config.manager import Loaded
 from mm_eval.config.task_config import TaskConfig
-from mm_eval.features.suites.judges import no_judge
 from mm_eval.prompt.blind import WITHOUT
 from mm_eval.prompt.blocks import check_prompt_keys
 from mm_eval.prompt.task import PromptStyle, Task
@@ -101,10 +100,9 @@ def check_scoring(task: Task, style: PromptStyle, doc_ids: Sequence[int]) -> Non
         instance.resps = [""] if instance.request_type == "generate_until" else [(0.0, True)]
     errors: list[Exception | None] = []
     try:
-        with no_judge("which a check before the run does not call"):
-            errors += [scorer.run_docs({doc_ids[0]: instances})[doc_ids[0]].error for scorer in scorers_of(config)]
-            if config.submission is not None:
-                record_of(config.submission["record"], doc, "")
+        errors += [scorer.run_docs({doc_ids[0]: instances})[doc_ids[0]].error for scorer in scorers_of(config)]
+        if config.submission is not None:
+            record_of(config.submission["record"], doc, "")
     except Exception as error:  # the task's own code
         errors.append(error)
     said = "\n".join(map(str, errors))

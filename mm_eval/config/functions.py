@@ -16,15 +16,14 @@ import re
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from mm_eval.config.draws import Draws, RandomStream, Seeds, generators_in, importing
 from mm_eval.config.located import Place, shown_path
+from mm_eval.config.runner import NoStream, Stream, runner
 from mm_eval.package import FOLDERS
 from mm_eval.values.errors import ConfigError, did_you_mean
 
@@ -35,12 +34,10 @@ _LOADED: dict[Path, _Loaded] = {}
 
 @dataclass(frozen=True)
 class _Loaded:
-    """An imported file of a task. seeds: the states that it seeded. own: its generators, each with its first state."""
+    """An imported file of a task."""
 
     stamp: tuple[int, int]
     module: ModuleType
-    seeds: Seeds
-    own: list[tuple[RandomStream, Any]]
 
 
 FOR_TASKS = {"filters": "scoring.filters", "metrics": "scoring.metrics", "scorers": "scoring", "tasks": "tasks"}
@@ -119,7 +116,7 @@ class FunctionRef:
         path = self.source()
         if self.of_mm_eval:
             return
-        names = _names_defined(path, _stamp(path))
+        names = _names_defined(path, stamp_of(path))
         if names is not None and self.function not in names:
             hint = did_you_mean(self.function, names)
             raise ConfigError(f"{shown_path(path)} has no function {self.function!r}.", where=self.where, hint=hint)
@@ -127,16 +124,23 @@ class FunctionRef:
     def resolve(self) -> Callable[..., Any]:
         """The function itself; imports its file. ConfigError if that fails."""
         self.check()
+        elsewhere = None if self.of_mm_eval or not runs_elsewhere(self.source()) else runner()
         try:
-            module = importlib.import_module(self._module()) if self.of_mm_eval else _load(self.source())
+            if elsewhere is not None:
+                found, names = elsewhere.function(self.source(), self.function)
+            elif self.of_mm_eval:
+                found, names = _named_in(importlib.import_module(self._module()), self.function)
+            else:
+                found, names = _named_in(load_file(self.source()), self.function)
+        except ConfigError as error:
+            raise error.located(self.where) from error
         except (Exception, SystemExit) as error:  # the task's own code: whatever it raises is a fault of the config
             hint = _import_hint(error, self.file.parent) if isinstance(error, ModuleNotFoundError) else ""
             what = f"importing the file of !function {self.name} failed: {type(error).__name__}: {error}"
             raise ConfigError(what, where=self.where, hint=hint) from error
-        found = getattr(module, self.function, None)
         if not callable(found):
             what = f"!function {self.name!r} is {'missing' if found is None else 'not a function'}."
-            hint = did_you_mean(self.function, [n for n, v in vars(module).items() if callable(v) and n[0] != "_"])
+            hint = did_you_mean(self.function, names)
             raise ConfigError(what, where=self.where, hint=hint)
         if self.of_mm_eval and not str(getattr(found, "__module__", "")).startswith("mm_eval."):
             what = f"!function {self.name!r} is not defined in mm_eval."
@@ -148,12 +152,17 @@ class FunctionRef:
         """Whether its file, or one beside it that the file imports, imports a package. Imports nothing itself."""
         if self.of_mm_eval:
             return False
-        return any(_imports(file, _stamp(file), package) for file in _with_siblings(self.source()))
+        return any(_imports(file, stamp_of(file), package) for file in with_siblings(self.source()))
 
     def digest(self) -> str:
         """sha256 over the source of its file and of the files beside it that it imports."""
         path = self.source()
-        return _digest(path, tuple((file, _stamp(file)) for file in _with_siblings(path)))
+        return _digest(path, tuple((file, stamp_of(file)) for file in with_siblings(path)))
+
+
+def _named_in(module: ModuleType, name: str) -> tuple[Any, list[str]]:
+    """(what a name of a module is, the names of it that can be called)."""
+    return getattr(module, name, None), [n for n, value in vars(module).items() if callable(value) and n[0] != "_"]
 
 
 def _import_hint(error: ModuleNotFoundError, folder: Path) -> str:
@@ -168,49 +177,32 @@ def _import_hint(error: ModuleNotFoundError, folder: Path) -> str:
     return f"The task's file needs the package {package!r}; install it."
 
 
-def _stamp(path: Path) -> tuple[int, int]:
+def stamp_of(path: Path) -> tuple[int, int]:
+    """When a file was changed, and its size."""
     status = path.stat()
     return status.st_mtime_ns, status.st_size
 
 
-def _load(path: Path) -> ModuleType:
+def load_file(path: Path) -> ModuleType:
     """The module of a file, loaded once per process, and again if the file has changed."""
     with _LOCK:
-        stamp = _stamp(path)
+        stamp = stamp_of(path)
         known = _LOADED.get(path)
         if known and known.stamp == stamp:
             return known.module
-        package = _package(path.parent)
-        name = f"{package}.{path.stem}"
+        name = f"{_package(path.parent)}.{path.stem}"
         spec = importlib.util.spec_from_file_location(name, path)
         if spec is None or spec.loader is None:
             raise ImportError(f"{path} can't be loaded")
         module = importlib.util.module_from_spec(spec)
-        siblings = _with_siblings(path)
-        seeds = Seeds()
-        for file in siblings:
-            if file in _LOADED and file != path:  # imported already, so it does not seed again
-                seeds = seeds.then(_LOADED[file].seeds)
-        sys.modules[name] = module
+        sys.modules[name] = module  # under a name of its own, which no other module has
         try:
-            with importing(seeds), _around_import(siblings):
-                spec.loader.exec_module(module)
+            spec.loader.exec_module(module)
         except BaseException:
             sys.modules.pop(name, None)
             raise
-        modules = [sys.modules.get(f"{package}.{file.stem}") for file in siblings]
-        generators = [stream for loaded in modules if loaded for stream in generators_in(vars(loaded))]
-        _LOADED[path] = _Loaded(stamp, module, seeds, [(stream, stream.get()) for stream in generators])
+        _LOADED[path] = _Loaded(stamp, module)
         return module
-
-
-def _around_import(files: Iterable[Path]) -> AbstractContextManager[None]:
-    """Offers lmms-eval's judge module to files that import something of lmms-eval."""
-    if not any(_imports(file, _stamp(file), "lmms_eval") for file in files):
-        return nullcontext()
-    from mm_eval.features.suites.server import loading
-
-    return loading()
 
 
 def _package(folder: Path) -> str:
@@ -223,15 +215,18 @@ def _package(folder: Path) -> str:
     return name
 
 
-def task_draws(references: Iterable[FunctionRef]) -> Draws:
-    """The random stream of a task whose functions are imported, in its state after these imports."""
-    seeds, own = Seeds(), list[tuple[RandomStream, Any]]()
-    files = dict.fromkeys(reference.source() for reference in references if not reference.of_mm_eval)
-    for file in files:
-        if loaded := _LOADED.get(file):
-            seeds = seeds.then(loaded.seeds)
-            own += loaded.own
-    return Draws(seeds, own)
+def task_stream(references: Iterable[FunctionRef]) -> Stream:
+    """A new random stream for the functions of a task, which are resolved."""
+    files = list(dict.fromkeys(reference.source() for reference in references if not reference.of_mm_eval))
+    if any(runs_elsewhere(file) for file in files) and (found := runner()) is not None:
+        return found.stream(files)
+    return NoStream()
+
+
+def runs_elsewhere(file: Path) -> bool:
+    """Whether the functions of a file run in a process of their own (runner.py). Imports none of it."""
+    found = runner()
+    return found is not None and found.takes(with_siblings(file))
 
 
 @lru_cache(maxsize=4096)
@@ -256,7 +251,7 @@ def _imports(path: Path, stamp: tuple[int, int], package: str) -> bool:
 
 def parsed(path: Path) -> ast.Module | None:
     """The syntax tree of a file; None if it has errors."""
-    return _parse(path, _stamp(path))
+    return _parse(path, stamp_of(path))
 
 
 @lru_cache(maxsize=4096)
@@ -287,7 +282,7 @@ def _top_level(body: list[ast.stmt]) -> Iterator[ast.stmt]:
                 yield from _top_level(handler.body)
 
 
-def _with_siblings(path: Path) -> list[Path]:
+def with_siblings(path: Path) -> list[Path]:
     """A file and all files beside it that it imports, directly or through others; sorted."""
     found, pending = [], [path]
     while pending:
@@ -295,7 +290,7 @@ def _with_siblings(path: Path) -> list[Path]:
         if file in found:
             continue
         found.append(file)
-        stems = _imported_from_beside(file, _stamp(file))
+        stems = _imported_from_beside(file, stamp_of(file))
         pending += [beside for stem in stems if (beside := file.parent / f"{stem}.py").is_file()]
     return sorted(found)
 

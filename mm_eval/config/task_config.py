@@ -14,11 +14,11 @@ from typing import Any, Protocol, cast
 from mm_eval.config import schema
 from mm_eval.config.categories import CategoryLevel, levels_of
 from mm_eval.config.checks import check_name, check_task_keys
-from mm_eval.config.draws import Draws
 from mm_eval.config.format_choice import formatted, select_format
 from mm_eval.config.formats import Format
-from mm_eval.config.functions import FunctionRef, task_draws
+from mm_eval.config.functions import FunctionRef, task_stream
 from mm_eval.config.located import LocatedDict, located, shown_path, without
+from mm_eval.config.runner import Stream
 from mm_eval.config.values import resolve, to_json, with_source
 from mm_eval.features import brought
 from mm_eval.features.suites.origin import is_from_lmms_eval
@@ -257,9 +257,9 @@ class TaskConfig:
         """The levels of its `categories`, in the order written."""
         return levels_of(self.categories, self.where("categories"))
 
-    def draws(self) -> Draws:
+    def draws(self) -> Stream:
         """A new random stream for the functions of this task, which must be resolved."""
-        return task_draws(schema.functions_in(self.source))
+        return task_stream(schema.functions_in(self.source))
 
     def digest(self) -> str:
         """sha256 over the config without its display keys (alias, tags), and the source of every function file it names."""

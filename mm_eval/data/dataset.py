@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from mm_eval.config.draws import Draws
+from mm_eval.config.runner import FURTHER_DATA, NoStream, Stream, during
 from mm_eval.data.arrow_files import read_rows
 from mm_eval.data.data_files import FILES_KEY, content_cache, has_files, places_of
-from mm_eval.data.decode import reset_pillow
+from mm_eval.data.decode import check_pillow
 from mm_eval.data.docs import Docs, fingerprint_of
+from mm_eval.data.further import load_further
 from mm_eval.data.rows import with_pictures_declared
 from mm_eval.data.source import (
+    LOADING,
     LOCAL_FILES,
     DataId,
     DataSource,
     hub_answers,
-    hub_cache_only,
     hub_ids,
+    load_from_hub,
     repository,
     sample_root,
     token_of,
@@ -63,7 +66,7 @@ def load_docs(
     mirrors: Sequence[Mapping[str, Any]] = (),
     kwargs: Mapping[str, Any] | None = None,
     process: Callable[[Any], Any] | None = None,
-    draws: Draws | None = None,
+    draws: Stream | None = None,
 ) -> Docs:
     """The docs of a split, after the task's `process_docs`.
 
@@ -72,7 +75,7 @@ def load_docs(
     kwargs: the task's `dataset_kwargs`. draws: the random stream of `process_docs`.
     Errors: NotHereError if the data is not found, ConfigError if it is empty or `process_docs` fails.
     """
-    reset_pillow()
+    check_pillow()
     kwargs = kwargs or {}
     ids = DataId.all_of(dataset_path, dataset_name, mirrors, kwargs.get("revision"))
     only_reads = process is None or getattr(process, "reads_columns", False)
@@ -90,8 +93,10 @@ def load_docs(
         repository_of = partial(repository, tried, source.offline, where)
     if process is not None:
         try:
-            with (draws or Draws()).used(), nullcontext() if only_reads else _changing_rows(source):
-                rows = process(rows) if only_reads else with_pictures_declared(process(rows))
+            with (draws or NoStream()).used(), nullcontext() if only_reads else _changing_rows(source):
+                rows = (
+                    process(rows) if only_reads else with_pictures_declared(process(rows, **_loader(process, source)))
+                )
         except Exception as error:  # the task's own code
             raise ConfigError(f"process_docs failed: {type(error).__name__}: {error}", where=where) from error
     if not len(rows):
@@ -118,10 +123,17 @@ def _plain_features(features: Any) -> Any:
 @contextmanager
 def _changing_rows(source: DataSource) -> Iterator[None]:
     """Inside, a task's `process_docs` runs: it may load further data."""
-    from mm_eval.features.suites.habits import load_dataset_from
-
-    with _no_progress_bar(), load_dataset_from(source):
+    with _no_progress_bar(), during(FURTHER_DATA, partial(load_further, source)):
         yield
+
+
+def _loader(function: Callable[..., Any], source: DataSource) -> dict[str, Any]:
+    """The argument `load_dataset` of a function that declares one: it loads further data as the docs' own was loaded."""
+    try:
+        declared = "load_dataset" in inspect.signature(function).parameters
+    except (TypeError, ValueError):  # a builtin without a signature
+        return {}
+    return {"load_dataset": partial(load_further, source)} if declared else {}
 
 
 def beside(files: Any, folder: Path) -> Any:
@@ -143,7 +155,7 @@ def docs_of(
     where: str,
     process: Callable[[Any], Any] | None = None,
     source: DataSource | None = None,
-    draws: Draws | None = None,
+    draws: Stream | None = None,
 ) -> Docs:
     """The docs of a task's own function: `custom_dataset(**arguments)` returns {split: rows}.
 
@@ -151,12 +163,11 @@ def docs_of(
     """
     import datasets
 
-    from mm_eval.features.suites.habits import load_dataset_from
-
-    reset_pillow()
+    check_pillow()
+    source = source or DataSource()
     try:
-        with (draws or Draws()).used(), load_dataset_from(source or DataSource()):
-            splits = custom_dataset(**arguments)
+        with (draws or NoStream()).used(), during(FURTHER_DATA, partial(load_further, source)):
+            splits = custom_dataset(**arguments, **_loader(custom_dataset, source))
             rows = splits[split]
             if not isinstance(rows, datasets.Dataset):
                 rows = datasets.Dataset.from_list(list(rows))
@@ -215,12 +226,11 @@ def _load(
     searched = list(dict.fromkeys(places))  # two revisions of a data set are one place
     failures = []
     reachable = not source.offline and hub_answers()
-    with nullcontext() if reachable else hub_cache_only():
-        for one, hub_id in names:
-            try:
-                return _read_all(one, hub_id, split, {**options, **token_of(kwargs)}, where, searched), None
-            except DataError as error:
-                failures.append(error.what)
+    for one, hub_id in names:
+        try:
+            return _read_all(one, hub_id, split, {**options, **token_of(kwargs)}, where, searched, reachable), None
+        except DataError as error:
+            failures.append(error.what)
     why = failures[0] if reachable else "the hub can't be reached, and its local cache does not contain it."
     raise NotHereError(
         f"dataset {ids[0]} can't be loaded: {why} Searched: {', '.join(searched)}.",
@@ -236,13 +246,17 @@ def _read_all(
     options: Mapping[str, Any],
     where: str,
     searched: Sequence[str] = (),
+    reachable: bool = True,
 ) -> Any:
-    """The rows of a split of all configurations, one after another. searched: the places of the search on the hub."""
+    """The rows of a split of all configurations, one after another. searched: the places of the search on the hub.
+
+    reachable: the hub is; else only its local caches are read.
+    """
     import datasets
 
     options = {**options, **({"revision": one.revision} if one.revision else {})}
-    local = not searched
-    parts = [_read(str(place), name, split, options, where, searched or [str(place)], local) for name in one.names]
+    hub = None if not searched else reachable
+    parts = [_read(str(place), name, split, options, where, searched or [str(place)], hub) for name in one.names]
     if len(parts) == 1:
         return parts[0]
     columns = parts[0].column_names
@@ -267,16 +281,19 @@ def _read(
     options: dict[str, Any],
     where: str,
     searched: Sequence[str],
-    local: bool = False,
+    hub: bool | None,
 ) -> Any:
-    """The rows of a split. local: from files on this machine, whose content selects the cache and which need no progress bar."""
+    """The rows of a split. hub: whether it is reachable; None for files on this machine, whose content selects the cache and
+    which need no progress bar."""
     import datasets
 
+    local = hub is None
     try:
-        with _no_progress_bar() if local else nullcontext():
-            if local:
+        if local:
+            with LOADING, _no_progress_bar():
                 options = {**options, **content_cache(datasets.load_dataset_builder, path, name, options)}
-            return with_pictures_declared(datasets.load_dataset(path, name, split=split, **options))
+                return with_pictures_declared(datasets.load_dataset(path, name, split=split, **options))
+        return with_pictures_declared(load_from_hub(path, name, bool(hub), split=split, **options))
     except StopIteration as error:  # a file of 0 bytes
         raise _no_docs(path, split, where) from error
     except (OSError, ValueError, KeyError, RuntimeError, datasets.exceptions.DatasetsError) as error:
@@ -284,7 +301,7 @@ def _read(
         if "corresponds to no data" in message:
             raise _no_docs(path, split, where) from error
         if "BuilderConfig" in message and local and name is not None and (folder := Path(path, name)).is_dir():
-            return _read(str(folder), None, split, options, where, searched, local)  # a folder that no README declares
+            return _read(str(folder), None, split, options, where, searched, None)  # a folder that no README declares
         if "Unknown split" in message or "BuilderConfig" in message and "not found" in message:
             raise ConfigError(f"{path!r}: {message}", where=where) from error
         raise DataError(

@@ -18,7 +18,7 @@ from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, TypeAlias
 
-from mm_eval.values.errors import DataError, MMEvalError
+from mm_eval.values.errors import ConfigError, DataError, MMEvalError
 from mm_eval.values.types import Doc
 
 if TYPE_CHECKING:
@@ -113,11 +113,11 @@ def _decode(content: bytes, check: Callable[[Image], None]) -> Image:
     """A picture from a file's bytes, turned upright by its EXIF orientation; the first frame of an animation.
 
     The size in the header is checked before pixels are decoded. 16 bits a channel are scaled to 8 (see `eight_bits`).
-    A truncated file is an error, even if the code of some task has set Pillow to fill such files with grey.
+    A truncated file is an error, and so is a Pillow that is set to fill such files with grey.
     """
     from PIL import Image, ImageOps, UnidentifiedImageError
 
-    reset_pillow()
+    check_pillow()
     try:
         picture: Image.Image = Image.open(io.BytesIO(content), formats=_formats())
     except UnidentifiedImageError:
@@ -149,16 +149,18 @@ def _formats() -> tuple[str, ...]:
     return tuple(name for name in FORMATS if name in Image.OPEN)
 
 
-def reset_pillow() -> None:
-    """Resets Pillow's process-wide settings, which a task's code may have changed, and stops it from starting Ghostscript.
+def check_pillow() -> None:
+    """Raises ConfigError if Pillow is set to fill truncated pictures, and stops it from starting Ghostscript.
 
-    Otherwise the same file would be decoded or rejected depending on which other tasks were loaded. A task's own function can
-    still open any format that needs no other program.
+    Such a setting would be some other code's of this process: a task's code that changes it runs in one of its own. A task's
+    function can still open any format that needs no other program.
     """
     from PIL import EpsImagePlugin, ImageFile
 
-    ImageFile.LOAD_TRUNCATED_IMAGES = False
     EpsImagePlugin.gs_binary = False
+    if ImageFile.LOAD_TRUNCATED_IMAGES:
+        what = "Pillow fills truncated pictures with grey in this process, so that a damaged picture would be shown to the model."
+        raise ConfigError(what, hint="Set PIL.ImageFile.LOAD_TRUNCATED_IMAGES to False.")
 
 
 def check_size(picture: Image) -> None:

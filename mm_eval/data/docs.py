@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from mm_eval.data.data_files import file_digest
-from mm_eval.data.decode import PixelCount, decoding, reset_pillow
+from mm_eval.data.decode import PixelCount, check_pillow, decoding
 from mm_eval.data.media import SHOWN, Places, decoded, inner_feature, media_of, without_media
 from mm_eval.values.errors import DataError
 from mm_eval.values.types import Doc
@@ -104,7 +104,7 @@ class Docs:
         where = f"{self.where} doc {doc_id}"
         with decoding(where):
             if not self.decodes:
-                reset_pillow()  # `datasets` decodes: there may be audio
+                check_pillow()  # `datasets` decodes: there may be audio
                 return dict(self.rows[doc_id])
             [row] = self._stored[doc_id].to_pylist()
             count, places, digests = PixelCount(most), self.places, most is not None

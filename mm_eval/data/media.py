@@ -21,10 +21,10 @@ from mm_eval.data.decode import (
     SOURCE,
     PixelCount,
     as_rgb,
+    check_pillow,
     check_size,
     decoding,
     open_picture,
-    reset_pillow,
 )
 from mm_eval.data.kept_files import given
 from mm_eval.values.errors import DataError
@@ -206,7 +206,7 @@ def to_pictures(visuals: Any, where: str, what: str = "doc_to_visual") -> list[I
 
     if visuals is None:
         return []
-    reset_pillow()
+    check_pillow()
     items = visuals if isinstance(visuals, Sequence) else [visuals]
     pictures, count = [], PixelCount()
     for item in items:

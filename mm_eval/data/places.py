@@ -2,7 +2,7 @@
 
 lmms-eval's task code looks for unpacked files in `$HF_HOME/<cache_dir>`. It checks with os.path.exists that a file is there, and
 leaves the process or its subtitles if it isn't. lmms-eval has unpacked everything by then. Here each file is put in its place
-when it is first looked for (`keep_in`), since the path is the code's own.
+when it is first looked for (`put_in_place`), since the path is the code's own.
 """
 
 from __future__ import annotations
@@ -183,13 +183,14 @@ _lock = threading.Lock()
 
 
 def keep_in(cache_dir: str, files: DataFiles) -> None:
-    """From now on the files of a data set are found below `$HF_HOME/<cache_dir>`, too, by os.path.exists and os.path.isfile."""
-    home = os.path.expanduser(os.environ.get("HF_HOME") or "~/.cache/huggingface")
+    """From now on the files of a data set are found below `$HF_HOME/<cache_dir>`, too, by `put_in_place`."""
     with _lock:
-        if not _known:
-            for check in ("exists", "isfile"):
-                setattr(os.path, check, _looking(getattr(os.path, check)))
-        _known[os.path.join(os.path.abspath(home), os.path.normpath(cache_dir), "")] = files
+        _known[os.path.join(home_of_hub(), os.path.normpath(cache_dir), "")] = files
+
+
+def home_of_hub() -> str:
+    """The folder that HF_HOME names, below which lmms-eval unpacks the files of data sets."""
+    return os.path.abspath(os.path.expanduser(os.environ.get("HF_HOME") or "~/.cache/huggingface"))
 
 
 def put_in_place(path: str) -> bool:
@@ -213,10 +214,3 @@ def put_in_place(path: str) -> bool:
     else:
         put(found, Path(full))
     return True
-
-
-def _looking(own: Callable[[object], bool]) -> Callable[[object], bool]:
-    def look(path: object) -> bool:
-        return own(path) or isinstance(path, (str, os.PathLike)) and put_in_place(os.fspath(path))
-
-    return look

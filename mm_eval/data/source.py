@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import socket
+import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from mm_eval.config.runner import runner
 from mm_eval.values.errors import NotHereError
 
 MOVED_OWNERS = (("lmms-lab", "lmms-lab-encoder"),)
@@ -174,21 +175,24 @@ def hub_answers() -> bool:
     return True
 
 
-@contextmanager
-def hub_cache_only() -> Iterator[None]:
-    """Inside, the hub's client opens no connection and reads its local cache only."""
-    import datasets
-    import huggingface_hub
+LOADING = threading.RLock()
+"""Held while `datasets` loads: its threads share a lock of tqdm that the first one to end removes, also for other loads."""
 
-    switches = [(huggingface_hub.constants, "HF_HUB_OFFLINE"), (datasets.config, "HF_HUB_OFFLINE")]
-    before = [getattr(module, name) for module, name in switches]
-    for module, name in switches:
-        setattr(module, name, True)
-    try:
-        yield
-    finally:
-        for (module, name), value in zip(switches, before, strict=True):
-            setattr(module, name, value)
+
+def load_from_hub(path: str, name: str | None, reachable: bool, **options: Any) -> Any:
+    """As `datasets.load_dataset` for an id of the hub. Unless it is reachable, only the local caches are read: nothing connects.
+
+    That is a switch of the hub's client for its whole process, so another process reads them.
+    """
+    if reachable:
+        import datasets
+
+        with LOADING:
+            return datasets.load_dataset(path, name, **options)
+    found = runner()
+    if found is None:
+        raise NotHereError(f"dataset {path!r} can't be read from the hub's caches without mm_eval.features.suites.")
+    return found.load_offline(path, name, options)
 
 
 def token_of(kwargs: Mapping[str, Any]) -> dict[str, Any]:

@@ -9,6 +9,7 @@ Everything else is {name: "file:attribute"}, imported when it is used (`brought`
 TASK_KEYS  keys of task files: a `TaskKey` (config/task_config.py).
 RUN_PARTS  what it adds to a run: a subclass of `RunPart` (opening.py).
 MEDIA      what is shown as frames: a module as `Medium` (data/frames.py).
+RUNNERS    what runs task code in a process of its own: a `Runner` (config/runner.py).
 EXECUTORS  where a model answers (`--executor NAME`): (model, request) -> the model there.
 SHARED     what several runs that go on side by side share: (requests by name) -> a context with the requests to run.
 CONFIGS    what `mm-eval run --config FILE` does with a file that has this key: (args, its options as a request) -> exit code.

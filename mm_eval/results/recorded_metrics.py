@@ -13,6 +13,7 @@ from mm_eval.config.functions import FunctionRef
 from mm_eval.config.group import GroupConfig
 from mm_eval.config.values import to_json
 from mm_eval.scoring.metrics.metric import AGGREGATIONS, METRICS, Metric, aggregation_named
+from mm_eval.scoring.process_results import with_own_values
 from mm_eval.values.errors import MMEvalError
 from mm_eval.values.run_files import UNREADABLE
 
@@ -55,14 +56,12 @@ def stated_aggregation(config: Mapping[str, Any], metric: str, pipeline: str) ->
 
 def own_aggregation(config: TaskConfig | None, metric: str, pipeline: str) -> Aggregation | None:
     """The aggregation that an installed task's own code defines; None without one. Imports the task's file."""
-    from mm_eval.features.suites.habits import as_called_once
-
     entry = next(_entries(config.source, metric, pipeline), {}) if config is not None else {}
     reference = entry.get("aggregation")
     if not isinstance(reference, FunctionRef):
         return None
     try:
-        found: Aggregation = as_called_once(aggregation_named(reference.resolve()))
+        found: Aggregation = with_own_values(aggregation_named(reference.resolve()))
     except MMEvalError:
         return None
     return found

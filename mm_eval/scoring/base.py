@@ -13,7 +13,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, TypeVar
 
-from mm_eval.config.draws import Draws
+from mm_eval.config.runner import NoStream, Stream
 from mm_eval.scoring.filters.base import TRUNCATED, UNPARSED, FilterEnsemble, build_filter_ensemble
 from mm_eval.scoring.metrics import bounds as limits
 from mm_eval.scoring.metrics.aggregation import mean
@@ -59,8 +59,8 @@ class Scorer:
     clusters: Mapping[int, Hashable] | None = None
     seed: int = DEFAULT_SEED
     notes: list[str] = field(default_factory=list, init=False, repr=False)
-    draws: Draws = field(default_factory=Draws, init=False, repr=False)
-    filter_draws: Draws = field(default_factory=Draws, init=False, repr=False)
+    draws: Stream = field(default_factory=NoStream, init=False, repr=False)
+    filter_draws: Stream = field(default_factory=NoStream, init=False, repr=False)
     _part_directions: dict[str, bool | None] = field(default_factory=dict, init=False, repr=False)
     _raw_docs: dict[int, ScoredDoc] = field(default_factory=dict, init=False, repr=False)
     _reduced_docs: dict[int, ReducedDoc] = field(default_factory=dict, init=False, repr=False)

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from mm_eval.config.categories import CategoryLevel
-from mm_eval.config.draws import Draws
+from mm_eval.config.runner import NoStream, Stream
 from mm_eval.scoring.base import Scorer
 from mm_eval.scoring.metrics.aggregation import bypass_agg
 from mm_eval.scoring.metrics.stderr import MOST_VALUES
@@ -42,7 +42,7 @@ class CategoryDocs:
     """The docs of a task by level and category."""
 
     levels: Sequence[CategoryLevel]
-    draws: Draws = field(default_factory=Draws)
+    draws: Stream = field(default_factory=NoStream)
     found: dict[str, dict[str, OfCategory]] = field(default_factory=dict)
     faults: dict[str, list[str]] = field(default_factory=dict)
     failed_scorers: dict[str, str] = field(default_factory=dict)

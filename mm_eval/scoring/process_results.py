@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import partial, wraps
 from typing import TYPE_CHECKING, Any, Protocol
 
 from mm_eval.scoring.base import Scorer
@@ -13,6 +13,7 @@ from mm_eval.scoring.metrics.aggregation import mean
 from mm_eval.scoring.metrics.ll_results import LLResults
 from mm_eval.scoring.metrics.loglikelihood import is_tied
 from mm_eval.scoring.metrics.metric import METRICS, Metric, aggregation_named, at_least_one, worst_of
+from mm_eval.scoring.metrics.traits import Traits, traits_of
 from mm_eval.values.errors import ConfigError, ScoringError, did_you_mean
 from mm_eval.values.types import Answer, Doc, Instance, MetricKey, Number, ScoredDoc
 
@@ -56,10 +57,7 @@ class ProcessResultsScorer(Scorer):
     asked: dict[int, Asked] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        from mm_eval.features.suites.judges import no_judge
-
         self._unnamed: list[str] = []
-        self._judge_guard = no_judge
 
     @classmethod
     def build_metrics(cls, metric_list: Sequence[Any] | None, output_type: str | None) -> list[Metric[Any, Any]]:
@@ -74,8 +72,7 @@ class ProcessResultsScorer(Scorer):
         results = self._results(instances, lls)
         missing = bool(results) and all(map(is_unanswered, results))
         try:
-            with self._judge_guard():
-                returned = self._returned(doc_id, first.doc, results)
+            returned = self._returned(doc_id, first.doc, results)
         except Exception:
             worst = {metric.name: worst_value(metric, None) for metric in self.metrics or ()}
             if not missing or any(value is None for value in worst.values()):
@@ -106,10 +103,9 @@ class ProcessResultsScorer(Scorer):
         """What the function returns; None where it asks a judge something that has no reply."""
         if self.replies is None:
             return self.fn(doc, results)
-        from mm_eval.features.suites.server import run_judged
-
         doc, reply = self.replies.doc(doc_id, doc), partial(self.replies.reply, doc_id)
-        asked = self.asked[doc_id] = run_judged(lambda: self.fn(doc, results), reply, self.replies.retries)
+        run: Callable[..., Asked] = getattr(self.fn, "run_judged")  # noqa: B009  # of a function of another process alone
+        asked = self.asked[doc_id] = run(doc, results, reply, self.replies.retries)
         return asked.value
 
     def numbers(self, *args: Any, **kwargs: Any) -> list[Number]:
@@ -174,11 +170,23 @@ def declared_metric(entry: Any) -> Metric[Any, Any]:
 
 def _aggregation(given: Any) -> Callable[..., Any]:
     """The aggregation of a name, or a function of the task's own, which may then be called any number of times."""
-    if isinstance(given, str):
-        return aggregation_named(given)
-    from mm_eval.features.suites.habits import as_called_once
+    found = aggregation_named(given)
+    return found if isinstance(given, str) else with_own_values(found)
 
-    return as_called_once(aggregation_named(given))
+
+def with_own_values(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The aggregation, which gets a copy of each value that is a mapping: it may change them, and is called many times.
+
+    A function that declares how it may be called (`@stratified_by`, `@smooth`), or that runs elsewhere, is returned unchanged.
+    """
+    if traits_of(function) != Traits() or hasattr(function, "number_of"):
+        return function
+
+    @wraps(function)
+    def once(values: Sequence[Any]) -> Any:
+        return function([dict(value) if type(value) is dict else value for value in values])
+
+    return once
 
 
 def _from_process_results(references: Any, predictions: Any, **kwargs: Any) -> Any:

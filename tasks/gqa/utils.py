@@ -3,7 +3,7 @@
 Source: Hudson and Manning 2019, arXiv:1902.09506.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 HUB = "lmms-lab/GQA"
@@ -15,7 +15,7 @@ def doc_to_text(doc: Mapping[str, Any], model_specific_prompt_kwargs: Mapping[st
     return f"{block.get('pre_prompt', '')}{doc['question']}{block.get('post_prompt', '')}"
 
 
-def with_pictures(questions: Any) -> Any:
+def with_pictures(questions: Any, load_dataset: Callable[..., Any]) -> Any:
     """The questions with their pictures, which 398 rows of another configuration hold.
 
     The column refers to the stored pictures, row by row: 12,578 copies of them would fill a gigabyte.
@@ -25,7 +25,7 @@ def with_pictures(questions: Any) -> Any:
 
     if "image" in questions.column_names:
         return questions
-    pictures = datasets.load_dataset(HUB, "testdev_balanced_images", split="testdev")
+    pictures = load_dataset(HUB, "testdev_balanced_images", split="testdev")
     stored = pictures.with_format("arrow")[:]
     rows = {name: row for row, name in enumerate(stored["id"].to_pylist())}
     column = stored["image"].combine_chunks()

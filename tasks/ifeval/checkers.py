@@ -7,6 +7,7 @@ functions reproduce (google-research/google-research:instruction_following_eval)
 import json
 import re
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any
 
 from .sentences import count_sentences
@@ -27,13 +28,25 @@ def count_matches(pattern: str, text: str, flags: int = 0) -> int:
 
 def language_of(text: str) -> str | None:
     """The language's code, the same in every run; None where the text has no letters to tell it by."""
-    import langdetect
+    from langdetect import LangDetectException
 
-    langdetect.DetectorFactory.seed = 0
+    detector = detectors().create()
+    detector.append(text)
     try:
-        return str(langdetect.detect(text))
-    except langdetect.LangDetectException:
+        return str(detector.detect())
+    except LangDetectException:
         return None
+
+
+@cache
+def detectors() -> Any:
+    """What makes detectors that draw the same each time: a factory of our own, since the package's is everybody's."""
+    from langdetect.detector_factory import PROFILES_DIRECTORY, DetectorFactory
+
+    made = DetectorFactory()
+    made.load_profile(PROFILES_DIRECTORY)
+    made.set_seed(0)
+    return made
 
 
 def keywords_exist(response: str, wanted: Arguments) -> bool:

@@ -18,11 +18,12 @@ import datasets
 import pytest
 from PIL import EpsImagePlugin, Image, ImageFile
 
+from mm_eval.config.functions import FunctionRef
 from mm_eval.data import decode
 from mm_eval.data.decode import FORMATS, PixelBudget, decoding, open_picture
 from mm_eval.data.docs import Docs
 from mm_eval.data.media import Places, picture_digest, to_pictures
-from mm_eval.values.errors import DataError
+from mm_eval.values.errors import ConfigError, DataError
 from mm_eval.values.types import Instance
 from tests.cli.test_bad_input import data_root, picture
 from tests.processes import HANGS
@@ -276,17 +277,36 @@ def test_all_formats_that_are_opened_are_decoded_in_this_process() -> None:
     assert set(FORMATS).isdisjoint({"EPS", "IPTC", "WMF", "MPEG", "FITS"})
 
 
-def test_what_a_tasks_code_sets_for_pillow_changes_no_picture(monkeypatch) -> None:
+SETS = """import io
+from PIL import Image, ImageFile
+
+ImageFile.LOAD_TRUNCATED_IMAGES = True
+Image.MAX_IMAGE_PIXELS = None
+
+def picture(doc):
+    ImageFile.LOAD_TRUNCATED_IMAGES = True
+    return [Image.open(io.BytesIO(doc["image"]))]
+"""
+
+
+def test_what_a_tasks_code_sets_for_pillow_changes_no_picture(monkeypatch, tmp_path: Path) -> None:
     """LOAD_TRUNCATED_IMAGES fills a cut file with grey, and MAX_IMAGE_PIXELS = None lets every size pass."""
     noise = Image.effect_noise((64, 64), 90).convert("RGB")
-    monkeypatch.setattr(ImageFile, "LOAD_TRUNCATED_IMAGES", True)
-    monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", None)
+    cut = saved(noise, "JPEG")[:-500]
+    (tmp_path / "utils.py").write_text(SETS)
+    function = FunctionRef("utils.picture", tmp_path / "t.yaml", 1).resolve()
+    assert function({"image": saved(noise, "PNG")})[0].tobytes() == noise.tobytes()
     with pytest.raises(OSError, match="truncated"):
-        open_picture(saved(noise, "JPEG")[:-500])
+        function({"image": cut})
+    with pytest.raises(Exception, match="20000 x 20000 pixels"):
+        function({"image": b"P5 20000 20000 255\n"})
+    assert not ImageFile.LOAD_TRUNCATED_IMAGES and Image.MAX_IMAGE_PIXELS, "it runs in a process of its own"
     monkeypatch.setattr(ImageFile, "LOAD_TRUNCATED_IMAGES", True)
-    lazily = Image.open(io.BytesIO(saved(noise, "JPEG")[:-500]))
-    with pytest.raises(DataError, match="truncated"):
-        to_pictures([lazily], "a doc")
+    for show in (lambda: open_picture(cut), lambda: to_pictures([Image.open(io.BytesIO(cut))], "a doc")):
+        with pytest.raises(ConfigError, match="fills truncated pictures with grey"):
+            show()
+    monkeypatch.setattr(ImageFile, "LOAD_TRUNCATED_IMAGES", False)
+    monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", None)
     huge = b"P5 20000 20000 255\n"
     with pytest.raises(Image.DecompressionBombError, match="20000 x 20000 pixels.*178,956,970"):
         open_picture(huge)

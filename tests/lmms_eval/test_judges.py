@@ -2,7 +2,6 @@
 
 import base64
 import io
-import socket
 import sys
 import time
 from collections.abc import Callable
@@ -14,9 +13,10 @@ from PIL import Image
 
 from mm_eval.config.functions import FunctionRef
 from mm_eval.features.suites.askers import _roots, asks_judge
-from mm_eval.features.suites.judges import RETRIES, Asked, no_judge
-from mm_eval.features.suites.prompts import binary_of, object_of, pair_of
-from mm_eval.features.suites.server import run_judged
+from mm_eval.features.suites.child.prompts import binary_of, object_of, pair_of
+from mm_eval.features.suites.judges import RETRIES, Asked, Lookup
+from mm_eval.features.suites.remote import RemoteFunction
+from mm_eval.scoring.metrics.metric import aggregation_named
 from mm_eval.values.errors import ConfigError, ModelError, ScoringError
 from mm_eval.values.types import Answer
 
@@ -82,7 +82,12 @@ def load(tmp_path: Path) -> Load:
 
 def asked(function: Callable[..., Any], *replies: str, doc: dict[str, Any] = DOC) -> Asked:
     left = [Answer(reply) for reply in replies]
-    return run_judged(lambda: function(doc, ["x = -1"]), lambda question: left.pop(0) if left else None)
+    return judged(function, doc, ["x = -1"], lambda question: left.pop(0) if left else None)
+
+
+def judged(function: Any, doc: dict[str, Any], results: list[str], lookup: Lookup) -> Asked:
+    assert isinstance(function, RemoteFunction), "it runs in a process of its own"
+    return function.run_judged(doc, results, lookup)
 
 
 def test_a_question_without_a_known_reply_ends_the_function_and_its_own_except_does_not_see_it(load: Load) -> None:
@@ -133,7 +138,7 @@ def test_a_judge_that_failed_is_an_error_and_never_the_functions_own_zero(load: 
     gone = Answer(None, error=ModelError("the server is gone."))
     for text, name in ((GRADED, "graded"), (COMPARED, "compared")):
         function = load(text, name)
-        found = run_judged(lambda f=function: f(DOC, ["x"]), lambda question: gone)  # type: ignore[misc]
+        found = judged(function, DOC, ["x"], lambda question: gone)
         assert found.error is not None and "the server is gone" in str(found.error) and found.value is None
         assert found.pending is not None  # a later run asks it again
 
@@ -194,7 +199,7 @@ def f(doc, results):
 
 
 def refused(function: Callable[..., Any]) -> str:
-    with pytest.raises(ScoringError) as raised, no_judge():
+    with pytest.raises(ScoringError) as raised:
         asked(function)
     return str(raised.value)
 
@@ -215,7 +220,6 @@ def test_what_the_module_lacks_here_ends_the_function_whatever_it_catches(load: 
 
 def test_code_that_posts_by_itself_is_refused_with_a_key_too(load: Load, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "a key")
-    monkeypatch.setattr(socket, "create_connection", lambda address: socket.getaddrinfo(*address))
     body = (
         "    try:\n        socket.create_connection(('judge.example', 443))\n    except:\n        return {'acc': 0}\n"
     )
@@ -227,10 +231,8 @@ def test_a_judge_in_an_aggregation_is_refused(load: Load) -> None:
     function = load("from lmms_eval.llm_judge import *\ndef f(doc, results):\n    return 0\n", "f")
     assert asked(function).value == 0
     total = load(COMPARED + "\ndef total(results):\n    return compared(results[0], ['x'])\n", "total")
-    from mm_eval.features.suites.habits import as_called_once
-
     with pytest.raises(ScoringError, match=r"calls lmms_eval\.llm_judge by itself"):
-        as_called_once(total)([DOC])
+        aggregation_named(total)([DOC])
 
 
 def test_a_file_that_asks_while_it_is_imported_is_a_fault_of_the_config(load: Load) -> None:

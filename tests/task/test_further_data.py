@@ -1,38 +1,89 @@
-"""Data that a task's own function loads with `datasets.load_dataset`, such as GQA's pictures."""
+"""Data that a task's own function loads while it makes the docs, such as GQA's pictures."""
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import datasets
 import pytest
 
 from mm_eval.data import source
+from mm_eval.data.further import load_further
 from mm_eval.data.source import DataSource
-from mm_eval.features.suites.habits import load_dataset_from
 
 
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, bool]]:
-    """(id, whether the hub's client is offline) of each request; the hub has the new id only."""
+    """(id, whether another process reads it from the caches) of each request; the hub has the new id only."""
     found: list[tuple[str, bool]] = []
 
-    def builder(path, name=None, *args, **kwargs):
-        found.append((path, datasets.config.HF_HUB_OFFLINE))
+    def load(path, name=None, offline=False, **kwargs):
+        found.append((path, offline))
         if path == "lmms-lab/GQA":
             raise datasets.exceptions.DatasetNotFoundError(path)
         return name
 
-    monkeypatch.setattr(datasets.load, "load_dataset_builder", builder)
-    monkeypatch.setattr("mm_eval.data.source.hub_answers", lambda: True)
+    class Runner:
+        def load_offline(self, path, name, options):
+            return load(path, name, offline=True, **options)
+
+    monkeypatch.setattr(datasets, "load_dataset", load)
+    monkeypatch.setattr(source, "runner", Runner)
+    monkeypatch.setattr("mm_eval.data.further.hub_answers", lambda: True)
     return found
 
 
 @pytest.mark.parametrize("offline", [False, True])
 def test_a_moved_data_set_is_looked_up_under_both_ids_and_offline_without_the_hub(asked, offline: bool) -> None:
-    with load_dataset_from(DataSource(offline=offline)):
-        assert datasets.load.load_dataset_builder("lmms-lab/GQA", "pictures") == "pictures"
+    assert load_further(DataSource(offline=offline), "lmms-lab/GQA", "pictures") == "pictures"
     assert asked == [("lmms-lab/GQA", offline), ("lmms-lab-encoder/GQA", offline)]
-    assert not datasets.config.HF_HUB_OFFLINE
+
+
+ORDERED = """import datasets
+
+def order(docs):
+    more = datasets.load_dataset("json", data_files={"test": FILE}, split="test")
+    assert more.column_names == ["key", "name"], more
+    try:
+        datasets.load_dataset("org/nowhere")
+    except Exception as error:
+        assert "nowhere" in str(error), error
+    names = {row["key"]: row["name"] for row in more}
+    return docs.map(lambda doc: {"question": names[doc["question"]]}).select([2, 0])
+"""
+TASK = """task: joined
+dataset_path: json
+dataset_kwargs: {data_files: {test: rows.jsonl}}
+test_split: test
+process_docs: !function utils.order
+doc_to_text: question
+doc_to_target: answer
+metric_list: [{metric: exact_match}]
+"""
+
+
+def test_code_of_another_suite_loads_further_data_in_its_own_process(cli: Callable[..., Any], tmp_path: Path) -> None:
+    rows = [{"question": f"k{n}", "answer": "a"} for n in range(3)]
+    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    more = [{"key": f"k{n}", "name": f"name {n}"} for n in range(3)]
+    (tmp_path / "more.jsonl").write_text("".join(json.dumps(row) + "\n" for row in more))
+    (tmp_path / "utils.py").write_text(ORDERED.replace("FILE", repr(str(tmp_path / "more.jsonl"))))
+    (tmp_path / "joined.yaml").write_text(TASK)
+    ran = cli("--tasks", "joined", "--include_path", tmp_path, "--model", "dummy", "--offline")
+    assert ran.code == 0, ran.err
+    assert [row["prompt"] for row in ran.samples("joined")] == ["name 2", "name 0"]
+    assert datasets.load.load_dataset_builder.__module__ == "datasets.load", "nothing is replaced here"
+
+
+def test_the_caches_of_the_hub_are_read_by_a_process_without_network() -> None:
+    with pytest.raises((ConnectionError, ValueError, OSError), match="org/nowhere"):
+        source.load_from_hub("org/nowhere", None, False)
+    assert not datasets.config.HF_HUB_OFFLINE or os.environ.get("HF_HUB_OFFLINE")
 
 
 def test_the_first_error_is_raised_where_no_id_is_found(asked, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(source, "MOVED_OWNERS", ())
-    with load_dataset_from(DataSource()), pytest.raises(datasets.exceptions.DatasetNotFoundError, match="lmms-lab/GQA"):
-        datasets.load.load_dataset_builder("lmms-lab/GQA")
+    with pytest.raises(datasets.exceptions.DatasetNotFoundError, match="lmms-lab/GQA"):
+        load_further(DataSource(), "lmms-lab/GQA")

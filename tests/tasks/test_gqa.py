@@ -1,6 +1,7 @@
 """GQA: prompts, LLaVA's comparison, and pictures from a second configuration."""
 
 import io
+from functools import partial
 
 import pytest
 from PIL import Image
@@ -75,13 +76,12 @@ def test_thousands_of_questions_share_the_stored_pictures() -> None:
     import datasets
     from mm_eval.tasks.gqa.utils import with_pictures
 
+    from mm_eval.data.further import load_further
     from mm_eval.data.source import DataSource
-    from mm_eval.features.suites.habits import load_dataset_from
 
     names = GQA.table(PICTURES)["id"].to_pylist()
     ids = [names[n * 7 % len(names)] for n in range(12578)]
-    with load_dataset_from(DataSource(sample=True)):
-        joined = with_pictures(datasets.Dataset.from_dict({"imageId": ids}))
+    joined = with_pictures(datasets.Dataset.from_dict({"imageId": ids}), partial(load_further, DataSource(sample=True)))
     column = joined.data.table["image"]
     assert len(joined) == 12578
     assert len({chunk.field("bytes").buffers()[2].address for chunk in column.chunks}) == 1, "no picture is copied"

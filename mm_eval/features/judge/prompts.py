@@ -7,10 +7,11 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from mm_eval.config.runner import NO_CALLS, during
 from mm_eval.data.decode import decoding
 from mm_eval.data.media import picture_digest, to_pictures
 from mm_eval.features.judge.config import JudgeStep, judge_of_task
-from mm_eval.features.suites.judges import NO_SOCKET, JudgeCalled, no_judge
+from mm_eval.features.suites.judges import NO_SOCKET
 from mm_eval.prompt.task import Task
 from mm_eval.prompt.visuals import ROLES
 from mm_eval.values.errors import JudgeError, MMEvalError
@@ -111,11 +112,11 @@ def written(
 ) -> tuple[list[Message], list[Image]]:
     """(chat messages, their pictures in order) that a step writes. JudgeError if its function fails or gives something else."""
     try:
-        with no_judge(NO_SOCKET):
+        with during(NO_CALLS, NO_SOCKET):
             said = step.ask(doc, answer, swapped)
     except MMEvalError:
         raise
-    except (Exception, JudgeCalled) as error:  # the task's own code
+    except Exception as error:  # the task's own code
         raise JudgeError(f"the judge's prompt failed: {type(error).__name__}: {error}", where=where) from error
     return turns_of(said, where)
 

@@ -12,10 +12,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from mm_eval.config.arguments import shortly
+from mm_eval.config.runner import NO_CALLS, during
 from mm_eval.features.judge.config import JudgeConfig, JudgeStep, judge_of_task
 from mm_eval.features.judge.prompts import doc_of, judge_instance
 from mm_eval.features.judge.scoring import DocVerdict
-from mm_eval.features.suites.judges import NO_SOCKET, JudgeCalled, no_judge
+from mm_eval.features.suites.judges import NO_SOCKET
 from mm_eval.prompt.task import Task
 from mm_eval.values.errors import JudgeError, MMEvalError
 from mm_eval.values.reasoning.recorded import as_text, parts_of
@@ -181,9 +182,9 @@ def read_reply(
     if not text.strip():
         return None, "the judge's reply is empty."
     try:
-        with no_judge(NO_SOCKET):
+        with during(NO_CALLS, NO_SOCKET):
             value = plain(step.read(text, doc, swapped))
-    except (Exception, JudgeCalled) as error:  # the task's own code
+    except Exception as error:  # the task's own code
         return None, f"the task's `verdict` failed on {text[:120]!r}: {type(error).__name__}: {error}"
     if value is None:
         return None, f"the judge's reply can't be read: {text.strip()[:120]!r}"

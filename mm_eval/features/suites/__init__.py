@@ -2,3 +2,5 @@
 
 PACKAGE = "lmms_eval"
 """The name that lmms-eval is imported by."""
+
+RUNNERS = {"suites": "runner:RUNNER"}

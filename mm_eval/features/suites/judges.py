@@ -1,29 +1,27 @@
 """Scoring functions of lmms-eval that ask a judge through its `llm_judge` module, run with recorded replies.
 
 A task's `process_results` there builds a server at import and asks it one question after another (MM-Vet, MathVerse).
-Here the server (server.py, which also runs the function) looks a question up among the judge's known replies to this doc,
-kept in an `Asked`. Which functions ask is read from their source (askers.py). If the reply is not known, the call ends
-with an exception that is not an Exception, so that the task's code can't turn it into a verdict. The engine asks the question
-like any other, and `process_results` runs again from the beginning, until it asks nothing new. So every reply is recorded,
-and a judge that fails is a failure of the judge, never the 0 or -1 of the task's code.
+Here the server (child/judge_module.py, in the process of the task's code) looks a question up among the judge's known replies
+to this doc, kept in an `Asked`. Which functions ask is read from their source (askers.py). If the reply is not known, the call
+ends with an exception that is not an Exception, so that the task's code can't turn it into a verdict. The engine asks the
+question like any other, and `process_results` runs again from the beginning, until it asks nothing new. So every reply is
+recorded, and a judge that fails is a failure of the judge, never the 0 or -1 of the task's code.
 
 The judge is the one of `--judge`, whatever model the code names. Temperature and token cap are those of the code. The same
 question again within one doc means that the code could not read the reply: it gets a further one, `--judge_retries` times.
-Code that asks in another way is refused (`no_judge`).
+Code that asks in another way is refused (child/guard.py).
 """
 
 from __future__ import annotations
 
 import json
-import socket
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from mm_eval.config.arguments import shortly
 from mm_eval.features.suites import PACKAGE
-from mm_eval.values.errors import JudgeError, MMEvalError, ScoringError
+from mm_eval.values.errors import JudgeError, MMEvalError
 from mm_eval.values.words import counted
 
 if TYPE_CHECKING:
@@ -33,14 +31,6 @@ MODULE = f"{PACKAGE}.llm_judge"
 RETRIES = 2
 """Further replies to a question whose reply could not be read."""
 
-
-# ------------------------------------------------------------------ judges that are not asked
-# A scoring function may call a server for its verdict by itself (HallusionBench, MMBench) and turn every failure into a
-# verdict ("unclear", a random option). No scoring function opens a connection here, whatever keys the environment has: a
-# key is set for `--judge openai` just as well.
-
-DATA_HOSTS = ("huggingface.co", "hf.co", "github.com", "githubusercontent.com")
-"""Hosts that a metric's script or word list may be loaded from."""
 
 NO_CALLS = (
     "and a failure of that call could not be told from a verdict. Only mm-eval itself asks a judge: state `judge:` (a prompt and "
@@ -54,42 +44,6 @@ NO_SOCKET = "which a task with `judge` may not: mm-eval asks the judge itself (-
 
 class JudgeCalled(BaseException):
     """A judge was called that may not be. Not an Exception: a task's code turns each of those into a verdict."""
-
-
-_REFUSED: list[str] = []
-"""What `refuse_judge` has refused in the innermost `no_judge` block: a bare `except` may have caught its exception."""
-
-
-def refuse_judge(name: str) -> NoReturn:
-    """Ends a scoring function that calls a judge."""
-    _REFUSED.append(name)
-    raise JudgeCalled(name)
-
-
-@contextmanager
-def no_judge(why: str = NO_CALLS) -> Iterator[None]:
-    """Inside, a connection to any host but DATA_HOSTS is a ScoringError that ends with `why`.
-
-    So is a call of lmms-eval's judge that is not served.
-    """
-    original = socket.getaddrinfo
-
-    def refuse(host: Any, *args: Any, **kwargs: Any) -> Any:
-        name = host.decode() if isinstance(host, bytes) else str(host)
-        if any(name == known or name.endswith(f".{known}") for known in DATA_HOSTS):
-            return original(host, *args, **kwargs)
-        refuse_judge(name)
-
-    socket.getaddrinfo = refuse
-    _REFUSED.clear()
-    try:
-        yield
-    except JudgeCalled:
-        pass
-    finally:
-        socket.getaddrinfo = original
-    if _REFUSED:
-        raise ScoringError(f"the task's code calls {_REFUSED[0]} by itself, {why}.")
 
 
 # ------------------------------------------------------------------ functions that ask

@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar, cast
 
 from mm_eval.scoring.metrics.traits import CorpusMetric, arguments_of, check_arguments, filter_kwargs, parameters_of
 from mm_eval.values.errors import ConfigError
@@ -252,7 +252,8 @@ def aggregation_named(name: str | Callable[..., float]) -> Callable[..., float]:
     if not isinstance(name, str):
         if not callable(name):
             raise ConfigError(f"An aggregation is a name or a function, not {name!r}.")
-        return name
+        of_elsewhere = getattr(name, "as_aggregation", None)  # a function of another process
+        return name if of_elsewhere is None else cast("Callable[..., float]", of_elsewhere())
     if name not in AGGREGATIONS and name in METRICS:
         corpus = getattr(METRICS.get(name), "fn", None)
         if isinstance(corpus, CorpusMetric):

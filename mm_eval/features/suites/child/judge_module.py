@@ -2,7 +2,7 @@
 
 It is importable, as `lmms_eval.llm_judge`, while a task's own files are loaded (`loading`) and while its functions run
 (`run_judged`). There it stands before the real module, if that is installed, so that scores don't depend on what is
-installed. A real one that a file imported earlier is not changed; its connections are refused (`no_judge`).
+installed. A real one that a file imported earlier is not changed; its connections are refused (guard.py).
 """
 
 from __future__ import annotations
@@ -22,17 +22,9 @@ from types import ModuleType
 from typing import Any, NoReturn
 
 from mm_eval.features.suites import PACKAGE
-from mm_eval.features.suites.judges import (
-    MODULE,
-    RETRIES,
-    RUNNING,
-    Asked,
-    JudgeCalled,
-    JudgeQuestion,
-    Lookup,
-    refuse_judge,
-)
-from mm_eval.features.suites.prompts import RUBRIC, JudgePromptBuilder, binary_of, object_of, pair_of
+from mm_eval.features.suites.child.guard import refuse_judge
+from mm_eval.features.suites.child.prompts import RUBRIC, JudgePromptBuilder, binary_of, object_of, pair_of
+from mm_eval.features.suites.judges import MODULE, RETRIES, RUNNING, Asked, JudgeCalled, JudgeQuestion, Lookup
 
 
 @dataclass
