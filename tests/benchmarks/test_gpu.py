@@ -26,6 +26,7 @@ def gpu(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
     return gpu
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("name", "patches", "tokens"), [("llava-1.5-7b", 576, 576), ("qwen2.5-vl-7b", 1564, 391)])
 def test_what_docs_need_is_counted_once(gpu: Any, name: str, patches: int, tokens: int) -> None:
     folder = gpu.checkpoint(name, tiny=True)

@@ -79,9 +79,10 @@ def serious(page, axe):
     "name, dark",
     [
         ("dummy_run", False),
-        ("compared", False),
-        ("released", False),
-        ("bundled", True),
+        *(
+            pytest.param(*each, marks=pytest.mark.full)
+            for each in (("compared", False), ("released", False), ("bundled", True))
+        ),
         *(pytest.param(*each, marks=pytest.mark.slow) for each in (("dummy_run", True), ("compared", True))),
         *(pytest.param(*each, marks=pytest.mark.slow) for each in (("released", True), ("bundled", False))),
     ],

@@ -10,7 +10,7 @@ from mm_eval.results.recorded import RecordedRun
 from .conftest import ATTACK
 from .test_report_page import choose, count, detail, search
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.full]
 
 
 @pytest.fixture(scope="session")

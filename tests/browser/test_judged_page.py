@@ -9,7 +9,7 @@ from tests.runs.judged import judge, judged_run
 from .conftest import ATTACK
 from .test_report_page import choose, count, detail, search
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.full]
 LONG = "x" * 300
 
 

@@ -5,7 +5,7 @@ import pytest
 from mm_eval.cli import main
 from tests.cli.test_videos import made
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.full]
 
 
 def test_frames_stand_in_a_strip_with_their_times(opened, tmp_path):

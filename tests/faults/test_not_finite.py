@@ -51,7 +51,10 @@ def word_of(model: Any) -> list[int]:
     return sorted((shared[2] & shared[4]) - shared[0] - shared[1] - shared[3])
 
 
-@pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf")])
+VALUES = [float("nan"), *(pytest.param(each, marks=pytest.mark.full) for each in (float("inf"), -float("inf")))]
+
+
+@pytest.mark.parametrize("value", VALUES)
 @pytest.mark.parametrize("way", WAYS)
 def test_some_rows_of_a_batch_fail_and_the_others_answer_as_alone(adapter: Adapter, way: str, value: float) -> None:  # noqa: F811
     model = adapter("llama", batch_size=8)
@@ -67,7 +70,7 @@ def test_some_rows_of_a_batch_fail_and_the_others_answer_as_alone(adapter: Adapt
     }
 
 
-@pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf")])
+@pytest.mark.parametrize("value", VALUES)
 @pytest.mark.parametrize("text", [" a", " red car"])
 def test_log_likelihoods_and_rolling(adapter: Adapter, value: float, text: str) -> None:  # noqa: F811
     model, sound = adapter("llama", batch_size=8), adapter("llama")

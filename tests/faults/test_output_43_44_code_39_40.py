@@ -35,6 +35,7 @@ def replayed(cli, tmp_path: Path, answers: list[str]):
     return cli(*arguments, "--model_args", f"path={file}")
 
 
+@pytest.mark.full
 def test_43_hostile_answers_are_kept_as_they_are_and_steer_no_terminal(cli, tmp_path: Path) -> None:
     ran = replayed(cli, tmp_path, HOSTILE)
     assert ran.code == 0, ran.err

@@ -22,6 +22,7 @@ from mm_eval.engine.records import answer_record
 from mm_eval.values.errors import StoreError
 from mm_eval.values.types import Answer, Instance, Slot
 from tests.processes import HANGS
+from tests.sets import few
 
 HERE = Path(__file__).parent
 TASKS = ("--tasks", "mme", "--sample", "--limit", "40")
@@ -201,7 +202,8 @@ QUICK = ("no stream at all", "full output", "output without a reader", "error st
 
 
 @pytest.mark.parametrize(
-    "name", [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in SHELL]
+    "name",
+    few([name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in SHELL], "full output"),
 )
 def test_a_run_whose_streams_are_broken_keeps_its_answers_results_and_exit_code(tmp_path: Path, name: str) -> None:
     (tmp_path / "noisy.py").write_text(NOISY)

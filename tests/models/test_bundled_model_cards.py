@@ -88,6 +88,7 @@ def test_the_model_sees_what_happens_in_a_video_and_in_which_order(figures: Any)
     assert figures["SEED-Bench by letter"]["own prompt"]["all videos"]["low"] > 30
 
 
+@pytest.mark.full
 def test_prompts_tells_that_more_frames_are_better(folder: Path, tmp_path: Path) -> None:
     rules = ["--video", "frames=2,ends", "--video", "frames=8,ends"]
     words = ["prompts", "--tasks", "egoschema_subset", "--sample", "--model", folder.name, *rules]

@@ -134,6 +134,7 @@ def test_a_stop_string_ends_the_answer_and_not_the_white_space_before_it(answer,
     assert unframed(kept).strip() == "B"
 
 
+@pytest.mark.full
 def test_long_texts_take_linear_time():
     """A million characters of what a mark begins with; a pattern that looks twice would take hours."""
     for piece in (

@@ -67,6 +67,7 @@ def test_a_model_whose_process_dies_hinders_no_other_and_goes_on_later(start: St
     assert len(calls(tmp_path, "whole")) == 40 and len(calls(tmp_path, "fails")) == 41
 
 
+@pytest.mark.full
 def test_ctrl_c_ends_all_with_130_and_the_same_command_goes_on(start: Start, tmp_path: Path) -> None:
     names = ("A", "B", "C")
     models = [slow(name, tmp_path, seconds=0.3) for name in names]

@@ -70,8 +70,9 @@ def test_other_bytes_and_other_mappings_are_left_alone() -> None:
     assert with_pictures_declared(rows).features == rows.features
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("readme", [True, False])
-@pytest.mark.parametrize("stored", [undeclared, pytest.param(plain_bytes, marks=pytest.mark.full)])
+@pytest.mark.parametrize("stored", [undeclared, plain_bytes])
 def test_mmmu_in_a_configuration_for_each_subject(
     cli, tmp_path: Path, stored: Callable[[pa.Table], pa.Table], readme: bool
 ) -> None:
