@@ -85,7 +85,7 @@ def run(prepared: Prepared, progress: Progress | None = None, started: float | N
     def claim() -> None:
         for part in asking:
             part.check()  # so that all processes of the launch get the error
-        folder.claim(spec, prepared.request.to_json(), prepared.model.machine(), prepared.model.constants())
+        folder.claim(spec, prepared.request.to_json(), prepared.model.machine(), prepared.model.constants(), own.leads)
         if own.leads:  # once a launch: it may read every picture file
             folder.hold_files(prepared.picture_files)
             for part in prepared.parts:

@@ -20,7 +20,7 @@ from typing import Any, TypeAlias
 from mm_eval.config.task_config import TaskConfig
 from mm_eval.data.docs import FileState
 from mm_eval.engine.journal import mend_torn_tails
-from mm_eval.engine.own_runs import mark_of
+from mm_eval.engine.own_runs import is_own, mark_of
 from mm_eval.engine.same_run import changed_tasks, differences, requests_of_spec, scored_by
 from mm_eval.prompt.blocks import FRAMES_AS_KEY, FRAMES_KEY
 from mm_eval.values.errors import ConfigError, MMEvalError, StoreError
@@ -159,16 +159,20 @@ class RunFolder:
         request: Mapping[str, Any],
         machine: Mapping[str, Any] = NOTHING,
         constants: Mapping[str, Any] = NOTHING,
+        leads: bool = True,
     ) -> bool:
         """Writes run.json, or checks that the folder has the same spec. Returns whether this continues an earlier run.
 
         request: the command's settings, from which `mm-eval score` builds the tasks again. machine: `Model.machine`, which may
         differ when the run goes on. constants: `Model.constants`, by which a launch without the weights describes the model.
+        leads: this process is the one of its launch that changes a run.json that exists.
         Raises ConfigError with the first differences.
         """
         known = self.read("run.json")
         if known is not None:
             self._refuse_other(known, spec)
+            if leads:
+                self._mark(known, request)
             return True
         if journal_files(self.path):
             what, hint = "the folder has answers, but no run.json with their spec.", "Choose another --output_path."
@@ -181,6 +185,12 @@ class RunFolder:
             run["constants"] = constants
         self.write("run.json", json.dumps(run, indent=2, ensure_ascii=False))
         return False
+
+    def _mark(self, run: Mapping[str, Any], request: Mapping[str, Any]) -> None:
+        """Marks a run.json of another machine or version as this user's, if the command states the very same request."""
+        same = json.loads(json.dumps(request)) == run.get("request")
+        if same and not is_own({"request": request}, run.get("mark")) and (mark := mark_of({"request": request})):
+            self.write("run.json", json.dumps({**run, "mark": mark}, indent=2, ensure_ascii=False))
 
     def or_its_like(self, spec: Mapping[str, Any], pattern: str) -> RunFolder:
         """This folder if it exists, else the newest one beside it that fits the pattern and whose run makes the same requests.

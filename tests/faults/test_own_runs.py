@@ -248,6 +248,19 @@ def test_a_run_is_made_without_a_key_and_then_needs_a_word(
     assert mark_of("x") is None and not is_own("x", "0")
 
 
+def test_the_same_command_makes_a_run_ones_own_and_another_one_does_not(
+    cli: Any, made: Path, listening: Listening, another_user: Callable[[], None]
+) -> None:
+    """As after a new version, or on another machine. What is no part of the spec, such as a header, must be the same as well."""
+    another_user()
+    words = ("--tasks", "mme", "--sample", "--limit", "4", "--no_report", "--output_path", made, "--model", "openai")
+    args = f"base_url={listening.url},model=m"
+    assert cli(*words, "--model_args", f"{args},max_retries=1").code == 0
+    assert cli("blind", made, "--docs", 2).code == 2
+    assert cli(*words, "--model_args", args).code == 0
+    assert cli("blind", made, "--docs", 2).code == 0
+
+
 def test_the_key_is_this_users_and_made_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     assert not is_own("x", "0" * 64) and not list(tmp_path.iterdir()), "to look makes none"
