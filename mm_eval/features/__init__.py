@@ -28,7 +28,7 @@ REPORTS    where published numbers with their settings come from: a module as `s
 """
 
 import importlib
-import pkgutil
+import os
 from collections.abc import Iterator, Mapping
 from functools import cache
 from types import ModuleType
@@ -38,7 +38,7 @@ from typing import Any
 @cache
 def features() -> tuple[ModuleType, ...]:
     """The features that are installed, by name: the packages in this folder."""
-    names = sorted(found.name for found in pkgutil.iter_modules(__path__) if found.ispkg)
+    names = sorted(found.name for found in os.scandir(__path__[0]) if found.is_dir() and found.name[0] != "_")
     return tuple(importlib.import_module(f"{__name__}.{name}") for name in names)
 
 
