@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from mm_eval.features import brought
 from mm_eval.values.errors import ConfigError
-from mm_eval.values.types import FRAME_MARK, Clip
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
     from mm_eval.data.media import Places
+    from mm_eval.values.types import Clip
 
 DEFAULT_RULE = "frames=8,ends"
 """The rule where neither the user, nor the prompt block, nor the model states one."""
@@ -104,4 +104,6 @@ def is_rule(text: object) -> bool:
 
 def files_of(digests: Iterable[str]) -> tuple[str, ...]:
     """The files that pictures of a prompt are frames of, each once, in the order in which they are shown."""
+    from mm_eval.values.types import FRAME_MARK  # here, since `--help` imports this file and no values
+
     return tuple(dict.fromkeys(digest[:OF_FILE] for digest in digests if digest.startswith(FRAME_MARK)))
