@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mm_eval.config.arguments import Rule, invalid, is_json, read_json, shortly
+from mm_eval.features import brought
 from mm_eval.request import COMMAND_NAMES, EXECUTOR, RULES, read_option
 from mm_eval.values.errors import ConfigError
 
@@ -123,21 +124,17 @@ def add_store_options(
     )
 
 
-def add_judge_options(parser: argparse.ArgumentParser) -> None:
-    """Which judges grade the answers of judged tasks. --judge and --judge_args may be given more than once, in pairs."""
-    more: dict[str, Any] = {"action": "append", "default": []}
-    add_option(parser, "judge", "NAME", "the model that grades the answers of judged tasks (openai, hf, ...)", **more)
-    what = "model=...,base_url=...; or JSON; name=NAME names the judge"
-    parser.add_argument("--judge_args", metavar="K=V,...", help=what, **more)
-    what = "go without the numbers that need a judge; their rows say so"
-    parser.add_argument("--no_judge", action="store_true", help=what)
-    what = "how often a reply that can't be read is asked for again (default 2)"
-    add_option(parser, "judge_retries", "N", what, default=2)
-    add_option(
-        parser, "judge_budget", "DOLLARS", "the most that the verdicts may cost; checked before and during the run"
-    )
-    what = "try the judge on a gold and an empty answer before the run (default true)"
-    add_option(parser, "judge_preflight", "BOOL", what, default=True)
+def add_feature_options(parser: argparse.ArgumentParser, verb: str) -> None:
+    """The options that features add to a verb."""
+    for options in brought("OPTIONS").values():
+        if verb in options.VERBS:
+            options.add_options(parser)
+
+
+def read_feature_options(args: argparse.Namespace, verb: str) -> dict[str, Any]:
+    """The fields of a request that the options of `add_feature_options` state."""
+    found = (options.read_options(args) for options in brought("OPTIONS").values() if verb in options.VERBS)
+    return {name: value for fields in found for name, value in fields.items()}
 
 
 def add_cost_options(parser: argparse.ArgumentParser) -> None:
@@ -173,18 +170,6 @@ def read_executor(args: argparse.Namespace) -> dict[str, Any]:
     return {name: getattr(args, name) for name in EXECUTOR}
 
 
-def read_judges(args: argparse.Namespace) -> dict[str, Any]:
-    """The fields of a request that the options of `add_judge_options` state."""
-    return {
-        "judge": tuple(args.judge),
-        "judge_args": tuple(read_pairs(given, "--judge_args") for given in args.judge_args),
-        "no_judge": args.no_judge,
-        "judge_retries": args.judge_retries,
-        "judge_budget": args.judge_budget,
-        "judge_preflight": args.judge_preflight,
-    }
-
-
 def add_bootstrap_option(parser: argparse.ArgumentParser) -> None:
     add_option(parser, "bootstrap_iters", "N", "draws for corpus metrics; 0: none", default=100_000)
 
@@ -215,7 +200,7 @@ def read_task_request(args: argparse.Namespace, **rest: Any) -> RunRequest:
 def read_request(args: argparse.Namespace, **rest: Any) -> RunRequest:
     """The request that the options of `add_task_options` and `add_model_options` state. rest: further fields of it.
 
-    Only a command with `add_judge_options` asks a judge; the others go without.
+    Only a command that states `no_judge` itself asks a judge; the others go without.
     """
     rest = {"no_judge": True, **rest}
     return read_task_request(

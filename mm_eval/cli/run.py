@@ -12,14 +12,14 @@ from mm_eval.cli.options import (
     add_categories_option,
     add_cost_options,
     add_executor_options,
-    add_judge_options,
+    add_feature_options,
     add_model_options,
     add_option,
     add_protocol_option,
     add_store_options,
     add_task_options,
     read_executor,
-    read_judges,
+    read_feature_options,
     read_request,
 )
 from mm_eval.cli.say import say_lines
@@ -50,7 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_model_options(parser)
     add_task_options(parser)
     add_store_options(parser)
-    add_judge_options(parser)
+    add_feature_options(parser, "run")
     add_cost_options(parser)
     add_executor_options(parser)
     parser.add_argument("--predict_only", action="store_true", help="request and record answers, score nothing")
@@ -94,6 +94,6 @@ def _request(args: argparse.Namespace) -> RunRequest:
         categories=args.categories,
         budget=args.budget,
         prices=args.prices,
-        **read_judges(args),
+        **read_feature_options(args, "run"),
         **read_executor(args),
     )

@@ -11,17 +11,17 @@ from mm_eval.cli.folders import add_code_option
 from mm_eval.cli.options import (
     add_bootstrap_option,
     add_categories_option,
-    add_judge_options,
+    add_feature_options,
     add_option,
     add_reasoning_option,
-    read_judges,
+    read_feature_options,
 )
 from mm_eval.cli.say import say_lines
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run", metavar="RUN", help="the run folder")
-    add_judge_options(parser)
+    add_feature_options(parser, "score")
     what = "compare a run that has no protocol with this one's reported numbers (a run under a protocol keeps its own)"
     add_option(parser, "protocol", "NAME", what)
     add_reasoning_option(parser)
@@ -35,9 +35,9 @@ def main(args: argparse.Namespace) -> int:
     from mm_eval.results.run_table import render
     from mm_eval.run import score
 
-    judging, path = read_judges(args), args.include_path
+    options, path = read_feature_options(args, "score"), args.include_path
     report = score(
-        Path(args.run), args.bootstrap_iters, ProgressBar(), judging, args.protocol, path, args.reasoning_tags
+        Path(args.run), args.bootstrap_iters, ProgressBar(), options, args.protocol, path, args.reasoning_tags
     )
     say_lines(render(replace(report, categories=args.categories or report.categories)))
     return report.exit_code

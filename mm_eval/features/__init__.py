@@ -8,6 +8,7 @@ Everything else is {name: "file:attribute"}, imported when it is used (`brought`
 
 TASK_KEYS  keys of task files: a `TaskKey` (config/task_config.py).
 RUN_PARTS  what it adds to a run: a subclass of `RunPart` (opening.py).
+OPTIONS    options that it adds to verbs: a module with VERBS, add_options(parser) and read_options(args) -> fields of a request.
 MEDIA      what is shown as frames: a module as `Medium` (data/frames.py).
 RUNNERS    what runs task code in a process of its own: a `Runner` (config/runner.py).
 EXECUTORS  where a model answers (`--executor NAME`): (model, request) -> the model there.

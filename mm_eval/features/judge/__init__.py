@@ -14,4 +14,5 @@ VERBS = {
 }
 TASK_KEYS = {"judge": "config:JudgeKey"}
 RUN_PARTS = {"judge": "run_part:JudgePart"}
+OPTIONS = {"judge": "options"}
 SHOWS = {"judge": "show:show_judge"}

@@ -1,0 +1,80 @@
+"""A feature is one folder: where it is deleted, the rest of the suite works as before."""
+
+import json
+import os
+import pkgutil
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import mm_eval.features
+from tests.conftest import ROOT
+from tests.test_architecture import DEBTS
+
+FEATURES = sorted(
+    found.name
+    for found in pkgutil.iter_modules(mm_eval.features.__path__)
+    if not any(debt.endswith(f"> {found.name}") for debt in DEBTS)  # another part still imports it
+)
+QUICK = ("judge", "protocols", "video")
+"""Those that reach furthest into a run. The others are deleted in the full set."""
+OTHERS = ("tests/scorers/test_own_scorers.py", "tests/engine/test_journal.py", "tests/cli/test_ls.py")
+"""Tests of what every run needs, which name no feature."""
+RUN = ["--tasks", "mme", "--model", "dummy", "--sample", "--limit", "4", "--output_path", "run"]
+SCRIPT = f"""
+import sys
+from pathlib import Path
+import mm_eval
+from mm_eval.cli import main
+assert Path(mm_eval.__file__).is_relative_to(Path.cwd()), mm_eval.__file__
+for words in (["--help"], ["run", "--help"], ["ls"], ["ls", "tasks", "mme"], {RUN}, ["score", "run"]):
+    try:
+        code = main(words)
+    except SystemExit as end:
+        code = end.code
+    assert not code, (words, code)
+"""
+
+
+def without(feature: str, folder: Path) -> Path:
+    """A copy of the tree without a feature."""
+    for name in ("mm_eval", "models", "tasks"):
+        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("assets", "tests", "pyproject.toml"):
+        (folder / name).symlink_to(ROOT / name)
+    shutil.rmtree(folder / "mm_eval" / "features" / feature)
+    return folder
+
+
+def python(folder: Path, *words: str) -> None:
+    """Runs Python on the modules of a folder."""
+    paths = {"PYTHONPATH": str(folder), "MM_EVAL_CACHE": str(folder / "cache")}
+    ran = subprocess.run(
+        [sys.executable, *words], cwd=folder, env={**os.environ, **paths}, capture_output=True, text=True
+    )
+    assert ran.returncode == 0, (ran.stdout + ran.stderr)[-4000:]
+
+
+def numbers(folder: Path) -> dict[str, object]:
+    results = json.loads((folder / "results.json").read_text(encoding="utf-8"))
+    return {key: value for key, value in results.items() if key != "run"}
+
+
+@pytest.mark.parametrize(
+    "feature", [each if each in QUICK else pytest.param(each, marks=pytest.mark.full) for each in FEATURES]
+)
+def test_without_a_feature_the_rest_runs_and_gives_the_same_numbers(feature: str, tmp_path: Path, cli) -> None:
+    folder = without(feature, tmp_path / "copy")
+    python(folder, "-c", SCRIPT)
+    whole = cli(*RUN[:-1], tmp_path / "whole")
+    assert numbers(folder / "run") == numbers(whole.folder)
+
+
+@pytest.mark.parametrize(
+    "feature", [each if each == "judge" else pytest.param(each, marks=pytest.mark.full) for each in FEATURES]
+)
+def test_without_a_feature_other_tests_pass(feature: str, tmp_path: Path) -> None:
+    python(without(feature, tmp_path / "copy"), "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", *OTHERS)
