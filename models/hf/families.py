@@ -32,6 +32,10 @@ class Family:
         unknown, so that every prompt is processed as a whole.
     features: the vision tower's output may be computed in advance and passed in; "alone": for one prompt at a time, since the
         tensors number the patches of a prompt (molmo2).
+    causal: a token sees only those before it, and pictures their own tokens. If not, all tokens of a prompt see each other
+        (paligemma): prompts share a batch, but run what they begin with each for itself.
+    beside: layers of their own look at the pictures, which are not among the tokens (mllama). Only prompts with equally many
+        pictures share a batch.
     heads: pictures may follow on cached keys and values, so that few-shot examples with pictures run once.
     chats: checkpoints of this type expect chat turns, so that a missing chat template is an error.
     answer_type: `token_type_ids` of an answer's tokens; paligemma reads a prompt in both directions, an answer in one.
@@ -46,6 +50,8 @@ class Family:
     holes: bool = True
     pictures: Literal["picture", "prompt", "processor"] = "picture"
     features: bool | Literal["alone"] = True
+    causal: bool = True
+    beside: bool = False
     heads: bool = True
     chats: bool = True
     answer_type: int = 0
@@ -59,9 +65,9 @@ def _qwen(*keys: str, video: VideoInput | None = None) -> Family:
     return replace(_QWEN, prompt_keys=(*keys, *_QWEN.prompt_keys), video=video)
 
 
-def _plainest(*keys: str, placeholder: str | None = None, features: bool = False, answer_type: int = 0) -> Family:
+def _plainest(*keys: str, placeholder: str | None = None) -> Family:
     """One prompt at a time and one whole forward a continuation: no short cut gives the same numbers."""
-    return Family(keys, placeholder, batched=False, prefix_cache=False, features=features, answer_type=answer_type)
+    return Family(keys, placeholder, batched=False, prefix_cache=False, features=False)
 
 
 def _without_chat(*keys: str) -> Family:
@@ -138,12 +144,12 @@ FAMILIES: dict[str, Family] = {
     "minicpmv4_7": Family(("minicpmv4_7", "minicpmv4_6"), mrope=True, pictures="prompt"),
     "minimax_m3_vl": Family(("minimax_m3_vl",), batched=False, holes=False),  # padding moves blocks of its attention
     "mistral3": Family(("mistral3",)),
-    "mllama": replace(_plainest("mllama"), pictures="prompt"),
+    "mllama": Family(("mllama",), pictures="prompt", features=False, holes=False, beside=True, heads=False),
     "molmo2": Family(
         ("molmo2",), pictures="prompt", features="alone", heads=False
     ),  # pictures of a prompt see each other
     "ovis2": Family(("ovis2",)),
-    "paligemma": _plainest("paligemma", features=True, answer_type=1),
+    "paligemma": Family(("paligemma",), causal=False, answer_type=1),
     "perception_lm": Family(("perception_lm",)),
     "qwen2_vl": _qwen("qwen2_vl", video=_QWEN_VIDEO),
     "qwen2_5_vl": _qwen("qwen2_5_vl", "qwen2_vl", video=replace(_QWEN_VIDEO, rate=True)),

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import inspect
 import json
+import re
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -145,6 +146,11 @@ def _given_parts() -> Any:
     return type("GivenParts", (ProcessorMixin,), {"__init__": initialise})
 
 
+_MISSING = re.compile(
+    r"requires the (?P<one>\w+) library but it was not found|Missing optional dependencies: (?P<some>\w+(?:, \w+)*)"
+)
+
+
 @contextlib.contextmanager
 def naming(pretrained: str, part: str) -> Iterator[None]:
     """Converts any exception from loading a part of a checkpoint into a ConfigError that names both.
@@ -158,10 +164,15 @@ def naming(pretrained: str, part: str) -> Iterator[None]:
     except Exception as error:  # third-party code on a user's files
         first = str(error).strip().split("\n")[0][:300].rstrip(".")
         own_code = "trust_remote_code" in str(error)
+        missing = _MISSING.search(str(error))
+        hint = "A file may be damaged or missing: fetch the checkpoint again."
+        if own_code:
+            hint = "It comes with its own code: read it, then add trust_remote_code=true."
+        elif missing:
+            packages = (missing["one"] or missing["some"]).lower().replace(",", "")
+            hint = f"transformers needs more packages for this type: pip install {packages}."
         raise ConfigError(
             f"The {part} of {pretrained!r} can't be loaded ({type(error).__name__}: {first}).",
             where=WHERE,
-            hint="It comes with its own code: read it, then add trust_remote_code=true."
-            if own_code
-            else "A file may be damaged or missing: fetch the checkpoint again.",
+            hint=hint,
         ) from error

@@ -103,7 +103,7 @@ def test_links_between_pages_lead_somewhere() -> None:
                 assert (page.parent / target).exists(), f"{name_of(page)}: {target}"
 
 
-@pytest.mark.parametrize("name", ["cli", "catalogue"])
+@pytest.mark.parametrize("name", ["cli", "catalogue", "models"])
 def test_a_generated_page_is_what_its_script_writes(name: str) -> None:
     script = runpy.run_path(str(ROOT / "docs" / "make" / f"{name}.py"))
     assert script["PAGE"].read_text(encoding="utf-8") == script["page"](), f"run python docs/make/{name}.py"

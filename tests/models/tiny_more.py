@@ -16,6 +16,7 @@ from tests.models.tiny_random import (
     VISION,
     VOCABULARY,
     _ids,
+    _paligemma,
     _without_video,
     template,
     tokenizer,
@@ -399,6 +400,14 @@ def kosmos2() -> Made:
         image_processor=tf.CLIPImageProcessorPil(**_crop()), tokenizer=made, num_patch_index_tokens=16
     )
     return tf.Kosmos2ForConditionalGeneration(config), processor
+
+
+@_kind
+def paligemma2() -> Made:
+    """PaliGemma 2: the same type on a Gemma 2, with sliding windows and a softcap."""
+    layers = ["sliding_attention", "full_attention"]
+    text = tf.Gemma2Config(**TEXT, head_dim=16, sliding_window=8, layer_types=layers, tie_word_embeddings=False)
+    return _paligemma(text)[:2]
 
 
 @_kind

@@ -179,10 +179,10 @@ def _idefics() -> tuple[Any, Any, Any]:
     return tf.Idefics3ForConditionalGeneration(config), processor, made
 
 
-def _paligemma() -> tuple[Any, Any, Any]:
+def _paligemma(text: Any = None) -> tuple[Any, Any, Any]:
     made = tokenizer(*(f"<loc{number:04}>" for number in range(4)), image_token="<image>")
     config = tf.PaliGemmaConfig(
-        text_config=tf.GemmaConfig(**TEXT, head_dim=16, tie_word_embeddings=False),
+        text_config=text or tf.GemmaConfig(**TEXT, head_dim=16, tie_word_embeddings=False),
         vision_config=tf.SiglipVisionConfig(**VISION, projection_dim=32, vision_use_head=False),
         projection_dim=64,
         tie_word_embeddings=False,

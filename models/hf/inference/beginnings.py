@@ -12,11 +12,15 @@ LEAST_SHARED = 32
 """Minimum of common text tokens for which a separate forward pays."""
 
 
-def sharing(prompts: Sequence[Prompt]) -> Iterator[tuple[int, list[int]]]:
+def sharing(runtime: Runtime, prompts: Sequence[Prompt]) -> Iterator[tuple[int, list[int]]]:
     """Consecutive prompts that begin alike: (number of shared tokens, their indices); 0 if they share nothing.
 
-    Prompts with pictures share all of them or nothing: the shared tokens must include all picture tokens.
+    Prompts with pictures share all of them or nothing: the shared tokens must include all picture tokens. Prompts whose first
+    tokens see the last ones share nothing.
     """
+    if not runtime.family.causal:
+        yield from ((0, [place]) for place in range(len(prompts)))
+        return
     start = 0
     while start < len(prompts):
         first, length, end = prompts[start], 0, start + 1
@@ -56,7 +60,7 @@ def common_beginning(runtime: Runtime, known: Prompt, prompts: Sequence[Prompt])
 
     The pictures after them must be able to run on a cache. At least one token is left for each prompt.
     """
-    if not runtime.holes:
+    if not (runtime.holes and runtime.family.causal):
         return None
     length = min(min(_alike(known, prompt), len(prompt.ids) - 1) for prompt in prompts)
     if not any(prompt.pictures for prompt in (known, *prompts)):

@@ -148,6 +148,8 @@ class Rows(Cache):  # type: ignore[misc]
 
     def root_of(self, prompt: Prompt) -> tuple[Root, Any] | None:
         """The root that a prompt begins with, and its shift, if rows hold one."""
+        if not self.runtime.family.causal:
+            return None
         return next(((root, self.shift[n]) for n, root in enumerate(self.roots) if root and root.begins(prompt)), None)
 
     def add(self, root: Root | None, shift: Any, count: int = 1) -> None:
@@ -303,6 +305,8 @@ def runtime_of(model: Any, family: Family, tokenizer: Any, batch_size: int | str
 
 def _why_not(runtime: Runtime) -> str:
     """Why a model can't run on `Rows`; empty if it can. It is tried on a few tokens, with and without a root."""
+    if runtime.family.beside:
+        return "its pictures stand beside the tokens"
     kinds = {type(layer) for layer in DynamicCache(config=runtime.model.config).layers}
     if other := kinds - {DynamicLayer, DynamicSlidingWindowLayer}:
         return f"it keeps a {min(kind.__name__ for kind in other)}"

@@ -124,7 +124,9 @@ class Decoding:
 
         A prompt that shares nothing is a row of its own, unless it would make much shorter rows as long as itself.
         """
-        groups = [(length, places, self.rows.root_of(prompts[places[0]])) for length, places in sharing(prompts)]
+        groups = [
+            (length, places, self.rows.root_of(prompts[places[0]])) for length, places in sharing(self.runtime, prompts)
+        ]
         roots, own, alone = self.rows.held_by_roots, [ROOM, *self.rows.lengths], []
         for length, places, held in groups:
             lengths = [len(prompts[place].ids) for place in places]
@@ -302,7 +304,7 @@ class Continuous:
             return []
         coming: list[GenerationRow] = []
         units = longest = 0
-        for _, places in sharing([question.prompt for question in self.queue]):
+        for _, places in sharing(self.runtime, [question.prompt for question in self.queue]):
             unit = [self.queue[place] for place in places]
             if self._fits([*coming, *unit]):
                 longest = max(longest, len(unit[0].prompt.ids))

@@ -128,11 +128,12 @@ def _by_transformers(
     (min_length, no_repeat_ngram_size), their prompts must also have the same length.
     """
     padded = _is_greedy(config, besides=BLIND_TO_PADDING)
-    alike: dict[tuple[int, int], list[int]] = {}
+    alike: dict[tuple[int, int, tuple[Any, ...]], list[int]] = {}
     for place, question in enumerate(questions):
-        alike.setdefault((question.cap, 0 if padded else len(question.prompt.ids)), []).append(place)
+        length = 0 if padded else len(question.prompt.ids)
+        alike.setdefault((question.cap, length, runtime.beside(question.prompt)), []).append(place)
     answers: dict[int, list[int] | None] = {}
-    for (cap, _), places in alike.items():
+    for (cap, _, _), places in alike.items():
         config.max_new_tokens = cap
         rows = _run(runtime, [questions[place] for place in places], options, config, stops)
         answers.update(zip(places, rows, strict=True))

@@ -29,13 +29,14 @@ class Prefix:
     """Rows of tokens that have run.
 
     logits: after the last token of each row, float32. mask: which cached tokens are real. shift: of M-RoPE positions (0
-    without pictures).
+    without pictures). seen: what the last token of each row sees of the pictures beside the tokens (rows, 1, pictures, tiles).
     """
 
     logits: Any
     cache: Any
     mask: Any
     shift: Any
+    seen: Any = None
 
     @property
     def first(self) -> Any:
@@ -57,7 +58,8 @@ def prefill(runtime: Runtime, prompts: Sequence[Prompt]) -> Prefix:
     )
     shift = runtime.model.model.rope_deltas if computes_positions else torch.zeros_like(mask[:, :1])
     logits = output.logits[:, -1].float().to(runtime.device)
-    return Prefix(logits, output.past_key_values, mask, shift.to(runtime.device).clone())
+    seen = batch["cross_attention_mask"][:, -1:] if "cross_attention_mask" in batch else None
+    return Prefix(logits, output.past_key_values, mask, shift.to(runtime.device).clone(), seen)
 
 
 def run_on(runtime: Runtime, prefix: Prefix, sources: Sequence[int], ids: Sequence[list[int]], **options: Any) -> Any:
@@ -74,6 +76,8 @@ def run_on(runtime: Runtime, prefix: Prefix, sources: Sequence[int], ids: Sequen
     if positions is None:
         positions = (mask.cumsum(-1) - 1)[:, -longest:] + prefix.shift[index]
         positions = positions[None].expand(3, -1, -1) if runtime.family.mrope else positions
+    if prefix.seen is not None:
+        options["cross_attention_mask"] = prefix.seen[index].expand(-1, longest, -1, -1)
     in_place = options.pop("last_use", False) and list(sources) == list(range(len(prefix.mask)))
     output = runtime.model(
         input_ids=tokens,
@@ -98,7 +102,8 @@ def grown(runtime: Runtime, prefix: Prefix, sources: Sequence[int], ids: Sequenc
     rows = torch.arange(len(ids), device=output.logits.device)
     places = torch.tensor([kept.index(place) for place in last], device=output.logits.device)
     logits = output.logits[rows, places].float().to(runtime.device)
-    return Prefix(logits, output.past_key_values, mask, prefix.shift[index])
+    seen = None if prefix.seen is None else prefix.seen[index]
+    return Prefix(logits, output.past_key_values, mask, prefix.shift[index], seen)
 
 
 def completed(runtime: Runtime, head: Prefix, length: int, pictures: int, prompts: Sequence[Prompt]) -> Prefix:
@@ -214,7 +219,17 @@ def beginnings(runtime: Runtime, prompts: Sequence[Prompt]) -> Iterator[tuple[li
     Yields parts: (what ran and the indices of the prompts that begin with it, row by row; the prefix). A part is one beginning
     of several prompts, or any number of whole ones. Beginnings run in batches of several pictures.
     """
-    groups = list(sharing(prompts))
+    alike: dict[tuple[Any, ...], list[int]] = {}
+    for place, prompt in enumerate(prompts):
+        alike.setdefault(runtime.beside(prompt), []).append(place)
+    for some in alike.values():
+        for part, prefix in _beginnings(runtime, [prompts[place] for place in some]):
+            yield [(root, [some[place] for place in places]) for root, places in part], prefix
+
+
+def _beginnings(runtime: Runtime, prompts: Sequence[Prompt]) -> Iterator[tuple[list[tuple[Prompt, list[int]]], Prefix]]:
+    """The same for prompts that may share a batch."""
+    groups = list(sharing(runtime, prompts))
     alone = [place for length, places in groups if not length for place in places]
     shared = [(prompts[places[0]].cut(length), places) for length, places in groups if length]
     _keep_head(runtime, [*(prompts[place] for place in alone), *(root for root, _ in shared)])
@@ -279,7 +294,8 @@ def _line(runtime: Runtime, prefix: Prefix, line: int) -> Prefix:
     row = slice(line, line + 1)
     if not runtime.holes:
         cache = _rows_of(prefix.cache, torch.tensor([line], device=runtime.device))
-        return Prefix(prefix.logits[row], cache, prefix.mask[row], prefix.shift[row])
+        seen = None if prefix.seen is None else prefix.seen[row]
+        return Prefix(prefix.logits[row], cache, prefix.mask[row], prefix.shift[row], seen)
     real = prefix.mask[line].nonzero()[:, 0]
     places = slice(int(real[0]), int(real[-1]) + 1)
     cache = _copied(prefix.cache)

@@ -120,8 +120,15 @@ class Runtime:
         batch = self.tokens(prompts)
         batch.update(self.shown([picture for prompt in prompts for picture in prompt.pictures]))
         if "cross_attention_mask" in batch:
-            batch["cross_attention_mask"] = _as_long(batch["cross_attention_mask"], batch["input_ids"].shape[1])
+            masks = [_seen(prompt, batch["input_ids"].shape[1]) for prompt in prompts]
+            batch["cross_attention_mask"] = torch.cat(masks).to(self.device)
         return batch
+
+    def beside(self, prompt: Prompt) -> tuple[Any, ...]:
+        """What must be equal in a batch of prompts whose pictures stand beside the tokens: the shapes of the pictures."""
+        if not self.family.beside:
+            return ()
+        return tuple(tuple(picture.tensors["pixel_values"].shape[1:]) for picture in prompt.pictures)
 
     def tokens(self, prompts: Sequence[Prompt]) -> dict[str, Any]:
         """The per-token values of a left-padded batch."""
@@ -284,7 +291,11 @@ def _without_own_sampling(config: Any) -> None:
     config.do_sample = False
 
 
-def _as_long(mask: Any, length: int) -> Any:
-    """mllama's mask of pictures per token, for `length` tokens. Tokens after the prompt see what its last token sees."""
+def _seen(prompt: Prompt, longest: int) -> Any:
+    """mllama's mask of pictures per token (1, longest, pictures, tiles), left-padded. Tokens after the prompt see what its last
+    token sees.
+    """
+    mask, length = prompt.pictures[0].tensors["cross_attention_mask"], len(prompt.ids)
     missing = max(0, length - mask.shape[1])
-    return torch.cat([mask[:, :length], mask[:, -1:].expand(-1, missing, -1, -1)], 1)
+    whole = torch.cat([mask[:, :length], mask[:, -1:].expand(-1, missing, -1, -1)], 1)
+    return torch.nn.functional.pad(whole, (0, 0, 0, 0, longest - length, 0))

@@ -6,6 +6,7 @@ way); `pytest -m slow` runs them all.
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Callable
 from typing import Any
 
@@ -21,6 +22,8 @@ Adapter = Callable[..., Any]
 QUICK = ("gemma3", "glm4v", "internvl", "qwen3_5", "mllama", "blip2", "kosmos2", *RECENT, *NEWEST)
 SINGLE = ("blip2", "instructblip", "kosmos2")
 """Types that take one picture in each prompt and have no chat template."""
+PALIGEMMA = ("paligemma", "paligemma2")
+"""Types that take one picture in each prompt, and have one."""
 ALL = (*MORE, "idefics3", "paligemma")
 KINDS = few(
     [kind if kind in QUICK else pytest.param(kind, marks=pytest.mark.slow) for kind in ALL],
@@ -36,7 +39,7 @@ STEPS = {"max_new_tokens": 5, "min_new_tokens": 5}
 def questions(kind: str, **fields: Any) -> list[Any]:
     """Three questions on each of two pictures of different sizes; where the type takes them, 0 and 2 pictures as well."""
     shown = [(text, [picture(90, 60, 1)]) for text in ASKED] + [(text, [picture(56, 112, 2)]) for text in ASKED]
-    if kind not in (*SINGLE, "paligemma"):
+    if kind not in (*SINGLE, *PALIGEMMA):
         shown += [("Which of the two?", [picture(60, 60, 3), picture(90, 60, 1)]), ("Without any picture?", [])]
     return [instance(text, p, chat=kind not in SINGLE, doc_id=n, **fields) for n, (text, p) in enumerate(shown)]
 
@@ -129,12 +132,89 @@ def test_positions_of_one_picture_do_not_leak_into_another(adapter: Adapter, kin
         assert torch.allclose(grown(runtime, kept, [0], [[5, 6, 7]]).logits, clean.logits, atol=1e-4)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ALL)
+def test_many_prompts_together_are_alone(adapter: Adapter, kind: str) -> None:
+    """Pictures of many sizes, small ones too, prompts and continuations of many lengths, repeated pictures, pairs and none."""
+    from random import Random
+
+    draw, words, shown = Random(1), " ".join((*ASKED, "a red car or the yellow bus, left or right")).split(), []
+    scoring, generating = [], []
+    for n in range(16):
+        counts = (1,) if kind in (*SINGLE, *PALIGEMMA) else (1, 1, 1, 2, 0)
+        if n % 3 != 1:
+            sides = [(draw.choice((28, 60, 90)), draw.choice((40, 56, 112))) for _ in range(draw.choice(counts))]
+            shown = [picture(*side, draw.randint(0, 2)) for side in sides]
+        text, chat = " ".join(draw.choices(words, k=draw.randint(1, 14))), kind not in SINGLE
+        steps = {"max_new_tokens": draw.choice((4, 9, 14)), "min_new_tokens": 4}
+        generating.append(instance(text, shown, chat=chat, doc_id=n, generation_kwargs=steps))
+        for choice in range(3):
+            said = " " + " ".join(draw.choices(words, k=draw.randint(1, 5)))
+            scoring.append(instance(text, shown, chat=chat, doc_id=n, choice=choice, continuation=said))
+    together, alone = adapter(kind, batch_size=8), adapter(kind)
+    alone.runtime.prefix_cache = alone.runtime.in_place = False
+    found = outputs(together.loglikelihood(scoring))
+    for row in scoring:
+        [(key, answer)] = outputs(alone.loglikelihood([row])).items()
+        assert found[key][0] == pytest.approx(answer[0], abs=1e-4) and found[key][1] == answer[1], key
+    said = outputs(together.generate(generating))
+    assert {key: text for row in generating for key, text in outputs(alone.generate([row])).items()} == said
+
+
+@pytest.mark.parametrize("kind", ["mllama", "paligemma"])
+def test_prompts_of_other_kinds_of_attention_share_forwards(adapter: Adapter, kind: str) -> None:
+    """Eight prompts and two choices each took sixteen whole forwards."""
+    rows = [instance("What is shown?", [picture(90, 60, n)], doc_id=n // 2, choice=n % 2, continuation=CHOICES[n % 2])
+            for n in range(16)]  # fmt: skip
+    model = adapter(kind, batch_size=8)
+    forwards: list[int] = []
+    model.runtime.model.register_forward_hook(lambda *_: forwards.append(1))
+    assert all(isinstance(answer, tuple) for answer in outputs(model.loglikelihood(rows)).values())
+    assert len(forwards) <= 8
+
+
+@pytest.mark.parametrize(
+    ("message", "packages"),
+    [
+        ("TimmWrapperModel requires the timm library but it was not found in your environment.", "timm"),
+        ("None could be imported. Missing optional dependencies: torchvision. Please install", "torchvision"),
+        ("Missing optional dependencies: timm, torchvision. Please", "timm torchvision"),
+    ],
+)
+def test_a_package_that_a_type_needs_is_named(message: str, packages: str) -> None:
+    from mm_eval.models.hf.processor import naming
+
+    from mm_eval.values.errors import ConfigError
+
+    with pytest.raises(ConfigError, match=f"pip install {packages}\\."), naming("org/model", "weights"):
+        raise ImportError(message)
+
+
+def test_without_timm_a_type_that_needs_it_says_so() -> None:
+    """The words are transformers' own: gemma3n's vision tower is timm's."""
+    import transformers
+    from mm_eval.models.hf.processor import naming
+
+    from mm_eval.values.errors import ConfigError
+
+    if importlib.util.find_spec("timm") is not None:
+        pytest.skip("timm is installed")
+    with pytest.raises(ConfigError, match="pip install timm"), naming("org/model", "weights"):
+        transformers.AutoModel.from_config(transformers.Gemma3nConfig().vision_config)
+
+
 def test_the_table_lists_what_is_tested() -> None:
     from mm_eval.models.hf.families import FAMILIES
 
     from tests.models.tiny_random import FAMILIES as FIRST
 
-    renamed = {"blip2": "blip-2", "kosmos2": "kosmos-2", "pixtral_llava": "llava", "gemma4_large": "gemma4"}
+    renamed = {
+        "blip2": "blip-2",
+        "kosmos2": "kosmos-2",
+        "pixtral_llava": "llava",
+        "gemma4_large": "gemma4",
+        "paligemma2": "paligemma",
+    }
     tested = {renamed.get(kind, kind) for kind in (*FIRST, *ALL)}
     assert set(FAMILIES) == tested and len(FAMILIES) >= 51
 

@@ -87,7 +87,7 @@ def test_a_batch_of_roots_keeps_to_the_limit_and_to_the_tokens_held(
     model = adapter("llava", batch_size=batch_size)
     prompts = [model.writer.write(row) for row in questions()]
     if budget is not None:
-        model.runtime.budget = int(budget * max(length for length, _ in sharing(prompts)))
+        model.runtime.budget = int(budget * max(length for length, _ in sharing(model.runtime, prompts)))
     forwards = shapes(model)
     with torch.inference_mode():
         places = [place for some, _ in prefixes(model.runtime, prompts) for place in some]

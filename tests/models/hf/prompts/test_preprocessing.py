@@ -13,7 +13,7 @@ from mm_eval.models.hf.prompts import ahead, preprocessing
 
 from mm_eval.data.decode import PixelBudget
 from mm_eval.values.errors import DataError
-from tests.models.hf.test_more_families import ALL, SINGLE
+from tests.models.hf.test_more_families import ALL, PALIGEMMA, SINGLE
 from tests.models.questions import instance, outputs, picture
 from tests.models.tiny_random import FAMILIES
 from tests.processes import HANGS
@@ -74,7 +74,7 @@ def test_each_prompt_is_the_processors_own(adapter: Adapter, kind: str) -> None:
     one, two = picture(90, 60, 1), picture(56, 112, 2)
     chat = kind not in SINGLE
     asked = [(text, [one]) for text in ASKED[:3]] + [("Is it?", [two])]
-    if chat and kind not in ("paligemma", "perception_lm"):  # the latter's processor stacks no unequal tiles
+    if chat and kind not in (*PALIGEMMA, "perception_lm"):  # the latter's processor stacks no unequal tiles
         asked += [("Which?", [one, two]), ("Or which?", [one, two]), ("And now?", [two, one]), ("Again?", [one])]
     for text, shown in asked:
         prompt = writer.write(instance(text, shown, chat=chat))
