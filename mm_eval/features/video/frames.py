@@ -34,6 +34,7 @@ class VideoFrames(Frames):
 
     path: of the file, and stamp: its state when it was read. digests, ticks and keys (see `frames_at`): of each frame.
     width, height: of the largest possible shown frame. size: as in FrameRule. whole: the frames as the only ones of a question.
+    by_order: as in FrameIndex.
     """
 
     path: str
@@ -45,6 +46,7 @@ class VideoFrames(Frames):
     height: int
     size: int | None
     whole: Clip
+    by_order: bool
 
     @property
     def pixels(self) -> int:
@@ -56,7 +58,10 @@ class VideoFrames(Frames):
             if kept_files.stamp(self.path) != self.stamp:
                 raise DataError(f"the video {os.path.basename(self.path)!r} has changed during the run.")
             with kept_files.local(self.path) as path:
-                return [_fitted(picture, self.size) for picture in frames_at(path, self.ticks, self.keys)]
+                return [
+                    _fitted(picture, self.size)
+                    for picture in frames_at(path, self.ticks, self.keys, self.whole.numbers if self.by_order else None)
+                ]
         except OSError as error:
             raise _unreadable(self.path, error) from error
 
@@ -156,6 +161,7 @@ def _chosen(path: str, stamp: tuple[int, ...], start: float | None, end: float |
             end=end,
             rule=str(rule),
         ),
+        index.by_order,
     )
 
 

@@ -18,7 +18,7 @@ from mm_eval.data import kept_files
 from mm_eval.features.video.reader import FrameIndex, index_of
 from mm_eval.values.files import write_atomic
 
-FORMAT = 2
+FORMAT = 3
 
 
 @dataclass(frozen=True)
@@ -56,13 +56,19 @@ def _written(found: About) -> dict[str, object]:
         "keys": _packed(index.keys),
         "tick": str(index.tick),
         "size": [index.width, index.height],
+        "by_order": index.by_order,
     }
 
 
 def _read(kept: dict[str, object]) -> About:
     width, height = (int(each) for each in kept["size"])  # type: ignore[attr-defined]
     index = FrameIndex(
-        _unpacked(str(kept["ticks"])), _unpacked(str(kept["keys"])), Fraction(str(kept["tick"])), width, height
+        _unpacked(str(kept["ticks"])),
+        _unpacked(str(kept["keys"])),
+        Fraction(str(kept["tick"])),
+        width,
+        height,
+        kept["by_order"] is True,
     )
     return About(str(kept["digest"]), index)
 

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from mm_eval.values.errors import ConfigError, DataError, MMEvalError
@@ -35,7 +36,8 @@ class FrameIndex:
     """The frames of a video in the order in which they are shown.
 
     ticks: their times in units of `tick` seconds. keys: those of the frames that decoding can begin at. width, height: as
-    stored, before rotation.
+    stored, before rotation. by_order: decoded frames have other times than the file states, and only their order tells which
+    one is which (frames that are stored in another order than shown, in AVI).
     """
 
     ticks: Sequence[int]
@@ -43,6 +45,7 @@ class FrameIndex:
     tick: Fraction
     width: int
     height: int
+    by_order: bool = False
 
     def seconds(self, number: int) -> float:
         """When a frame is shown, in seconds after the first one."""
@@ -89,9 +92,15 @@ class FrameIndex:
 def index_of(path: str) -> FrameIndex:
     """The times of a video's frames, from its packets. DataError if it can't be read or does not state them."""
     with _opened(path) as (file, stream):
+        is_gif = file.format.name == "gif"
         seen = [
-            (packet.pts, packet.is_keyframe, packet.is_discard, packet.is_corrupt)
-            for packet in file.demux(stream)
+            (
+                packet.pts,
+                packet.is_keyframe,
+                packet.is_discard,
+                packet.is_corrupt or is_gif and _is_cut_gif(bytes(packet)),
+            )
+            for packet in _in_one_piece(path, _packets(file, stream))
             if packet.size
         ]
         whole = [number for number, (_, is_key, *_) in enumerate(seen) if is_key][:1]
@@ -113,26 +122,50 @@ def index_of(path: str) -> FrameIndex:
         width, height = stream.codec_context.width, stream.codec_context.height
         if not 0 < width * height <= MOST_PIXELS:
             raise DataError(f"the video {_name(path)} has frames of {width} x {height} pixels.")
-        return FrameIndex(ticks, keys, Fraction(stream.time_base), width, height)
+        by_order = file.format.name == "avi" and stream.codec_context.has_b_frames and not _have_times(path, ticks)
+        return FrameIndex(ticks, keys, Fraction(stream.time_base), width, height, by_order)
+
+
+def _in_one_piece(path: str, packets: Iterator[Any]) -> Iterator[Any]:
+    """The packets of a file. DataError if their times begin anew: then a time names several frames."""
+    last: int | None = None
+    for packet in packets:
+        if last is not None and packet.dts is not None and packet.dts < last:
+            what = f"the video {_name(path)} is several recordings in one file: its times begin anew."
+            raise DataError(what, hint=REPACK)
+        last = last if packet.dts is None else packet.dts
+        yield packet
+
+
+def _have_times(path: str, ticks: Sequence[int]) -> bool:
+    """Whether decoded frames have the times that the packets state. Decodes the whole file, as only AVI needs it.
+
+    AVI states when a frame is decoded, not when it is shown. DataError if there are not as many frames as times.
+    """
+    with _opened(path) as (file, stream):
+        found = [frame.pts for frame in file.decode(stream)]
+    if len(found) != len(ticks):
+        what = f"the video {_name(path)} gives {len(found)} frames for {len(ticks)} times."
+        raise DataError(what, hint=REPACK)
+    return found == list(ticks)
 
 
 REPACK = "Pack it anew: ffmpeg -i OLD -c copy NEW.mp4"
 
 
-def frames_at(path: str, ticks: Sequence[int], keys: Sequence[int]) -> Iterator[Image]:
+def frames_at(
+    path: str, ticks: Sequence[int], keys: Sequence[int], numbers: Sequence[int] | None = None
+) -> Iterator[Image]:
     """The frame of each tick, upright, as an RGB picture. keys: of each tick the key frame from which it is decoded.
 
-    ticks: rising. DataError if a frame can't be decoded, or the decoder gives none with this time.
+    ticks: rising. numbers: of the frames in the file, from 0, where only their order tells which one is which
+    (`FrameIndex.by_order`); all frames before them are then decoded, too.
+    DataError if a frame can't be decoded, or the decoder gives none with this time.
     """
     with _opened(path) as (file, stream):
-        decoder: Any = None
-        now: Any = None
-        for tick, key in zip(ticks, keys, strict=True):
-            if now is None or key > now.pts:
-                decoder, now = _decoder_from(file, stream, key, tick, first=now is None)
-            while now is not None and now.pts is not None and now.pts < tick:
-                now = next(decoder, None)
-            if now is None or now.pts != tick:
+        found = _by_time(file, stream, ticks, keys) if numbers is None else _by_order(file, stream, numbers)
+        for tick, now in zip(ticks, found, strict=True):
+            if now is None:
                 raise DataError(f"the video {_name(path)} gives no frame at {float(tick * stream.time_base):.3f} s.")
             if now.is_corrupt:
                 raise DataError(f"the video {_name(path)} is damaged at {float(tick * stream.time_base):.3f} s.")
@@ -140,12 +173,34 @@ def frames_at(path: str, ticks: Sequence[int], keys: Sequence[int]) -> Iterator[
             yield picture.rotate(now.rotation, expand=True) if now.rotation else picture
 
 
+def _by_time(file: Any, stream: Any, ticks: Sequence[int], keys: Sequence[int]) -> Iterator[Any]:
+    """The decoded frame of each tick; None for one that the decoder does not give."""
+    decoder: Any = None
+    now: Any = None
+    for tick, key in zip(ticks, keys, strict=True):
+        if now is None or key > now.pts:
+            decoder, now = _decoder_from(file, stream, key, tick, first=now is None)
+        while now is not None and now.pts is not None and now.pts < tick:
+            now = next(decoder, None)
+        yield now if now is not None and now.pts == tick else None
+
+
+def _by_order(file: Any, stream: Any, numbers: Sequence[int]) -> Iterator[Any]:
+    """The decoded frames with these numbers; None for one that the decoder does not give."""
+    decoder = file.decode(stream)
+    at = -1
+    for number in numbers:
+        yield next(islice(decoder, number - at - 1, None), None)
+        at = number
+
+
 def _decoder_from(file: Any, stream: Any, key: int, tick: int, first: bool) -> tuple[Any, Any]:
     """(a decoder that begins at a key frame or before it, its first frame). tick: of the frame that is wanted.
 
     first: nothing has been read from the file yet.
 
-    In an MPEG-TS a seek goes to the key frame after the time that it is given, so that earlier times are tried, too.
+    Earlier times are tried, too, and at last the beginning: in an MPEG-TS a seek goes to the key frame after the time that it is
+    given, and a recovery point of H.264 counts as a key frame, but needs the frames before it (intra refresh).
     """
     decoder, frame = _decoded(file, stream), None
     if first:
@@ -153,12 +208,17 @@ def _decoder_from(file: Any, stream: Any, key: int, tick: int, first: bool) -> t
         if frame is None or frame.pts is None or key <= frame.pts <= tick:
             return decoder, frame
     second = int(1 / stream.time_base)
-    for earlier in (0, 1, second, 10 * second):
-        file.seek(key - earlier, stream=stream)
-        decoder = _decoded(file, stream)
-        frame = next(decoder, None)
+    for start in (key, key - 1, key - second, key - 10 * second, stream.start_time or 0):
+        file.seek(start, stream=stream)
+        decoder, error = _decoded(file, stream), None
+        try:
+            frame = next(decoder, None)
+        except _av().error.FFmpegError as undecodable:
+            frame, error = None, undecodable
         if frame is not None and frame.pts is not None and frame.pts <= tick:
             break
+    if error is not None:
+        raise error
     return decoder, frame
 
 
@@ -169,7 +229,7 @@ def _decoded(file: Any, stream: Any) -> Iterator[Any]:
     group before. No later frame refers to them, and whoever wants one begins at the key frame before it.
     """
     key: Any = None
-    for packet in file.demux(stream):
+    for packet in _packets(file, stream):
         if key is None and packet.is_keyframe:
             key = packet
         if key is not None and not (packet.pts is not None and key.pts is not None and packet.pts < key.pts):
@@ -188,6 +248,72 @@ def _is_cut_off(file: Any, stream: Any, ticks: Sequence[int]) -> bool:
     with _opened(file.name) as (again, _):
         ends = (packet.pts * packet.time_base for packet in again.demux() if packet.pts is not None)
         return bool(float(max(ends, default=0)) < stated - missing)
+
+
+def _is_cut_gif(packet: bytes) -> bool:
+    """Whether the blocks of a GIF's frame end before their end is stated; FFmpeg fills the rest with what it has."""
+
+    def table(flags: int) -> int:
+        return 3 << (flags & 7) + 1 if flags & 0x80 else 0
+
+    try:
+        at = 13 + table(packet[10]) if packet[:3] == b"GIF" else 0
+        while at < len(packet) and packet[at] != 0x3B:
+            at += 2 if packet[at] == 0x21 else 11 + table(packet[at + 9])  # an extension, or a picture
+            while size := packet[at]:
+                at += 1 + size
+            at += 1
+    except IndexError:
+        return True
+    return at > len(packet)
+
+
+TS_PACKET = 188
+
+
+def _packets(file: Any, stream: Any) -> Iterator[Any]:
+    """The packets of a stream; of an MPEG-TS that ends in the middle of a frame without that frame.
+
+    Decoders may give a picture for it that is not the one that was recorded. No other frame refers to it.
+    """
+    if file.format.name != "mpegts" or not _ends_in_a_frame(file.name, stream.id):
+        yield from file.demux(stream)
+        return
+    held = None
+    for packet in file.demux(stream):
+        if packet.size:
+            if held is not None:
+                yield held
+            held = packet
+        else:  # the last one, which has the decoder give what it holds back
+            yield packet
+
+
+def _ends_in_a_frame(path: str, pid: int) -> bool:
+    """Whether an MPEG-TS ends in the middle of a frame of the stream with this number.
+
+    The last packet of a frame is stuffed to its 188 bytes; only one frame in 184 fills it. Streams with other packets (192 bytes
+    on Blu-ray) are not looked at.
+    """
+    with open(path, "rb") as source:
+        size = source.seek(0, os.SEEK_END) // TS_PACKET * TS_PACKET
+        for at in range(size - TS_PACKET, -1, -TS_PACKET):
+            source.seek(at)
+            packet = source.read(TS_PACKET)
+            if packet[0] != 0x47:
+                return False
+            if (packet[1] & 0x1F) << 8 | packet[2] == pid:
+                return not _is_stuffed(packet)
+    return False
+
+
+def _is_stuffed(packet: bytes) -> bool:
+    """Whether a packet of 188 bytes has more in its adaptation field than what that states."""
+    if not packet[3] & 0x20:
+        return False
+    length, flags = packet[4], packet[5]
+    stated = 1 + 6 * (flags >> 4 & 1) + 6 * (flags >> 3 & 1) + (flags >> 2 & 1)
+    return length == 0 or length > stated and not flags & 0x03
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""Files that are no whole MP4: pictures that move, and a transport stream that begins in the middle of a group of pictures."""
+"""Files that are no whole MP4: pictures that move, AVI, and transport streams that are cut or joined."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import random
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
 
+import av
 import pytest
 from PIL import Image
 
@@ -33,14 +35,15 @@ def drawn(path: Path, *options: str) -> Path:
 
 def assert_equals_ffmpeg(path: Path, count: int) -> None:
     """All frames, and twelve random ones, are those that ffmpeg decodes."""
-    raw = ffmpeg("-i", str(path), "-vsync", "passthrough", "-f", "rawvideo", "-pix_fmt", "rgb24", "-")
+    raw = ffmpeg("-i", str(path), "-fps_mode", "passthrough", "-f", "rawvideo", "-pix_fmt", "rgb24", "-")
     each = SIZE[0] * SIZE[1] * 3
     wanted = [raw[at : at + each] for at in range(0, len(raw), each)]
     index = index_of(str(path))
     assert len(index.ticks) == len(wanted) == count
     for numbers in (range(count), sorted(random.Random(1).sample(range(count), 12))):
         ticks = [index.ticks[number] for number in numbers]
-        found = frames_at(str(path), ticks, [index.key_of(tick) for tick in ticks])
+        keys = [index.key_of(tick) for tick in ticks]
+        found = frames_at(str(path), ticks, keys, list(numbers) if index.by_order else None)
         assert [frame.tobytes() for frame in found] == [wanted[number] for number in numbers]
 
 
@@ -63,9 +66,30 @@ def test_a_gif_of_parts_and_uneven_times_is_read_as_by_ffmpeg(tmp_path: Path, di
     assert_equals_ffmpeg(path, 16)
 
 
+def test_a_gif_that_is_cut_off_is_refused(tmp_path: Path) -> None:
+    """FFmpeg gives a picture for the frame that is cut."""
+    content = drawn(tmp_path / "a.gif").read_bytes()
+    cut = tmp_path / "cut.gif"
+    for share in range(2, 12):
+        cut.write_bytes(content[: len(content) * share // 13])
+        with pytest.raises(DataError, match=r"'cut\.gif' is damaged or cut off"):
+            index_of(str(cut))
+    cut.write_bytes(content[:-1])  # only the mark of the end is missing
+    assert len(index_of(str(cut)).ticks) == 100
+
+
+def _decoded(packet: Any) -> list[Any]:
+    try:
+        return packet.decode()
+    except av.error.FFmpegError:
+        return []
+
+
 def test_an_animated_webp_is_refused_in_one_sentence(tmp_path: Path) -> None:
     frames = [Image.new("RGB", SIZE, (number * 40, 0, 0)) for number in range(5)]
     frames[0].save(tmp_path / "a.webp", save_all=True, append_images=frames[1:], duration=100)
+    with av.open(str(tmp_path / "a.webp")) as file:
+        assert not [frame for packet in file.demux(video=0) for frame in _decoded(packet)], "FFmpeg reads it now"
     with pytest.raises(DataError, match=r"'a\.webp' is an animated WebP, which is not supported\. Convert it"):
         index_of(str(tmp_path / "a.webp"))
 
@@ -76,3 +100,60 @@ def test_a_transport_stream_that_begins_in_a_group_is_read_from_its_first_key_fr
     cut = tmp_path / "cut.ts"
     cut.write_bytes(content[len(content) // 5 // 188 * 188 :])
     assert_equals_ffmpeg(cut, 75)
+
+
+GROUPS = "keyint=24:min-keyint=24:scenecut=0:bframes=3"
+
+
+@pytest.mark.parametrize("codec", [("libx264", "-bf", "3"), ("libxvid", "-bf", "2"), ("mpeg4", "-bf", "2")])
+def test_avi_with_frames_in_another_order_is_read_as_by_ffmpeg(tmp_path: Path, codec: tuple[str, ...]) -> None:
+    """AVI states no times of showing, so that the order of the decoded frames is all that tells which one is which."""
+    path = drawn(tmp_path / "a.avi", "-c:v", *codec, "-g", "24")
+    assert_equals_ffmpeg(path, 98 if codec[0] == "libxvid" else 100)
+
+
+@pytest.mark.parametrize("name", ["a.mp4", "a.ts"])
+def test_intra_refresh_without_key_frames_is_read_as_by_ffmpeg(tmp_path: Path, name: str) -> None:
+    parameters = "intra-refresh=1:keyint=30:bframes=0"
+    assert_equals_ffmpeg(drawn(tmp_path / name, "-c:v", "libx264", "-x264-params", parameters), 100)
+
+
+@pytest.mark.parametrize("share", [5, 3, 2])
+@pytest.mark.parametrize("codec", ["libx264", "libx265", "mpeg2video"])
+def test_an_open_group_that_is_cut_in_its_middle_is_read_as_by_ffmpeg(tmp_path: Path, codec: str, share: int) -> None:
+    options = {
+        "libx264": ("-x264-params", f"open-gop=1:{GROUPS}"),
+        "libx265": ("-x265-params", f"log-level=error:open-gop=1:{GROUPS}"),
+        "mpeg2video": ("-g", "12", "-bf", "2"),
+    }[codec]
+    content = drawn(tmp_path / "whole.ts", "-c:v", codec, *options).read_bytes()
+    cut = tmp_path / "cut.ts"
+    cut.write_bytes(content[len(content) // share // 188 * 188 :])
+    assert_equals_ffmpeg(cut, len(index_of(str(cut)).ticks))
+    assert len(index_of(str(cut)).ticks) > 20
+
+
+@pytest.mark.parametrize("codec", ["libx264", "libx265", "mpeg2video"])
+def test_a_stream_that_ends_in_a_frame_is_read_without_this_frame(tmp_path: Path, codec: str) -> None:
+    """Decoders give a picture for it, which is not the one that was recorded."""
+    whole = drawn(tmp_path / "whole.ts", "-c:v", codec, "-g", "24")
+    index = index_of(str(whole))
+    right = dict(zip(index.ticks, frames_at(str(whole), index.ticks, [index.keys[0]] * 100), strict=True))
+    content = whole.read_bytes()
+    for packets in range(60, 140, 7):
+        cut = tmp_path / "cut.ts"
+        cut.write_bytes(content[: packets * 188])
+        found = index_of(str(cut))
+        for tick in found.ticks:
+            [frame] = frames_at(str(cut), [tick], [found.key_of(tick)])
+            assert frame.tobytes() == right[tick].tobytes(), f"{packets} packets, frame at {tick}"
+
+
+def test_joined_recordings_are_refused_and_packing_them_anew_helps(tmp_path: Path) -> None:
+    content = drawn(tmp_path / "one.ts", "-c:v", "libx264", "-x264-params", GROUPS).read_bytes()
+    joined = tmp_path / "joined.ts"
+    joined.write_bytes(content * 2)
+    with pytest.raises(DataError, match=r"several recordings in one file: its times begin anew\. Pack it anew"):
+        index_of(str(joined))
+    ffmpeg("-i", str(joined), "-c", "copy", str(tmp_path / "new.mp4"))
+    assert_equals_ffmpeg(tmp_path / "new.mp4", 200)
