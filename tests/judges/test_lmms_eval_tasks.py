@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from mm_eval.scoring.of_task import scorers_of
 from tests.judges import server as scripted
 
 TASK = """task: graded
@@ -87,6 +88,25 @@ def test_its_questions_are_asked_once_recorded_and_read_by_its_own_code(theirs, 
     assert first["judge"]["prompt"] == "What is 0 + 1?\nReference: 1\nAnswer: 1"
     again = theirs.with_server(server, "--output_path", folder, preflight=True)
     assert again.code == 0 and number(again) == number(ran) and max(server.asked.values()) == 1
+
+
+def test_its_scorers_are_built_once_for_each_pass_and_not_once_a_doc(
+    theirs, server, tmp_path: Path, monkeypatch
+) -> None:
+    built: list[str] = []
+
+    def counted(config: Any) -> Any:
+        built.append(config.name)
+        return scorers_of(config)
+
+    monkeypatch.setattr("mm_eval.features.judge.code.scorers_of", counted)
+    counts = []
+    for docs in (2, 6):
+        theirs.write(ROWS[:docs], ANSWERS[:docs], task=TASK, utils=UTILS)
+        assert theirs.with_server(server, "--output_path", tmp_path / str(docs)).code == 0
+        counts.append(len(built))
+        built.clear()
+    assert counts[0] == counts[1] > 0
 
 
 @pytest.mark.parametrize("fault", ["503", "400", "HTML", "EMPTY", "CHATTY"])

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from mm_eval.features.judge.config import judge_of_task
@@ -29,14 +30,21 @@ MOST = 1000
 class CodeVerdicts(Verdicts):
     """The replies of one judge to the questions of a task's own code."""
 
-    def chain(self, doc_id: int, doc: Doc, answer: str, repeat: int = 0) -> Chain:
-        """What the task's code makes of an answer, or the question that it asks next."""
+    @cached_property
+    def _scorer(self) -> ProcessResultsScorer:
+        """A scorer of its own: what it is run on is no score of the run."""
         [scorer] = scorers_of(self.task.config)
         assert isinstance(scorer, ProcessResultsScorer)
         scorer.replies = self
+        return scorer
+
+    def chain(self, doc_id: int, doc: Doc, answer: str, repeat: int = 0) -> Chain:
+        """What the task's code makes of an answer, or the question that it asks next."""
+        scorer = self._scorer
+        scorer.draws, scorer.filter_draws = self.task.config.draws(), self.task.config.draws()  # as for the first doc
         instance = Instance("generate_until", self.task.path, doc_id, doc, resps=[answer])
         found = scorer.run_docs({doc_id: [instance]})[doc_id]
-        asked = scorer.asked.get(doc_id)
+        asked = scorer.asked.pop(doc_id, None)
         if asked is None or found.error is not None:  # its code failed, with or without a judge
             return Chain(error=as_judge_error(found.error, self.where(doc_id)))
         rows = self.rows(asked)

@@ -14,6 +14,7 @@ import random
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import islice, zip_longest
 from typing import Any
 
@@ -29,6 +30,7 @@ from mm_eval.features.judge.scoring import Judged, with_judges
 from mm_eval.features.judge.verdicts import ASTRAY, PURE, Chain, Verdicts, is_astray
 from mm_eval.opening import OpenedTasks
 from mm_eval.prompt.task import Task
+from mm_eval.scoring.base import Scorer
 from mm_eval.scoring.of_task import scorers_of
 from mm_eval.scoring.score_task import TaskScoring
 from mm_eval.values.errors import ConfigError, MMEvalError
@@ -125,6 +127,11 @@ class _Trial:
     spare: dict[int, str] = field(default_factory=dict)
     others: tuple[str, ...] = WORTHLESS[:1]
     known: dict[tuple[int, str], Chain] = field(default_factory=dict)
+
+    @cached_property
+    def scorers(self) -> list[Scorer]:
+        """The task's own scorers, apart from those of the run."""
+        return scorers_of(self.task.config)
 
     def rounds(self) -> list[list[tuple[int, str]]]:
         """(doc id, answer) in rounds, each with one answer to each doc. The first round shows some gold answers and some others.
@@ -346,7 +353,7 @@ def _score(opened: OpenedTasks, trial: _Trial, doc_id: int, answer: str) -> floa
     own = Slot(trial.task.path, doc_id)
     [*_, judged] = with_judges(
         trial.task.config,
-        scorers_of(trial.task.config),
+        trial.scorers,
         {trial.verdicts.judge: verdicts_of(trial.task, trial.verdicts.judge, trial.verdicts.lookup)},
     )
     if isinstance(judged, Judged):  # whether or not the task's rules can read the answer
