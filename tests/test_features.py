@@ -21,7 +21,7 @@ FEATURES = sorted(
 )
 QUICK = ("judge", "protocols", "video")
 """Those that reach furthest into a run. The others are deleted in the full set."""
-OTHERS = ("tests/scorers/test_own_scorers.py", "tests/engine/test_journal.py", "tests/cli/test_ls.py")
+OTHERS = ("tests/scoring/scorers/test_own_scorers.py", "tests/engine/test_journal.py", "tests/cli/test_ls.py")
 """Tests of what every run needs, which name no feature."""
 RUN = ["--tasks", "mme", "--model", "dummy", "--sample", "--limit", "4", "--output_path", "run"]
 SCRIPT = f"""

@@ -21,7 +21,7 @@ from mm_eval.cli import main
 from mm_eval.engine.model import request_key
 from mm_eval.prepare import prepare
 from mm_eval.request import RunRequest
-from tests.judges.server import serving
+from tests.features.judge.server import serving
 
 HERE = Path(__file__).resolve().parent
 TASKS = HERE / "tasks"

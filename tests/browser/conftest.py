@@ -13,7 +13,7 @@ from mm_eval.features.report.site.app import app_of
 from mm_eval.features.report.site.runs import Shown
 from mm_eval.results.recorded import RecordedRun
 from tests.processes import HANGS
-from tests.runs.conftest import answers_with, base, dummy_run, mme_rows, perfect, ran, set_count, worse  # noqa: F401
+from tests.results.conftest import answers_with, base, dummy_run, mme_rows, perfect, ran, set_count, worse  # noqa: F401
 
 ATTACK = (
     "</script><script>window.attacked=1</script><img src=x onerror='window.attacked=2'> \x1b[31mred<!-- --> <!--ROWS-->"

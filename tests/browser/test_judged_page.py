@@ -4,7 +4,7 @@ import pytest
 
 from mm_eval.features.report.run_page import write_report
 from mm_eval.results.recorded import RecordedRun
-from tests.runs.judged import judge, judged_run
+from tests.results.judged import judge, judged_run
 
 from .conftest import ATTACK
 from .test_report_page import choose, count, detail, search

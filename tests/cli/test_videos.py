@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from mm_eval.features.video import frames, reader
+from tests.features.video.movies import write
 from tests.folders import edited
-from tests.task.video.movies import write
 
 YAML = """task: clips
 dataset_path: json

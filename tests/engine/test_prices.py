@@ -11,7 +11,7 @@ from mm_eval.models.openai.client.usage import usage_of
 
 from mm_eval.engine.prices import Price, price_of, read_prices, shipped
 from mm_eval.values.errors import ConfigError
-from tests.judges import server as scripted
+from tests.features.judge import server as scripted
 
 HEADER = "model,input_price,output_price,cached_price,cache_write_price,date,source\n"
 ROW = "judge-1,100000,200000,50000,,2026-11-01,an invoice\n"

@@ -26,8 +26,8 @@ from mm_eval.features.video.frames import frames_of
 from mm_eval.features.video.rule import read_rule
 from mm_eval.values.errors import DataError
 from tests.cli.test_bad_input import data_root, picture
+from tests.features.video.movies import write
 from tests.processes import HANGS
-from tests.task.video.movies import write
 
 
 def saved(image: Image.Image, kind: str, **options: object) -> bytes:

@@ -16,7 +16,7 @@ import pytest
 
 from mm_eval.engine.own_runs import is_own, key_file, mark_of
 from mm_eval.foreign import UntrustedRun, check_own
-from tests.judges.conftest import judged, server  # noqa: F401
+from tests.features.judge.conftest import judged, server  # noqa: F401
 
 ANSWER = {"choices": [{"message": {"content": "Yes"}, "finish_reason": "stop"}], "model": "m"}
 

@@ -19,7 +19,7 @@ from mm_eval.values.errors import ConfigError, DataError, MMEvalError, ModelErro
 from mm_eval.values.types import Instance, Video
 from tests.cli.test_videos import command, made
 from tests.faults.server import Server, reply
-from tests.task.video.movies import write
+from tests.features.video.movies import write
 
 IMAGE = {"type": "image"}
 

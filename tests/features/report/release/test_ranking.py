@@ -1,0 +1,159 @@
+"""Ranks of the release table: only what can be told apart is ranked apart, and unlike measurements are not ranked together."""
+
+import json
+import random
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from mm_eval.features.report.release.numbers import Reported, release_table
+from mm_eval.features.report.release.ranking import ranked_columns
+from mm_eval.features.report.release.text import as_markdown
+from mm_eval.results.recorded import RecordedRun
+from tests.results.conftest import answers_with, ran
+
+
+@pytest.fixture(scope="module")
+def noisy(base, mme_rows) -> list[RecordedRun]:
+    """Four models on MME: two that are wrong on 60 docs each, drawn alike, one wrong on 61, and one wrong on 200."""
+    runs = []
+    for number, (name, wrong) in enumerate([("a", 60), ("b", 60), ("c", 61), ("d", 200)]):
+        docs = set(random.Random(number).sample(range(len(mme_rows)), wrong))
+        path = answers_with(base / f"noisy-{name}.jsonl", mme_rows, docs)
+        folder = ran(base / f"noisy-{name}", "--tasks", "mme", "--model", "replay", "--model_args", f"path={path}")
+        runs.append(RecordedRun.read(folder, name))
+    return runs
+
+
+def test_noise_shares_a_rank_and_is_bold_together(noisy) -> None:
+    table = release_table(noisy)
+    numbers = table.rows["mme", "mme_perception_score"]
+    values = [numbers[name].value for name in "abc"]
+    assert len(set(values)) > 1, "the three differ by chance"
+    assert dict(ranked_columns(numbers)) == {"a": "1=", "b": "1=", "c": "1=", "d": "4"}
+    assert [numbers[name].best for name in "abcd"] == [True, True, True, False]
+    [line] = [line for line in as_markdown(table).splitlines() if "perception" in line]
+    assert line.count("**") == 6
+
+
+def test_where_nothing_is_told_apart_nothing_is_bold(noisy) -> None:
+    numbers = release_table(noisy[:3]).rows["mme", "mme_perception_score"]
+    assert not any(found.best for found in numbers.values()) and dict(ranked_columns(numbers)) == {}
+
+
+def test_a_number_below_one_that_is_behind_is_not_bold(noisy) -> None:
+    """A reported number inside the interval of ours is told apart from neither ours nor the reported first."""
+    key = ("mme", "mme_perception_score")
+    ours = release_table(noisy[:1]).rows[key]["a"].value
+    reported = [Reported("first", *key, 2000.0, 1.0, "x"), Reported("last", *key, ours - 1, 1.0, "x")]
+    numbers = release_table(noisy[:1], reported).rows[key]
+    assert [(numbers[name].rank, numbers[name].best) for name in ("first", "a", "last")] == [
+        (1, True),
+        (2, False),
+        (1, False),
+    ]
+
+
+def test_a_part_of_the_docs_is_not_ranked_with_all_of_them(noisy, base, mme_rows) -> None:
+    path = answers_with(base / "few.jsonl", mme_rows, set())
+    few = ran(base / "few", "--tasks", "mme", "--model", "replay", "--model_args", f"path={path}", "--limit", "60")
+    table = release_table([*noisy, RecordedRun.read(few, "few")])
+    found = table.rows["mme", "mme_perception_score"]["few"]
+    assert found.set_apart and found.rank is None and not found.best
+    assert any(
+        note.startswith("few, mme (mme_perception_score): the docs of mme that were asked differs")
+        for note in table.notes
+    )
+    assert "‡" in as_markdown(table)
+
+
+@pytest.mark.parametrize(("what", "change"), [("the prompt of mme", "prompt"), ("the data of mme", "data")])
+def test_another_prompt_or_other_data_is_not_ranked(noisy, what: str, change: str) -> None:
+    other = {"prompt": {"key": "mine", "kwargs": {"post_prompt": "?"}}, "data": "0" * 64}[change]
+    tasks = {"mme": {**noisy[0].spec["tasks"]["mme"], change: other}}
+    unlike = replace(noisy[0], spec={**noisy[0].spec, "tasks": tasks}, name="unlike")
+    table = release_table([*noisy[1:], unlike])
+    assert table.rows["mme", "mme_perception_score"]["unlike"].set_apart
+    assert any(what in note and "not ranked" in note for note in table.notes)
+
+
+def test_another_system_instruction_is_not_ranked(noisy) -> None:
+    unlike = replace(noisy[0], spec={**noisy[0].spec, "system": "Be brief."}, name="unlike")
+    table = release_table([*noisy[1:], unlike])
+    assert [name for name, found in table.rows["mme", "mme_perception_score"].items() if found.set_apart] == ["unlike"]
+
+
+@pytest.mark.parametrize(("value", "rank"), [(2100.0, 1), (1.0, 5)])
+def test_a_reported_number_is_ranked_by_our_intervals(noisy, value: float, rank: int) -> None:
+    table = release_table(noisy, [Reported("paper", "mme", "mme_perception_score", value, 0.0, "x")])
+    numbers = table.rows["mme", "mme_perception_score"]
+    assert numbers["paper"].rank == rank and numbers["paper"].best == (rank == 1)
+    near = Reported("paper", "mme", "mme_perception_score", numbers["a"].value + 1, 0.0, "x")
+    again = release_table(noisy, [near]).rows["mme", "mme_perception_score"]
+    assert again["paper"].rank == again["a"].rank == 1
+
+
+def test_categories_are_ranked_too(base) -> None:
+    def seed(name: str, right) -> RecordedRun:
+        rows = [json.loads(line) for line in (base / "dummy" / "samples" / "seedbench.jsonl").read_text().splitlines()]
+        path = base / f"seed-{name}.jsonl"
+        answers = [(row["doc_id"], row["target"] if right(row) else "none") for row in rows]
+        path.write_text("\n".join(json.dumps({"task": "seedbench", "doc_id": n, "resps": [a]}) for n, a in answers))
+        folder = ran(base / f"seed-{name}", "--tasks", "seedbench", "--model", "replay", "--model_args", f"path={path}")
+        return RecordedRun.read(folder, name)
+
+    blind = "Scene Understanding"
+    runs = [seed("all", lambda row: True), seed("blind", lambda row: row["categories"]["question type"] != [blind])]
+    [parts] = [found for row, found in release_table(runs).categories.items() if row[0] == "seedbench"]
+    scene, others = parts["question type", blind], [found for key, found in parts.items() if key[1] != blind]
+    assert scene["all"].best and not scene["blind"].best and scene["blind"].rank == 2
+    assert not any(found["all"].best or found["blind"].best for found in others)
+
+
+def test_groups_are_ranked_by_their_members(cli, base, tmp_path: Path) -> None:
+    folder = tmp_path / "own"
+    folder.mkdir()
+    (folder / "both.yaml").write_text(
+        "group: both\ntask: [mmstar, scienceqa_img]\naggregate_metric_list:\n"
+        "  - {of: {mmstar: acc, scienceqa_img: acc}, metric: average}\n"
+    )
+    runs = []
+    for name, share in (("good", 1.0), ("bad", 0.0)):
+        gold = cli(
+            "--tasks", "mmstar,scienceqa_img", "--model", "dummy", "--sample", "--output_path", tmp_path / "gold"
+        )
+        rows = [row for task in ("mmstar", "scienceqa_img") for row in gold.samples(task)]
+        path = tmp_path / f"{name}.jsonl"
+        answers = [{**row, "answer": str(row["target"]) if share else "Z"} for row in rows]
+        path.write_text(
+            "\n".join(json.dumps({"task": r["task"], "doc_id": r["doc_id"], "resps": [r["answer"]]}) for r in answers)
+        )
+        words = (
+            "--tasks",
+            "both",
+            "--include_path",
+            folder,
+            "--sample",
+            "--model",
+            "replay",
+            "--model_args",
+            f"path={path}",
+        )
+        done = cli(*words, "--output_path", tmp_path / f"run-{name}")
+        assert done.code == 0, done.err
+        runs.append(RecordedRun.read(done.folder, name))
+    [numbers] = [found for row, found in release_table(runs).rows.items() if row[0] == "both"]
+    assert numbers["good"].rank == 1 and numbers["bad"].rank == 2 and numbers["good"].best
+
+
+def test_a_number_without_a_direction_has_no_ranks(perfect, worse):
+    runs = [RecordedRun.read(folder, name) for folder, name in ((perfect, "good"), (worse, "bad"))]
+    for run in runs:
+        run.results["higher_is_better"]["mme"]["mme_perception_score"] = None
+    table = release_table(runs)
+    row = ("mme", "mme_perception_score")
+    assert table.better[row] is None and all(
+        found.rank is None and not found.best for found in table.rows[row].values()
+    )
+    assert table.rows["mme", "mme_cognition_score"]["good"].rank == 1

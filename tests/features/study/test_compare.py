@@ -1,0 +1,233 @@
+"""`compare`: paired by doc, clustered by picture, and what was asked differently is said before any number."""
+
+import json
+
+import pytest
+
+from mm_eval.results.compare import compare, count_kinds, headline_keys, verdict
+from mm_eval.results.number_text import rounded
+from mm_eval.results.recorded import RecordedRun
+from mm_eval.scoring.metrics import mean_stderr
+from mm_eval.scoring.metrics.intervals import holm
+from tests.results.conftest import answers_with, in_page, ran
+
+
+def test_flips_and_differences_are_those_that_were_made(perfect, worse):
+    [comparison] = compare([RecordedRun.read(perfect), RecordedRun.read(worse)])
+    changes = {change.key: change for change in comparison.changes}
+    total = changes["mme_perception_score,none"]
+    assert total.flips.gained == tuple(range(10)) and total.flips.lost == tuple(range(20, 150))
+    results = [json.loads((folder / "results.json").read_text())["results"]["mme"] for folder in (perfect, worse)]
+    for key, change in changes.items():
+        assert change.first.value == pytest.approx(results[0][key]) and change.second.value == pytest.approx(
+            results[1][key]
+        )
+        assert change.difference.value == pytest.approx(results[1][key] - results[0][key])
+        assert change.first.stderr == pytest.approx(results[0][key.replace(",", "_stderr,")])
+    assert total.told_apart and total.difference.interval[1] < 0 and total.difference.clusters == 150
+    assert "worse" in verdict(total, "B", "A")
+    assert changes["mme_cognition_score,none"].difference.p_value == 1
+    assert "score the same" in verdict(changes["mme_cognition_score,none"], "B", "A")
+    assert comparison.differs == [] and comparison.answers == {"mme": (140, 420)}
+
+
+def test_the_difference_of_means_is_clustered_by_the_recorded_picture(dummy_run, base):
+    other = ran(base / "dummy-seed", "--tasks", "seedbench", "--model", "dummy", "--seed", "1")
+    [comparison] = compare([RecordedRun.read(dummy_run), RecordedRun.read(other)])
+    [change] = [change for change in comparison.changes if change.key == "seed_all,none"]
+    rows = [
+        [json.loads(line) for line in (f / "samples/seedbench.jsonl").read_text().splitlines()]
+        for f in (dummy_run, other)
+    ]
+    changed = [b["scores"]["seed_all,none"] - a["scores"]["seed_all,none"] for a, b in zip(*rows, strict=True)]
+    clusters = [json.dumps(row["cluster"]) for row in rows[0]]
+    assert len(set(clusters)) < len(clusters)
+    assert change.difference.stderr == pytest.approx(mean_stderr(changed, clusters))
+    assert [said for said in comparison.differs if "seed differs" in said]
+    assert any("in one of the runs only: mme" in said for said in comparison.differs)
+
+
+def test_what_was_asked_differently_stands_above_the_numbers(cli, dummy_run, base):
+    other = ran(
+        base / "dummy-qwen", "--tasks", "mme,seedbench", "--model", "dummy", "--prompt_key", "qwen_vl", "--limit", "100"
+    )
+    done = cli("compare", dummy_run, other)
+    assert done.code == 0
+    said, table = done.out.index("the prompt differs"), done.out.index("95% interval")
+    assert said < table and done.out.index("not the same docs") < table
+    assert "152 docs are not the same in both runs, or in one only" in done.out  # of SEED-Bench's 252
+    assert "about" in done.out and "would be needed" in done.out
+
+
+def test_docs_that_are_not_the_same_are_not_paired(perfect, worse, base):
+    """A doc id names a doc only within its data: row 3 of other data is another question."""
+    import shutil
+
+    changed = base / "changed"
+    shutil.copytree(worse, changed)
+    lines = (changed / "samples/mme.jsonl").read_text().splitlines()
+    rows = [json.loads(line) for line in lines]
+    rows[30]["doc"]["question"] = "Another question?"
+    (changed / "samples/mme.jsonl").write_text("\n".join(json.dumps(row) for row in rows))
+    [comparison] = compare([RecordedRun.read(perfect), RecordedRun.read(changed)])
+    total = comparison.changes[0]
+    assert 30 not in total.flips.lost and len(total.flips.lost) == 129
+    assert any("1 doc is not the same" in said for said in comparison.differs)
+
+
+def test_several_runs_are_corrected_for_their_number(perfect, worse, mme_rows, base):
+    path = answers_with(base / "third.jsonl", mme_rows, set(range(22)))
+    third = ran(base / "third", "--tasks", "mme", "--model", "replay", "--model_args", f"path={path}")
+    compared = compare([RecordedRun.read(folder) for folder in (perfect, worse, third)])
+    changes = [change for comparison in compared for change in comparison.changes]
+    assert len(changes) == 32, "16 numbers of two runs"
+    assert [c.corrected for c in changes] == pytest.approx(holm([c.difference.p_value for c in changes]))
+    assert compared[0].changes[0].corrected == pytest.approx(32 * compared[0].changes[0].difference.p_value)
+
+
+def test_the_numbers_of_one_run_are_corrected_for_their_number(perfect, worse, cli):
+    [comparison] = compare([RecordedRun.read(perfect), RecordedRun.read(worse)])
+    changes = comparison.changes
+    assert [c.corrected for c in changes] == pytest.approx(holm([c.difference.p_value for c in changes]))
+    assert "p (Holm)" in cli("compare", perfect, worse).out
+
+
+def test_no_flip_in_few_docs_is_an_interval_and_not_a_point(perfect, worse, cli):
+    [comparison] = compare([RecordedRun.read(perfect), RecordedRun.read(worse)])
+    same = next(c for c in comparison.changes if c.key == "code_reasoning,none")
+    room = 200 * (1 - 0.025 ** (1 / same.difference.clusters))
+    assert same.difference.interval == pytest.approx((-room, room)) and same.difference.p_value == 1.0
+    out = cli("compare", perfect, worse).out
+    assert f"[-{room:.2f}, +{room:.2f}] †" in out and "[0.00, 0.00]" not in out
+    assert "† exact 95% interval" in out
+
+
+def test_headlines_are_the_numbers_that_are_no_part_of_another(perfect, dummy_run):
+    assert headline_keys(RecordedRun.read(perfect).tasks["mme"]) == [
+        "mme_perception_score,none",
+        "mme_cognition_score,none",
+    ]
+    seed = headline_keys(RecordedRun.read(dummy_run).tasks["seedbench"])
+    assert seed == ["seed_image,none", "seed_video,none", "seed_all,none"]
+    assert [rounded(n) for n in (7, 93, 917, 1001)] == [7, 93, 920, 1100]
+
+
+def test_json_is_for_programs_and_text_links_into_the_report(cli, perfect, worse):
+    found = json.loads(cli("compare", perfect, worse, "--format", "json").out)
+    change = found["compared"][0]["changes"][0]
+    assert change["mcnemar"]["gained"] == list(range(10)) and change["difference"]["interval"][1] < 0
+    text = cli("compare", perfect, worse, "--flips", "2").out
+    assert "lost: 20, 21, ... (130)" in text and f"{worse}/report.html#mme/20" in text
+
+
+def test_a_groups_difference_is_that_of_its_tasks_together(base):
+    runs = [ran(base / f"mmlu-{seed}", "--tasks", "mmlu", "--model", "dummy", "--seed", str(seed)) for seed in (0, 1)]
+    [comparison] = compare([RecordedRun.read(folder) for folder in runs])
+    changes = {change.task: change for change in comparison.changes if change.key == "acc,none"}
+    numbers = [json.loads((folder / "results.json").read_text())["groups"]["mmlu"] for folder in runs]
+    total = changes["mmlu"]
+    assert total.first.value == pytest.approx(numbers[0]["acc,none"]) and total.first.stderr == pytest.approx(
+        numbers[0]["acc_stderr,none"]
+    )
+    assert total.difference.value == pytest.approx(numbers[1]["acc,none"] - numbers[0]["acc,none"])
+    tasks = [change for change in comparison.changes if change.task.startswith("mmlu_") and change.flips is not None]
+    docs = sum(change.difference.docs for change in tasks)
+    pooled = sum((change.difference.docs / docs * change.difference.stderr) ** 2 for change in tasks) ** 0.5
+    assert total.difference.stderr == pytest.approx(pooled) and total.difference.docs == docs
+    assert [change.task for change in comparison.changes if change.headline] == ["mmlu"]
+
+
+def test_the_page_holds_the_table_and_every_sample_with_both_answers(cli, perfect, worse, tmp_path):
+    page = tmp_path / "new" / "compared.html"
+    before = (worse / "report.html").read_bytes()
+    done = cli("compare", perfect, worse, "--html", page)
+    assert done.code == 0 and f"page: {page}" in done.out and f"{page}#mme/20" in done.out
+    assert (worse / "report.html").read_bytes() == before, "a run's own report stays what it was"
+    data, rows = in_page(page, "data"), in_page(page, "rows")
+    [section] = data["sections"]
+    table = section["tables"][0]
+    first = dict(zip((name for name, _ in table["head"]), table["rows"][0]["cells"], strict=True))
+    assert (first["task"], first["metric"], first["docs"]) == ("mme", "mme_perception_score", "300")
+    assert first["lost"]["docs"] == {"mme": list(range(20, 150))} and first["gained"]["count"] == 10
+    assert first["B − A"].endswith(" *") and table["rows"][0]["marked"] and first["p (Holm)"] == "<0.001"
+    assert "worse than A on mme" in section["said"][0]
+    assert [row.get("part", False) for row in table["rows"]] == [False] * 2 + [True] * 14
+    assert len(rows) == 420 and rows[20]["ok"] is True and rows[20]["w"][0]["ok"] is False
+    assert rows[20]["a"] != rows[20]["w"][0]["a"] and data["beside"] == [f"B: {data['facts'][1]['text'].split(',')[0]}"]
+    assert data["facts"][0]["link"].endswith("perfect/report.html")
+
+
+def test_a_page_that_cannot_be_written_is_one_sentence(cli, perfect, worse, tmp_path):
+    (tmp_path / "file").touch()
+    done = cli("compare", perfect, worse, "--html", tmp_path / "file" / "page.html")
+    assert done.code not in (0, 1) and "can't be written" in done.err and "Traceback" not in done.err
+
+
+def test_mistakes_are_one_sentence(cli, perfect, dummy_run, tmp_path):
+    assert cli("compare", perfect).code == 2
+    missing = cli("compare", perfect, tmp_path)
+    assert missing.code == 2 and "run.json" in missing.err and str(tmp_path) in missing.err
+    unknown = cli("compare", perfect, dummy_run, "--tasks", "mne")
+    assert unknown.code == 2 and "Did you mean 'mme'?" in unknown.err
+
+
+def test_a_number_whose_function_is_gone_is_named_and_not_dropped(perfect, worse, monkeypatch):
+    """MME's sums are made by the task's own function from what its docs scored, which is no number."""
+    runs = [RecordedRun.read(perfect), RecordedRun.read(worse)]
+    for run in runs:
+        monkeypatch.setitem(vars(run), "aggregations", {})  # as where the task files were moved away
+    [comparison] = compare(runs)
+    assert not [change for change in comparison.changes if change.key.startswith("mme_")]
+    [said] = comparison.differs
+    assert said.startswith("mme: mme_perception_score, ") and "can't be compared" in said
+
+
+def test_a_number_whose_function_fails_on_pairs_is_named(perfect, worse, monkeypatch):
+    def fails(*args, **options):
+        raise TypeError("unhashable type: 'list'")
+
+    monkeypatch.setattr("mm_eval.results.compare.paired_difference", fails)
+    runs = [RecordedRun.read(folder) for folder in (perfect, worse)]
+    assert "can't be compared" in " ".join(compare(runs)[0].differs)
+
+
+@pytest.mark.slow
+def test_every_shipped_task_can_be_compared(cli, tmp_path):
+    """The task's own functions get what they returned back from JSON, where a tuple is a list."""
+    folders = [tmp_path / "0", tmp_path / "1"]
+    for seed, folder in enumerate(folders):
+        words = ("--tasks", "*", "--sample", "--no_report", "--model", "dummy", "--model_args", f"seed={seed}")
+        assert cli(*words, "--output_path", folder).code == 0
+    [comparison] = compare([RecordedRun.read(folder) for folder in folders], categories=True)
+    assert len({change.task for change in comparison.changes}) > 80
+    assert not [said for said in comparison.differs if "can't be compared" in said]
+
+
+def test_filtered_refused_and_truncated_docs_are_named_with_the_flips_that_they_make(cli, perfect, mme_rows, base):
+    """Counted in both runs over the docs that both have, in the terminal, in JSON and on the page."""
+    path = answers_with(base / "missing.jsonl", mme_rows, set(range(20)))
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    for doc_id, ended in {0: "filtered", 30: "filtered", 31: "refused", 32: "length", 33: "length"}.items():
+        rows[doc_id].update(ended=[ended], resps=["" if ended == "length" else rows[doc_id]["resps"][0]])
+    rows[34]["ended"] = ["length"]  # cut, and right
+    path.write_text("\n".join(map(json.dumps, rows)))
+    missing = ran(base / "missing", "--tasks", "mme", "--model", "replay", "--model_args", f"path={path}")
+    [comparison] = compare([RecordedRun.read(perfect), RecordedRun.read(missing)])
+    assert comparison.changes[0].flips.lost == (30, 31, 32, 33)
+    counts = {"filtered": 2, "refused": 1, "truncated": 3}
+    assert [count_kinds(kinds) for kinds in comparison.kinds["mme"]] == [{}, counts]
+    page = base / "missing.html"
+    said = cli("compare", perfect, missing, "--html", page).out
+    of_all = (
+        "mme: of 420 docs in both, A has none filtered, refused or truncated; B has 2 filtered, 1 refused, 3 truncated"
+    )
+    of_lost = "of the 4 docs lost in mme_perception_score, in B: 1 filtered, 1 refused, 2 truncated"
+    assert of_all in said and of_lost in said
+    [section] = in_page(page, "data")["sections"]
+    assert of_all in section["said"] and f"  {of_lost}" in section["said"]
+    [found] = json.loads(cli("compare", perfect, missing, "--format", "json").out)["compared"]
+    assert found["kinds"] == {"mme": {"first": {}, "second": counts}}
+    [other_way] = compare([RecordedRun.read(missing), RecordedRun.read(perfect)])
+    assert [count_kinds(kinds) for kinds in other_way.kinds["mme"]] == [counts, {}]
+    [same] = compare([RecordedRun.read(perfect), RecordedRun.read(perfect)])
+    assert same.kinds == {}

@@ -1,0 +1,307 @@
+"""The process of a task's own code: what crosses to it and back, what it may not, and how it ends."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PIL import Image
+
+from mm_eval.config.functions import FunctionRef, runs_elsewhere
+from mm_eval.features.suites.process import ProcessEnded
+from mm_eval.features.suites.remote import RemoteFunction
+from mm_eval.request import RunRequest
+from mm_eval.run import evaluate
+from mm_eval.values.errors import ConfigError, ScoringError
+from mm_eval.values.types import Video
+
+TASKS = Path(__file__).parents[2] / "baselines" / "tasks"
+Load = Callable[..., Any]
+
+
+@pytest.fixture
+def load(tmp_path: Path) -> Load:
+    def loaded(text: str, name: str = "f") -> Any:
+        (tmp_path / "utils.py").write_text("import os, sys, time\n" + text)
+        function = FunctionRef(f"utils.{name}", tmp_path / "t.yaml", 1).resolve()
+        assert isinstance(function, RemoteFunction)
+        return function
+
+    return loaded
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "import lmms_eval",
+        "from lmms_eval.tasks._task_utils import x",
+        "import requests",
+        "import random\nrandom.seed(1)",
+        "from random import choice",
+        "import random\nRNG = random.Random(1)",
+        "import numpy as np\nnp.random.seed(1)",
+        "import numpy as np\ndef f(doc):\n    return np.random.random()",
+        "import os\ndef f(doc):\n    return os.path.exists(doc)",
+        "from os import getenv",
+        "import datasets\ndef f(docs):\n    return datasets.load_dataset('x')",
+        "from datasets import load_dataset",
+        "TOTALS = {}\ndef f(doc):\n    TOTALS['x'] = 1",
+        "SEEN = []\ndef f(doc):\n    SEEN.append(doc)",
+        "N = 0\ndef f(doc):\n    global N\n    N += 1",
+        "from PIL import ImageFile\nImageFile.LOAD_TRUNCATED_IMAGES = True",
+        "def f(results, args):\n    return 1",
+        "def f(values):\n    print(values)\n    return 1",
+    ],
+)
+def test_code_that_needs_more_than_its_values_runs_elsewhere(tmp_path: Path, text: str) -> None:
+    (tmp_path / "utils.py").write_text(text + "\n")
+    assert runs_elsewhere(tmp_path / "utils.py")
+    (tmp_path / "beside.py").write_text("from .utils import f\n")
+    assert runs_elsewhere(tmp_path / "beside.py")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "import json, re, math, random\ndef f(doc):\n    return random.Random(doc['id']).random()",
+        "import os\ndef f(doc):\n    return os.path.join('a', os.path.basename(doc))",
+        "import numpy as np\nfrom PIL import Image\ndef f(doc):\n    return np.random.default_rng(3).random()",
+        "from datasets import Dataset\ndef f(*args, **kwargs):\n    found = []\n    found.append(1)\n    return found",
+        "TABLE = {'a': 1}\ndef f(doc):\n    TABLE = {}\n    TABLE['x'] = doc\n    return TABLE",
+        "def f(:",
+    ],
+)
+def test_code_that_makes_values_of_values_stays_in_this_process(tmp_path: Path, text: str) -> None:
+    (tmp_path / "utils.py").write_text(text + "\n")
+    assert not runs_elsewhere(tmp_path / "utils.py")
+
+
+def test_every_shipped_task_stays_in_this_process() -> None:
+    from mm_eval.config.manager import TaskManager
+
+    found = TaskManager()
+    loaded = found.load(found.all_tasks)
+    from mm_eval.config.schema import functions_in
+
+    files = {f.source() for config in loaded.tasks.values() for f in functions_in(config.source) if not f.of_mm_eval}
+    assert len(files) > 60 and [str(file) for file in files if runs_elsewhere(file)] == []
+
+
+VALUES = [
+    None, True, 3, -1.5, float("inf"), "text \ud800 ü", [1, [2]], (1, (2.5, None)), {"a": {"b": []}}, {1: 2, (1, 2): "x"},
+    {"d": 1}, {3, 4}, b"\0bytes", Path("/a/b"), Video("clip.mp4", start=1.0), [], {}, (),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("value", VALUES, ids=repr)
+def test_a_value_comes_back_as_it_went(load: Load, value: Any) -> None:
+    found = load("def f(value):\n    return value\n")(value)
+    assert found == value and type(found) is type(value)
+
+
+def test_numbers_of_numpy_keep_their_type_and_value(load: Load) -> None:
+    import numpy as np
+
+    found = load(
+        "import numpy as np\ndef f():\n    return [np.float32(0.1), np.int8(3), np.arange(6).reshape(2, 3)]\n"
+    )()
+    assert (found[0], type(found[0])) == (np.float32(0.1), np.float32) and type(found[1]) is np.int8
+    assert found[2].tolist() == [[0, 1, 2], [3, 4, 5]]
+
+
+def test_an_object_that_cannot_cross_stays_there_and_is_the_same_when_it_is_needed_again(load: Load, tmp_path) -> None:
+    text = """from collections import namedtuple, defaultdict
+Pair = namedtuple("Pair", "a b")
+class Thing:
+    def __str__(self):
+        return "a thing"
+MADE = Thing()
+def f(value=None):
+    counts = defaultdict(int)
+    counts["x"] += 1
+    return [MADE, Pair(1, [2]), counts]
+def g(values):
+    thing, pair, counts = values
+    return [thing is MADE, pair.b, counts["new"]]
+"""
+    found = load(text)()
+    assert str(found[0]) == "a thing" and found[1] == (1, [2]) and found[2] == {"x": 1}
+    assert FunctionRef("utils.g", tmp_path / "t.yaml", 1).resolve()(found) == [True, [2], 0]
+
+
+@pytest.mark.parametrize("mode", ["RGB", "L", "RGBA", "1", "P", "CMYK", "LA"])
+def test_a_picture_that_is_not_changed_is_the_one_that_went(load: Load, mode: str) -> None:
+    picture = Image.effect_noise((9, 7), 60).convert("RGB").convert(mode)
+    same, rgb, drawn = load(
+        "def f(doc):\n    x = doc['image']\n    y = x.convert('RGB')\n    y.putpixel((0, 0), (1, 2, 3))\n"
+        "    return [x, x.convert('RGB'), y]\n"
+    )({"image": picture})
+    assert same.convert("RGB").tobytes() == rgb.tobytes() == picture.convert("RGB").tobytes()
+    assert mode == "P" or same is picture
+    assert drawn.getpixel((0, 0)) == (1, 2, 3) and drawn.size == (9, 7)
+
+
+def test_what_it_raises_is_raised_here_by_its_name(load: Load) -> None:
+    text = """class Own(Exception): ...
+def f(kind):
+    if kind == "exit":
+        sys.exit("no swipl")
+    odd = UnicodeDecodeError("u", b"x", 0, 1, "y")
+    raise {"own": Own("mine"), "key": KeyError("column"), "value": ValueError("a", 1), "odd": odd}[kind]
+"""
+    function = load(text)
+    for kind, name, said in (
+        ("key", "KeyError", "'column'"),
+        ("value", "ValueError", "('a', 1)"),
+        ("own", "Own", "mine"),
+    ):
+        with pytest.raises(Exception) as caught:
+            function(kind)
+        assert (type(caught.value).__name__, str(caught.value)) == (name, said)
+    for kind, said in (("exit", "no swipl"), ("odd", "can't decode")):
+        with pytest.raises(Exception, match=said):
+            function(kind)
+
+
+def test_what_it_prints_is_printed_here(load: Load, capsys: pytest.CaptureFixture[str]) -> None:
+    load("def f():\n    print('said')\n    print('warned', file=sys.stderr)\n")()
+    captured = capsys.readouterr()
+    assert (captured.out, captured.err) == ("said\n", "warned\n")
+
+
+def test_it_has_a_home_of_its_own_and_no_network_and_no_token(load: Load, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HF_TOKEN", "hf_secret")
+    monkeypatch.setenv("HF_HOME", "/somewhere/else")
+    text = """import socket, subprocess
+def f():
+    home = os.environ["HF_HOME"]
+    return [os.path.isdir(home), os.environ.get("HF_TOKEN"), os.path.join(home, "clips", "a.mp4"), home.count("else")]
+def program():
+    code = "import socket; socket.create_connection(('1.1.1.1', 53), 2)"
+    return subprocess.run([sys.executable, "-c", code], capture_output=True).returncode
+"""
+    assert load(text)() == [True, None, "/somewhere/else/clips/a.mp4", 0]
+    assert load(text, "program")() != 0, "nor has a program that it starts"
+    assert os.environ["HF_HOME"] == "/somewhere/else"
+
+
+def test_it_ends_in_time_and_the_next_call_starts_another(load: Load, monkeypatch: pytest.MonkeyPatch) -> None:
+    function = load("def f(seconds):\n    time.sleep(seconds)\n    return os.getpid()\n")
+    first = function(0)
+    monkeypatch.setenv("MM_EVAL_TASK_SECONDS", "0.3")
+    with pytest.raises(ProcessEnded, match=r"longer than 0\.3 s"):
+        function(60)
+    monkeypatch.delenv("MM_EVAL_TASK_SECONDS")
+    assert function(0.001) != first and not alive(first)
+    monkeypatch.setenv("MM_EVAL_TASK_SECONDS", "soon")
+    with pytest.raises(ConfigError, match="MM_EVAL_TASK_SECONDS is 'soon'"):
+        function(0.002)
+
+
+@pytest.mark.parametrize(("how", "said"), [("os._exit(3)", "exit code 3"), ("os.kill(os.getpid(), 9)", "by SIGKILL")])
+def test_a_crash_is_an_error_of_its_call_alone(load: Load, how: str, said: str) -> None:
+    function = load(f"def f(dies):\n    if dies:\n        {how}\n    return 7\n")
+    with pytest.raises(ScoringError, match=said):
+        function(True)
+    assert function(False) == 7
+
+
+def test_it_ends_with_the_process_that_started_it(tmp_path: Path) -> None:
+    (tmp_path / "utils.py").write_text(
+        "import os, time\ndef f():\n    return os.getpid()\ndef busy():\n    time.sleep(600)\n"
+    )
+    script = f"""
+import os, threading, time
+from pathlib import Path
+from mm_eval.config.functions import FunctionRef
+f, busy = (FunctionRef(f"utils.{{n}}", Path({str(tmp_path)!r}) / "t.yaml", 1).resolve() for n in ("f", "busy"))
+print(f(), flush=True)
+threading.Thread(target=busy, daemon=True).start()
+time.sleep(600)
+"""
+    root = Path(__file__).parents[3]
+    process = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True, cwd=root)
+    assert process.stdout is not None
+    child = int(process.stdout.readline())
+    assert alive(child)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    end = time.monotonic() + 60
+    while alive(child):
+        assert time.monotonic() < end, "it goes on without the process that started it"
+        time.sleep(0.05)
+
+
+def test_it_ends_when_nothing_uses_it_any_more(load: Load, tmp_path: Path) -> None:
+    pid = load("def f():\n    return os.getpid()\n")()
+    for name in ("one", "two"):  # the last two stay, for a config that is resolved again
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "utils.py").write_text("import os\ndef f():\n    return os.getpid()\n")
+        FunctionRef("utils.f", tmp_path / name / "t.yaml", 1).resolve()
+    assert not alive(pid)
+
+
+def alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return "Z" not in Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1][:3]
+
+
+def state() -> list[Any]:
+    """What the process shares that task code used to replace."""
+    import datasets
+
+    names = [name for name in sys.modules if name.split(".")[0] == "lmms_eval"]
+    own = [socket.getaddrinfo, socket.socket.connect, subprocess.Popen, time.sleep, os.path.exists, os.path.isfile]
+    return [
+        *own,
+        sys.stdout,
+        sys.stderr,
+        sys.excepthook,
+        datasets.load.load_dataset_builder,
+        os.environ.get("HF_HOME"),
+        names,
+    ]
+
+
+def test_eight_evaluations_in_threads_replace_nothing_and_give_the_same_numbers(tmp_path: Path) -> None:
+    """Half of them are tasks with the habits of another suite."""
+    import random
+
+    found: dict[int, Any] = {}
+    failed: list[Exception] = []
+    random.seed(1)
+    drawn = random.getstate()
+    before = state()
+    os.path.exists(os.path.join(os.path.expanduser("~/.cache/huggingface"), "clips", "a.mp4"))
+
+    def run(number: int) -> None:
+        tasks = ("base_foreign",) if number % 2 else ("mme", "mmlu_anatomy")
+        request = RunRequest(
+            tasks=tasks, model="dummy", limit=12, sample=not number % 2, report=False, include_path=str(TASKS),
+            output_path=str(tmp_path / str(number)),
+        )  # fmt: skip
+        try:
+            report = evaluate(request)
+            found[number] = (report.exit_code, report.results["results"])
+        except Exception as error:
+            failed.append(error)
+
+    threads = [threading.Thread(target=run, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    while any(thread.is_alive() for thread in threads):
+        assert state() == before
+        time.sleep(0.01)
+    assert state() == before and random.getstate() == drawn
+    assert failed == [] and len(found) == 8 and all(code == 0 for code, _ in found.values())
+    assert all(found[number] == found[number % 2] for number in found)
