@@ -25,6 +25,7 @@ from mm_eval.config.group import GroupConfig, GroupNode, Node, TaskNode, descend
 from mm_eval.config.index import Entry, entry_error, inline_paths
 from mm_eval.config.located import NOWHERE, LocatedDict, located, merge, shown_path, without
 from mm_eval.config.overrides import ABOUT_A_GROUP, RuntimeOverrides, Scope, without_shown_shots
+from mm_eval.config.runner import runner
 from mm_eval.config.task_config import TaskConfig
 from mm_eval.values.errors import ConfigError, Unbounded, did_you_mean
 
@@ -257,10 +258,8 @@ class Expander:
             else:
                 open_one = partial(self.spec, str(member), at.for_reference(LocatedDict()))
             node.children += self._open_member(open_one)
-        if made.unweighted:
-            from mm_eval.features.suites.habits import with_default_weights
-
-            node.config = with_default_weights(node)
+        if made.unweighted and (other := runner()) is not None:
+            node.config = other.group_config(node)
         return node
 
     def member(self, member: LocatedDict, scope: Scope, *, outside: bool, file: Path | None = None) -> list[Node]:

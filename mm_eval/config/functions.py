@@ -152,7 +152,7 @@ class FunctionRef:
         """Whether its file, or one beside it that the file imports, imports a package. Imports nothing itself."""
         if self.of_mm_eval:
             return False
-        return any(_imports(file, stamp_of(file), package) for file in with_siblings(self.source()))
+        return any(imports(file, package) for file in with_siblings(self.source()))
 
     def digest(self) -> str:
         """sha256 over the source of its file and of the files beside it that it imports."""
@@ -236,6 +236,11 @@ def _parse(path: Path, stamp: tuple[int, int]) -> ast.Module | None:
         return ast.parse(path.read_bytes())
     except (SyntaxError, ValueError):
         return None
+
+
+def imports(file: Path, package: str) -> bool:
+    """Whether a file imports a package. Imports nothing itself."""
+    return _imports(file, stamp_of(file), package)
 
 
 @lru_cache(maxsize=4096)

@@ -7,7 +7,7 @@ other. The feature that brings the runner is found by its name.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from pathlib import Path
@@ -32,7 +32,7 @@ class NoStream:
 
 
 class Runner(Protocol):
-    """Runs functions of task files in a process of their own."""
+    """Runs functions of task files in a process of their own, and knows what files of another suite rely on."""
 
     def takes(self, files: Sequence[Path]) -> bool:
         """Whether a file of a task, given with those beside it that it imports, must run there. Imports none of them."""
@@ -48,6 +48,18 @@ class Runner(Protocol):
 
     def load_offline(self, path: str, name: str | None, options: Mapping[str, Any]) -> Any:
         """What `datasets.load_dataset` gives in a process without network. Raises what it raises there."""
+        ...
+
+    def is_theirs(self, source: Any, file: Path | None, functions: Iterable[Any]) -> bool:
+        """Whether a config was written for another suite. source: its keys, a LocatedDict. functions: its FunctionRefs."""
+        ...
+
+    def group_config(self, node: Any) -> Any:
+        """The GroupConfig of a GroupNode with that suite's default weights, if the group is that suite's and states none."""
+        ...
+
+    def asks_judge(self, file: Path, function: str) -> bool:
+        """Whether a function of a file asks a judge through a module of that suite. Imports nothing."""
         ...
 
     def stream(self, files: Sequence[Path]) -> Stream:

@@ -18,10 +18,9 @@ from mm_eval.config.format_choice import formatted, select_format
 from mm_eval.config.formats import Format
 from mm_eval.config.functions import FunctionRef, task_stream
 from mm_eval.config.located import LocatedDict, located, shown_path, without
-from mm_eval.config.runner import Stream
+from mm_eval.config.runner import Stream, runner
 from mm_eval.config.values import resolve, to_json, with_source
 from mm_eval.features import brought
-from mm_eval.features.suites.origin import is_from_lmms_eval
 from mm_eval.values.errors import ConfigError, raise_all
 from mm_eval.values.files import digest_of
 from mm_eval.values.types import OutputType
@@ -250,7 +249,8 @@ class TaskConfig:
     @cached_property
     def of_lmms_eval(self) -> bool:
         """Whether its files were written for lmms-eval."""
-        return is_from_lmms_eval(self.source, self.file, schema.functions_in(self.source))
+        other = runner()
+        return other is not None and other.is_theirs(self.source, self.file, schema.functions_in(self.source))
 
     @cached_property
     def category_levels(self) -> list[CategoryLevel]:

@@ -10,6 +10,7 @@ from typing import Any
 from mm_eval.config.schema import functions_in
 from mm_eval.config.task_config import TaskConfig
 from mm_eval.scoring.base import SCORERS, Scorer
+from mm_eval.scoring.guide import BareAnswers, with_right_spelling
 from mm_eval.scoring.process_results import ProcessResultsScorer
 from mm_eval.values.errors import ConfigError, raise_all
 from mm_eval.values.reasoning.families import FRAMES_BY_NAME
@@ -71,8 +72,6 @@ def scorers_of(config: TaskConfig) -> list[Scorer]:
     faults: list[ConfigError] = []
     process_results, pipelines = config.process_results, config.pipelines()
     if process_results is not None:
-        from mm_eval.features.suites.habits import with_right_spelling
-
         process_results = with_right_spelling(process_results, pipelines)
     of_lmms_eval = config.doc_to_visual is not None or config.doc_to_messages is not None or bool(config.prompt_kwargs)
     strips = of_lmms_eval and config.output_type == "generate_until"
@@ -89,8 +88,6 @@ def scorers_of(config: TaskConfig) -> list[Scorer]:
                 context={"multiple_targets": True} if config.multiple_targets else {},
             )
             if strips:
-                from mm_eval.features.suites.habits import BareAnswers
-
                 scorer.filter.filters.append(BareAnswers)
             scorer.check_repeats(config.repeats)
         except ConfigError as error:

@@ -18,7 +18,7 @@ from mm_eval.values.errors import ConfigError, ScoringError, did_you_mean
 from mm_eval.values.types import Answer, Doc, Instance, MetricKey, Number, ScoredDoc
 
 if TYPE_CHECKING:
-    from mm_eval.features.suites.judges import Asked, JudgeQuestion
+    from mm_eval.scoring.asked import Asked, JudgeQuestion
 
 SUBMISSION = "submission"
 """lmms-eval's name for a metric without a number: its function writes a file for a benchmark's server."""

@@ -15,8 +15,8 @@ from mm_eval.features.judge.config import judge_of_task
 from mm_eval.features.judge.prompts import doc_of, filled, prompt_digest, shown, turns_of
 from mm_eval.features.judge.scoring import DocVerdict
 from mm_eval.features.judge.verdicts import Chain, Lookup, Verdicts
-from mm_eval.features.suites.judges import Asked, JudgeQuestion
 from mm_eval.prompt.task import Task
+from mm_eval.scoring.asked import Asked, JudgeQuestion
 from mm_eval.scoring.of_task import scorers_of
 from mm_eval.scoring.process_results import ProcessResultsScorer
 from mm_eval.values.errors import JudgeError, MMEvalError

@@ -22,6 +22,7 @@ from mm_eval.config.arguments import Rule
 from mm_eval.config.checks import check_metrics
 from mm_eval.config.functions import FunctionRef
 from mm_eval.config.located import LocatedDict, located, where_item
+from mm_eval.config.runner import runner
 from mm_eval.config.schema import (
     BOOLEAN,
     FUNCTION,
@@ -221,11 +222,9 @@ def judge_of_task(config: TaskConfig) -> JudgeConfig | None:
 
 def judge_of_code(reference: Any) -> JudgeConfig | None:
     """The judge of a task without `judge:`, if its process_results asks one through lmms-eval's module; else None."""
-    if not isinstance(reference, FunctionRef) or not reference.imports("lmms_eval"):
+    if not isinstance(reference, FunctionRef) or reference.of_mm_eval or (found := runner()) is None:
         return None
-    from mm_eval.features.suites.askers import asks_judge
-
-    return JudgeConfig((), by_code=True) if asks_judge(reference.source(), reference.function) else None
+    return JudgeConfig((), by_code=True) if found.asks_judge(reference.source(), reference.function) else None
 
 
 def judge_of(stated: Any, fallback: str) -> JudgeConfig:

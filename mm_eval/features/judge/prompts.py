@@ -11,7 +11,6 @@ from mm_eval.config.runner import NO_CALLS, during
 from mm_eval.data.decode import decoding
 from mm_eval.data.media import picture_digest, to_pictures
 from mm_eval.features.judge.config import JudgeStep, judge_of_task
-from mm_eval.features.suites.judges import NO_SOCKET
 from mm_eval.prompt.task import Task
 from mm_eval.prompt.visuals import ROLES
 from mm_eval.values.errors import JudgeError, MMEvalError
@@ -19,6 +18,10 @@ from mm_eval.values.types import IMAGE_MARK, Context, Doc, Instance, Message
 
 if TYPE_CHECKING:
     from PIL.Image import Image
+
+
+NO_SOCKET = "which a task with `judge` may not: mm-eval asks the judge itself (--judge)"
+"""Why a task's `prompt` and `verdict` open no connection."""
 
 
 class JudgedDoc(dict[str, Any]):

@@ -27,7 +27,7 @@ from mm_eval.values.reasoning.recorded import as_text, parts_of
 from mm_eval.values.types import Doc, Instance, MetricKey, Number, ReducedDoc, ScoredDoc
 
 if TYPE_CHECKING:
-    from mm_eval.features.suites.judges import Asked
+    from mm_eval.scoring.asked import Asked
 
 
 @dataclass(frozen=True)

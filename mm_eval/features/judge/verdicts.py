@@ -14,9 +14,8 @@ from typing import Any
 from mm_eval.config.arguments import shortly
 from mm_eval.config.runner import NO_CALLS, during
 from mm_eval.features.judge.config import JudgeConfig, JudgeStep, judge_of_task
-from mm_eval.features.judge.prompts import doc_of, judge_instance
+from mm_eval.features.judge.prompts import NO_SOCKET, doc_of, judge_instance
 from mm_eval.features.judge.scoring import DocVerdict
-from mm_eval.features.suites.judges import NO_SOCKET
 from mm_eval.prompt.task import Task
 from mm_eval.values.errors import JudgeError, MMEvalError
 from mm_eval.values.reasoning.recorded import as_text, parts_of

@@ -15,21 +15,19 @@ Code that asks in another way is refused (child/guard.py).
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from mm_eval.config.arguments import shortly
 from mm_eval.features.suites import PACKAGE
-from mm_eval.values.errors import JudgeError, MMEvalError
+from mm_eval.scoring.asked import RETRIES, Asked, JudgeQuestion, Lookup
+from mm_eval.values.errors import JudgeError
 from mm_eval.values.words import counted
 
 if TYPE_CHECKING:
-    from mm_eval.values.types import Answer, Message
+    from mm_eval.values.types import Answer
 
 MODULE = f"{PACKAGE}.llm_judge"
-RETRIES = 2
-"""Further replies to a question whose reply could not be read."""
 
 
 NO_CALLS = (
@@ -38,54 +36,16 @@ NO_CALLS = (
 )
 """Why a task's code opens no connection."""
 
-NO_SOCKET = "which a task with `judge` may not: mm-eval asks the judge itself (--judge)"
-"""The same for a task that states `judge`."""
-
 
 class JudgeCalled(BaseException):
     """A judge was called that may not be. Not an Exception: a task's code turns each of those into a verdict."""
 
 
-# ------------------------------------------------------------------ functions that ask
-@dataclass(frozen=True)
-class JudgeQuestion:
-    """What a task's code asks the judge.
-
-    messages: chat messages; a picture is the part {"type": "image", "image": a PIL image}.
-    repeat: how many earlier questions of this doc were the same. model: the judge that the code names.
-    """
-
-    messages: list[Message]
-    generation_kwargs: Mapping[str, Any]
-    repeat: int = 0
-    model: str = ""
+__all__ = ["MODULE", "NO_CALLS", "RETRIES", "RUNNING", "Asked", "Asking", "JudgeCalled", "JudgeQuestion", "Lookup"]
 
 
-Lookup = Callable[[JudgeQuestion], "Answer | None"]
-"""The judge's recorded reply, or failure, to a question; None where there is neither."""
-
-
-@dataclass
-class Asked:
-    """What one run of a task's function came to.
-
-    value: what it returned, where there is neither `pending` nor `error`.
-    questions, replies: those with a known reply, in the order asked.
-    pending: the question that ended it, which has no reply. error: the judge failed at it, or its replies could not be read.
-    """
-
-    lookup: Lookup
-    retries: int = RETRIES
-    value: Any = None
-    questions: list[JudgeQuestion] = field(default_factory=list)
-    replies: list[Answer] = field(default_factory=list)
-    pending: JudgeQuestion | None = None
-    error: MMEvalError | None = None
-
-    @property
-    def waits(self) -> bool:
-        """Whether it has no value, because a reply is missing or could not be read."""
-        return self.pending is not None or self.error is not None
+class Asking(Asked):
+    """One run of a task's function, which gets its replies here."""
 
     def reply(self, question: JudgeQuestion) -> Answer:
         """The known reply to a question. Raises JudgeCalled, now and at every later call, if there is none."""
@@ -114,7 +74,7 @@ class Asked:
         raise JudgeCalled(MODULE)
 
 
-RUNNING: list[Asked] = []
+RUNNING: list[Asking] = []
 """The run of a task's function in progress. Scoring runs one at a time; threads that the function starts belong to it."""
 
 

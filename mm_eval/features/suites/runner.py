@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from mm_eval.config.functions import FunctionRef, imports, with_siblings
+from mm_eval.config.group import GroupConfig, GroupNode
+from mm_eval.config.located import LocatedDict
 from mm_eval.config.runner import Stream
+from mm_eval.features.suites import PACKAGE
+from mm_eval.features.suites.origin import is_from_lmms_eval
 from mm_eval.features.suites.reading import needs_process
 
 
@@ -25,6 +30,19 @@ class TaskRunner:
         from mm_eval.features.suites.remote import load_offline
 
         return load_offline(path, name, options)
+
+    def is_theirs(self, source: LocatedDict, file: Path | None, functions: Iterable[FunctionRef]) -> bool:
+        return is_from_lmms_eval(source, file, functions)
+
+    def group_config(self, node: GroupNode) -> GroupConfig:
+        from mm_eval.features.suites.habits import with_default_weights
+
+        return with_default_weights(node)
+
+    def asks_judge(self, file: Path, function: str) -> bool:
+        from mm_eval.features.suites.askers import asks_judge
+
+        return any(imports(each, PACKAGE) for each in with_siblings(file)) and asks_judge(file, function)
 
     def stream(self, files: Sequence[Path]) -> Stream:
         from mm_eval.features.suites.remote import RemoteStream

@@ -20,18 +20,23 @@ from mm_eval.config.manager import TaskManager
 from mm_eval.scoring.of_task import scorers_of
 for task in TaskManager(include_path=sys.argv[1], include_defaults=False).load(sys.argv[2]).tasks.values():
     scorers_of(task.resolved())
-print("mm_eval.features.suites.habits" in sys.modules)
-assert "mm_eval.features.suites.remote" not in sys.modules
+parts = ("habits", "askers", "judges", "remote", "process", "wire", "rows", "child")
+print(*(part for part in parts if f"mm_eval.features.suites.{part}" in sys.modules))
 """
 TEXT = "dataset_path: d\ntest_split: test\ndoc_to_text: q\ndoc_to_target: a\nmetric_list: [{metric: exact_match}]\n"
 
 
 @pytest.mark.parametrize(
-    ("more", "loaded"),
-    [("", "False"), ("doc_to_visual: image\n", "True"), ("process_results: !function utils.f\n", "True")],
+    ("more", "code", "loaded"),
+    [
+        ("", "", ""),
+        ("doc_to_visual: image\n", "", ""),
+        ("process_results: !function utils.f\n", "", ""),
+        ("process_results: !function utils.f\n", "import time\n", "judges remote process wire rows"),
+    ],
 )
-def test_a_task_without_such_habits_does_not_load_them(tmp_path: Path, more: str, loaded: str) -> None:
-    (tmp_path / "utils.py").write_text("def f(doc, results): return {'exact_match': 1.0}\n")
+def test_a_task_without_such_habits_does_not_load_them(tmp_path: Path, more: str, code: str, loaded: str) -> None:
+    (tmp_path / "utils.py").write_text(f"{code}def f(doc, results): return {{'exact_match': 1.0}}\n")
     (tmp_path / "t.yaml").write_text(f"task: t\n{TEXT}{more}")
     command = [sys.executable, "-c", SCORES, str(tmp_path), "t"]
     root = Path(__file__).parents[3]

@@ -24,7 +24,7 @@ from typing import Any, NoReturn
 from mm_eval.features.suites import PACKAGE
 from mm_eval.features.suites.child.guard import refuse_judge
 from mm_eval.features.suites.child.prompts import RUBRIC, JudgePromptBuilder, binary_of, object_of, pair_of
-from mm_eval.features.suites.judges import MODULE, RETRIES, RUNNING, Asked, JudgeCalled, JudgeQuestion, Lookup
+from mm_eval.features.suites.judges import MODULE, RETRIES, RUNNING, Asked, Asking, JudgeCalled, JudgeQuestion, Lookup
 
 
 @dataclass
@@ -262,7 +262,7 @@ def run_judged(call: Callable[[], Any], lookup: Lookup, retries: int = RETRIES) 
 
     Errors: what the function raises, unless it asked something whose reply is not known.
     """
-    asked = Asked(lookup, retries)
+    asked = Asking(lookup, retries)
     RUNNING.append(asked)
     try:
         with offered(), _without_waiting():
