@@ -84,7 +84,7 @@ _QWEN_VIDEO = VideoInput(
     budget="frame",
     settings={"size": {"shortest_edge": 128 * 28 * 28, "longest_edge": 768 * 28 * 28}},
     placeholder="<|vision_start|><|video_pad|><|vision_end|>",
-    proven="5.20.0",
+    proven="5.12.0",
 )
 _QWEN3_VIDEO = VideoInput(
     "fps=2,min=4,max=768,rounded",
@@ -152,7 +152,7 @@ FAMILIES: dict[str, Family] = {
     "paligemma": Family(("paligemma",), causal=False, answer_type=1),
     "perception_lm": Family(("perception_lm",)),
     "qwen2_vl": _qwen("qwen2_vl", video=_QWEN_VIDEO),
-    "qwen2_5_vl": _qwen("qwen2_5_vl", "qwen2_vl", video=replace(_QWEN_VIDEO, rate=True)),
+    "qwen2_5_vl": _qwen("qwen2_5_vl", "qwen2_vl", video=replace(_QWEN_VIDEO, rate=True, proven="5.18.0")),
     "qwen3_5": _qwen("qwen3_5", "qwen3_vl", "qwen2_5_vl", "qwen2_vl"),
     "qwen3_5_moe": _qwen("qwen3_5_moe", "qwen3_5", "qwen3_vl", "qwen2_5_vl", "qwen2_vl"),
     "qwen3_vl": _qwen("qwen3_vl", "qwen2_5_vl", "qwen2_vl", video=_QWEN3_VIDEO),

@@ -70,8 +70,8 @@ class VideoInput:
         found = min(transformers.__version__, importlib.metadata.version("transformers"), key=Version)
         if Version(found) < Version(self.proven):
             raise ConfigError(
-                f"transformers {found} gives wrong positions to the videos of Qwen2-VL and Qwen2.5-VL, which"
-                f" need {self.proven} or newer.",
+                f"transformers {found} gives wrong positions to the videos of this family, which needs"
+                f" {self.proven} or newer.",
                 where=WHERE,
                 hint=f"Run: pip install -U 'transformers>={self.proven}'; or show the frames as pictures with video=pictures.",
             )
