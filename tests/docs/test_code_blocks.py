@@ -88,11 +88,9 @@ def test_every_option_that_the_pages_name_exists() -> None:
     launchers = {"--multi_gpu", "--cpu", "--max"}  # of accelerate launch; the beginning of torchrun's --max-restarts
     for page in PAGES:
         named = set(re.findall(r"`(?!python )[^`\n]*?(?<![\w-])(--[a-z][a-z_]+)", page.read_text(encoding="utf-8")))
-        of_vllm = {
-            "--trust",
-            "--enable",
-        }  # the beginnings of --trust-request-mm-kwargs and --enable-prompt-tokens-details
-        for option in named - launchers - of_vllm - {"--help", "--strict"}:
+        # the beginnings of vLLM's --trust-request-mm-kwargs and --enable-prompt-tokens-details, and two of llama-server
+        of_servers = {"--trust", "--enable", "--alias", "--mmproj"}
+        for option in named - launchers - of_servers - {"--help", "--strict"}:
             assert option in known, f"{name_of(page)}: {option}"
 
 
