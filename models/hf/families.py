@@ -23,7 +23,7 @@ class Family:
     prompt_keys: keys of `model_specific_prompt_kwargs` from most to least specific.
     placeholder: the text for one picture in a plain-text prompt; None: the processor's image token; empty: the processor
         writes it.
-    mrope: rotary positions have three dimensions; the model keeps the shift that pictures cause as `rope_deltas`.
+    mrope: rotary positions have `axes` dimensions; the model keeps the shift that pictures cause as `rope_deltas`.
     batched: prompts with 0, 1 and several pictures of different sizes may share a left-padded batch.
     prefix_cache: a continuation may be run on the cached keys and values of its prompt.
     holes: masked places may stand between tokens. Sliding windows and recurrent layers forbid it and are detected without it.
@@ -45,6 +45,7 @@ class Family:
     prompt_keys: tuple[str, ...] = ()
     placeholder: str | None = None
     mrope: bool = False
+    axes: int = 3
     batched: bool = True
     prefix_cache: bool = True
     holes: bool = True
@@ -104,9 +105,13 @@ _LLAMA3_VIDEO = VideoInput(
 )  # fmt: skip
 
 FAMILIES: dict[str, Family] = {
+    "aria": Family(("aria",), pictures="prompt"),
     "aya_vision": Family(("aya_vision",)),
     "blip-2": _without_chat("blip2"),
     "cohere2_vision": Family(("cohere2_vision", "aya_vision")),
+    "cohere_compass": Family(
+        ("cohere_compass",), placeholder="<|VISION_START|><|IMAGE_PAD|><|VISION_END|>", mrope=True
+    ),
     "deepseek_vl": Family(("deepseek_vl",)),
     "deepseek_vl_hybrid": Family(("deepseek_vl_hybrid", "deepseek_vl")),
     "ernie4_5_vl_moe": Family(
@@ -123,6 +128,7 @@ FAMILIES: dict[str, Family] = {
     "glm4v_moe": _glm("glm4v_moe"),
     "glm_ocr": _glm("glm_ocr"),
     "granite4_vision": Family(("granite4_vision", "llava_next", "llava"), features=False, heads=False),
+    "hunyuan_vl": Family(("hunyuan_vl",), mrope=True, axes=4, batched=False),  # pictures are counted over all rows
     "idefics2": Family(("idefics2",), pictures="prompt"),
     "idefics3": Family(("idefics3", "idefics2"), pictures="prompt"),
     "instructblip": _without_chat("instructblip"),
@@ -149,14 +155,19 @@ FAMILIES: dict[str, Family] = {
         ("molmo2",), pictures="prompt", features="alone", heads=False
     ),  # pictures of a prompt see each other
     "ovis2": Family(("ovis2",)),
+    "paddleocr_vl": Family(
+        ("paddleocr_vl",), placeholder="<|IMAGE_START|><|IMAGE_PLACEHOLDER|><|IMAGE_END|>", mrope=True
+    ),
     "paligemma": Family(("paligemma",), causal=False, answer_type=1),
     "perception_lm": Family(("perception_lm",)),
+    "qianfan_ocr": Family(("qianfan_ocr", "internvl")),
     "qwen2_vl": _qwen("qwen2_vl", video=_QWEN_VIDEO),
     "qwen2_5_vl": _qwen("qwen2_5_vl", "qwen2_vl", video=replace(_QWEN_VIDEO, rate=True, proven="5.18.0")),
     "qwen3_5": _qwen("qwen3_5", "qwen3_vl", "qwen2_5_vl", "qwen2_vl"),
     "qwen3_5_moe": _qwen("qwen3_5_moe", "qwen3_5", "qwen3_vl", "qwen2_5_vl", "qwen2_vl"),
     "qwen3_vl": _qwen("qwen3_vl", "qwen2_5_vl", "qwen2_vl", video=_QWEN3_VIDEO),
     "qwen3_vl_moe": _qwen("qwen3_vl_moe", "qwen3_vl", "qwen2_5_vl", "qwen2_vl", video=_QWEN3_VIDEO),
+    "qwen4_exp": _qwen("qwen4_exp", "qwen3_5", "qwen3_vl", "qwen2_5_vl", "qwen2_vl"),
     "smolvlm": Family(
         ("smolvlm", "idefics3"),
         pictures="prompt",

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import transformers as tf
 
-from tests.models.tiny_more import Made, _kind, _square
+from tests.models.tiny_more import Made, _kind, _qwen_parts, _square
 from tests.models.tiny_random import (
     MROPE,
     QWEN_TOKENS,
@@ -410,7 +410,130 @@ def perception_lm() -> Made:
     return tf.PerceptionLMForConditionalGeneration(config), processor
 
 
-NEWEST = ("ernie4_5_vl_moe", "granite4_vision", "lfm3_vl", "minimax_m3_vl", "molmo2")
+@_kind
+def paddleocr_vl() -> Made:
+    made = tokenizer("<|IMAGE_START|>", "<|IMAGE_END|>", bos=False, image_token="<|IMAGE_PLACEHOLDER|>")
+    config = tf.PaddleOCRVLConfig(
+        text_config={**TEXT, **HEAD, "rope_parameters": MROPE},
+        vision_config={**VISION, "spatial_merge_size": 2},
+        **_ids(
+            made, image_token_id="<|IMAGE_PLACEHOLDER|>", video_token_id="<unk>", vision_start_token_id="<|IMAGE_START|>",
+            vision_end_token_id="<|IMAGE_END|>",
+        ),
+    )  # fmt: skip
+    processor = tf.PaddleOCRVLProcessor(
+        image_processor=tf.PaddleOCRVLImageProcessorPil(size={"shortest_edge": 28 * 28, "longest_edge": 28 * 28 * 16}),
+        tokenizer=made,
+        chat_template=template("<|IMAGE_START|><|IMAGE_PLACEHOLDER|><|IMAGE_END|>"),
+    )
+    return tf.PaddleOCRVLForConditionalGeneration(config), processor
+
+
+@_kind
+def hunyuan_vl() -> Made:
+    named = {"image_token": "<|image|>", "image_start_token": "<|image_start|>", "image_end_token": "<|image_end|>"}
+    made = tokenizer("<|newline|>", **named)
+    tower = {
+        **VISION, "patch_size": 14, "out_hidden_size": 64, "img_max_token_num": 64, "max_image_size": 112, "min_image_size": 28,
+        "text_hidden_size": 64,
+    }  # fmt: skip
+    rope = {"rope_type": "default", "rope_theta": 10000.0, "mrope_section": [2, 2, 2, 2]}
+    config = tf.HunYuanVLConfig(
+        text_config={**TEXT, **HEAD, "rope_parameters": rope},
+        vision_config={name: value for name, value in tower.items() if name != "image_size"},
+        **_ids(
+            made, image_token_id="<|image|>", im_start_id="<|image_start|>", im_end_id="<|image_end|>",
+            im_newline_id="<|newline|>",
+        ),
+    )  # fmt: skip
+    images = tf.HunYuanVLImageProcessorPil(size={"shortest_edge": 28 * 28, "longest_edge": 28 * 28 * 16}, patch_size=14)
+    processor = tf.HunYuanVLProcessor(
+        image_processor=images, tokenizer=made, chat_template="<s>" + template("<|image_start|><|image|><|image_end|>")
+    )  # its processor adds no BOS
+    return tf.HunYuanVLForConditionalGeneration(config), processor
+
+
+@_kind
+def cohere_compass() -> Made:
+    marks = ("<|VISION_START|>", "<|VISION_END|>", "<|IMAGE_PAD|>", "<|VIDEO_PAD|>")
+    made = tokenizer(*marks)
+    tower = {
+        "depth": 3, "hidden_size": 32, "out_hidden_size": 64, "num_heads": 4, "intermediate_size": 64, "patch_size": 16,
+        "num_position_embeddings": 64, "deepstack_visual_indexes": [0, 1],
+    }  # fmt: skip
+    config = tf.CohereCompassConfig(
+        text_config={
+            **TEXT, "num_hidden_layers": 4, "sliding_window": 16, "layer_types": WINDOWS,
+            "rope_parameters": dict.fromkeys(("sliding_attention", "full_attention"), {**MROPE, "mrope_interleaved": True}),
+        },
+        vision_config=tower,
+        **_ids(
+            made, image_token_id=marks[2], video_token_id=marks[3], vision_start_token_id=marks[0], vision_end_token_id=marks[1]
+        ),
+    )  # fmt: skip
+    images = tf.CohereCompassImageProcessorPil(
+        patch_size=16, size={"shortest_edge": 32 * 32, "longest_edge": 32 * 32 * 16}
+    )
+    processor = _without_video(tf.CohereCompassProcessor)(
+        image_processor=images, tokenizer=made, chat_template=template("<|VISION_START|><|IMAGE_PAD|><|VISION_END|>")
+    )
+    return tf.CohereCompassForConditionalGeneration(config), processor
+
+
+@_kind
+def aria() -> Made:
+    made = tokenizer(image_token="<image>")
+    config = tf.AriaConfig(
+        text_config={
+            **TEXT, "moe_num_experts": 4, "moe_topk": 2, "moe_num_shared_experts": 1, "intermediate_size": 64,
+        },
+        vision_config={"model_type": "idefics3_vision", **VISION, "image_size": 980, "patch_size": 245},
+        projector_patch_to_query_dict={4: 2, 16: 4},
+        **_ids(made, image_token_index="<image>"),
+    )  # fmt: skip
+    processor = tf.AriaProcessor(
+        image_processor=tf.AriaImageProcessorPil(max_image_size=490),
+        tokenizer=made,
+        size_conversion={490: 2, 980: 4},
+        chat_template=template("<image>"),
+    )
+    return tf.AriaForConditionalGeneration(config), processor
+
+
+@_kind
+def qianfan_ocr() -> Made:
+    named = {
+        "start_image_token": "<img>", "end_image_token": "</img>", "context_image_token": "<IMG_CONTEXT>",
+    }  # fmt: skip
+    made = tokenizer("<image>", bos=False, **named)
+    config = tf.QianfanOCRConfig(
+        text_config=tf.Qwen3Config(**TEXT, **HEAD),
+        vision_config={**VISION, "image_size": [28, 28], "patch_size": [7, 7]},
+        **_ids(made, image_token_id="<IMG_CONTEXT>"),
+    )
+    images = tf.GotOcr2ImageProcessorPil(**_square(), crop_to_patches=True, max_patches=4, min_patches=1)
+    processor = tf.QianfanOCRProcessor(
+        image_processor=images, tokenizer=made, image_seq_length=4, chat_template=template("<image>")
+    )
+    return tf.QianfanOCRForConditionalGeneration(config), processor
+
+
+@_kind
+def qwen4_exp() -> Made:
+    _, ids, tower, processor = _qwen_parts()
+    rope = {**MROPE, "mrope_section": [1, 1, 0], "partial_rotary_factor": 0.25, "mrope_interleaved": True}
+    text = {
+        **TEXT, "head_dim": 16, "layer_types": ["linear_attention", "full_attention"], "linear_num_key_heads": 2,
+        "linear_num_value_heads": 2, "linear_key_head_dim": 16, "linear_value_head_dim": 16, "rope_parameters": rope,
+        "num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 32, "shared_expert_intermediate_size": 32,
+        "hc_count": 2, "hc_lowrank": 8, "indexer_n_heads": 2, "indexer_kv_heads": 1, "indexer_head_dim": 16, "indexer_budget": 16,
+        "indexer_compress_ratio": 4,
+    }  # fmt: skip
+    config = tf.Qwen4ExpConfig(text_config=text, vision_config=tower, **ids)
+    return tf.Qwen4ExpForConditionalGeneration(config), processor
+
+
+NEWEST = ("ernie4_5_vl_moe", "granite4_vision", "lfm3_vl", "minimax_m3_vl", "molmo2", "hunyuan_vl")
 """One of each mechanism for the quick tests: two kinds of types for a token, features that are not kept, a vision tower with
-convolutions, sparse attention, pictures that see each other.
+convolutions, sparse attention, pictures that see each other, four axes of positions.
 """

@@ -179,11 +179,12 @@ class Rows(Cache):  # type: ignore[misc]
         tokens = torch.tensor([[self.runtime.pad_token] * (now.tokens - len(row)) + row for row in ids], device=device)
         starts = torch.tensor([[self.start(row)] for row in range(first, len(self.lengths))], device=device)
         positions = now.places(device) + starts + self.shift[first:]
+        family = self.runtime.family
         with _attending(self):
             output = self.runtime.model(
                 input_ids=tokens,
                 attention_mask=None,
-                position_ids=positions[None].expand(3, -1, -1) if self.runtime.family.mrope else positions,
+                position_ids=positions[None].expand(family.axes, -1, -1) if family.mrope else positions,
                 past_key_values=self,
                 use_cache=True,
                 logits_to_keep=keep,

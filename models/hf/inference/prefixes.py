@@ -75,7 +75,7 @@ def run_on(runtime: Runtime, prefix: Prefix, sources: Sequence[int], ids: Sequen
     positions = options.pop("position_ids", None)
     if positions is None:
         positions = (mask.cumsum(-1) - 1)[:, -longest:] + prefix.shift[index]
-        positions = positions[None].expand(3, -1, -1) if runtime.family.mrope else positions
+        positions = positions[None].expand(runtime.family.axes, -1, -1) if runtime.family.mrope else positions
     if prefix.seen is not None:
         options["cross_attention_mask"] = prefix.seen[index].expand(-1, longest, -1, -1)
     in_place = options.pop("last_use", False) and list(sources) == list(range(len(prefix.mask)))
@@ -118,7 +118,7 @@ def completed(runtime: Runtime, head: Prefix, length: int, pictures: int, prompt
 
 
 def _positions_from(runtime: Runtime, prompts: Sequence[Prompt], start: int) -> tuple[Any, Any]:
-    """M-RoPE positions of the tokens after the first `start`, right-padded (3, rows, longest), and each prompt's shift."""
+    """M-RoPE positions of the tokens after the first `start`, right-padded (axes, rows, longest), and each prompt's shift."""
     longest = max(len(prompt.ids) for prompt in prompts)
     positions, shifts = [], []
     for prompt in prompts:

@@ -96,7 +96,8 @@ def test_each_prompt_is_the_processors_own(adapter: Adapter, kind: str) -> None:
 REPEATED = {
     "llava", "llava_next", "llava_onevision", "qwen2_vl", "qwen2_5_vl", "qwen3_vl", "vipllava", "qwen3_vl_moe", "qwen3_5",
     "glm4v", "video_llama_3", "llava_next_video", "exaone4_5", "glm46v", "glm4v_moe", "qwen3_5_moe", "deepseek_vl",
-    "deepseek_vl_hybrid", "glm_ocr", "granite4_vision", "lfm3_vl", "kimi_k25", "fast_vlm", "perception_lm",
+    "deepseek_vl_hybrid", "glm_ocr", "granite4_vision", "lfm3_vl", "kimi_k25", "fast_vlm", "perception_lm", "aria",
+    "paddleocr_vl", "hunyuan_vl", "cohere_compass", "qwen4_exp",
 }  # fmt: skip
 """Types whose processors write a picture as its image token repeated and nothing else."""
 
