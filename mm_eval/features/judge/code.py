@@ -138,9 +138,16 @@ def verdicts_of(
     return Verdicts(task, judge, lookup, retries, chat, asks)
 
 
-def first_questions(task: Task, doc_ids: Sequence[int], answer: str = "answer") -> Iterator[Instance]:
-    """The first question about each of these docs; a doc about which none is asked is left out."""
-    verdicts = CodeVerdicts(task, "", lambda slot: None, MOST)
+def without_replies(task: Task) -> CodeVerdicts:
+    """What a task's code asks before there is any reply."""
+    return CodeVerdicts(task, "", lambda slot: None, MOST)
+
+
+def first_questions(
+    task: Task, doc_ids: Sequence[int], answer: str = "answer", verdicts: CodeVerdicts | None = None
+) -> Iterator[Instance]:
+    """The first question about each of these docs; a doc about which none is asked is left out. verdicts: `without_replies`."""
+    verdicts = verdicts or without_replies(task)
     for doc_id, doc in task.docs.texts(list(doc_ids)):
         pending = verdicts.chain(doc_id, doc, answer).pending
         if pending is not None:

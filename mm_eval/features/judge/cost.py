@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from mm_eval.engine.generation import GenerationOptions
 from mm_eval.engine.model import Model, flatten
-from mm_eval.features.judge.code import first_questions
+from mm_eval.features.judge.code import CodeVerdicts, first_questions, without_replies
 from mm_eval.features.judge.config import judge_of_task
 from mm_eval.features.judge.prompts import judge_instance
 from mm_eval.features.judge.verdicts import first_value
@@ -66,8 +66,9 @@ def cost_of(task: Task, style: PromptStyle, doc_ids: Sequence[int], model: Model
     assert config is not None
     sample = doc_ids[:: max(1, len(doc_ids) // SAMPLED)][:SAMPLED]
     chat = model is None or model.chat
+    code = without_replies(task) if config.by_code else None
     asked = [
-        questions_about(task, each.doc_id, each.doc, gold_answer(task, style, each) or MADE_UP, chat)
+        questions_about(task, each.doc_id, each.doc, gold_answer(task, style, each) or MADE_UP, chat, code)
         for each in task.instances(list(sample), style, lambda doc_id: None)
     ]
     options = [each.generation_kwargs for each in next(iter(asked), [])]
@@ -82,7 +83,9 @@ def cost_of(task: Task, style: PromptStyle, doc_ids: Sequence[int], model: Model
     return Cost(calls, prompt_tokens, reply_tokens, model.dollars(used) if model else None, measured)
 
 
-def questions_about(task: Task, doc_id: int, doc: Doc, answer: str, chat: bool = True) -> list[Instance]:
+def questions_about(
+    task: Task, doc_id: int, doc: Doc, answer: str, chat: bool = True, code: CodeVerdicts | None = None
+) -> list[Instance]:
     """The judge's questions about an answer: one for each step; of a task's own code the first one.
 
     Where a step's prompt needs the verdict of the one before, that is the first of its examples.
@@ -90,7 +93,7 @@ def questions_about(task: Task, doc_id: int, doc: Doc, answer: str, chat: bool =
     config = judge_of_task(task.config)
     assert config is not None
     if config.by_code:
-        return list(first_questions(task, [doc_id], answer))
+        return list(first_questions(task, [doc_id], answer, code))
     said = [answer, *map(first_value, config.steps[:-1])]
     return [judge_instance(task, "", number, doc_id, doc, each, chat=chat) for number, each in enumerate(said)]
 
