@@ -202,6 +202,7 @@ def test_forty_groups_that_each_name_the_next_one_twice(tmp_path: Path) -> None:
     assert "e39.yaml:3: " in message and "more than 1,000 times" in message
 
 
+@pytest.mark.full
 def test_groups_that_double_by_two_ways_of_naming_the_next_one(tmp_path: Path) -> None:
     members = "  - {{task: {0}, num_fewshot: 1}}\n  - {{task: {0}, num_fewshot: 2}}\n"
     chain(tmp_path, 30, lambda name, below, _: f"group: {name}\ntask:\n{members.format(below)}")

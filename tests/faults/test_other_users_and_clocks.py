@@ -64,6 +64,7 @@ def test_a_lost_terminal_stops_after_the_requests_in_flight(tmp_path: Path, nohu
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL),  # the tests themselves may run under nohup
     )
     while not log.exists() or len(log.read_text().splitlines()) < 20:
         assert child.poll() is None, child.communicate()

@@ -210,6 +210,7 @@ def test_several_changes_at_once_can_end_no_run(kind: str) -> None:
             well_formed(each)
 
 
+@pytest.mark.full
 def test_bytes_that_are_cut_or_turned_can_end_no_run() -> None:
     draw = random.Random(7)
     for kind, (reply, _, _) in KINDS.items():

@@ -93,7 +93,7 @@ def nested(depth: int) -> bytes:
         nested(150),
         nested(60),
         nested(40),
-        b'{"q": "1?", "a": "1"}\n' + nested(5_000),
+        pytest.param(b'{"q": "1?", "a": "1"}\n' + nested(5_000), marks=pytest.mark.full),
     ],
 )
 def test_a_data_file_without_rows_or_of_any_depth(content: bytes, tmp_path: Path, cli: Callable[..., Ran]) -> None:
