@@ -66,6 +66,8 @@ class TaskProcess:
         self._child: subprocess.Popen[bytes] | None = None
         self._ends: weakref.finalize[..., TaskProcess] | None = None
         self.starts = 0
+        self.unused: list[str] = []
+        """Random streams that no task has any more; the child is told with the next call."""
 
     def call(self, message: Mapping[str, Any], writer: Writer, answer: Answer, all_docs: bool = False) -> Any:
         """What the child answers to a message, with what it reads itself of it.

@@ -11,6 +11,7 @@ import itertools
 import json
 import os
 import sys
+import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -41,6 +42,8 @@ class RemoteStream:
 
     def __init__(self, files: Sequence[Path]) -> None:
         self._name, self._files = str(next(_NUMBERS)), [str(file) for file in files]
+        for folder in {file.parent for file in files}:
+            weakref.finalize(self, process_of(folder).unused.append, self._name).atexit = False
 
     @contextmanager
     def used(self, *, goes_on: bool = True) -> Iterator[None]:
@@ -182,7 +185,9 @@ def _asked(
     args = list(args)
     message["args"] = [writer.value(item) for item in args]
     message["kwargs"] = {name: writer.value(item) for name, item in kwargs.items()}
+    unused, process.unused[:] = process.unused[:], []
     message |= {
+        "unused": unused,
         "stream": _USED.get(),
         "why": NO_CALLS.get(),
         "data": FURTHER_DATA.get() is not None and message["do"] != "load",

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from mm_eval.config.functions import FunctionRef, runs_elsewhere
+from mm_eval.config.functions import FunctionRef, runs_elsewhere, task_stream
 from mm_eval.features.suites.process import ProcessEnded
 from mm_eval.features.suites.remote import RemoteFunction
 from mm_eval.request import RunRequest
@@ -22,7 +22,8 @@ from mm_eval.run import evaluate
 from mm_eval.values.errors import ConfigError, ScoringError
 from mm_eval.values.types import Video
 
-TASKS = Path(__file__).parents[2] / "baselines" / "tasks"
+ROOT = Path(__file__).parents[3]
+TASKS = ROOT / "tests" / "baselines" / "tasks"
 Load = Callable[..., Any]
 
 
@@ -226,8 +227,7 @@ print(f(), flush=True)
 threading.Thread(target=busy, daemon=True).start()
 time.sleep(600)
 """
-    root = Path(__file__).parents[3]
-    process = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True, cwd=root)
+    process = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True, cwd=ROOT)
     assert process.stdout is not None
     child = int(process.stdout.readline())
     assert alive(child)
@@ -305,3 +305,45 @@ def test_eight_evaluations_in_threads_replace_nothing_and_give_the_same_numbers(
     assert state() == before and random.getstate() == drawn
     assert failed == [] and len(found) == 8 and all(code == 0 for code, _ in found.values())
     assert all(found[number] == found[number % 2] for number in found)
+
+
+def test_docs_cross_as_files_and_row_numbers_and_no_picture_is_copied(tmp_path: Path) -> None:
+    """MME's sample as `process_docs` gets and gives it: selected rows, a further column, rows that are new."""
+    import datasets
+
+    from mm_eval.features.suites.rows import read_rows, written_rows
+
+    root = ROOT / "assets" / "data" / "lmms-lab" / "MME"
+    ours = datasets.load_dataset(str(root), split="test", cache_dir=str(tmp_path))
+    sent = written_rows(ours)
+    assert sent["files"] and sent["file"] is None
+    theirs = read_rows(sent)
+    some = theirs.select([5, 3, 400])
+    back = written_rows(some, [theirs])
+    assert back["parts"] == ["indices"] and Path(back["file"]).stat().st_size < 2000
+    more = written_rows(theirs.add_column("number", list(range(len(theirs)))), [theirs])
+    assert more["parts"] == ["table"] and "image" in more["shared"] and Path(more["file"]).stat().st_size < 20_000
+    for stated, expected in ((back, some), (more, theirs)):
+        found = read_rows(stated, [ours])
+        assert not Path(stated["file"]).exists() and len(found) == len(expected)
+        assert found[0]["question"] == expected[0]["question"] and found[2]["image"] == expected[2]["image"]
+    new = read_rows(written_rows(datasets.Dataset.from_list([{"a": "x", "b": {"c": [n]}} for n in (1, 2)])))
+    assert new[1] == {"a": "x", "b": {"c": [2]}}
+
+
+def test_a_stream_that_no_task_has_any_more_is_forgotten_there(load: Load, tmp_path: Path) -> None:
+    """Each question about a document begins a stream of its own."""
+    text = """import gc, random
+from mm_eval.features.suites.child.draws import Draws
+def f(number):
+    return [random.random(), sum(isinstance(each, Draws) for each in gc.get_objects())]
+"""
+    function = load(text)
+    found = []
+    for number in range(20):
+        stream = task_stream([FunctionRef("utils.f", tmp_path / "t.yaml", 1)])
+        with stream.used():
+            found.append(function(number))
+        del stream
+    assert len({drawn for drawn, _ in found}) == 1, "each begins at the start"
+    assert max(count for _, count in found) <= 2

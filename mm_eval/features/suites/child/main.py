@@ -134,6 +134,8 @@ class Child:
         reader = self._reader(blobs)
         writer = self._writer(reader.pictures)
         self._tables = []
+        for name in message.get("unused", ()):
+            self._streams.pop(name, None)
         _reset_pillow()
         said: dict[str, Any]
         try:
