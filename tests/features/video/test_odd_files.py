@@ -157,3 +157,29 @@ def test_joined_recordings_are_refused_and_packing_them_anew_helps(tmp_path: Pat
         index_of(str(joined))
     ffmpeg("-i", str(joined), "-c", "copy", str(tmp_path / "new.mp4"))
     assert_equals_ffmpeg(tmp_path / "new.mp4", 200)
+
+
+@pytest.mark.parametrize(("tag", "least", "most"), [("bt709", 0, 3), ("unknown", 15, 25)])
+def test_colours_are_read_by_the_matrix_that_the_file_states_and_as_bt601_without_one(
+    tmp_path: Path, tag: str, least: int, most: int
+) -> None:
+    colours = [(255, 0, 0), (0, 255, 0), (0, 0, 255), (200, 30, 60)]
+    path = tmp_path / "a.mkv"
+    shown = Image.new("RGB", (1280, 720))
+    for number, colour in enumerate(colours):
+        shown.paste(colour, (320 * number, 0, 320 * (number + 1), 720))
+    shown.save(tmp_path / "a.png")
+    made = f"scale=out_color_matrix=bt709:out_range=tv,format=yuv444p,setparams=colorspace={tag}"
+    ffmpeg("-i", str(tmp_path / "a.png"), "-vf", made, "-c:v", "libx264", "-qp", "0", str(path))
+    index = index_of(str(path))
+    [frame] = frames_at(str(path), index.ticks, index.keys)
+    found = [frame.convert("RGB").crop((320 * n + 160, 360, 320 * n + 161, 361)).tobytes() for n in range(4)]
+    worst = max(abs(a - b) for one, two in zip(found, colours, strict=True) for a, b in zip(one, two, strict=True))
+    assert least <= worst <= most
+
+
+def test_pixels_are_taken_as_square(tmp_path: Path) -> None:
+    path = drawn(tmp_path / "a.mp4", "-vf", "setsar=64/45", "-c:v", "libx264")
+    index = index_of(str(path))
+    [frame] = frames_at(str(path), index.ticks[:1], index.keys[:1])
+    assert frame.size == SIZE
