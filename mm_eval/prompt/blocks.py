@@ -180,10 +180,16 @@ class _Parameters:
     other: bool = False
 
 
-@lru_cache(maxsize=4096)
 def _parameters(function: Callable[..., Any]) -> _Parameters:
+    # by its signature where it has one of its own: a function of another process is not kept, nor is that process
+    return _parameters_of(getattr(function, "__signature__", function))
+
+
+@lru_cache(maxsize=4096)
+def _parameters_of(given: Any) -> _Parameters:
     try:
-        parameters = list(inspect.signature(function).parameters.values())
+        signature = given if isinstance(given, inspect.Signature) else inspect.signature(given)
+        parameters = list(signature.parameters.values())
     except (TypeError, ValueError):  # a builtin without a signature
         return _Parameters()
     names = (*PROMPT_KEYWORDS, TARGET_KEYWORD, CLIPS_KEYWORD)

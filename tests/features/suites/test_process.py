@@ -17,6 +17,7 @@ from PIL import Image
 from mm_eval.config.functions import FunctionRef, runs_elsewhere, task_stream
 from mm_eval.features.suites.process import ProcessEnded
 from mm_eval.features.suites.remote import RemoteFunction
+from mm_eval.prompt.blocks import PromptBlock, call
 from mm_eval.request import RunRequest
 from mm_eval.run import evaluate
 from mm_eval.values.errors import ConfigError, ScoringError
@@ -240,7 +241,10 @@ time.sleep(600)
 
 
 def test_it_ends_when_nothing_uses_it_any_more(load: Load, tmp_path: Path) -> None:
-    pid = load("def f():\n    return os.getpid()\n")()
+    function = load("def f(doc):\n    return os.getpid()\n")
+    pid = call(function, {}, PromptBlock(), second=True)
+    assert alive(pid)
+    del function
     for name in ("one", "two"):  # the last two stay, for a config that is resolved again
         (tmp_path / name).mkdir()
         (tmp_path / name / "utils.py").write_text("import os\ndef f():\n    return os.getpid()\n")
