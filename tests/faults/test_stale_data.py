@@ -10,6 +10,7 @@ import datasets
 import pytest
 from PIL import Image
 
+from mm_eval.config.functions import FunctionRef
 from mm_eval.data import data_files
 from mm_eval.data.data_files import file_digest
 from mm_eval.data.dataset import docs_of, load_docs
@@ -102,18 +103,26 @@ def test_data_files_that_were_replaced_give_the_new_rows(tmp_path: Path, named, 
 
 
 def test_what_a_tasks_function_loads_itself_is_not_stale_either(tmp_path: Path) -> None:
-    file = tmp_path / "test.jsonl"
+    file, code = tmp_path / "test.jsonl", tmp_path / "task" / "utils.py"
     write(file, "old")
+    code.parent.mkdir()
+    code.write_text(
+        "import datasets\n\n\ndef rows(**_):\n"
+        f"    return datasets.load_dataset('json', data_files={{'test': {str(file)!r}}})\n"
+    )
+    of_file = FunctionRef("utils.rows", code.with_name("t.yaml"), 1).resolve()
 
-    def load(**_: object) -> object:
-        return datasets.load_dataset("json", data_files={"test": str(file)})
+    def load(load_dataset, **_: object) -> object:
+        return load_dataset("json", data_files={"test": str(file)})
 
-    assert answers(docs_of(load, {}, "test", "t")) == ["old"] * 2
+    for function in (of_file, load):
+        assert answers(docs_of(function, {}, "test", "t")) == ["old"] * 2
     replaced(file, "new", in_place)
-    assert answers(docs_of(load, {}, "test", "t")) == ["new"] * 2
+    for function in (of_file, load):
+        assert answers(docs_of(function, {}, "test", "t")) == ["new"] * 2
     rows = {"test": str(file)}
     other = {"data_files": rows, "split": "test"}
-    process = lambda _: datasets.load_dataset("json", **other)  # noqa: E731
+    process = lambda _, load_dataset: load_dataset("json", **other)  # noqa: E731
     assert (
         answers(load_docs("json", None, "test", DataSource(), where="t", kwargs={"data_files": rows}, process=process))
         == ["new"] * 2

@@ -157,6 +157,8 @@ class Writer:
         if isinstance(value, tuple) and kind.__module__ == "mm_eval.values.types" and kind.__name__ in OF_TYPES:
             return {"c": [kind.__name__, self.value(value._asdict())["d"]]}  # type: ignore[attr-defined]
         if kind.__module__.startswith("datasets.") and self.rows is not None and hasattr(value, "column_names"):
+            if isinstance(value, dict):  # a DatasetDict: its splits
+                return self.value(dict(value))
             return {"rows": self.rows(value)}
         if isinstance(value, dict) and kind.__module__.startswith("datasets."):  # a DatasetDict
             return self.value(dict(value))
