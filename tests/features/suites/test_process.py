@@ -228,16 +228,21 @@ print(f(), flush=True)
 threading.Thread(target=busy, daemon=True).start()
 time.sleep(600)
 """
-    process = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True, cwd=ROOT)
+    (tmp_path / "tmp").mkdir()
+    environment = {**os.environ, "TMPDIR": str(tmp_path / "tmp")}
+    process = subprocess.Popen(
+        [sys.executable, "-c", script], stdout=subprocess.PIPE, text=True, cwd=ROOT, env=environment
+    )
     assert process.stdout is not None
     child = int(process.stdout.readline())
-    assert alive(child)
+    assert alive(child) and list((tmp_path / "tmp").iterdir())
     process.send_signal(signal.SIGKILL)
     process.wait()
     end = time.monotonic() + 60
     while alive(child):
         assert time.monotonic() < end, "it goes on without the process that started it"
         time.sleep(0.05)
+    assert not list((tmp_path / "tmp").iterdir()), "its folder is left"
 
 
 def test_it_ends_when_nothing_uses_it_any_more(load: Load, tmp_path: Path) -> None:
