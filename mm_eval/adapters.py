@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 
 from mm_eval.engine.model import MODELS, Model, ModelSettings
-from mm_eval.features import brought
 from mm_eval.request import DEFAULT_MODEL, EXECUTOR, RunRequest
 from mm_eval.values.errors import ConfigError
+from mm_eval.values.features import brought
 
 
 def model_class_of(request: RunRequest) -> type[Model]:

@@ -18,7 +18,6 @@ from mm_eval.engine.journal import Journal, JournalState
 from mm_eval.engine.model import Model
 from mm_eval.engine.outcome import Outcome, StopSignal
 from mm_eval.engine.progress import Progress
-from mm_eval.features import brought
 from mm_eval.preflight import check_first_doc, check_scoring, group_faults
 from mm_eval.prompt.blocks import PromptBlock, choose_block
 from mm_eval.prompt.task import PromptStyle, Task
@@ -29,6 +28,7 @@ from mm_eval.scoring.of_task import scorers_of
 from mm_eval.scoring.submission import check_files
 from mm_eval.scoring.task_scores import TaskScores
 from mm_eval.values.errors import ConfigError, MMEvalError, NotHereError, did_you_mean, raise_all
+from mm_eval.values.features import brought
 from mm_eval.values.types import Answer, Slot
 from mm_eval.values.words import counted
 

@@ -12,7 +12,6 @@ from mm_eval.engine.outcome import Outcome
 from mm_eval.engine.prices import Price
 from mm_eval.engine.progress import Progress
 from mm_eval.engine.ranks import Processes
-from mm_eval.features import brought
 from mm_eval.opening import OpenedTasks, RunPart
 from mm_eval.prepare import Prepared
 from mm_eval.prompt.blind import WITHOUT
@@ -25,6 +24,7 @@ from mm_eval.scoring.score_task import TaskScoring
 from mm_eval.scoring.submission import Submission
 from mm_eval.scoring.task_scores import TaskScores
 from mm_eval.values.errors import MMEvalError
+from mm_eval.values.features import brought
 from mm_eval.values.files import encoder
 from mm_eval.values.types import plain
 from mm_eval.values.words import counted, listed, of_all

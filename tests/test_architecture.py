@@ -41,7 +41,7 @@ def place(name: str) -> str:
 def arrow(importing: str, imported: str) -> str:
     """The arrow between two modules of mm_eval if it is against the order, else ""."""
     mine, target = place(importing), place(imported)
-    if not mine or mine == target or not target or target == "features":
+    if not mine or mine == target or not target:
         return ""
     if mine in PUBLIC:
         return "" if target in CORE else f"{mine} > {target}"

@@ -19,9 +19,9 @@ from mm_eval.cli import say as output
 from mm_eval.cli.options import option
 from mm_eval.cli.say import SafeFormatter, complain, complain_briefly, guard_streams, say, say_lines
 from mm_eval.cli.streams import OutputError, discard_output, finish_line, output_was_lost, usable_streams
-from mm_eval.features import features
 from mm_eval.package import __version__
 from mm_eval.values.errors import ConfigError, MMEvalError, did_you_mean
+from mm_eval.values.features import features
 from mm_eval.values.run_files import UNREADABLE, odd_content
 
 log = logging.getLogger(__name__)

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mm_eval.config.arguments import Rule, invalid, is_json, read_json, shortly
-from mm_eval.features import brought
 from mm_eval.request import COMMAND_NAMES, EXECUTOR, RULES, read_option
 from mm_eval.values.errors import ConfigError
+from mm_eval.values.features import brought
 
 if TYPE_CHECKING:
     from mm_eval.request import RunRequest

@@ -23,8 +23,8 @@ from mm_eval.cli.options import (
     read_request,
 )
 from mm_eval.cli.say import say_lines
-from mm_eval.features import brought
 from mm_eval.values.errors import ConfigError
+from mm_eval.values.features import brought
 
 if TYPE_CHECKING:
     from mm_eval.request import RunRequest

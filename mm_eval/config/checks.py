@@ -18,8 +18,8 @@ from mm_eval.config.schema import (
     is_function,
     is_mappings,
 )
-from mm_eval.features import brought
 from mm_eval.values.errors import ConfigError, collected, did_you_mean, raise_all
+from mm_eval.values.features import brought
 
 
 def check_task_keys(source: LocatedDict, what: str, has_class: bool) -> None:

@@ -13,7 +13,7 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, Protocol
 
-from mm_eval.features import brought
+from mm_eval.values.features import brought
 
 
 class Stream(Protocol):

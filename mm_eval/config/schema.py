@@ -12,8 +12,8 @@ from typing import Any
 from mm_eval.config.arguments import Rule
 from mm_eval.config.functions import FunctionRef
 from mm_eval.config.located import LocatedDict
-from mm_eval.features import brought
 from mm_eval.values.errors import ConfigError, collected, did_you_mean, raise_all
+from mm_eval.values.features import brought
 
 OUTPUT_TYPES = ("generate_until", "multiple_choice", "loglikelihood", "loglikelihood_rolling")
 

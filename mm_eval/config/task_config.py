@@ -20,8 +20,8 @@ from mm_eval.config.functions import FunctionRef, task_stream
 from mm_eval.config.located import LocatedDict, located, shown_path, without
 from mm_eval.config.runner import Stream, runner
 from mm_eval.config.values import resolve, to_json, with_source
-from mm_eval.features import brought
 from mm_eval.values.errors import ConfigError, raise_all
+from mm_eval.values.features import brought
 from mm_eval.values.files import digest_of
 from mm_eval.values.types import OutputType
 

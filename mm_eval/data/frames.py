@@ -12,8 +12,8 @@ from collections.abc import Iterable
 from functools import cache
 from typing import TYPE_CHECKING, Any, Protocol
 
-from mm_eval.features import brought
 from mm_eval.values.errors import ConfigError
+from mm_eval.values.features import brought
 
 if TYPE_CHECKING:
     from PIL.Image import Image

@@ -4,7 +4,7 @@ What a feature brings stands as plain data in its `__init__.py`, which imports n
 
 VERBS      commands: {"compare": ("compare_verb", "two runs or more, paired by doc")}, a file of the folder and a line of help.
 
-Everything else is {name: "file:attribute"}, imported when it is used (`brought`):
+Everything else is {name: "file:attribute"}, imported when it is used (`brought` of mm_eval.values.features):
 
 TASK_KEYS  keys of task files: a `TaskKey` (config/task_config.py).
 RUN_PARTS  what it adds to a run: a subclass of `RunPart` (opening.py).
@@ -27,49 +27,3 @@ SHOWS      what `mm-eval show --NAME` shows in place of a prompt: (args, prepare
 SHOWN      lines below a prompt: (prepared run, task) -> lines.
 REPORTS    where published numbers with their settings come from: a module as `study.ablation` uses it.
 """
-
-import importlib
-import os
-from collections.abc import Iterator, Mapping
-from functools import cache
-from types import ModuleType
-from typing import Any
-
-
-@cache
-def features() -> tuple[ModuleType, ...]:
-    """The features that are installed, by name: the packages in this folder."""
-    names = sorted(found.name for found in os.scandir(__path__[0]) if found.is_dir() and found.name[0] != "_")
-    return tuple(importlib.import_module(f"{__name__}.{name}") for name in names)
-
-
-class Brought(Mapping[str, Any]):
-    """What the features bring of one kind, by name; each is imported when it is looked up."""
-
-    def __init__(self, kind: str) -> None:
-        self._where = {
-            name: f"{feature.__name__}.{stated}"
-            for feature in features()
-            for name, stated in getattr(feature, kind, {}).items()
-        }
-
-        self._found: dict[str, Any] = {}
-
-    def __getitem__(self, name: str) -> Any:
-        if name not in self._found:
-            module, _, attribute = self._where[name].partition(":")
-            found = importlib.import_module(module)
-            self._found[name] = getattr(found, attribute) if attribute else found
-        return self._found[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._where)
-
-    def __len__(self) -> int:
-        return len(self._where)
-
-
-@cache
-def brought(kind: str) -> Brought:
-    """What the features bring of one kind, such as "EXPORTS"."""
-    return Brought(kind)

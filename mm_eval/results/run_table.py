@@ -6,12 +6,12 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from mm_eval.features import brought
 from mm_eval.prompt.blind import SAID
 from mm_eval.results.answered_by import sentence as answer_names
 from mm_eval.results.number_text import EXACT
 from mm_eval.results.rows import headline_of, is_official, numbers_of, unanswered_words, warnings_of
 from mm_eval.results.table import LONGEST, Column, Row, Table, to_text
+from mm_eval.values.features import brought
 from mm_eval.values.safe import in_line
 from mm_eval.values.types import MetricKey, Number
 from mm_eval.values.words import counted, listed

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 from mm_eval.cli.folders import add_code_option, run_folders
 from mm_eval.cli.options import add_option
 from mm_eval.cli.say import complain_briefly, say, say_lines
-from mm_eval.features import brought
 from mm_eval.values.errors import ConfigError, MMEvalError, StoreError
+from mm_eval.values.features import brought
 
 if TYPE_CHECKING:
     from mm_eval.features.report.release.table import ReleaseTable

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 from mm_eval.engine.folder import RunFolder
-from mm_eval.features import brought
 from mm_eval.results.answered_by import oddities
 from mm_eval.results.answered_by import sentence as answer_names
 from mm_eval.results.compare import headline_keys, marks
@@ -25,6 +24,7 @@ from mm_eval.results.recorded import RecordedRun, RecordedTask
 from mm_eval.results.rows import headline_of, numbers_of, unanswered_words
 from mm_eval.scoring.metrics.aggregation import mean
 from mm_eval.scoring.metrics.paired import estimate
+from mm_eval.values.features import brought
 
 MOST_CATEGORIES = 40
 

@@ -19,10 +19,10 @@ from mm_eval.cli.options import (
     read_request,
 )
 from mm_eval.cli.say import say, say_lines
-from mm_eval.features import brought
 from mm_eval.prompt.blind import SAID
 from mm_eval.request import DEFAULT_MODEL, RunRequest
 from mm_eval.values.errors import ConfigError
+from mm_eval.values.features import brought
 from mm_eval.values.files import write_atomic
 
 if TYPE_CHECKING:

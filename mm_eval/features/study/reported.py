@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Container, Mapping, Sequence
 from typing import Any, Protocol, cast
 
-from mm_eval.features import brought
 from mm_eval.opening import OpenedTasks
 from mm_eval.request import RunRequest
 from mm_eval.values.errors import ConfigError
+from mm_eval.values.features import brought
 
 
 class Setting(Protocol):

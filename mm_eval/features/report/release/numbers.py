@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mm_eval.config.arguments import is_number, shortly
-from mm_eval.features import brought
 from mm_eval.features.report.release.ranking import rank, set_apart, set_apart_by_judge
 from mm_eval.features.report.release.table import ReleaseNumber, ReleaseTable
 from mm_eval.prompt.blind import SAID
@@ -25,6 +24,7 @@ from mm_eval.results.number_text import number, signed
 from mm_eval.results.recorded import RecordedRun, parts_of
 from mm_eval.results.rows import headline_of, incomplete, numbers_of, warnings_of
 from mm_eval.values.errors import ConfigError, did_you_mean
+from mm_eval.values.features import brought
 
 REFERENCE_KEYS = ("model", "task", "metric", "value", "tolerance", "source", "judge")
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mm_eval.cli.say import say, say_lines
-from mm_eval.features import brought
 from mm_eval.values.errors import ConfigError
+from mm_eval.values.features import brought
 
 if TYPE_CHECKING:
     from mm_eval.features.report.release.outcomes import Ended, Outcomes

@@ -1,0 +1,49 @@
+"""What the features bring, found by name: nobody imports a feature. `mm_eval/features/__init__.py` lists the kinds."""
+
+import importlib
+import os
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+
+@cache
+def features() -> tuple[ModuleType, ...]:
+    """The features that are installed, by name: the packages in mm_eval/features."""
+    folder = Path(__file__).parent.parent / "features"
+    names = sorted(found.name for found in os.scandir(folder) if found.is_dir() and found.name[0] != "_")
+    return tuple(importlib.import_module(f"mm_eval.features.{name}") for name in names)
+
+
+class Brought(Mapping[str, Any]):
+    """What the features bring of one kind, by name; each is imported when it is looked up."""
+
+    def __init__(self, kind: str) -> None:
+        self._where = {
+            name: f"{feature.__name__}.{stated}"
+            for feature in features()
+            for name, stated in getattr(feature, kind, {}).items()
+        }
+
+        self._found: dict[str, Any] = {}
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._found:
+            module, _, attribute = self._where[name].partition(":")
+            found = importlib.import_module(module)
+            self._found[name] = getattr(found, attribute) if attribute else found
+        return self._found[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._where)
+
+    def __len__(self) -> int:
+        return len(self._where)
+
+
+@cache
+def brought(kind: str) -> Brought:
+    """What the features bring of one kind, such as "EXPORTS"."""
+    return Brought(kind)
