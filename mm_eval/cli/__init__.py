@@ -160,7 +160,7 @@ def _dispatch(words: list[str]) -> int:
 
 
 def _meant(words: Sequence[str]) -> str:
-    """What a word that is no command may mean: a command of nearly that name, or tasks."""
+    """What a word that is not a command may mean: a command of nearly that name, or tasks."""
     from mm_eval.config.manager import TaskManager
 
     near = did_you_mean(words[0], VERBS)

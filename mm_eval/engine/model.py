@@ -130,7 +130,7 @@ class Model:
 
     def expect(self, constants: Mapping[str, Any]) -> None:
         """Gets the `constants` of the launch that made the run folder. A model with its weights elsewhere describes itself by
-        them, so that a finished run needs no weights; what it loads later must have equal ones. Others look for themselves."""
+        them, so that a finished run needs no weights; what it loads later must have equal ones."""
 
     def findings(self) -> Mapping[str, Any]:
         """What a run finds out about its endpoint that decides how it goes on, as JSON values: fields that are not taken.

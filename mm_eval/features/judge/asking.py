@@ -1,4 +1,4 @@
-"""The second pass of a run: asks the judges for the verdicts that they owe.
+"""The second pass of a run: asks the judges for the verdicts that are missing.
 
 Each pass asks one question a doc at most: the next step of its judge, or a reply that could not be read once more. A pass that
 finds nothing to ask is the last.

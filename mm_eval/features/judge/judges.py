@@ -204,7 +204,8 @@ def name_of(stated: Any, adapter: str, args: Mapping[str, Any]) -> str:
 def joined_judges(folder: RunFolder, judges: Sequence[Judge], tasks: Mapping[str, Task]) -> list[Judge]:
     """The judges of run.json and these, in their order; those of this launch with their models.
 
-    A recorded judge without a reply in the journal makes way for others: its name or its server may have been a mistake.
+    A recorded judge without a reply in the journal is replaced by the one that is named now: its name or its server may have
+    been a mistake.
     Errors: ConfigError if the folder has verdicts of another judge of the same name, or under other options of the task.
     """
     known = [Judge.from_json(entry) for entry in (folder.read("run.json") or {}).get("judges", ())]

@@ -53,7 +53,7 @@ class Chain:
 
 
 def is_astray(chain: Chain, asked: dict[Any, int], key: Any) -> bool:
-    """Whether a question is pending although the one before it brought no reply forward: the prompt changes with each call.
+    """Whether a question is still pending and no further reply was read: its prompt changes with each call.
 
     Asking on would never end. asked: {key: replies that were read when a question was last pending}; gets the new count.
     """

@@ -1,7 +1,7 @@
 """Variants of a run, paired by document: prompts, other runs, the run without its pictures, one setting of a report at a time."""
 
 VERBS = {
-    "blind": ("blind_verb", "what seeing gives: a run again without its pictures, and with those of other docs"),
+    "blind": ("blind_verb", "how much the pictures matter: a run again without them, and with those of other docs"),
     "compare": ("compare_verb", "two runs or more, paired by doc: differences with intervals, and which docs flipped"),
     "prompts": (
         "prompts_verb",

@@ -1,4 +1,4 @@
-"""A run compared with itself without its pictures, and with those of other docs: what seeing gives.
+"""A run compared with itself without its pictures, and with those of other docs: how much the pictures matter.
 
 Standard errors go by the pictures of the run that saw them.
 """

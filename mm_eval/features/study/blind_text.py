@@ -1,4 +1,4 @@
-"""What seeing gives, as text and as JSON: a line for each run, and one for each paired gain."""
+"""How much the pictures matter, as text and as JSON: a line for each run, and one for each paired gain."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Says what seeing gives: asks the questions of a run again without their pictures, and with the pictures of other docs.
+"""Says how much the pictures matter: asks the questions of a run again without them, and with the pictures of other docs.
 
 The gain of seeing is paired by doc, with an interval. A benchmark that can be answered without looking has none. The frames of
 clips are pictures. The same command resumes where it stopped. A single blind run is `mm-eval run ... --blind`."""
