@@ -7,6 +7,7 @@ import pytest
 
 from mm_eval.features.judge.injections import STYLES
 from tests.features.judge.conftest import JUDGE, NO_WAIT, TASK, UTILS
+from tests.sets import few
 
 PAIR_UTILS = (
     UTILS
@@ -93,7 +94,7 @@ def test_a_judge_that_passes_everything_is_shown_as_that(judged, server, cli) ->
     assert len(found["another doc's gold answer fails"]["doc_ids"]) == 10
 
 
-@pytest.mark.parametrize("style", sorted(STYLES))
+@pytest.mark.parametrize("style", few(sorted(STYLES), "system"))
 def test_each_style_of_instruction_that_a_judge_obeys_is_counted(judged, server, cli, monkeypatch, style) -> None:
     """A judge that obeys one style of the six flips a sixth of the verdicts; where the answer ends is no secret to it."""
     from tests.features.judge import server as script
