@@ -22,6 +22,7 @@ from mm_eval.config.group import GroupConfig
 from mm_eval.config.index import default_folders, entry_point_folders
 from mm_eval.config.manager import Loaded, TaskManager
 from mm_eval.config.task_config import TaskConfig
+from mm_eval.engine.model import MODELS
 from mm_eval.engine.own_runs import is_own
 from mm_eval.prepare import load_configs
 from mm_eval.request import DEFAULT_MODEL, RunRequest
@@ -66,12 +67,17 @@ HARMLESS = ("dummy", "replay")
 def check_own(request: Mapping[str, Any], mark: Any, folder: Path) -> None:
     """Raises UntrustedRun if the request of a run.json, as it is stored, names a model or a judge and another user made it."""
     model = request.get("model") or DEFAULT_MODEL
-    named = [] if model == DEFAULT_MODEL and not request.get("model_args") else [("--model", model, request)]
+    named = [] if _is_bundled(model) and not request.get("model_args") else [("--model", model, request)]
     adapters, args = _listed(request.get("judge")), _listed(request.get("judge_args"))
     named += [("--judge", adapter, {"model_args": args[i : i + 1]}) for i, adapter in enumerate(adapters)]
     said = [_said(option, name, given.get("model_args")) for option, name, given in named if name not in HARMLESS]
     if said and not is_own({"request": request}, mark):
         raise _of_another("; ".join(said), folder)
+
+
+def _is_bundled(model: Any) -> bool:
+    """Whether a model is shipped with mm-eval: nothing else is loaded for it."""
+    return isinstance(model, str) and model in MODELS and MODELS.get(model).bundled
 
 
 def check_own_judge(adapter: Any, args: Any, is_own_judge: bool, folder: Path) -> None:
@@ -90,7 +96,7 @@ def _said(option: str, name: Any, args: Any) -> str:
 
 def _of_another(what: str, folder: Path) -> UntrustedRun:
     return UntrustedRun(
-        f"the run was not made by you on this machine, and it names what would be asked or loaded: {what}.",
+        f"nothing shows that you made this run on this machine, and it names what would be asked or loaded: {what}.",
         where=str(folder / "run.json"),
         hint="If you know who made it, or made it elsewhere, and trust these addresses and checkpoints, add --trust_run.",
     )

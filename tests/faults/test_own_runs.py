@@ -16,6 +16,7 @@ import pytest
 
 from mm_eval.engine.own_runs import is_own, key_file, mark_of
 from mm_eval.foreign import UntrustedRun, check_own
+from mm_eval.values.errors import ConfigError
 from tests.features.judge.conftest import judged, server  # noqa: F401
 
 ANSWER = {"choices": [{"message": {"content": "Yes"}, "finish_reason": "stop"}], "model": "m"}
@@ -104,11 +105,18 @@ def test_the_address_of_somebody_elses_run_is_not_contacted(
     before = listening.heard
     ran = cli(verb, made, *VERBS[verb])
     assert ran.code == 2 and listening.heard == before and "Traceback" not in ran.err
-    assert "was not made by you on this machine" in ran.err and "--trust_run" in ran.err
+    assert "nothing shows that you made this run on this machine" in ran.err and "--trust_run" in ran.err
     assert "--model 'openai'" in ran.err and listening.url in ran.err, "it says what would be asked"
     assert sorted(path.name for path in made.iterdir() if path.is_dir()) == ["journal", "samples"], "nothing is begun"
     ran = cli(verb, made, *VERBS[verb], "--trust_run")
     assert ran.code == 0 and listening.heard > before, ran.err
+
+
+def test_a_model_that_is_shipped_needs_no_word(tmp_path: Path) -> None:
+    check_own({"model": "tiny-qwen2-vl", "model_args": {}}, None, tmp_path)
+    for request in ({"model": "tiny-qwen2-vl", "model_args": {"pretrained": "x"}}, {"model": "hf"}, {"model": "none"}):
+        with pytest.raises(ConfigError, match="nothing shows that you made this run"):
+            check_own(request, None, tmp_path)
 
 
 def edited(folder: Path, change: Callable[[dict[str, Any]], None]) -> None:
