@@ -1,4 +1,4 @@
-"""All output of the command line: every text is made safe for a terminal by `report.safe`."""
+"""All output of the command line: every text is made safe for a terminal by `values.safe`."""
 
 from __future__ import annotations
 

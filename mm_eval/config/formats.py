@@ -31,7 +31,7 @@ _VARIABLE = re.compile(r"\{\{\s*(_num_choices|_choice_labels|_choice_list_and|_c
 
 
 class Evaluate(Protocol):
-    """Evaluates a task's entry (column, template, function or plain value) for a doc; implemented in `task.question`."""
+    """Evaluates a task's entry (column, template, function or plain value) for a doc; implemented in `prompt.question`."""
 
     def __call__(self, spec: Any, doc: Mapping[str, Any], what: str) -> Any: ...
 

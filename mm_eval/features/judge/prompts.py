@@ -14,6 +14,7 @@ from mm_eval.features.judge.config import JudgeStep, judge_of_task
 from mm_eval.prompt.task import Task
 from mm_eval.prompt.visuals import ROLES
 from mm_eval.values.errors import JudgeError, MMEvalError
+from mm_eval.values.lazy_doc import LazyDoc
 from mm_eval.values.types import IMAGE_MARK, Context, Doc, Instance, Message
 
 if TYPE_CHECKING:
@@ -24,31 +25,9 @@ NO_SOCKET = "which a task with `judge` may not: mm-eval asks the judge itself (-
 """Why a task's `prompt` and `verdict` open no connection."""
 
 
-class JudgedDoc(dict[str, Any]):
-    """A doc for a task's `prompt` and `verdict`: its pictures are decoded when one is looked up."""
-
-    def __init__(self, text: Doc, load: Callable[[], Doc]) -> None:
-        super().__init__(text)
-        self._load = load
-
-    def __missing__(self, key: str) -> Any:
-        for name, value in self._load().items():
-            self.setdefault(name, value)
-        if key not in self:
-            raise KeyError(key)
-        return dict.get(self, key)
-
-    def get(self, key: str, default: Any = None) -> Any:
-        """As of a mapping with the pictures in it."""
-        try:
-            return self[key]
-        except KeyError:
-            return default
-
-
-def doc_of(task: Task, doc_id: int, text: Doc) -> JudgedDoc:
+def doc_of(task: Task, doc_id: int, text: Doc) -> LazyDoc:
     """The doc as a judge's functions get it. text: the doc without its pictures."""
-    return JudgedDoc(text, lambda: task.docs.full(doc_id))
+    return LazyDoc(text, lambda: task.docs.full(doc_id))
 
 
 def judge_instance(

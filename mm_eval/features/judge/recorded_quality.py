@@ -4,7 +4,7 @@
         findings = list(recorded_findings(task, labels))
 
 Agreement of two judges, noise of repeated verdicts, verdicts and the length of answers, answers from which a verdict could be
-read, and what people's labels say of the judge. What needs the judge itself is in `judging.quality`.
+read, and what people's labels say of the judge. What needs the judge itself is in `quality`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The figures of `report.figures` as PDF, by matplotlib (`pip install 'mm-eval[figures]'`), which is imported here only.
+"""The figures of `figures` as PDF, by matplotlib (`pip install 'mm-eval[figures]'`), which is imported here only.
 
     write_pdfs(write_figures(Path("figures"), table))
 
@@ -49,7 +49,7 @@ def write_pdfs(figures: Sequence[Path]) -> list[Path]:
 
 
 def figure_of(path: Path) -> Figure:
-    """An SVG file of `report.figures` as a figure of matplotlib."""
+    """An SVG file of `figures` as a figure of matplotlib."""
     from matplotlib.figure import Figure
 
     root = ElementTree.parse(path).getroot()

@@ -1,7 +1,7 @@
 """Which setting explains the difference between a run and the number of a report.
 
 The run is repeated with one setting of the protocol at a time. Each trial is compared with the run on the same docs, paired
-(`runs.prompts`).
+(`prompts`).
 """
 
 from __future__ import annotations

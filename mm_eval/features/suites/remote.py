@@ -151,7 +151,7 @@ class RemoteAggregation:
     def number_of(
         self, key: MetricKey, of_docs: Mapping[int, Any], clusters: Mapping[int, Any] | None, *settings: Any
     ) -> Number:
-        """The number of all docs and its standard error. settings: those of `scorers.reducing.number_of`, in its order."""
+        """The number of all docs and its standard error. settings: those of `number_of` of scoring/reducing.py, in its order."""
         ids = list(of_docs)
         drawn = None
         if clusters is not None:  # as numbers, since a cluster may be named by anything

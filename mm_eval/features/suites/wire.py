@@ -16,6 +16,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
 from typing import TYPE_CHECKING, Any
 
+from mm_eval.values.lazy_doc import LazyDoc
+
 if TYPE_CHECKING:
     from PIL.Image import Image
 
@@ -44,28 +46,6 @@ class KeptTuple(tuple[Any, ...]):
     """A tuple of the other side that is no plain one (a namedtuple), with its items."""
 
     number: int
-
-
-class Lazy(dict[str, Any]):
-    """A doc whose pictures are on the other side until one is looked up."""
-
-    def __init__(self, entries: Mapping[str, Any], load: Callable[[], Mapping[str, Any]]) -> None:
-        super().__init__(entries)
-        self._load = load
-
-    def __missing__(self, key: str) -> Any:
-        for name, value in self._load().items():
-            self.setdefault(name, value)
-        if key not in self:
-            raise KeyError(key)
-        return dict.get(self, key)
-
-    def get(self, key: str, default: Any = None) -> Any:
-        """As of a mapping with the pictures in it."""
-        try:
-            return self[key]
-        except KeyError:
-            return default
 
 
 class Watched(dict[str, Any]):
@@ -156,12 +136,10 @@ class Writer:
             return {"c": [kind.__name__, {f.name: self.value(getattr(value, f.name)) for f in fields(value)}]}
         if isinstance(value, tuple) and kind.__module__ == "mm_eval.values.types" and kind.__name__ in OF_TYPES:
             return {"c": [kind.__name__, self.value(value._asdict())["d"]]}  # type: ignore[attr-defined]
-        if kind.__module__.startswith("datasets.") and self.rows is not None and hasattr(value, "column_names"):
-            if isinstance(value, dict):  # a DatasetDict: its splits
-                return self.value(dict(value))
-            return {"rows": self.rows(value)}
-        if isinstance(value, dict) and kind.__module__.startswith("datasets."):  # a DatasetDict
+        if isinstance(value, dict) and kind.__module__.startswith("datasets."):  # a DatasetDict: its splits
             return self.value(dict(value))
+        if kind.__module__.startswith("datasets.") and self.rows is not None and hasattr(value, "column_names"):
+            return {"rows": self.rows(value)}
         if isinstance(value, dict):
             return self._of_mapping(value)
         if hasattr(value, "__next__"):
@@ -177,7 +155,7 @@ class Writer:
     def _of_mapping(self, value: dict[Any, Any]) -> Any:
         entries = dict.copy(value)  # not through the methods of its class, which may load or record
         if self.keep is not None:
-            if isinstance(value, (Lazy, Watched)):
+            if isinstance(value, (LazyDoc, Watched)):
                 return self.value(entries)
             return {"o": [self.keep(value), self.value({str(key): item for key, item in entries.items()})]}
         if callable(getattr(value, "_load", None)):
@@ -351,7 +329,7 @@ class Reader:
         load, number = self.lazy, int(stated[0])
         if load is None:
             raise ValueError("the message has a doc that can't be loaded")
-        return Lazy(self.value(stated[1]), lambda: load(number))
+        return LazyDoc(self.value(stated[1]), lambda: load(number))
 
     def _rows(self, stated: Mapping[str, Any], _: Any) -> Any:
         if self.rows is None:

@@ -36,7 +36,7 @@ MOST_BYTES = 128 * 2**20
 class Picture:
     """The processor's output for a picture (pixel_values, image_grid_thw, ...), or for all of a prompt if it can't be divided.
 
-    A video is one, too (video_prompt.py).
+    A video is one, too (videos.py).
 
     digests: of its pictures; empty if unknown.
     """

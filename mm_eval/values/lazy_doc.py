@@ -1,0 +1,28 @@
+"""A doc whose pictures are loaded when one is looked up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+
+class LazyDoc(dict[str, Any]):
+    """The entries of a doc without its pictures, and what loads the whole doc."""
+
+    def __init__(self, entries: Mapping[str, Any], load: Callable[[], Mapping[str, Any]]) -> None:
+        super().__init__(entries)
+        self._load = load
+
+    def __missing__(self, key: str) -> Any:
+        for name, value in self._load().items():
+            self.setdefault(name, value)
+        if key not in self:
+            raise KeyError(key)
+        return dict.get(self, key)
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """As of a mapping with the pictures in it."""
+        try:
+            return self[key]
+        except KeyError:
+            return default
