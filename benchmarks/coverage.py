@@ -22,15 +22,16 @@ from mm_eval.tasks.mme.utils import mme_aggregate_results
 from mm_eval.features.judge.agreement import agreement, corrected_interval, noise_share
 from mm_eval.scoring.metrics import mean
 from mm_eval.scoring.metrics.intervals import share_interval
-from mm_eval.scoring.metrics.paired import Estimate, estimate, paired_difference
+from mm_eval.scoring.metrics.paired import estimate, paired_difference
 from mm_eval.values.errors import ScoringError
+from mm_eval.values.types import UNNAMED, Number
 
 CATEGORIES = ("existence", "count", "position", "color", "OCR")
-Simulation = tuple[Callable[[random.Random], Estimate], float]
+Simulation = tuple[Callable[[random.Random], Number], float]
 """Draws one evaluation, and what is true."""
 
 
-def covered(simulated: Callable[[random.Random], Estimate], count: int, truth: float) -> float:
+def covered(simulated: Callable[[random.Random], Number], count: int, truth: float) -> float:
     """The share of `count` simulated evaluations whose interval holds the truth."""
     intervals = [simulated(random.Random(seed)).interval or (0.0, 0.0) for seed in range(count)]
     return sum(low <= truth <= high for low, high in intervals) / count
@@ -43,7 +44,7 @@ def _each(clusters: int) -> list[int]:
 def a_mean(clusters: int) -> Simulation:
     """Two questions a picture, whose difficulty they share: the chance of a right answer is uniform in [0.2, 1]."""
 
-    def simulate(generator: random.Random) -> Estimate:
+    def simulate(generator: random.Random) -> Number:
         chances = [generator.uniform(0.2, 1) for _ in range(clusters)]
         values = [float(generator.random() < chance) for chance in chances for _ in range(2)]
         return estimate(mean, values, _each(clusters))
@@ -54,7 +55,7 @@ def a_mean(clusters: int) -> Simulation:
 def a_paired_mean(clusters: int) -> Simulation:
     """Two runs on the same pictures; the second is better by 0.1 on each."""
 
-    def simulate(generator: random.Random) -> Estimate:
+    def simulate(generator: random.Random) -> Number:
         chances = [generator.uniform(0.1, 0.9) for _ in range(clusters) for _ in range(2)]
         first = [float(generator.random() < chance) for chance in chances]
         second = [float(generator.random() < chance + 0.1) for chance in chances]
@@ -78,7 +79,7 @@ def _mme_docs(generator: random.Random, chances: Sequence[float], added: float =
 def an_mme_sum(clusters: int) -> Simulation:
     """Accuracy is E[p] = 0.6, accuracy+ E[p^2] = 0.4133, in each category, times 100."""
 
-    def simulate(generator: random.Random) -> Estimate:
+    def simulate(generator: random.Random) -> Number:
         docs = _mme_docs(generator, [generator.uniform(0.2, 1) for _ in range(clusters)])
         return estimate(mme_aggregate_results, docs, [doc["question_id"] for doc in docs])
 
@@ -88,7 +89,7 @@ def an_mme_sum(clusters: int) -> Simulation:
 def an_mme_difference(clusters: int) -> Simulation:
     """The second run is better by 0.1 on each picture: accuracy rises by 0.1, accuracy+ by E[0.2 p + 0.01]."""
 
-    def simulate(generator: random.Random) -> Estimate:
+    def simulate(generator: random.Random) -> Number:
         chances = [generator.uniform(0.1, 0.9) for _ in range(clusters)]
         first, second = _mme_docs(generator, chances), _mme_docs(generator, chances, 0.1)
         return paired_difference(mme_aggregate_results, first, second, [doc["question_id"] for doc in first])
@@ -99,7 +100,7 @@ def an_mme_difference(clusters: int) -> Simulation:
 def a_users_median(clusters: int) -> Simulation:
     """A function that mm-eval knows nothing of, over values that are skewed; a doc each."""
 
-    def simulate(generator: random.Random) -> Estimate:
+    def simulate(generator: random.Random) -> Number:
         return estimate(lambda values: statistics.median(values), [generator.expovariate(1) for _ in range(clusters)])
 
     return simulate, math.log(2)
@@ -122,7 +123,7 @@ def judged(verdicts: int) -> Callable[[int], Simulation]:
     """Docs with several verdicts each; the chance that the judge passes an answer has a beta distribution of mean 0.6."""
 
     def of(docs: int) -> Simulation:
-        def simulate(generator: random.Random) -> Estimate:
+        def simulate(generator: random.Random) -> Number:
             return estimate(mean, [statistics.fmean(of_doc) for of_doc in _verdicts(generator, docs, verdicts)])
 
         return simulate, 0.6
@@ -148,7 +149,7 @@ def a_noise_share(docs: int) -> Simulation:
 def a_kappa(docs: int) -> Simulation:
     """Two judges that each see the truth (60% right) in 85% of docs: they agree in 74.5%."""
 
-    def simulate(generator: random.Random) -> Estimate:
+    def simulate(generator: random.Random) -> Number:
         truth = [generator.random() < 0.6 for _ in range(docs)]
         first, second = ([float((generator.random() < 0.85) == right) for right in truth] for _ in range(2))
         return _known(agreement(first, second).kappa)
@@ -158,8 +159,8 @@ def a_kappa(docs: int) -> Simulation:
     return simulate, (0.85**2 + 0.15**2 - chance) / (1 - chance)
 
 
-def _known(found: Estimate | None) -> Estimate:
-    return found or Estimate(math.nan, None, 0, 0)
+def _known(found: Number | None) -> Number:
+    return found or Number(UNNAMED, math.nan)
 
 
 def by_people(corrected: bool, *, others: bool = False) -> Callable[[int], Simulation]:
@@ -170,12 +171,12 @@ def by_people(corrected: bool, *, others: bool = False) -> Callable[[int], Simul
     """
 
     def of(percent: int) -> Simulation:
-        def simulate(generator: random.Random) -> Estimate:
+        def simulate(generator: random.Random) -> Number:
             truth = [generator.random() < percent / 100 for _ in range(400 if others else 300)]
             verdicts = [generator.random() < (0.9 if right else 0.2) for right in truth]
             share = statistics.fmean(verdicts[:300])
             if not corrected:
-                return Estimate(share, None, 300, 300, exact=share_interval(verdicts[:300]))
+                return Number(UNNAMED, share, exact=share_interval(verdicts[:300]))
             labelled = slice(300, None) if others else slice(100)
             kinds = {
                 right: [v for v, mark in zip(verdicts[labelled], truth[labelled], strict=True) if mark is right]
@@ -186,7 +187,7 @@ def by_people(corrected: bool, *, others: bool = False) -> Callable[[int], Simul
                 interval = corrected_interval(share, 300, passed, len(kinds[True]), failed, len(kinds[False]))
             except (ScoringError, statistics.StatisticsError):
                 interval = (0.0, 1.0)
-            return Estimate(share, None, 300, 300, exact=interval)
+            return Number(UNNAMED, share, exact=interval)
 
         return simulate, percent / 100
 

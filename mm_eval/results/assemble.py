@@ -124,7 +124,7 @@ def _row(scores: TaskScores, ungraded: Mapping[str, Ungraded]) -> dict[str, Any]
     if scores.unanswered:
         without = {str(number.key): number.value for number in scores.without_unanswered}
         row["value_without_unanswered"] = {str(number.key): without.get(str(number.key)) for number in scores.numbers}
-    if exact := {str(number.key): list(number.interval) for number in scores.numbers if number.interval}:
+    if exact := {str(number.key): list(number.exact) for number in scores.numbers if number.exact}:
         row["intervals"] = exact
     if len(scores.unparsed_by) > 1:
         row["unparsed_by_filter"] = dict(scores.unparsed_by)
@@ -196,7 +196,7 @@ def _with_averages(
     fewer = _fewer({str(average.key): average.n or 0 for average in averages if average.value is not None}, scored)
     for key, found in fewer.items():
         row[key] = {**row.get(key, {}), **found}
-    if exact := {str(average.key): list(average.interval) for average in averages if average.interval}:
+    if exact := {str(average.key): list(average.exact) for average in averages if average.exact}:
         row["intervals"] = {**row.get("intervals", {}), **exact}
     if notes := [average.note for average in averages if average.note]:
         row["notes"] = [*row.get("notes", ()), *notes]
@@ -249,7 +249,7 @@ def _group_intervals(
             continue
         text, gaps = str(number.key), []
         for leaf, score in leaves.items():
-            for bound in next((own.interval for own in score.numbers if own.key == number.key), None) or ():
+            for bound in next((own.exact for own in score.numbers if own.key == number.key), None) or ():
                 moved = {**below, leaf: replace(below[leaf], numbers={**below[leaf].numbers, text: bound})}
                 gap = aggregate_group(moved, metrics).numbers.get(text, number.value) - number.value
                 gaps.append((max(0.0, -gap), max(0.0, gap)))

@@ -18,9 +18,10 @@ from mm_eval.results.number_text import p_text, rounded, signed, signless, sprea
 from mm_eval.results.recorded import RecordedRun, RecordedTask
 from mm_eval.results.rows import headline_of
 from mm_eval.results.sample_rows import KINDS
-from mm_eval.scoring.metrics.intervals import holm
-from mm_eval.scoring.metrics.paired import Estimate, Flips, flips, paired_difference, right_or_wrong
+from mm_eval.scoring.metrics.paired import Flips, flips, paired_difference, right_or_wrong
+from mm_eval.values.distributions import holm
 from mm_eval.values.errors import ConfigError, did_you_mean
+from mm_eval.values.types import Number
 from mm_eval.values.words import counted, listed
 
 Kinds: TypeAlias = Mapping[int, tuple[str, ...]]
@@ -41,9 +42,9 @@ class Change:
 
     task: str
     key: str
-    first: Estimate
-    second: Estimate
-    difference: Estimate
+    first: Number
+    second: Number
+    difference: Number
     flips: Flips | None
     better: bool | None = True
     headline: bool = True
@@ -297,6 +298,7 @@ def _correct(compared: Sequence[Comparison], family: Callable[[Change], Hashable
 def verdict(change: Change, name: str, baseline: str) -> str:
     """A sentence on one number: which run is better and by how much, or how many docs would show a difference."""
     found, metric = change.difference, change.key.split(",")[0]
+    docs = found.n or 0
     where = f"{change.task} ({metric})"
     if found.interval is None:
         return f"{name} and {baseline} on {where}: no interval: {found.note}".removesuffix(": ")
@@ -306,13 +308,13 @@ def verdict(change: Change, name: str, baseline: str) -> str:
         amount = f"{signless(found.value)} {spread(found)}"
         return f"{name} is {word} than {baseline} on {where} by {amount} (p {p_text(change.corrected, '= ')})."
     if found.value == 0:
-        return f"{name} and {baseline} score the same on {where} with {counted(found.docs, 'doc')}."
+        return f"{name} and {baseline} score the same on {where} with {counted(docs, 'doc')}."
     needed = found.docs_needed
-    if needed is None or needed <= found.docs:
+    if needed is None or needed <= docs:
         between = f"On {where} no difference between {name} and {baseline}"
         return f"{between} can be told apart once corrected for the number of comparisons."
     return (
-        f"On {where} no difference between {name} and {baseline} can be told apart with {counted(found.docs, 'doc')}; "
+        f"On {where} no difference between {name} and {baseline} can be told apart with {counted(docs, 'doc')}; "
         f"about {rounded(needed):,} would be needed if it is as large as seen ({signed(found.value)})."
     )
 

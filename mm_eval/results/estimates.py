@@ -23,16 +23,15 @@ from mm_eval.results.recorded import RecordedRun
 from mm_eval.results.rows import numbers_of
 from mm_eval.scoring.groups import Member, aggregate_group
 from mm_eval.scoring.metrics.intervals import combined
-from mm_eval.scoring.metrics.paired import Estimate
-from mm_eval.values.types import Number
+from mm_eval.values.types import MetricKey, Number
 
-Triple = tuple[Estimate, Estimate, Estimate]
+Triple = tuple[Number, Number, Number]
 """A number in the first run, in the second, and their paired difference."""
 OfTasks = Callable[[Mapping[str, float]], float | None]
 """Computes a group's number from its tasks' numbers."""
 
 
-def estimates(run: RecordedRun, name: str) -> dict[str, Estimate]:
+def estimates(run: RecordedRun, name: str) -> dict[str, Number]:
     """The numbers of a task or group by key, each with its 95% interval where there is one.
 
     For a task whose own functions can no longer be loaded: the recorded number with its standard error.
@@ -49,7 +48,7 @@ def estimates(run: RecordedRun, name: str) -> dict[str, Estimate]:
         elif task is not None:
             values = task.values.get(key, {})
             clusters = len({task.clusters[doc_id] for doc_id in values})
-            recorded = Estimate(float(number.value), number.stderr, len(values), clusters, max(1, clusters - 1))
+            recorded = replace(number, n=len(values), clusters=clusters, freedom=max(1, clusters - 1))
             found[key] = task.estimate(key) or recorded
     return found
 
@@ -64,7 +63,7 @@ def leaves(run: RecordedRun, group: str) -> list[str]:
 
 def group_differences(
     run: RecordedRun, group: str, changes: Mapping[str, Mapping[str, Triple]]
-) -> Iterator[tuple[str, Estimate, Estimate, Estimate]]:
+) -> Iterator[tuple[str, Number, Number, Number]]:
     """(key, first, second, difference) of each number of a group over the docs that both runs have.
 
     changes: of each task by key. Nothing where one of the group's tasks is not in both runs.
@@ -79,10 +78,11 @@ def group_differences(
                 yield str(metric.key), *average
             continue
         for key in dict.fromkeys(key for found in below.values() for key in found):
+            named = MetricKey.parse(key) or metric.key
             having = {name: found[key] for name, found in below.items() if key in found}
             places = {name: names.count(name) for name in having}
-            sizes = {name: difference.docs for name, (_, _, difference) in having.items()}
-            if (total := _difference(_function(metric, key, sizes, places), having)) is not None:
+            sizes = {name: difference.n or 0 for name, (_, _, difference) in having.items()}
+            if (total := _difference(named, _function(metric, key, sizes, places), having)) is not None:
                 yield key, *total
 
 
@@ -109,10 +109,10 @@ def _average(
         if (triple := of_member.get(str(part.key))) is not None:
             first, second, difference = (_scaled(estimate, part.scale) for estimate in triple)
             found[name] = first, second, difference
-    return _difference(_mean_of_parts(metric), found) if len(found) == len(metric.of) else None
+    return _difference(metric.key, _mean_of_parts(metric), found) if len(found) == len(metric.of) else None
 
 
-def _scaled(estimate: Estimate, scale: float) -> Estimate:
+def _scaled(estimate: Number, scale: float) -> Number:
     stderr = None if estimate.stderr is None else abs(scale) * estimate.stderr
     ends = [scale * end for end in estimate.exact or ()]
     exact = (min(ends), max(ends)) if ends else None
@@ -121,25 +121,25 @@ def _scaled(estimate: Estimate, scale: float) -> Estimate:
     return replace(estimate, value=scale * estimate.value, stderr=stderr, exact=exact, scale=within)
 
 
-def _of_group(run: RecordedRun, group: str, number: Number) -> Estimate:
+def _of_group(run: RecordedRun, group: str, number: Number) -> Number:
     """A recorded number of a group with its interval."""
     for metric in run.group_metrics.get(group, ()):
         if metric.of and metric.key == number.key:
             members = _parts(run, group, metric).items()
             of_members = {name: _scaled(estimates(run, name)[str(part.key)], part.scale) for name, part in members}
-            return _together(float(number.value), number.stderr, of_members, _mean_of_parts(metric))
+            return _together(number.key, float(number.value), number.stderr, of_members, _mean_of_parts(metric))
     key, names = str(number.key), leaves(run, group)
     below = {name: e for name in dict.fromkeys(names) if (e := run.tasks[name].estimate(key))}
     places = {name: names.count(name) for name in below}
-    values, sizes = {name: e.value for name, e in below.items()}, {name: e.docs for name, e in below.items()}
+    values, sizes = {name: e.value for name, e in below.items()}, {name: e.n or 0 for name, e in below.items()}
     functions = (_function(metric, key, sizes, places) for metric in run.group_metrics.get(group, ()))
     fitting = (
         f for f in functions if (made := f(values)) is not None and math.isclose(made, number.value, rel_tol=1e-6)
     )
-    return _together(float(number.value), number.stderr, below, next(fitting, None))
+    return _together(number.key, float(number.value), number.stderr, below, next(fitting, None))
 
 
-def _difference(f: OfTasks, tasks: Mapping[str, Triple]) -> Triple | None:
+def _difference(key: MetricKey, f: OfTasks, tasks: Mapping[str, Triple]) -> Triple | None:
     """The triple of a number that f computes from those of its tasks; None where f fails on them."""
     before, after, changed = ({name: triple[n] for name, triple in tasks.items()} for n in range(3))
     first, second = (f({name: e.value for name, e in found.items()}) for found in (before, after))
@@ -156,9 +156,9 @@ def _difference(f: OfTasks, tasks: Mapping[str, Triple]) -> Triple | None:
 
     of_first, of_second = ({name: None if d is None else d * d for name, d in shifts.items()} for shifts in (da, db))
     return (
-        _together(first, _root(of_first.values()), before, f, of_first),
-        _together(second, _root(of_second.values()), after, f, of_second),
-        _together(second - first, _root(shares.values()), changed, changed_by, shares),
+        _together(key, first, _root(of_first.values()), before, f, of_first),
+        _together(key, second, _root(of_second.values()), after, f, of_second),
+        _together(key, second - first, _root(shares.values()), changed, changed_by, shares),
     )
 
 
@@ -173,7 +173,7 @@ def _function(metric: GroupMetric, key: str, sizes: Mapping[str, int], places: M
     return f
 
 
-def _shifts(f: OfTasks, tasks: Mapping[str, Estimate]) -> dict[str, float | None]:
+def _shifts(f: OfTasks, tasks: Mapping[str, Number]) -> dict[str, float | None]:
     """The change of f by each task's standard error; None where either is unknown."""
     values = {name: found.value for name, found in tasks.items()}
 
@@ -186,7 +186,7 @@ def _shifts(f: OfTasks, tasks: Mapping[str, Estimate]) -> dict[str, float | None
     return {name: shift(name, found.stderr) for name, found in tasks.items()}
 
 
-def _share(da: float | None, db: float | None, a: Estimate, b: Estimate, difference: Estimate) -> float | None:
+def _share(da: float | None, db: float | None, a: Number, b: Number, difference: Number) -> float | None:
     """A task's share in the variance of the group's difference."""
     if da is None or db is None or difference.stderr is None:
         return None
@@ -202,12 +202,13 @@ def _root(parts: Collection[float | None]) -> float | None:
 
 
 def _together(
+    key: MetricKey,
     value: float,
     stderr: float | None,
-    below: Mapping[str, Estimate],
+    below: Mapping[str, Number],
     f: OfTasks | None,
     shares: Mapping[str, float | None] | None = None,
-) -> Estimate:
+) -> Number:
     """A number over the docs of several tasks.
 
     f: computes it from the tasks' numbers; None where that is not known. shares: each task's share in its variance; computed
@@ -215,17 +216,17 @@ def _together(
     """
     if shares is None and f is not None:
         shares = {name: None if d is None else d * d for name, d in _shifts(f, below).items()}
-    known = [(share, below[name].freedom) for name, share in (shares or {}).items() if share]
+    known = [(share, below[name].freedom or 1) for name, share in (shares or {}).items() if share]
     if known:
         freedom = round(math.fsum(v for v, _ in known) ** 2 / math.fsum(v * v / df for v, df in known))
     else:
-        freedom = min((e.freedom for e in below.values()), default=1)
-    docs, clusters = (sum(getattr(e, name) for e in below.values()) for name in ("docs", "clusters"))
+        freedom = min((e.freedom or 1 for e in below.values()), default=1)
+    n, clusters = (sum(getattr(e, name) or 0 for e in below.values()) for name in ("n", "clusters"))
     exact, scale = _exact(value, below, f), _scale(below, f)
-    return Estimate(value, stderr, docs, clusters, max(1, freedom), exact=exact, scale=scale)
+    return Number(key, value, stderr, exact, n, clusters=clusters, freedom=max(1, freedom), scale=scale)
 
 
-def _scale(below: Mapping[str, Estimate], f: OfTasks | None) -> tuple[float, float] | None:
+def _scale(below: Mapping[str, Number], f: OfTasks | None) -> tuple[float, float] | None:
     """The least and the greatest number of a group, from those of its tasks; None where one of them is not known."""
     scales = {name: e.scale for name, e in below.items() if e.scale is not None}
     if f is None or not below or len(scales) < len(below):
@@ -234,7 +235,7 @@ def _scale(below: Mapping[str, Estimate], f: OfTasks | None) -> tuple[float, flo
     return None if least is None or most is None else (min(least, most), max(least, most))
 
 
-def _exact(value: float, below: Mapping[str, Estimate], f: OfTasks | None) -> tuple[float, float] | None:
+def _exact(value: float, below: Mapping[str, Number], f: OfTasks | None) -> tuple[float, float] | None:
     """The interval of a group with a task whose own is exact: from the change of f by each end of the tasks' intervals."""
     if f is None or all(e.exact is None for e in below.values()):
         return None

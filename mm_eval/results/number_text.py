@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from mm_eval.scoring.metrics.paired import Estimate
+from mm_eval.values.types import Number
 
 EXACT = "†"
 EXACT_NOTE = f"{EXACT} exact 95% interval: nearly all docs are right or wrong, or nearly none changed"
 
 
-def spread(found: Estimate, scale: float | None = None) -> str:
+def spread(found: Number, scale: float | None = None) -> str:
     """Half the 95% interval ("± 0.0120"), or the whole one where its halves differ; † where it is exact; empty without one."""
     scale = found.value if scale is None else scale
     if found.margin is not None:

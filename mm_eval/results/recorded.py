@@ -23,10 +23,10 @@ from mm_eval.results.recorded_metrics import GROUP_METRICS, own_aggregation, sta
 from mm_eval.results.sample_rows import DocDigests, answer_tokens, kinds_of, lean, sample_name, value_digest
 from mm_eval.scoring.metrics.aggregation import mean
 from mm_eval.scoring.metrics.metric import AGGREGATIONS
-from mm_eval.scoring.metrics.paired import Estimate, estimate, with_stderr
+from mm_eval.scoring.metrics.paired import estimate, with_interval
 from mm_eval.values.errors import ConfigError, MMEvalError, StoreError
 from mm_eval.values.run_files import UNREADABLE, json_value, lines_of, read_json
-from mm_eval.values.types import FRAME_MARK, MetricKey
+from mm_eval.values.types import FRAME_MARK, UNNAMED, MetricKey, Number
 from mm_eval.values.words import of_all
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class RecordedTask:
     categories: dict[str, dict[str, array[int]]] = field(default_factory=dict)
     sizes: dict[str, dict[int, int]] = field(default_factory=dict)
     shows_frames: bool = False
-    _whole: dict[str, Estimate | None] = field(default_factory=dict, repr=False)
+    _whole: dict[str, Number | None] = field(default_factory=dict, repr=False)
     _functions: dict[str, Aggregation | None] = field(default_factory=dict, repr=False)
 
     def aggregation(self, key: str) -> Aggregation | None:
@@ -75,7 +75,7 @@ class RecordedTask:
             self._functions[key] = function if _gives(function, values, self.recorded.get(key)) else None
         return self._functions[key]
 
-    def estimate(self, key: str, of_docs: Collection[int] | None = None) -> Estimate | None:
+    def estimate(self, key: str, of_docs: Collection[int] | None = None) -> Number | None:
         """The number of a key with its 95% interval; None where its aggregation function is not available or fails.
 
         of_docs: over these docs only. Over all docs it is the recorded number with its recorded standard error, if there is one.
@@ -86,7 +86,7 @@ class RecordedTask:
             self._whole[key] = self._estimate(key, self.values.get(key, {}), whole=True)
         return self._whole[key]
 
-    def estimate_of_category(self, level: str, category: str, row: Mapping[str, Any], key: str) -> Estimate | None:
+    def estimate_of_category(self, level: str, category: str, row: Mapping[str, Any], key: str) -> Number | None:
         """The recorded number of a category with its 95% interval; None if there is none. row: the category's in results.json."""
         value, function = row.get(key), self.aggregation(key)
         if not isinstance(value, (int, float)):
@@ -96,24 +96,27 @@ class RecordedTask:
         stderr = row.get(_stderr_key(key)) if ids else None
         values, clusters = [of_docs[doc_id] for doc_id in ids], [self.clusters[doc_id] for doc_id in ids]
         count = len(set(clusters))
-        recorded = Estimate(float(value), stderr, len(ids), count, max(1, count - 1))
+        recorded = Number(
+            MetricKey.parse(key) or UNNAMED, float(value), stderr, n=len(ids), clusters=count, freedom=max(1, count - 1)
+        )
         if function is None or not ids:
             return recorded
         try:
-            return with_stderr(float(value), stderr, function, values, clusters)
+            return with_interval(recorded, function, values, clusters)
         except Exception:  # the task's own code, on values that went through JSON
             return recorded
 
-    def _estimate(self, key: str, values: Mapping[int, Any], *, whole: bool = False) -> Estimate | None:
+    def _estimate(self, key: str, values: Mapping[int, Any], *, whole: bool = False) -> Number | None:
         function = self.aggregation(key)
         if function is None or not values:
             return None
-        clusters = [self.clusters[doc_id] for doc_id in values]
+        clusters, named = [self.clusters[doc_id] for doc_id in values], MetricKey.parse(key) or UNNAMED
         value, stderr = self.recorded.get(key), self.recorded.get(_stderr_key(key))
         try:
             if whole and isinstance(value, (int, float)) and isinstance(stderr, (int, float)):
-                return with_stderr(float(value), float(stderr), function, list(values.values()), clusters)
-            return estimate(function, list(values.values()), clusters)
+                number = Number(named, float(value), float(stderr))
+                return with_interval(number, function, list(values.values()), clusters)
+            return estimate(function, list(values.values()), clusters, key=named)
         except Exception:  # the task's own code, on values that went through JSON or on a part of the docs
             return None
 

@@ -149,12 +149,12 @@ def _value_cells(
 
 def _stderr_cells(number: Number, digits: int) -> tuple[str, str]:
     """The standard error with its mark; for a number that did not vary the end of its exact interval, or both ends."""
-    if number.interval is None:
+    if number.exact is None:
         return ("", "") if number.stderr is None else ("±", number_text(number.stderr, digits))
-    low, high = (number_text(bound, digits) for bound in number.interval)
-    if number.interval[1] <= number.value:
+    low, high = (number_text(bound, digits) for bound in number.exact)
+    if number.exact[1] <= number.value:
         return EXACT, f">= {low}"
-    return EXACT, f"<= {high}" if number.interval[0] >= number.value else f"{low} to {high}"
+    return EXACT, f"<= {high}" if number.exact[0] >= number.value else f"{low} to {high}"
 
 
 def _digits(row: Mapping[str, Any], value: Any) -> int:
@@ -244,7 +244,7 @@ def _has_unvaried(results: Mapping[str, Any], name: str, levels: Sequence[str]) 
     found = [
         number for row in rows for number in numbers_of(row) if headline is not None and number.key == headline.key
     ]
-    return any(number.stderr == 0 and number.interval is None for number in found)
+    return any(number.stderr == 0 and number.exact is None for number in found)
 
 
 MOST_NAMES = 5

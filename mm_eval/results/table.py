@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from mm_eval.scoring.metrics.paired import Estimate
 from mm_eval.values.safe import csv_cell, html, in_line, latex, latex_comment, markdown
+from mm_eval.values.types import Number
 
 LONGEST = 80
 """Characters of a cell on the terminal; a longer one is cut in the middle."""
@@ -59,7 +59,7 @@ class DocCount:
 class Drawing:
     """The 95% interval of a difference on a line from -reach to reach. Only pages draw it."""
 
-    difference: Estimate
+    difference: Number
     reach: float
 
 

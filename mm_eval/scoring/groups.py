@@ -96,10 +96,10 @@ def average_of(metric: GroupMetric, members: Mapping[str, Mapping[MetricKey, Num
     errors = [weight * n.stderr for weight, n in zip(weights, numbers, strict=True) if n.stderr is not None]
     stderr = math.sqrt(math.fsum(error**2 for error in errors)) if len(errors) == len(numbers) else None
     interval = None
-    if stderr == 0 and any(number.interval for number in numbers):
+    if stderr == 0 and any(number.exact for number in numbers):
         gaps = []
         for weight, number in zip(weights, numbers, strict=True):
-            low, *_, high = sorted(weight * (end - number.value) for end in (*(number.interval or ()), number.value))
+            low, *_, high = sorted(weight * (end - number.value) for end in (*(number.exact or ()), number.value))
             gaps.append((-low, high))
         interval = combined(value, gaps)
     size = sum(number.n or 0 for number in numbers)

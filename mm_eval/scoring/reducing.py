@@ -14,7 +14,7 @@ from typing import Any
 from mm_eval.scoring.filters.base import FilterEnsemble
 from mm_eval.scoring.metrics.aggregation import bypass_agg, checked_k, mean, median, nanmean, perplexity
 from mm_eval.scoring.metrics.metric import Metric
-from mm_eval.scoring.metrics.paired import with_stderr
+from mm_eval.scoring.metrics.paired import with_interval
 from mm_eval.scoring.metrics.stderr import standard_error
 from mm_eval.scoring.metrics.traits import Undefined, traits_of
 from mm_eval.values.errors import ConfigError, MMEvalError, ScoringError, without_objects
@@ -159,7 +159,7 @@ def number_of(
     stderr = standard_error(function, values, drawn, bootstrap_iters=bootstrap_iters, seed=seed, most_calls=most_calls)
     if stderr.value is None or stderr.value > ROUNDING * abs(value):
         return Number(key, value, stderr.value, None, len(values), note=stderr.note)
-    interval, note = with_stderr(value, 0.0, function, values, drawn).exact, stderr.note
+    interval, note = with_interval(Number(key, value, 0.0), function, values, drawn).exact, stderr.note
     if interval is None and function is not bypass_agg:
         note = "the docs do not vary: a standard error of 0 says nothing about other docs."
     return Number(key, value, 0.0, interval, len(values), note=note)

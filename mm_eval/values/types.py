@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import base64
 import io
+import math
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypeVar
 
+from mm_eval.values.distributions import CONFIDENCE, POWER, t_quantile, t_two_sided
 from mm_eval.values.errors import (
     DocError,  # for the functions of tasks, which import from here
     MMEvalError,
@@ -327,6 +329,11 @@ class MetricKey:
         return f"{self.metric}{'_stderr' if self.is_stderr else ''},{self.scorer}"
 
     @property
+    def label(self) -> str:
+        """As tables show it: without the pipeline where that is the default one."""
+        return self.metric if self.scorer == "none" else f"{self.metric},{self.scorer}"
+
+    @property
     def parent_metric(self) -> str | None:
         """The metric inside a composite: "exact_match" for "pass@1(exact_match)". None for a plain metric."""
         head, opening, inner = self.metric.partition("(")
@@ -352,20 +359,28 @@ class MetricKey:
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A number of a task or group with its standard error.
+    """A number with its standard error: of a task, a group or a category, or the difference of two.
 
-    value: None if it could not be computed; `note` gives the reason. stderr: None if there is none.
-    interval: the exact 95% interval, given if the standard error is 0. n: the number of docs, if known.
-    higher_is_better: None if unknown.
+    value: None if it could not be computed. stderr: None if there is none. `note` gives the reason.
+    exact: the 95% interval where that of the standard error would not hold (all right, all wrong, or nearly so).
+    n, clusters: of how many docs and clusters it is. freedom: degrees of freedom of the interval, clusters minus strata.
+    None if unknown. higher_is_better: None if unknown, or for a number without a direction.
+    rarer: of a right/wrong metric the docs of the rarer kind, of a difference the docs that changed; None for other metrics.
+    exact_p: the p-value of a difference that belongs to `exact`. scale: the least and the greatest value that there is.
     """
 
     key: MetricKey
     value: Any
     stderr: float | None = None
-    interval: tuple[float, float] | None = None
+    exact: tuple[float, float] | None = None
     n: int | None = None
     higher_is_better: bool | None = None
     note: str = ""
+    clusters: int | None = None
+    freedom: int | None = None
+    rarer: int | None = None
+    exact_p: float | None = None
+    scale: tuple[float, float] | None = None
 
     @property
     def metric(self) -> str:
@@ -375,6 +390,69 @@ class Number:
     def filter(self) -> str:
         """The filter pipeline."""
         return self.key.scorer
+
+    @property
+    def margin(self) -> float | None:
+        """Half the width of the 95% interval; None if there is none, or if its halves differ."""
+        if (interval := self.interval) is None or self.exact is not None or interval != self._by_stderr:
+            return None
+        return float(interval[1] - self.value)
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """The 95% interval, which ends where the scale ends; None if there is none, or if `freedom` is not known."""
+        if self.exact is not None or (found := self._by_stderr) is None:
+            return self.exact
+        least, most = self.scale or (-math.inf, math.inf)
+        return max(least, found[0]), min(most, found[1])
+
+    @property
+    def _by_stderr(self) -> tuple[float, float] | None:
+        """Student's interval. A standard error of 0 means that nothing varied, not that nothing can vary."""
+        if not self.stderr or self.freedom is None:
+            return None
+        half = t_quantile((1 + CONFIDENCE) / 2, self.freedom) * self.stderr
+        return self.value - half, self.value + half
+
+    @property
+    def p_value(self) -> float | None:
+        """The probability of a value at least this far from 0 if 0 were true; 1 if nothing differs."""
+        if self.exact_p is not None:
+            return self.exact_p
+        if self.stderr is None or self.clusters is None or self.freedom is None:
+            return None
+        if self.stderr == 0:
+            # every cluster has the same value: the chance that this many signs agree, as in a sign test
+            return 1.0 if self.value == 0 else 2.0 ** min(0, 1 - self.clusters)
+        return t_two_sided(self.value / self.stderr, self.freedom)
+
+    @property
+    def detectable(self) -> float | None:
+        """The smallest true value that this many docs tell from 0 in 80% of evaluations; None if nothing varied."""
+        if not self.stderr or self.freedom is None:
+            return None
+        return (t_quantile((1 + CONFIDENCE) / 2, self.freedom) + t_quantile(POWER, self.freedom)) * self.stderr
+
+    @property
+    def docs_needed(self) -> int | None:
+        """About how many such docs tell this value from 0 in 80% of evaluations; None if the value is 0."""
+        if not self.stderr or self.value == 0 or self.n is None:
+            return None
+        many = 10_000
+        factor: float = (t_quantile((1 + CONFIDENCE) / 2, many) + t_quantile(POWER, many)) * self.stderr / self.value
+        return math.ceil(self.n * factor * factor)
+
+    @property
+    def few(self) -> bool:
+        """Whether the data are too few for an interval that is accurate to the percent."""
+        few_clusters = self.clusters is not None and self.clusters < FEW_CLUSTERS
+        return few_clusters or (self.rarer is not None and self.rarer < FEW_OF_A_KIND)
+
+
+UNNAMED = MetricKey("", "none")
+"""The key of a number that is no metric's."""
+FEW_CLUSTERS, FEW_OF_A_KIND = 60, 10
+"""Below so many clusters, or docs of the rarer kind, an interval is of few data."""
 
 
 def at_image_marks(text: str, token: str) -> tuple[str, list[int]]:

@@ -16,10 +16,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from mm_eval.scoring.metrics.aggregation import mean
-from mm_eval.scoring.metrics.intervals import Interval, effective_docs, share_interval, t_quantile, unseen
-from mm_eval.scoring.metrics.paired import CONFIDENCE, Estimate, estimate, paired_difference, right_or_wrong
+from mm_eval.scoring.metrics.intervals import Interval, effective_docs, share_interval, unseen
+from mm_eval.scoring.metrics.paired import estimate, paired_difference, right_or_wrong
 from mm_eval.scoring.metrics.traits import smooth
+from mm_eval.values.distributions import CONFIDENCE, t_quantile
 from mm_eval.values.errors import ScoringError
+from mm_eval.values.types import Number
 
 Pair = tuple[Any, Any]
 Clusters = Sequence[Hashable] | None
@@ -78,10 +80,10 @@ class Agreement:
     """
 
     docs: int
-    equal: Estimate
-    kappa: Estimate | None
-    difference: Estimate | None
-    spearman: Estimate | None
+    equal: Number
+    kappa: Number | None
+    difference: Number | None
+    spearman: Number | None
     differing: tuple[int, ...]
 
 
@@ -103,7 +105,7 @@ def agreement(first: Sequence[Any], second: Sequence[Any], clusters: Clusters = 
     return Agreement(len(first), equal, None, difference, correlation(first, second, clusters), differing)
 
 
-def _kappa(first: Sequence[Any], second: Sequence[Any], clusters: Clusters) -> Estimate:
+def _kappa(first: Sequence[Any], second: Sequence[Any], clusters: Clusters) -> Number:
     pairs = list(zip(first, second, strict=True))
     if len({*first, *second}) == 1:
         found = estimate(_kappa_of, pairs, clusters)
@@ -113,11 +115,11 @@ def _kappa(first: Sequence[Any], second: Sequence[Any], clusters: Clusters) -> E
     found = _between_bounds(estimate(_kappa_of, pairs, clusters))
     if found.value == 1:  # no doc differs; the share that an unseen one can have bounds kappa from below
         chance = sum((times / len(first)) ** 2 for times in Counter(first).values())
-        return replace(found, exact=(max(-1.0, 1 - unseen(found.clusters) / (1 - chance)), 1.0), note="")
+        return replace(found, exact=(max(-1.0, 1 - unseen(found.clusters or 1) / (1 - chance)), 1.0), note="")
     return found
 
 
-def correlation(first: Sequence[float], second: Sequence[float], clusters: Clusters = None) -> Estimate | None:
+def correlation(first: Sequence[float], second: Sequence[float], clusters: Clusters = None) -> Number | None:
     """Spearman's correlation with its interval; None where a side has one value only, or fewer than three docs are there."""
     if len(first) < 3 or len(set(first)) == 1 or len(set(second)) == 1:
         return None
@@ -129,16 +131,16 @@ def correlation(first: Sequence[float], second: Sequence[float], clusters: Clust
     )
 
 
-def _between_bounds(found: Estimate) -> Estimate:
+def _between_bounds(found: Number) -> Number:
     """An estimate of a number from -1 to 1, its interval taken on Fisher's scale so that it ends within them."""
     if not found.stderr or abs(found.value) >= 1:
         return found
     centre = math.atanh(found.value)
-    reach = t_quantile((1 + CONFIDENCE) / 2, found.freedom) * found.stderr / (1 - found.value**2)
+    reach = t_quantile((1 + CONFIDENCE) / 2, found.freedom or 1) * found.stderr / (1 - found.value**2)
     return replace(found, exact=(math.tanh(centre - reach), math.tanh(centre + reach)))
 
 
-def noise_share(verdicts: Sequence[Sequence[float]], clusters: Clusters = None) -> Estimate | None:
+def noise_share(verdicts: Sequence[Sequence[float]], clusters: Clusters = None) -> Number | None:
     """The share of a verdict's variance that is the judge's noise: how verdicts on one answer differ, of how all of them do.
 
     verdicts: those of each doc; docs with a single one are left out. One minus the intraclass correlation of single verdicts.

@@ -19,8 +19,8 @@ from mm_eval.features.judge.config import judge_of_task
 from mm_eval.results.judged_by import RecordedJudge, judges_of
 from mm_eval.results.recorded import RecordedRun
 from mm_eval.results.sample_rows import final_verdicts, verdicts_in, was_sent
-from mm_eval.scoring.metrics.paired import Estimate
 from mm_eval.values.errors import ConfigError, MMEvalError, ScoringError, did_you_mean
+from mm_eval.values.types import Number
 from mm_eval.values.words import counted, of_all
 
 if TYPE_CHECKING:
@@ -183,8 +183,8 @@ def recorded_findings(task: JudgedTask, labels: Mapping[int, float] | None = Non
         yield from _by_people(task, judge.name, labels or {})
 
 
-def _estimated(check: str, found: Estimate, result: str, doc_ids: Sequence[int] = (), note: str = "") -> Finding:
-    return Finding(check, result, found.value, found.interval, found.docs, tuple(doc_ids), note or found.note)
+def _estimated(check: str, found: Number, result: str, doc_ids: Sequence[int] = (), note: str = "") -> Finding:
+    return Finding(check, result, found.value, found.interval, found.n or 0, tuple(doc_ids), note or found.note)
 
 
 def _compared(

@@ -210,7 +210,7 @@ def _task_charts(run: RecordedRun, task: RecordedTask, categories: Mapping[str, 
         if 1 < len(having) <= MOST_CATEGORIES:
             parts = {name: task.estimate(key, ids) for name, ids in having.items()}
     drawn = [
-        {"name": name, "value": e.value, "interval": list(e.interval) if e.interval else None, "n": e.docs}
+        {"name": name, "value": e.value, "interval": list(e.interval) if e.interval else None, "n": e.n}
         for name, e in parts.items()
         if e is not None
     ]

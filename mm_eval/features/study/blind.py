@@ -16,7 +16,7 @@ from mm_eval.results.compare import compare as compared_runs
 from mm_eval.results.number_text import p_text, rounded, signed, spread
 from mm_eval.results.recorded import RecordedRun
 from mm_eval.results.rows import headline_of
-from mm_eval.scoring.metrics.paired import Estimate
+from mm_eval.values.types import Number
 from mm_eval.values.words import counted
 
 SEEING = "seeing"
@@ -52,16 +52,16 @@ class Blindness(PromptComparison):
     def asked_as(self, prompt: str, name: str) -> str:
         return prompt
 
-    def estimates(self, prompt: str, name: str) -> dict[str, Estimate]:
+    def estimates(self, prompt: str, name: str) -> dict[str, Number]:
         """The numbers over the docs that all runs scored."""
-        paired: dict[str, Estimate] = {}
+        paired: dict[str, Number] = {}
         for label, comparison in self.compared.items():
             for change in comparison.changes:
                 if change.task == name and change.category is None and prompt in (label, self.baseline):
                     paired.setdefault(change.key, change.second if prompt == label else change.first)
         return paired or super().estimates(prompt, name)
 
-    def gain(self, prompt: str, name: str, metric: str) -> Estimate | None:
+    def gain(self, prompt: str, name: str, metric: str) -> Number | None:
         """The number with pictures less the one of a blind run, paired; None where there is none."""
         change = self.change(prompt, name, metric)
         if change is None:
@@ -88,9 +88,11 @@ class Blindness(PromptComparison):
                     yield f"{where}: the gain {over} is {amount}{': it answers worse when it sees' if down else ''}."
                 else:
                     needed = gain.docs_needed
-                    more = f"; about {rounded(needed):,} docs would show it" if needed and needed > gain.docs else ""
+                    more = (
+                        f"; about {rounded(needed):,} docs would show it" if needed and needed > (gain.n or 0) else ""
+                    )
                     shown = f"{signed(gain.value)} {spread(gain)}"
-                    docs = counted(gain.docs, "doc")
+                    docs = counted(gain.n or 0, "doc")
                     yield f"{where}: no gain {over} can be told from 0 with {docs} ({shown}){more}."
 
     def block_texts(self) -> dict[str, str]:

@@ -17,8 +17,8 @@ from mm_eval.results.page import SampleRows, about_differences, page, pictures, 
 from mm_eval.results.recorded import RecordedRun
 from mm_eval.results.rows import warnings_of
 from mm_eval.results.table import Cell, Column, DocCount, Drawing, Row, Table, to_page, to_text
-from mm_eval.scoring.metrics.paired import Estimate
 from mm_eval.values.safe import in_line, json_safe
+from mm_eval.values.types import Number
 from mm_eval.values.words import counted, of_all
 
 HINT = (
@@ -112,13 +112,13 @@ def change_json(change: Change) -> dict[str, Any]:
     return row
 
 
-def estimate_json(found: Estimate) -> dict[str, Any]:
+def estimate_json(found: Number) -> dict[str, Any]:
     """A number with its interval as JSON values."""
     return {
         "value": found.value,
         "stderr": found.stderr,
         "interval": list(found.interval) if found.interval else None,
-        "docs": found.docs,
+        "docs": found.n,
         "clusters": found.clusters,
         "few": found.few,
         "exact": found.exact is not None,
@@ -126,7 +126,7 @@ def estimate_json(found: Estimate) -> dict[str, Any]:
     }
 
 
-def with_margin(found: Estimate, scale: float) -> str:
+def with_margin(found: Number, scale: float) -> str:
     """A number with half its 95% interval, or with the whole interval where that is exact."""
     return f"{number(found.value, scale)} {spread(found, scale)}".rstrip()
 
@@ -149,7 +149,7 @@ def difference_cells(change: Change, scale: float, reach: float) -> dict[str, Ce
     }
 
 
-def reach(differences: Sequence[Estimate]) -> float:
+def reach(differences: Sequence[Number]) -> float:
     """The largest distance from 0 in the intervals of some differences."""
     return max((abs(bound) for found in differences for bound in found.interval or (found.value,)), default=0.0) or 1.0
 
@@ -157,7 +157,7 @@ def reach(differences: Sequence[Estimate]) -> float:
 def _rows(comparison: Comparison, letter: str) -> list[Row]:
     """A row for each change, with the cells of both layouts."""
     rows, last = [], ""
-    drawn_together: dict[tuple[str, bool], list[Estimate]] = {}
+    drawn_together: dict[tuple[str, bool], list[Number]] = {}
     levels = {(change.task, change.category[0]) for change in comparison.changes if change.category}
     several = {task: sum(task == other for other, _ in levels) > 1 for task, _ in levels}
     for change in comparison.changes:
@@ -177,7 +177,7 @@ def _rows(comparison: Comparison, letter: str) -> list[Row]:
             **difference_cells(change, scale, reach(drawn_together[change.task, change.headline])),
             "p": p_text(found.p_value),
             "detectable": number(found.detectable, scale),
-            "docs": str(found.docs),
+            "docs": str(found.n),
             "lost": "",
             "gained": "",
             "McNemar p": "",
@@ -266,7 +266,7 @@ def _below(comparison: Comparison, letter: str) -> Iterator[str]:
         found = change.difference
         changed = "" if found.rarer is None else f" and {counted(found.rarer, 'doc')} that changed"
         are = "is" if found.clusters == 1 and not changed else "are"
-        few_are = f"{counted(found.clusters, 'cluster')}{changed} {are} few"
+        few_are = f"{counted(found.clusters or 0, 'cluster')}{changed} {are} few"
         yield f"note: {change.task} ({change.key.split(',')[0]}): {few_are}: its interval may be too short"
     for task, (changed_answers, docs) in comparison.answers.items():
         yield f"{task}: {of_all(changed_answers, docs, 'doc', 'was', 'were')} answered in other words"

@@ -16,7 +16,7 @@ from mm_eval.prompt.blocks import FRAMES_KEY
 from mm_eval.results.compare import Change, Comparison, compare, headline_keys, marks, verdict
 from mm_eval.results.estimates import estimates, leaves
 from mm_eval.results.recorded import RecordedRun
-from mm_eval.scoring.metrics.paired import Estimate
+from mm_eval.values.types import Number
 
 
 @dataclass
@@ -32,7 +32,7 @@ class PromptComparison:
     model: str
     runs: dict[str, RecordedRun]
     compared: dict[str, Comparison] = field(default_factory=dict)
-    _estimates: dict[tuple[str, str], dict[str, Estimate]] = field(default_factory=dict, repr=False)
+    _estimates: dict[tuple[str, str], dict[str, Number]] = field(default_factory=dict, repr=False)
 
     @classmethod
     def read(cls, model: str, folders: Mapping[str, Path], include_path: str | None = None) -> Self:
@@ -65,7 +65,7 @@ class PromptComparison:
         run = self.runs[self.baseline]
         return headline_keys(run.tasks[name]) if name in run.tasks else list(self.estimates(self.baseline, name))
 
-    def estimates(self, prompt: str, name: str) -> dict[str, Estimate]:
+    def estimates(self, prompt: str, name: str) -> dict[str, Number]:
         """The numbers of a task or group with a prompt; none where the run lacks the task or group."""
         if (prompt, name) not in self._estimates:
             run = self.runs.get(prompt)
@@ -73,7 +73,7 @@ class PromptComparison:
             self._estimates[prompt, name] = estimates(run, name) if run is not None and known else {}
         return self._estimates[prompt, name]
 
-    def estimate(self, prompt: str, name: str, metric: str) -> Estimate | None:
+    def estimate(self, prompt: str, name: str, metric: str) -> Number | None:
         """One number of a task or group with a prompt; None where there is none."""
         return self.estimates(prompt, name).get(metric)
 

@@ -29,97 +29,16 @@ from mm_eval.scoring.metrics.intervals import (
     mark_of,
     reach,
     share_interval,
-    sign_test,
-    t_quantile,
-    t_two_sided,
     unseen,
 )
 from mm_eval.scoring.metrics.stderr import DEFAULT_SEED, standard_error
 from mm_eval.scoring.metrics.traits import SumStatistics, declare, traits_of
+from mm_eval.values.distributions import sign_test
+from mm_eval.values.types import FEW_OF_A_KIND, UNNAMED, MetricKey, Number
 
 Aggregation = Callable[[Sequence[Any]], float]
 
-CONFIDENCE, POWER = 0.95, 0.80
-FEW_CLUSTERS, FEW_OF_A_KIND = 60, 10
 NO_SPREAD = "the docs do not vary."
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """A number, its standard error, and the number of docs and clusters behind it.
-
-    stderr: None if there is none; `note` says why. freedom: degrees of freedom of the interval, clusters minus strata.
-    rarer: of a right/wrong metric the docs of the rarer kind, of a difference the docs that changed; None for other metrics.
-    exact: the interval where that of the standard error would not hold (all right, all wrong, no doc flipped, or nearly so).
-    exact_p: the p-value of a difference that belongs to `exact`. scale: the least and the greatest value that there is.
-    """
-
-    value: float
-    stderr: float | None
-    docs: int
-    clusters: int
-    freedom: int = 1
-    note: str = ""
-    rarer: int | None = None
-    exact: tuple[float, float] | None = None
-    exact_p: float | None = None
-    scale: tuple[float, float] | None = None
-
-    @property
-    def margin(self) -> float | None:
-        """Half the width of the 95% interval; None if there is none, or if its halves differ."""
-        if (interval := self.interval) is None or self.exact is not None or interval != self._by_stderr:
-            return None
-        return interval[1] - self.value
-
-    @property
-    def interval(self) -> tuple[float, float] | None:
-        """The 95% interval, which ends where the scale ends; None if there is none."""
-        if self.exact is not None or (found := self._by_stderr) is None:
-            return self.exact
-        least, most = self.scale or (-math.inf, math.inf)
-        return max(least, found[0]), min(most, found[1])
-
-    @property
-    def _by_stderr(self) -> tuple[float, float] | None:
-        """Student's interval. A standard error of 0 means that nothing varied, not that nothing can vary."""
-        if not self.stderr:
-            return None
-        half = t_quantile((1 + CONFIDENCE) / 2, self.freedom) * self.stderr
-        return self.value - half, self.value + half
-
-    @property
-    def p_value(self) -> float | None:
-        """The probability of a value at least this far from 0 if 0 were true; 1 if nothing differs."""
-        if self.exact_p is not None:
-            return self.exact_p
-        if self.stderr is None:
-            return None
-        if self.stderr == 0:
-            # every cluster has the same value: the chance that this many signs agree, as in a sign test
-            return 1.0 if self.value == 0 else 2.0 ** min(0, 1 - self.clusters)
-        return t_two_sided(self.value / self.stderr, self.freedom)
-
-    @property
-    def detectable(self) -> float | None:
-        """The smallest true value that this many docs tell from 0 in 80% of evaluations; None if nothing varied."""
-        if not self.stderr:
-            return None
-        return (t_quantile((1 + CONFIDENCE) / 2, self.freedom) + t_quantile(POWER, self.freedom)) * self.stderr
-
-    @property
-    def docs_needed(self) -> int | None:
-        """About how many such docs tell this value from 0 in 80% of evaluations; None if the value is 0."""
-        if not self.stderr or self.value == 0:
-            return None
-        many = 10_000
-        factor = (t_quantile((1 + CONFIDENCE) / 2, many) + t_quantile(POWER, many)) * self.stderr / self.value
-        return math.ceil(self.docs * factor * factor)
-
-    @property
-    def few(self) -> bool:
-        """Whether the data are too few for an interval that is accurate to the percent."""
-        return self.clusters < FEW_CLUSTERS or (self.rarer is not None and self.rarer < FEW_OF_A_KIND)
 
 
 def estimate(
@@ -129,31 +48,30 @@ def estimate(
     *,
     bootstrap_iters: int = 2000,
     seed: int = DEFAULT_SEED,
-) -> Estimate:
-    """The aggregation of some values, as an estimate. Exceptions of the aggregation are not caught.
+    key: MetricKey = UNNAMED,
+) -> Number:
+    """The aggregation of some values, as a number with its interval. Exceptions of the aggregation are not caught.
 
     clusters: one per value; None means that each doc is its own cluster.
     """
     value = float(aggregation(values))
     error = standard_error(aggregation, values, clusters, bootstrap_iters=bootstrap_iters, seed=seed)
     stderr = error.value if math.isfinite(value) else None
-    found = with_stderr(value, stderr, aggregation, values, clusters)
+    found = with_interval(Number(key, value, stderr), aggregation, values, clusters)
     return replace(found, note=error.note or found.note)
 
 
-def with_stderr(
-    value: float,
-    stderr: float | None,
-    aggregation: Aggregation,
-    values: Sequence[Any],
-    clusters: Sequence[Hashable] | None = None,
-) -> Estimate:
-    """The estimate of a number whose standard error is already known."""
+def with_interval(
+    number: Number, aggregation: Aggregation, values: Sequence[Any], clusters: Sequence[Hashable] | None = None
+) -> Number:
+    """A number whose standard error is known, with what decides its interval."""
+    value, stderr = float(number.value), number.stderr
     count, strata = _count(aggregation, values, clusters)
     marks = Counter(map(right_or_wrong, values))
     rarer = None if None in marks else min(marks[True], marks[False])
     scale = (0.0, 1.0) if _are_fractions(aggregation, values) else None
-    found = Estimate(value, stderr, len(values), count, max(1, count - strata), rarer=rarer, scale=scale)
+    known = Number(number.key, value, stderr, None, len(values), number.higher_is_better)
+    found = replace(known, clusters=count, freedom=max(1, count - strata), rarer=rarer, scale=scale)
     is_few = stderr == 0 or (rarer is not None and rarer < FEW_OF_A_KIND)
     if stderr is not None and rarer is not None and is_few and traits_of(aggregation).is_mean:
         return replace(found, exact=share_interval([bool(right_or_wrong(v)) for v in values], clusters))
@@ -198,7 +116,7 @@ def paired_difference(
     *,
     bootstrap_iters: int = 2000,
     seed: int = DEFAULT_SEED,
-) -> Estimate:
+) -> Number:
     """aggregation(second) - aggregation(first); the values at one position belong to the same doc."""
     traits = traits_of(aggregation)
     scale = (-1.0, 1.0) if _are_fractions(aggregation, first) and _are_fractions(aggregation, second) else None
@@ -231,15 +149,15 @@ def paired_difference(
 
 
 def _of_flips(
-    found: Estimate, changes: Sequence[float], pairs: Sequence[tuple[Any, Any]], clusters: Sequence[Hashable] | None
-) -> Estimate:
+    found: Number, changes: Sequence[float], pairs: Sequence[tuple[Any, Any]], clusters: Sequence[Hashable] | None
+) -> Number:
     """The paired difference of a mean, with the exact interval if few docs changed or all changed equally."""
     if found.stderr is None or found.rarer is None or not (found.stderr == 0 or found.rarer < FEW_OF_A_KIND):
         return found
     if not _are_marks(pairs):
         if found.rarer or not all(0 <= float(value) <= 1 for pair in pairs for value in pair):
             return found if found.stderr else replace(found, note=NO_SPREAD)
-        room = unseen(found.clusters)  # no fraction changed, and an unseen one changes by at most 1
+        room = unseen(found.clusters or 1)  # no fraction changed, and an unseen one changes by at most 1
         return replace(found, exact=(-room, room), exact_p=1.0)
     first, second = ([bool(right_or_wrong(pair[n])) for pair in pairs] for n in (0, 1))
     totals: dict[Hashable, float] = {}

@@ -14,7 +14,7 @@ from mm_eval.results.table import (
     to_page,
     to_text,
 )
-from mm_eval.scoring.metrics.paired import Estimate
+from mm_eval.values.types import UNNAMED, Number
 
 COLUMNS = [Column("model", "text"), Column("a_b", cell="score"), Column("lost")]
 ROWS = [
@@ -53,7 +53,7 @@ def test_each_format_escapes_for_itself_and_shows_a_missing_number_as_a_dash() -
 
 
 def test_a_page_gets_docs_drawings_and_marks() -> None:
-    found = Estimate(0.1, 0.05, 9, 9, exact=(-0.1, 0.3))
+    found = Number(UNNAMED, 0.1, 0.05, (-0.1, 0.3), 9, clusters=9)
     rows = [*ROWS, Row({"model": "d", "score": Drawing(found, 0.4), "lost": ""}, marked=True)]
     drawn = to_page(Table(COLUMNS, rows))
     assert drawn["head"] == [["model", ""], ["a_b", "n"], ["lost", "n"]]

@@ -8,7 +8,7 @@ from mm_eval.results.compare import compare, count_kinds, headline_keys, verdict
 from mm_eval.results.number_text import rounded
 from mm_eval.results.recorded import RecordedRun
 from mm_eval.scoring.metrics import mean_stderr
-from mm_eval.scoring.metrics.intervals import holm
+from mm_eval.values.distributions import holm
 from tests.results.conftest import answers_with, in_page, ran
 
 
@@ -131,9 +131,9 @@ def test_a_groups_difference_is_that_of_its_tasks_together(base):
     )
     assert total.difference.value == pytest.approx(numbers[1]["acc,none"] - numbers[0]["acc,none"])
     tasks = [change for change in comparison.changes if change.task.startswith("mmlu_") and change.flips is not None]
-    docs = sum(change.difference.docs for change in tasks)
-    pooled = sum((change.difference.docs / docs * change.difference.stderr) ** 2 for change in tasks) ** 0.5
-    assert total.difference.stderr == pytest.approx(pooled) and total.difference.docs == docs
+    docs = sum(change.difference.n for change in tasks)
+    pooled = sum((change.difference.n / docs * change.difference.stderr) ** 2 for change in tasks) ** 0.5
+    assert total.difference.stderr == pytest.approx(pooled) and total.difference.n == docs
     assert [change.task for change in comparison.changes if change.headline] == ["mmlu"]
 
 

@@ -15,7 +15,7 @@ from mm_eval.features.study.prompts_text import render
 from mm_eval.results.compare import compare
 from mm_eval.results.estimates import estimates
 from mm_eval.results.recorded import RecordedRun
-from mm_eval.scoring.metrics.intervals import t_quantile
+from mm_eval.values.distributions import t_quantile
 
 TASK = """
 task: NAME
@@ -104,7 +104,7 @@ def test_a_linear_function_is_exact(tmp_path, marks):
     errors = {task: spread(values) / math.sqrt(len(values)) for task, values in changes.items()}
     assert found.value == pytest.approx(3 * means["one"] - means["two"])
     assert found.stderr == pytest.approx(math.hypot(3 * errors["one"], errors["two"]))
-    assert change.headline and change.flips is None and found.docs == 130
+    assert change.headline and change.flips is None and found.n == 130
     numbers = runs[0].results["groups"]["G"]
     assert change.first.value == pytest.approx(numbers["exact_match,none"])
     assert change.first.stderr == pytest.approx(numbers["exact_match_stderr,none"])
@@ -145,7 +145,7 @@ def test_prompts_have_a_table_for_the_group(tmp_path, marks):
     cells = table[4].split()
     assert cells[0] == "other" and int(cells[-3]) == lost
     found = estimates(runs[1], "G")["exact_match,none"]
-    assert f"{found.value:.4f} ± {found.margin:.4f}" in table[4] and (found.docs, found.freedom) == (130, 128)
+    assert f"{found.value:.4f} ± {found.margin:.4f}" in table[4] and (found.n, found.freedom) == (130, 128)
     assert "On G (exact_match)" in text and "n one (exact_match)" not in text, (
         "a verdict for the whole, not for its parts"
     )

@@ -76,7 +76,7 @@ def test_the_share_of_noise_is_none_where_repeats_agree_and_all_where_docs_do():
     assert noise_share([[1, 1], [0, 0], [1, 1]]).value == 0
     assert noise_share([[1, 0], [0, 1], [1, 0], [0, 1]]).value == 1
     found = noise_share([[0.2, 0.4, 0.3], [0.9, 0.8, 1.0], [0.5], [0.1, 0.1, 0.4]])
-    assert 0 <= found.interval[0] < found.value < found.interval[1] <= 1 and found.docs == 3
+    assert 0 <= found.interval[0] < found.value < found.interval[1] <= 1 and found.n == 3
 
 
 def test_the_corrected_number_is_that_of_the_paper_and_stays_within_0_and_1():

@@ -9,13 +9,11 @@ from mm_eval.scoring.metrics import Bleu, mean, mean_of_means, median
 from mm_eval.scoring.metrics.intervals import (
     combined,
     exact_share,
-    holm,
     share_interval,
-    sign_test,
-    t_quantile,
-    t_two_sided,
 )
-from mm_eval.scoring.metrics.paired import estimate, paired_difference, with_stderr
+from mm_eval.scoring.metrics.paired import estimate, paired_difference, with_interval
+from mm_eval.values.distributions import holm, sign_test, t_quantile, t_two_sided
+from mm_eval.values.types import UNNAMED, Number
 
 
 @pytest.mark.parametrize(
@@ -99,7 +97,7 @@ def test_a_macro_average_of_nothing_or_all_has_one_too(mark, low, high):
     pairs = [(category, mark) for category in "ab" for _ in range(3)]
     assert estimate(mean_of_means, pairs).exact == pytest.approx((low, high))
     read = [list(pair) for pair in pairs]  # as samples/ has them
-    assert with_stderr(mark, 0.0, mean_of_means, read).exact == pytest.approx((low, high))
+    assert with_interval(Number(UNNAMED, mark, 0.0), mean_of_means, read).exact == pytest.approx((low, high))
 
 
 def test_a_cluster_in_several_categories_counts_once():

@@ -17,8 +17,8 @@ from mm_eval.results.compare import change_of
 from mm_eval.results.estimates import Triple, group_differences, leaves
 from mm_eval.results.judged_by import RecordedJudge, by_another_judge, judges_differ
 from mm_eval.results.recorded import RecordedRun
-from mm_eval.scoring.metrics.intervals import holm
-from mm_eval.scoring.metrics.paired import Estimate
+from mm_eval.values.distributions import holm
+from mm_eval.values.types import Number
 
 LEVEL = 0.05
 """Below this corrected p-value two numbers differ significantly."""
@@ -96,7 +96,7 @@ _Row = tuple[Mapping[str, ReleaseNumber], bool | None, tuple[str, str] | None]
 
 def _rank(rows: Sequence[_Row]) -> None:
     differences, rows = _Differences(), [row for row in rows if row[1] is not None]
-    pairs: list[tuple[ReleaseNumber, ReleaseNumber, Estimate | None]] = []
+    pairs: list[tuple[ReleaseNumber, ReleaseNumber, Number | None]] = []
     for numbers, _, category in rows:
         ranked = [found for found in numbers.values() if not found.set_apart]
         pairs += [(a, b, differences.between(a, b, category)) for a, b in combinations(ranked, 2)]
@@ -125,7 +125,7 @@ class _Differences:
     def __init__(self) -> None:
         self._of_tasks: dict[tuple[int, int, str], dict[str, Triple]] = {}
 
-    def between(self, a: ReleaseNumber, b: ReleaseNumber, category: tuple[str, str] | None) -> Estimate | None:
+    def between(self, a: ReleaseNumber, b: ReleaseNumber, category: tuple[str, str] | None) -> Number | None:
         """b - a over the docs that both scored; None where one is reported, or the task's own function can't be read."""
         if a.run is None or b.run is None:
             return None
@@ -152,7 +152,7 @@ class _Differences:
         return self._of_tasks[place]
 
 
-def _of_category(a: RecordedRun, b: RecordedRun, name: str, key: str, category: tuple[str, str]) -> Estimate | None:
+def _of_category(a: RecordedRun, b: RecordedRun, name: str, key: str, category: tuple[str, str]) -> Number | None:
     first, second = a.tasks[name], b.tasks.get(name)
     if second is None or key not in first.values or key not in second.values:
         return None

@@ -220,7 +220,7 @@ class Child:
         clusters = None if drawn is None else dict(zip(ids, drawn, strict=True))
         of_docs = dict(zip(ids, values, strict=True))
         found = number_of(MetricKey("number", "none"), self._aggregation(message), of_docs, clusters, *settings)
-        return {"value": (found.value, found.stderr, found.interval, found.n, found.higher_is_better, found.note)}
+        return {"value": (found.value, found.stderr, found.exact, found.n, found.higher_is_better, found.note)}
 
     def do_make(self, message: Mapping[str, Any], args: list[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
         return {"value": self._keep(self._function(message)(**kwargs))}
