@@ -54,6 +54,10 @@ _PUBLIC = {
 }
 
 
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 def __getattr__(name: str) -> Any:
     if name not in _PUBLIC:
         raise AttributeError(f"module 'mm_eval' has no attribute {name!r}")

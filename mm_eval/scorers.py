@@ -6,7 +6,7 @@ numbers, n = scorer.aggregate()
 """
 
 from mm_eval.config.group import GroupMetric
-from mm_eval.scoring.base import SCORERS, Scorer, register_scorer
+from mm_eval.scoring.base import SCORERS, Scorer, get_scorer, register_scorer
 from mm_eval.scoring.builtin import (
     ChoiceMatchScorer,
     FirstTokenScorer,
@@ -38,5 +38,6 @@ __all__ = [
     "SubmissionScorer",
     "aggregate_group",
     "build_scorer",
+    "get_scorer",
     "register_scorer",
 ]

@@ -146,16 +146,16 @@ def _dispatch(words: list[str]) -> int:
     code: int
     try:
         code = module.main(args)
-    except UNREADABLE as error:
-        if verb not in READS_FOLDERS:
-            raise
-        log.debug("A run folder can't be read.", exc_info=True)
-        raise odd_content(error, _named(args)) from error
     except ConfigError as error:
         if path := getattr(error, "path", ""):  # code that this command must name
             command = f"{typed} --include_path {shlex.quote(path)}"
             raise ConfigError(error.what, where=error.where, hint=f"If you trust it: {command}") from error
         raise
+    except UNREADABLE as error:
+        if verb not in READS_FOLDERS:
+            raise
+        log.debug("A run folder can't be read.", exc_info=True)
+        raise odd_content(error, _named(args)) from error
     return code
 
 

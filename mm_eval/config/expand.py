@@ -27,7 +27,7 @@ from mm_eval.config.located import NOWHERE, LocatedDict, located, merge, shown_p
 from mm_eval.config.overrides import ABOUT_A_GROUP, RuntimeOverrides, Scope, without_shown_shots
 from mm_eval.config.runner import runner
 from mm_eval.config.task_config import TaskConfig
-from mm_eval.values.errors import ConfigError, Unbounded, did_you_mean
+from mm_eval.values.errors import ConfigError, InvalidValue, Unbounded, did_you_mean
 
 log = logging.getLogger(__name__)
 
@@ -107,7 +107,7 @@ class Expander:
         chosen += broken if self.faults is not None else []
         if not chosen:
             hint = did_you_mean(pattern.strip("*?"), [*self.entries, *self.inline_paths])
-            raise ConfigError(f"no task or group matches {pattern!r}.", where=scope.where, hint=hint)
+            raise InvalidValue(f"no task or group matches {pattern!r}.", where=scope.where, hint=hint)
         nodes = [node for e in chosen for node in self._open_member(partial(self._named, e.name, scope))]
         within = {below.config.name for node in nodes for below in descendants(node)}
         return [node for node in nodes if node.config.name not in within]
@@ -144,7 +144,7 @@ class Expander:
             if inline
             else did_you_mean(name, [*self.entries, *self.inline_paths])
         )
-        return ConfigError(f"unknown task, group or tag {name!r}.", where=scope.where, hint=hint)
+        return InvalidValue(f"unknown task, group or tag {name!r}.", where=scope.where, hint=hint)
 
     def _walk(self, parts: list[str], scope: Scope, *, optional: bool = False) -> list[Node]:
         """The members that a path names. Each part is a name or a glob among the members of the part before it; if none

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import os
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -44,9 +44,16 @@ class Loaded:
     notes: list[str] = field(default_factory=list)
 
     def __getitem__(self, key: str) -> Any:
-        if key not in ("tasks", "groups", "group_map", "roots"):
+        if key not in self.keys():
             raise KeyError(key)
         return getattr(self, key)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.keys())
+
+    def keys(self) -> tuple[str, ...]:
+        """What `loaded[key]` has: with it, `dict(loaded)` is lm-eval's mapping."""
+        return "tasks", "groups", "group_map", "roots"
 
     def leaves(self, name: str) -> list[str]:
         """The tasks below a group, one entry per place; of a task, itself."""

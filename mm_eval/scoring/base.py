@@ -20,7 +20,7 @@ from mm_eval.scoring.metrics.aggregation import mean
 from mm_eval.scoring.metrics.metric import DEFAULT_METRICS, Metric, aggregation_named
 from mm_eval.scoring.metrics.stderr import DEFAULT_SEED
 from mm_eval.scoring.reducing import check_repeats, failed, failed_before, number_of, reduced_docs
-from mm_eval.values.errors import ConfigError, MMEvalError, ScoringError, did_you_mean
+from mm_eval.values.errors import InvalidValue, MMEvalError, ScoringError, did_you_mean
 from mm_eval.values.registry import Registry
 from mm_eval.values.types import Instance, MetricKey, Number, ReducedDoc, ScoredDoc
 
@@ -29,9 +29,11 @@ ScorerType = TypeVar("ScorerType", bound="Scorer")
 SCORERS: Registry[type[Scorer]] = Registry(
     "scorer", package="mm_eval.scoring", decorator="register_scorer", entry_points="mm_eval.scorers"
 )
-register_scorer = SCORERS.register
+register_scorer, get_scorer = SCORERS.register, SCORERS.get
 
 DEFAULT_BOOTSTRAP_ITERS = 100_000
+NOT_AVAILABLE = "N/A"
+"""A standard error that there is not, under lm-eval's keys."""
 
 
 @dataclass(kw_only=True)
@@ -105,11 +107,11 @@ class Scorer:
         """
         name = cfg.get("name", "none")
         if not isinstance(name, str) or not name or not name.isprintable():
-            raise ConfigError(f"{name!r} can't be the name of a filter pipeline.")
+            raise InvalidValue(f"{name!r} can't be the name of a filter pipeline.")
         known = [f.name for f in dataclasses.fields(cls) if f.init and f.name not in ("name", "filter", "metrics")]
         for key in kwargs:
             if key not in known:
-                raise ConfigError(f"Scorer {cls.__name__} takes no argument {key!r}.", hint=did_you_mean(key, known))
+                raise InvalidValue(f"Scorer {cls.__name__} takes no argument {key!r}.", hint=did_you_mean(key, known))
         steps = list(cfg.get("filter") or cls.default_filters(**kwargs))
         strips = (cls.strips_thinking or output_type == "generate_until") and cfg.get("strip_thinking", True)
         if strips and "strip_thinking" not in map(_function_of, steps):
@@ -163,7 +165,8 @@ class Scorer:
         return self.run_docs(by_doc)
 
     def run_docs(self, by_doc: Mapping[int, list[Instance]]) -> Mapping[int, ScoredDoc]:
-        """The same for instances that are grouped by document."""
+        """The same for instances that are grouped by document. Each doc's are sorted by choice: the n-th is choice n."""
+        by_doc = {doc_id: sorted(group, key=lambda each: each.choice) for doc_id, group in by_doc.items()}
         with self.filter_draws.used():
             self.apply_filter([instance for group in by_doc.values() for instance in group])
         unscored = {doc_id: failed_before(doc_id, group, self.filter.errors) for doc_id, group in by_doc.items()}
@@ -283,10 +286,15 @@ class Scorer:
         bootstrap_iters: int | None = DEFAULT_BOOTSTRAP_ITERS,
         aggregation_overrides: Mapping[str, Callable[[Sequence[Any]], float] | str] | None = None,
     ) -> tuple[dict[str, Any], int]:
-        """`numbers` under lm-eval's keys, "metric,name" and "metric_stderr,name", and the number of documents."""
+        """`numbers` under lm-eval's keys, "metric,name" and "metric_stderr,name", and the number of documents.
+
+        A standard error that there is not is "N/A", as in lm-eval; `numbers` and results.json have None and the reason.
+        """
         docs = self._reduced_docs if reduced_docs is None else reduced_docs
         numbers = self.numbers(docs, bootstrap_iters or 0, aggregation_overrides)
-        return as_row(numbers), max((number.n or 0 for number in numbers), default=0)
+        row = as_row(numbers)
+        row |= {stderr_key(number): NOT_AVAILABLE for number in numbers if number.stderr is None}
+        return row, max((number.n or 0 for number in numbers), default=0)
 
     def aggregation_of(self, name: str) -> Callable[[Sequence[Any]], float]:
         """The function that makes the number of a metric, or of a composite one."""
@@ -365,6 +373,7 @@ def _results_of_aggregate(
     for text, value in row.items():
         if (key := MetricKey.parse(text)) and not key.is_stderr:
             stderr = row.get(str(MetricKey(key.metric, key.scorer, is_stderr=True)))
+            stderr = None if stderr == NOT_AVAILABLE else stderr
             found.append(Number(key, value, stderr, n=sum(key.metric in doc for doc in docs.values()) or len(docs)))
     return found
 
@@ -378,5 +387,10 @@ def as_row(numbers: Iterable[Number]) -> dict[str, Any]:
     row: dict[str, Any] = {}
     for number in numbers:
         row[str(number.key)] = number.value
-        row[str(MetricKey(number.metric, number.filter, is_stderr=True))] = number.stderr
+        row[stderr_key(number)] = number.stderr
     return row
+
+
+def stderr_key(number: Number) -> str:
+    """The key of a number's standard error in a row."""
+    return str(MetricKey(number.metric, number.filter, is_stderr=True))

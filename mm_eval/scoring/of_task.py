@@ -12,7 +12,7 @@ from mm_eval.config.task_config import TaskConfig
 from mm_eval.scoring.base import SCORERS, Scorer
 from mm_eval.scoring.guide import BareAnswers, with_right_spelling
 from mm_eval.scoring.process_results import ProcessResultsScorer
-from mm_eval.values.errors import ConfigError, raise_all
+from mm_eval.values.errors import ConfigError, InvalidValue, raise_all
 from mm_eval.values.reasoning.families import FRAMES_BY_NAME
 
 
@@ -34,7 +34,7 @@ def build_scorer(
     """
     if process_results is not None:
         if scorer_type is not None:
-            raise ConfigError("A task has `scorer` or `process_results`, not both.")
+            raise InvalidValue("A task has `scorer` or `process_results`, not both.")
         kind: type[Scorer] = ProcessResultsScorer
         options: dict[str, Any] = {"fn": process_results}
         name = "none"
@@ -47,19 +47,19 @@ def _kind(scorer_type: Any, output_type: str | None) -> tuple[type[Scorer], dict
     """The scorer class, its arguments, and the pipeline's name where no config gives one."""
     if scorer_type is None:
         if output_type not in ("generate_until", "multiple_choice", "loglikelihood", "loglikelihood_rolling"):
-            raise ConfigError(f"No scorer is known for output_type {output_type!r}.", hint="Name one with `scorer`.")
+            raise InvalidValue(f"No scorer is known for output_type {output_type!r}.", hint="Name one with `scorer`.")
         return SCORERS.get(output_type), {}, "none"
     if isinstance(scorer_type, Mapping):
         options = {key: value for key, value in scorer_type.items() if key not in ("type", "kwargs")}
         options.update(scorer_type.get("kwargs") or {})
         if "type" not in scorer_type:
-            raise ConfigError(f"`scorer` needs `type`: {dict(scorer_type)!r}.")
+            raise InvalidValue(f"`scorer` needs `type`: {dict(scorer_type)!r}.")
         kind, _, name = _kind(scorer_type["type"], output_type)
         return kind, options, name
     if isinstance(scorer_type, type):
         return scorer_type, {}, "none"
     if not isinstance(scorer_type, str):
-        raise ConfigError(f"`scorer` is a name or {{type: name, ...}}, not {scorer_type!r}.")
+        raise InvalidValue(f"`scorer` is a name or {{type: name, ...}}, not {scorer_type!r}.")
     return SCORERS.get(scorer_type), {}, scorer_type
 
 

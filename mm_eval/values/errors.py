@@ -44,6 +44,11 @@ class ConfigError(MMEvalError):
     owner = "config"
 
 
+class InvalidValue(ConfigError, ValueError):
+    """A wrong name or argument of a metric, filter, scorer, model or task: a ValueError for code that was written after lm-eval's
+    guides. Not every ConfigError is one, since many places read ValueError as "this file is odd"."""
+
+
 class ConfigErrors(ConfigError):
     """Several faults that one check found. errors: each of them; none is a ConfigErrors itself."""
 

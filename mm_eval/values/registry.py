@@ -17,7 +17,7 @@ from pathlib import Path
 from threading import RLock
 from typing import Any, Generic, TypeVar
 
-from mm_eval.values.errors import ConfigError, did_you_mean
+from mm_eval.values.errors import InvalidValue, did_you_mean
 
 T = TypeVar("T")
 
@@ -62,7 +62,7 @@ class Registry(Generic[T]):
             for name in names:
                 known = self._objects.get(name)
                 if known is not None and not isinstance(known, _Lazy) and not _same_definition(known, thing):
-                    raise ConfigError(f"{self.kind} {name!r} is registered twice: {known!r} and {thing!r}.")
+                    raise InvalidValue(f"{self.kind} {name!r} is registered twice: {known!r} and {thing!r}.")
                 self._objects[name] = thing
             return thing
 
@@ -74,12 +74,12 @@ class Registry(Generic[T]):
             self._scan()
         found = self._objects.get(name)
         if found is None:
-            raise ConfigError(f"Unknown {self.kind} {name!r}.", where=where, hint=did_you_mean(name, self.names()))
+            raise InvalidValue(f"Unknown {self.kind} {name!r}.", where=where, hint=did_you_mean(name, self.names()))
         if isinstance(found, _Lazy):
             try:
                 loaded: T = found.load()
             except ImportError as error:
-                raise ConfigError(f"{self.kind} {name!r} can't be imported: {error}.", where=where) from error
+                raise InvalidValue(f"{self.kind} {name!r} can't be imported: {error}.", where=where) from error
             # A decorator that ran during the import may have registered something richer than the attribute (a Metric).
             with self._lock:
                 registered = self._objects[name]

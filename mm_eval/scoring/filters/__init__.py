@@ -18,6 +18,7 @@ from mm_eval.scoring.filters.base import (
     FilterEnsemble,
     build_filter_ensemble,
     found_by,
+    get_filter,
     register_filter,
     rule_of,
 )
@@ -38,6 +39,7 @@ __all__ = [
     "build_filter_ensemble",
     "extraction",
     "found_by",
+    "get_filter",
     "letters",
     "options",
     "register_filter",

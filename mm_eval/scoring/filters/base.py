@@ -10,9 +10,9 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Protocol, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 
-from mm_eval.values.errors import ConfigError, MMEvalError, ScoringError, did_you_mean
+from mm_eval.values.errors import InvalidValue, MMEvalError, ScoringError, did_you_mean
 from mm_eval.values.registry import Registry
 from mm_eval.values.types import Doc, Instance
 from mm_eval.values.words import counted
@@ -33,15 +33,25 @@ INVALID = "[invalid]"
 """The answer of lm-eval's filters if nothing was found."""
 
 
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar  # that of Python 3.11 has no default
+
+    Found = TypeVar("Found", covariant=True, default=Any)
+else:
+    from typing import TypeVar
+
+    Found = TypeVar("Found", covariant=True)
+
+
 @runtime_checkable
-class Filter(Protocol):
-    """Turns the answers of all docs into what a metric compares.
+class Filter(Protocol[Found]):
+    """Turns the answers of all docs into what a metric compares. `Filter[str]` says what its answers are, for type checkers.
 
     A class attribute `extracts = False` marks a filter that only selects or rewrites answers; it is never reported as the rule
     that found one. `marks_missing = True` marks one that finds answers that are missing (`UNANSWERED`).
     """
 
-    def apply(self, resps: Iterable[Sequence[Any]], docs: Sequence[Doc]) -> Iterable[Sequence[Any]]:
+    def apply(self, resps: Iterable[Sequence[Any]], docs: Sequence[Doc]) -> Iterable[Sequence[Found]]:
         """The answers after this step: the same docs in the same order, with as many repeats or fewer."""
         ...
 
@@ -65,7 +75,7 @@ FILTERS: Registry[Callable[..., Filter]] = Registry(
     decorator="register_filter",
     entry_points="mm_eval.filters",
 )
-register_filter = FILTERS.register
+register_filter, get_filter = FILTERS.register, FILTERS.get
 
 
 class Extracted(str):
@@ -232,11 +242,15 @@ class FilterEnsemble:
 
 
 def group_repeats(instances: Iterable[Instance]) -> list[list[Instance]]:
-    """The instances of each doc and choice as one list, sorted by repeat; lists in order of first appearance."""
+    """The instances of each doc and choice as one list, sorted by repeat; lists in order of first appearance.
+
+    Instances that state no choice are told apart by their continuations.
+    """
     groups: dict[tuple[Any, ...], list[Instance]] = {}
     for instance in instances:
         unconditional = bool(instance.metadata.get("acc_mutual_info", False))
-        groups.setdefault((instance.task, instance.doc_id, instance.choice, unconditional), []).append(instance)
+        place = instance.task, instance.doc_id, instance.choice, instance.continuation, unconditional
+        groups.setdefault(place, []).append(instance)
     return [sorted(group, key=lambda instance: instance.repeat) for group in groups.values()]
 
 
@@ -258,7 +272,7 @@ def filter_step(component: Any) -> FilterFactory | Filter:
         function, kwargs = component[0], dict(component[1] or {})
     elif isinstance(component, Mapping):
         if "function" not in component:
-            raise ConfigError(f"A filter step needs `function`: {dict(component)!r}.")
+            raise InvalidValue(f"A filter step needs `function`: {dict(component)!r}.")
         flat = {key: value for key, value in component.items() if key not in ("function", "kwargs")}
         function, kwargs = component["function"], {**flat, **(component.get("kwargs") or {})}
     else:
@@ -277,9 +291,9 @@ def filter_step(component: Any) -> FilterFactory | Filter:
     except MMEvalError:
         raise
     except Exception as error:
-        raise ConfigError(f"Filter {name!r} can't be built with {kwargs!r}: {error}.") from error
+        raise InvalidValue(f"Filter {name!r} can't be built with {kwargs!r}: {error}.") from error
     if not hasattr(built, "apply"):
-        raise ConfigError(f"Filter {name!r} has no `apply(resps, docs)`.")
+        raise InvalidValue(f"Filter {name!r} has no `apply(resps, docs)`.")
     return partial(kind, **kwargs) if kwargs else kind
 
 
@@ -294,7 +308,7 @@ def check_arguments(kind: str, name: str, function: Callable[..., Any], kwargs: 
     known = [p.name for p in parameters.values() if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
     for key in kwargs:
         if key not in known:
-            raise ConfigError(f"{kind} {name!r} takes no argument {key!r}.", hint=did_you_mean(key, known))
+            raise InvalidValue(f"{kind} {name!r} takes no argument {key!r}.", hint=did_you_mean(key, known))
 
 
 def _filter_error(name: str, instance: Instance, error: Exception) -> MMEvalError:
@@ -310,7 +324,7 @@ class CustomFilter(Filter):
 
     def __init__(self, filter_fn: Callable[..., Iterable[Sequence[Any]]], **kwargs: Any) -> None:
         if not callable(filter_fn):
-            raise ConfigError(
+            raise InvalidValue(
                 f"custom: filter_fn must be a function, not {filter_fn!r}.", hint="Write !function utils.f."
             )
         self.filter_fn, self.kwargs = filter_fn, kwargs

@@ -23,7 +23,7 @@ from mm_eval.scoring.filters.base import (
     register_filter,
 )
 from mm_eval.scoring.filters.pattern_search import search
-from mm_eval.values.errors import ConfigError
+from mm_eval.values.errors import InvalidValue
 from mm_eval.values.types import Doc
 
 
@@ -158,11 +158,11 @@ class MultiChoiceRegexFilter(RegexFilter):
 def compile_pattern(pattern: str) -> re.Pattern[str]:
     """A compiled regular expression. Raises ConfigError with the position of a mistake."""
     if not isinstance(pattern, str):
-        raise ConfigError(f"A regular expression must be a string, not {pattern!r}.")
+        raise InvalidValue(f"A regular expression must be a string, not {pattern!r}.")
     try:
         return re.compile(pattern)
     except re.error as error:
-        raise ConfigError(f"{pattern!r} is not a valid regular expression: {error}.") from error
+        raise InvalidValue(f"{pattern!r} is not a valid regular expression: {error}.") from error
 
 
 def unread(answer: Any, fallback: Any) -> Any:

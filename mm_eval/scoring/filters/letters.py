@@ -23,7 +23,7 @@ from mm_eval.scoring.filters.reading import (
     plain,
     unwrapped,
 )
-from mm_eval.values.errors import ConfigError
+from mm_eval.values.errors import InvalidValue
 from mm_eval.values.types import Doc
 
 _CONNECTIVE = r"(?:because|since|as|due|based|which|with|for|is|was|would|should|and|or|but|if|so|given)\b"
@@ -86,9 +86,9 @@ class McqLetterFilter(Filter):
         fallback: Any = None,
     ) -> None:
         if not isinstance(letters, str) or not letters or any(c not in string.ascii_uppercase for c in letters):
-            raise ConfigError(f"mcq_letter: letters must be capital letters such as 'ABCD', not {letters!r}.")
+            raise InvalidValue(f"mcq_letter: letters must be capital letters such as 'ABCD', not {letters!r}.")
         if choices is not None and not isinstance(choices, (str, list, tuple)):
-            raise ConfigError(f"mcq_letter: choices must be a field or a list of fields, not {choices!r}.")
+            raise InvalidValue(f"mcq_letter: choices must be a field or a list of fields, not {choices!r}.")
         self.choices, self.letters, self.lenient, self.fallback = choices, letters, lenient, fallback
 
     def apply(self, resps: Iterable[Sequence[Any]], docs: Sequence[Doc]) -> Iterable[Sequence[Any]]:

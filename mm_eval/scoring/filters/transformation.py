@@ -18,7 +18,7 @@ from mm_eval.scoring.filters.base import (
     like,
     register_filter,
 )
-from mm_eval.values.errors import ConfigError
+from mm_eval.values.errors import InvalidValue
 from mm_eval.values.reasoning.recorded import parts_of
 from mm_eval.values.reasoning.split import unframed
 from mm_eval.values.types import Doc
@@ -68,7 +68,7 @@ class MapFilter(EachAnswer):
 
     def __init__(self, mapping_dict: Mapping[Any, Any] | None = None, default_value: Any = None) -> None:
         if mapping_dict is not None and not isinstance(mapping_dict, Mapping):
-            raise ConfigError(f"map: mapping_dict must be a mapping, not {mapping_dict!r}.")
+            raise InvalidValue(f"map: mapping_dict must be a mapping, not {mapping_dict!r}.")
         self.mapping, self.default_value = dict(mapping_dict or {}), default_value
 
     def one(self, answer: Any) -> Any:
@@ -164,7 +164,7 @@ class TakeFirstKFilter(Filter):
 
     def __init__(self, k: int) -> None:
         if isinstance(k, bool) or not isinstance(k, int) or k < 1:
-            raise ConfigError(f"take_first_k: k must be a whole number of at least 1, not {k!r}.")
+            raise InvalidValue(f"take_first_k: k must be a whole number of at least 1, not {k!r}.")
         self.k = k
 
     def apply(self, resps: Iterable[Sequence[Any]], docs: Sequence[Doc]) -> Iterable[Sequence[Any]]:

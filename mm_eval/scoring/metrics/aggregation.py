@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from mm_eval.scoring.metrics.metric import aggregation, reduction
 from mm_eval.scoring.metrics.traits import SumStatistics, declare, not_smooth, of_log_likelihoods, smooth
-from mm_eval.values.errors import ConfigError, ScoringError
+from mm_eval.values.errors import InvalidValue, ScoringError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -145,7 +145,7 @@ def checked_k(k: Any) -> list[int]:
     values = list(k) if isinstance(k, (list, tuple, set, range)) else [k]
     for value in values:
         if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-            raise ConfigError(f"pass@k: k must be a whole number of at least 1, not {value!r}.")
+            raise InvalidValue(f"pass@k: k must be a whole number of at least 1, not {value!r}.")
     return values
 
 

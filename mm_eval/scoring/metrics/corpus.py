@@ -14,7 +14,7 @@ from mm_eval.scoring.metrics.ll_results import LLResults
 from mm_eval.scoring.metrics.loglikelihood import NO_GOLD, argmax
 from mm_eval.scoring.metrics.metric import metric
 from mm_eval.scoring.metrics.traits import CorpusMetric, SumStatistics
-from mm_eval.values.errors import ConfigError, ScoringError
+from mm_eval.values.errors import InvalidValue, ScoringError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -60,7 +60,7 @@ class F1(_LabelMetric):
 
     def __init__(self, average: str = "binary", pos_label: Any = 1) -> None:
         if average not in ("binary", "macro", "micro", "weighted"):
-            raise ConfigError(f"f1: unknown average {average!r}.", hint="Known: binary, macro, micro, weighted.")
+            raise InvalidValue(f"f1: unknown average {average!r}.", hint="Known: binary, macro, micro, weighted.")
         self.average, self.pos_label = average, pos_label
 
     def of_counts(

@@ -83,18 +83,22 @@ class LLResults:
 
     @classmethod
     def from_instances(cls, results: Sequence[Instance], filter_name: str = "none") -> LLResults:
-        """The choices of one doc from its filtered instances, in order of choice.
+        """The choices of one doc from its filtered instances, in the order of the list; those without the question follow.
 
         Repeats after the first are ignored: a log-likelihood does not change. The text of a choice is the instance's
         metadata "choice_text", else its continuation. Raises ScoringError if an answer is missing or not a log-likelihood.
         """
         import numpy as np
 
-        instances = [instance for instance in results if filter_name in instance.filtered_resps]
-        instances.sort(key=lambda instance: (_unconditional(instance), instance.choice))
+        if filter_name == "none" and not any(instance.filtered_resps for instance in results):
+            instances = list(results)  # nothing was filtered: the answers as they are
+        else:
+            instances = [instance for instance in results if filter_name in instance.filtered_resps]
+        instances.sort(key=_unconditional)
         if not instances:
             raise ScoringError(f"No answers were filtered under the name {filter_name!r}.")
-        pairs = [_pair(instance.filtered_resps[filter_name]) for instance in instances]
+        answers = [instance.filtered_resps.get(filter_name, instance.resps) for instance in instances]
+        pairs = [_pair(each) for each in answers]
         asked_bare = [_unconditional(instance) for instance in instances]
         conditional = [i for i, is_bare in enumerate(asked_bare) if not is_bare]
         bare = [i for i, is_bare in enumerate(asked_bare) if is_bare]
@@ -106,7 +110,7 @@ class LLResults:
             difference = lls - np.array([pairs[i][0] for i in bare], dtype=float)
         first = instances[0]
         return cls(
-            results=[instance.filtered_resps[filter_name] for instance in instances],
+            results=answers,
             targets=first.target,
             ctx=first.args[0],
             choices=[_text(instances[i]) for i in conditional],

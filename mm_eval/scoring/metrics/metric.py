@@ -15,7 +15,7 @@ from functools import partial
 from typing import Any, Generic, Protocol, TypeVar, cast
 
 from mm_eval.scoring.metrics.traits import CorpusMetric, arguments_of, check_arguments, filter_kwargs, parameters_of
-from mm_eval.values.errors import ConfigError
+from mm_eval.values.errors import ConfigError, InvalidValue
 from mm_eval.values.registry import Registry
 
 T = TypeVar("T")
@@ -88,7 +88,7 @@ def worst_of(cfg: Mapping[str, Any], default: float | None = None) -> float | No
     if stated is None or isinstance(stated, int | float) and not isinstance(stated, bool) and math.isfinite(stated):
         return stated
     what = f"`worst` of metric {cfg.get('metric')!r} is {stated!r}; a number is needed."
-    raise ConfigError(what, hint="It is the value of an answer that is missing, such as 1 for an edit distance.")
+    raise InvalidValue(what, hint="It is the value of an answer that is missing, such as 1 for an edit distance.")
 
 
 def at_least_one(value: Any) -> Any:
@@ -129,7 +129,7 @@ class Metric(Generic[T, K]):
         object.__setattr__(self, "reduction", self.reduction or take_first)
         for part, value in (("fn", self.fn), ("aggregation", self.aggregation)):
             if not callable(value) and not (part == "aggregation" and value is None):
-                raise ConfigError(f"{part} of metric {self.name!r} must be a function, not {value!r}.")
+                raise InvalidValue(f"{part} of metric {self.name!r} must be a function, not {value!r}.")
 
     @classmethod
     def from_dict(cls, cfg: Mapping[str, Any], output_type: str | None = None) -> Metric[Any, Any]:
@@ -139,11 +139,11 @@ class Metric(Generic[T, K]):
         output_type: of the task. Raises ConfigError for an unknown name or argument and for a metric of other output types.
         """
         if not isinstance(cfg, Mapping) or "metric" not in cfg:
-            raise ConfigError(f"An entry of metric_list needs `metric`: {cfg!r}.")
+            raise InvalidValue(f"An entry of metric_list needs `metric`: {cfg!r}.")
         kwargs = arguments_of(cfg, METRIC_KEYS)
         if kwargs.pop("hf_evaluate", False):
             what = f"hf_evaluate: mm-eval loads no metric of the hub, and its own {cfg['metric']!r} may be another one."
-            raise ConfigError(what, hint="Leave the key out to use a registered metric, or name a !function.")
+            raise InvalidValue(what, hint="Leave the key out to use a registered metric, or name a !function.")
         base = _base_metric(cfg["metric"], output_type)
         reduction, accepted = _reduction(cfg.get("reduction"), base)
         own = parameters_of(base.fn)
@@ -174,7 +174,7 @@ class Metric(Generic[T, K]):
     def aggregate(self, values: Sequence[Any]) -> float:
         """The number for the values of all docs."""
         if self.aggregation is None:
-            raise ConfigError(f"Metric {self.name!r} has no aggregation.", hint="Name one in metric_list.")
+            raise InvalidValue(f"Metric {self.name!r} has no aggregation.", hint="Name one in metric_list.")
         return self.aggregation(values)
 
 
@@ -240,7 +240,7 @@ def check_metric_name(name: str) -> str:
         if depth < 0:
             break
     if depth or not name or name != name.strip() or "," in name or name.endswith("_stderr") or not name.isprintable():
-        raise ConfigError(
+        raise InvalidValue(
             f"{name!r} can't be a metric's name.",
             hint='A name has no comma, line break or unbalanced parenthesis, and does not end in "_stderr".',
         )
@@ -251,7 +251,7 @@ def aggregation_named(name: str | Callable[..., float]) -> Callable[..., float]:
     """The aggregation of a name; a corpus metric's name ("bleu") stands for its aggregation. A function is returned as it is."""
     if not isinstance(name, str):
         if not callable(name):
-            raise ConfigError(f"An aggregation is a name or a function, not {name!r}.")
+            raise InvalidValue(f"An aggregation is a name or a function, not {name!r}.")
         of_elsewhere = getattr(name, "as_aggregation", None)  # a function of another process
         return name if of_elsewhere is None else cast("Callable[..., float]", of_elsewhere())
     if name not in AGGREGATIONS and name in METRICS:
@@ -265,7 +265,7 @@ def reduction_named(name: str | Callable[..., Any]) -> Callable[..., Any]:
     """The reduction of a name; "pass@5" is pass@k with k = 5. A function is returned as it is."""
     if not isinstance(name, str):
         if not callable(name):
-            raise ConfigError(f"A reduction is a name or a function, not {name!r}.")
+            raise InvalidValue(f"A reduction is a name or a function, not {name!r}.")
         return name
     head, at, tail = name.partition("@")
     if at and tail.isdigit() and f"{head}@k" in REDUCTIONS:
@@ -288,7 +288,7 @@ def _base_metric(given: Any, output_type: str | None) -> Metric[Any, Any]:
             fitting = [
                 name for name in METRICS.names() if output_type in getattr(METRICS.get(name), "output_type", kinds)
             ]
-            raise ConfigError(
+            raise InvalidValue(
                 f"Metric {given!r} does not fit output_type {output_type!r} (it is for {', '.join(sorted(base.output_type))}).",
                 hint=f"Fitting: {', '.join(fitting)}.",
             )
@@ -299,7 +299,7 @@ def _base_metric(given: Any, output_type: str | None) -> Metric[Any, Any]:
         name = type(given).__name__
         return Metric(name, given, aggregation=given.aggregation, output_type=kinds, reduction=given.reduce)
     if not callable(given):
-        raise ConfigError(f"`metric` must be a registered name or a function, not {given!r}.")
+        raise InvalidValue(f"`metric` must be a registered name or a function, not {given!r}.")
     registered = getattr(given, _OWN_METRIC, None)
     if isinstance(registered, Metric):
         return registered
@@ -319,8 +319,10 @@ def _with_arguments(base: Metric[Any, Any], kwargs: dict[str, Any]) -> Metric[An
         return replace(base, kwargs={**base.kwargs, **kwargs})
     try:
         fn = kind(**kwargs)
+    except ConfigError:
+        raise
     except (TypeError, ValueError) as error:
-        raise ConfigError(f"Metric {base.name!r} can't be built with {kwargs!r}: {error}.") from error
+        raise InvalidValue(f"Metric {base.name!r} can't be built with {kwargs!r}: {error}.") from error
     return replace(base, fn=fn, aggregation=fn.aggregation, reduction=fn.reduce)
 
 
@@ -336,7 +338,7 @@ def _reduction(given: Any, base: Metric[Any, Any]) -> tuple[Callable[..., Any], 
         function = (base.reduction or take_first) if given is None else reduction_named(given)
         return function, parameters_of(function) - {"references", "predictions", "**"}
     if "function" not in given:
-        raise ConfigError(f"A reduction needs `function`: {dict(given)!r}.")
+        raise InvalidValue(f"A reduction needs `function`: {dict(given)!r}.")
     function, options = reduction_named(given["function"]), arguments_of(given, ("function", "kwargs"))
     known = parameters_of(function) - {"references", "predictions"}
     check_arguments(f"Reduction {given['function']!r}", options, known, frozenset())

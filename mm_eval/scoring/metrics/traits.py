@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from mm_eval.values.errors import ConfigError, did_you_mean
+from mm_eval.values.errors import InvalidValue, did_you_mean
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -193,7 +193,7 @@ def check_arguments(what: str, given: Iterable[str], known: frozenset[str], also
     """Raises ConfigError for the first argument that is not known. also: other keys that the hint may suggest."""
     for key in given:
         if key not in known and "**" not in known:
-            raise ConfigError(f"{what} takes no argument {key!r}.", hint=did_you_mean(key, sorted(known | also)))
+            raise InvalidValue(f"{what} takes no argument {key!r}.", hint=did_you_mean(key, sorted(known | also)))
 
 
 def accepts(function: Callable[..., Any], name: str) -> bool:

@@ -149,13 +149,21 @@ def asked(choice, ll, greedy=False, text=None, unconditional=False, repeat=0):
     return made
 
 
-def test_results_come_from_a_docs_instances_in_order_of_choice():
-    bundle = LLResults.from_instances([asked(1, -2.0, True), asked(0, -1.0), asked(2, -3.0)])
+def test_results_come_from_a_docs_instances_in_the_order_of_the_list():
+    bundle = LLResults.from_instances([asked(0, -1.0), asked(1, -2.0, True), asked(2, -3.0)])
     assert list(bundle.lls) == [-1.0, -2.0, -3.0]
     assert bundle.is_greedy == [False, True, False]
     assert (bundle.targets, bundle.ctx, bundle.choices[0], len(bundle.lls_mutual_info)) == (1, "Q", "choice 0", 0)
     assert bundle.to_metric_inputs() == {"references": 1, "predictions": bundle}
     assert bundle.metadata["choice_text"] == "choice 0" and bundle.results[0] == [(-1.0, False)]
+
+
+def test_instances_that_state_no_choice_and_went_through_no_filter_are_choices_in_their_order():
+    bare = [asked(0, ll, text=text) for ll, text in ((-3.0, "c"), (-1.0, "a"))]
+    for instance in bare:
+        instance.resps, instance.filtered_resps = [(instance.filtered_resps.pop("none")[0])], {}
+    bundle = LLResults.from_instances(bare)
+    assert (list(bundle.lls), bundle.choices) == ([-3.0, -1.0], ["c", "a"])
 
 
 def test_fault_lengths_leave_out_the_delimiter_between_prompt_and_answer():

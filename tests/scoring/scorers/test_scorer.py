@@ -151,7 +151,7 @@ def test_clusters_and_bootstrap_iterations_reach_the_standard_error():
     assert first["exact_match_stderr,none"] != second["exact_match_stderr,none"]
     assert first["bleu_stderr,none"] > 0 and first["bleu_stderr,none"] != second["bleu_stderr,none"]
     none, _ = alone.aggregate(bootstrap_iters=0)
-    assert none["bleu_stderr,none"] is None and none["exact_match_stderr,none"] == first["exact_match_stderr,none"]
+    assert none["bleu_stderr,none"] == "N/A" and none["exact_match_stderr,none"] == first["exact_match_stderr,none"]
     assert alone.notes == ["bleu,none: bootstrap_iters is 0: no standard error."]
 
 
@@ -159,7 +159,7 @@ def test_one_doc_has_a_number_without_a_standard_error_and_a_note():
     scorer = gen()
     scorer.run(generated(0, ["a"], "a"))
     numbers, _ = scorer.aggregate()
-    assert numbers == {"exact_match,none": 1.0, "exact_match_stderr,none": None}
+    assert numbers == {"exact_match,none": 1.0, "exact_match_stderr,none": "N/A"}
     assert "no standard error" in scorer.notes[0]
 
 
@@ -428,7 +428,7 @@ def test_a_value_that_is_no_number_fails_its_doc_and_all_others_count(spoilt):
 def test_an_infinite_number_is_none_and_the_note_names_the_doc():
     scorer = build_scorer({"metric_list": [{"metric": "perplexity"}]}, "loglikelihood")
     scorer.run(choices(0, [-1.0], 0) + choices(7, [-math.inf], 0))
-    assert scorer.aggregate()[0] == {"perplexity,none": None, "perplexity_stderr,none": None}
+    assert scorer.aggregate()[0] == {"perplexity,none": None, "perplexity_stderr,none": "N/A"}
     assert scorer.notes == ["perplexity,none: infinite: the log-likelihood of doc 7 is -inf."]
 
 

@@ -1,0 +1,95 @@
+"""Names and habits of lm-eval's guides that code written after them has."""
+
+import pytest
+
+import mm_eval
+
+
+def choices(*pairs, stated=False):
+    from mm_eval.types import LLInstance
+
+    return [
+        LLInstance("loglikelihood", "t", 0, {}, "Q", text, choice=n if stated else 0, target=0, resps=[(ll, False)])
+        for n, (text, ll) in enumerate(pairs)
+    ]
+
+
+def test_each_kind_has_a_function_that_registers_and_one_that_gets():
+    from mm_eval import filters, registry, scorers
+
+    assert registry.get_filter("regex") is filters.get_filter("regex")
+    assert registry.get_scorer("first_token") is scorers.get_scorer("first_token") is scorers.FirstTokenScorer
+    assert registry.get_metric("exact_match").name == "exact_match" and registry.get_model("dummy").__name__ == "Dummy"
+    assert registry.get_aggregation("mean")([1, 2]) == 1.5
+
+
+def test_task_manager_stands_beside_the_tasks_and_gives_a_mapping():
+    from mm_eval.tasks import TaskManager
+
+    loaded = TaskManager().load(["mme"])
+    assert set(dict(loaded)) == {"tasks", "groups", "group_map", "roots"} and list(loaded["tasks"]) == ["mme"]
+    with pytest.raises(AttributeError, match="no attribute 'get_task_dict'"):
+        getattr(mm_eval.tasks, "get_" + "task_dict")
+
+
+def test_a_filter_may_say_what_its_answers_are():
+    from mm_eval.filters import Filter
+
+    class Lower(Filter[str]):
+        def apply(self, resps, docs):
+            return [[text.lower() for text in texts] for texts in resps]
+
+    assert isinstance(Lower(), Filter) and list(Lower().apply([["A"]], [{}])) == [["a"]]
+
+
+def test_a_wrong_value_is_a_value_error_with_the_same_sentence():
+    from mm_eval.tasks import TaskManager
+
+    from mm_eval.errors import ConfigError
+    from mm_eval.metrics import Metric
+
+    for wrong in (
+        lambda: Metric("", len),
+        lambda: Metric("x", len).aggregate([1]),
+        lambda: TaskManager().load(["no_such_task"]),
+        lambda: mm_eval.registry.get_filter("regexx"),
+    ):
+        with pytest.raises(ValueError) as raised:
+            wrong()
+        assert isinstance(raised.value, ConfigError)
+
+
+def test_a_mistake_in_a_metrics_argument_keeps_its_own_sentence():
+    """Where ValueError of a library is put into other words, an error of ours is not."""
+    from mm_eval.metrics import Metric
+
+    with pytest.raises(ValueError, match="^f1: unknown average"):
+        Metric.from_dict({"metric": "f1", "average": "odd"}, "multiple_choice")
+
+
+@pytest.mark.parametrize("stated", [False, True])
+def test_instances_without_a_choice_are_choices_and_not_repeats(stated):
+    from mm_eval.scorers import build_scorer
+
+    scorer = build_scorer({"metric_list": [{"metric": "acc"}]}, "multiple_choice")
+    given = choices((" a", -1.0), (" b", -2.0), stated=stated)
+    scorer.run(given[::-1] if stated else given)  # a run's instances are sorted by the choice that they state
+    assert scorer.aggregate() == ({"acc,none": 1.0, "acc_stderr,none": "N/A"}, 1)
+
+
+def test_a_scorer_with_an_aggregate_of_its_own_may_pass_on_the_mark_of_a_missing_error():
+    from mm_eval.scorers import GenScorer
+    from mm_eval.types import GenInstance
+
+    class Own(GenScorer):
+        def aggregate(self, *args, **kwargs):
+            return super().aggregate(*args, **kwargs)
+
+    scorer = Own.from_dict({"metric_list": [{"metric": "exact_match"}]}, output_type="generate_until")
+    scorer.run([GenInstance("generate_until", "t", 0, {}, target="a", resps=["a"])])
+    assert [number.stderr for number in scorer.results(scorer.reduced_docs, 10)] == [None]
+
+
+def test_dir_shows_what_is_public():
+    assert dir(mm_eval) == sorted(mm_eval.__all__) and "importlib" not in dir(mm_eval)
+    assert all(getattr(mm_eval, name) is not None for name in dir(mm_eval))
