@@ -121,7 +121,7 @@ TASK_KEYS: dict[str, Rule] = {
     "description": PROMPT,
     "target_delimiter": TEXT,
     "fewshot_delimiter": TEXT,
-    "gen_prefix": TEXT,
+    "gen_prefix": PROMPT,
     "num_fewshot": COUNT,
     "fewshot_config": MAPPING,
     "fewshot_as_multiturn": BOOLEAN,

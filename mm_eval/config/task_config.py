@@ -93,7 +93,7 @@ class TaskConfig:
     description: Any = ""
     target_delimiter: str = " "
     fewshot_delimiter: str = "\n\n"
-    gen_prefix: str | None = None
+    gen_prefix: Any = None
     num_fewshot: int = 0
     fewshot_config: Mapping[str, Any] = field(default_factory=dict)
     fewshot_as_multiturn: bool | None = None

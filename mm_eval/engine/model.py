@@ -73,7 +73,7 @@ class Preview:
 class Model:
     """Base of all adapters. An adapter overrides `generate`, and what else it supports.
 
-    prompt_keys: keys of `model_specific_prompt_kwargs` from most to least specific ("qwen2_5_vl", "qwen2_vl", "qwen_vl").
+    prompt_keys: keys of `model_specific_prompt_kwargs` from most to least specific ("llava_onevision", "llava").
     chat: whether the chat template is applied by default (True for image-text and chat models).
     function_of_key: equal request keys get equal answers, so a question that occurs twice in a run is requested once.
     bundled: this model is shipped with mm-eval, so it is evaluated on the bundled sample data by default.

@@ -59,6 +59,7 @@ class Family:
     video: VideoInput | None = None
 
 
+# Later models have no block of Qwen2-VL: its authors' prompts ask for short answers, and VLMEvalKit switches them off for these.
 _QWEN = Family(("qwen_vl",), placeholder="<|vision_start|><|image_pad|><|vision_end|>", mrope=True)
 
 
@@ -162,12 +163,12 @@ FAMILIES: dict[str, Family] = {
     "perception_lm": Family(("perception_lm",)),
     "qianfan_ocr": Family(("qianfan_ocr", "internvl")),
     "qwen2_vl": _qwen("qwen2_vl", video=_QWEN_VIDEO),
-    "qwen2_5_vl": _qwen("qwen2_5_vl", "qwen2_vl", video=replace(_QWEN_VIDEO, rate=True, proven="5.18.0")),
-    "qwen3_5": _qwen("qwen3_5", "qwen3_vl", "qwen2_5_vl", "qwen2_vl"),
-    "qwen3_5_moe": _qwen("qwen3_5_moe", "qwen3_5", "qwen3_vl", "qwen2_5_vl", "qwen2_vl"),
-    "qwen3_vl": _qwen("qwen3_vl", "qwen2_5_vl", "qwen2_vl", video=_QWEN3_VIDEO),
-    "qwen3_vl_moe": _qwen("qwen3_vl_moe", "qwen3_vl", "qwen2_5_vl", "qwen2_vl", video=_QWEN3_VIDEO),
-    "qwen4_exp": _qwen("qwen4_exp", "qwen3_5", "qwen3_vl", "qwen2_5_vl", "qwen2_vl"),
+    "qwen2_5_vl": _qwen("qwen2_5_vl", video=replace(_QWEN_VIDEO, rate=True, proven="5.18.0")),
+    "qwen3_5": _qwen("qwen3_5", "qwen3_vl"),
+    "qwen3_5_moe": _qwen("qwen3_5_moe", "qwen3_5", "qwen3_vl"),
+    "qwen3_vl": _qwen("qwen3_vl", video=_QWEN3_VIDEO),
+    "qwen3_vl_moe": _qwen("qwen3_vl_moe", "qwen3_vl", video=_QWEN3_VIDEO),
+    "qwen4_exp": _qwen("qwen4_exp", "qwen3_5", "qwen3_vl"),
     "smolvlm": Family(
         ("smolvlm", "idefics3"),
         pictures="prompt",

@@ -325,7 +325,7 @@ def prompt_keys(name: str) -> tuple[str, ...]:
     """The keys of a server's model name, from most to least specific; () for an unknown one.
 
     >>> prompt_keys("Qwen/Qwen2.5-VL-7B-Instruct")
-    ('qwen2_5_vl', 'qwen2_vl', 'qwen_vl')
+    ('qwen2_5_vl', 'qwen_vl')
     """
     read = re.sub(r"[^a-z0-9]+", "-", name.rstrip("/").rpartition("/")[2].lower())
     for pattern, kind in NAMES.items():

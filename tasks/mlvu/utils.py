@@ -20,6 +20,11 @@ def doc_to_text(doc: Mapping[str, Any], model_specific_prompt_kwargs: Mapping[st
     return f"{block.get('pre_prompt', '')}{doc['question']}{block.get('post_prompt', '')}"
 
 
+def begun(doc: Mapping[str, Any], model_specific_prompt_kwargs: Mapping[str, str] | None = None) -> str:
+    """The text that begins the answer, as the block states it."""
+    return (model_specific_prompt_kwargs or {}).get("begun", "")
+
+
 def process_results(doc: Mapping[str, Any], results: Sequence[str]) -> dict[str, Any]:
     """The score of one letter, alone and with its task."""
     score = float(results[0] == doc["answer"])

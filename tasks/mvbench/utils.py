@@ -25,6 +25,11 @@ def doc_to_text(doc: Mapping[str, Any], model_specific_prompt_kwargs: Mapping[st
     return f"{block.get('pre_prompt', '')}{question}{block.get('options_prompt', '')}{options}{block.get('post_prompt', '')}"
 
 
+def begun(doc: Mapping[str, Any], model_specific_prompt_kwargs: Mapping[str, str] | None = None) -> str:
+    """The text that begins the answer, as the block states it."""
+    return (model_specific_prompt_kwargs or {}).get("begun", "")
+
+
 def doc_to_target(doc: Mapping[str, Any]) -> str:
     """The letter of the right option."""
     options = list(doc["candidates"])

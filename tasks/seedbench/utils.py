@@ -25,7 +25,7 @@ def seed_doc_to_text(doc: Mapping[str, Any], model_specific_prompt_kwargs: Mappi
     """The question and the lettered options, between the block's pre_prompt and post_prompt."""
     block = model_specific_prompt_kwargs or {}
     options = [f"{letter}. {option}" for letter, option in zip(LETTERS, seed_doc_to_choice(doc), strict=True)]
-    question = "\n".join([doc["question"], *options])
+    question = f"{doc['question']}\n{block.get('options', '')}" + "\n".join(options)
     return f"{block.get('pre_prompt', '')}{question}{block.get('post_prompt', '')}"
 
 

@@ -156,7 +156,10 @@ def test_other_spellings_of_keys_are_understood(write: Write) -> None:
         ("tag: [a, 1]\n", "t.yaml:10: 'tag' must be a text or a list of texts"),
         ("description: [a]\n", "t.yaml:10: 'description' must be a column"),
         ("doc_to_visual: [a, 1]\n", "t.yaml:10: 'doc_to_visual' must be a column, a list of columns or a function"),
-        ("gen_prefix: !function utils.f\n", "t.yaml:10: 'gen_prefix' must be a text, not !function utils.f."),
+        (
+            "fewshot_delimiter: !function utils.f\n",
+            "t.yaml:10: 'fewshot_delimiter' must be a text, not !function utils.f.",
+        ),
         ("formats: mcqaa\n", "t.yaml:10: Unknown format 'mcqaa'. Did you mean 'mcqa'?"),
         ("formats: {type: mcqa, instructions: a}\n", "has no field 'instructions'. Did you mean 'instruction'"),
         ("doc_to_visual: image\ndoc_to_visial: image\n", "t.yaml:11: 'doc_to_visial' is another spelling"),

@@ -92,7 +92,9 @@ ENDINGS = {
     "internvl": SHORT,
     "qwen_vl": " Answer:",
     "qwen2_vl": QWEN2,
-    "qwen2_5_vl": QWEN2,
-    "qwen3_vl": QWEN3,
+    "qwen2_5_vl": SHORT,
+    "qwen3_vl": SHORT,
+    "qwen_custom": QWEN2,
+    "qwen3_custom": QWEN3,
 }
 """What the prompts of each model family end with in short-answer benchmarks."""

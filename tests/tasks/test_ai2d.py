@@ -13,8 +13,10 @@ QWEN = f"Question: What does the fox eat?\nOptions:\n{OPTIONS}"
 PROMPTS = {
     None: DEFAULT,
     "qwen2_vl": f"{QWEN}Please select the correct answer from the options above.",
-    "qwen2_5_vl": f"{QWEN}Please select the correct answer from the options above.",
-    "qwen3_vl": f"{QWEN}Answer with the option letter only.",
+    "qwen2_5_vl": f"{QWEN}Please select the correct answer from the options above. \n",
+    "qwen3_vl": f"{QWEN}Please select the correct answer from the options above. \n",
+    "qwen_custom": f"{QWEN}Please select the correct answer from the options above.",
+    "qwen3_custom": f"{QWEN}Answer with the option letter only.",
 }
 HARD = [  # on that question, gold B: by mcq_letter, by lmms-eval's rule; None is unparsed
     ("B", 1, 1),

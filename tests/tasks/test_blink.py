@@ -23,8 +23,10 @@ PROMPTS = {
     "llava": f"{QUESTION}\n{OPTIONS}\n{LETTER}",
     "qwen_vl": f"{QUESTION}\n{OPTIONS}\n{LETTER}",
     "qwen2_vl": f"Question: {QUESTION}\nOptions:\n{OPTIONS}\n{ABOVE}",
-    "qwen2_5_vl": f"Question: {QUESTION}\nOptions:\n{OPTIONS}\n{ABOVE}",
-    "qwen3_vl": f"Question: {QUESTION}\nOptions:\n{OPTIONS}\nAnswer with the option letter only.",
+    "qwen2_5_vl": f"Question: {QUESTION}\nOptions:\n{OPTIONS}\n{ABOVE} \n",
+    "qwen3_vl": f"Question: {QUESTION}\nOptions:\n{OPTIONS}\n{ABOVE} \n",
+    "qwen_custom": f"Question: {QUESTION}\nOptions:\n{OPTIONS}\n{ABOVE}",
+    "qwen3_custom": f"Question: {QUESTION}\nOptions:\n{OPTIONS}\nAnswer with the option letter only.",
     "internvl": "".join(f"Image-{n}: <image>\n" for n in (1, 2, 3, 4)) + f"{QUESTION}\n{OPTIONS}\n{LETTER}",
 }
 HARD = [

@@ -6,10 +6,17 @@ from tests.tasks.made_up import ENDINGS, MadeUp, prompt
 
 COUNTBENCHQA = MadeUp("countbenchqa", "vikhyatk/CountBenchQA", "test")
 QUESTION = "How many green dots are there in the image?"
+KIT = " Note that: answer with a number directly e.g. 3. Do not include any additional text."
 NUMBER = "\nAnswer with a single number."
 
 
-@pytest.mark.parametrize(("key", "ending"), [(None, NUMBER), *[pair for pair in ENDINGS.items() if pair[0] != "llava"]])
+@pytest.mark.parametrize(
+    ("key", "ending"),
+    [
+        (None, NUMBER),
+        *[(key, KIT if key in ("qwen2_5_vl", "qwen3_vl") else end) for key, end in ENDINGS.items() if key != "llava"],
+    ],
+)
 def test_the_prompt_of_each_model_family_without_the_caption(cli, key: str | None, ending: str) -> None:
     assert prompt(cli, "countbenchqa", key) == QUESTION + ending
 

@@ -12,8 +12,10 @@ ENDINGS = {
     "default": "",
     "qwen_vl": " Answer:",
     "qwen2_vl": SHORT,
-    "qwen2_5_vl": SHORT,
-    "qwen3_vl": SHORT,
+    "qwen2_5_vl": "",
+    "qwen3_vl": "",
+    "qwen_custom": SHORT,
+    "qwen3_custom": SHORT,
     "internvl": SHORT + " Answer the question using a single word or phrase.",
 }
 

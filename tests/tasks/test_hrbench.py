@@ -21,8 +21,9 @@ def test_the_prompts(cli, task: str) -> None:
     question, options = own.removeprefix("Question: ").removesuffix(f"{ABOVE} \n").split("\nOptions:\n")
     assert question.startswith("What is the color of the ") and options.count("\n") == 4 and options.startswith("A. ")
     assert prompt(cli, task, "internvl") == f"{question}\n{options}{LETTER}"
-    assert prompt(cli, task, "qwen2_5_vl") == f"Question: {question}\nOptions:\n{options}{ABOVE}"
-    assert prompt(cli, task, "qwen3_vl").endswith("\nAnswer with the option letter only.")
+    assert prompt(cli, task, "qwen_custom") == f"Question: {question}\nOptions:\n{options}{ABOVE}"
+    assert prompt(cli, task, "qwen2_5_vl") == prompt(cli, task, "qwen3_vl") == prompt(cli, task)
+    assert prompt(cli, task, "qwen3_custom").endswith("\nAnswer with the option letter only.")
 
 
 def png_text(color: str) -> str:

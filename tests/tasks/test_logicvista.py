@@ -18,8 +18,10 @@ ODD = "Which choice (A, B, C or D) is the odd one out?"
     [
         ("default", ""),
         ("qwen2_vl", "\nPlease try to answer the question with short words or phrases if possible."),
-        ("qwen2_5_vl", "\nPlease try to answer the question with short words or phrases if possible."),
-        ("qwen3_vl", "\nPlease answer concisely with short words or phrases when possible."),
+        ("qwen_custom", "\nPlease try to answer the question with short words or phrases if possible."),
+        ("qwen2_5_vl", ""),
+        ("qwen3_vl", ""),
+        ("qwen3_custom", "\nPlease answer concisely with short words or phrases when possible."),
     ],
 )
 def test_the_prompt_is_the_question(cli: Any, tmp_path: Path, block: str, end: str) -> None:

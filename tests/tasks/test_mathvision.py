@@ -19,9 +19,8 @@ PROMPTS = {
     None: STEPS + QUESTION,
     "direct": QUESTION + SHORT,
     "llava": QUESTION + SHORT,
-    "qwen2_5_vl": QUESTION,
     "qwen3_vl": QUESTION,
-    "internvl": QUESTION,
+    "plain": QUESTION,
 }
 CHOICE = {"answer": "B", "options": ["$5$", "$2 \\sqrt{5}$", "$4$", "$\\sqrt{5}$", "$6$"]}
 OPEN = {"answer": "60", "options": []}

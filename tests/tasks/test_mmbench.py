@@ -22,8 +22,10 @@ PROMPTS = {
     "internvl": LLAVA + LETTER,
     "qwen_vl": LLAVA + LETTER,
     "qwen2_vl": f"{QWEN}Please select the correct answer from the options above.",
-    "qwen2_5_vl": f"{QWEN}Please select the correct answer from the options above.",
-    "qwen3_vl": f"{QWEN}Answer with the option letter only.",
+    "qwen2_5_vl": f"{QWEN}Please select the correct answer from the options above. \n",
+    "qwen3_vl": f"{QWEN}Please select the correct answer from the options above. \n",
+    "qwen_custom": f"{QWEN}Please select the correct answer from the options above.",
+    "qwen3_custom": f"{QWEN}Answer with the option letter only.",
 }
 QWEN_CN = "Hint: 图片中有一个交通信号灯。\nQuestion: 司机在这里应该怎么做？\nOptions:\nA. 停车\nB. 继续行驶\n"
 LLAVA_CN = "图片中有一个交通信号灯。\n司机在这里应该怎么做？\nA. 停车\nB. 继续行驶\n"
@@ -31,8 +33,9 @@ CHINESE = {
     None: f"{QWEN_CN}Please select the correct answer from the options above. \n",
     "llava": f"{LLAVA_CN}请直接回答选项字母。",
     "internvl": f"{LLAVA_CN}请直接回答选项字母。",
-    "qwen2_5_vl": f"{QWEN_CN}请直接回答选项字母。",
-    "qwen3_vl": f"{QWEN_CN}Answer with the option letter only.",
+    "qwen2_5_vl": f"{QWEN_CN}Please select the correct answer from the options above. \n",
+    "qwen_custom": f"{QWEN_CN}请直接回答选项字母。",
+    "qwen3_custom": f"{QWEN_CN}Answer with the option letter only.",
 }
 QUESTION = 4  # the sample's row with two options and a hint
 

@@ -60,7 +60,7 @@ def test_mmmus_default_prompt_of_an_open_question(cli: Any, tmp_path: Path) -> N
             "Question: {q}",
         ),
         (
-            "qwen2_5_vl",
+            "qwen_custom",
             "Question: {q}\nOptions:\nA. <image 2>\nB. <image 1>\nPlease select the correct answer from the options above.",
             "Question: {q}",
         ),
@@ -86,6 +86,12 @@ def test_mmmus_other_blocks_have_the_pictures_in_front(
     ]  # fmt: skip
 
 
+def test_vlmevalkits_own_prompt_of_mmmu_has_the_pictures_at_their_places(cli: Any, tmp_path: Path) -> None:
+    for block in ("qwen2_5_vl", "vlmevalkit"):
+        parts = prompt_of(cli, tmp_path, "mmmu_val", 3, "--prompt_key", block, "--output_path", str(tmp_path / block))
+        assert parts == [text("Question: How many shapes does "), PICTURE, text(" show?\n")]
+
+
 @pytest.mark.parametrize("block", ["default", "qwen2_vl", "internvl"])
 def test_lmms_evals_prompt_of_mmmu(cli: Any, tmp_path: Path, block: str) -> None:
     parts = prompt_of(cli, tmp_path, "mmmu_val_lmms", 2, "--prompt_key", block)
@@ -100,7 +106,7 @@ def test_lmms_evals_prompt_of_mmmu(cli: Any, tmp_path: Path, block: str) -> None
             text(" does not?\nA. blue triangle\nB. green square\nC. purple cross\nD. red circle\nE. red square\nF. yellow star\n"
                  "Answer with the option letter from the given choices directly."),
         ]),
-        ("mmmu_pro_standard", "qwen3_vl", [
+        ("mmmu_pro_standard", "qwen3_custom", [
             PICTURE, PICTURE,
             text("Question: What does <image 1> show that <image 2> does not?\nOptions:\nA. blue triangle\nB. green square\n"
                  "C. purple cross\nD. red circle\nE. red square\nF. yellow star\nAnswer with the option letter only."),
@@ -116,7 +122,7 @@ def test_lmms_evals_prompt_of_mmmu(cli: Any, tmp_path: Path, block: str) -> None
             text("Answer with the option letter from the given choices directly. The last line of your response should be of the "
                  "following format: 'Answer: $LETTER' (without quotes) where LETTER is one of options."),
         ]),
-        ("mmmu_pro_vision", "qwen3_vl", [
+        ("mmmu_pro_vision", "qwen3_custom", [
             PICTURE,
             text("Question: analyze the image and answer the associated question.\nOptions:\nA. blue triangle\nB. green square\n"
                  "C. purple cross\nD. red circle\nE. red square\nF. yellow star\nAnswer with the option letter only."),

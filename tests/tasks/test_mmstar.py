@@ -11,8 +11,10 @@ LETTER = "Answer with the option's letter from the given choices directly"
 PROMPTS = {
     None: f"{QUESTION}\n{LETTER}.",
     "llava": f"{QUESTION}\n{LETTER}",
-    "qwen2_5_vl": f"Question: {QUESTION}\nPlease select the correct answer from the options above.",
-    "qwen3_vl": f"Question: {QUESTION}\nAnswer with the option letter only.",
+    "qwen2_5_vl": f"Question: {QUESTION}\nPlease select the correct answer from the options above. \n",
+    "qwen3_vl": f"Question: {QUESTION}\nPlease select the correct answer from the options above. \n",
+    "qwen_custom": f"Question: {QUESTION}\nPlease select the correct answer from the options above.",
+    "qwen3_custom": f"Question: {QUESTION}\nAnswer with the option letter only.",
 }
 HARD = [  # on a question with the gold answer B: by the benchmark's rule, by lmms-eval's
     ("B", 1, 1),

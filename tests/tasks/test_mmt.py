@@ -20,9 +20,10 @@ def test_the_prompts(cli) -> None:
     question, options = own.removeprefix("Question: ").removesuffix(f"{ABOVE} \n").split("\nOptions:\n")
     assert question == "Which shape is in the picture?" and options.count("\n") == 2 and "None" not in own
     assert prompt(cli, "mmt_val", "internvl") == f"{question}\n{options}{LETTER}"
-    assert prompt(cli, "mmt_val", "qwen2_5_vl") == f"Question: {question}\nOptions:\n{options}{ABOVE}"
+    assert prompt(cli, "mmt_val", "qwen_custom") == f"Question: {question}\nOptions:\n{options}{ABOVE}"
+    assert prompt(cli, "mmt_val", "qwen2_5_vl") == prompt(cli, "mmt_val", "qwen3_vl") == prompt(cli, "mmt_val")
     assert (
-        prompt(cli, "mmt_val", "qwen3_vl")
+        prompt(cli, "mmt_val", "qwen3_custom")
         == f"Question: {question}\nOptions:\n{options}Answer with the option letter only."
     )
 

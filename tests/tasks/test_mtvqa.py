@@ -31,7 +31,8 @@ def test_the_prompt(cli) -> None:
         == asked + "\nAnswer the question using a word or phrase in the language of the question."
     )
     short = "\nPlease try to answer the question with short words or phrases if possible."
-    assert prompt(cli, "mtvqa", "qwen2_5_vl", doc=3) == asked + short
+    assert prompt(cli, "mtvqa", "qwen_custom", doc=3) == asked + short
+    assert prompt(cli, "mtvqa", "qwen3_vl", doc=3) == prompt(cli, "mtvqa", doc=3)
 
 
 def test_hard_answers(cli, tmp_path: Path) -> None:

@@ -25,7 +25,8 @@ def text(said: str) -> dict[str, str]:
         ("llava", ASKED, "{}. ", f"\n{LETTER}"),
         ("qwen2_5_vl", ASKED, "{}. ", f"\n{LETTER}"),
         ("internvl", ASKED, "{}. ", f"\n{LETTER}"),
-        ("qwen3_vl", f"Question: {ASKED}\nOptions:", "{}. ", "\nAnswer with the option letter only."),
+        ("qwen3_vl", ASKED, "{}. ", f"\n{LETTER}"),
+        ("qwen3_custom", f"Question: {ASKED}\nOptions:", "{}. ", "\nAnswer with the option letter only."),
     ],
 )  # fmt: skip
 def test_the_prompt(cli: Any, tmp_path: Path, block: str, lead: str, option: str, end: str) -> None:

@@ -13,7 +13,15 @@ READ = "what is written in the image?"
 
 @pytest.mark.parametrize(
     ("key", "ending"),
-    [(None, ""), ("qwen2_vl", QWEN2), ("qwen2_5_vl", QWEN2), ("qwen3_vl", QWEN3), ("internvl", SHORT)],
+    [
+        (None, ""),
+        ("qwen2_vl", QWEN2),
+        ("qwen2_5_vl", ""),
+        ("qwen3_vl", ""),
+        ("qwen_custom", QWEN2),
+        ("qwen3_custom", QWEN3),
+        ("internvl", SHORT),
+    ],
 )
 def test_the_prompt_of_each_model_family(cli, key: str | None, ending: str) -> None:
     assert prompt(cli, "ocrbench", key) == READ + ending

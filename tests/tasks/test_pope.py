@@ -14,8 +14,10 @@ ENDINGS = {
     "internvl": SHORT,
     "qwen_vl": " Answer:",
     "qwen2_vl": " Please answer yes or no.",
-    "qwen2_5_vl": " Please answer yes or no.",
-    "qwen3_vl": " Please answer yes or no.",
+    "qwen2_5_vl": "",
+    "qwen3_vl": "",
+    "qwen_custom": " Please answer yes or no.",
+    "qwen3_custom": " Please answer yes or no.",
 }
 
 

@@ -15,14 +15,16 @@ PROMPTS = {
     None: f"Context: {HINT}\n{QUESTION}\n{OPTIONS}{LETTER}",
     "qwen_vl": f"Context: {HINT}\nQuestion: {QUESTION}\nOptions: {OPTIONS}Answer:",
     "internvl": f"{HINT}\n{QUESTION}\n{OPTIONS}{LETTER}",
-    "qwen2_5_vl": f"{QWEN}Please select the correct answer from the options above.",
-    "qwen3_vl": f"{QWEN}Answer with the option letter only.",
+    "qwen2_5_vl": f"{QWEN}Please select the correct answer from the options above. \n",
+    "qwen3_vl": f"{QWEN}Please select the correct answer from the options above. \n",
+    "qwen_custom": f"{QWEN}Please select the correct answer from the options above.",
+    "qwen3_custom": f"{QWEN}Answer with the option letter only.",
 }
 WITHOUT_HINT = {  # of the sample's third question
     None: f"Which word describes this place?\nA. wet\nB. dry\n{LETTER}",
     "qwen_vl": "Context: N/A\nQuestion: Which word describes this place?\nOptions: A. wet\nB. dry\nAnswer:",
     "qwen2_5_vl": "Question: Which word describes this place?\nOptions:\nA. wet\nB. dry\n"
-    "Please select the correct answer from the options above.",
+    "Please select the correct answer from the options above. \n",
 }
 HARD = [  # on the first question, gold B of A and B: by LLaVA's rule, by lmms-eval's; None is unparsed
     ("B", 1, 1),

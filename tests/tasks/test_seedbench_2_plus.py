@@ -15,8 +15,10 @@ ABOVE = "Please select the correct answer from the options above."
 PROMPTS = {
     "default": f"{QUESTION}\n{OPTIONS}\nAnswer with the option's letter from the given choices directly.",
     "qwen2_vl": f"Question: {QUESTION}\nOptions:\n{OPTIONS}\n{ABOVE}",
-    "qwen2_5_vl": f"Question: {QUESTION}\nOptions:\n{OPTIONS}\n{ABOVE}",
-    "qwen3_vl": f"Question: {QUESTION}\nOptions:\n{OPTIONS}\nAnswer with the option letter only.",
+    "qwen2_5_vl": f"Question: {QUESTION}\nOptions:\n{OPTIONS}\n{ABOVE} \n",
+    "qwen3_vl": f"Question: {QUESTION}\nOptions:\n{OPTIONS}\n{ABOVE} \n",
+    "qwen_custom": f"Question: {QUESTION}\nOptions:\n{OPTIONS}\n{ABOVE}",
+    "qwen3_custom": f"Question: {QUESTION}\nOptions:\n{OPTIONS}\nAnswer with the option letter only.",
 }
 HARD = [
     # answer, the letter, lmms-eval's first character

@@ -27,8 +27,9 @@ def test_the_prompts(cli) -> None:
     assert prompt(cli, TASK) + "\n" == ENGLISH or prompt(cli, TASK) == ENGLISH
     assert CHINESE.strip() in prompt(cli, TASK, doc=4)
     short = "\nAnswer with a short phrase only."
-    assert prompt(cli, TASK, "qwen3_vl") == f"Question: What is the capital of the country with this flag?{short}"
-    assert prompt(cli, TASK, "qwen3_vl", 4) == f"Question: 使用这面国旗的国家的首都是哪里？{short}"
+    assert prompt(cli, TASK, "qwen3_vl") == "What is the capital of the country with this flag?"
+    assert prompt(cli, TASK, "qwen3_custom") == f"Question: What is the capital of the country with this flag?{short}"
+    assert prompt(cli, TASK, "qwen3_custom", 4) == f"Question: 使用这面国旗的国家的首都是哪里？{short}"
 
 
 def test_the_judge_gets_question_answer_and_prediction() -> None:

@@ -52,7 +52,10 @@ PROMPTS = {
     ("videomme", "default"): f"{VIDEOMME}. {LETTER}\n{ASKED}\nThe best answer is:",
     ("videomme", "llava"): f"{VIDEOMME} and the subtitles. {LETTER}\n{ASKED}\n\n{DIRECTLY}",
     ("videomme", "qwen2_5_vl"): f"\nThese are the frames of a video. {VIDEOMME}. {LETTER}\nQuestion: {ASKED}\nAnswer: ",
-    ("videomme", "qwen3_vl"): f"Question: {ASKED.replace('?', '?' + chr(10) + 'Options:')}\nAnswer with the option letter only.",
+    ("videomme", "qwen3_vl"): f"{VIDEOMME}. {LETTER}\nQuestion: {ASKED}\nThe best answer is:",
+    ("videomme", "internvl"): f"\nThese are the frames of a video. {VIDEOMME}. {LETTER}\nQuestion: {ASKED} \n{DIRECTLY}",
+    ("videomme", "qwen3_custom"): f"Question: {ASKED.replace('?', '?' + chr(10) + 'Options:')}\n"
+    "Answer with the option letter only.",
     ("videomme_w_subtitle", "default"): "This video's subtitles are listed below:\nNow it says OPEN.\nNow it says SALE.\n"
     f"{VIDEOMME} and the subtitles. {LETTER}\n{ASKED}\nThe best answer is:",
     ("mvbench_action_sequence", "default"): "Carefully watch the video and pay attention to the cause and sequence of events, "
@@ -64,9 +67,13 @@ PROMPTS = {
     ("egoschema_subset", "default"): "What is the color of the cross?\nA. black\nB. red\nC. purple\nD. green\nE. blue\n"
     + DIRECTLY,
     ("longvideobench_val_v", "default"): f"Question: What is the color of the cross?\nA. green\nB. red\n{DIRECTLY}",
+    ("mvbench_action_sequence", "qwen3_vl"): "Carefully watch the video and pay attention to the cause and sequence of events, "
+    "the detail and movement of objects, and the action and pose of persons. Based on your observations, select the best option "
+    "that accurately addresses the question.\nQuestion: What is the color of the triangle?\nOptions:\n(A) red\n(B) green\n"
+    "(C) yellow\nOnly give the best option.\nBest option:(",
     ("mlvu_dev", "default"): "Carefully watch this video and pay attention to every detail. Based on your observations, select "
     "the best option that accurately addresses the question.\nQuestion: What is the color of the cross?\n(A) purple\n(B) green\n"
-    "(C) black\n(D) red\nOnly give the best option.\nBest option: (",
+    "(C) black\n(D) red\nOnly give the best option.\nBest option:(",
     ("mlvu_dev", "llava"): "What is the color of the cross?\n(A) purple\n(B) green\n(C) black\n(D) red\n"
     "Only give the best option.\nBest option: (",
 }  # fmt: skip
@@ -211,3 +218,26 @@ def test_without_pyav_tasks_are_listed_and_a_video_task_says_how_to_install_it(
     for task in ("mlvu_dev", "longvideobench_val_i"):
         ran = cli("--tasks", task, "--sample", "--model", "dummy", "--output_path", tmp_path / task)
         assert ran.code == 2 and "pip install 'mm-eval[video]'" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("task", "key", "begun"),
+    [
+        ("mvbench_action_sequence", "default", "Best option:("),
+        ("mlvu_dev", "default", "Best option:("),
+        *[
+            (task, key, None)
+            for task in ("mvbench_action_sequence", "mlvu_dev")
+            for key in ("direct", "qwen3_vl", "llava")
+        ],
+    ],
+)
+def test_the_answer_begins_as_in_the_authors_script(
+    cli: Any, tmp_path: Path, task: str, key: str, begun: str | None
+) -> None:
+    ran = cli(
+        *("--tasks", task, "--sample", "--model", "dummy", "--limit", 1, "--prompt_key", key, "--no_report"),
+        *("--apply_chat_template", "true", "--output_path", tmp_path / "run"),
+    )
+    last = ran.samples(task)[0]["prompt"][-1]
+    assert (last["role"], last["content"][-1]["text"]) == ("assistant", begun) if begun else last["role"] == "user"

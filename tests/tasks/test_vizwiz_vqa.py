@@ -14,7 +14,7 @@ MISSING = "When the provided information is insufficient, respond with 'Unanswer
         (None, f"\n{MISSING}{SHORT}"),
         ("internvl", f" {MISSING} {SHORT.strip()}"),
         ("qwen_vl", ENDINGS["qwen_vl"]),
-        ("qwen3_vl", ENDINGS["qwen3_vl"]),
+        ("qwen3_custom", ENDINGS["qwen3_custom"]),
     ],
 )
 def test_the_prompt_of_each_model_family(cli, key: str | None, ending: str) -> None:

@@ -18,8 +18,10 @@ def test_the_prompts(cli) -> None:
     options = "\n".join(f"{line[1]}. {line[4:]}" for line in listed)
     assert prompt(cli, "vstar", "internvl") == f"{question}\n{options}{LETTER}"
     asked = f"Question: {question}\nOptions:\n{options}\n"
-    assert prompt(cli, "vstar", "qwen2_5_vl") == asked + "Please select the correct answer from the options above."
-    assert prompt(cli, "vstar", "qwen3_vl") == asked + "Answer with the option letter only."
+    assert prompt(cli, "vstar", "qwen_custom") == asked + "Please select the correct answer from the options above."
+    for key in ("qwen2_5_vl", "qwen3_vl"):
+        assert prompt(cli, "vstar", key) == asked + "Please select the correct answer from the options above. \n"
+    assert prompt(cli, "vstar", "qwen3_custom") == asked + "Answer with the option letter only."
 
 
 HARD = [  # text, label, answer, right, read

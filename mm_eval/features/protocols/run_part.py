@@ -10,6 +10,7 @@ from mm_eval.config.manager import Loaded
 from mm_eval.config.task_config import TaskConfig
 from mm_eval.engine.folder import RunFolder
 from mm_eval.engine.journal import JournalState
+from mm_eval.features.protocols.family import cap_notes, prompt_notes
 from mm_eval.features.protocols.protocol import Protocol
 from mm_eval.features.protocols.run_under import (
     applied_protocol,
@@ -61,12 +62,19 @@ class ProtocolPart(RunPart):
 
     @classmethod
     def begin(cls, request: RunRequest, loaded: Loaded, options: Mapping[str, Any] | None = None) -> RunPart | None:
-        return cls() if request.protocol is not None else None
+        return cls() if request.protocol is not None else ModelPart()
 
     def opened(self, opened: OpenedTasks) -> list[str]:
-        return differing_notes(opened)
+        return [*differing_notes(opened), *prompt_notes(opened)]
 
     def complete(self, opened: OpenedTasks, folder: RunFolder, results: dict[str, Any], state: JournalState) -> None:
         found = protocol_results(opened, results)
         if found is not None:
             results["protocol"] = found
+
+
+class ModelPart(RunPart):
+    """Of a run without a protocol: what the protocols of its model would set otherwise."""
+
+    def opened(self, opened: OpenedTasks) -> list[str]:
+        return cap_notes(opened)

@@ -154,14 +154,14 @@ def _model_args(request: RunRequest, stated: Mapping[str, Any]) -> Mapping[str, 
     """The arguments of the model with those of the protocol, if the adapter takes them; the verdicts say so if it does not."""
     own = {name: str(value) for name, value in stated.items() if name not in request.model_args}
     wanted = {**request.model_args, **own}
-    return wanted if not own or _adapter(replace(request, model_args=wanted)) else request.model_args
+    return wanted if not own or adapter_of(replace(request, model_args=wanted)) else request.model_args
 
 
 def _gen_kwargs(request: RunRequest, protocol: Protocol, benchmarks: Mapping[str, Benchmark]) -> Mapping[str, Any]:
     """The options of --gen_kwargs, and null for each of the protocol's that the adapter does not have."""
     stated = [protocol.settings_of(each).get("gen_kwargs") for each in benchmarks.values()]
     options = {name: value for setting in stated if setting for name, value in setting.value.items()}
-    model, refused = _adapter(request), dict[str, Any]()
+    model, refused = adapter_of(request), dict[str, Any]()
     for name, value in options.items():
         try:
             if model is not None:
@@ -171,7 +171,7 @@ def _gen_kwargs(request: RunRequest, protocol: Protocol, benchmarks: Mapping[str
     return {**refused, **request.gen_kwargs}
 
 
-def _adapter(request: RunRequest) -> Model | None:
+def adapter_of(request: RunRequest) -> Model | None:
     """The adapter of a request; None if it does not take its arguments, which `prepare` reports."""
     try:
         model = model_class_of(request).create(request.model_args, model_settings(request))

@@ -79,7 +79,7 @@ def protocol_results(opened: OpenedTasks, results: Mapping[str, Any]) -> dict[st
     protocol = protocol_of(opened.request)
     if protocol is None:
         return None
-    model = reported_model(protocol, opened)
+    model = reported_model(protocol, opened.request)
     rows: list[dict[str, Any]] = []
     for name in results["results"]:
         group = opened.loaded.groups.get(name)
@@ -109,13 +109,12 @@ def differing_notes(opened: OpenedTasks) -> list[str]:
     return [f"protocol {opened.request.protocol}: {said} in {listed(names, 3)}" for said, names in tasks.items()]
 
 
-def reported_model(protocol: Protocol, opened: OpenedTasks) -> str | None:
+def reported_model(protocol: Protocol, request: RunRequest) -> str | None:
     """The model of the report that a run measures: by `--name`, else by the checkpoint's or the served model's name."""
-    request = opened.request
     named = [request.model_args.get(key) for key in ("pretrained", "model")]
-    own = [_plain(str(each)) for each in ([request.name] if request.name else named) if each]
+    own = [plain_name(str(each)) for each in ([request.name] if request.name else named) if each]
     for model, checkpoints in protocol.models.items():
-        if any(_plain(each) in own for each in (model, *checkpoints)):
+        if any(plain_name(each) in own for each in (model, *checkpoints)):
             return model
     return None
 
@@ -127,7 +126,7 @@ def applies(request: RunRequest, protocol: Protocol, setting: str) -> bool:
     )
 
 
-def _plain(name: str) -> str:
+def plain_name(name: str) -> str:
     """The last part of a model's name, without case: "llava-hf/llava-1.5-7b-hf" as "llava-1.5-7b-hf"."""
     return Path(name).name.lower().replace("_", "-")
 
