@@ -18,7 +18,7 @@ from mm_eval.data import kept_files
 from mm_eval.features.video.reader import FrameIndex, index_of
 from mm_eval.values.files import write_atomic
 
-FORMAT = 3
+FORMAT = 4
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mm_eval.values.errors import ConfigError, DataError, MMEvalError
 
@@ -27,6 +27,9 @@ CONTAINERS = "mov,mp4,m4a,3gp,3g2,mj2,matroska,webm,avi,mpegts,mpeg,flv,asf,ogg,
 STATE_THEIR_LENGTH = ("mov,mp4,m4a,3gp,3g2,mj2", "matroska,webm", "avi", "flv")
 """The formats whose header may state the length, so that a file that was cut off can be told from a shorter one."""
 
+STATE_DECODING = ("avi", "asf")
+"""The formats that state when a frame is decoded, not when it is shown."""
+
 MOST_PIXELS = 2**26
 """The largest frame that is decoded, in pixels: 8K is half of it."""
 
@@ -37,7 +40,7 @@ class FrameIndex:
 
     ticks: their times in units of `tick` seconds. keys: those of the frames that decoding can begin at. width, height: as
     stored, before rotation. by_order: decoded frames have other times than the file states, and only their order tells which
-    one is which (frames that are stored in another order than shown, in AVI).
+    one is which (frames that are stored in another order than shown, in AVI and ASF; several recordings in one file).
     """
 
     ticks: Sequence[int]
@@ -93,26 +96,32 @@ def index_of(path: str) -> FrameIndex:
     """The times of a video's frames, from its packets. DataError if it can't be read or does not state them."""
     with _opened(path) as (file, stream):
         is_gif = file.format.name == "gif"
+        pieces = _Pieces(file.format.name in ("mpeg", "mpegts"))
         seen = [
-            (
-                packet.pts,
+            _Seen(
+                pieces.time_of(packet),
                 packet.is_keyframe,
                 packet.is_discard,
                 packet.is_corrupt or is_gif and _is_cut_gif(bytes(packet)),
             )
-            for packet in _in_one_piece(path, _packets(file, stream))
+            for packet in _packets(file, stream)
             if packet.size
         ]
-        whole = [number for number, (_, is_key, *_) in enumerate(seen) if is_key][:1]
+        for first, position in pieces.begins:  # FFmpeg takes the change for a loss
+            if not _ends_in_a_frame(path, stream.id, position):
+                seen[first - 2 : first] = [each._replace(is_damaged=False) for each in seen[first - 2 : first]]
+        whole = [number for number, each in enumerate(seen) if each.is_key][:1]
         if file.format.name == "mpegts" and whole:  # it may begin in the middle of a group: what `_decoded` leaves out
-            seen, key = seen[whole[0] :], seen[whole[0]][0]
-            seen = [each for each in seen if each[0] is None or key is None or each[0] >= key]
-        if any(corrupt for *_, corrupt in seen):
+            seen, key = seen[whole[0] :], seen[whole[0]].time
+            seen = [each for each in seen if each.time is None or key is None or each.time >= key]
+        if any(each.is_damaged for each in seen):
             raise DataError(f"the video {_name(path)} is damaged or cut off.")
-        if any(pts is None for pts, *_ in seen):
+        if any(each.time is None for each in seen):
             raise DataError(f"the video {_name(path)} does not state the times of its frames.", hint=REPACK)
-        ticks = array("q", sorted(pts for pts, _, discarded, _ in seen if not discarded))
-        keys = array("q", sorted(pts for pts, is_key, *_ in seen if is_key))  # also one that an edit list leaves out
+        ticks = array("q", sorted(each.time or 0 for each in seen if not each.is_left_out))
+        keys = array(
+            "q", sorted(each.time or 0 for each in seen if each.is_key)
+        )  # also one that an edit list leaves out
         if not ticks or not keys:
             raise DataError(f"the video {_name(path)} has no frames.")
         if any(earlier == later for earlier, later in zip(ticks, ticks[1:], strict=False)):
@@ -122,25 +131,63 @@ def index_of(path: str) -> FrameIndex:
         width, height = stream.codec_context.width, stream.codec_context.height
         if not 0 < width * height <= MOST_PIXELS:
             raise DataError(f"the video {_name(path)} has frames of {width} x {height} pixels.")
-        by_order = file.format.name == "avi" and stream.codec_context.has_b_frames and not _have_times(path, ticks)
+        unsure = pieces.begins or file.format.name in STATE_DECODING and stream.codec_context.has_b_frames
+        by_order = pieces.are_guessed or bool(unsure) and not _have_times(path, ticks)
         return FrameIndex(ticks, keys, Fraction(stream.time_base), width, height, by_order)
 
 
-def _in_one_piece(path: str, packets: Iterator[Any]) -> Iterator[Any]:
-    """The packets of a file. DataError if their times begin anew: then a time names several frames."""
-    last: int | None = None
-    for packet in packets:
-        if last is not None and packet.dts is not None and packet.dts < last:
-            what = f"the video {_name(path)} is several recordings in one file: its times begin anew."
-            raise DataError(what, hint=REPACK)
-        last = last if packet.dts is None else packet.dts
-        yield packet
+class _Seen(NamedTuple):
+    """What a packet states of its frame: when it is shown, and whether an edit list leaves it out."""
+
+    time: int | None
+    is_key: bool
+    is_left_out: bool
+    is_damaged: bool
+
+
+class _Pieces:
+    """The times of a file that may be several recordings in a row, each with times of its own.
+
+    A recording that begins anew follows the one before it by the step of that one's last packets, and after all of its frames.
+    begins: where one begins anew, as (number of the packet, its position in the file in bytes). are_guessed: FFmpeg derives times
+    from those before them, since the file does not state the time of each frame; after a seek it derives other ones.
+    """
+
+    def __init__(self, of_frames: bool) -> None:
+        """of_frames: the file is a stream in which packets may hold several frames, and state the time of the first one."""
+        self.are_guessed = False
+        self._of_frames = of_frames
+        self.begins: list[tuple[int, int]] = []
+        self._count = 0
+        self._shift = 0
+        self._decoded: int | None = None
+        self._shown = 0
+        self._step = 0
+
+    def time_of(self, packet: Any) -> int | None:
+        """When a packet is shown, in ticks of the whole file."""
+        pts, dts = packet.pts, packet.dts
+        self.are_guessed |= self._of_frames and packet.pos is None
+        if dts is not None:
+            if self._decoded is not None and dts + self._shift < self._decoded:
+                after = self._decoded if pts is None else max(self._decoded, self._shown + dts - pts)
+                self._shift = after + self._step - dts
+                self.begins.append((self._count, packet.pos))
+            if self._decoded is not None:
+                self._step = dts + self._shift - self._decoded
+            self._decoded = dts + self._shift
+        self._count += 1
+        if pts is None:
+            return None
+        self._shown = max(self._shown, pts + self._shift)
+        return int(pts + self._shift)
 
 
 def _have_times(path: str, ticks: Sequence[int]) -> bool:
-    """Whether decoded frames have the times that the packets state. Decodes the whole file, as only AVI needs it.
+    """Whether decoded frames have the times that the packets state. Decodes the whole file.
 
-    AVI states when a frame is decoded, not when it is shown. DataError if there are not as many frames as times.
+    AVI and ASF state when a frame is decoded, not when it is shown; recordings in a row have the same times. DataError if there
+    are not as many frames as times.
     """
     with _opened(path) as (file, stream):
         found = [frame.pts for frame in file.decode(stream)]
@@ -175,14 +222,21 @@ def frames_at(
 
 def _by_time(file: Any, stream: Any, ticks: Sequence[int], keys: Sequence[int]) -> Iterator[Any]:
     """The decoded frame of each tick; None for one that the decoder does not give."""
-    decoder: Any = None
+    decoder: Any = iter(())
     now: Any = None
     for tick, key in zip(ticks, keys, strict=True):
-        if now is None or key > now.pts:
-            decoder, now = _decoder_from(file, stream, key, tick, first=now is None)
-        while now is not None and now.pts is not None and now.pts < tick:
-            now = next(decoder, None)
+        if now is not None and now.pts is not None and key <= now.pts:
+            now = _advanced(decoder, now, tick)
+        if now is None or now.pts != tick:
+            decoder, now = _decoder_at(file, stream, key, tick, first=now is None)
         yield now if now is not None and now.pts == tick else None
+
+
+def _advanced(decoder: Iterator[Any], now: Any, tick: int) -> Any:
+    """The first decoded frame from `now` on that is not before a tick, or that has no time. None after the last one."""
+    while now is not None and now.pts is not None and now.pts < tick:
+        now = next(decoder, None)
+    return now
 
 
 def _by_order(file: Any, stream: Any, numbers: Sequence[int]) -> Iterator[Any]:
@@ -194,28 +248,31 @@ def _by_order(file: Any, stream: Any, numbers: Sequence[int]) -> Iterator[Any]:
         at = number
 
 
-def _decoder_from(file: Any, stream: Any, key: int, tick: int, first: bool) -> tuple[Any, Any]:
-    """(a decoder that begins at a key frame or before it, its first frame). tick: of the frame that is wanted.
+def _decoder_at(file: Any, stream: Any, key: int, tick: int, first: bool) -> tuple[Any, Any]:
+    """(a decoder, its frame of a tick). The frame is another one, or None, where the file does not give it.
 
-    first: nothing has been read from the file yet.
+    first: nothing has been read from the file yet; it is then read from its beginning if the key frame is its first one.
 
     Earlier times are tried, too, and at last the beginning: in an MPEG-TS a seek goes to the key frame after the time that it is
-    given, and a recovery point of H.264 counts as a key frame, but needs the frames before it (intra refresh).
+    given, in an MPEG-PS frames after a seek may have no times, and a recovery point of H.264 counts as a key frame, but needs the
+    frames before it (intra refresh).
     """
     decoder, frame = _decoded(file, stream), None
     if first:
         frame = next(decoder, None)
-        if frame is None or frame.pts is None or key <= frame.pts <= tick:
-            return decoder, frame
+        if frame is not None and frame.pts is not None and key <= frame.pts:
+            frame = _advanced(decoder, frame, tick)
+            if frame is not None and frame.pts == tick:
+                return decoder, frame
     second = int(1 / stream.time_base)
     for start in (key, key - 1, key - second, key - 10 * second, stream.start_time or 0):
         file.seek(start, stream=stream)
         decoder, error = _decoded(file, stream), None
         try:
-            frame = next(decoder, None)
+            frame = _advanced(decoder, next(decoder, None), tick)
         except _av().error.FFmpegError as undecodable:
             frame, error = None, undecodable
-        if frame is not None and frame.pts is not None and frame.pts <= tick:
+        if frame is not None and frame.pts == tick:
             break
     if error is not None:
         raise error
@@ -289,14 +346,14 @@ def _packets(file: Any, stream: Any) -> Iterator[Any]:
             yield packet
 
 
-def _ends_in_a_frame(path: str, pid: int) -> bool:
-    """Whether an MPEG-TS ends in the middle of a frame of the stream with this number.
+def _ends_in_a_frame(path: str, pid: int, end: int | None = None) -> bool:
+    """Whether an MPEG-TS ends in the middle of a frame of the stream with this number. end: of its bytes, by default the file's.
 
     The last packet of a frame is stuffed to its 188 bytes; only one frame in 184 fills it. Streams with other packets (192 bytes
     on Blu-ray) are not looked at.
     """
     with open(path, "rb") as source:
-        size = source.seek(0, os.SEEK_END) // TS_PACKET * TS_PACKET
+        size = (source.seek(0, os.SEEK_END) if end is None else end) // TS_PACKET * TS_PACKET
         for at in range(size - TS_PACKET, -1, -TS_PACKET):
             source.seek(at)
             packet = source.read(TS_PACKET)
