@@ -22,8 +22,15 @@ def doc_to_visual(doc: Doc) -> list[Any]:
 
 
 def doc_to_text(doc: Doc, model_specific_prompt_kwargs: Mapping[str, str] | None = None) -> str:
-    """One of the two prompts that the data has, by the name of its column: query_wo (answer directly) or query_cot."""
-    return str(doc[(model_specific_prompt_kwargs or {}).get("query", "query_wo")])
+    """One of the two prompts that the data has, by the name of its column: query_wo (answer directly) or query_cot.
+
+    left_out: words of the block that leave the prompt after a small "please".
+    """
+    block = model_specific_prompt_kwargs or {}
+    prompt = str(doc[block.get("query", "query_wo")])
+    if block.get("left_out"):
+        prompt = prompt.replace(f"please {block['left_out']}", "please ")
+    return f"{prompt}{block.get('post_prompt', '')}"
 
 
 def extract_prompt(doc: Doc, answer: str) -> str:

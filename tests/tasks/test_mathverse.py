@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from mm_eval.tasks.mathverse.utils import compare_prompt, extract_prompt, extraction, judgement
+from mm_eval.tasks.mathverse.utils import compare_prompt, doc_to_text, extract_prompt, extraction, judgement
 
 from tests.papers.recordings import write_answers
 from tests.tasks.answers import prompt
@@ -139,3 +139,15 @@ def test_a_judged_run_by_hand(cli, tmp_path) -> None:
 @pytest.mark.parametrize("task", [*TASKS, TEXT_ONLY])
 def test_its_examples_hold(cli, task: str) -> None:
     assert cli("validate", task, "--sample").code == 0
+
+
+def test_the_prompts_of_families() -> None:
+    asked = "According to the question shown in the image, please directly answer the question and give the letter."
+    doc = {"query_wo": asked}
+    assert doc_to_text(doc, {"left_out": "directly answer the question and "}).endswith(
+        "image, please give the letter."
+    )
+    assert doc_to_text(doc, {"post_prompt": "\nShortly."}) == f"{asked}\nShortly."
+    assert doc_to_text(
+        {"query_wo": "Please directly answer the question and ..."}, {"left_out": "directly answer the question and "}
+    ) == ("Please directly answer the question and ..."), "the kit takes the small letter only"

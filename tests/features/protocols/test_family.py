@@ -18,7 +18,6 @@ OTHER_PROMPTS = {  # the reasons stand as `source` in the protocols
     ("llava-1.5", "mmbench_cn_dev"),
     ("llava-1.5", "textvqa_val"),
     ("llava-onevision", "mmmu_val_lmms"),
-    ("qwen2-vl", "mathvision_test"),
     ("qwen2.5-vl", "mathvision_test"),
 }
 """Where a protocol asks otherwise than the blocks of its models' family."""
