@@ -240,6 +240,10 @@ class RunPart:
     def complete(self, opened: OpenedTasks, folder: RunFolder, results: dict[str, Any], state: JournalState) -> None:
         """The last step of results.json, of which all else is there."""
 
+    def finished(self, folder: Path) -> list[str]:
+        """Called when all files of a run that was not interrupted are written. Returns notes; what fails here is a note, too."""
+        return []
+
     def spent(self, state: JournalState) -> float | None:
         """The dollars of all its answers so far; None where a price is unknown."""
         return 0.0

@@ -33,6 +33,8 @@ from mm_eval.values.errors import ConfigError, raise_all
 DEFAULT_MODEL = "tiny-llava"
 EXECUTOR = ("executor", "workers", "worker_gpus", "worker_cpus", "worker_timeout", "ray_address")
 """The options that say which processes answer. They decide no answer."""
+TRACKERS = ("wandb_args", "mlflow_args", "trackio_args")
+"""The options that say where else the numbers go. run.json does not have them: an address may hold a password."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +60,7 @@ class RunRequest:
     judge_preflight: a judge is tried before the run.
     executor: "ray" for `workers` that each load the model on worker_gpus and worker_cpus of the cluster at ray_address; one that
         says nothing for worker_timeout seconds is replaced. None for this process.
+    wandb_args, mlflow_args, trackio_args: arguments of the trackers that get the numbers, too; None for none of them.
     """
 
     tasks: tuple[str, ...]
@@ -108,6 +111,9 @@ class RunRequest:
     worker_cpus: int | float | None = None
     worker_timeout: int | float | None = None
     ray_address: str | None = None
+    wandb_args: Mapping[str, Any] | None = None
+    mlflow_args: Mapping[str, Any] | None = None
+    trackio_args: Mapping[str, Any] | None = None
 
     @property
     def judges(self) -> list[tuple[str, dict[str, Any]]]:
@@ -132,7 +138,8 @@ class RunRequest:
     def to_json(self) -> dict[str, Any]:
         """For run.json, so that `mm-eval score` can build the tasks again from any working directory."""
         folders = ("include_path", "data_root")
-        return {k: str(Path(v).resolve()) if k in folders and v else v for k, v in asdict(self).items()}
+        stored = {k: v for k, v in asdict(self).items() if k not in TRACKERS}
+        return {k: str(Path(v).resolve()) if k in folders and v else v for k, v in stored.items()}
 
     @classmethod
     def from_json(cls, stored: Mapping[str, Any]) -> RunRequest:
@@ -211,7 +218,7 @@ RULES: dict[str, Rule] = {
     "video": Rule(rule_needed(), is_rule),
     "system_instruction": Rule("a text", lambda value: value == "" or is_text(value)),
     "verbosity": Rule("DEBUG, INFO, WARNING or ERROR", lambda value: value in LEVELS, str.upper),
-    **dict.fromkeys(("model_args", "gen_kwargs", "prompt_blocks"), _MAPPING),
+    **dict.fromkeys(("model_args", "gen_kwargs", "prompt_blocks", *TRACKERS), _MAPPING),
     "judge": Rule("a model's name, or a list of them", lambda value: all(map(is_text, _listed(value)))),
     "judge_args": Rule(f"{_MAPPING.needed}, or a list of them", lambda value: all(map(_MAPPING.fits, _listed(value)))),
     "judge_retries": COUNT_FROM_0,

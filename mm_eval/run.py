@@ -274,7 +274,10 @@ def _report(
         *problems_of(scores, outcome, opened.parts),
         *(problem for each in submissions for problem in each.problems()),
     ]
-    return Report(results, folder.path, code, order, notes, problems, categories=opened.request.categories)
+    report = Report(results, folder.path, code, order, notes, problems, categories=opened.request.categories)
+    for part in opened.parts if not outcome.interrupted else ():
+        report.notes += part.finished(folder.path)
+    return report
 
 
 def _exit_code(outcome: Outcome, failed: int) -> int:

@@ -53,6 +53,20 @@ def estimates(run: RecordedRun, name: str) -> dict[str, Number]:
     return found
 
 
+def numbers_by_path(run: RecordedRun) -> dict[str, tuple[str, Number]]:
+    """{"mme/mme_perception_score": (row name, number)}: every number of a run with its interval, as trackers name it.
+
+    The filter pipeline is part of the path where several have the metric: "gsm8k/exact_match,strict".
+    """
+    found = {}
+    for name in {**run.results["results"], **run.results["groups"]}:
+        numbers = list(estimates(run, name).values())
+        for number in numbers:
+            alone = [each.metric for each in numbers].count(number.metric) == 1
+            found[f"{name}/{number.metric if alone else number.key}"] = name, number
+    return found
+
+
 def leaves(run: RecordedRun, group: str) -> list[str]:
     """The tasks below a group, once for each place where they stand."""
     members = run.results["group_subtasks"].get(group)

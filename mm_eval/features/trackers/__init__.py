@@ -1,0 +1,11 @@
+"""The numbers of a run in a tracker: Weights & Biases, MLflow, Trackio.
+
+options  --wandb_args, --mlflow_args, --trackio_args
+part     checks the arguments before the first request, and sends after the last file is written
+tracked  what is sent, the same for every tracker
+process  runs a tracker's library in a process of its own, so that none of its state is in ours
+trackers of their names: one file each, with `check(args)` and `send(tracked, args)`
+"""
+
+OPTIONS = {"trackers": "options"}
+RUN_PARTS = {"trackers": "part:TrackersPart"}
