@@ -10,8 +10,21 @@ from mm_eval.values.errors import ConfigError
 from mm_eval.values.features import brought
 
 
+def in_our_words(request: RunRequest) -> tuple[RunRequest, list[str]]:
+    """The request with the name and the arguments of one of our adapters, where it has those of another program, and notes.
+
+    Errors: ConfigError for what has no counterpart here.
+    """
+    notes: list[str] = []
+    for translate in brought("REQUESTS").values():
+        request, said = translate(request)
+        notes += said
+    return request, notes
+
+
 def model_class_of(request: RunRequest) -> type[Model]:
     """The class of the adapter that a request names."""
+    request, _ = in_our_words(request)
     return MODELS.get(request.model or DEFAULT_MODEL, where="--model")
 
 
@@ -31,6 +44,7 @@ def model_settings(request: RunRequest) -> ModelSettings:
 
 def make_model(request: RunRequest) -> Model:
     """The adapter of a request with its arguments checked and no weights loaded."""
+    request, _ = in_our_words(request)
     return on_executor(model_class_of(request).create(request.model_args, model_settings(request)), request)
 
 

@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from mm_eval.adapters import make_model, model_class_of
+from mm_eval.adapters import in_our_words, make_model, model_class_of
 from mm_eval.config.manager import Loaded, TaskManager
 from mm_eval.config.task_config import ASKS_NOTHING, TaskConfig
 from mm_eval.engine.budget import unknown_price
@@ -23,6 +23,7 @@ from mm_eval.prompt.blocks import PromptBlock, check_pixel_limits
 from mm_eval.prompt.task import PromptStyle
 from mm_eval.request import DEFAULT_MODEL, RunRequest
 from mm_eval.values.errors import ConfigError, NotHereError, collected, did_you_mean, raise_all
+from mm_eval.values.words import listed
 
 FIRST_DOCS = 20
 """Docs of each task that are looked at for videos before the first request, where the model may not be shown any."""
@@ -100,6 +101,7 @@ class Prepared(OpenedTasks):
 
 def prepare(request: RunRequest, progress: Callable[[str], None] = lambda phase: None) -> Prepared:
     """Loads tasks, data and the model's description; loads no weights and requests nothing."""
+    request, said = in_our_words(request)
     loaded = load_configs(request)  # names first: a typo is reported at once
     whole = request
     for kind in part_classes():
@@ -124,7 +126,11 @@ def prepare(request: RunRequest, progress: Callable[[str], None] = lambda phase:
     check_pixel_limits({name: style.block for name, style in opened.styles.items()}, request.model_args)
     opened.check_first_docs()
     plan = Prepared(**{**vars(opened), "parts": parts}, model=model)
-    plan.notes += [note for part in parts for note in part.opened(plan)]
+    plan.notes += [*said, *(note for part in parts for note in part.opened(plan))]
+    own = [name for name, config in plan.configs.items() if config.process_results is not None]
+    if (request.repeats or 1) > 1 and own:
+        what = f"process_results of {listed(own, 3)} gets the {request.repeats} answers of a doc as a list"
+        plan.notes.append(f"{what}; one that reads results[0] scores the first")
     if request.model is None:
         data = " on bundled sample data" if plan.sampled else ""
         plan.notes.append(f"no --model was given: this is the bundled {DEFAULT_MODEL}{data}")
@@ -188,6 +194,8 @@ def load_configs(request: RunRequest, faults: list[tuple[str, ConfigError]] | No
     overrides: dict[str, Any] = {}
     if request.num_fewshot is not None:
         overrides["num_fewshot"] = request.num_fewshot
+    if request.repeats is not None:
+        overrides["repeats"] = request.repeats
     if request.gen_kwargs:
         overrides["generation_kwargs"] = one_token_cap(request.gen_kwargs)
     names, below = list(request.tasks), dict[str, Mapping[str, Any]]()

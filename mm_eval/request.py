@@ -43,6 +43,7 @@ class RunRequest:
 
     tasks: what `TaskManager.load` takes. model: None for the bundled tiny model on the bundled sample data.
     limit: only the first docs of each task, a count or a share. samples: {task: doc ids}.
+    repeats: answers to each question, in place of the tasks' own number. None for that.
     chat_template: True, False, a template's name, or None for the model's default.
     prompt_blocks: prompt blocks of the user, {key: block} for every task or {task: {key: block}}, beside those of the tasks.
     fail_on_error: True, a count or a share of all requests at which failures stop the run.
@@ -67,6 +68,7 @@ class RunRequest:
     model: str | None = None
     model_args: Mapping[str, Any] = field(default_factory=dict)
     num_fewshot: int | None = None
+    repeats: int | None = None
     batch_size: int | str = "auto"
     device: str | None = None
     limit: int | float | None = None
@@ -209,6 +211,7 @@ RULES: dict[str, Rule] = {
     ),
     "seed": Rule("a whole number from 0 to 2**63 - 1", is_count, whole_number),
     "num_fewshot": COUNT_FROM_0,
+    "repeats": COUNT_FROM_1,
     "bootstrap_iters": Rule(
         f"a count from 0 to {MOST_DRAWS:,}", lambda value: is_count(value, 0, MOST_DRAWS), whole_number
     ),

@@ -21,7 +21,7 @@ from mm_eval.cli.say import SafeFormatter, complain, complain_briefly, guard_str
 from mm_eval.cli.streams import OutputError, discard_output, finish_line, output_was_lost, usable_streams
 from mm_eval.package import __version__
 from mm_eval.values.errors import ConfigError, MMEvalError, did_you_mean
-from mm_eval.values.features import features
+from mm_eval.values.features import brought, features
 from mm_eval.values.run_files import UNREADABLE, odd_content
 
 log = logging.getLogger(__name__)
@@ -133,6 +133,10 @@ def _dispatch(words: list[str]) -> int:
     )
     module.add_arguments(parser)
     known = [option for action in parser._actions for option in action.option_strings]
+    for other in brought("COMMANDS").values():
+        rest, notes = other.words_of(verb, rest, known)
+        for note in notes:
+            complain_briefly(f"note: {note}")
     for word in rest:
         if (
             word.startswith("--") and word.split("=")[0] not in known
@@ -163,6 +167,9 @@ def _meant(words: Sequence[str]) -> str:
     """What a word that is not a command may mean: a command of nearly that name, or tasks."""
     from mm_eval.config.manager import TaskManager
 
+    for other in brought("COMMANDS").values():
+        if meant := other.verb_of(words[0], words):
+            return str(meant)
     near = did_you_mean(words[0], VERBS)
     names = words[0].partition("@")[0].split(",")
     known = set(TaskManager().entries)

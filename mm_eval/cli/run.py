@@ -53,6 +53,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_feature_options(parser, "run")
     add_cost_options(parser)
     add_executor_options(parser)
+    what = (
+        "answers to each question, whose scores are joined as the task says, else by their mean (default: the task's)"
+    )
+    add_option(parser, "repeats", "N", what)
     parser.add_argument("--predict_only", action="store_true", help="request and record answers, score nothing")
     add_categories_option(parser)
     parser.add_argument("--no_report", action="store_true", help="write no report.html and no thumbnails")
@@ -87,6 +91,7 @@ def _request(args: argparse.Namespace) -> RunRequest:
         name=args.name,
         output_path=args.output_path,
         predict_only=args.predict_only,
+        repeats=args.repeats,
         bootstrap_iters=args.bootstrap_iters,
         fail_on_error=args.fail_on_error,
         use_cache=args.use_cache,

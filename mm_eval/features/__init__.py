@@ -25,5 +25,8 @@ EXPORTS    formats of other tools: (recorded run, folder, name, whether it is th
 CARDS      parts of a model card: (recorded runs) -> data.
 SHOWS      what `mm-eval show --NAME` shows in place of a prompt: (args, prepared run) -> None.
 SHOWN      lines below a prompt: (prepared run, task) -> lines.
+COMMANDS   commands as the users of other programs type them: a module with words_of(verb, words, known options) -> (our words,
+           notes) and verb_of(word, words) -> what a first word means that is no command here, or "".
+REQUESTS   models as other programs name them: (request) -> (the request with an adapter of ours and its arguments, notes).
 REPORTS    where published numbers with their settings come from: a module as `study.ablation` uses it.
 """

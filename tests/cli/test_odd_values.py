@@ -30,11 +30,20 @@ NO_PAIRS = ["a", "=", "=a", "a=1,a=2", "[]", "null", "5", "²", "{", '{"a": 1,}'
             '{"a": ' + "[" * 100_000, '{"": 1}', '{" ": 1}',
             '{"a": {"b": [1, {"": 2}]}}', '{"a": ' + "[" * 40 + "]" * 40 + "}", "a=\udcff", '{"a": "\\ud800"}']  # fmt: skip
 CASES = {
-    "--limit": [*NO_NUMBERS, "0", "0.0", "1.5", "1e-400", "-0.5", "9223372036854775808"],
+    "--limit": [
+        *(v for v in NO_NUMBERS if v != "-1"),
+        "-2",
+        "0",
+        "0.0",
+        "1.5",
+        "1e-400",
+        "-0.5",
+        "9223372036854775808",
+    ],
     "--fail_on_error": [*(v for v in NO_NUMBERS if v != "true"), "0", "0.0", "1.5", "-0.5", "yes"],
-    "--batch_size": [*NO_WHOLE_NUMBERS, "0", "AUTO", "auto:4"],
+    "--batch_size": [*NO_WHOLE_NUMBERS, "0", "AUTO", "auto:", "auto:x"],
     "--num_fewshot": NO_WHOLE_NUMBERS,
-    "--seed": [*NO_WHOLE_NUMBERS, "0,1,2"],
+    "--seed": [*NO_WHOLE_NUMBERS, "0,1", "0,1,2,x", "x,1,2,3"],
     "--bootstrap_iters": [*NO_WHOLE_NUMBERS, str(MOST_DRAWS + 1), "9" * 25],
     "--samples": NO_SAMPLES,
     "--model_args": NO_PAIRS,
@@ -179,7 +188,7 @@ def test_a_release_file_takes_every_option_of_the_command_by_its_own_name(elsewh
     values = {
         "tasks": "mme,seedbench", "model": "dummy", "model_args": {"a": 1}, "batch_size": 2, "device": "cpu",
         "gen_kwargs": {"max_gen_toks": 1},        "limit": 3, "samples": {"mme": [0]}, "seed": 4,
-        "num_fewshot": 0, "parallel": 2, "fail_on_error": 0.5, "bootstrap_iters": 5,
+        "num_fewshot": 0, "repeats": 2, "parallel": 2, "fail_on_error": 0.5, "bootstrap_iters": 5,
         "apply_chat_template": "false",
         "on_long_prompt": "cut", "video": "frames=8", "blind": "shuffled", "protocol_settings": ["prompt"],
         "verbosity": "warning",

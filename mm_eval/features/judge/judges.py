@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -14,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from mm_eval.adapters import model_settings, on_executor
+from mm_eval.adapters import in_our_words, model_settings, on_executor
 from mm_eval.config.task_config import TaskConfig
 from mm_eval.config.values import to_json, with_source
 from mm_eval.engine.folder import RunFolder
@@ -29,6 +30,8 @@ from mm_eval.request import RunRequest
 from mm_eval.values.errors import ConfigError, MMEvalError, raise_all
 from mm_eval.values.files import digest_of
 from mm_eval.values.types import Instance
+
+log = logging.getLogger(__name__)
 
 EXEMPT = ("replay", "dummy")
 """Adapters that are not tried before a run: a file answers nothing else than what it holds, and a dummy knows nothing."""
@@ -166,6 +169,10 @@ def make_judges(request: RunRequest) -> list[Judge]:
         args = dict(given)
         stated = args.pop("name", None)
         try:
+            asked, notes = in_our_words(RunRequest(tasks=(), model=adapter, model_args=args))
+            for note in notes:
+                log.warning("the judge: %s", note)
+            adapter, args = asked.model or adapter, dict(asked.model_args)
             made = MODELS.get(adapter, where="--judge").create(args, settings)
             model = on_executor(made, request) if made.local else made
         except ConfigError as error:

@@ -160,9 +160,9 @@ def _instances(prepared: Prepared, name: str, doc_id: int) -> list[Instance]:
 def _with_stand_in(args: argparse.Namespace) -> tuple[RunRequest, str]:
     """The request, and a remark: a family without `pretrained` is shown with its bundled model."""
 
-    from mm_eval.adapters import model_class_of
+    from mm_eval.adapters import in_our_words, model_class_of
 
-    request = read_request(args, protocol=args.protocol)
+    request, _ = in_our_words(read_request(args, protocol=args.protocol))
     stand_in = getattr(model_class_of(request), "bundled_stand_in", None)
     if stand_in is None or "pretrained" in request.model_args:
         return request, ""

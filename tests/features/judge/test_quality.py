@@ -190,7 +190,7 @@ def test_another_judge_of_the_same_name_is_refused(judged, server, cli) -> None:
         (["--docs", "-1"], "--docs is '-1'"),
         (["--tasks", "mme"], "'mme' is not a judged task"),
         (["--judge_labels", "nowhere.jsonl"], "nowhere.jsonl: the labels can't be read"),
-        (["--judge", "openai", "--judge_args", "model=x"], "base_url"),
+        (["--judge", "openai", "--judge_args", "model=x"], "OPENAI_API_KEY is not set"),
     ],
 )
 def test_a_wrong_command_is_refused(judged, server, cli, words, said) -> None:

@@ -1,0 +1,16 @@
+"""Commands, names and model arguments of lm-eval, lmms-eval, VLMEvalKit and inspect_ai, as their users type them.
+
+Each is taken as it is, put into our words, or refused in one sentence that says what to write. What does nothing here is a note.
+The tables are plain data: a further name is one line.
+
+command      the words of a command
+flags        every option of the other suites (data)
+request      the adapter and its arguments, as a request states them
+adapters     every model name of the other suites (data)
+arguments    the arguments of their models (data)
+checkpoints  checkpoints in a format of their own, and the same weights for transformers (data)
+names        every name of theirs that means a benchmark here (data), and where to find those that don't
+"""
+
+COMMANDS = {"peers": "command"}
+REQUESTS = {"peers": "request:in_our_words"}

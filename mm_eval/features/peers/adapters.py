@@ -1,0 +1,242 @@
+"""Every model name of the other suites: the adapter here that answers for it, or which one to use.
+
+Read from the registries of lm-eval 0.4.2 to 0.4.13 and lmms-eval 0.1.2 to 0.7.3. VLMEvalKit's names are in vlmevalkit.tsv.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Other:
+    """A model name of another suite.
+
+    ours: the adapter here. args: what it adds to the arguments, where they do not say otherwise. checkpoint: the other suite's
+    own default. options: options of a run that follow from the name. note: what a reader should know.
+    provider: of litellm, to stand before the model's name.
+    refused: why there is no such adapter, and what to use.
+    """
+
+    ours: str = ""
+    args: Mapping[str, str] = field(default_factory=dict)
+    checkpoint: str = ""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    note: str = ""
+    provider: str = ""
+    refused: str = ""
+
+
+_OWN_CODE = "has an adapter of its own in lmms-eval; here --model hf loads its checkpoint if transformers does"
+_NO_SOUND = "pictures, videos and text are shown to it; sound is not"
+_SOUND = "sound is not shown to a model here. For an omni model's pictures and text: --model hf."
+_MAKES = "it makes pictures or videos; answers are texts here. Models that read them: --model hf."
+_SERVE = (
+    "serve the model with OpenAI's protocol and use --model openai --model_args base_url=http://HOST:PORT/v1,model=NAME"
+)
+_ENGINE = f"there is no such engine here: --model hf or --model vllm runs the checkpoint; or {_SERVE}."
+
+
+def _hf(checkpoint: str = "", note: str = "", **args: str) -> Other:
+    return Other("hf", args, checkpoint, note=note)
+
+
+def _own(checkpoint: str) -> Other:
+    """A model whose code is its authors' own."""
+    return Other("hf", {}, checkpoint, note=_OWN_CODE)
+
+
+OPENAI = "https://api.openai.com/v1"
+_OPENAI = Other("openai")
+_ANTHROPIC = Other("litellm", provider="anthropic")
+_COMPLETIONS = Other("openai", options={"chat_template": False})
+
+LM_EVAL: dict[str, Other] = {
+    **dict.fromkeys(("hf-auto", "huggingface", "hf-multimodal", "hf-mistral3", "hf-causal", "hf-causal-experimental"), _hf()),
+    "hf-audiolm-qwen": Other(refused=_SOUND),
+    "vllm-vlm": Other("vllm"),
+    "local-chat-completions": _OPENAI,
+    "openai-chat-completions": _OPENAI,
+    "local-completions": _COMPLETIONS,
+    "openai-completions": _COMPLETIONS,
+    "gguf": _COMPLETIONS,
+    "ggml": _COMPLETIONS,
+    "azure-openai-chat-completions": Other("litellm", provider="azure"),
+    **dict.fromkeys(("anthropic", "anthropic-completions", "anthropic-chat", "anthropic-chat-completions"), _ANTHROPIC),
+    "litellm-chat": Other("litellm"),
+    "litellm-chat-completions": Other("litellm"),
+    "watsonx_llm": Other("litellm", provider="watsonx"),
+    "mamba_ssm": _hf("state-spaces/mamba-130m-hf", "transformers' own Mamba runs it; its checkpoints end in -hf"),
+    "steered": Other(refused="activations are not steered. --model hf runs the checkpoint, with peft=DIR an adapter of PEFT."),
+    "textsynth": Other(refused=f"{_SERVE}."),
+    **dict.fromkeys(
+        (
+            *("sglang", "sglang-generate", "trtllm", "deepsparse", "sparseml", "neuronx", "nemo_lm", "megatron_lm", "openvino"),
+            *("ipex", "habana", "onnxruntime", "onnxruntime-genai", "winml"),
+        ),
+        Other(refused=_ENGINE),
+    ),
+}  # fmt: skip
+
+LMMS_EVAL: dict[str, Other] = {
+    **dict.fromkeys(("qwen2_5_vl", "qwen2_5_vl_chat"), _hf("Qwen/Qwen2.5-VL-3B-Instruct")),
+    "qwen2_5_vl_interleave": _hf("Qwen/Qwen2.5-VL-3B-Instruct"),
+    "qwen2_vl": _hf("Qwen/Qwen2-VL-7B-Instruct"),
+    **dict.fromkeys(("qwen3_vl", "qwen3_vl_chat"), _hf("Qwen/Qwen3-VL-4B-Instruct")),
+    **dict.fromkeys(("qwen3_5", "qwen3_5_chat"), _hf("Qwen/Qwen3.5-4B")),
+    **dict.fromkeys(("llava_hf", "llava_hf_chat"), Other("llava", checkpoint="llava-hf/llava-1.5-7b-hf")),
+    "llava_onevision": Other("llava", checkpoint="lmms-lab/llava-onevision-qwen2-7b-ov"),
+    **dict.fromkeys(("internvl_hf", "internvl_hf_chat"), _hf("OpenGVLab/InternVL3_5-8B-HF")),
+    "internvl": _hf("OpenGVLab/InternVL-Chat-V1-5"),
+    "internvl2": _hf("OpenGVLab/InternVL2-2B"),
+    "internvl3": _hf("OpenGVLab/InternVL3-8B"),
+    "internvl3_5": _hf("OpenGVLab/InternVL3_5-8B"),
+    "gemma3": _hf("google/gemma-3-27b-it"),
+    "gemma4": _hf("google/gemma-4-31B-it"),
+    "glm4v": _hf("zai-org/GLM-4.6V-Flash"),
+    "idefics2": _hf("HuggingFaceM4/idefics2-8b"),
+    "instructblip": _hf("Salesforce/instructblip-vicuna-7b"),
+    "llama_vision": _hf("meta-llama/Llama-3.2-11B-Vision-Instruct"),
+    "llama4_scout": _hf("meta-llama/Llama-4-Scout-17B-16E-Instruct"),
+    "mistral3_vl": _hf("mistralai/Ministral-3-8B-Base-2512"),
+    "aria": _hf("rhymes-ai/Aria"),
+    "fuyu": _hf("adept/fuyu-8b"),
+    "plm": _hf("facebook/Perception-LM-8B"),
+    "videollama3": _hf("DAMO-NLP-SG/VideoLLaMA3-7B"),
+    "video_llava": _hf("LanguageBind/Video-LLaVA-7B-hf"),
+    "lfm2_5_vl": _hf("LiquidAI/LFM2.5-VL-1.6B"),
+    **dict.fromkeys(("async_hf_model", "async_hf"), _hf("Qwen/Qwen2.5-VL-3B-Instruct")),
+    **dict.fromkeys(("qwen2_5_omni", "qwen2_5_omni_chat"), _hf("Qwen/Qwen2.5-Omni-7B", _NO_SOUND)),
+    **dict.fromkeys(("qwen3_omni", "qwen3_omni_chat"), _hf("Qwen/Qwen3-Omni-30B-A3B-Instruct", _NO_SOUND)),
+    **dict.fromkeys(("minicpm_o", "minicpm_o_chat"), _hf("openbmb/MiniCPM-o-2_6", _NO_SOUND)),
+    **dict.fromkeys(("phi4_multimodal", "phi4"), _hf("microsoft/Phi-4-multimodal-instruct", _NO_SOUND)),
+    **dict.fromkeys(("baichuan_omni", "baichuan_omni_chat"), _hf("baichuan-inc/Baichuan-Omni-1d5", _NO_SOUND)),
+    **dict.fromkeys(("omnivinci", "omnivinci_chat"), _hf("nvidia/omnivinci", _NO_SOUND)),
+    "uni_moe_2_omni": _hf("HIT-TMG/Uni-MoE-2.0-Omni", _NO_SOUND),
+    "ola": _hf("THUdyh/Ola-7b", _NO_SOUND),
+    "video_salmonn_2": _hf("tsinghua-ee/video-SALMONN-2_plus_7B", _NO_SOUND),
+    "auroracap": _own(""),
+    **dict.fromkeys(("bagel", "bagel_umm", "bagel_lmms_engine"), _own("")),
+    **dict.fromkeys(("cambrians", "cambrians_vsc", "cambrians_vsc_streaming", "cambrians_vsr"), _own("")),
+    "cambrian": _own("nyu-visionx/cambrian-8b"),
+    "cogvlm2": _own("THUDM/cogvlm2-llama3-chinese-chat-19B"),
+    "egogpt": _own(""),
+    "internvideo2": _own("OpenGVLab/InternVideo2_chat_8B_HD"),
+    "InternVideo2": _own("OpenGVLab/InternVideo2_chat_8B_HD"),
+    "internvideo2_5": _own("OpenGVLab/InternVideo2_5_Chat_8B"),
+    "llama_vid": _own("YanweiLi/llama-vid-7b-full-224-video-fps-1"),
+    **dict.fromkeys(
+        ("llava_onevision1_5", "llava_onevision1_5_chat"), _own("lmms-lab/LLaVA-OneVision-1.5-8B-Instruct")
+    ),
+    **dict.fromkeys(
+        ("llava_onevision2", "llava_onevision2_chat"), _own("lmms-lab-encoder/LLaVA-OneVision-2-8B-Instruct")
+    ),
+    "llava_onevision_moviechat": _own("lmms-lab/llava-onevision-qwen2-7b-ov"),
+    **dict.fromkeys(("llava_vid", "llavavid"), _own("")),
+    "longva": _own("lmms-lab/LongVA-7B"),
+    "longvila": _own("Efficient-Large-Model/LongVILA-R1-7B"),
+    "mantis": _own("TIGER-Lab/Mantis-8B-siglip-llama3"),
+    "minicpm_v": _own("openbmb/MiniCPM-V"),
+    "minimonkey": _own("mx262/MiniMonkey"),
+    "mmada": _own("Gen-Verse/MMaDA-8B-MixCoT"),
+    "moviechat": _own(""),
+    "mplug_owl_video": _own("MAGAer13/mplug-owl-llama-7b-video"),
+    "nanovlm": _own("LMMs-Lab-Speedrun/NanoVLM_Init"),
+    "neo_ov": _own("Paranioar/NEO1_5-2B-SFT"),
+    "oryx": _own(""),
+    "ovis_u1": _own("AIDC-AI/Ovis-U1-3B"),
+    "penguinvl": _own("tencent/Penguin-VL-8B"),
+    "phi3v": _own("microsoft/Phi-3-vision-128k-instruct"),
+    "ross": _own("HaochenWang/ross-qwen2-7b"),
+    **dict.fromkeys(("slime", "SliME"), _own("yifanzhang114/SliME-Llama3-8B")),
+    "thyme": _own(""),
+    "tinyllava": _own("tinyllava/TinyLLaVA-Phi-2-SigLIP-3.1B"),
+    **dict.fromkeys(("video_chatgpt", "videoChatGPT"), _own("mmaaz60/LLaVA-7B-Lightening-v1-1")),
+    **dict.fromkeys(("videochat2", "VideoChat2"), _own("OpenGVLab/VideoChat2_HD_stage4_Mistral_7B_hf")),
+    "videochat_flash": _own("OpenGVLab/VideoChat-Flash-Qwen2-7B_res448"),
+    "vila": _own("Efficient-Large-Model/VILA1.5-40b"),
+    "vita": _own(""),
+    "vora": _own(""),
+    "vqtoken": _own(""),
+    **dict.fromkeys(("xcomposer2_4khd", "xcomposer2_4KHD"), _own("internlm/internlm-xcomposer2-4khd-7b")),
+    "xcomposer2d5": _own("internlm/internlm-xcomposer2d5-7b"),
+    "vllm_chat": Other("vllm", checkpoint="Qwen/Qwen2.5-VL-3B-Instruct"),
+    "vllm_generate": Other("vllm", checkpoint="Qwen/Qwen2.5-VL-3B-Instruct"),
+    **dict.fromkeys(
+        (
+            *("openai_compatible", "openai_compatible_chat", "async_openai", "async_openai_compatible"),
+            *("async_openai_compatible_chat", "gpt4v", "batch_gpt4", "gpt4o_audio"),
+        ),
+        _OPENAI,
+    ),
+    **dict.fromkeys(("litellm_compatible",), Other("litellm")),
+    "claude": Other("litellm", checkpoint="claude-3-opus-20240229", provider="anthropic"),
+    **dict.fromkeys(
+        ("gemini", "gemini_api", "gemini_model"), Other("litellm", checkpoint="gemini-1.5-pro", provider="gemini")
+    ),
+    **dict.fromkeys(
+        ("qwen_vl_api", "qwen-vl-api"),
+        Other(
+            "openai",
+            {"base_url": "https://dashscope-intl.aliyuncs.com/compatible-mode/v1", "api_key_env": "DASHSCOPE_API_KEY"},
+            "qwen-vl-max",
+        ),
+    ),
+    "reka": Other(refused=f"Reka's own protocol is not spoken here; {_SERVE}."),
+    **dict.fromkeys(("sglang_runtime", "srt_api", "llava_sglang"), Other(refused=_ENGINE)),
+    "dummy_video_reader": Other("dummy"),
+    "from_log": Other(refused="answers from a file: --model replay --model_args path=FILE.jsonl."),
+    **dict.fromkeys(
+        (
+            *("aero", "aero_realtime_vllm", "aero_realtime_vllm_chat", "audio_flamingo_3", "kimi_audio", "qwen2_audio"),
+            *("whisper", "whisper_tt", "whisper_vllm"),
+        ),
+        Other(refused=_SOUND),
+    ),
+    **dict.fromkeys(
+        (
+            *("bagel_unig2u", "cosmos_wm", "fastvideo", "generation_api", "illume_plus", "ltx_video", "magi1_wm"),
+            *("qwen_image_edit", "sam3", "wan2_1_t2i", "wan2_1_t2v", "wan2_2", "wan2_2_t2v"),
+        ),
+        Other(refused=_MAKES),
+    ),
+}  # fmt: skip
+
+NAMED = {**LMMS_EVAL, **LM_EVAL}
+
+BEGINNINGS = {
+    "gpt-": "openai", "chatgpt-": "openai", "o1": "openai", "o3": "openai", "o4": "openai", "claude-": "litellm:anthropic",
+    "gemini-": "litellm:gemini",
+}  # fmt: skip
+"""How the names of vendors' models begin, for a command that gives one as the adapter."""
+SHORT_NAMES = {
+    "gpt-4-0125": "gpt-4-0125-preview", "gpt-4-0409": "gpt-4-turbo-2024-04-09", "chatgpt-1106": "gpt-3.5-turbo-1106",
+    "chatgpt-0125": "gpt-3.5-turbo-0125", "gpt-4o-0806": "gpt-4o-2024-08-06", "gpt-4o-1120": "gpt-4o-2024-11-20",
+}  # fmt: skip
+"""VLMEvalKit's short names of judges, and the model that it asks."""
+
+PROVIDERS: dict[str, Other] = {
+    "hf": Other("hf"),
+    "huggingface": Other("hf"),
+    "vllm": Other("vllm"),
+    "openai": Other("openai"),
+    "openai-api": Other(refused=f"{_SERVE}."),
+    "sglang": Other(refused=_ENGINE),
+    "ollama": Other("openai", {"base_url": "http://localhost:11434/v1"}),
+    "llama-cpp-python": Other("openai", {"base_url": "http://localhost:8000/v1"}),
+    "google": Other("litellm", provider="gemini"),
+    "vertex": Other("litellm", provider="vertex_ai"),
+    "azureai": Other("litellm", provider="azure_ai"),
+    "together": Other("litellm", provider="together_ai"),
+    "cf": Other("litellm", provider="cloudflare"),
+    "grok": Other("litellm", provider="xai"),
+    "mockllm": Other("dummy"),
+    "transformer_lens": Other("hf"),
+    **{
+        name: Other("litellm", provider=name)
+        for name in ("anthropic", "bedrock", "mistral", "groq", "perplexity", "deepseek", "openrouter", "fireworks", "sambanova")
+    },
+}  # fmt: skip
+"""inspect_ai's model names, `PROVIDER/NAME`."""

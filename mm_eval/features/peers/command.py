@@ -1,0 +1,268 @@
+"""The words of a command for another suite as words for mm-eval.
+
+words_of(["--tasks", "mme", "pope", "--log_samples"], known)  gives
+["--tasks", "mme,pope"], ["--log_samples: answers and scores of every doc are always in samples/ of the run folder"]
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from mm_eval.features.peers.flags import FLAGS, LISTS, PROGRAMS, SHORT, VERBS, Flag
+from mm_eval.values.errors import ConfigError
+
+_NUMBER = re.compile(r"-[0-9.]+")
+_PAIRS = ("--model_args", "--gen_kwargs", "--judge_args")
+_LEVELS = {"CRITICAL": "ERROR", "FATAL": "ERROR", "WARN": "WARNING", "TRACE": "DEBUG", "NOTSET": "DEBUG"}
+_LEVELS |= {"HTTP": "INFO", "SANDBOX": "INFO", "SUCCESS": "INFO"}
+_BARE = ("--fewshot_as_multiturn",)
+"""Options of ours that take a value, and that other suites write without one."""
+SEED = 3
+"""The place of the seed of few-shot examples in lm-eval's four: those of Python, numpy, torch and few-shot examples."""
+
+
+def verb_of(word: str, words: Sequence[str]) -> str:
+    """What a first word means that is no command here, as a hint; "" where no other suite has it."""
+    if word in VERBS:
+        return VERBS[word]
+    if word.rpartition("/")[2] not in PROGRAMS:
+        return ""
+    module = [place + 2 for place, each in enumerate(words) if each == "-m" and [*words, ""][place + 1] in PROGRAMS]
+    begin = module[0] if module else 1
+    rest = list(
+        words[next((place for place, each in enumerate(words) if place >= begin and _OWN.match(each)), len(words)) :]
+    )
+    hint = f"Leave the program's name out: {shlex.join(['mm-eval', *(rest or ['--tasks', 'mme'])])}"
+    return hint + (" (several processes: torchrun -m mm_eval ...)" if word in ("accelerate", "torchrun") else "")
+
+
+_OWN = re.compile(r"--(model|tasks|model_args|config|data)\b|-[mtaM]$|(ls|validate|run)$")
+"""The first word of a command's own, after what starts a program."""
+
+
+@dataclass
+class Command:
+    """The words of a command as they are translated. known: the options of the parser."""
+
+    known: Collection[str]
+    words: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    into: dict[str, list[str]] = field(default_factory=dict)
+
+    def add(self, option: str, value: str | None = None) -> None:
+        """An option of ours. value: None for a switch."""
+        self.words += [option] if value is None else [f"{option}={value}"]
+
+
+def words_of(verb: str, words: Sequence[str], known: Collection[str]) -> tuple[list[str], list[str]]:
+    """The words of a command in our options, and a note for each option that does nothing here.
+
+    known: the options of this verb, which are left as they are. Errors: ConfigError for an option that can't be left out.
+    """
+    made, queue = Command(known), [part for word in words for part in _parts(word, known)]
+    if verb == "ls":
+        return ["tasks" if word == "subtasks" else word for word in words], []
+    while queue:
+        word = queue.pop(0)
+        name, equals, first = word.partition("=")
+        name = SHORT.get(name, name) if name not in known else name
+        if not name.startswith("--"):
+            made.words.append(word)
+            continue
+        given = [first] if equals else []
+        if name in known:
+            _own(made, name, given, queue)
+        elif (flag := FLAGS.get(name[2:])) is not None:
+            _other(made, name, flag, given, queue)
+        else:
+            made.words.append(name + equals + first)
+    for option, pairs in made.into.items():
+        _join(made.words, option, pairs)
+    return made.words, list(dict.fromkeys(made.notes))
+
+
+def _parts(word: str, known: Collection[str]) -> list[str]:
+    """-L8 and -L=8 as -L 8."""
+    if len(word) > 2 and word[:2] in SHORT and word[:2] not in known and not _NUMBER.fullmatch(word):
+        return [word[:2], word[2:].removeprefix("=")]
+    return [word]
+
+
+def _is_value(word: str) -> bool:
+    return not word.startswith("-") or bool(_NUMBER.fullmatch(word)) or word == "-"
+
+
+def _taken(flag: Flag, given: list[str], queue: list[str]) -> list[str]:
+    """The value of an option, its words taken from the queue."""
+    if given or flag.takes == 0:
+        return given
+    if flag.takes == "+":
+        while queue and _is_value(queue[0]):
+            given.append(queue.pop(0))
+    elif queue and _is_value(queue[0]):
+        given.append(queue.pop(0))
+    return given
+
+
+def _own(made: Command, name: str, given: list[str], queue: list[str]) -> None:
+    """An option that mm-eval has, too: its value may be written otherwise."""
+    if name == "--tasks":
+        made.add(name, _tasks(_taken(Flag("+"), given, queue)))
+    elif name in _PAIRS:
+        given = given or [queue.pop(0)] if queue else given
+        while queue and _is_value(queue[0]) and "=" in queue[0]:
+            given.append(queue.pop(0))
+        text = _pairs(given)
+        if text or name not in made.known:
+            made.add(name, text)
+    elif name in _BARE and not given and not (queue and _is_value(queue[0])):
+        made.add(name, "true")
+    elif (read := _READ.get(name)) is not None and (given or queue and _is_value(queue[0])):
+        value, note = read(given[0] if given else queue.pop(0))
+        if value is not None:
+            made.add(name, value)
+        if note:
+            made.notes.append(f"{name}: {note}")
+    else:
+        made.words.append(f"{name}={given[0]}" if given else name)
+
+
+def _other(made: Command, name: str, flag: Flag, given: list[str], queue: list[str]) -> None:
+    """An option that mm-eval has not."""
+    given = _taken(flag, given, queue)
+    text = given[0] if given else ""
+    if name == "--offset" and text == "0":
+        return
+    if flag.refused:
+        raise ConfigError(f"{name} is not an option here: {flag.refused}")
+    if name in _SPECIAL:
+        _SPECIAL[name](made, text)
+    elif flag.into:
+        option, key = flag.into
+        made.into.setdefault(option, []).append(f"{key}={text or 'True'}")
+    elif flag.ours:
+        queue[:0] = [flag.ours, *given]
+    elif flag.means:
+        queue[:0] = flag.means
+    if flag.note:
+        made.notes.append(f"{name}: {flag.note}")
+
+
+def _tasks(words: Sequence[str]) -> str:
+    names = [name.strip() for word in words for name in word.split(",") if name.strip()]
+    if len(names) == 1 and names[0] in LISTS:
+        raise ConfigError(f"--tasks {names[0]} names no task.", hint=f"Write mm-eval ls {LISTS[names[0]]}.")
+    return ",".join(names)
+
+
+def _pairs(words: Sequence[str]) -> str:
+    """`a=1 b=2` and `a=1, b=2` as `a=1,b=2`. JSON stays as it is."""
+    return ",".join(stripped for word in words if (stripped := word.strip().strip(",")))
+
+
+def _join(words: list[str], option: str, pairs: Sequence[str]) -> None:
+    """Adds `NAME=value` to the option's value; what the command states itself stays."""
+    places = [place for place, word in enumerate(words) if word.startswith(f"{option}=")]
+    if not places:
+        words.append(f"{option}={','.join(pairs)}")
+        return
+    text = words[places[-1]].partition("=")[2]
+    if text.lstrip().startswith("{"):
+        import json
+
+        from mm_eval.config.arguments import read_json
+
+        stated = read_json(text, option)
+        more = dict(pair.split("=", 1) for pair in pairs)
+        words[places[-1]] = f"{option}={json.dumps({**more, **stated})}"
+        return
+    names = {pair.partition("=")[0].strip() for pair in text.split(",")}
+    more_pairs = [pair for pair in pairs if pair.partition("=")[0] not in names]
+    words[places[-1]] = f"{option}={','.join([text, *more_pairs]) if text else ','.join(more_pairs)}"
+
+
+def _seed(text: str) -> tuple[str | None, str]:
+    """lm-eval's three or four seeds as the one of mm-eval, which all draws of a run derive from."""
+    seeds = [part.strip() for part in text.split(",")]
+    if len(seeds) not in (3, 4) or not all(seed.isdigit() or seed.lower() == "none" for seed in seeds):
+        return text, ""
+    stated = [seed for seed in seeds if seed.lower() != "none"]
+    if not stated:
+        return None, ""
+    chosen = seeds[SEED] if len(seeds) > SEED and seeds[SEED].lower() != "none" else stated[-1]
+    others = sorted({seed for seed in stated if seed != chosen})
+    return chosen, f"a run has one seed, {chosen}; {', '.join(others)} is not used" if others else ""
+
+
+def _batch_size(text: str) -> tuple[str | None, str]:
+    return ("auto", "") if re.fullmatch(r"auto:\d+(\.\d+)?", text) else (text, "")
+
+
+def _limit(text: str) -> tuple[str | None, str]:
+    """-1 is no limit in lmms-eval. A range `10-20` of inspect_ai is refused: docs are named by --samples."""
+    if text.strip() in ("-1", "-1.0"):
+        return None, ""
+    if re.fullmatch(r"[0-9]+-[0-9]+", text.strip()):
+        raise ConfigError(
+            f"--limit {text} is a range; a count is needed.", hint="Name docs with --samples '{\"mme\": [9]}'."
+        )
+    return text, ""
+
+
+def _level(text: str) -> tuple[str | None, str]:
+    return _LEVELS.get(text.upper(), text), ""
+
+
+def _output_path(text: str) -> tuple[str | None, str]:
+    """lm-eval takes the path of a JSON file, too; a run is a folder."""
+    if text.endswith(".json"):
+        folder = text.removesuffix(".json")
+        return folder, f"a run is a folder: {folder}, with results.json in it"
+    return text, ""
+
+
+_READ: Mapping[str, Callable[[str], tuple[str | None, str]]] = {
+    "--seed": _seed,
+    "--batch_size": _batch_size,
+    "--limit": _limit,
+    "--verbosity": _level,
+    "--output_path": _output_path,
+}
+
+
+def _mode(made: Command, text: str) -> None:
+    """VLMEvalKit's three modes."""
+    if text == "infer":
+        made.add("--predict_only")
+    elif text == "eval":
+        raise ConfigError("--mode eval asks no model.", hint="Write mm-eval score RUN.")
+
+
+def _video_file(made: Command, text: str) -> None:
+    made.into.setdefault("--model_args", []).append("video=file")
+
+
+def _frames_a_second(made: Command, text: str) -> None:
+    made.add("--video", f"fps={text}")
+
+
+def _number_of_frames(made: Command, text: str) -> None:
+    made.add("--video", f"frames={text}")
+
+
+def _stops(made: Command, text: str) -> None:
+    import json
+
+    made.into.setdefault("--gen_kwargs", []).append(f"until={json.dumps(text.split(','))}")
+
+
+_SPECIAL: Mapping[str, Callable[[Command, str], None]] = {
+    "--mode": _mode,
+    "--video_llm": _video_file,
+    "--fps": _frames_a_second,
+    "--nframe": _number_of_frames,
+    "--stop_seqs": _stops,
+}

@@ -1,0 +1,166 @@
+"""Commands as the users of lm-eval, lmms-eval, VLMEvalKit and inspect_ai type them: each gets as far as the checkpoint."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mm_eval.cli import main
+from mm_eval.cli import run as verb
+from mm_eval.config.manager import TaskManager
+from mm_eval.features.peers.command import verb_of, words_of
+from mm_eval.features.peers.flags import FLAGS, SHORT
+from mm_eval.values.errors import ConfigError
+
+COMMANDS = (Path(__file__).parent / "commands.txt").read_text().splitlines()
+"""Of the documentation of lm-eval and lmms-eval, without the program's name."""
+REACHED = "as far as the checkpoint"
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[[list[str]], str]:
+    """What a command says; one that reaches the checkpoint, or the data of a server's model, ends there."""
+
+    def reached(*args: Any, **options: Any) -> None:
+        raise ConfigError(REACHED)
+
+    monkeypatch.setattr("mm_eval.models.hf.adapter.Checkpoint", reached)
+    monkeypatch.setattr("mm_eval.prepare.open_tasks", reached)
+
+    def run(words: list[str]) -> str:
+        assert main(words) == 2
+        return capsys.readouterr().err
+
+    return run
+
+
+def shipped(line: str) -> list[str]:
+    """The words of a command, its tasks replaced by `mme` where they are not shipped."""
+    known = TaskManager().entries
+
+    def replaced(match: re.Match[str]) -> str:
+        names = re.split(r"[ ,]+", match[2].strip())
+        return f"{match[1]}{','.join(dict.fromkeys(name if name in known else 'mme' for name in names))} "
+
+    return shlex.split(re.sub(r"(--tasks[ =])((?:[^-\s]\S*\s*)+)", replaced, line))
+
+
+@pytest.mark.parametrize("line", COMMANDS)
+def test_documented_commands_reach_the_checkpoint(line: str, run: Callable[[list[str]], str]) -> None:
+    said = run(shipped(line))
+    assert any(end in said for end in (REACHED, "needs a checkpoint", "--judge: the answers to")), said
+
+
+OURS = tuple(
+    f"--{name}"
+    for name in (
+        *("tasks", "model", "model_args", "gen_kwargs", "seed", "limit", "batch_size", "output_path", "num_fewshot"),
+        *("verbosity", "predict_only", "judge_args", "fewshot_as_multiturn", "repeats", "video"),
+    )
+)
+
+
+@pytest.mark.parametrize(
+    ("typed", "ours"),
+    [
+        ("--tasks mme pope,gqa --limit 8", "--tasks=mme,pope,gqa --limit=8"),
+        ("-m hf -t mme -a pretrained=x", "--model hf --tasks=mme --model_args=pretrained=x"),
+        ("-b 4 -L 8 -o out", "--batch_size=4 --limit=8 --output_path=out"),
+        ("-M hf -L8 -f 5", "--model hf --limit=8 --num_fewshot 5"),
+        ("--model_args pretrained=x dtype=float32", "--model_args=pretrained=x,dtype=float32"),
+        ("--model_args a=1,b=2, c=3,d=4, e=5", "--model_args=a=1,b=2,c=3,d=4,e=5"),
+        ('--model_args {"a":1}', '--model_args={"a":1}'),
+        ("--seed 0,1234,1234,1234", "--seed=1234"),
+        ("--seed None,None,None,7", "--seed=7"),
+        ("--seed 3,None,5", "--seed=5"),
+        ("--seed None", "--seed=None"),
+        ("--batch_size auto:4", "--batch_size=auto"),
+        ("--limit -1", ""),
+        ("--verbosity warn", "--verbosity=WARNING"),
+        ("--output_path runs/a.json", "--output_path=runs/a"),
+        ("--fewshot_as_multiturn --predict_only", "--fewshot_as_multiturn=true --predict_only"),
+        ("--fewshot_as_multiturn false", "--fewshot_as_multiturn false"),
+        ("--trust_remote_code --model_args pretrained=x", "--model_args=pretrained=x,trust_remote_code=True"),
+        ("--trust_remote_code", "--model_args=trust_remote_code=True"),
+        ("--data MMBench_DEV_EN MME --mode infer", "--tasks=MMBench_DEV_EN,MME --predict_only"),
+        ("--temperature 0.5 --gen_kwargs top_p=0.9", "--gen_kwargs=top_p=0.9,temperature=0.5"),
+        ('--max_connections 8 --model_args {"model":"x"}', '--model_args={"num_concurrent": "8", "model": "x"}'),
+        ("--stop_seqs a,b", '--gen_kwargs=until=["a", "b"]'),
+        ("--nframe 16", "--video=frames=16"),
+        ("--offset 0", ""),
+        ("--log_samples --tasks mme", "--tasks=mme"),
+        ("--wandb_args project=a,name=b entity=c --tasks mme", "--tasks=mme"),
+    ],
+)  # fmt: skip
+def test_options_in_our_words(typed: str, ours: str) -> None:
+    found, _ = words_of("run", typed.split(), OURS)
+    assert " ".join(found) == ours
+
+
+def test_what_does_nothing_is_one_note_and_no_suggestion(run: Callable[[list[str]], str]) -> None:
+    """`--log_samples` suggested `--sample`, which swaps in toy data."""
+    said = run(["--model", "hf", "--model_args", "pretrained=x", "--tasks", "mme", "--log_samples", "--log_samples"])
+    assert said.count("note:") == 1
+    assert "--log_samples: answers and scores of every doc are always in samples/" in said
+    assert "Did you mean" not in said
+
+
+@pytest.mark.parametrize("name", sorted(FLAGS))
+def test_every_option_of_others_is_read_or_refused_with_what_to_write(name: str) -> None:
+    flag = FLAGS[name]
+    assert flag.note or flag.refused or flag.ours or flag.into or flag.means or name in ("mode", "fps", "nframe")
+    words = [f"--{name}", *(["1"] if flag.takes in (1, "+") else []), "--tasks", "mme"]
+    try:
+        found, _ = words_of("run", words, OURS)
+    except ConfigError as error:
+        assert flag.refused
+        assert flag.refused in str(error)
+    else:
+        assert not flag.refused
+        assert "--tasks=mme" in found or "--tasks" in flag.ours
+        assert f"--{name}" not in found
+
+
+def test_short_options_are_not_options_here() -> None:
+    parser = argparse.ArgumentParser()
+    verb.add_arguments(parser)
+    known = {option for action in parser._actions for option in action.option_strings}
+    assert not known & set(SHORT)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["accelerate", "launch", "-m", "lm_eval", "--model", "hf"], "mm-eval --model hf (several processes: torchrun"),
+        (["lm_eval", "--model", "hf", "--tasks", "mme"], "mm-eval --model hf --tasks mme"),
+        (["python3", "-m", "lmms_eval", "--tasks", "mme"], "mm-eval --tasks mme"),
+        (["tasks", "list"], "mm-eval ls tasks"),
+        (["ui"], "mm-eval view"),
+    ],
+)
+def test_first_words_of_others(words: list[str], said: str) -> None:
+    assert said in verb_of(words[0], words)
+
+
+@pytest.mark.parametrize("value", ["list", "list_groups", "list_with_num"])
+def test_lists_of_tasks_are_a_command_here(value: str) -> None:
+    with pytest.raises(ConfigError, match="mm-eval ls"):
+        words_of("run", ["--tasks", value], OURS)
+
+
+def test_a_range_of_docs_is_refused() -> None:
+    with pytest.raises(ConfigError, match="--samples"):
+        words_of("run", ["--limit", "10-20"], OURS)
+
+
+def test_help_names_none_of_these(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["run", "--help"])
+    shown = capsys.readouterr().out
+    assert not [name for name in FLAGS if f"--{name} " in shown]
