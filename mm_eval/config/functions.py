@@ -23,6 +23,7 @@ from types import ModuleType
 from typing import Any
 
 from mm_eval.config.located import Place, shown_path
+from mm_eval.config.packages import MissingPackages, package_of
 from mm_eval.config.runner import NoStream, Stream, runner
 from mm_eval.package import FOLDERS
 from mm_eval.values.errors import ConfigError, did_you_mean
@@ -82,6 +83,9 @@ class FunctionRef:
             return self._source_in_mm_eval()
         module, _, rest = self.name.partition(".")
         if "." in rest:
+            other = runner()
+            if other is not None and (path_of_tree := other.source(self.name, self.file)) is not None:
+                return path_of_tree
             raise ConfigError(f"!function {self.name!r} has too many parts.", where=self.where, hint=HINT)
         folder = self.file.parent
         path = folder / f"{module}.py"
@@ -135,6 +139,9 @@ class FunctionRef:
         except ConfigError as error:
             raise error.located(self.where) from error
         except (Exception, SystemExit) as error:  # the task's own code: whatever it raises is a fault of the config
+            if isinstance(error, ModuleNotFoundError) and (package := _missing_package(error, self.file.parent)):
+                who = f"importing the file of !function {self.name} failed: it needs"
+                raise MissingPackages(who, [package], at_import=True, where=self.where) from error
             hint = _import_hint(error, self.file.parent) if isinstance(error, ModuleNotFoundError) else ""
             what = f"importing the file of !function {self.name} failed: {type(error).__name__}: {error}"
             raise ConfigError(what, where=self.where, hint=hint) from error
@@ -155,14 +162,22 @@ class FunctionRef:
         return any(imports(file, package) for file in with_siblings(self.source()))
 
     def digest(self) -> str:
-        """sha256 over the source of its file and of the files beside it that it imports."""
+        """sha256 over the source of its file and of the files of its tree that it imports."""
         path = self.source()
-        return _digest(path, tuple((file, stamp_of(file)) for file in with_siblings(path)))
+        return _digest(path, tuple((file, stamp_of(file)) for file in with_imported(path)))
 
 
 def _named_in(module: ModuleType, name: str) -> tuple[Any, list[str]]:
     """(what a name of a module is, the names of it that can be called)."""
     return getattr(module, name, None), [n for n, value in vars(module).items() if callable(value) and n[0] != "_"]
+
+
+def _missing_package(error: ModuleNotFoundError, folder: Path) -> str:
+    """The package that a task's file imports and that is not installed; empty if it is something else that is missing."""
+    package = (error.name or "").partition(".")[0]
+    if not package or (folder / f"{package}.py").is_file():
+        return ""
+    return "" if package in sys.modules or importlib.util.find_spec(package) else package_of(error.name or "")
 
 
 def _import_hint(error: ModuleNotFoundError, folder: Path) -> str:
@@ -172,9 +187,7 @@ def _import_hint(error: ModuleNotFoundError, folder: Path) -> str:
     if (folder / f"{error.name}.py").is_file():
         return f"Write `from .{error.name} import ...` for a file beside it."
     package = error.name.partition(".")[0]
-    if package in sys.modules or importlib.util.find_spec(package):
-        return f"The task's file was written for another version of the package {package!r} than the one installed."
-    return f"The task's file needs the package {package!r}; install it."
+    return f"The task's file was written for another version of the package {package!r} than the one installed."
 
 
 def stamp_of(path: Path) -> tuple[int, int]:
@@ -289,7 +302,17 @@ def _top_level(body: list[ast.stmt]) -> Iterator[ast.stmt]:
 
 def with_siblings(path: Path) -> list[Path]:
     """A file and all files beside it that it imports, directly or through others; sorted."""
-    found, pending = [], [path]
+    return _reached_from(path, lambda file: [])
+
+
+def with_imported(path: Path) -> list[Path]:
+    """The same with the files elsewhere in its tree that these import by the name of another suite."""
+    other = runner()
+    return _reached_from(path, other.imported if other is not None else lambda file: [])
+
+
+def _reached_from(path: Path, elsewhere: Callable[[Path], Iterable[Path]]) -> list[Path]:
+    found, pending = list[Path](), [path]
     while pending:
         file = pending.pop()
         if file in found:
@@ -297,6 +320,7 @@ def with_siblings(path: Path) -> list[Path]:
         found.append(file)
         stems = _imported_from_beside(file, stamp_of(file))
         pending += [beside for stem in stems if (beside := file.parent / f"{stem}.py").is_file()]
+        pending += elsewhere(file)
     return sorted(found)
 
 

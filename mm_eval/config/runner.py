@@ -38,6 +38,18 @@ class Runner(Protocol):
         """Whether a file of a task, given with those beside it that it imports, must run there. Imports none of them."""
         ...
 
+    def together(self, seconds: float) -> AbstractContextManager[Any]:
+        """Inside, the files of all tasks are imported there, in one process; each in these seconds, or it is ended."""
+        ...
+
+    def imported(self, file: Path) -> Sequence[Path]:
+        """The files elsewhere in the same tree that a file imports by a suite's name. Imports nothing."""
+        ...
+
+    def source(self, name: str, file: Path) -> Path | None:
+        """The file of a function that a YAML file names as the suite's code would import it; None for any other name."""
+        ...
+
     def function(self, file: Path, name: str) -> tuple[Any, Sequence[str]]:
         """(what a name of a file is there: a function or class to be used like one of this process, None if there is no such
         name, something else if it can't be called; the names that can be).

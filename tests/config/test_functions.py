@@ -86,9 +86,13 @@ def test_a_file_imports_another_beside_it_by_a_relative_import_only(tmp_path: Pa
 
 
 def test_a_package_that_a_task_needs_is_named(tmp_path: Path, write: Write) -> None:
-    write("utils.py", "import lmms_eval_of_nowhere.tasks\ndef f(): ...\n")
-    with pytest.raises(ConfigError, match="needs the package 'lmms_eval_of_nowhere'; install it"):
+    write("utils.py", "import suite_of_nowhere.tasks\ndef f(): return suite_of_nowhere.tasks.g()\ndef h(): return 1\n")
+    with pytest.raises(ConfigError, match=r"'f' needs the package 'suite_of_nowhere'.*pip install suite_of_nowhere"):
         reference(tmp_path, "utils.f").resolve()
+    assert reference(tmp_path, "utils.h").resolve()() == 1
+    write("star.py", "from suite_of_nowhere import *\ndef f(): ...\n")
+    with pytest.raises(ConfigError, match=r"importing the file .* needs the package 'suite_of_nowhere'"):
+        reference(tmp_path, "star.f").resolve()
     write("older.py", "import json.of_long_ago\ndef f(): ...\n")
     with pytest.raises(ConfigError, match="written for another version of the package 'json'"):
         reference(tmp_path, "older.f").resolve()

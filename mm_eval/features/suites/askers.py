@@ -10,6 +10,13 @@ from pathlib import Path
 from mm_eval.config.functions import parsed
 from mm_eval.features.suites import PACKAGE
 from mm_eval.features.suites.judges import MODULE
+from mm_eval.features.suites.tree import imported_of_tree
+
+VERIFIERS = (
+    *(f"{PACKAGE}.verifiers.{name}" for name in ("openai", "gemini", "build_verification_pipeline")),
+    *(f"{PACKAGE}.verifiers.{name}" for name in ("OpenAIVerifier", "GeminiVerifier")),
+)
+"""The names of lmms-eval's verifiers that ask a judge."""
 
 
 def asks_judge(file: Path, function: str) -> bool:
@@ -58,12 +65,13 @@ def _imports_it(
             continue
         module = alias.name if isinstance(node, ast.Import) else node.module or ""
         for dotted in (module, f"{module}.{alias.name}"):
-            if dotted == MODULE or dotted.startswith(f"{MODULE}."):
+            if any(dotted == judge or dotted.startswith(f"{judge}.") for judge in (MODULE, *VERIFIERS)):
                 return True
         if isinstance(node, ast.ImportFrom) and node.level == 1:
             files = [file.parent / f"{module or alias.name}.py"]
         elif module.startswith(f"{PACKAGE}.tasks."):
             files = [root.joinpath(*module.split(".")[1:]).with_suffix(".py") for root in _roots()]
+            files = imported_of_tree(file, module) or files
         else:
             continue
         wanted = alias.name if isinstance(node, ast.ImportFrom) and module else "*"

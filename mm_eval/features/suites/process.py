@@ -18,8 +18,8 @@ import threading
 import time
 import weakref
 from collections import deque
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, cast
@@ -60,7 +60,8 @@ def seconds_of_call() -> float:
 class TaskProcess:
     """The process in which the functions of one folder of task files run."""
 
-    def __init__(self) -> None:
+    def __init__(self, seconds: float | None = None, most_starts: int = MOST_STARTS) -> None:
+        self._seconds, self._most_starts = seconds, most_starts
         self._lock = threading.RLock()
         self._line: Line | None = None
         self._child: subprocess.Popen[bytes] | None = None
@@ -75,7 +76,7 @@ class TaskProcess:
         writer: with the message's bytes, pictures and lazy docs. answer: answers what it asks meanwhile.
         Raises what the task's code raised, and ProcessEnded.
         """
-        limit = seconds_of_call() * (OF_ALL_DOCS if all_docs else 1)
+        limit = self._seconds or seconds_of_call() * (OF_ALL_DOCS if all_docs else 1)
         with self._lock:
             line = self._line or self._start()
             deadline = time.monotonic() + limit
@@ -117,7 +118,7 @@ class TaskProcess:
         line.send({"value": answered.value(found)}, answered.blobs)
 
     def _start(self) -> Line:
-        if self.starts > MOST_STARTS:
+        if self.starts > self._most_starts:
             raise ProcessEnded(f"the process of the task's own code ended {counted(self.starts, 'time')}.")
         self.starts += 1
         home = tempfile.mkdtemp(prefix="mm-eval-task-")
@@ -183,8 +184,28 @@ _LAST: deque[TaskProcess] = deque(maxlen=2)
 _LOCK = threading.Lock()
 
 
+_FOR_ALL: TaskProcess | None = None
+
+
+@contextmanager
+def one_for_all(seconds: float) -> Iterator[TaskProcess]:
+    """Inside, the files of all folders are imported in one process, which is started again after a file that ended it.
+
+    seconds: how long a file may take to be imported.
+    """
+    global _FOR_ALL
+    _FOR_ALL = found = TaskProcess(seconds, most_starts=sys.maxsize)
+    try:
+        yield found
+    finally:
+        _FOR_ALL = None
+        found.end()
+
+
 def process_of(folder: Path) -> TaskProcess:
     """The process for the task files of a folder. It ends when nothing of it is used any more."""
+    if _FOR_ALL is not None:
+        return _FOR_ALL
     key = (folder, os.getcwd(), *sorted((n, v) for n, v in os.environ.items() if n != "PYTEST_CURRENT_TEST"))
     with _LOCK:
         found = _KNOWN.get(key)

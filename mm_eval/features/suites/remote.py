@@ -18,6 +18,7 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
+from mm_eval.config.packages import MissingPackages
 from mm_eval.config.runner import FURTHER_DATA, NO_CALLS, during
 from mm_eval.data.places import home_of_hub, put_in_place
 from mm_eval.features.suites.judges import RETRIES, Asked, JudgeQuestion, Lookup
@@ -270,6 +271,8 @@ def function(file: Path, name: str) -> tuple[Any, Sequence[str]]:
     about, _, _ = _asked(process, {"do": "describe", **where}, (), {}, answer_of_process)
     if not about["callable"]:
         return None if about["missing"] else name, about["names"]
+    if about["packages"]:
+        raise MissingPackages(f"{name!r} needs", about["packages"])
     if not about["is_class"]:
         return RemoteFunction(process, file, name, about), ()
     if not about["filters"]:

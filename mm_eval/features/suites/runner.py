@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -10,16 +11,37 @@ from mm_eval.config.functions import FunctionRef, imports, with_siblings
 from mm_eval.config.group import GroupConfig, GroupNode
 from mm_eval.config.located import LocatedDict
 from mm_eval.config.runner import Stream
-from mm_eval.features.suites import PACKAGE
+from mm_eval.features.suites import PACKAGE, SUITES
 from mm_eval.features.suites.origin import is_from_lmms_eval
 from mm_eval.features.suites.reading import needs_process
+from mm_eval.features.suites.tree import file_in_tree, imported_of_tree
 
 
 class TaskRunner:
     """Runs the functions of task files that must not run in this process. The methods are those of `config.runner.Runner`."""
 
+    _takes_all = False
+
     def takes(self, files: Sequence[Path]) -> bool:
-        return needs_process(files)
+        return self._takes_all or needs_process(files)
+
+    @contextmanager
+    def together(self, seconds: float) -> Iterator[None]:
+        from mm_eval.features.suites.process import one_for_all
+
+        self._takes_all = True
+        try:
+            with one_for_all(seconds):
+                yield
+        finally:
+            self._takes_all = False
+
+    def imported(self, file: Path) -> Sequence[Path]:
+        return imported_of_tree(file)
+
+    def source(self, name: str, file: Path) -> Path | None:
+        suite, *parts = name.split(".")[:-1]
+        return file_in_tree(file.parent, parts[1:]) if suite in SUITES and parts[:1] == ["tasks"] else None
 
     def function(self, file: Path, name: str) -> tuple[Any, Sequence[str]]:
         from mm_eval.features.suites.remote import function

@@ -18,19 +18,37 @@ SAMPLES = 16
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("tasks", nargs="?", metavar="TASKS", help="tasks or groups, with commas")
     parser.add_argument("--tasks", dest="named_tasks", metavar="TASKS", help="the same")
+    parser.add_argument(
+        "--imports",
+        action="store_true",
+        help="only load the configs and import their functions: of TASKS, else of all tasks of --include_path",
+    )
     add_task_options(parser)
     add_model_options(parser)
 
 
 def main(args: argparse.Namespace) -> int:
+    if args.imports and args.tasks is None and args.named_tasks is None:
+        return _imports([], args.include_path)
     if (args.tasks is None) == (args.named_tasks is None):
         raise ConfigError("validate needs tasks, stated once.", hint="Write mm-eval validate mme,seedbench.")
     args.tasks = args.tasks or args.named_tasks
+    if args.imports:
+        return _imports(args.tasks.split(","), args.include_path)
     if args.model or args.model_args:
         return _invariance(args)
     from mm_eval.check import validate
 
     return say_checks(validate(read_task_request(args, prompt_key=args.prompt_key)))
+
+
+def _imports(names: list[str], include_path: str | None) -> int:
+    from mm_eval.features.validate.imports import check_imports
+
+    report = check_imports(names, include_path)
+    for line in report.lines():
+        say(line)
+    return 2 if report.reasons else 0
 
 
 def _invariance(args: argparse.Namespace) -> int:

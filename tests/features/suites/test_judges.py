@@ -67,6 +67,19 @@ class Evaluator:
 def compared(doc, results):
     return {"acc": int(Evaluator().right(doc["question"], doc["answer"], results[0], doc.get("way", "0/1")))}
 """
+VERIFIED = """from lmms_eval.verifiers import VerificationPipeline
+from lmms_eval.verifiers.extractors import StripReasoningExtractor
+from lmms_eval.verifiers.openai import OpenAIVerifier
+
+def prompt(question, prediction, truth, **more):
+    return f"{question} | {truth} | {prediction}"
+
+pipeline = VerificationPipeline([StripReasoningExtractor()], OpenAIVerifier(model="gpt-4o", custom_prompt=prompt))
+
+def verified(doc, results):
+    found = pipeline(doc["question"], results[0], doc["answer"])
+    return {"acc": found.score, "said": found.metadata["extracted_prediction"]}
+"""
 DOC = {"question": "What is x?", "answer": "-1 <AND> -5"}
 Load = Callable[[str, str], Callable[..., Any]]
 
@@ -162,6 +175,16 @@ def test_a_binary_reply_is_its_verdict_or_nothing(reply: str, way: str, verdict:
     assert binary_of(reply, way) is verdict
 
 
+def test_a_verifier_asks_the_judge_and_a_reply_without_a_verdict_is_none(load: Load) -> None:
+    function = load(VERIFIED, "verified")
+    found = judged(function, DOC, ["<think>hm</think>x = -1"], lambda question: None)
+    assert found.pending is not None and found.pending.messages[0]["content"] == "What is x? | -1 <AND> -5 | x = -1"
+    assert asked(function, "CORRECT").value == {"acc": 1.0, "said": "x = -1"}
+    assert asked(function, "INCORRECT").value["acc"] == 0.0
+    again = asked(function, "I see 10 ways")
+    assert again.value is None and again.pending is not None and again.pending.repeat == 1
+
+
 def test_two_scores_are_the_whole_first_line_and_a_rubric_needs_an_object() -> None:
     assert pair_of("8 6\nThe first is better.") == (8, 6) and pair_of("7.5,9") == (7.5, 9)
     assert pair_of("Assistant 1: 8, Assistant 2: 6") is pair_of("") is pair_of("8") is None
@@ -250,6 +273,8 @@ FILES = {
     "def f(doc, results):\n    return the.right(doc)\ndef g(doc, results): pass\n",
     "tried.py": "try:\n    from lmms_eval.llm_judge import get_server\nexcept ImportError:\n    get_server = None\n"
     "def f(doc, results):\n    return get_server()\ndef g(doc, results): pass\n",
+    "verifies.py": "from lmms_eval.verifiers.openai import OpenAIVerifier\nv = OpenAIVerifier()\n"
+    "def f(doc, results):\n    return v.verify('', '', '')\ndef g(doc, results): pass\n",
     "none.py": "# lmms_eval.llm_judge\nimport json\ndef f(doc, results):\n    return json.dumps(f)\ndef g(): pass\n",
 }
 

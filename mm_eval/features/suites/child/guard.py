@@ -21,6 +21,7 @@ from functools import wraps
 from types import SimpleNamespace
 from typing import Any, NoReturn
 
+from mm_eval.config.packages import install_command, package_of
 from mm_eval.features.suites.child.draws import generators_in, unchanged
 from mm_eval.features.suites.judges import NO_CALLS, JudgeCalled
 from mm_eval.values.errors import ScoringError
@@ -31,25 +32,38 @@ DATA_HOSTS = ("huggingface.co", "hf.co", "github.com", "githubusercontent.com")
 """Hosts that a metric's script or word list may be loaded from: without a network the code goes on with what is here."""
 
 
-_REFUSED: list[str] = []
-"""What `refuse_judge` has refused in the innermost `no_judge` block: a bare `except` may have caught its exception."""
+_REFUSED: list[tuple[str, str]] = []
+"""(what was refused, the name of it) in the innermost `no_judge` block: a bare `except` may have caught its exception."""
 
 
 def refuse_judge(name: str) -> NoReturn:
     """Ends a function that calls a judge."""
-    _REFUSED.append(name)
+    _REFUSED.append(("judge", name))
+    raise JudgeCalled(name)
+
+
+def refuse_package(name: str) -> NoReturn:
+    """Ends a function that needs a package which is not installed: its `except` would make a score of that."""
+    _REFUSED.append(("package", name))
     raise JudgeCalled(name)
 
 
 @contextmanager
 def no_judge(why: str = "") -> Iterator[None]:
-    """Inside, a connection is a ScoringError that ends with `why`, and so is a call of lmms-eval's judge that is not served."""
+    """Inside, a connection is a ScoringError that ends with `why`, and so is a call of lmms-eval's judge that is not served.
+
+    The use of a package that is not installed is one that names the package."""
     _REFUSED.clear()
     with suppress(JudgeCalled):
         yield
     if _REFUSED:
-        name = _REFUSED[0]
+        what, name = _REFUSED[0]
         _REFUSED.clear()
+        if what == "package":
+            raise ScoringError(
+                f"the task's code needs the package {package_of(name)!r}, which is not installed.",
+                hint=f"Install it: {install_command(name)}",
+            )
         raise ScoringError(f"the task's code calls {name} by itself, {why or NO_CALLS}.")
 
 

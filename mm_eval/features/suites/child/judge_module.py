@@ -1,27 +1,21 @@
 """lmms-eval's `llm_judge` module as its task code sees it: the same names, but no function of it opens a connection.
 
-It is importable, as `lmms_eval.llm_judge`, while a task's own files are loaded (`loading`) and while its functions run
-(`run_judged`). There it stands before the real module, if that is installed, so that scores don't depend on what is
-installed. A real one that a file imported earlier is not changed; its connections are refused (guard.py).
+In the process of task code it is imported as `lmms_eval.llm_judge` (imports.py), before the real module if that is installed, so
+that scores don't depend on what is installed.
 """
 
 from __future__ import annotations
 
 import base64
 import binascii
-import importlib.util
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import lru_cache
 from pathlib import Path
-from types import ModuleType
 from typing import Any, NoReturn
 
-from mm_eval.features.suites import PACKAGE
 from mm_eval.features.suites.child.guard import refuse_judge
 from mm_eval.features.suites.child.prompts import RUBRIC, JudgePromptBuilder, binary_of, object_of, pair_of
 from mm_eval.features.suites.judges import MODULE, RETRIES, RUNNING, Asked, Asking, JudgeCalled, JudgeQuestion, Lookup
@@ -205,54 +199,18 @@ def _picture(given: Any) -> Any:
         refuse_judge(f"{MODULE} with a picture that is not base64,")
 
 
-SUBMODULES = ("base", "factory", "protocol", "utils")
-NAMES = (
-    ServerInterface, ServerConfig, Request, Response, ProviderFactory, JudgePromptBuilder, get_server,
-)  # fmt: skip
-
-
-def _unknown(name: str) -> NoReturn:
+def unknown_name(name: str) -> NoReturn:
     """A name that only the real module has: an import error, which the `except` of a running function can't hide."""
-    if RUNNING and not name.startswith("__"):
+    if RUNNING:
         refuse_judge(f"{MODULE}.{name}, which mm-eval does not have,")
     raise AttributeError(f"mm-eval offers no {MODULE}.{name}")
-
-
-@lru_cache(maxsize=1)
-def _modules() -> dict[str, ModuleType]:
-    """The module and its parts by name, and an empty package around them where lmms-eval is not installed."""
-    found = {name: ModuleType(name) for name in (MODULE, *(f"{MODULE}.{part}" for part in SUBMODULES))}
-    for module in found.values():
-        vars(module).update({each.__name__: each for each in NAMES}, __getattr__=_unknown)
-    vars(found[MODULE]).update({part: found[f"{MODULE}.{part}"] for part in SUBMODULES}, __path__=[])
-    if importlib.util.find_spec(PACKAGE) is None:
-        found[PACKAGE] = ModuleType(PACKAGE)
-        vars(found[PACKAGE]).update(llm_judge=found[MODULE], __path__=[])
-    return found
-
-
-@contextmanager
-def offered() -> Iterator[None]:
-    """Inside, `lmms_eval.llm_judge` is this judge."""
-    shims = _modules()
-    before: dict[str, ModuleType | None] = {name: sys.modules.get(name) for name in shims}
-    sys.modules.update(shims)
-    try:
-        yield
-    finally:
-        for name, earlier in before.items():
-            if earlier is None:
-                sys.modules.pop(name, None)
-            else:
-                sys.modules[name] = earlier
 
 
 @contextmanager
 def loading() -> Iterator[None]:
     """Around the import of a task's file. ImportError if the file asks the judge while it is imported."""
     try:
-        with offered():
-            yield
+        yield
     except JudgeCalled as error:
         raise ImportError(f"the file calls {error} while it is imported") from error
 
@@ -265,7 +223,7 @@ def run_judged(call: Callable[[], Any], lookup: Lookup, retries: int = RETRIES) 
     asked = Asking(lookup, retries)
     RUNNING.append(asked)
     try:
-        with offered(), _without_waiting():
+        with _without_waiting():
             value = call()
         if not asked.waits:  # a bare `except` of the function may have caught their end
             asked.value = value

@@ -24,9 +24,14 @@ from types import ModuleType
 from typing import Any
 
 from mm_eval.config.functions import load_file, stamp_of, with_siblings
+from mm_eval.config.packages import package_of
 from mm_eval.features.suites.child.draws import PYTHON_SEED, Draws, RandomStream, Seeds, generators_in, importing
 from mm_eval.features.suites.child.guard import as_called_once, close_network, no_judge
+from mm_eval.features.suites.child.hub import FilesOfHub
+from mm_eval.features.suites.child.imports import OfSuites, answer_imports
 from mm_eval.features.suites.child.judge_module import loading, run_judged
+from mm_eval.features.suites.child.missing import importing_files
+from mm_eval.features.suites.child.needs import missing_in
 from mm_eval.features.suites.process import error_from_wire, error_to_wire
 from mm_eval.features.suites.wire import Line, Reader, Writer
 
@@ -71,6 +76,7 @@ class Child:
         self._printed: list[tuple[int, str]] = []
         self._tables: list[Any] = []
         self._data_from_there = False
+        self._suites = OfSuites()
 
     def run(self) -> None:
         """Answers until the other end is gone."""
@@ -177,6 +183,8 @@ class Child:
             parameters = None
         flags = {name: value for name in FLAGS if isinstance(value := getattr(found, name, None), bool)}
         about = {"module": str(getattr(found, "__module__", "")), "parameters": parameters, "attributes": flags}
+        needs = missing_in(found)
+        about["packages"] = sorted({package_of(each._missing_name) for each in needs if not each._missing_is_client})
         is_class = isinstance(found, type)
         return {"value": {"callable": True, "is_class": is_class, "filters": hasattr(found, "apply"), **about}}
 
@@ -247,6 +255,7 @@ class Child:
 
     def _load(self, path: Path) -> ModuleType:
         """The module of a file, and the random states that it left. A changed file is imported again."""
+        self._suites.beside(path)
         known = self._loaded.get(path)
         if known is not None and known.stamp == stamp_of(path):
             return known.module
@@ -254,7 +263,7 @@ class Child:
         for file in siblings:
             if file in self._loaded and file != path:  # imported already, so it does not seed again
                 seeds = seeds.then(self._loaded[file].seeds)
-        with importing(seeds), loading():
+        with importing(seeds), loading(), importing_files(str(path)):
             module = load_file(path)
         modules = [sys.modules.get(f"{module.__name__.rpartition('.')[0]}.{file.stem}") for file in siblings]
         generators = [stream for loaded in modules if loaded for stream in generators_in(vars(loaded))]
@@ -277,6 +286,10 @@ class Child:
 
     # What is replaced for the task's code
 
+    def answer_imports(self) -> None:
+        """From now on imports of task code are answered by stand-ins where need be."""
+        self._suites = answer_imports()
+
     def look_for_files(self) -> None:
         """From now on os.path.exists and os.path.isfile ask for files below HF_HOME, where lmms-eval has unpacked them by now."""
 
@@ -288,6 +301,7 @@ class Child:
 
         for check in ("exists", "isfile"):
             setattr(os.path, check, looking(getattr(os.path, check)))
+        self._hub = FilesOfHub(self._home, self._place)
 
     def _place(self, path: Any) -> bool:
         """Puts a file of the data set where the code expects it. False if the data has none of that name."""
@@ -380,6 +394,7 @@ def main() -> None:
     threading.Thread(target=end_with_it, daemon=True).start()
     sys.stdout, sys.stderr = Printed(1, child), Printed(2, child)
     child.look_for_files()
+    child.answer_imports()
     random.seed(PYTHON_SEED)
     child.run()
     end()
