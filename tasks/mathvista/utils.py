@@ -26,8 +26,9 @@ def doc_to_visual(doc: Mapping[str, Any]) -> list[Any]:
 
 
 def doc_to_text(doc: Mapping[str, Any], model_specific_prompt_kwargs: Mapping[str, str] | None = None) -> str:
-    """The benchmark's prompt: a hint on the kind of answer, the question, its unit and its choices."""
-    return f"{doc['query']}{(model_specific_prompt_kwargs or {}).get('post_prompt', '')}"
+    """The benchmark's prompt: a hint on the kind of answer, the question, its unit and its choices; between the block's texts."""
+    block = model_specific_prompt_kwargs or {}
+    return f"{block.get('pre_prompt', '')}{doc['query']}{block.get('post_prompt', '')}"
 
 
 def process_results(doc: Mapping[str, Any], results: Sequence[str | None], script: bool = True) -> dict[str, Any]:

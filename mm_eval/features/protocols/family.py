@@ -34,7 +34,7 @@ class OtherPrompt:
 
 
 def other_prompt(protocol: Protocol, config: TaskConfig, keys: tuple[str, ...]) -> OtherPrompt | None:
-    """How the protocol's prompt of a task differs from the family's own; None where they agree, or the protocol states none.
+    """How the protocol's prompt of a task differs from the family's own; None where they agree, or one of them states none.
 
     keys: the prompt keys of the model, most specific first.
     """
@@ -43,7 +43,7 @@ def other_prompt(protocol: Protocol, config: TaskConfig, keys: tuple[str, ...]) 
     if stated is None or benchmark is None:
         return None
     own = choose_block(config, keys)
-    if dict(own.kwargs) == dict(stated.kwargs):
+    if own.key == "default" or dict(own.kwargs) == dict(stated.kwargs):
         return None
     return OtherPrompt(own.key, protocol.settings_of(benchmark)["prompt"])
 

@@ -20,12 +20,13 @@ KNOWN = (
     "read in VLMEvalKit",
     "printed in the paper",
     "printed in another paper",
+    "quoted by a third party",
     "recomputed from recorded answers",
     "from memory",
     "assumed",
 )
 """How a setting or a number can be known."""
-UNVERIFIED = ("from memory", "assumed")
+UNVERIFIED = ("quoted by a third party", "from memory", "assumed")
 """A number known so is never said to match."""
 FRAMES = "video"
 """The setting that states the rule of frames."""

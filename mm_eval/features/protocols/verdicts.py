@@ -264,7 +264,7 @@ class _Measured:
         if self.model is None:
             yield f"other model (the report has {', '.join(self.protocol.models)}; --name says which one this is)"
         elif self.model not in reported.numbers:
-            yield f"the report prints no number of {self.model}"
+            yield f"no number of {self.model} is known of the report"
         if reported.known in UNVERIFIED:
             yield f"the reported number is not verified ({reported.known})"
         if overridden := [each.said for each in self.unlike if each.overridden]:

@@ -17,7 +17,7 @@ OTHER_PROMPTS = {  # the reasons stand as `source` in the protocols
     ("internvl3", "mathvision_test"),
     ("llava-1.5", "mmbench_cn_dev"),
     ("llava-1.5", "textvqa_val"),
-    ("llava-onevision", "mmmu_val_lmms"),
+    ("internvl3.5", "mathvision_test"),
     ("qwen2.5-vl", "mathvision_test"),
 }
 """Where a protocol asks otherwise than the blocks of its models' family."""

@@ -152,7 +152,7 @@ def test_the_tolerance_is_the_protocol_s_and_one_standard_error(
     [
         ("", "", ["--limit", "10"], "Big-7B", "part of the data (10 of 40 docs)"),
         ("", "", [], "", "other model (the report has Big-7B, Small-1B; --name says which one this is)"),
-        ("", "", [], "Small-1B", "the report prints no number of Small-1B"),
+        ("", "", [], "Small-1B", "no number of Small-1B is known of the report"),
         ("known: printed in the paper", "known: from memory", [], "BIG_7B", "the reported number is not verified (from memory)"),
         ("source: table 1", "source: table 1\n      docs: 41", [], "Big-7B", "other data (40 docs, the report's has 41)"),
         ("source: table 1", "source: t\n      not_comparable: of another split", [], "org/big-7b", "of another split"),
