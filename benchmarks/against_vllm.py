@@ -34,13 +34,13 @@ def answer(engine: str, count: int, longest: int) -> dict[str, Any]:
     from measure import SCRATCH
     from reference_model import build
 
-    from mm_eval.engine.model import MODELS, ModelSettings
+    from mm_eval.engine.model import MODELS, ModelSettings, prepare_once
 
     torch.set_num_threads(1)
     folder = build(SCRATCH / "reference-model")
     args = {"pretrained": str(folder), **({"dtype": "float32", "enforce_eager": True} if engine == "vllm" else {})}
-    model = MODELS.get(engine).create(args, ModelSettings(batch_size="auto", device="cpu"))
-    model.prepare_once()
+    model = MODELS.get(engine)(args, ModelSettings(batch_size="auto", device="cpu"))
+    prepare_once(model)
     caps = [min(cap, longest) for cap in lengths(count)]
     list(model.generate(questions(0, [12, 8])))
     rows = questions(1000, caps)

@@ -170,7 +170,7 @@ def measured(name: str, engine: str, pictures: int, repetitions: int, tiny: bool
     if engine == "vllm" and tiny:
         options["enforce_eager"] = True
     settings = ModelSettings(batch_size="auto", device=None if engine == "vllm" else device())
-    model = MODELS.get("vllm" if engine == "vllm" else "hf").create(options, settings)
+    model = MODELS.get("vllm" if engine == "vllm" else "hf")(options, settings)
     model.prepare()
     config = json.loads((folder / "config.json").read_text())
     weights, patch = weights_of(folder), int(config["vision_config"]["patch_size"])

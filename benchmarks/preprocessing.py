@@ -105,7 +105,7 @@ def prompts(name: str, way: str) -> dict[str, float]:
     """What the prompts of 25 pictures x 6 questions cost."""
     torch.set_num_threads(1)
     settings = ModelSettings(device="cpu")
-    writer = MODELS.get("hf").create({"pretrained": str(checkpoint(name, tiny=True))}, settings).writer
+    writer = MODELS.get("hf")({"pretrained": str(checkpoint(name, tiny=True))}, settings).writer
     writer.write(questions(1000, 1)[0])
     counting = writer.processor.image_processor = Counting(writer.processor.image_processor)
     if way == "always":
@@ -138,7 +138,7 @@ def prompts(name: str, way: str) -> dict[str, float]:
 def waits(count: int) -> dict[str, float]:
     torch.set_num_threads(1)
     folder = build(SCRATCH / "reference-model")
-    model = MODELS.get("hf").create({"pretrained": str(folder)}, ModelSettings(batch_size=8, device="cpu"))
+    model = MODELS.get("hf")({"pretrained": str(folder)}, ModelSettings(batch_size=8, device="cpu"))
     model.prepare()
     list(model.generate(questions(0, 2)))
     idle, whole = waiting(model, questions(100, count))

@@ -100,7 +100,7 @@ def plain(model: Any, rows: list[Instance]) -> list[Any]:
 def main(videos: int, questions: int) -> None:
     torch.set_num_threads(1)
     folder = build(SCRATCH / "video-model")
-    model = MODELS.get("hf").create({"pretrained": str(folder)}, ModelSettings(batch_size="auto", device="cpu"))
+    model = MODELS.get("hf")({"pretrained": str(folder)}, ModelSettings(batch_size="auto", device="cpu"))
     model.prepare()
     warm, rows = instances(0, 1, 1), instances(1000, videos, questions)
     ours(model, warm), plain(model, warm)

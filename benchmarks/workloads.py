@@ -173,7 +173,7 @@ def same(one: list[Any], other: list[Any]) -> bool:
 def main(kind: str, pictures: int, questions: int) -> None:
     torch.set_num_threads(1)
     folder = build(SCRATCH / "reference-model")
-    model = MODELS.get("hf").create({"pretrained": str(folder)}, ModelSettings(batch_size="auto", device="cpu"))
+    model = MODELS.get("hf")({"pretrained": str(folder)}, ModelSettings(batch_size="auto", device="cpu"))
     model.prepare()
     warm = instances(kind, 0, 1, questions)
     rows = instances(kind, 1000, pictures, questions)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from mm_eval.engine.model import MODELS, Model, ModelSettings
+from mm_eval.engine.model import MODELS, Model, ModelSettings, create_model
 from mm_eval.request import DEFAULT_MODEL, EXECUTOR, RunRequest
 from mm_eval.values.errors import ConfigError
 from mm_eval.values.features import brought
@@ -42,10 +42,14 @@ def model_settings(request: RunRequest) -> ModelSettings:
     )
 
 
+def own_model(request: RunRequest) -> Model:
+    """The adapter of a request in this process."""
+    return create_model(model_class_of(request), request.model_args, model_settings(request))
+
+
 def make_model(request: RunRequest) -> Model:
     """The adapter of a request with its arguments checked and no weights loaded."""
-    request, _ = in_our_words(request)
-    return on_executor(model_class_of(request).create(request.model_args, model_settings(request)), request)
+    return on_executor(own_model(in_our_words(request)[0]), request)
 
 
 def on_executor(model: Model, request: RunRequest) -> Model:
@@ -62,7 +66,7 @@ def on_executor(model: Model, request: RunRequest) -> Model:
     if int(os.environ.get("WORLD_SIZE") or 1) > 1:
         hint = "Start one process; its workers are the others."
         raise ConfigError("torchrun and --executor ray exclude each other.", where="--executor", hint=hint)
-    if not model.travels:
+    if not model.facts.travels:
         return model
 
     fleet: Model = brought("EXECUTORS")[request.executor](model, request)

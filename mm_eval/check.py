@@ -16,7 +16,7 @@ from typing import Any
 
 from mm_eval.config.manager import Loaded
 from mm_eval.data.data_files import has_files
-from mm_eval.engine.model import Model
+from mm_eval.engine.model import METHODS, Model
 from mm_eval.engine.order import in_cheapest_order
 from mm_eval.opening import OpenedTasks, part_classes, without_sample
 from mm_eval.preflight import group_faults
@@ -251,11 +251,6 @@ def _instances(plan: Prepared, shard: int | None = None) -> Iterator[Instance]:
 
 def _answers(model: Model, instances: Iterator[Instance]) -> Outputs:
     """The model's answers by slot, with errors in their places; nothing is retried or stored."""
-    ways = {
-        "generate_until": model.generate,
-        "loglikelihood": model.loglikelihood,
-        "loglikelihood_rolling": model.loglikelihood_rolling,
-    }
     model.prepare()
     found: Outputs = {}
 
@@ -267,7 +262,7 @@ def _answers(model: Model, instances: Iterator[Instance]) -> Outputs:
                 found[instance.slot] = instance.error
 
     for kind, group in groupby(in_cheapest_order(instances), key=lambda instance: instance.request_type):
-        for instance, answer in ways[kind](sound(group)):
+        for instance, answer in getattr(model, METHODS[kind])(sound(group)):
             found[instance.slot] = answer if isinstance(answer, MMEvalError) else answer.output
     return found
 

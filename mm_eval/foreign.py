@@ -22,7 +22,7 @@ from mm_eval.config.group import GroupConfig
 from mm_eval.config.index import default_folders, entry_point_folders
 from mm_eval.config.manager import Loaded, TaskManager
 from mm_eval.config.task_config import TaskConfig
-from mm_eval.engine.model import MODELS
+from mm_eval.engine.model import MODELS, is_bundled
 from mm_eval.engine.own_runs import is_own
 from mm_eval.prepare import load_configs
 from mm_eval.request import DEFAULT_MODEL, RunRequest
@@ -77,7 +77,7 @@ def check_own(request: Mapping[str, Any], mark: Any, folder: Path) -> None:
 
 def _is_bundled(model: Any) -> bool:
     """Whether a model is shipped with mm-eval: nothing else is loaded for it."""
-    return isinstance(model, str) and model in MODELS and MODELS.get(model).bundled
+    return isinstance(model, str) and model in MODELS and is_bundled(MODELS.get(model))
 
 
 def check_own_judge(adapter: Any, args: Any, is_own_judge: bool, folder: Path) -> None:

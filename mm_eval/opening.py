@@ -15,7 +15,7 @@ from mm_eval.data.docs import FileState
 from mm_eval.data.source import DataId, DataSource
 from mm_eval.engine.folder import RunFolder
 from mm_eval.engine.journal import Journal, JournalState
-from mm_eval.engine.model import Model
+from mm_eval.engine.model import Model, ModelFacts
 from mm_eval.engine.outcome import Outcome, StopSignal
 from mm_eval.engine.progress import Progress
 from mm_eval.preflight import check_first_doc, check_scoring, group_faults
@@ -401,7 +401,8 @@ def choose_styles(
         hint = did_you_mean(key, known)
         raise ConfigError(f"no task of this run has the prompt key {key!r}.", where="--prompt_key", hint=hint)
     system, multiturn = request.system_instruction, request.fewshot_as_multiturn
-    keys, of_model = (model.prompt_keys, (model.video_rule, model.video_input)) if model else ((), ("", "pictures"))
+    facts = model.facts if model else ModelFacts()
+    keys, of_model = facts.prompt_keys, (facts.frames_rule, facts.frames_as)
     stated = [found for kind in part_classes() if (found := kind.prompts(request)) is not None]
 
     def block(name: str) -> PromptBlock:

@@ -8,6 +8,7 @@ from typing import Any
 
 from mm_eval.engine.folder import RunFolder
 from mm_eval.engine.journal import JournalState
+from mm_eval.engine.model import account, dollars
 from mm_eval.engine.outcome import Outcome
 from mm_eval.engine.prices import Price
 from mm_eval.engine.progress import Progress
@@ -125,8 +126,8 @@ def notes_of(opened: OpenedTasks, state: JournalState, outcome: Outcome, changed
         notes.append("1 request equals another one of this run and was not repeated")
     elif outcome.shared:
         notes.append(f"{outcome.shared:,} requests equal another one of this run and were not repeated")
-    if isinstance(opened, Prepared) and (account := opened.model.account(state.usage)):
-        notes.append(account)
+    if isinstance(opened, Prepared) and (tokens := account(opened.model, state.usage)):
+        notes.append(tokens)
     for part in opened.parts:
         notes += part.notes(state, outcome)
     if state.damaged:
@@ -154,7 +155,7 @@ def problems_of(scores: Mapping[str, TaskScores], outcome: Outcome, parts: Seque
 
 def spent(opened: Prepared, state: JournalState) -> float | None:
     """The dollars that all answers of a run folder have cost so far; None where a server's prices are unknown."""
-    costs = [opened.model.dollars(state.usage), *(part.spent(state) for part in opened.parts)]
+    costs = [dollars(opened.model, state.usage), *(part.spent(state) for part in opened.parts)]
     return None if None in costs else sum(cost for cost in costs if cost is not None)
 
 
@@ -165,7 +166,7 @@ def cost_of_run(opened: OpenedTasks, state: JournalState, before: Any) -> dict[s
     """
     before = before if isinstance(before, dict) else {}
     cost: dict[str, Any] = {}
-    price = opened.model.price() if isinstance(opened, Prepared) else Price.of_json(before.get("price"))
+    price = opened.model.facts.price if isinstance(opened, Prepared) else Price.of_json(before.get("price"))
     if price is not None:
         cost = {"dollars": round(price.dollars(state.usage), 6), "price": price.to_json()}
     for part in opened.parts:

@@ -37,7 +37,7 @@ class Pending:
         A model that finds out with the first request what its endpoint takes gets a question with a picture first, and then one
         of each other kind: what it can't answer is found before the rest is asked.
         """
-        first = self._first_docs() if self.prepared.model.tries_first else {}
+        first = self._first_docs() if self.prepared.model.facts.tries_first else {}
         for name, doc_id in first.items():
             yield from self.prepared.tasks[name].instances([doc_id], self.prepared.styles[name])
         for name, task in self.prepared.tasks.items():

@@ -16,7 +16,7 @@ from mm_eval.config.manager import Loaded, TaskManager
 from mm_eval.config.task_config import ASKS_NOTHING, TaskConfig
 from mm_eval.engine.budget import unknown_price
 from mm_eval.engine.generation import one_token_cap
-from mm_eval.engine.model import Model
+from mm_eval.engine.model import Model, check, check_generation, dollars, is_bundled
 from mm_eval.opening import OpenedTasks, choose_styles, missing_key_notes, open_tasks, part_classes, parts_of
 from mm_eval.preflight import docs_digest, requests_digest
 from mm_eval.prompt.blocks import PromptBlock, check_pixel_limits
@@ -26,7 +26,7 @@ from mm_eval.values.errors import ConfigError, NotHereError, collected, did_you_
 from mm_eval.values.words import listed
 
 FIRST_DOCS = 20
-"""Docs of each task that are looked at for videos before the first request, where the model may not be shown any."""
+"""Docs of each task that a model may look at before the first request."""
 
 
 @dataclass(kw_only=True)
@@ -71,7 +71,7 @@ class Prepared(OpenedTasks):
         for task in self.tasks.values():
             if task.config.output_type == "generate_until":
                 try:
-                    self.model.check_generation(task.config.generation_kwargs)
+                    check_generation(self.model, task.config.generation_kwargs)
                 except ConfigError as error:
                     where = "--gen_kwargs" if self.request.gen_kwargs else task.config.where("generation_kwargs")
                     raise ConfigError(error.what, where=where, hint=error.hint) from error
@@ -79,11 +79,13 @@ class Prepared(OpenedTasks):
 
     def _check_requests(self, name: str) -> None:
         """ConfigError if the model can't answer a task, so that the others are not half run before that is found."""
-        instances = list(self.tasks[name].instances(self.doc_ids[name][:1], self.styles[name], lambda doc_id: None))
+        task, style, doc_ids = self.tasks[name], self.styles[name], self.doc_ids[name][:FIRST_DOCS]
         try:
-            for kind in dict.fromkeys(instance.request_type for instance in instances):
-                self.model.check_requests(kind, [each for each in instances if each.request_type == kind])
-            self.model.check_videos(self.tasks[name].instances(self.doc_ids[name][:FIRST_DOCS], self.styles[name]))
+            check(
+                self.model,
+                list(task.instances(doc_ids[:1], style, lambda doc_id: None)),
+                task.instances(doc_ids, style),
+            )
         except ConfigError as error:
             where = error.where or f"the task {name}"
             raise ConfigError(error.what, where=where, hint=error.hint) from error
@@ -115,9 +117,9 @@ def prepare(request: RunRequest, progress: Callable[[str], None] = lambda phase:
         if request.offline:  # everything that is not on this machine is reported at once
             open_tasks(request, loaded, _uses_sample(request), lambda configs: {}, progress, [error])
         raise
-    if request.budget is not None and model.dollars({}) is None:
+    if request.budget is not None and dollars(model, {}) is None:
         raise unknown_price("the model", "--budget", "--model_args")
-    chat = model.chat if request.chat_template is None else bool(request.chat_template)
+    chat = model.facts.chat if request.chat_template is None else bool(request.chat_template)
 
     def styles(configs: Mapping[str, TaskConfig]) -> dict[str, PromptStyle]:
         return choose_styles(request, configs, model, chat)
@@ -212,4 +214,4 @@ def load_configs(request: RunRequest, faults: list[tuple[str, ConfigError]] | No
 
 
 def _uses_sample(request: RunRequest) -> bool:
-    return request.sample or model_class_of(request).bundled
+    return request.sample or is_bundled(model_class_of(request))

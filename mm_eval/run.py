@@ -23,6 +23,7 @@ from mm_eval.engine.budget import budget_check
 from mm_eval.engine.cache import opened_cache
 from mm_eval.engine.folder import RunFolder
 from mm_eval.engine.journal import Journal, JournalState, read_journal
+from mm_eval.engine.model import dollars, expect, measured, prepare_once, recall
 from mm_eval.engine.order import in_cheapest_order
 from mm_eval.engine.outcome import Outcome, StopSignal, failure_limit, model_boundary
 from mm_eval.engine.progress import Progress, Silent, answering, tell_price
@@ -66,7 +67,7 @@ def run(prepared: Prepared, progress: Progress | None = None, started: float | N
     """
     progress, started = progress or Silent(), started or time.monotonic()
     if path := prepared.request.output_path:
-        prepared.model.expect(RunFolder(Path(path)).constants)
+        expect(prepared.model, RunFolder(Path(path)).constants)
     spec, own = prepared.spec(), processes()
     folder = RunFolder(Path(path)) if path else default_folder(prepared.request, spec)
     asking = [part for part in prepared.parts if part.asks]
@@ -80,12 +81,13 @@ def run(prepared: Prepared, progress: Progress | None = None, started: float | N
             part.check()
     if not folder.has_answers and not any(part.error for part in asking) and not prepared.earlier:
         progress.phase("model")
-        prepared.model.prepare_once()
+        prepare_once(prepared.model)
 
     def claim() -> None:
         for part in asking:
             part.check()  # so that all processes of the launch get the error
-        folder.claim(spec, prepared.request.to_json(), prepared.model.machine(), prepared.model.constants(), own.leads)
+        facts = measured(prepared.model)
+        folder.claim(spec, prepared.request.to_json(), facts.machine, facts.constants, own.leads)
         if own.leads:  # once a launch: it may read every picture file
             folder.hold_files(prepared.picture_files)
             for part in prepared.parts:
@@ -94,7 +96,7 @@ def run(prepared: Prepared, progress: Progress | None = None, started: float | N
 
     reading = Reading(marks_of(prepared.request.reasoning_tags))
     with launched(own, folder, claim) as launch:
-        prepared.model.recall(folder.findings())
+        recall(prepared.model, folder.findings())
         state = _read_journal(folder)
         state.reading = replace(reading)
         launch.all_have_read()
@@ -190,7 +192,7 @@ def _answer(
             media = thumbnails(prepared, folder, own)
             with media, opened_cache(prepared.request.use_cache, prepared.model, prepared.earlier) as cache:
                 over = budget_check(
-                    lambda: prepared.model.dollars(state.usage) or 0.0,
+                    lambda: dollars(prepared.model, state.usage) or 0.0,
                     prepared.request.budget,
                     "--budget",
                     "the answers have",
@@ -257,7 +259,7 @@ def _report(
     if cost := cost_of_run(opened, state, folder.earlier_cost()):
         results["run"]["cost"] = cost
     if isinstance(opened, Prepared):
-        results["run"].update(opened.model.ran_on())
+        results["run"].update(opened.model.facts.ran_on)
     if found := folder.refused("model"):
         results["run"]["endpoint"] = found
     for part in opened.parts:

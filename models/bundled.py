@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from importlib.resources import files
 from typing import Any
 
-from mm_eval.engine.model import register_model
+from mm_eval.engine.model import ModelFacts, register_model
 from mm_eval.values.errors import ConfigError
 
 from .hf.adapter import Llava, QwenVL
@@ -28,7 +28,7 @@ def _arguments(args: Mapping[str, Any], name: str) -> Arguments:
 class TinyLlava(Llava):
     """The bundled LLaVA model (1.8 M parameters) for the bundled sample data."""
 
-    bundled = True
+    facts = ModelFacts(bundled=True)
     bundled_stand_in = None
 
     def _read_arguments(self) -> Arguments:
@@ -43,7 +43,7 @@ class TinyLlava(Llava):
 class TinyQwen2VL(QwenVL):
     """The bundled Qwen2-VL model (1.9 M parameters) for the bundled sample data."""
 
-    bundled = True
+    facts = ModelFacts(bundled=True)
     bundled_stand_in = None
 
     def _read_arguments(self) -> Arguments:

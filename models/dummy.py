@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from mm_eval.engine.model import Answers, Model, question, register_model
+from mm_eval.engine.model import Answers, Model, ModelFacts, question, register_model
 from mm_eval.values.types import Answer, Instance
 
 ANSWERS = ("Yes", "No", "A", "B", "C", "D", "42", "I can't tell.")
@@ -15,6 +15,8 @@ ANSWERS = ("Yes", "No", "A", "B", "C", "D", "42", "I can't tell.")
 @register_model("dummy")
 class Dummy(Model):
     """Seeded random answers, instantly; the same question always gets the same one."""
+
+    facts = ModelFacts(name="dummy", endings=("stop",))
 
     def identity(self, instance: Instance) -> Mapping[str, Any]:
         return {"adapter": "dummy", **question(instance, self.settings.seed)}

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from mm_eval.config.arguments import PATH, read_arguments
-from mm_eval.engine.model import Answers, Model, ModelSettings, register_model
+from mm_eval.engine.model import Answers, Model, ModelFacts, ModelSettings, register_model
 from mm_eval.values.errors import ConfigError, ModelError
 from mm_eval.values.types import ENDINGS, Answer, Ended, Instance
 
@@ -34,7 +34,7 @@ FAILED = "an answer that failed"
 class Replay(Model):
     """Answers from a JSONL file of recorded answers (path=FILE.jsonl)."""
 
-    travels = False
+    facts = ModelFacts(name="replay", travels=False)
 
     def __init__(self, args: Mapping[str, Any], settings: ModelSettings) -> None:
         super().__init__(args, settings)

@@ -124,9 +124,9 @@ def test_a_checkpoint_without_its_weights_is_described_by_what_a_worker_says(tmp
     whole, bare = Path(str(files("mm_eval.assets") / "models" / "tiny-llava")), tmp_path / "bare"
     shutil.copytree(whole, bare, ignore=shutil.ignore_patterns("*.safetensors"))
     said = {"adapter": "hf", "files": {"weights": "ab" * 32}, "dtype": "bfloat16", "adapter_version": 2}
-    models = [HuggingFace.create({"pretrained": str(folder)}, ModelSettings()) for folder in (bare, whole)]
+    models = [HuggingFace({"pretrained": str(folder)}, ModelSettings()) for folder in (bare, whole)]
     for model in models:
-        model.adopt(said)
+        model.facts = replace(model.facts, constants=said)
     one, other = (model.describe() for model in models)
     assert one["dtype"] == "bfloat16" and one["fingerprint"] == other["fingerprint"]
     question = Instance("generate_until", "t", 0, {}, context="q")

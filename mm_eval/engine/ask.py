@@ -9,13 +9,14 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import chain, groupby
 from numbers import Real
 from typing import Any
 
 from mm_eval.engine.cache import AnswerCache, EarlierAnswers
 from mm_eval.engine.journal import Journal, JournalState
-from mm_eval.engine.model import Answers, Model, request_key
+from mm_eval.engine.model import METHODS, Model, prepare_once, request_key, shares, stop
 from mm_eval.engine.outcome import Outcome, StopSignal, model_boundary
 from mm_eval.engine.records import answer_record, slots_record
 from mm_eval.values.errors import MMEvalError, ModelError
@@ -35,7 +36,7 @@ class Asker:
     fail_at: the run stops when so many slots have failed (`--fail_on_error`). None: never.
     failed_elsewhere: the failures in the launch's other processes, as far as this one knows them.
     cache: answers of other runs (`--use_cache`).
-    keep: gets `Model.findings` whenever they have changed, before an answer that was made with them is recorded.
+    keep: gets the findings of the model's facts whenever they have changed, before an answer that was made with them is recorded.
     over_budget: why no further request may be made, as far as money goes (`--judge_budget`). None: it may.
     """
 
@@ -57,7 +58,7 @@ class Asker:
     """The same lists by key, where the model lets equal questions share an answer."""
 
     def __post_init__(self) -> None:
-        self.stop.notify = self.model.stop_soon
+        self.stop.notify = partial(stop, self.model, at_once=True)
 
     @property
     def halted(self) -> bool:
@@ -75,19 +76,14 @@ class Asker:
         return self.outcome
 
     def _ask_kind(self, kind: str, group: Iterable[Instance]) -> None:
-        methods: dict[str, Callable[[Iterable[Instance]], Answers]] = {
-            "generate_until": self.model.generate,
-            "loglikelihood": self.model.loglikelihood,
-            "loglikelihood_rolling": self.model.loglikelihood_rolling,
-        }
         requests, first, name = self._requests(group), None, type(self.model).__name__
         with model_boundary(self.outcome):
             first = next(requests, None)
         if first is None:
             return  # no instance of the group needs the model
-        self.model.prepare_once()
+        prepare_once(self.model)
         with model_boundary(self.outcome):
-            for instance, answer in methods[kind](chain([first], requests)):
+            for instance, answer in getattr(self.model, METHODS[kind])(chain([first], requests)):
                 self._receive(instance, answer)
             for _, instances in list(self._in_flight.values()):
                 if not self.halted:
@@ -112,14 +108,14 @@ class Asker:
                 continue
             filled = [instance]
             self._in_flight[id(instance)] = key, filled
-            if self.model.shares(instance):
+            if shares(self.model, instance):
                 self._by_key[key] = filled
             self.outcome.requested += 1
             yield instance
 
     def _has_answer(self, key: str, instance: Instance) -> bool:
         """Whether this question was answered, or requested, before: in this run, or in the cache. Fills the slot if so."""
-        if self.model.shares(instance):
+        if shares(self.model, instance):
             if key in self._by_key:
                 self._by_key[key].append(instance)
                 self.outcome.shared += 1
@@ -142,12 +138,12 @@ class Asker:
             raise ModelError(f"{type(self.model).__name__} answered a request that was not made: {instance.slot}.")
         key, instances = self._in_flight.pop(id(instance))
         self._by_key.pop(key, None)
-        if (found := self.model.findings()) != self._kept:
+        if (found := self.model.facts.findings) != self._kept:
             self.keep(found)
             self._kept = dict(found)
         if found:  # the endpoint may have refused a field of this very question
             key = request_key(self.model, instance)
-        if isinstance(answer, Answer) and (fault := _fault(answer, instance)):
+        if isinstance(answer, Answer) and (fault := _fault(answer, instance, self.model)):
             answer = ModelError(fault)
         if isinstance(answer, MMEvalError):
             self._fail(instances, key, answer)
@@ -186,12 +182,14 @@ class Asker:
         if self.outcome.stopped is None:
             self.outcome.stopped = self.over_budget()
         if self.outcome.stopped is not None:
-            self.model.finish()
+            stop(self.model, at_once=False)
 
 
-def _fault(answer: Answer, instance: Instance) -> str:
+def _fault(answer: Answer, instance: Instance, model: Model) -> str:
     """What is wrong with the form of an answer. Empty if nothing is."""
     output: Any = answer.output
+    if answer.ended not in model.facts.endings:
+        return f"it ended by {answer.ended!r}, which is not among the endings that {type(model).__name__} states."
     if instance.request_type == "generate_until":
         return "" if isinstance(output, str) else f"a generated answer must be text, not {output!r}."
     is_pair = isinstance(output, tuple) and len(output) == 2

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from mm_eval.engine.generation import GenerationOptions
 from mm_eval.engine.journal import Journal, mend_torn_tails, read_journal
-from mm_eval.engine.model import Model
+from mm_eval.engine.model import Model, shares
 from mm_eval.engine.records import answer_record
 from mm_eval.values.errors import ConfigError, StoreError
 from mm_eval.values.types import Answer, Instance
@@ -69,7 +69,7 @@ class AnswerCache:
             self._broken = True
 
     def _shareable(self, instance: Instance) -> bool:
-        if not self._model.shares(instance):
+        if not shares(self._model, instance):
             return False
         kwargs = instance.generation_kwargs
         return instance.request_type != "generate_until" or not GenerationOptions.from_kwargs(kwargs).do_sample
@@ -88,7 +88,7 @@ class EarlierAnswers:
         """An earlier answer to this question. None if it must be requested."""
         for state in self._states:
             answer = state.answer(instance.slot)
-            if (answer is None or answer.key != key) and self._model.shares(instance):
+            if (answer is None or answer.key != key) and shares(self._model, instance):
                 answer = state.answers.get(key)
             if answer is not None and answer.key == key:
                 return replace(answer, attempts=0)

@@ -70,7 +70,7 @@ class RunFolder:
 
     @property
     def constants(self) -> Mapping[str, Any]:
-        """`Model.constants` of the launch that made the run; empty if there is none, or if its model had none."""
+        """The constants of the model in the launch that made the run; empty if there is none, or if its model had none."""
         found = (self.read("run.json") or {}).get("constants")
         return found if isinstance(found, dict) else NOTHING
 
@@ -85,7 +85,7 @@ class RunFolder:
         return {field: value for field, value in self.findings(name).items() if field != "accepted"}
 
     def keep_findings(self, findings: Mapping[str, Any], name: str = "model") -> None:
-        """Writes `Model.findings` into run.json, outside the spec. Every process of a launch may do so."""
+        """Writes the findings of a model's facts into run.json, outside the spec. Every process of a launch may do so."""
         journal = os.open(self.path / "journal", os.O_RDONLY | os.O_CLOEXEC)
         try:
             fcntl.flock(journal, fcntl.LOCK_EX)
@@ -163,8 +163,8 @@ class RunFolder:
     ) -> bool:
         """Writes run.json, or checks that the folder has the same spec. Returns whether this continues an earlier run.
 
-        request: the command's settings, from which `mm-eval score` builds the tasks again. machine: `Model.machine`, which may
-        differ when the run goes on. constants: `Model.constants`, by which a launch without the weights describes the model.
+        request: the command's settings, from which `mm-eval score` builds the tasks again. machine: of the model's facts, which
+        may differ when the run goes on. constants: of the same, by which a launch without the weights describes the model.
         leads: this process is the one of its launch that changes a run.json that exists.
         Raises ConfigError with the first differences.
         """

@@ -14,16 +14,18 @@ yields a typed error for the instance that failed, or raises one when no further
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar, TypeAlias
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from importlib import import_module
+from types import ModuleType
+from typing import Any, Literal, TypeAlias
 
 from mm_eval.engine.generation import TRANSPORT_OPTIONS, GenerationOptions
 from mm_eval.engine.prices import Price
 from mm_eval.values.errors import ConfigError, MMEvalError
 from mm_eval.values.files import digest_of
 from mm_eval.values.registry import Registry
-from mm_eval.values.types import Answer, Instance
+from mm_eval.values.types import ENDINGS, Answer, Ended, Instance
 
 Answers: TypeAlias = Iterator[tuple[Instance, Answer | MMEvalError]]
 
@@ -70,144 +72,97 @@ class Preview:
     image_tokens: int | None = None
 
 
-class Model:
-    """Base of all adapters. An adapter overrides `generate`, and what else it supports.
+Sharing: TypeAlias = Literal["all", "greedy", "scores", "none"]
 
+
+@dataclass(frozen=True)
+class ModelFacts:
+    """What is known of a model beside its answers: a value, so that it travels as a whole.
+
+    name: of the checkpoint or the server's model. family: its model type.
     prompt_keys: keys of `model_specific_prompt_kwargs` from most to least specific ("llava_onevision", "llava").
     chat: whether the chat template is applied by default (True for image-text and chat models).
-    function_of_key: equal request keys get equal answers, so a question that occurs twice in a run is requested once.
-    bundled: this model is shipped with mm-eval, so it is evaluated on the bundled sample data by default.
+    device, dtype, parameters: where it runs and how large it is; empty and None until the model is described.
+    frames_rule: which frames are shown where neither an option nor the prompt block says it ("frames=32,ends"); empty for the
+        rule of all models without one.
+    frames_as: how frames are shown: "pictures", "pictures with times", "video" (the family's own input) or "file".
+    endings: how its answers may end.
+    shares: of which equal requests one answer does: "all" (it is a function of its request key), "greedy" (all but sampled
+        ones), "scores" (log-likelihoods alone), "none".
+    bundled: this model is shipped with mm-eval, so it is evaluated on the bundled sample data by default. Stated by the class.
     local: it holds weights on this machine, so that another model is closed before it is loaded as a judge.
     tries_first: the first request finds out what an endpoint takes, so it is one with a picture.
     travels: workers on other machines can answer for it; False for one that reads a file of this machine.
-    video_rule: which frames of a video are shown where neither `--video` nor the prompt block says it ("frames=32,ends"); empty
-        for the rule of all models without one.
-    video_input: how videos are shown: "pictures", "pictures with times", "video" (the family's own video input) or "file".
+    elsewhere: its weights are on other machines, so that a recorded run describes it without them.
+    free: its tokens cost nothing. price: what they cost otherwise; None where that is unknown.
+    constants: the part of `describe` and `identity` that only the machine of the weights knows: digests, dtype, versions.
+    findings: what a run found out about its endpoint that decides how it goes on, as JSON values: fields that are not taken.
+    ran_on: entries for `run` in results.json that say where it ran.
     """
 
+    name: str = ""
+    family: str = ""
     prompt_keys: tuple[str, ...] = ()
     chat: bool = False
-    function_of_key: ClassVar[bool] = True
-    bundled: ClassVar[bool] = False
-    local: ClassVar[bool] = False
-    tries_first: ClassVar[bool] = False
-    travels: ClassVar[bool] = True
-    video_rule: str = ""
-    video_input: str = "pictures"
+    device: str = ""
+    dtype: str = ""
+    parameters: int | None = None
+    frames_rule: str = ""
+    frames_as: str = "pictures"
+    endings: tuple[Ended, ...] = ENDINGS
+    shares: Sharing = "all"
+    bundled: bool = False
+    local: bool = False
+    tries_first: bool = False
+    travels: bool = True
+    elsewhere: bool = False
+    free: bool = True
+    price: Price | None = None
+    constants: Mapping[str, Any] = field(default_factory=dict)
+    findings: Mapping[str, Any] = field(default_factory=dict)
+    ran_on: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def machine(self) -> dict[str, Any]:
+        """For readers of the page, as far as known. No part of a key or a spec: the same run may go on elsewhere."""
+        return {"device": self.device, "parameters": self.parameters} if self.device else {}
+
+
+class Model:
+    """Base of all adapters. An adapter overrides `generate`, and what else it supports.
+
+    facts: what is known of the model beside its answers. Set to what an equal model elsewhere, or an earlier launch, found out.
+
+    Four further methods are called where an adapter has them:
+
+    check(first, more)  raises ConfigError if the model can't answer a task's requests, as far as that is known before the first
+                        one. first: those of the task's first doc, without pictures. more: those of its first docs, with
+                        pictures, each built when it is taken. Both empty: its arguments alone are checked.
+    show(instance)      a `Preview`: the prompt as the model gets it, without loading weights.
+    stop(at_once)       no new request follows. At once: a signal handler says so, and those in flight get a few seconds.
+                        Otherwise failures or a budget end a run, and those that the model has begun are recorded.
+    notes(usage)        what a reader of the results should know, beside the tokens and their price.
+    """
+
+    facts: ModelFacts = ModelFacts()
 
     def __init__(self, args: Mapping[str, Any], settings: ModelSettings) -> None:
-        self.args, self.settings = dict(args), settings
-
-    @classmethod
-    def create(cls, args: Mapping[str, Any], settings: ModelSettings) -> Model:
         """An adapter from `--model_args`. Cheap: `prepare` loads the weights. Raises ConfigError for a wrong argument."""
-        return cls(args, settings)
-
-    _prepared = False
+        self.args, self.settings = dict(args), settings
 
     def prepare(self) -> None:
         """Loads the weights, or whatever answering needs. Called once, before the first request, if any request is pending."""
 
-    def prepare_once(self) -> None:
-        """Calls `prepare` unless it was called before: several runs may share one model."""
-        if not self._prepared:
-            self.prepare()
-            self._prepared = True
-
     def close(self) -> None:
         """Gives back what the model holds (memory, processes). Called once after the last request; may be called again."""
 
-    def another(self) -> Model:
-        """A model with the same arguments, its weights not loaded."""
-        return type(self).create(self.args, self.settings)
-
-    def constants(self) -> Mapping[str, Any]:
-        """The part of `describe` and `identity` that only the machine of the weights knows: digests, dtype, versions."""
-        return {}
-
-    def adopt(self, constants: Mapping[str, Any]) -> None:
-        """Takes the `constants` of an equal model elsewhere: stating the identity then needs no weights and no GPU."""
-
-    def expect(self, constants: Mapping[str, Any]) -> None:
-        """Gets the `constants` of the launch that made the run folder. A model with its weights elsewhere describes itself by
-        them, so that a finished run needs no weights; what it loads later must have equal ones."""
-
-    def findings(self) -> Mapping[str, Any]:
-        """What a run finds out about its endpoint that decides how it goes on, as JSON values: fields that are not taken.
-
-        It is written to run.json, outside the spec, before the answers that were made with it.
-        """
-        return {}
-
-    def recall(self, findings: Mapping[str, Any]) -> None:
-        """Gets the `findings` of an earlier launch of the run. A request key then has what the endpoint leaves out."""
-
-    def ran_on(self) -> Mapping[str, Any]:
-        """Entries for `run` in results.json that say where the model ran. Nothing for a model in this process."""
-        return {}
-
-    def shares(self, instance: Instance) -> bool:
-        """Whether the answer to this instance may fill other slots with an equal request key."""
-        return self.function_of_key
-
-    def account(self, usage: Mapping[str, int]) -> str:
-        """A line of the report about the tokens of a run, such as their price. Empty for none."""
-        return ""
-
-    def dollars(self, usage: Mapping[str, int]) -> float | None:
-        """The price of token counts in dollars: 0 for a model that runs here, None for a server whose prices are unknown."""
-        return 0.0
-
-    def price(self) -> Price | None:
-        """What its tokens cost. None for a model that runs here, and where the price is unknown."""
-        return None
-
-    def stop_soon(self) -> None:
-        """Called by a signal handler when the user interrupts: no new request follows; those in flight get a few seconds."""
-
-    def finish(self) -> None:
-        """Called when failures or a budget end a run: no new request follows, and those that the model has begun are recorded."""
-
-    def check_arguments(self) -> None:
-        """Raises ConfigError for arguments that the model's own files do not allow, which `create` does not read."""
-
-    def check_generation(self, kwargs: Mapping[str, Any]) -> None:
-        """Raises ConfigError for generation_kwargs that the model does not support. Called before the first request."""
-        GenerationOptions.from_kwargs(kwargs)
-
-    def check_requests(self, request_type: str, instances: Sequence[Instance]) -> None:
-        """Raises ConfigError if the model can't answer a task's requests, as far as that is known before the first one.
-
-        instances: those of the task's first doc, without pictures.
-        """
-        method = {"generate_until": "generate"}.get(request_type, request_type)
-        if getattr(type(self), method) is getattr(Model, method):
-            next(iter(getattr(self, method)(instances)), None)  # raises
-
-    def check_videos(self, instances: Iterable[Instance]) -> None:
-        """Raises ConfigError if the model can't be shown the videos of these instances. Called before the first request.
-
-        instances: those of the task's first docs, with pictures, each built when it is taken.
-        """
+    def describe(self) -> Mapping[str, Any]:
+        """What was measured, for run.json: JSON values that are equal for equal models. `facts` are complete after it."""
+        return {"adapter": type(self).__name__, "args": self.args}
 
     def identity(self, instance: Instance) -> Mapping[str, Any]:
         """Everything that decides the answer to this instance, as JSON values. Its digest is the request key."""
         return {"adapter": type(self).__name__, "args": self.args, **question(instance, self.settings.seed)}
-
-    def describe(self) -> Mapping[str, Any]:
-        """What was measured, for run.json: JSON values that are equal for equal models."""
-        return {"adapter": type(self).__name__, "args": self.args}
-
-    def machine(self) -> Mapping[str, Any]:
-        """Where it runs and how large it is, for readers of the page: {"device": ..., "parameters": ...}, as far as known.
-
-        It is not part of a key or a spec: the same run may go on elsewhere.
-        """
-        return {}
-
-    def preview(self, instance: Instance) -> Preview:
-        """The prompt as the model gets it, without loading weights."""
-        return Preview(flatten(instance))
 
     def generate(self, instances: Iterable[Instance]) -> Answers:
         """Answers generate_until instances with text, cut before the first stop string."""
@@ -225,6 +180,183 @@ class Model:
     def loglikelihood_rolling(self, instances: Iterable[Instance]) -> Answers:
         """Answers with the log-likelihood (nats) of the whole text `continuation`, each token conditioned on all before."""
         raise ConfigError(f"{type(self).__name__} can't give rolling log-likelihoods.")
+
+    # What the functions below ask a model; an adapter of the old interface (old_model.py) and a fleet answer otherwise.
+    _prepared = False
+
+    def __init_subclass__(cls, former: bool = False, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if not former and (old := sorted(OLD_MEMBERS.keys() & vars(cls).keys())):
+            _old_model().adopt_class(cls, old)
+
+    def __getattr__(self, name: str) -> Any:
+        if name in OLD_MEMBERS:
+            return _old_model().old_member(self, name)
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def _measured(self) -> ModelFacts:
+        return self.facts
+
+    def _expect(self, constants: Mapping[str, Any]) -> None:
+        if self.facts.elsewhere and not self.facts.constants:
+            self.facts = replace(self.facts, constants=constants)
+
+    def _another(self) -> Model:
+        return create_model(type(self), self.args, self.settings)
+
+    def _shares(self, instance: Instance) -> bool:
+        rule = self.facts.shares
+        if rule in ("all", "none"):
+            return rule == "all"
+        if instance.request_type != "generate_until":
+            return True
+        return rule == "greedy" and not GenerationOptions.from_kwargs(instance.generation_kwargs).do_sample
+
+    def _dollars(self, usage: Mapping[str, int]) -> float | None:
+        price = self.facts.price
+        return price.dollars(usage) if price else 0.0 if self.facts.free else None
+
+    def _account(self, usage: Mapping[str, int]) -> str:
+        counts = []
+        if not self.facts.free:
+            prompt, completion = usage.get("prompt_tokens", 0), usage.get("completion_tokens", 0)
+            counts = [f"{prompt:,} prompt and {completion:,} completion tokens"]
+            if price := self.facts.price:
+                counts = [f"{counts[0]}, ${price.dollars(usage):,.4f} at {price}"]
+        notes = _own(self, "notes")
+        return "; ".join([*counts, *(notes(usage) if notes else ())])
+
+
+OLD_MEMBERS = {
+    **{name: f"facts.{name}" for name in ("prompt_keys", "chat", "bundled", "local", "tries_first", "travels")},
+    **{name: f"facts.{name}" for name in ("constants", "findings", "ran_on", "price", "shares")},
+    **{"video_rule": "facts.frames_rule", "video_input": "facts.frames_as", "function_of_key": "facts.shares"},
+    **{"machine": "facts.device and facts.parameters", "dollars": "facts.price", "account": "notes(usage)"},
+    **dict.fromkeys(("adopt", "expect", "recall"), "facts, which is set"),
+    **dict.fromkeys(("check_arguments", "check_generation", "check_requests", "check_videos"), "check(first, more)"),
+    **dict.fromkeys(("stop_soon", "finish"), "stop(at_once)"),
+    **dict.fromkeys(("create", "another"), "__init__"),
+    **{"preview": "show(instance)", "prepare_once": "prepare"},
+}
+"""The former members of `Model`, and where each stands now. An adapter that has them still runs."""
+
+
+def _old_model() -> ModuleType:
+    """What knows the former interface; imported where an adapter has members of it."""
+    return import_module("mm_eval.engine.old_model")
+
+
+def _own(model: Model, name: str) -> Callable[..., Any] | None:
+    """A method that not every adapter has."""
+    return getattr(model, name) if hasattr(type(model), name) else None
+
+
+def create_model(kind: type[Model], args: Mapping[str, Any], settings: ModelSettings) -> Model:
+    """An adapter with its arguments checked and no weights loaded. ConfigError for a wrong argument."""
+    made: Model = getattr(kind, "create", kind)(args, settings)
+    if OLD_MEMBERS.keys() & vars(made).keys():
+        _old_model().adopt_values(made)
+    return made
+
+
+def another_of(model: Model) -> Model:
+    """A model with the same arguments, its weights not loaded."""
+    return model._another()
+
+
+def is_bundled(kind: type[Model]) -> bool:
+    """Whether a model is shipped with mm-eval, as its class states it."""
+    facts = getattr(kind, "facts", None)
+    return facts.bundled if isinstance(facts, ModelFacts) else bool(getattr(kind, "bundled", False))
+
+
+def prepare_once(model: Model) -> None:
+    """Calls `prepare` unless it was called before: several runs may share one model."""
+    if not model._prepared:
+        model.prepare()
+        model._prepared = True
+
+
+def measured(model: Model) -> ModelFacts:
+    """The facts of a model that was described, complete."""
+    return model._measured()
+
+
+def expect(model: Model, constants: Mapping[str, Any]) -> None:
+    """Gives a model with its weights elsewhere the constants of the launch that made the run folder.
+
+    A finished run then needs no weights; what it loads later must have equal ones.
+    """
+    if constants:
+        model._expect(constants)
+
+
+def recall(model: Model, findings: Mapping[str, Any]) -> None:
+    """Gives a model the findings of an earlier launch. A request key then has what the endpoint leaves out."""
+    if findings:
+        model.facts = replace(model.facts, findings=findings)
+
+
+def shares(model: Model, instance: Instance) -> bool:
+    """Whether the answer to this instance may fill other slots with an equal request key."""
+    return model._shares(instance)
+
+
+def dollars(model: Model, usage: Mapping[str, int]) -> float | None:
+    """The price of token counts: 0 for a model that runs here, None for a server whose prices are unknown."""
+    return model._dollars(usage)
+
+
+def account(model: Model, usage: Mapping[str, int]) -> str:
+    """A line of the report about the tokens of a run, such as their price. Empty for none."""
+    return model._account(usage)
+
+
+METHODS = {
+    "generate_until": "generate",
+    "loglikelihood": "loglikelihood",
+    "loglikelihood_rolling": "loglikelihood_rolling",
+}
+"""What answers the requests of each type."""
+
+
+def check(model: Model, first: Sequence[Instance], more: Iterable[Instance] = ()) -> None:
+    """Raises ConfigError if the model can't answer a task's requests. first, more: as of an adapter's own `check`."""
+    check_methods(model, first)
+    if own := _own(model, "check"):
+        own(first, more)
+
+
+def check_methods(model: Model, instances: Sequence[Instance]) -> None:
+    """Raises ConfigError if the model has no method for requests of these types."""
+    for kind in dict.fromkeys(each.request_type for each in instances):
+        method = getattr(type(model), METHODS[kind])
+        if method is getattr(Model, METHODS[kind]):
+            next(iter(method(model, ())), None)  # raises
+
+
+def check_generation(model: Model, kwargs: Mapping[str, Any]) -> None:
+    """Raises ConfigError for generation_kwargs that the model does not support."""
+    GenerationOptions.from_kwargs(kwargs)
+    if own := _own(model, "check"):
+        own([asked_with(kwargs)], ())
+
+
+def asked_with(kwargs: Mapping[str, Any]) -> Instance:
+    """A request of no task under these generation_kwargs."""
+    return Instance("generate_until", "", 0, {}, generation_kwargs=dict(kwargs))
+
+
+def show(model: Model, instance: Instance) -> Preview:
+    """The prompt as the model gets it, without loading weights."""
+    own = _own(model, "show")
+    return own(instance) if own else Preview(flatten(instance))
+
+
+def stop(model: Model, at_once: bool) -> None:
+    """Tells a model that no new request follows. at_once: those in flight get a few seconds."""
+    if own := _own(model, "stop"):
+        own(at_once)
 
 
 def question(instance: Instance, seed: int) -> dict[str, Any]:

@@ -44,7 +44,7 @@ class PromptBlock:
     stated: false if the task has no prompt blocks; the default of a function's own parameter then holds.
     read: if given, each key that a function looks up is added to it.
     frames: the rule by which frames of a video are shown: `--video`, else the block's key `video`, which no function gets, else
-        the model's own rule. frames_as: how the model gets them (`Model.video_input`).
+        the model's own rule. frames_as: how the model gets them (`ModelFacts.frames_as`).
     clips: the shown frames of one question; none while it is not known which frames are shown.
     """
 
@@ -109,7 +109,7 @@ def choose_block(
 
     model_keys: the model's prompt keys, most specific first. requested: `--prompt_key`; a task without it uses `default`.
     blocks: the task's blocks with those of the user; by default the task's own. frames: `--video`, before the block's own rule.
-    of_model: its rule of frames, used last, and how it gets them (`Model.video_rule`, `Model.video_input`).
+    of_model: its rule of frames, used last, and how it gets them (`ModelFacts.frames_rule`, `ModelFacts.frames_as`).
     """
     blocks = config.prompt_kwargs if blocks is None else blocks
     keys = (requested,) if requested else model_keys

@@ -15,55 +15,69 @@ DTYPES = ("auto", "float32", "bfloat16", "float16")
 _SHORT_DTYPES = {"fp32": "float32", "bf16": "bfloat16", "fp16": "float16", "half": "float16", "float": "float32"}
 
 
+def looks_like_a_path(pretrained: str) -> bool:
+    """Whether a text can't be a hub id (`name` or `owner/name`), and must therefore name a folder."""
+    return pretrained.startswith((".", "/", "~")) or pretrained.count("/") > 1 or "\\" in pretrained
+
+
+def _read_flag(text: str) -> Any:
+    return {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}.get(text.lower(), text)
+
+
+def _read_token(text: str) -> str | int:
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else text
+
+
+def _read_dtype(text: str) -> str:
+    name = text.removeprefix("torch.").lower()
+    return _SHORT_DTYPES.get(name, name)
+
+
+FLAG = Rule("true or false", lambda value: isinstance(value, bool), _read_flag)
+
+
 @dataclass(frozen=True)
-class Arguments:
-    """The `--model_args` of a transformers model.
+class PromptArguments:
+    """The `--model_args` that decide the prompts of a checkpoint, and its weights: of every engine that runs it.
 
     pretrained: a folder with a checkpoint, or a hub id.
     revision: of the hub id; a branch, tag or commit.
     dtype: of the weights. None: the checkpoint's own on an accelerator and for quantised weights; else float32 on a
         CPU, where half precision is slower and where answers at any batch size must agree within 1e-4.
-    device: "cpu", "cuda:1"; `--device` is the same.
-    device_map: "auto" spreads the weights over several devices (accelerate).
-    attn_implementation: "eager", "sdpa", "flash_attention_2"; None for transformers' choice.
     trust_remote_code: runs Python code that comes with the checkpoint.
     min_pixels, max_pixels: limits on a picture's size after resizing, for families that have them (qwen).
     video: "video" (the family's own video input) or "pictures" (the frames as pictures); None: the former, if there is one.
-    video_min_pixels, video_max_pixels: limits for a video's frames, for families that have them: of each frame (qwen2_vl,
-        qwen2_5_vl) or of all frames together (qwen3_vl, video_llama_3).
     video_pair: "keep" or "drop" the vision tokens that the template of Qwen3-VL writes around a video; "auto" is "drop".
     chat_template: a file with a Jinja template that replaces the checkpoint's.
     chat_template_kwargs: values that the template reads, such as {"enable_thinking": false}.
     max_length: tokens of prompt and answer together; None for the checkpoint's own limit.
     add_bos_token: True or False overrules the tokenizer.
-    peft: a folder with an adapter of PEFT (LoRA), which runs in the model unmerged.
     think_end_token: the text or the id of the token that ends the model's reasoning, where its own files do not say it.
     """
 
     pretrained: str = ""
     revision: str | None = None
     dtype: str | None = None
-    device: str | None = None
-    device_map: str | None = None
-    attn_implementation: str | None = None
     trust_remote_code: bool = False
     min_pixels: int | None = None
     max_pixels: int | None = None
     video: str | None = None
-    video_min_pixels: int | None = None
-    video_max_pixels: int | None = None
     video_pair: str | None = None
     chat_template: str | None = None
     chat_template_kwargs: Mapping[str, Any] | None = None
     max_length: int | None = None
     add_bos_token: bool | None = None
-    peft: str | None = None
     think_end_token: str | int | None = None
 
     @classmethod
     def rules(cls) -> dict[str, Rule]:
         """What each argument may be."""
-        return RULES
+        return dict(RULES)
+
+    @property
+    def video_pixels(self) -> tuple[int | None, int | None]:
+        """The lower and the upper limit for a video's frames."""
+        return None, None
 
     @classmethod
     def read(cls, args: Mapping[str, Any]) -> Self:
@@ -72,13 +86,7 @@ class Arguments:
         if "torch_dtype" in given and "dtype" not in given:
             given["dtype"] = given.pop("torch_dtype")
         chosen = cls(**read_arguments(given, cls.rules(), WHERE, "model argument"))
-        if chosen.device and chosen.device_map:
-            raise ConfigError("device and device_map exclude each other.", where=WHERE, hint="Give one of them.")
-        limits = (
-            (chosen.min_pixels, chosen.max_pixels, ""),
-            (chosen.video_min_pixels, chosen.video_max_pixels, "video_"),
-        )
-        for low, high, of in limits:
+        for (low, high), of in (((chosen.min_pixels, chosen.max_pixels), ""), (chosen.video_pixels, "video_")):
             if low and high and low > high:
                 what = f"{of}min_pixels={low} is above {of}max_pixels={high}."
                 raise ConfigError(what, where=WHERE, hint="Swap them?")
@@ -101,35 +109,54 @@ class Arguments:
         return text
 
 
-def looks_like_a_path(pretrained: str) -> bool:
-    """Whether a text can't be a hub id (`name` or `owner/name`), and must therefore name a folder."""
-    return pretrained.startswith((".", "/", "~")) or pretrained.count("/") > 1 or "\\" in pretrained
+@dataclass(frozen=True)
+class Arguments(PromptArguments):
+    """The `--model_args` of a transformers model.
+
+    device: "cpu", "cuda:1"; `--device` is the same.
+    device_map: "auto" spreads the weights over several devices (accelerate).
+    attn_implementation: "eager", "sdpa", "flash_attention_2"; None for transformers' choice.
+    video_min_pixels, video_max_pixels: limits for a video's frames, for families that have them: of each frame (qwen2_vl,
+        qwen2_5_vl) or of all frames together (qwen3_vl, video_llama_3).
+    peft: a folder with an adapter of PEFT (LoRA), which runs in the model unmerged.
+    """
+
+    device: str | None = None
+    device_map: str | None = None
+    attn_implementation: str | None = None
+    video_min_pixels: int | None = None
+    video_max_pixels: int | None = None
+    peft: str | None = None
+
+    @classmethod
+    def rules(cls) -> dict[str, Rule]:
+        of_texts = dict.fromkeys(("device", "device_map", "attn_implementation"), TEXT)
+        of_counts = dict.fromkeys(("video_min_pixels", "video_max_pixels"), COUNT_FROM_1)
+        return {**RULES, **of_texts, **of_counts, "peft": PATH}
+
+    @property
+    def video_pixels(self) -> tuple[int | None, int | None]:
+        return self.video_min_pixels, self.video_max_pixels
+
+    @classmethod
+    def read(cls, args: Mapping[str, Any]) -> Self:
+        chosen = super().read(args)
+        if chosen.device and chosen.device_map:
+            raise ConfigError("device and device_map exclude each other.", where=WHERE, hint="Give one of them.")
+        return chosen
 
 
-def _read_flag(text: str) -> Any:
-    return {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}.get(text.lower(), text)
-
-
-def _read_token(text: str) -> str | int:
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else text
-
-
-def _read_dtype(text: str) -> str:
-    name = text.removeprefix("torch.").lower()
-    return _SHORT_DTYPES.get(name, name)
-
-
-FLAG = Rule("true or false", lambda value: isinstance(value, bool), _read_flag)
-RULES = {
+RULES: dict[str, Rule] = {
     "dtype": Rule(f"a dtype ({', '.join(DTYPES)})", DTYPES.__contains__, _read_dtype),
-    **dict.fromkeys(("pretrained", "chat_template", "peft"), PATH),
+    **dict.fromkeys(("pretrained", "chat_template"), PATH),
+    "revision": TEXT,
     "chat_template_kwargs": JSON_OBJECT,
     "think_end_token": Rule(
         "a token, as text or as its id", lambda value: is_text(value) or is_count(value), _read_token
     ),
-    **dict.fromkeys(("revision", "device", "device_map", "attn_implementation"), TEXT),
     **dict.fromkeys(("trust_remote_code", "add_bos_token"), FLAG),
     "video": Rule("video or pictures", ("video", "pictures").__contains__),
     "video_pair": Rule("auto, keep or drop", ("auto", "keep", "drop").__contains__),
-    **dict.fromkeys(("min_pixels", "max_pixels", "video_min_pixels", "video_max_pixels", "max_length"), COUNT_FROM_1),
+    **dict.fromkeys(("min_pixels", "max_pixels", "max_length"), COUNT_FROM_1),
 }
+"""Of `PromptArguments`."""

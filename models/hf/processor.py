@@ -18,7 +18,7 @@ from typing import Any
 
 from mm_eval.values.errors import ConfigError
 
-from .arguments import WHERE, Arguments
+from .arguments import WHERE, PromptArguments
 
 
 @contextlib.contextmanager
@@ -46,7 +46,7 @@ def is_image_text(model_type: str) -> bool:
     return model_type in MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES
 
 
-def load_config(folder: Path, arguments: Arguments) -> Any:
+def load_config(folder: Path, arguments: PromptArguments) -> Any:
     """The checkpoint's config object. Raises ConfigError if transformers does not know its model type."""
     from transformers import AutoConfig
 
@@ -54,7 +54,7 @@ def load_config(folder: Path, arguments: Arguments) -> Any:
         return AutoConfig.from_pretrained(folder, trust_remote_code=arguments.trust_remote_code, local_files_only=True)
 
 
-def load_tokenizer(folder: Path, arguments: Arguments) -> Any:
+def load_tokenizer(folder: Path, arguments: PromptArguments) -> Any:
     """The tokenizer alone, for models of text."""
     from transformers import AutoTokenizer
 
@@ -64,7 +64,7 @@ def load_tokenizer(folder: Path, arguments: Arguments) -> Any:
         )
 
 
-def load_processor(folder: Path, arguments: Arguments) -> Any:
+def load_processor(folder: Path, arguments: PromptArguments) -> Any:
     """The processor of an image-text model with the requested pixel limits."""
     from transformers import AutoImageProcessor, AutoProcessor
 
@@ -93,7 +93,7 @@ def load_processor(folder: Path, arguments: Arguments) -> Any:
     return processor
 
 
-def _processor_class(folder: Path, arguments: Arguments) -> Any:
+def _processor_class(folder: Path, arguments: PromptArguments) -> Any:
     """The processor class named in the files, else the one of the model type."""
     import transformers
     from transformers.models.auto.processing_auto import PROCESSOR_MAPPING_NAMES

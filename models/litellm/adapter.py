@@ -8,9 +8,11 @@ The model's name begins with litellm's name for the vendor. Keys are read from t
 
 from __future__ import annotations
 
+import importlib.metadata
 import os
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from mm_eval.engine.model import Answers, ModelSettings, register_model
@@ -57,6 +59,7 @@ class LiteLLM(OpenAI):
         self.urls = (self.address.rstrip("/") or f"litellm://{provider}",)
         self.server = str(args.get("server") or self.address or provider)
         self.api_version = own.get("api_version", "")
+        self._facts = replace(self._facts, ran_on=library_version())
 
     def prepare(self) -> None:
         """Checks arguments and keys, and loads the library. Raises ConfigError before the first request."""
@@ -84,11 +87,6 @@ class LiteLLM(OpenAI):
         described = {**super().describe(), "adapter": "litellm", "version": ADAPTER_VERSION}
         return {**described, "api_version": self.api_version} if self.api_version else described
 
-    def ran_on(self) -> Mapping[str, Any]:
-        from .bridge import library_version
-
-        return {"litellm": library_version()}
-
     def loglikelihood(self, instances: Iterable[Instance]) -> Answers:
         """Scores options of one token, where the vendor gives the likeliest tokens. Raises ConfigError where it does not."""
         from .bridge import library
@@ -105,6 +103,14 @@ class LiteLLM(OpenAI):
         stated = {"api_base": self.address, "api_version": self.api_version}
         stated["api_key"] = key_of(self.args) if "api_key_env" in self.args else ""
         return Bridge(super().new_transport(), {name: value for name, value in stated.items() if value})
+
+
+def library_version() -> dict[str, str]:
+    """litellm's version; empty where it is not installed."""
+    try:
+        return {"litellm": importlib.metadata.version("litellm")}
+    except importlib.metadata.PackageNotFoundError:
+        return {}
 
 
 def secrets_in_environment() -> tuple[str, ...]:

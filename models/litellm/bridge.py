@@ -16,7 +16,6 @@ import os
 from collections.abc import Iterator, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from importlib.metadata import version
 from typing import Any
 
 import httpx
@@ -228,7 +227,3 @@ def check_provider(model: str) -> None:
     if provider not in known:
         what = f"the replies of litellm's provider {provider!r} can't be read here."
         raise ConfigError(what, where="--model_args", hint=did_you_mean(provider, known))
-
-
-def library_version() -> str:
-    return version("litellm")

@@ -15,6 +15,7 @@ from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator,
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from difflib import get_close_matches
+from functools import cached_property
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -22,7 +23,17 @@ from urllib.request import getproxies
 
 from mm_eval.data.decode import IN_FLIGHT, decoding
 from mm_eval.engine.generation import TOKEN_CAPS, GenerationOptions
-from mm_eval.engine.model import Answers, Model, ModelSettings, Preview, question, register_model
+from mm_eval.engine.model import (
+    Answers,
+    Model,
+    ModelFacts,
+    ModelSettings,
+    Preview,
+    Sharing,
+    flatten,
+    question,
+    register_model,
+)
 from mm_eval.engine.prices import Price, price_of
 from mm_eval.values.errors import ConfigError, MMEvalError, ModelError, did_you_mean
 from mm_eval.values.reasoning.families import Marks, marks_of, may_think
@@ -85,18 +96,14 @@ Pair = tuple[Instance, Answer | MMEvalError]
 class OpenAI(Model):
     """A server with OpenAI's protocol (vLLM, SGLang, ...): base_url=http://host:8000/v1,model=NAME."""
 
-    chat = True
-    tries_first = True
-
     def __init__(self, args: Mapping[str, Any], settings: ModelSettings) -> None:
         super().__init__(args, settings)
         self.urls = check(self.args)
         if settings.offline:
             raise ConfigError("--offline allows no connection, and this model is a server.", where="--model openai")
         self.model = str(self.args["model"])
-        self.prompt_keys = prompt_keys(self.model)
-        self.videos = Videos.of(self.args, self.prompt_keys)
-        self.video_input = SHOWN_AS[self.videos.way]
+        keys = prompt_keys(self.model)
+        self.videos = Videos.of(self.args, keys)
         self.extra_body = json_object(self.args.get("extra_body", {}))
         self.max_tokens_name = str(self.args.get("max_tokens_name") or cap_name(self.model))
         self.way = str(self.args.get("loglikelihood", "auto"))
@@ -112,13 +119,34 @@ class OpenAI(Model):
         self.writing: Writing | None = None  # how the server writes prompts; None before it was looked at
         self._unstated: dict[str, Any] = {}  # fields of sampled answers that no task states
         self._stop_soon: Callable[[], None] = lambda: None
+        self._facts = ModelFacts(
+            name=self.model,
+            family=keys[0] if keys else "",
+            prompt_keys=keys,
+            chat=True,
+            frames_as=SHOWN_AS[self.videos.way],
+            shares="greedy",  # a server samples anew each time
+            tries_first=True,
+            free=False,
+        )
+
+    @property
+    def facts(self) -> ModelFacts:
+        """What is known of the server by now."""
+        sharing: Sharing = "scores" if "temperature" in self.endpoint.dropped else "greedy"
+        return replace(self._facts, shares=sharing, findings=self.endpoint.findings(), price=self._price)
+
+    @facts.setter
+    def facts(self, facts: ModelFacts) -> None:
+        self._facts = facts
+        self.endpoint.recall(facts.findings)
 
     def prepare(self) -> None:
         """Checks arguments, key and proxy. Raises ConfigError before the first request."""
         limits_of(self.args, self.urls)
         self.secrets()
         check_key(self.args, self.urls)
-        self.price()
+        _ = self._price
         from httpx import InvalidURL
 
         try:
@@ -144,12 +172,6 @@ class OpenAI(Model):
         options = GenerationOptions.from_kwargs(instance.generation_kwargs)
         return {"temperature", "seed", *options.extra, *drawn_from(options, "")} - self.extra_body.keys()
 
-    def findings(self) -> Mapping[str, Any]:
-        return self.endpoint.findings()
-
-    def recall(self, findings: Mapping[str, Any]) -> None:
-        self.endpoint.recall(findings)
-
     def describe(self) -> Mapping[str, Any]:
         described = {"adapter": "openai", "version": ADAPTER_VERSION, "server": self.server, "model": self.model}
         if self.extra_body:
@@ -164,27 +186,19 @@ class OpenAI(Model):
             described["drop"] = sorted(left_out)
         return described
 
-    def shares(self, instance: Instance) -> bool:
-        """False for sampled answers: a server samples anew each time."""
-        sampled = instance.request_type == "generate_until" and (
-            GenerationOptions.from_kwargs(instance.generation_kwargs).do_sample
-            or "temperature" in self.endpoint.dropped
-        )
-        return not sampled
+    def check(self, first: Sequence[Instance], more: Iterable[Instance] = ()) -> None:
+        for instance in first:
+            if instance.request_type == "generate_until":
+                self._check_options(GenerationOptions.from_kwargs(instance.generation_kwargs))
+        if options := [str(each.continuation) for each in first if each.request_type == "loglikelihood"]:
+            check_scores(self.urls, self.model, options, self._scores_no_prompts)
 
-    def check_generation(self, kwargs: Mapping[str, Any]) -> None:
-        options = GenerationOptions.from_kwargs(kwargs)
+    def _check_options(self, options: GenerationOptions) -> None:
         if options.num_beams > 1:
             raise ConfigError("num_beams is above 1, which servers do not support.", hint="Set num_beams=1.")
         for name in options.extra:  # unknown options are allowed: servers have their own
             if name not in KNOWN_OPTIONS and get_close_matches(name, KNOWN_OPTIONS, cutoff=0.8):
                 raise ConfigError(f"Unknown generation option {name!r}.", hint=did_you_mean(name, KNOWN_OPTIONS))
-
-    def check_requests(self, request_type: str, instances: Sequence[Instance]) -> None:
-        super().check_requests(request_type, instances)
-        if request_type == "loglikelihood":
-            options = [str(each.continuation) for each in instances]
-            check_scores(self.urls, self.model, options, self._scores_no_prompts)
 
     def _scores_no_prompts(self) -> bool:
         """Whether the server, by what it says of itself, scores no prompts; False where it is not reached. Sends no question."""
@@ -201,7 +215,8 @@ class OpenAI(Model):
                 loop.close()
         return self.writing is not None and self.writing.generated_only
 
-    def price(self) -> Price | None:
+    @cached_property
+    def _price(self) -> Price | None:
         if "input_price" in self.args or "output_price" in self.args:
             return Price(number(self.args, "input_price", 0.0), number(self.args, "output_price", 0.0))
         return price_of([self.listed_name, self.model], self.listed_name, self.settings.prices)
@@ -213,26 +228,19 @@ class OpenAI(Model):
         vendor = vendors.pop() if len(vendors) == 1 else None
         return f"{vendor}/{self.model}" if vendor else ""
 
-    def dollars(self, usage: Mapping[str, int]) -> float | None:
-        price = self.price()
-        return price.dollars(usage) if price else None
+    def notes(self, usage: Mapping[str, int]) -> list[str]:
+        written = self.writing.notes if self.writing else ""
+        unstated = note(self._unstated) if self._unstated else ""
+        return list(filter(None, [written, unstated, self.videos.note(usage), self.endpoint.note()]))
 
-    def account(self, usage: Mapping[str, int]) -> str:
-        prompt, completion = usage.get("prompt_tokens", 0), usage.get("completion_tokens", 0)
-        tokens = f"{prompt:,} prompt and {completion:,} completion tokens"
-        dollars = self.dollars(usage)
-        counted = tokens if dollars is None else f"{tokens}, ${dollars:,.4f} at {self.price()}"
-        notes = [self.writing.notes if self.writing else "", note(self._unstated) if self._unstated else ""]
-        notes += [self.videos.note(usage), self.endpoint.note()]
-        return "; ".join([counted, *filter(None, notes)])
+    def stop(self, at_once: bool) -> None:
+        if at_once:
+            self._stop_soon()
 
-    def stop_soon(self) -> None:
-        self._stop_soon()
-
-    def preview(self, instance: Instance) -> Preview:
-        if isinstance(instance.context, str):
-            return super().preview(instance)
-        return super().preview(replace(instance, context=preview_messages(instance, self.videos)))
+    def show(self, instance: Instance) -> Preview:
+        if not isinstance(instance.context, str):
+            instance = replace(instance, context=preview_messages(instance, self.videos))
+        return Preview(flatten(instance))
 
     def generate(self, instances: Iterable[Instance]) -> Answers:
         async def one(client: Client, group: list[Instance]) -> list[Pair]:

@@ -168,7 +168,7 @@ def _check_together(instance: Instance) -> None:
 
 
 SHOWN_AS = {"pictures": "pictures", "times": "pictures with times", "file": "file"}
-"""The values of `video=`, and what `Model.video_input` says for each."""
+"""The values of `video=`, and what `ModelFacts.frames_as` says for each."""
 HINT = "video=times and video=pictures in --model_args send the chosen frames as pictures."
 MEGABYTE = 1_000_000
 

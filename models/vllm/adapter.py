@@ -6,7 +6,7 @@ import atexit
 import hashlib
 import importlib.metadata
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -14,15 +14,16 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from mm_eval.config.arguments import COUNT_FROM_1, PATH, TEXT, Rule, is_number, number
 from mm_eval.engine.generation import GenerationOptions
-from mm_eval.engine.model import Answers, register_model, request_key
+from mm_eval.engine.model import Answers, Model, ModelSettings, Preview, register_model, request_key
 from mm_eval.values.errors import ConfigError
 from mm_eval.values.types import Instance
 
-from ..hf.adapter import HuggingFace
-from ..hf.arguments import FLAG, RULES, WHERE, Arguments
-from ..hf.families import Family
+from ..hf.arguments import FLAG, RULES, WHERE, PromptArguments
+from ..hf.checkpoint import parameter_count
 from ..hf.prompts.length import own_length
-from ..hf.prompts.videos import Videos
+from ..hf.prompts.prompt import PromptWriter
+from ..hf.source import Source
+from ..hf.weights import named_device, quantisation
 
 if TYPE_CHECKING:
     from .asking import Asking
@@ -31,16 +32,14 @@ VERSION = 3
 """Raised when a change here changes answers, so that older answers are not reused. 3: reasoning is cut by token ids."""
 ROOM = 1
 """Tokens of vLLM's max_model_len beside those that are fed: it generates at least one, and none of ours is ever fed."""
-NOT_HERE = ("device", "device_map", "attn_implementation", "peft", "video_min_pixels", "video_max_pixels")
-"""Arguments of `hf` that vLLM decides by itself, and `peft`, which is `lora` here."""
 VIDEO_TYPES = frozenset({"llava_next_video", "llava_onevision", "qwen2_vl", "qwen2_5_vl", "qwen3_vl"})
 """The model types whose own video input was compared with `hf` on a real engine. Others get the frames as pictures."""
 _SHARE = Rule("a share above 0 and at most 1", lambda value: is_number(value) and 0 < value <= 1, number)
 
 
 @dataclass(frozen=True)
-class VllmArguments(Arguments):
-    """The `--model_args` of `vllm`: those of `hf` without the device, and vLLM's own.
+class VllmArguments(PromptArguments):
+    """The `--model_args` of `vllm`: those of a checkpoint's prompts, and vLLM's own.
 
     max_length: tokens of prompt and answer together (vLLM's max_model_len).
     tensor_parallel_size: GPUs that share one engine. gpu_memory_utilization: share of a GPU's memory that it may take.
@@ -63,7 +62,7 @@ class VllmArguments(Arguments):
     @classmethod
     def rules(cls) -> dict[str, Rule]:
         return {
-            **{name: rule for name, rule in RULES.items() if name not in NOT_HERE},
+            **RULES,
             **dict.fromkeys(("tensor_parallel_size", "max_lora_rank", "max_num_seqs", "block_size"), COUNT_FROM_1),
             **dict.fromkeys(("quantization", "kv_cache_dtype"), TEXT),
             "gpu_memory_utilization": _SHARE,
@@ -73,12 +72,16 @@ class VllmArguments(Arguments):
 
 
 @register_model("vllm")
-class Vllm(HuggingFace):
+class Vllm(Model):
     """Any checkpoint that vLLM runs, offline: pretrained=FOLDER_OR_HUB_ID. Needs `pip install 'mm-eval[vllm]'`."""
 
-    engine: ClassVar[str] = "vllm"
-    own_positions: ClassVar[bool] = True
-    arguments: VllmArguments
+    bundled_stand_in: ClassVar[str | None] = "tiny-llava"
+
+    def __init__(self, args: Mapping[str, Any], settings: ModelSettings) -> None:
+        super().__init__(args, settings)
+        self.arguments = self._read_arguments()
+        self.source = Source(self.arguments, settings, "vllm", own_videos=VIDEO_TYPES)
+        self.checkpoint, self.facts = self.source.checkpoint, self.source.facts
 
     def _read_arguments(self) -> VllmArguments:
         given = {{"max_model_len": "max_length"}.get(name, name): value for name, value in self.args.items()}
@@ -92,10 +95,10 @@ class Vllm(HuggingFace):
             raise ConfigError(f"lora={arguments.lora!r} has no adapter_config.json.", where=WHERE, hint=hint)
         return arguments
 
-    def _own_videos(self, family: Family | None) -> Videos | None:
-        if family is not None and self.checkpoint.model_type not in VIDEO_TYPES:
-            family = replace(family, video=None)
-        return super()._own_videos(family)
+    @property
+    def writer(self) -> PromptWriter:
+        """Writes prompts, as `hf` does."""
+        return self.source.writer
 
     @cached_property
     def _asking_vllm(self) -> Asking:
@@ -149,9 +152,9 @@ class Vllm(HuggingFace):
     @property
     def _normalises_videos_otherwise(self) -> bool:
         """Whether a video's pixels are not normalised as a picture's: on the device vLLM takes the pictures' numbers for both."""
-        if self._videos is None:
+        if self.source.videos is None:
             return False
-        settings, files = self._videos.settings, self.checkpoint
+        settings, files = self.source.videos.settings, self.checkpoint
         images = files.read("processor_config.json").get("image_processor") or files.read("preprocessor_config.json")
         of_images = [*images.get("image_mean", ()), *images.get("image_std", ()), images.get("rescale_factor", 1 / 255)]
         return of_images != [*settings.mean, *settings.std, settings.rescale]
@@ -172,12 +175,6 @@ class Vllm(HuggingFace):
             own = int(rope.get("original_max_position_embeddings") or own) - ROOM
         return self.arguments.max_length or own
 
-    @property
-    def _device(self) -> str:
-        from ..hf.weights import named_device
-
-        return named_device("cuda" if _has_gpu() else "cpu")
-
     @cached_property
     def _dtype(self) -> str:
         """The dtype of the weights: as stated, else float32 on a CPU and the checkpoint's own on a GPU."""
@@ -194,30 +191,59 @@ class Vllm(HuggingFace):
             asking.engine.close()
         self._prepared = False
 
-    def stop_soon(self) -> None:
-        if (asking := self.__dict__.get("_asking_vllm")) is not None:
+    def stop(self, at_once: bool) -> None:
+        if at_once and (asking := self.__dict__.get("_asking_vllm")) is not None:
             asking.stop_soon()
 
-    def check_generation(self, kwargs: Mapping[str, Any]) -> None:
+    def check(self, first: Sequence[Instance], more: Iterable[Instance] = ()) -> None:
         from .asking import check_options
 
-        check_options(GenerationOptions.from_kwargs(kwargs))
+        if not first and not more:
+            _ = self.writer  # the processor has pixel limits, or has not
+        for instance in first:
+            if instance.request_type == "generate_until":
+                check_options(GenerationOptions.from_kwargs(instance.generation_kwargs))
 
     @property
-    def _engine_constants(self) -> dict[str, Any]:
-        chosen = self.arguments
-        return {
-            "adapter_version": VERSION,
-            "vllm": _version(),
-            "dtype": self._dtype,
-            "quantization": chosen.quantization,
-            "kv_cache_dtype": chosen.kv_cache_dtype,
-            "tensor_parallel_size": chosen.tensor_parallel_size,
-            "enforce_eager": chosen.enforce_eager,
-            "batch_invariant": os.environ.get("VLLM_BATCH_INVARIANT", "0") == "1",
-            "lora": None if chosen.lora is None else _digest_of_folder(Path(chosen.lora)),
-            **({"mm_device_do_normalize": False} if self._normalises_videos_otherwise else {}),
-        }
+    def _constants(self) -> Mapping[str, Any]:
+        """Everything that decides an answer and is the same for every question."""
+        if not self.facts.constants:
+            chosen = self.arguments
+            counted = None if quantisation(self.checkpoint.config) else parameter_count(self.checkpoint.weights())
+            self.facts = replace(
+                self.facts,
+                device=named_device("cuda" if _has_gpu() else "cpu"),
+                dtype=self._dtype,
+                parameters=counted,
+                constants={
+                    **self.source.constants(),
+                    "adapter_version": VERSION,
+                    "vllm": _version(),
+                    "dtype": self._dtype,
+                    "quantization": chosen.quantization,
+                    "kv_cache_dtype": chosen.kv_cache_dtype,
+                    "tensor_parallel_size": chosen.tensor_parallel_size,
+                    "enforce_eager": chosen.enforce_eager,
+                    "batch_invariant": os.environ.get("VLLM_BATCH_INVARIANT", "0") == "1",
+                    "lora": None if chosen.lora is None else _digest_of_folder(Path(chosen.lora)),
+                    **({"mm_device_do_normalize": False} if self._normalises_videos_otherwise else {}),
+                },
+            )
+        return self.facts.constants
+
+    @property
+    def fingerprint(self) -> str:
+        """sha256 of everything that decides this model's answers apart from the question."""
+        return self.source.fingerprint(self._constants)
+
+    def identity(self, instance: Instance) -> Mapping[str, Any]:
+        return self.source.identity(instance, self.fingerprint)
+
+    def describe(self) -> Mapping[str, Any]:
+        return self.source.describe(self._constants)
+
+    def show(self, instance: Instance) -> Preview:
+        return self.source.show(instance)
 
     def generate(self, instances: Iterable[Instance]) -> Answers:
         return self._asking_vllm.generate(instances)

@@ -14,6 +14,7 @@ import os
 import re
 from collections.abc import Callable, Iterator
 from contextlib import chdir
+from dataclasses import replace
 from pathlib import Path
 from unittest.mock import patch
 
@@ -151,7 +152,8 @@ def hf_keys(model: str) -> str:
     )
     prepared = prepare(request)
     adapter = prepared.model
-    adapter.adopt({**adapter.constants(), "torchvision": False})
+    adapter.describe()
+    adapter.facts = replace(adapter.facts, constants={**adapter.facts.constants, "torchvision": False})
     keys = [
         "Slot(task={!r}, doc_id={}, repeat={}, choice={})".format(
             *instance.slot[:4]

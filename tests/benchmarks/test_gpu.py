@@ -30,7 +30,7 @@ def gpu(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
 @pytest.mark.parametrize(("name", "patches", "tokens"), [("llava-1.5-7b", 576, 576), ("qwen2.5-vl-7b", 1564, 391)])
 def test_what_docs_need_is_counted_once(gpu: Any, name: str, patches: int, tokens: int) -> None:
     folder = gpu.checkpoint(name, tiny=True)
-    writer = MODELS.get("hf").create({"pretrained": str(folder)}, ModelSettings(device="cpu")).writer
+    writer = MODELS.get("hf")({"pretrained": str(folder)}, ModelSettings(device="cpu")).writer
     rows = gpu.instances("yes_no", 0, 2, 3)
     answer = int(rows[0].generation_kwargs["max_new_tokens"])
     prompts = [writer.write(row).ids for row in rows]

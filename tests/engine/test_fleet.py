@@ -4,11 +4,27 @@ import random
 import threading
 import time
 from collections.abc import Iterable
+from dataclasses import fields, replace
 from typing import Any
 
 import pytest
 
-from mm_eval.engine.model import Model
+from mm_eval.engine.model import (
+    Model,
+    ModelFacts,
+    Preview,
+    account,
+    another_of,
+    check,
+    dollars,
+    expect,
+    measured,
+    prepare_once,
+    shares,
+    show,
+    stop,
+)
+from mm_eval.engine.prices import Price
 from mm_eval.features.ray import blocks, fleet
 from mm_eval.features.ray.blocks import Block, blocks_of
 from mm_eval.features.ray.worker import differences
@@ -89,7 +105,7 @@ def test_every_request_is_answered_once_by_workers_that_hold_two_leases_at_most(
 
     model, joined = a_fleet(Plain, 3)
     asked = requests(100)
-    model.prepare_once()
+    prepare_once(model)
     found = answered(model.generate(iter(asked)), asked)
     assert all(found[n].output == f"q{n}" for n in range(100))
     assert len(Plain.asked) == 100 and joined[0].most_leases <= 2
@@ -151,7 +167,7 @@ def test_a_slow_worker_gives_back_what_it_has_not_begun() -> None:
 
     model, joined = a_fleet(Slow)
     asked = requests(64)
-    model.prepare_once()
+    prepare_once(model)
     found = answered(model.generate(asked), asked)
     assert joined[0].recalls, "the rest of its blocks went to the other worker"
     by_slow = sum(a.output == "slow" for a in found.values())
@@ -187,7 +203,7 @@ def test_idle_workers_go_back_while_another_is_busy(monkeypatch: pytest.MonkeyPa
 
     model, joined = a_fleet(Long)
     asked = requests(8)
-    model.prepare_once()
+    prepare_once(model)
     found = model.generate(asked)
     answered(found, asked)
     assert len(joined[0].killed) == 1 and joined[0].killed[0][1], "gently"
@@ -319,7 +335,7 @@ def test_the_error_of_the_first_worker_that_loads_is_the_commands() -> None:
 
     model, _ = a_fleet(Unloadable)
     with pytest.raises(ConfigError, match="no weights"):
-        model.prepare_once()
+        prepare_once(model)
     model.close()
 
 
@@ -330,7 +346,7 @@ def test_three_crashes_in_a_row_while_loading_end_the_run() -> None:
 
     model, joined = a_fleet(Crashing, 1)
     with pytest.raises(ModelError, match="3 workers one after another died while they loaded"):
-        model.prepare_once()
+        prepare_once(model)
     assert len(joined[0].started) == 3
     model.close()
 
@@ -338,24 +354,13 @@ def test_three_crashes_in_a_row_while_loading_end_the_run() -> None:
 class Elsewhere(Echo):
     """A model whose dtype only the machine of the weights knows."""
 
-    local = True
-    dtype: str | None = None
-
-    @classmethod
-    def create(cls, args: Any, settings: Any) -> Model:
-        made = cls(args, settings)
-        made.dtype = dtypes.pop(0)
-        return made
-
-    def constants(self) -> dict[str, Any]:
-        assert self.dtype is not None, "the asking process can't know it"
-        return {"dtype": self.dtype}
-
-    def adopt(self, constants: Any) -> None:
-        self.dtype = constants["dtype"]
+    facts = ModelFacts(local=True)
 
     def describe(self) -> dict[str, Any]:
-        return {"adapter": "elsewhere", **self.constants()}
+        if not self.facts.constants:
+            assert threading.current_thread() is not threading.main_thread(), "the asking process can't know it"
+            self.facts = replace(self.facts, constants={"dtype": dtypes.pop(0)}, device="NVIDIA H200")
+        return {"adapter": "elsewhere", **self.facts.constants}
 
     def identity(self, instance: Instance) -> dict[str, Any]:
         return {**self.describe(), "q": instance.context}
@@ -377,7 +382,7 @@ def test_the_identity_comes_from_the_first_worker_and_is_known_before_its_weight
     assert model.describe() == {"adapter": "elsewhere", "dtype": "bfloat16"}
     loading.set()
     asked = requests(20)
-    model.prepare_once()
+    prepare_once(model)
     assert all(isinstance(a, Answer) for a in answered(model.generate(asked), asked).values())
     model.close()
     assert model.describe()["dtype"] == "bfloat16" and len(joined[0].started) == 2, "it stays known"
@@ -386,7 +391,7 @@ def test_the_identity_comes_from_the_first_worker_and_is_known_before_its_weight
 def test_a_worker_that_describes_itself_otherwise_is_refused_with_the_difference(caplog: Any) -> None:
     dtypes[:] = ["bfloat16", "float32"]
     model, joined = a_fleet(Elsewhere)
-    model.prepare_once()
+    prepare_once(model)
     asked = requests(60)
     assert all(isinstance(a, Answer) for a in answered(model.generate(asked), asked).values())
     known = model.describe()["dtype"]
@@ -399,13 +404,14 @@ def test_a_worker_that_describes_itself_otherwise_is_refused_with_the_difference
 def test_a_recorded_identity_needs_no_worker_and_holds_for_those_that_are_started() -> None:
     dtypes[:] = ["float32"] * 4
     model, joined = a_fleet(Elsewhere, 1)
-    model.expect({"dtype": "float32"})
-    assert model.describe()["dtype"] == model.constants()["dtype"] == model.another().describe()["dtype"] == "float32"
+    expect(model, {"dtype": "float32"})
+    assert model.describe()["dtype"] == measured(model).constants["dtype"] == "float32"
+    assert another_of(model).describe()["dtype"] == "float32"
     assert not joined, "no worker is started to describe a run that is recorded"
     asked = requests(20)
-    model.prepare_once()
+    prepare_once(model)
     assert all(isinstance(a, Answer) for a in answered(model.generate(asked), asked).values())
-    model.expect({"dtype": "bfloat16"})
+    expect(model, {"dtype": "bfloat16"})
     assert model.describe()["dtype"] == "float32", "what a worker has said holds"
     model.close()
 
@@ -413,9 +419,9 @@ def test_a_recorded_identity_needs_no_worker_and_holds_for_those_that_are_starte
 def test_workers_with_another_model_than_the_recorded_one_are_an_error_before_anything_is_asked() -> None:
     dtypes[:] = ["bfloat16"] * 2
     model, joined = a_fleet(Elsewhere, 1)
-    model.expect({"dtype": "float32"})
+    expect(model, {"dtype": "float32"})
     with pytest.raises(ConfigError, match="dtype is 'float32' here and 'bfloat16' there"):
-        model.prepare_once()
+        prepare_once(model)
     assert not Elsewhere.asked
     model.close()
     assert not joined[0].workers
@@ -452,8 +458,8 @@ def steady() -> type[Echo]:
             time.sleep(0.002)
             return Answer("ok")
 
-        def stop_soon(self) -> None:
-            Steady.stops += 1
+        def stop(self, at_once: bool) -> None:
+            Steady.stops += at_once
 
     return Steady
 
@@ -465,7 +471,7 @@ def test_a_stop_takes_queued_leases_back_and_finishes_those_under_way() -> None:
     for pair in model.generate(requests(500)):
         found.append(pair)
         if len(found) == 20:
-            model.stop_soon()
+            stop(model, at_once=True)
     assert 20 <= len(found) == len(Steady.asked) < 60, "what the model had taken is answered, the rest is not asked"
     assert Steady.stops == 2
     model.close()
@@ -479,11 +485,11 @@ def test_a_run_that_ends_early_hands_out_nothing_more_and_the_next_one_begins_an
     for pair in model.generate(requests(500)):
         found.append(pair)
         if len(found) == 20:
-            model.finish()
+            stop(model, at_once=False)
             leased = len(joined[0].leases)
     assert 20 <= len(found) == len(Steady.asked) < 40, "what the model had taken is answered, the rest is not asked"
     assert len(joined[0].leases) == leased and Steady.stops == 0
-    model.finish()  # of a run whose last requests failed before they were asked
+    stop(model, at_once=False)  # of a run whose last requests failed before they were asked
     asked = requests(30)
     answered(model.generate(asked), asked)
     model.close()
@@ -503,79 +509,72 @@ def test_workers_are_given_back_when_the_asking_process_gives_up() -> None:
 
 
 # ------------------------------------------------------------------ a fleet is the model
-NOT_FORWARDED = {
-    "create": "makes a model from arguments; a fleet is made of a model",
-    "prepare_once": "calls the fleet's own prepare",
-}
-"""Public members of Model that a fleet neither copies nor overrides, and why."""
-
-
-def test_every_public_member_of_a_model_is_forwarded_or_has_a_reason() -> None:
-    public = {name for name in [*vars(Model), *Model.__annotations__] if not name.startswith("_")}
-    own = {name for name in vars(fleet.Fleet) if not name.startswith("_")}
-    assert public - own - set(fleet.STATED) == set(NOT_FORWARDED)
-    assert set(fleet.STATED) == {name for name in public if not callable(getattr(Model, name))}
+def test_an_adapters_author_meets_eight_members() -> None:
+    public = {name for name in dir(Model) if not name.startswith("_")}
+    assert public == {
+        "facts", "prepare", "close", "describe", "identity", "generate", "loglikelihood", "loglikelihood_rolling"
+    }  # fmt: skip
 
 
 class Finding(Echo):
     """Finds out with its first answer that its endpoint takes no seed."""
 
-    found: dict[str, Any]
-
-    def __init__(self, args: Any, settings: Any) -> None:
-        super().__init__(args, settings)
-        self.found = {}
-
-    def findings(self) -> dict[str, Any]:
-        return self.found
-
-    def recall(self, findings: Any) -> None:
-        self.found = dict(findings)
-
     def generate(self, instances: Iterable[Instance]) -> Any:
         for pair in super().generate(instances):
-            self.found = {"dropped": ["seed"]}
+            self.facts = replace(self.facts, findings={"dropped": ["seed"]})
             yield pair
 
 
 def test_what_a_worker_finds_out_is_known_before_its_first_answer() -> None:
     model, _ = a_fleet(Finding)
     for _ in model.generate(requests(20)):
-        assert model.findings() == model.model.findings() == {"dropped": ["seed"]}
+        assert model.facts.findings == model.model.facts.findings == {"dropped": ["seed"]}
     model.close()
 
 
-class Stated(Echo):
-    """States everything otherwise than the base does."""
+STATED = ModelFacts(
+    name="n", family="f", prompt_keys=("x",), chat=True, device="d", dtype="float16", parameters=3, frames_rule="frames=3",
+    frames_as="video", endings=("stop",), shares="none", bundled=True, local=True, tries_first=True, travels=False,
+    elsewhere=True, free=False, price=Price(1, 2), constants={"a": 1}, findings={"b": 2}, ran_on={"c": 3},
+)  # fmt: skip
+"""Everything otherwise than the base states it."""
 
-    prompt_keys, video_rule, video_input = ("x",), "frames=3", "video"
-    chat = local = bundled = tries_first = True
-    function_of_key = travels = False
+
+class Stated(Echo):
+    """Has its own say in all that a model may be asked."""
+
+    facts = STATED
     calls: list[Any]
 
     def __init__(self, args: Any, settings: Any) -> None:
         super().__init__(args, settings)
         self.calls = []
 
-    def machine(self) -> dict[str, Any]:
-        return {"device": "NVIDIA H200", "parameters": 7}
+    def prepare(self) -> None:
+        self.facts = replace(self.facts, device="NVIDIA H200", parameters=7)
 
-    def check_arguments(self) -> None:
-        self.calls.append("check_arguments")
+    def check(self, first: Any, more: Any = ()) -> None:
+        self.calls.append(("check", [*first], [*more]))
 
-    def adopt(self, constants: Any) -> None:
-        self.calls.append(("adopt", dict(constants)))
+    def show(self, instance: Instance) -> Preview:
+        return Preview("shown", tokens=5)
+
+    def notes(self, usage: Any) -> list[str]:
+        return ["noted"]
 
 
-def test_a_fleet_states_what_its_model_states_and_where_it_runs() -> None:
+def test_a_fleet_forwards_the_facts_as_a_whole_and_says_where_it_runs() -> None:
     model, _ = a_fleet(Stated)
-    for name in fleet.STATED:
-        assert getattr(model, name) == getattr(model.model, name) != getattr(Model, name)
-    model.check_arguments()
-    model.adopt({"dtype": "x"})
-    assert model.model.calls == ["check_arguments", ("adopt", {"dtype": "x"})]
-    assert model.machine() == {}, "nobody has looked yet"
-    model.prepare()
-    assert model.machine() == {"device": "NVIDIA H200", "parameters": 7}
-    assert model.ran_on() == {"workers": {"CPU": 1}} or model.ran_on() == {"workers": {"CPU": 2}}
+    for field in fields(ModelFacts):
+        assert getattr(STATED, field.name) != getattr(ModelFacts(), field.name), "the test is about each field"
+    assert replace(model.facts, ran_on={"c": 3}) == STATED and model.facts.ran_on == {"c": 3, "workers": {}}
+    [asked] = requests(1)
+    check(model, [asked], [asked])
+    check(model, ())
+    assert model.model.calls == [("check", [asked], [asked]), ("check", [], [])]
+    assert show(model, asked).tokens == 5 and account(model, {}).endswith("; noted")
+    assert dollars(model, {"prompt_tokens": 1_000_000}) == 1 and not shares(model, asked)
+    prepare_once(model)
+    assert measured(model).machine == {"device": "NVIDIA H200", "parameters": 7}
+    assert model.facts.ran_on["workers"] in ({"CPU": 1}, {"CPU": 2})
     model.close()

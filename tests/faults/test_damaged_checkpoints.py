@@ -102,7 +102,7 @@ DAMAGE: dict[str, tuple[Callable[[Path], object], str]] = {
 
 @pytest.mark.parametrize("what", DAMAGE)
 def test_it_is_one_sentence_and_exit_code_2(cli: Callable[..., Ran], tmp_path: Path, what: str) -> None:
-    source = MODELS.get("tiny-llava").create({}, ModelSettings(device="cpu")).checkpoint.folder
+    source = MODELS.get("tiny-llava")({}, ModelSettings(device="cpu")).checkpoint.folder
     folder = shutil.copytree(source, tmp_path / "damaged")
     damage, named = DAMAGE[what]
     damage(folder)

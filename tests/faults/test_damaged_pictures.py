@@ -406,9 +406,9 @@ def test_adapters_take_the_budget_for_a_question_with_pictures(monkeypatch) -> N
     instance = Instance(
         "generate_until", "t", 0, {}, messages, images=lambda: [image], image_digests=("d",), pixels=1200
     )
-    server = MODELS.get("openai").create({"base_url": "http://localhost:1/v1", "model": "m"}, ModelSettings())
+    server = MODELS.get("openai")({"base_url": "http://localhost:1/v1", "model": "m"}, ModelSettings())
     asyncio.run(server.body(instance, {})[1]())
-    writer = MODELS.get("tiny-llava").create({}, ModelSettings(device="cpu")).writer
+    writer = MODELS.get("tiny-llava")({}, ModelSettings(device="cpu")).writer
     writer.write(instance)
     assert held == [1200, 1200]
     writer.write(instance)

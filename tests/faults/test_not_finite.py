@@ -157,7 +157,7 @@ def test_a_type_that_checks_itself_survives_its_check(adapter: Adapter, monkeypa
 def test_a_run_with_nan_weights_ends_with_exit_code_3_and_no_score(cli: Callable[..., Ran], tmp_path: Path) -> None:
     from safetensors.torch import load_file, save_file
 
-    source = Path(MODELS.get("tiny-llava").create({}, ModelSettings(device="cpu")).checkpoint.folder)
+    source = Path(MODELS.get("tiny-llava")({}, ModelSettings(device="cpu")).checkpoint.folder)
     folder = shutil.copytree(source, tmp_path / "damaged")
     weights = load_file(folder / "model.safetensors")
     save_file(

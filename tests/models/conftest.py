@@ -45,6 +45,6 @@ def adapter(checkpoint: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) 
 
             monkeypatch.setattr("mm_eval.models.hf.processor.load_processor", lambda *_: MORE[kind]()[1])
         settings = ModelSettings(batch_size=batch_size, seed=seed, device="cpu")
-        return MODELS.get(name).create({"pretrained": str(checkpoint(kind)), **args}, settings)
+        return MODELS.get(name)({"pretrained": str(checkpoint(kind)), **args}, settings)
 
     return build

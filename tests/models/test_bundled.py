@@ -6,7 +6,7 @@ from importlib.resources import files
 
 import pytest
 
-from mm_eval.engine.model import MODELS, ModelSettings
+from mm_eval.engine.model import MODELS, ModelSettings, is_bundled
 from mm_eval.values.errors import ConfigError
 from tests.models.questions import instance, outputs, picture
 
@@ -19,16 +19,16 @@ def _is_there(name: str) -> bool:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_bundled_models_are_known_by_name(name: str) -> None:
-    assert MODELS.get(name).bundled and MODELS.summary(name).startswith("The bundled")
+    assert is_bundled(MODELS.get(name)) and MODELS.summary(name).startswith("The bundled")
     with pytest.raises(ConfigError, match="takes no pretrained='x'"):
-        MODELS.get(name).create({"pretrained": "x"}, ModelSettings())
+        MODELS.get(name)({"pretrained": "x"}, ModelSettings())
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_bundled_models_answer(name: str) -> None:
     if not _is_there(name):
         pytest.skip(f"{name} has not been trained yet")
-    model = MODELS.get(name).create({}, ModelSettings(device="cpu"))
+    model = MODELS.get(name)({}, ModelSettings(device="cpu"))
     assert model.prompt_keys == NAMES[name] and model.chat
     row = instance("Is there a circle in the image?", [picture(96, 96)], generation_kwargs={"max_new_tokens": 8})
     preview = model.preview(row)

@@ -126,7 +126,7 @@ class JudgePass:
         first = not tried
         for name, ids in self.doc_ids.items():
             task, retries = self.opened.tasks[name], self.opened.request.judge_retries
-            verdicts = verdicts_of(task, self.judge.name, self.state.lookup, retries, self.model.chat, asks=True)
+            verdicts = verdicts_of(task, self.judge.name, self.state.lookup, retries, self.model.facts.chat, asks=True)
             for doc_id, doc in task.docs.texts(ids):
                 answer = self.state.lookup(Slot(task.path, doc_id))
                 answered = answer is not None and answer.error is None

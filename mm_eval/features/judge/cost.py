@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from mm_eval.engine.generation import GenerationOptions
-from mm_eval.engine.model import Model, flatten
+from mm_eval.engine.model import Model, dollars, flatten, show
 from mm_eval.features.judge.code import CodeVerdicts, first_questions, without_replies
 from mm_eval.features.judge.config import judge_of_task
 from mm_eval.features.judge.prompts import judge_instance
@@ -65,7 +65,7 @@ def cost_of(task: Task, style: PromptStyle, doc_ids: Sequence[int], model: Model
     config = judge_of_task(task.config)
     assert config is not None
     sample = doc_ids[:: max(1, len(doc_ids) // SAMPLED)][:SAMPLED]
-    chat = model is None or model.chat
+    chat = model is None or model.facts.chat
     code = without_replies(task) if config.by_code else None
     asked = [
         questions_about(task, each.doc_id, each.doc, gold_answer(task, style, each) or MADE_UP, chat, code)
@@ -80,7 +80,7 @@ def cost_of(task: Task, style: PromptStyle, doc_ids: Sequence[int], model: Model
     caps = sum(GenerationOptions.from_kwargs(kwargs).max_new_tokens for kwargs in options)
     reply_tokens = len(doc_ids) * config.repeats * caps
     used = {"prompt_tokens": prompt_tokens, "completion_tokens": reply_tokens}
-    return Cost(calls, prompt_tokens, reply_tokens, model.dollars(used) if model else None, measured)
+    return Cost(calls, prompt_tokens, reply_tokens, dollars(model, used) if model else None, measured)
 
 
 def questions_about(
@@ -106,7 +106,7 @@ def gold_answer(task: Task, style: PromptStyle, instance: Instance) -> str:
 
 def _tokens(model: Model | None, instance: Instance) -> tuple[int, bool]:
     """(the tokens of a prompt, whether the judge's tokenizer counted them)."""
-    counted = model.preview(instance).tokens if model is not None else None
+    counted = show(model, instance).tokens if model is not None else None
     if counted is not None:
         return counted, True
     return len(flatten(instance)) // CHARACTERS + PICTURE * len(instance.image_digests), False

@@ -20,7 +20,7 @@ from mm_eval.config.task_config import TaskConfig
 from mm_eval.config.values import to_json, with_source
 from mm_eval.engine.folder import RunFolder
 from mm_eval.engine.journal import read_journal
-from mm_eval.engine.model import MODELS, Model
+from mm_eval.engine.model import MODELS, Model, check_generation, create_model, expect, measured, recall
 from mm_eval.engine.own_runs import mark_of
 from mm_eval.features.judge.config import judge_of_task
 from mm_eval.features.judge.prompts import judge_instance
@@ -45,7 +45,7 @@ class Judge:
 
     name: of its metrics, where it is not the first judge, and of its slots. args: --judge_args without `name`.
     described: what its adapter says of it, which decides its replies. preflight: "passed", "skipped" or "exempt".
-    untried: tasks on which it could not be tried, because no gold answer is known. constants: `Model.constants` of a local one.
+    untried: tasks on which it could not be tried, because no gold answer is known. constants: of a local one's facts.
     options: {path of a task: the generation_kwargs of each step}, with which the tasks ask it.
     model: None where recorded verdicts are only read.
     """
@@ -93,11 +93,11 @@ class Judge:
     def recall(self, folder: RunFolder) -> None:
         """Begins with what an earlier launch found out about the judge's endpoint."""
         if self.model is not None:
-            self.model.recall(folder.findings(self.endpoint))
+            recall(self.model, folder.findings(self.endpoint))
 
     def keep_findings(self, folder: RunFolder) -> None:
         """Writes what was found out about the judge's endpoint into run.json."""
-        if self.model is not None and (found := self.model.findings()):
+        if self.model is not None and (found := self.model.facts.findings):
             folder.keep_findings(found, self.endpoint)
 
     @property
@@ -117,7 +117,7 @@ class Judge:
             judge = judge_of_task(config)
             for step in judge.steps if judge is not None and self.model else ():
                 try:
-                    self.model.check_generation(step.generation_kwargs)  # type: ignore[union-attr]
+                    check_generation(self.model, step.generation_kwargs)  # type: ignore[arg-type]
                 except ConfigError as error:
                     raise ConfigError(
                         f"the judge: {error.what}", where=config.where("judge"), hint=error.hint
@@ -173,16 +173,17 @@ def make_judges(request: RunRequest) -> list[Judge]:
             for note in notes:
                 log.warning("the judge: %s", note)
             adapter, args = asked.model or adapter, dict(asked.model_args)
-            made = MODELS.get(adapter, where="--judge").create(args, settings)
-            model = on_executor(made, request) if made.local else made
+            made = create_model(MODELS.get(adapter, where="--judge"), args, settings)
+            model = on_executor(made, request) if made.facts.local else made
         except ConfigError as error:
             where, what, hint = (
                 re.sub(r"--model(?=\b|_args)", "--judge", text) for text in (error.where, error.what, error.hint)
             )
             raise type(error)(f"the judge: {what}" if "judge" not in what else what, where=where, hint=hint) from error
         name = name_of(stated, adapter, args)
-        model.expect(known.get(name, {}))
-        judge = Judge(name, adapter, args, dict(model.describe()), constants=dict(model.constants()), model=model)
+        expect(model, known.get(name, {}))
+        described = dict(model.describe())
+        judge = Judge(name, adapter, args, described, constants=dict(measured(model).constants), model=model)
         if model is not made:
             model.close()  # the worker that was started to describe it
         judge.preflight = "exempt" if adapter in EXEMPT else "skipped"

@@ -22,6 +22,7 @@ from mm_eval.config.arguments import shortly
 from mm_eval.engine.ask import Asker
 from mm_eval.engine.budget import unknown_price
 from mm_eval.engine.journal import Journal, JournalState, add_record
+from mm_eval.engine.model import another_of, dollars, recall
 from mm_eval.features.judge.code import verdicts_of
 from mm_eval.features.judge.config import judge_of_task
 from mm_eval.features.judge.cost import Cost, cost_of, gold_answer
@@ -211,10 +212,10 @@ def _try_all(
         return
     for judge in asked:
         if judge.model is not None and judge.adapter not in EXEMPT:  # with another model than the run's, to be closed
-            another = judge.model.another()
-            another.recall(judge.model.findings())
+            another = another_of(judge.model)
+            recall(another, judge.model.facts.findings)
             _try(opened, replace(judge, model=another), judged, state, kept, progress, tried)
-            judge.model.recall(another.findings())
+            recall(judge.model, another.facts.findings)
     for judge in asked:
         judge.preflight = "exempt" if judge.adapter in EXEMPT else "passed"
     tried.records = kept.records
@@ -244,10 +245,10 @@ def _try(
     others = WORTHLESS[: OTHERS.get(sum(min(share, len(found[name])) for name in with_gold), 1)]
     for name in with_gold:
         task, retries = opened.tasks[name], opened.request.judge_retries
-        verdicts = verdicts_of(task, judge.name, state.lookup, retries, model.chat, asks=True)
+        verdicts = verdicts_of(task, judge.name, state.lookup, retries, model.facts.chat, asks=True)
         docs, spare = dict(found[name][:share]), dict(found[name][share : share + SPARE])
         trials.append(_Trial(task, name, verdicts, docs, spare, others))
-    progress(f"judge {judge.name}, to try it" if model.local else f"first verdicts of judge {judge.name}")
+    progress(f"judge {judge.name}, to try it" if model.facts.local else f"first verdicts of judge {judge.name}")
     asker, waiting = Asker(model, kept, state), trials  # type: ignore[arg-type]
     try:
         while waiting:
@@ -403,7 +404,7 @@ def _check_budget(
 def judges_spent(judges: Sequence[Judge], state: JournalState) -> float:
     """The dollars of all replies so far, earlier launches included. state: with their tokens."""
     used = ((judge.model, state.judge_usage.get(judge.name, {})) for judge in judges)
-    return sum(model.dollars(tokens) or 0.0 for model, tokens in used if model is not None)
+    return sum(dollars(model, tokens) or 0.0 for model, tokens in used if model is not None)
 
 
 # ------------------------------------------------------------------ families

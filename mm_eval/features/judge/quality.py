@@ -173,7 +173,9 @@ def _ask(
     trials: list[_Trial] = []
     for name, task in opened.tasks.items():
         if judge_of_task(task.config) is not None and (not only or name in only):
-            verdicts = Verdicts(task, judge.name, state.lookup, opened.request.judge_retries, model.chat, asks=True)
+            verdicts = Verdicts(
+                task, judge.name, state.lookup, opened.request.judge_retries, model.facts.chat, asks=True
+            )
             trials.append(_Trial(opened, name, task, verdicts, state, _probes(opened, name, task, state, docs)))
     progress.start(f"asking the judge {judge.name}", sum(len(trial.probes) for trial in trials))
     asked: set[Slot] = set()

@@ -10,6 +10,7 @@ from mm_eval.config.manager import Loaded
 from mm_eval.config.task_config import TaskConfig
 from mm_eval.engine.folder import RunFolder
 from mm_eval.engine.journal import Journal, JournalState
+from mm_eval.engine.model import account, dollars
 from mm_eval.engine.outcome import Outcome
 from mm_eval.features.judge.asking import ask_judges
 from mm_eval.features.judge.checking import check_judge
@@ -91,7 +92,7 @@ class JudgePart(RunPart):
 
     @property
     def needs_memory(self) -> bool:
-        return any(judge.model and judge.model.local for judge in self.asked)
+        return any(judge.model and judge.model.facts.local for judge in self.asked)
 
     def recall(self, folder: RunFolder) -> None:
         for judge in self.asked:
@@ -144,13 +145,13 @@ class JudgePart(RunPart):
 
     def spent(self, state: JournalState) -> float | None:
         models = {judge.name: judge.model for judge in self.judges if judge.model is not None}
-        costs = [model.dollars(state.judge_usage.get(name, {})) for name, model in models.items()]
+        costs = [dollars(model, state.judge_usage.get(name, {})) for name, model in models.items()]
         return None if None in costs else sum(cost for cost in costs if cost is not None)
 
     def cost(self, state: JournalState, before: Mapping[str, Any]) -> dict[str, Any]:
         judges = dict(before["judges"]) if isinstance(before.get("judges"), dict) else {}
         for judge in self.judges:
-            if judge.model is not None and (own := judge.model.price()) is not None:
+            if judge.model is not None and (own := judge.model.facts.price) is not None:
                 dollars = round(own.dollars(state.judge_usage.get(judge.name, {})), 6)
                 judges[judge.name] = {"dollars": dollars, "price": own.to_json()}
         return {"judges": judges} if judges else {}
@@ -160,8 +161,8 @@ class JudgePart(RunPart):
         notes: list[str] = []
         for judge in self.judges:
             used = state.judge_usage.get(judge.name, {})
-            if judge.model is not None and (account := judge.model.account(used)):
-                notes.append(f"judge {judge.name}: {account}")
+            if judge.model is not None and (tokens := account(judge.model, used)):
+                notes.append(f"judge {judge.name}: {tokens}")
         if (verdicts := outcome.of_parts.get("judge")) is not None:
             ends = [
                 (verdicts.reused, "was there already", "were there already"),

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from mm_eval.cli.options import read_pairs
 from mm_eval.cli.say import say, say_lines
-from mm_eval.engine.model import flatten
+from mm_eval.engine.model import dollars, flatten
 from mm_eval.features.judge.config import judge_of_task
 from mm_eval.features.judge.cost import cost_of, gold_answer, questions_about
 from mm_eval.features.judge.judges import Judge, make_judges
@@ -52,7 +52,7 @@ def show_judge(args: argparse.Namespace, prepared: Prepared) -> None:
         cost = cost_of(task, style, prepared.doc_ids[name], model)
         docs = counted(len(prepared.doc_ids[name]), "doc")
         say(f"verdicts on {docs}{f' by {judge.name}' if judge else ''}: {cost}")
-        if model is not None and model.dollars({}) is None:
+        if model is not None and dollars(model, {}) is None:
             say("prices: give input_price=...,output_price=... (dollars per million tokens) in --judge_args")
 
 

@@ -10,11 +10,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from mm_eval.adapters import model_class_of, model_settings
+from mm_eval.adapters import own_model
 from mm_eval.config.manager import Loaded
 from mm_eval.config.task_config import TaskConfig
 from mm_eval.engine.generation import one_token_cap
-from mm_eval.engine.model import Model
+from mm_eval.engine.model import Model, check, check_generation
 from mm_eval.features.protocols.protocol import FRAMES, SETTINGS, Benchmark, Protocol, Setting
 from mm_eval.features.protocols.protocol_file import find_protocol
 from mm_eval.prompt.blocks import PromptBlock, choose_block
@@ -165,7 +165,7 @@ def _gen_kwargs(request: RunRequest, protocol: Protocol, benchmarks: Mapping[str
     for name, value in options.items():
         try:
             if model is not None:
-                model.check_generation({name: value})
+                check_generation(model, {name: value})
         except ConfigError:
             refused[name] = None
     return {**refused, **request.gen_kwargs}
@@ -174,8 +174,8 @@ def _gen_kwargs(request: RunRequest, protocol: Protocol, benchmarks: Mapping[str
 def adapter_of(request: RunRequest) -> Model | None:
     """The adapter of a request; None if it does not take its arguments, which `prepare` reports."""
     try:
-        model = model_class_of(request).create(request.model_args, model_settings(request))
-        model.check_arguments()
+        model = own_model(request)
+        check(model, ())
     except ConfigError:
         return None
     return model

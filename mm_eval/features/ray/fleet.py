@@ -15,13 +15,26 @@ import logging
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import count
 from typing import Any
 
 from mm_eval.data.media import encoded
-from mm_eval.engine.model import Answers, Model, Preview
-from mm_eval.engine.prices import Price
+from mm_eval.engine.model import (
+    Answers,
+    Model,
+    ModelFacts,
+    Preview,
+    account,
+    another_of,
+    check,
+    create_model,
+    dollars,
+    expect,
+    shares,
+    show,
+)
 from mm_eval.features.ray.blocks import Block, Held, blocks_of
 from mm_eval.features.ray.worker import Cluster, Event, differences, row_of
 from mm_eval.values.errors import ConfigError, MMEvalError, ModelError
@@ -32,10 +45,6 @@ WINDOW, LOADS = 2, 3
 """Blocks that a worker holds at most; workers that may die one after another while they load the model."""
 PATIENCE = 60.0
 """Seconds after which a run says that it waits for room."""
-STATED = (
-    "prompt_keys", "chat", "local", "bundled", "function_of_key", "travels", "tries_first", "video_rule", "video_input",
-)  # fmt: skip
-"""What a model states of itself, and its fleet states of it: attributes that are copied."""
 KEPT = 10.0
 """Seconds that an idle worker is kept at least; a model that loads longer is kept for as long as that took."""
 
@@ -61,51 +70,47 @@ class Fleet(Model):
         self._workers: dict[int, Held] = {}
         self._numbers, self._leases = count(1), count(1)
         self._known: dict[str, Any] | None = None
+        self._stated: ModelFacts | None = None
         self._expected: dict[str, Any] | None = None
         self._ever_loaded = self._stopping = self._finishing = False
         self._places, self._died_loading = size, 0
-        self._facts: dict[str, Any] = {}
-        for name in STATED:
-            setattr(self, name, getattr(model, name))
 
     # ------------------------------------------------------------------ what is known of the model without its weights
-    def another(self) -> Model:
-        found = Fleet(self.model.another(), self.join, self.size, self.timeout, self.clock)
-        found.expect(self._expected or {})
+    @property
+    def facts(self) -> ModelFacts:
+        """The model's, those of the worker that spoke first once there is one. `ran_on` counts all of them."""
+        ran_on = {**self.model.facts.ran_on, "workers": dict(sorted(self.machines.items()))}
+        return replace(self._stated or self.model.facts, elsewhere=True, ran_on=ran_on)
+
+    @facts.setter
+    def facts(self, facts: ModelFacts) -> None:
+        if self._known is None and facts.constants:
+            self._expected = dict(facts.constants)
+        self._stated = self.model.facts = facts
+
+    def _another(self) -> Model:
+        found = Fleet(another_of(self.model), self.join, self.size, self.timeout, self.clock)
+        expect(found, self._expected or {})
         return found
 
-    def shares(self, instance: Instance) -> bool:
-        return self.model.shares(instance)
+    def _measured(self) -> ModelFacts:
+        self._identify()
+        return self.facts
 
-    def account(self, usage: Mapping[str, int]) -> str:
-        return self.model.account(usage)
+    def _shares(self, instance: Instance) -> bool:
+        return shares(self.model, instance)
 
-    def price(self) -> Price | None:
-        return self.model.price()
+    def _dollars(self, usage: Mapping[str, int]) -> float | None:
+        return dollars(self.model, usage)
 
-    def dollars(self, usage: Mapping[str, int]) -> float | None:
-        return self.model.dollars(usage)
+    def _account(self, usage: Mapping[str, int]) -> str:
+        return account(self.model, usage)
 
-    def check_arguments(self) -> None:
-        self.model.check_arguments()
+    def check(self, first: Sequence[Instance], more: Iterable[Instance] = ()) -> None:
+        check(self.model, first, more)
 
-    def check_generation(self, kwargs: Mapping[str, Any]) -> None:
-        self.model.check_generation(kwargs)
-
-    def findings(self) -> Mapping[str, Any]:
-        return self.model.findings()
-
-    def recall(self, findings: Mapping[str, Any]) -> None:
-        self.model.recall(findings)
-
-    def check_requests(self, request_type: str, instances: Sequence[Instance]) -> None:
-        self.model.check_requests(request_type, instances)
-
-    def check_videos(self, instances: Iterable[Instance]) -> None:
-        self.model.check_videos(instances)
-
-    def preview(self, instance: Instance) -> Preview:
-        return self.model.preview(instance)
+    def show(self, instance: Instance) -> Preview:
+        return show(self.model, instance)
 
     def identity(self, instance: Instance) -> Mapping[str, Any]:
         self._identify()
@@ -115,29 +120,10 @@ class Fleet(Model):
         self._identify()
         return self.model.describe()
 
-    def constants(self) -> Mapping[str, Any]:
-        self._identify()
-        return self.model.constants()
-
-    def adopt(self, constants: Mapping[str, Any]) -> None:
-        self.model.adopt(constants)
-
-    def machine(self) -> Mapping[str, Any]:
-        """Of the first worker that spoke. `ran_on` counts all of them."""
-        return self._facts
-
-    def expect(self, constants: Mapping[str, Any]) -> None:
-        if self._known is None and constants:
-            self._expected = dict(constants)
-            self.model.adopt(self._expected)
-
     def _identify(self) -> None:
         """Waits for a worker to say what decides the answers, if only the machine of the weights knows that."""
-        if self.local and self._known is None and self._expected is None:
+        if self.facts.local and self._known is None and self._expected is None:
             self._wait(lambda: self._known is not None)
-
-    def ran_on(self) -> Mapping[str, Any]:
-        return {"workers": dict(sorted(self.machines.items()))}
 
     # ------------------------------------------------------------------ asking
     def prepare(self) -> None:
@@ -160,11 +146,11 @@ class Fleet(Model):
         self._workers.clear()
         self._prepared = self._stopping = False
 
-    def stop_soon(self) -> None:
-        self._stopping = True  # a signal handler calls this: what follows is done between two events
-
-    def finish(self) -> None:
-        self._finishing = True
+    def stop(self, at_once: bool) -> None:
+        if at_once:  # a signal handler calls this: what follows is done between two events
+            self._stopping = True
+        else:
+            self._finishing = True
 
     def generate(self, instances: Iterable[Instance]) -> Answers:
         return self._asked(instances)
@@ -254,7 +240,7 @@ class Fleet(Model):
     def _the_cluster(self) -> Cluster:
         if self._cluster is None:
             model = self.model
-            self._cluster = self.join(partial(type(model).create, model.args, model.settings))
+            self._cluster = self.join(partial(create_model, type(model), model.args, model.settings))
         return self._cluster
 
     def _staff(self) -> None:
@@ -286,7 +272,7 @@ class Fleet(Model):
                 if (instance := pending.pop(place, None)) is not None:
                     yield instance, answer
         elif kind == "found":
-            self.model.recall(said[0])
+            self.facts = replace(self._stated or self.model.facts, findings=said[0])
         elif kind == "done":
             worker.leases.pop(said[0], None)
             worker.recalled.discard(said[0])
@@ -303,12 +289,11 @@ class Fleet(Model):
         elif kind == "started":
             worker.started, worker.host = self.clock(), said[0]
         elif kind == "described":
-            self._facts = self._facts or dict(said[1])
-            self._compare(worker, said[0])
+            self._compare(worker, *said)
         elif kind == "loaded":
-            worker.loaded, worker.idle, worker.loading = True, self.clock(), self.clock() - worker.started
             if not self._ever_loaded:
-                self._facts = dict(said[1])
+                self._stated = said[1]
+            worker.loaded, worker.idle, worker.loading = True, self.clock(), self.clock() - worker.started
             self._ever_loaded, self._died_loading = True, 0
             self.machines[said[0]] = self.machines.get(said[0], 0) + 1
         elif kind == "raised":
@@ -320,7 +305,7 @@ class Fleet(Model):
         elif kind == "lost":
             yield from self._lost(worker, said[0], said[1], again)
 
-    def _compare(self, worker: Held, description: dict[str, Any]) -> None:
+    def _compare(self, worker: Held, description: dict[str, Any], facts: ModelFacts) -> None:
         """The first description is the run's; a worker that says otherwise is refused."""
         if self._known is None:
             constants = json.loads(json.dumps(description["constants"]))  # as a run folder gives them back
@@ -328,11 +313,11 @@ class Fleet(Model):
                 what = f"the folder holds answers of another model than the workers load: {other}."
                 hint = "Choose another --output_path, or give the workers the files of the first launch."
                 raise ConfigError(what, where="--output_path", hint=hint)
-            self.model.adopt(description["constants"])
+            self.model.facts = facts
             if other := differences(self.model.describe(), description["model"]):
                 what = f"the workers have another model than this command: {other}."
                 raise ConfigError(what, where="--executor", hint="Put the same files on all machines.")
-            self._known = description
+            self._known, self._stated = description, facts
         elif other := differences(self._known, description):
             self._refuse(
                 worker, ConfigError(f"its model differs from the one of the first worker, which is here: {other}.")

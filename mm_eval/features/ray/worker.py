@@ -5,8 +5,8 @@
 What it has to say is a stream of events, tuples whose first item is the kind:
 
     ("started", host)                      it runs on this machine, and looks at the model
-    ("described", description, facts)      what it would answer with, and `Model.machine`; the weights are not loaded yet
-    ("loaded", machine, facts)             it is ready; machine: "NVIDIA H200", or "CPU"; facts: `Model.machine`
+    ("described", description, facts)      what it would answer with, and the facts of the model; the weights are not loaded yet
+    ("loaded", machine, facts)             it is ready; machine: "NVIDIA H200", or "CPU"
     ("answers", lease, [(place, answer)])  answers to requests of a block, by their places in it
     ("returned", lease, [place])           a recall: these requests were not given to the model and will not be answered
     ("done", lease)                        nothing more comes of this block
@@ -28,17 +28,13 @@ from typing import Any, Protocol, TypeAlias
 
 from mm_eval.config.arguments import shortly
 from mm_eval.data.decode import as_rgb, open_picture
-from mm_eval.engine.model import Model
+from mm_eval.engine.model import METHODS, Model, measured, prepare_once
+from mm_eval.engine.model import stop as stop_model
 from mm_eval.features.ray.blocks import groups_of
 from mm_eval.values.errors import MMEvalError, ModelError
 from mm_eval.values.types import Instance
 
 Event: TypeAlias = tuple[Any, ...]
-METHODS = {
-    "generate_until": "generate",
-    "loglikelihood": "loglikelihood",
-    "loglikelihood_rolling": "loglikelihood_rolling",
-}
 _STAYS = ("doc", "images", "target", "metadata", "resps", "filtered_resps", "error")
 """Fields of an instance that stay with the task: its doc, its functions and its scores."""
 TRAVELS = tuple(each.name for each in fields(Instance) if each.name not in _STAYS)
@@ -117,7 +113,7 @@ class Worker:
             self._queued.clear()
             self._stopped = stop
         if stop and self._model is not None:
-            self._model.stop_soon()
+            stop_model(self._model, at_once=True)
 
     def close(self) -> None:
         """Gives back what the model holds."""
@@ -132,9 +128,10 @@ class Worker:
         try:
             self._events.put(("started", socket.gethostname()))
             self._model = self.make()
-            self._events.put(("described", description_of(self._model), dict(self._model.machine())))
-            self._model.prepare_once()
-            self._events.put(("loaded", machine(), dict(self._model.machine())))
+            description = description_of(self._model)
+            self._events.put(("described", description, measured(self._model)))
+            prepare_once(self._model)
+            self._events.put(("loaded", machine(), measured(self._model)))
             while (lease := self._next()) is not None:
                 self._answer(self._model, lease)
         except MMEvalError as error:
@@ -160,7 +157,7 @@ class Worker:
             for instance, answer in ask(self._fed(lease)):
                 if (place := places.pop(id(instance), None)) is None:
                     raise ModelError(f"{type(model).__name__} answered a request that was not made: {instance.slot}.")
-                if (found := dict(model.findings())) != self._found:
+                if (found := dict(model.facts.findings)) != self._found:
                     self._found = found
                     self._events.put(("found", found))  # before the first answer that was made with it
                 self._events.put(("answers", lease.number, [(place, answer)]))
@@ -184,7 +181,8 @@ def description_of(model: Model) -> dict[str, Any]:
             versions[name] = importlib.metadata.version(name)
         except importlib.metadata.PackageNotFoundError:
             continue
-    return {"constants": dict(model.constants()), "model": dict(model.describe()), "versions": versions}
+    described = dict(model.describe())
+    return {"constants": dict(measured(model).constants), "model": described, "versions": versions}
 
 
 def machine() -> str:

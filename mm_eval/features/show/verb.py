@@ -99,7 +99,9 @@ def _show(prepared: Prepared, name: str, doc_id: int, model: str) -> Callable[[]
     ]
     for line in head:
         say(line)
-    preview, rest = prepared.model.preview(first), [*_rest(instances), *_lines_of_features(prepared, name)]
+    from mm_eval.engine.model import show
+
+    preview, rest = show(prepared.model, first), [*_rest(instances), *_lines_of_features(prepared, name)]
     _print_prompt(preview, first)
     for line in rest:
         say(line)
@@ -130,6 +132,7 @@ def _compare_keys(args: argparse.Namespace, prepared: Prepared, model: str) -> N
     """Prints a doc's prompt under several prompt keys side by side."""
     import shutil
 
+    from mm_eval.engine.model import show
     from mm_eval.features.show.text import shortened, side_by_side
     from mm_eval.several import check_keys
 
@@ -140,7 +143,7 @@ def _compare_keys(args: argparse.Namespace, prepared: Prepared, model: str) -> N
         texts = {}
         for key, one in of_keys.items():
             instance = _instances(one, name, args.doc)[0]
-            preview, used = one.model.preview(instance), one.styles[name].block.key
+            preview, used = show(one.model, instance), one.styles[name].block.key
             counts = f", {preview.tokens} tokens, {preview.image_tokens or 0} of pictures"
             heading = f"{key}{'' if used == key else f' (as {used})'}{'' if preview.tokens is None else counts}"
             texts[heading] = shortened(preview.text)

@@ -191,7 +191,7 @@ def read_rule(text: object, where: str = "--video") -> FrameRule:
 
 
 def shown_as(way: str, rule: FrameRule | str) -> str:
-    """How a model gets a video, for the report. way: as in `Model.video_input`.
+    """How a model gets a video, for the report. way: as in `ModelFacts.frames_as`.
 
     >>> shown_as("video", DEFAULT)
     'the frames are shown as a video (frames=8,ends)'

@@ -27,7 +27,7 @@ from mm_eval.values.reasoning.tokens import TokenReader
 from mm_eval.values.types import Instance
 from mm_eval.values.words import counted
 
-from ..arguments import WHERE, Arguments
+from ..arguments import WHERE, PromptArguments
 from ..families import Family
 from .data_text import DataText
 from .preprocessing import Picture, Preprocessor, learn, pictures_of, written
@@ -105,7 +105,7 @@ class PromptWriter:
         family: Family,
         tokenizer: Any,
         processor: Any,
-        arguments: Arguments,
+        arguments: PromptArguments,
         *,
         template: str | None = None,
         template_name: str | None = None,

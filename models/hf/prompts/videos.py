@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from mm_eval.values.errors import ConfigError, DataError
 
-from ..arguments import WHERE, Arguments
+from ..arguments import WHERE, PromptArguments
 from ..checkpoint import Checkpoint
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ LONGEST_SIDE = 4096
 class VideoInput:
     """A family's own video input.
 
-    rule: the frames that it takes where nothing else says it (`Model.video_rule`).
+    rule: the frames that it takes where nothing else says it (`ModelFacts.frames_rule`).
     budget: what limits the pixels: of each "frame"; of the whole "video"; of the whole, with an equal "share" for each frame;
         "fixed" if every frame has the same size.
     settings: of its video processor, as far as the image processor has others and the checkpoint does not state them.
@@ -199,7 +199,7 @@ class Videos:
 
     @classmethod
     def chosen(
-        cls, kind: VideoInput | None, checkpoint: Checkpoint, arguments: Arguments, template: str | None
+        cls, kind: VideoInput | None, checkpoint: Checkpoint, arguments: PromptArguments, template: str | None
     ) -> Videos | None:
         """The videos of a checkpoint; None if the frames are shown as pictures. ConfigError if arguments ask for more.
 
@@ -212,10 +212,11 @@ class Videos:
             lacks = "its chat template writes no videos"
         else:
             try:
-                settings = VideoSettings.of(kind, checkpoint, arguments.video_min_pixels, arguments.video_max_pixels)
+                settings = VideoSettings.of(kind, checkpoint, *arguments.video_pixels)
             except ConfigError as error:
                 lacks = error.what.rstrip(".")
-        of_budget = [name for name in ("video_min_pixels", "video_max_pixels") if getattr(arguments, name)]
+        names = ("video_min_pixels", "video_max_pixels")
+        of_budget = [name for name, value in zip(names, arguments.video_pixels, strict=True) if value]
         of_pair = ["video_pair"] if arguments.video_pair else []
         wanted = ["video=video"] if arguments.video == "video" else []
         hint = "Leave it out: the frames of videos are then shown as pictures."

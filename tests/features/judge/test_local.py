@@ -4,13 +4,12 @@ import socket
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
-from typing import ClassVar
 
 import pytest
 
 from mm_eval.config.manager import TaskManager
 from mm_eval.data.source import DataSource
-from mm_eval.engine.model import MODELS, Model, ModelSettings, register_model
+from mm_eval.engine.model import MODELS, Model, ModelFacts, ModelSettings, register_model
 from mm_eval.features.judge.prompts import judge_instance
 from mm_eval.prompt.task import Task
 from mm_eval.values.errors import ConfigError
@@ -54,7 +53,7 @@ def pictured(tmp_path: Path) -> Path:
 def test_a_judge_sees_the_pictures(pictured: Path) -> None:
     config = TaskManager(include_path=str(pictured)).load(["seen"]).tasks["seen"].resolved()
     task = Task.load(config, DataSource())
-    judge = MODELS.get("tiny-llava").create({}, ModelSettings(device="cpu"))
+    judge = MODELS.get("tiny-llava")({}, ModelSettings(device="cpu"))
     asked = [judge_instance(task, "tiny", 0, n, task.docs.text(n), "red", chat=judge.chat) for n in range(3)]
     assert [len(instance.image_digests) for instance in asked] == [1, 1, 1] and asked[0].images
     assert asked[0].image_digests == asked[2].image_digests != asked[1].image_digests
@@ -91,7 +90,7 @@ def test_a_run_with_a_local_judge_that_sees(cli, pictured: Path) -> None:
 class Noted(Model):
     """Notes when it is loaded and closed."""
 
-    local: ClassVar[bool] = True
+    facts = ModelFacts(local=True)
     name = "model"
 
     def prepare(self) -> None:

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from mm_eval.engine.model import Answers, Model, register_model
+from mm_eval.engine.model import Answers, Model, ModelFacts, register_model
 from mm_eval.features.judge.preflight import DOCS, EMPTY, OTHERS, _Trial, chance_of_passing, family_of
 from mm_eval.values.types import Answer
 from tests.features.judge import server as scripted
@@ -228,8 +228,7 @@ def test_a_judge_that_passed_stays_so(judged, server, cli) -> None:
 class Local(Model):
     """A judge that runs here: notes when it is loaded and freed."""
 
-    local = True
-    chat = True
+    facts = ModelFacts(local=True, chat=True)
     events: ClassVar[list[str]] = []
 
     def prepare(self) -> None:

@@ -8,10 +8,11 @@ import sys
 import threading
 import time
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from mm_eval.engine.model import Answers, Model, question
+from mm_eval.engine.model import Answers, Model, ModelFacts, question
 from mm_eval.features.ray.worker import Worker
 from mm_eval.values.errors import ConfigError, ModelError
 from mm_eval.values.types import Answer, Instance
@@ -42,11 +43,11 @@ class Scripted(Model):
     the request at which the disk of a worker is full.
     """
 
-    local = True
+    facts = ModelFacts(local=True)
 
     def __init__(self, args: Mapping[str, Any], settings: Any) -> None:
         super().__init__(args, settings)
-        self.seconds, self.known, self.asked = float(self.args.get("seconds", 0)), None, 0
+        self.seconds, self.asked = float(self.args.get("seconds", 0)), 0
 
     def prepare(self) -> None:
         self.note("load", str(time.time()))
@@ -61,17 +62,11 @@ class Scripted(Model):
         if "watch" in self.args:
             sys.addaudithook(lambda event, args: event == "open" and self.note("open", str(args[0])))
 
-    def constants(self) -> Mapping[str, Any]:
-        if self.known is None:
-            other = "differs" in self.args and not self.first("described")
-            self.known = {"dtype": "float32" if other else "bfloat16"}
-        return self.known
-
-    def adopt(self, constants: Mapping[str, Any]) -> None:
-        self.known = dict(constants)
-
     def describe(self) -> Mapping[str, Any]:
-        return {"adapter": "scripted", **self.constants()}
+        if not self.facts.constants:
+            other = "differs" in self.args and not self.first("described")
+            self.facts = replace(self.facts, constants={"dtype": "float32" if other else "bfloat16"})
+        return {"adapter": "scripted", **self.facts.constants}
 
     def identity(self, instance: Instance) -> Mapping[str, Any]:
         return {"adapter": "scripted", **question(instance, self.settings.seed)}

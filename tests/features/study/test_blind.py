@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from mm_eval.cli import main
-from mm_eval.engine.model import Model, register_model
+from mm_eval.engine.model import Model, ModelFacts, register_model
 from mm_eval.features.report.release.numbers import release_table
 from mm_eval.features.report.release.text import as_markdown
 from mm_eval.results.recorded import RecordedRun
@@ -21,7 +21,7 @@ ASKED: list[int] = []
 class Sees(Model):
     """Right for four of five docs where it is shown what it was shown first, else it says no."""
 
-    chat = True
+    facts = ModelFacts(chat=True)
 
     def generate(self, instances):  # type: ignore[no-untyped-def]
         for instance in instances:

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from mm_eval.engine.model import MODELS, ModelSettings, request_key
+from mm_eval.engine.model import MODELS, ModelSettings, is_bundled, request_key
 from mm_eval.values.errors import ConfigError
 from tests.models.questions import instance, mixed, outputs, picture
 
@@ -21,7 +21,7 @@ HF = ("hf", "llava", "qwen_vl")
 
 
 def create(args: dict[str, Any], name: str = "hf", **settings: Any) -> Any:
-    return MODELS.get(name).create(args, ModelSettings(**settings))
+    return MODELS.get(name)(args, ModelSettings(**settings))
 
 
 @pytest.mark.parametrize("name", HF)
@@ -29,7 +29,7 @@ def test_a_checkpoint_is_asked_for(name: str) -> None:
     with pytest.raises(ConfigError, match="pretrained="):
         create({}, name)
     stand_in = MODELS.get(name).bundled_stand_in  # type: ignore[attr-defined]
-    assert MODELS.get(stand_in).bundled
+    assert is_bundled(MODELS.get(stand_in))
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def test_a_wrong_argument_is_named_at_once(
 def test_creating_an_adapter_imports_neither_torch_nor_transformers(checkpoint: Callable[[str], Path]) -> None:
     code = (
         "import sys; from mm_eval.engine.model import MODELS, ModelSettings\n"
-        f"model = MODELS.get('qwen_vl').create({{'pretrained': {str(checkpoint('qwen2_vl'))!r}}}, ModelSettings())\n"
+        f"model = MODELS.get('qwen_vl')({{'pretrained': {str(checkpoint('qwen2_vl'))!r}}}, ModelSettings())\n"
         "assert model.prompt_keys == ('qwen2_vl', 'qwen_vl') and model.chat\n"
         "assert not {'torch', 'transformers', 'numpy', 'PIL'} & set(sys.modules), set(sys.modules)"
     )
@@ -256,7 +256,7 @@ from mm_eval.engine.model import MODELS, ModelSettings
 import transformers
 level = transformers.utils.logging.get_verbosity()
 for folder in {[str(checkpoint(kind)) for kind in ("llava", "qwen2_vl")]}:
-    model = MODELS.get("hf").create({{"pretrained": folder}}, ModelSettings(batch_size=5, device="cpu"))
+    model = MODELS.get("hf")({{"pretrained": folder}}, ModelSettings(batch_size=5, device="cpu"))
     model.prepare()
     options = {{"max_new_tokens": 4, "min_new_tokens": 2, "until": ["x"]}}
     assert len(outputs(model.generate(mixed(generation_kwargs=options)))) == 5

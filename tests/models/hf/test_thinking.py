@@ -49,7 +49,7 @@ def said(thinker: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Call
         in_place = args.pop("in_place", True)
         chat = args.pop("chat", True)
         arguments = {"pretrained": str(thinker), "chat_template": str(file), **args}
-        model = MODELS.get("hf").create(arguments, settings)
+        model = MODELS.get("hf")(arguments, settings)
         model.runtime.in_place = in_place
         tokens = model.writer.tokenizer
         ids = [*tokens(text, add_special_tokens=False)["input_ids"], *([2] if ends else [])]
@@ -98,7 +98,7 @@ def test_special_tokens_that_are_no_marks_are_dropped_as_before(said: Callable[.
 
 def test_stated_marks_are_part_of_the_fingerprint(thinker: Path) -> None:
     def fingerprint(settings: ModelSettings, **args: Any) -> str:
-        return str(MODELS.get("hf").create({"pretrained": str(thinker), **args}, settings).fingerprint)
+        return str(MODELS.get("hf")({"pretrained": str(thinker), **args}, settings).fingerprint)
 
     plain = fingerprint(ModelSettings(device="cpu"))
     assert fingerprint(ModelSettings(device="cpu", reasoning_tags="<a>,</a>")) != plain

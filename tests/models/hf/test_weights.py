@@ -53,7 +53,7 @@ def restated(folder: Path, target: Path, quantised: dict[str, Any]) -> Path:
 
 def loaded(folder: Path, batch_size: int = 1, **args: Any) -> Any:
     settings = ModelSettings(batch_size=batch_size, device="cpu")
-    return MODELS.get("hf").create({"pretrained": str(folder), **args}, settings)
+    return MODELS.get("hf")({"pretrained": str(folder), **args}, settings)
 
 
 @pytest.mark.parametrize(

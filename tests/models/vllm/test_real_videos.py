@@ -27,8 +27,8 @@ class Both:
     def __init__(self, kind: str, folder: Any) -> None:
         args = {"pretrained": str(folder), "max_length": 480}
         self.kind, self.ids = kind, list[int]()
-        self.vllm = MODELS.get("vllm").create({**args, "enforce_eager": True}, ModelSettings())
-        self.hf = MODELS.get("hf").create(args, ModelSettings(device="cpu"))
+        self.vllm = MODELS.get("vllm")({**args, "enforce_eager": True}, ModelSettings())
+        self.hf = MODELS.get("hf")(args, ModelSettings(device="cpu"))
         self.vllm.prepare()
         engine = self.vllm._asking_vllm.engine
         run = engine.run

@@ -26,9 +26,9 @@ def both(request: pytest.FixtureRequest) -> Iterator[tuple[Any, Any]]:
     """(the checkpoint on vLLM, the same on transformers), in float32 and at the checkpoint's own length, 2,048 tokens."""
     folder = {"pretrained": str(MODELS_FOLDER / request.param)}
     settings = ModelSettings(device="cpu")
-    model = MODELS.get("vllm").create({**folder, "enforce_eager": True}, ModelSettings())
+    model = MODELS.get("vllm")({**folder, "enforce_eager": True}, ModelSettings())
     model.prepare()
-    yield model, MODELS.get("hf").create(folder, settings)
+    yield model, MODELS.get("hf")(folder, settings)
     model.close()
 
 

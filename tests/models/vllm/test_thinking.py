@@ -58,7 +58,7 @@ def answered(
     template = thinker / "opens.jinja"
     template.write_text(OPENS)
     args = {"pretrained": str(thinker), **({"chat_template": str(template)} if opens else {})}
-    model = MODELS.get("vllm").create(args, ModelSettings())
+    model = MODELS.get("vllm")(args, ModelSettings())
     [(_, found)] = list(model.generate([instance("A or B?", generation_kwargs={"until": until})]))
     model.close()
     assert isinstance(found, Answer), found

@@ -20,7 +20,7 @@ FOLDER = Path(__file__).parents[3] / "assets" / "models"
 
 
 def model(name: str, **args: Any) -> Any:
-    return MODELS.get("vllm").create({"pretrained": str(FOLDER / name), **args}, ModelSettings())
+    return MODELS.get("vllm")({"pretrained": str(FOLDER / name), **args}, ModelSettings())
 
 
 def test_a_video_is_one_token_and_an_array_with_its_times() -> None:
@@ -48,7 +48,7 @@ def test_other_families_get_the_frames_as_pictures(name: str, args: dict[str, An
 
 @pytest.mark.parametrize("kind", ["llava_onevision", "llava_next_video"])
 def test_frames_of_a_fixed_size_reach_the_engine_in_that_size(checkpoint: Callable[[str], Path], kind: str) -> None:
-    adapter = MODELS.get("vllm").create({"pretrained": str(checkpoint(kind))}, ModelSettings())
+    adapter = MODELS.get("vllm")({"pretrained": str(checkpoint(kind))}, ModelSettings())
     request = written(adapter.writer, asked("What?", size=(160, 64))).request([1])
     [(frames, metadata)] = request["multi_modal_data"]["video"]
     assert frames.shape == (6, 28, 28, 3) and metadata["do_sample_frames"] is False
@@ -67,7 +67,7 @@ def test_numbers_of_its_own_for_videos_turn_vllms_normalising_off(
     prints = set()
     for others in ({}, {"image_mean": [0.4, 0.4, 0.4]}):
         (folder / "video_preprocessor_config.json").write_text(json.dumps({**settings, **others} if others else {}))
-        adapter = MODELS.get("vllm").create({"pretrained": str(folder)}, ModelSettings())
+        adapter = MODELS.get("vllm")({"pretrained": str(folder)}, ModelSettings())
         off = {"mm_device_do_normalize": False}
         assert adapter.video_input == "video"
         assert (
@@ -82,7 +82,7 @@ def test_numbers_of_its_own_for_videos_turn_vllms_normalising_off(
 def test_several_pictures_beside_a_video_that_vllm_would_divide_into_tiles_are_refused(
     checkpoint: Callable[[str], Path],
 ) -> None:
-    adapter = MODELS.get("vllm").create({"pretrained": str(checkpoint("llava_onevision"))}, ModelSettings())
+    adapter = MODELS.get("vllm")({"pretrained": str(checkpoint("llava_onevision"))}, ModelSettings())
     with pytest.raises(ModelError, match=r"several pictures.*into tiles.*--model hf"):
         written(adapter.writer, shows([STILL, FILM, OTHER, "What?"]))
 
@@ -93,7 +93,7 @@ def test_times_that_merge_with_the_text_before_them_are_refused(checkpoint: Call
     line = shows(["Look.\n", FILM, "\n", SECOND, "What?"])
     for pair in ("drop", "keep"):
         args = {"pretrained": folder, "video_pair": pair}
-        adapter = MODELS.get("vllm").create(args, ModelSettings())
+        adapter = MODELS.get("vllm")(args, ModelSettings())
         assert adapter.video_input == "video"
         question = written(adapter.writer, line)
         pairs = question.prompt.ids.count(adapter.writer.tokenizer.convert_tokens_to_ids("<|vision_start|>"))

@@ -30,7 +30,7 @@ def recorded(monkeypatch: pytest.MonkeyPatch) -> type[RecordedEngine]:
 
 
 def vllm(folder: Path = LLAVA, **args: Any) -> Any:
-    return MODELS.get("vllm").create({"pretrained": str(folder), **args}, ModelSettings())
+    return MODELS.get("vllm")({"pretrained": str(folder), **args}, ModelSettings())
 
 
 def samples(folder: Path) -> dict[tuple[str, int], Any]:
@@ -172,7 +172,7 @@ def test_what_decides_an_answer_is_in_the_identity(monkeypatch: pytest.MonkeyPat
     lora.mkdir()
     (lora / "adapter_config.json").write_text("{}")
     others = [vllm(dtype="bfloat16"), vllm(quantization="fp8"), vllm(max_length=64), vllm(lora=str(lora))]
-    others.append(MODELS.get("hf").create({"pretrained": str(LLAVA)}, ModelSettings(device="cpu")))
+    others.append(MODELS.get("hf")({"pretrained": str(LLAVA)}, ModelSettings(device="cpu")))
     keys |= {request_key(model, asked) for model in others}
     monkeypatch.setenv("VLLM_BATCH_INVARIANT", "1")
     others.append(vllm())

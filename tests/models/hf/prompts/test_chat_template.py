@@ -33,7 +33,7 @@ def bare(checkpoint: Callable[[str], Path], tmp_path: Path) -> Callable[[str], P
 
 def create(folder: Path, template: bool | str | None = None, **args: Any) -> Any:
     settings = ModelSettings(batch_size=1, device="cpu", chat_template=template)
-    return MODELS.get("hf").create({"pretrained": str(folder), **args}, settings)
+    return MODELS.get("hf")({"pretrained": str(folder), **args}, settings)
 
 
 @pytest.mark.parametrize("kind", ["llava", "qwen2_vl", "qwen3_vl", "paligemma", "idefics3"])

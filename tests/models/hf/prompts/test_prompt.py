@@ -102,10 +102,10 @@ def test_messages_without_a_template_name_the_model(adapter: Adapter, checkpoint
     (bare / "chat_template.jinja").unlink()
     from mm_eval.engine.model import MODELS, ModelSettings
 
-    model = MODELS.get("hf").create({"pretrained": str(bare)}, ModelSettings())
+    model = MODELS.get("hf")({"pretrained": str(bare)}, ModelSettings())
     assert not model.chat and adapter("llama").chat
     with pytest.raises(ConfigError, match="bare' has no chat template"):
-        MODELS.get("hf").create({"pretrained": str(bare)}, ModelSettings(chat_template=True))
+        MODELS.get("hf")({"pretrained": str(bare)}, ModelSettings(chat_template=True))
     with pytest.raises(ConfigError, match="bare' has no chat template"):
         list(model.generate([instance("Hi")]))
     assert outputs(model.generate([instance("Hi", chat=False, generation_kwargs={"max_new_tokens": 2})]))

@@ -47,7 +47,7 @@ def with_settings(checkpoint: Callable[[str], Path], tmp_path: Path, kind: str) 
         content = {"video_processor_type": f"{name}VideoProcessor", **MEAN, **stated}
         (folder / "video_preprocessor_config.json").write_text(json.dumps(content))
     args = {"pretrained": str(folder), **({"video_pair": "keep"} if kind == "qwen3_vl" else {})}
-    return MODELS.get("hf").create(args, ModelSettings(device="cpu"))
+    return MODELS.get("hf")(args, ModelSettings(device="cpu"))
 
 
 def metadata() -> Any:

@@ -1,0 +1,168 @@
+"""A checkpoint and what writes prompts for it: all that `hf` and `vllm` share. Needs no weights."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any
+
+from mm_eval.engine.model import ModelFacts, ModelSettings, Preview, question
+from mm_eval.values.errors import ConfigError
+from mm_eval.values.reasoning.families import marks_of
+from mm_eval.values.types import Instance
+
+from .arguments import WHERE, PromptArguments
+from .checkpoint import Checkpoint
+from .families import FAMILIES, TEXT_FAMILIES, family_of
+from .prompts.prompt import PromptWriter
+from .prompts.video_prompt import VideoWriter, video_identity
+from .prompts.videos import Videos
+from .torchvision import leave_out_if_broken
+
+
+class Source:
+    """The files, the template and the prompts of a checkpoint.
+
+    engine: what runs it, for its identity. own_key: the prompt key of the adapter's name, whatever the checkpoint.
+    own_videos: of a model type, whether the engine shows videos by the family's own input.
+    """
+
+    def __init__(
+        self,
+        arguments: PromptArguments,
+        settings: ModelSettings,
+        engine: str,
+        own_key: str | None = None,
+        own_videos: frozenset[str] | None = None,
+    ) -> None:
+        leave_out_if_broken()
+        self.arguments, self.settings, self.engine = arguments, settings, engine
+        self._digested: tuple[Mapping[str, Any] | None, str] = None, ""
+        self.template = arguments.template_text()
+        self.checkpoint = Checkpoint(arguments.pretrained, arguments.revision, offline=settings.offline)
+        self.checkpoint.check_json()
+        kind = self.checkpoint.model_type
+        known = FAMILIES.get(kind)
+        keys = known.prompt_keys if known else ()
+        self.has_template = self.template is not None or self.checkpoint.has_chat_template
+        if settings.chat_template and not self.has_template:
+            raise ConfigError(
+                f"{arguments.pretrained!r} has no chat template.",
+                where="--apply_chat_template",
+                hint="Leave it out, or give chat_template=FILE in --model_args.",
+            )
+        needs_chat = known.chats if known else kind not in TEXT_FAMILIES
+        if settings.chat_template is None and not self.has_template and needs_chat and self.image_text:
+            raise ConfigError(
+                f"{arguments.pretrained!r} is a vision-language model ({kind}) without a chat template.",
+                where=WHERE,
+                hint="Give chat_template=FILE in --model_args. For a base model, whose prompts are plain text, give "
+                "--apply_chat_template false.",
+            )
+        of_family = known.video if known is not None and (own_videos is None or kind in own_videos) else None
+        template = (self.template or self.checkpoint.chat_templates) if self.chats else None
+        self.videos = Videos.chosen(of_family, self.checkpoint, arguments, template)
+        self.facts = ModelFacts(
+            name=arguments.pretrained,
+            family=kind,
+            prompt_keys=keys if own_key is None or own_key in keys else (own_key,),
+            chat=self.has_template,
+            frames_rule=self.videos.kind.rule if self.videos else "",
+            frames_as="video" if self.videos else "pictures",
+            endings=("stop", "length"),
+            local=True,
+        )
+
+    @property
+    def chats(self) -> bool:
+        """Whether prompts are written by the chat template."""
+        return self.settings.chat_template is not False and self.has_template
+
+    @cached_property
+    def writer(self) -> PromptWriter:
+        """Writes prompts. Loads the tokenizer or the processor on first use."""
+        from .processor import load_config, load_processor, load_tokenizer
+
+        folder, processor = self.checkpoint.folder, None
+        if self.image_text:
+            processor = load_processor(folder, self.arguments)
+        tokenizer = processor.tokenizer if processor is not None else load_tokenizer(folder, self.arguments)
+        family = family_of(self.checkpoint.model_type, self.image_text)
+        config = self.checkpoint.config
+        image_token_id = config.get("image_token_id", config.get("image_token_index"))
+        if image_token_id is None and processor is not None:  # molmo2's files name it otherwise
+            image_token_id = getattr(load_config(folder, self.arguments), "image_token_id", None)
+        options: dict[str, Any] = {
+            "template": self.template,
+            "template_name": self.settings.chat_template if isinstance(self.settings.chat_template, str) else None,
+            "image_token_id": image_token_id,
+            "marks": marks_of(self.settings.reasoning_tags),
+        }
+        if self.videos is not None:
+            options["videos"] = self.videos
+        kind = VideoWriter if self.videos is not None else PromptWriter
+        writer = kind(self.arguments.pretrained, family, tokenizer, processor, self.arguments, **options)
+        if self.chats:
+            writer.check_template()
+        return writer
+
+    @cached_property
+    def image_text(self) -> bool:
+        """Whether the checkpoint reads pictures."""
+        from .processor import is_image_text
+
+        auto_map = self.checkpoint.config.get("auto_map", {})
+        return is_image_text(self.checkpoint.model_type) or "AutoModelForImageTextToText" in auto_map
+
+    def constants(self) -> dict[str, Any]:
+        """What of the files and the prompts decides an answer and is the same for every question."""
+        chosen, stated = (
+            self.arguments,
+            {
+                "chat_template_kwargs": dict(self.arguments.chat_template_kwargs or {}) or None,
+                "reasoning_tags": self.settings.reasoning_tags,
+                "think_end_token": self.arguments.think_end_token,
+            },
+        )
+        template = self.template or self.settings.chat_template
+        return {
+            "adapter": self.engine,
+            "files": self.checkpoint.digests(),
+            "pixels": [chosen.min_pixels, chosen.max_pixels],
+            "chat_template": template if isinstance(template, str) else None,
+            "max_length": chosen.max_length,
+            "add_bos_token": chosen.add_bos_token,
+            **{name: value for name, value in stated.items() if value is not None},  # the others keep their fingerprint
+        }
+
+    def fingerprint(self, constants: Mapping[str, Any]) -> str:
+        """sha256 of everything that decides a model's answers apart from the question."""
+        known, digest = self._digested
+        if known is not constants:
+            digest = hashlib.sha256(json.dumps(constants, sort_keys=True).encode()).hexdigest()
+            self._digested = constants, digest
+        return digest
+
+    def describe(self, constants: Mapping[str, Any]) -> dict[str, Any]:
+        """The checkpoint for run.json. constants: all of the model's."""
+        return {
+            "adapter": self.engine,
+            "pretrained": self.arguments.pretrained,
+            "revision": self.arguments.revision,
+            "model_type": self.checkpoint.model_type,
+            "fingerprint": self.fingerprint(constants),
+            **{name: value for name, value in constants.items() if name not in ("adapter", "files")},
+        }
+
+    def identity(self, instance: Instance, fingerprint: str) -> dict[str, Any]:
+        """Everything that decides the answer to an instance."""
+        shown = video_identity(instance, self.videos) if self.videos is not None else {}
+        return {"adapter": self.engine, "model": fingerprint, **question(instance, self.settings.seed), **shown}
+
+    def show(self, instance: Instance) -> Preview:
+        """The prompt with its tokens."""
+        prompt = self.writer.write(instance)
+        text = self.writer.tokenizer.decode(prompt.ids, skip_special_tokens=False)
+        return Preview(str(text), tokens=len(prompt.ids), image_tokens=prompt.image_tokens)
