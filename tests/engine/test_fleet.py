@@ -355,28 +355,32 @@ class Elsewhere(Echo):
     """A model whose dtype only the machine of the weights knows."""
 
     facts = ModelFacts(local=True)
+    dtypes: list[str]
 
     def describe(self) -> dict[str, Any]:
         if not self.facts.constants:
             assert threading.current_thread() is not threading.main_thread(), "the asking process can't know it"
-            self.facts = replace(self.facts, constants={"dtype": dtypes.pop(0)}, device="NVIDIA H200")
+            self.facts = replace(self.facts, constants={"dtype": self.dtypes.pop(0)}, device="NVIDIA H200")
         return {"adapter": "elsewhere", **self.facts.constants}
 
     def identity(self, instance: Instance) -> dict[str, Any]:
         return {**self.describe(), "q": instance.context}
 
 
-dtypes: list[str] = []
+def elsewhere(*dtypes: str) -> type[Elsewhere]:
+    """A new class of it. dtypes: what its workers find, in the order in which they describe themselves."""
+    return type("Elsewhere", (Elsewhere,), {"dtypes": [*dtypes]})
 
 
 def test_the_identity_comes_from_the_first_worker_and_is_known_before_its_weights_are_loaded() -> None:
     loading = threading.Event()
 
     class Waits(Elsewhere):
+        dtypes = ["bfloat16"] * 2
+
         def prepare(self) -> None:
             loading.wait(HANGS)
 
-    dtypes[:] = ["bfloat16"] * 2
     model, joined = a_fleet(Waits)
     assert not joined, "no worker is started before its word is needed"
     assert model.describe() == {"adapter": "elsewhere", "dtype": "bfloat16"}
@@ -389,8 +393,7 @@ def test_the_identity_comes_from_the_first_worker_and_is_known_before_its_weight
 
 
 def test_a_worker_that_describes_itself_otherwise_is_refused_with_the_difference(caplog: Any) -> None:
-    dtypes[:] = ["bfloat16", "float32"]
-    model, joined = a_fleet(Elsewhere)
+    model, joined = a_fleet(elsewhere("bfloat16", "float32"))
     prepare_once(model)
     asked = requests(60)
     assert all(isinstance(a, Answer) for a in answered(model.generate(asked), asked).values())
@@ -402,8 +405,7 @@ def test_a_worker_that_describes_itself_otherwise_is_refused_with_the_difference
 
 
 def test_a_recorded_identity_needs_no_worker_and_holds_for_those_that_are_started() -> None:
-    dtypes[:] = ["float32"] * 4
-    model, joined = a_fleet(Elsewhere, 1)
+    model, joined = a_fleet(elsewhere(*["float32"] * 4), 1)
     expect(model, {"dtype": "float32"})
     assert model.describe()["dtype"] == measured(model).constants["dtype"] == "float32"
     assert another_of(model).describe()["dtype"] == "float32"
@@ -417,25 +419,25 @@ def test_a_recorded_identity_needs_no_worker_and_holds_for_those_that_are_starte
 
 
 def test_workers_with_another_model_than_the_recorded_one_are_an_error_before_anything_is_asked() -> None:
-    dtypes[:] = ["bfloat16"] * 2
-    model, joined = a_fleet(Elsewhere, 1)
+    model, joined = a_fleet(kind := elsewhere(*["bfloat16"] * 2), 1)
     expect(model, {"dtype": "float32"})
     with pytest.raises(ConfigError, match="dtype is 'float32' here and 'bfloat16' there"):
         prepare_once(model)
-    assert not Elsewhere.asked
+    assert not kind.asked
     model.close()
     assert not joined[0].workers
 
 
 def test_workers_with_another_model_than_the_command_are_an_error_of_the_command() -> None:
     class Other(Elsewhere):
+        dtypes = ["float32"]
+
         def describe(self) -> dict[str, Any]:
             return {
                 **super().describe(),
                 "files": "mine" if threading.current_thread() is threading.main_thread() else "its",
             }
 
-    dtypes[:] = ["float32"]
     model, _ = a_fleet(Other, 1)
     with pytest.raises(ConfigError, match="files is 'mine' here and 'its' there"):
         model.describe()
