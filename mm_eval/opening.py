@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from mm_eval.config.manager import Loaded
 from mm_eval.config.task_config import TaskConfig
@@ -29,7 +29,7 @@ from mm_eval.scoring.submission import check_files
 from mm_eval.scoring.task_scores import TaskScores
 from mm_eval.values.errors import ConfigError, MMEvalError, NotHereError, did_you_mean, raise_all
 from mm_eval.values.features import brought
-from mm_eval.values.types import Answer, Slot
+from mm_eval.values.types import Answer, Instance, Slot
 from mm_eval.values.words import counted
 
 
@@ -112,6 +112,17 @@ class Validated:
     grades_all: bool = False
 
 
+class PendingDocs(Protocol):
+    """What a run still has to request. doc_ids: {task: docs with a slot that has no answer}."""
+
+    @property
+    def doc_ids(self) -> Mapping[str, Sequence[int]]: ...
+
+    def requests(self, name: str, doc_ids: Sequence[int]) -> Iterator[Instance]:
+        """The requests of those of some docs of a task that are pending, in this order."""
+        ...
+
+
 class Prompts:
     """The prompts that a feature states for tasks."""
 
@@ -130,10 +141,12 @@ class RunPart:
     `RUN_PARTS` of the feature's folder names its class. Each hook does nothing here. A run calls them in the order in which they
     stand; of several processes only the first one calls `before` and `join`.
 
-    error: why the run can't begin, as `before` found.
+    error: why the run can't begin, as `before` found. waiting: for what the run waits, as `passes` found: it ends without
+    results, and the same command goes on.
     """
 
     error: MMEvalError | None = None
+    waiting: str = ""
 
     # Of every feature, also where a run has nothing for it
 
@@ -219,7 +232,21 @@ class RunPart:
     def keep(self, journal: Journal, state: JournalState) -> None:
         """Adds the answers of `before` to the run's journal, and to what was read of it."""
 
+    # While the answers come
+
+    def passes(self, opened: OpenedTasks, asking: Asking, pending: PendingDocs) -> Iterator[Iterable[Instance]] | None:
+        """The requests of the run in the feature's own order, in passes; None for all at once in the order of the data.
+
+        After each pass the parts ask their questions about its answers, then the next one is taken. A pass is read while the
+        model answers, so it may end early, or leave out what is not needed any more.
+        """
+        return None
+
     # After the answers
+
+    def docs_scored(self) -> Mapping[str, list[int]]:
+        """{task: docs that are scored} where the run ended before all of them were asked on purpose."""
+        return {}
 
     def after(self, opened: OpenedTasks, asking: Asking) -> None:
         """Asks its questions about the answers."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -43,6 +43,12 @@ class Pending:
         for name, task in self.prepared.tasks.items():
             doc_ids = [doc_id for doc_id in self.doc_ids[name] if first.get(name) != doc_id]
             yield from task.instances(doc_ids, self.prepared.styles[name])
+
+    def requests(self, name: str, doc_ids: Sequence[int]) -> Iterator[Instance]:
+        """The instances of those of some docs of a task that are pending, in this order."""
+        pending = set(self.doc_ids[name]).intersection(doc_ids)
+        task, style = self.prepared.tasks[name], self.prepared.styles[name]
+        yield from task.instances([doc_id for doc_id in doc_ids if doc_id in pending], style)
 
     def _first_docs(self) -> dict[str, int]:
         """{task: its first pending doc} of one task for each kind of request; those with pictures come first."""

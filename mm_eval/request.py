@@ -59,6 +59,11 @@ class RunRequest:
     no_judge: judged tasks run without their judged numbers. judge_retries: how often an unreadable reply is asked for again.
     judge_budget, budget: dollars above which nothing more is asked of the judges, of the model. prices: a file of prices.
     judge_preflight: a judge is tried before the run.
+    stop_when: "decided" for a run of a release that ends when its comparisons are. looks: after how many equal parts of the docs
+        they are tested. alpha: false alarms that are allowed over all of them. margin: within which models are equivalent.
+    pairs: which models of a release are compared: "all", or {"reference": NAME}.
+    until_interval: the run ends when half of the main number's interval is so small. Both are in the unit of the table.
+    linked: what the runs of a release know of each other, as a feature wrote it.
     executor: "ray" for `workers` that each load the model on worker_gpus and worker_cpus of the cluster at ray_address; one that
         says nothing for worker_timeout seconds is replaced. None for this process.
     wandb_args, mlflow_args, trackio_args: arguments of the trackers that get the numbers, too; None for none of them.
@@ -107,6 +112,13 @@ class RunRequest:
     budget: int | float | None = None
     prices: str | None = None
     judge_preflight: bool = True
+    stop_when: str | None = None
+    looks: int = 20
+    alpha: int | float = 0.05
+    margin: int | float | None = None
+    pairs: str | Mapping[str, Any] | None = None
+    until_interval: int | float | None = None
+    linked: Mapping[str, Any] | None = None
     executor: str | None = None
     workers: int | None = None
     worker_gpus: int | float | None = None
@@ -173,6 +185,10 @@ def _is_doc_ids(value: Any) -> bool:
     )
 
 
+def _is_pairs(value: Any) -> bool:
+    return value == "all" or isinstance(value, Mapping) and set(value) == {"reference"} and is_text(value["reference"])
+
+
 def _is_ids(ids: Any) -> bool:
     return isinstance(ids, list) and bool(ids) and all(map(is_count, ids)) and len(set(ids)) == len(ids)
 
@@ -225,6 +241,15 @@ RULES: dict[str, Rule] = {
     "judge": Rule("a model's name, or a list of them", lambda value: all(map(is_text, _listed(value)))),
     "judge_args": Rule(f"{_MAPPING.needed}, or a list of them", lambda value: all(map(_MAPPING.fits, _listed(value)))),
     "judge_retries": COUNT_FROM_0,
+    "stop_when": Rule("decided", lambda value: value == "decided"),
+    "looks": Rule("a count from 1 to 100", lambda value: is_count(value, 1, 100), whole_number),
+    "alpha": Rule("a number above 0 and below 0.5", lambda value: is_number(value) and 0 < value < 0.5, number),
+    "pairs": Rule("all or {reference: NAME}", _is_pairs),
+    "power": Rule("a number between 0.5 and 1", lambda value: is_number(value) and 0.5 <= value < 1, number),
+    **dict.fromkeys(
+        ("margin", "until_interval", "difference", "spread"),
+        Rule("a number above 0", lambda value: is_number(value) and value > 0, number),
+    ),
     "executor": Rule("ray", lambda value: value == "ray"),
     "workers": COUNT_FROM_1,
     "worker_gpus": Rule("a number from 0", lambda value: is_number(value) and value >= 0, number),

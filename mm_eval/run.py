@@ -107,6 +107,8 @@ def run(prepared: Prepared, progress: Progress | None = None, started: float | N
             notes = [*prepared.notes, "nothing was scored: --predict_only"]
             code = _exit_code(outcome, outcome.failed)
             return Report({}, folder.path, code, [], notes, problems_of({}, outcome, prepared.parts))
+        if waiting := next((part.waiting for part in prepared.parts if part.waiting), ""):
+            return Report({}, folder.path, _exit_code(outcome, outcome.failed), [], waiting=waiting)
         state = state if own.count == 1 else _read_journal(folder)  # with the answers of the other processes
         state.reading = replace(reading)  # it may have looked at a part of the answers
         return _report(prepared, folder, state, outcome, spec, started, progress)
@@ -180,7 +182,6 @@ def _answer(
     fail_at = failure_limit(prepared.request.fail_on_error, pending.total)
     outcome = Outcome(reused=pending.answered)
     tell_price(progress, lambda: spent(prepared, state))
-    progress.start("answering", pending.share - pending.answered)
     with StopSignal().listening() as stop:
         with closing(_open_journal(folder)) as journal:
             for part in prepared.parts:
@@ -202,14 +203,19 @@ def _answer(
                     prepared.model, journal, state, stop, progress.tick, fail_at, cache, outcome, elsewhere, over
                 )
                 asker.keep = folder.keep_findings
-                asker.ask(in_cheapest_order(pending.instances()))
-            progress.stop()
-            asking = Asking(folder, state, journal, pending.mine, outcome, stop, progress, elsewhere, own.count)
-            for part in prepared.parts if not asker.halted else ():
-                if part.asks and part.needs_memory:
-                    prepared.model.close()
-                if part.asks:
-                    part.after(prepared, asking)
+                asking = Asking(folder, state, journal, pending.mine, outcome, stop, progress, elsewhere, own.count)
+                own_order = (part.passes(prepared, asking, pending) for part in prepared.parts)
+                passes = next((found for found in own_order if found is not None), None)
+                for requests in passes or [in_cheapest_order(pending.instances())]:
+                    progress.start("answering", pending.share - pending.answered - outcome.answered)
+                    asker.ask(requests)
+                    progress.stop()
+                    if asker.halted:
+                        break
+                    if passes:
+                        _ask_parts(prepared, asking)
+            if not asker.halted and not passes:
+                _ask_parts(prepared, asking)
         with model_boundary(outcome):
             outcome.add(launch.others(outcome.counts(), lambda: stop.requested))
         if own.leads and own.count > 1:
@@ -217,6 +223,14 @@ def _answer(
             if fail_at is not None:
                 outcome.hold_to(fail_at)
     return outcome
+
+
+def _ask_parts(prepared: Prepared, asking: Asking) -> None:
+    """The run's parts ask their questions about the answers."""
+    for part in (part for part in prepared.parts if part.asks):
+        if part.needs_memory:
+            prepared.model.close()
+        part.after(prepared, asking)
 
 
 def _read_journal(folder: RunFolder) -> JournalState:
@@ -245,6 +259,8 @@ def _report(
     progress: Progress,
 ) -> Report:
     """Scores every task from the journal; writes samples/, results.json and report.html."""
+    scored = {name: docs for part in opened.parts for name, docs in part.docs_scored().items()}
+    opened = replace(opened, doc_ids={**opened.doc_ids, **scored}) if scored else opened
     folder.drop_numbers_of_others(opened.configs)
     scores, submissions = score_tasks(opened, folder, state, progress)
     state.forget()  # the page is made from samples/, and reading them needs the memory

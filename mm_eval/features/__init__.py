@@ -13,6 +13,8 @@ MEDIA      what is shown as frames: a module as `Medium` (data/frames.py).
 RUNNERS    what runs task code in a process of its own: a `Runner` (config/runner.py).
 EXECUTORS  where a model answers (`--executor NAME`): (model, request) -> the model there.
 SHARED     what several runs that go on side by side share: (requests by name) -> a context with the requests to run.
+LINKS      what the runs of a release know of each other: (requests by name, how many run at a time) -> an object with the
+           requests to run, and ended(name), which is called when a run ended for good.
 CONFIGS    what `mm-eval run --config FILE` does with a file that has this key: (args, its options as a request) -> exit code.
 PAGES      the page of a finished run: (recorded run) -> its path.
 PAGE_PARTS what stands above the samples of a run's page: (recorded run) -> an object with

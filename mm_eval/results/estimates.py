@@ -20,7 +20,7 @@ from dataclasses import replace
 
 from mm_eval.config.group import GroupMetric, MemberMetric
 from mm_eval.results.recorded import RecordedRun
-from mm_eval.results.rows import numbers_of
+from mm_eval.results.rows import AFTER_LOOKING, numbers_of
 from mm_eval.scoring.groups import Member, aggregate_group
 from mm_eval.scoring.metrics.intervals import combined
 from mm_eval.values.types import MetricKey, Number
@@ -38,8 +38,9 @@ def estimates(run: RecordedRun, name: str) -> dict[str, Number]:
     """
     is_group = name in run.results["groups"]
     task = run.tasks.get(name)
+    row = (run.results["groups"] if is_group else run.results["results"])[name]
     found = {}
-    for number in numbers_of((run.results["groups"] if is_group else run.results["results"])[name]):
+    for number in numbers_of(row):
         if not isinstance(number.value, (int, float)):
             continue
         key = str(number.key)
@@ -50,6 +51,9 @@ def estimates(run: RecordedRun, name: str) -> dict[str, Number]:
             clusters = len({task.clusters[doc_id] for doc_id in values})
             recorded = replace(number, n=len(values), clusters=clusters, freedom=max(1, clusters - 1))
             found[key] = task.estimate(key) or recorded
+    for key, interval in row.get(AFTER_LOOKING, {}).items():
+        if key in found and isinstance(interval, list) and len(interval) == 2:
+            found[key] = replace(found[key], exact=(interval[0], interval[1]))
     return found
 
 

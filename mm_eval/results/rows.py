@@ -9,6 +9,11 @@ from mm_eval.results.answered_by import oddities
 from mm_eval.values.types import MetricKey, Number
 from mm_eval.values.words import of_all
 
+STOPPED = "stopped"
+"""The key of a row whose run ended by what it saw, with the words: "stopped after 41% of the docs: decided"."""
+AFTER_LOOKING = "intervals_after_looking"
+"""The key of a row with the 95% intervals of a run that was stopped by what it saw, by number: they hold all the same."""
+
 
 def numbers_of(row: Mapping[str, Any], better: Mapping[str, bool] | None = None) -> list[Number]:
     """The numbers of a row of results.json, in its order. better: the row's part of `higher_is_better`.
@@ -82,4 +87,5 @@ def incomplete(row: Mapping[str, Any]) -> list[str]:
         "cut": ("prompt", "was cut", "were cut"),
         "judge_failed": ("doc", "has no verdict", "have no verdict"),
     }
-    return [of_all(row[count], row["n"], *said) for count, said in flaws.items() if row.get(count)]
+    stopped = [str(row[STOPPED])] if row.get(STOPPED) else []
+    return stopped + [of_all(row[count], row["n"], *said) for count, said in flaws.items() if row.get(count)]

@@ -16,6 +16,7 @@ class Report:
     notes: what a reader of the table should know. problems: what failed.
     silent: this process is one of several and not the one that reports.
     categories: the table shows every category, however many there are.
+    waiting: for what the run waits, where it has no results because the same command has to go on.
     """
 
     results: dict[str, Any]
@@ -26,3 +27,4 @@ class Report:
     problems: list[str] = field(default_factory=list)
     silent: bool = False
     categories: bool = False
+    waiting: str = ""

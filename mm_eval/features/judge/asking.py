@@ -43,6 +43,7 @@ def ask_judges(opened: OpenedTasks, judges: Sequence[Judge], asking: Asking) -> 
     judged = docs_to_judge(opened, state, asking.doc_ids)
     requests = sum(map(len, [*opened.doc_ids.values(), *judged.values()]))
     fail_at = failure_limit(opened.request.fail_on_error, requests)
+    earlier = outcome.of_parts.get("judge")  # of the passes before, where a run is made in several
     verdicts = outcome.of_parts["judge"] = Outcome()
     over = budget_check(
         lambda: judges_spent(judges, state),
@@ -78,6 +79,9 @@ def ask_judges(opened: OpenedTasks, judges: Sequence[Judge], asking: Asking) -> 
         progress.stop()
         first_stopped = first_stopped or verdicts.stopped
     verdicts.stopped = first_stopped
+    if earlier is not None:
+        verdicts.add([earlier.counts()])
+        verdicts.reused = earlier.reused
     outcome.interrupted = stop.requested
 
 

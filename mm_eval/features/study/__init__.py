@@ -9,3 +9,7 @@ VERBS = {
     ),
     "why": ("why_verb", "which setting explains the difference between a run and the number of a report"),
 }
+RUN_PARTS = {"deciding": "deciding.run_part:DecidingPart"}
+OPTIONS = {"deciding": "deciding.options"}
+MARKS = {"deciding": "deciding.record:cell_mark"}
+LINKS = {"deciding": "deciding.lockstep:linked"}

@@ -97,7 +97,9 @@ class Drivers:
         progress: ReleaseProgress,
         on_end: Callable[[str, Ended], None],
     ) -> None:
-        self._waiting, self._running = dict(requests), list[Driver]()
+        self._requests, self._waiting, self._running = requests, dict(requests), list[Driver]()
+        self._paused, self._again = dict[str, str](), dict[str, RunRequest]()
+        """Runs that wait for others: what they said, and those that start again when none of the others runs any more."""
         self._parallel, self._progress, self._on_end = parallel, progress, on_end
         self._selector = selectors.DefaultSelector()
 
@@ -109,7 +111,9 @@ class Drivers:
         stop = StopSignal(notify=self._interrupt)
         try:
             with stop.listening():
-                while (self._waiting and not stop.requested) or self._running:
+                while ((self._waiting or self._again) and not stop.requested) or self._running:
+                    if not self._waiting and not self._running:
+                        self._waiting, self._again = self._again, {}
                     while self._waiting and len(self._running) < self._parallel and not stop.requested:
                         self._start(name := next(iter(self._waiting)), self._waiting.pop(name))
                     self._hear()
@@ -163,6 +167,11 @@ class Drivers:
                 with suppress(BrokenPipeError):
                     driver.process.stdin and driver.process.stdin.close()
                 outcome = driver.outcome()
+                if outcome.waiting and self._paused.get(driver.name) != outcome.waiting:
+                    self._paused[driver.name] = outcome.waiting
+                    self._again[driver.name] = self._requests[driver.name]
+                    continue
+                outcome = outcome.stuck if outcome.waiting else outcome
                 self._progress.ended(driver.name, outcome.exit_code, not outcome.hole)
                 self._on_end(driver.name, outcome)
         self._progress.draw()

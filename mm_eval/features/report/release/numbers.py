@@ -130,12 +130,9 @@ def release_table(
 
 
 def _marked(run: RecordedRun, name: str, key: str) -> tuple[str, str]:
-    """A mark and a verdict on a number, from the feature that has one; each "" where there is none."""
-    for mark in brought("MARKS").values():
-        found: tuple[str, str] = mark(run, name, key)
-        if any(found):
-            return found
-    return "", ""
+    """A mark and a verdict on a number, from the features that have one; each "" where there is none."""
+    found: list[tuple[str, str]] = [mark(run, name, key) for mark in brought("MARKS").values()]
+    return next((mark for mark, _ in found if mark), ""), "; ".join(verdict for _, verdict in found if verdict)
 
 
 def _add_run(table: ReleaseTable, run: RecordedRun) -> str:

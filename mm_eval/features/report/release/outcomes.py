@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -22,12 +22,19 @@ class Ended:
     """What one model came to, in JSON values.
 
     folder: of its numbers, None if it has none. hole: why it has none. problems: its warnings and failures.
+    waiting: for what it waits, if it has to go on once other models have.
     """
 
     exit_code: int
     folder: str | None = None
     hole: str = ""
     problems: tuple[str, ...] = ()
+    waiting: str = ""
+
+    @property
+    def stuck(self) -> Ended:
+        """This end of a run that waits, and no other has gone on meanwhile."""
+        return Ended(PARTIAL, hole=f"model error: {self.waiting}, and none goes on", problems=(self.waiting,))
 
 
 INTERRUPTED_EARLY = Ended(INTERRUPTED, hole="it was interrupted before it had numbers")
@@ -45,6 +52,8 @@ def drive(request: RunRequest, progress: Progress) -> Ended:
     if isinstance(report, MMEvalError):
         hole = f"{report.owner} error: {report}"
         return Ended(PARTIAL, hole=hole, problems=(hole,))
+    if report.waiting and report.exit_code == 0:
+        return Ended(0, waiting=report.waiting)
     warnings = [f"warning: {text}" for text in warnings_of(report.results)] if report.results else []
     problems = (*warnings, *report.problems)
     if report.results:
@@ -57,8 +66,12 @@ def drive(request: RunRequest, progress: Progress) -> Ended:
 
 @dataclass
 class Outcomes:
-    """What the models of a release came to. runs: those with numbers. holes: {model without numbers: the reason}."""
+    """What the models of a release came to.
 
+    ends: what is called with the name of a model that ended. runs: those with numbers. holes: {model without: the reason}.
+    """
+
+    ends: Sequence[Callable[[str], None]] = ()
     runs: list[RecordedRun] = field(default_factory=list)
     holes: dict[str, str] = field(default_factory=dict)
     exit_code: int = 0
@@ -67,6 +80,8 @@ class Outcomes:
         """Adds a model's run, or its hole. include_path: the command's folder with task code."""
         from mm_eval.results.recorded import RecordedRun
 
+        for end in self.ends:
+            end(name)
         self.exit_code = max(self.exit_code, ended.exit_code)
         if ended.folder is not None:
             self.runs.append(RecordedRun.read(Path(ended.folder), name, include_path))

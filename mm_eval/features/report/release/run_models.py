@@ -41,8 +41,13 @@ def run_release(args: argparse.Namespace, read: Callable[[argparse.Namespace], R
     release = read_release(args.config, base if named else replace(base, tasks=()))
     requests = release.chosen(args.only)
     parallel = at_a_time(requests, args.parallel or release.parallel)
+    ends: list[Callable[[str], None]] = []
+    for link in brought("LINKS").values():
+        links = link(requests, parallel)
+        requests = links.requests
+        ends.append(links.ended)
     check_models(requests)
-    found = Outcomes()
+    found = Outcomes(ends)
     run = _side_by_side if parallel > 1 else _in_turn
     run(requests, parallel, found)
     if found.exit_code == INTERRUPTED:
@@ -64,14 +69,21 @@ def run_release(args: argparse.Namespace, read: Callable[[argparse.Namespace], R
 
 
 def _in_turn(requests: Mapping[str, RunRequest], parallel: int, found: Outcomes) -> None:
-    """Runs the models one after another in this process."""
+    """Runs the models one after another in this process; one that waits for others goes on when it is its turn again."""
     from mm_eval.cli.progress import ProgressBar
     from mm_eval.features.report.release.outcomes import drive
     from mm_eval.several import INTERRUPTED
 
-    for name, request in requests.items():
+    left, waiting = list(requests), dict[str, str]()
+    while left:
+        name, request = left[0], requests[left.pop(0)]
         say(f"{name}: {request.output_path}")
         ended = drive(request, ProgressBar())
+        if ended.waiting and waiting.get(name) != ended.waiting:
+            waiting[name] = ended.waiting
+            left.append(name)
+            continue
+        ended = ended.stuck if ended.waiting else ended
         found.add(name, ended, requests[name].include_path)
         for problem in ended.problems:
             say(f"  {problem}")

@@ -98,7 +98,8 @@ def _footnotes(table: ReleaseTable, intervals: bool) -> list[str]:
         marks.append("± is half of the 95% interval.")
     if intervals and any(found.margin is None and found.interval is not None for found in numbers):
         marks.append(
-            "[low, high] is a 95% interval: exact, where nearly all docs are right or wrong, or ended at 0 or 1."
+            "[low, high] is a 95% interval: exact, where nearly all docs are right or wrong, or ended at 0 or 1; "
+            "of a run that stopped, one that holds after looking."
         )
     if any(found.set_apart for found in numbers):
         marks.append(f"{SET_APART} measured otherwise than the rest of its row: not ranked with it.")

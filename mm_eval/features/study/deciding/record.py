@@ -1,0 +1,139 @@
+"""The record of a run that stopped: `looks.json` in its folder, `looks` in results.json, and the mark on its numbers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from mm_eval.engine.folder import RunFolder
+from mm_eval.features.study.deciding.looks import RECORD, Schedule
+from mm_eval.features.study.deciding.rules import DECIDED, Rule
+from mm_eval.features.study.deciding.sequences import as_t
+from mm_eval.features.study.deciding.trial import BROKEN
+from mm_eval.opening import OpenedTasks
+from mm_eval.results.recorded import RecordedRun
+from mm_eval.results.rows import AFTER_LOOKING, STOPPED, headline_of, numbers_of
+from mm_eval.values.errors import ConfigError
+from mm_eval.values.run_files import UNREADABLE
+from mm_eval.values.types import Number
+
+
+@dataclass(frozen=True)
+class Record:
+    """docs: {task: the docs that its numbers are of}, of the tasks that ended early. found: what results.json says of it."""
+
+    docs: dict[str, list[int]]
+    found: dict[str, Any]
+
+    @classmethod
+    def of(cls, rule: Rule, schedule: Schedule, opened: OpenedTasks, options: Mapping[str, Any]) -> Record:
+        docs, rows = {}, {}
+        for name in opened.tasks:
+            look = rule.ended_at(name)
+            if look and look < schedule.count and schedule.size(name, look) < schedule.size(name, schedule.count):
+                docs[name] = schedule.until(name, look)
+        outcome = rule.outcome()
+        for name, row in outcome["rows"].items():
+            leaves = [leaf for leaf in opened.loaded.leaves(name) if leaf in opened.tasks]
+            asked, every = (sum(schedule.size(leaf, look) for leaf in leaves) for look in (row["look"], schedule.count))
+            if asked < every:
+                rows[name] = {**row, "docs": asked, "of": every, "share": round(asked / every, 6)}
+        return cls(docs, {"options": dict(options), "rows": rows, "comparisons": outcome["comparisons"]})
+
+    @classmethod
+    def read(cls, folder: RunFolder, opened: OpenedTasks) -> Record | None:
+        """The record that a launch left. None without one. ConfigError where it names docs that the run does not have."""
+        stored = folder.read(RECORD)
+        if stored is None:
+            return None
+        try:
+            docs = {str(name): [int(doc_id) for doc_id in ids] for name, ids in stored["docs"].items()}
+            known = all(name in opened.tasks and set(ids) <= set(opened.doc_ids[name]) for name, ids in docs.items())
+            rows, comparisons = stored["looks"]["rows"], stored["looks"]["comparisons"]
+            if not known or not isinstance(rows, dict) or not isinstance(comparisons, list):
+                raise ValueError("other docs")
+        except UNREADABLE as error:
+            hint = "Repeat the command of the run: it writes it anew."
+            raise ConfigError(
+                "it is not the record of this run's looks.", where=str(folder.path / RECORD), hint=hint
+            ) from error
+        return cls(docs, stored["looks"])
+
+    def write(self, folder: RunFolder) -> None:
+        folder.write(RECORD, json.dumps({"v": 1, "docs": self.docs, "looks": self.found}, ensure_ascii=False))
+
+    def mark(self, results: dict[str, Any]) -> None:
+        """Marks the rows of results.json that ended early, and adds the record of the looks."""
+        results["looks"] = self.found
+        for name, row in self.found["rows"].items():
+            of_row = results["results"].get(name)
+            if of_row is None:
+                continue
+            number = headline_of(results, name) if name in results["configs"] else next(iter(numbers_of(of_row)), None)
+            wide = {str(each.key): found for each in numbers_of(of_row) if (found := _widened(each, row["factor"]))}
+            if row.get("interval") and number is not None:
+                wide[str(number.key)] = list(row["interval"])
+            of_row[STOPPED] = stopped(row)
+            of_row[AFTER_LOOKING] = wide
+            of_row.setdefault("warnings", []).append(said(row))
+
+    def notes(self) -> list[str]:
+        """A sentence for each comparison, as far as this model took part."""
+        return [sentence(each) for each in self.found["comparisons"]]
+
+
+def said(row: Mapping[str, Any]) -> str:
+    """What a reader should know of a row that ended early."""
+    option = "--stop_when" if row["why"] in (DECIDED, BROKEN) else "--until_interval"
+    of = f"{row['docs']:,} of {row['of']:,}"
+    more = f"the command without {option} goes on to all docs"
+    return f"{stopped(row)} ({of}). It is no number of the whole benchmark; {more}."
+
+
+def stopped(row: Mapping[str, Any]) -> str:
+    """ "stopped after 41% of the docs: decided" """
+    why = "a compared model failed" if row["why"] == BROKEN else row["why"]
+    return f"stopped after {max(1, round(100 * row['share']))}% of the docs: {why}"
+
+
+def cell_mark(run: RecordedRun, name: str, key: str) -> tuple[str, str]:
+    """A mark and a verdict on a number of a release table: which share of the docs it is of."""
+    row = run.results["results"].get(name, {})
+    return "", str(row[STOPPED]) if row.get(STOPPED) else ""
+
+
+def _widened(number: Number, factor: float) -> list[float]:
+    """The interval of so many standard errors; empty where there is none."""
+    if not number.stderr or not isinstance(number.value, (int, float)):
+        return []
+    half = as_t(round(factor, 9), max(1, (number.n or 2) - 1)) * number.stderr
+    return [number.value - half, number.value + half]
+
+
+def sentence(each: Mapping[str, Any]) -> str:
+    """How one comparison ended, with its interval."""
+    pair = f"{each['second']} and {each['first']} on {each['row']}"
+    if not each.get("looks"):
+        return f"{pair}: nothing was tested ({each['ended']})"
+    share, unit = round(100 * each["share"]), _unit(each)
+    ends = f" [{', '.join(f'{end * unit:+.2f}' for end in each['interval'])}]" if each.get("interval") else ""
+    if each["ended"] == "differs":
+        corrected = each.get("corrected")
+        word = "higher" if each["difference"] > 0 else "lower"
+        shown = corrected["difference"] if corrected else each["difference"]
+        around = f" [{', '.join(f'{end * unit:+.2f}' for end in corrected['interval'])}]" if corrected else ends
+        return (
+            f"{each['second']} is {word} than {each['first']} on {each['row']} by {abs(shown * unit):.2f}{around} "
+            f"(corrected for stopping; measured {each['difference'] * unit:+.2f}), decided after {share}% of the docs"
+        )
+    if each["ended"] == "equivalent":
+        return f"{pair} are within the margin{ends}, decided after {share}% of the docs"
+    if each["ended"] == BROKEN:
+        return f"{pair}: broken off after {share}% of the docs{ends}"
+    return f"{pair}: no difference after all docs{ends}"
+
+
+def _unit(each: Mapping[str, Any]) -> float:
+    return float(each.get("unit", 1.0))

@@ -1,0 +1,128 @@
+"""A run that stops when it is decided, as a part of it (`RunPart`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from mm_eval.config.manager import Loaded
+from mm_eval.engine.folder import RunFolder
+from mm_eval.engine.journal import JournalState
+from mm_eval.engine.outcome import Outcome
+from mm_eval.engine.ranks import processes
+from mm_eval.features.study.deciding.course import Course
+from mm_eval.features.study.deciding.looks import Schedule, forget
+from mm_eval.features.study.deciding.record import Record
+from mm_eval.features.study.deciding.rules import Rule, WhenDecided, WhenNarrow
+from mm_eval.features.study.deciding.units import Unit, units_of
+from mm_eval.opening import Asking, OpenedTasks, PendingDocs, RunPart
+from mm_eval.request import RunRequest
+from mm_eval.values.errors import ConfigError, ModelError
+from mm_eval.values.types import Instance
+from mm_eval.values.words import listed
+
+FINE = 100
+"""Looks of `--until_interval`, whose interval holds at every moment."""
+OPTIONS = ("stop_when", "looks", "alpha", "margin", "until_interval")
+
+
+@dataclass
+class DecidingPart(RunPart):
+    """How a run stops; nothing in a run that does not. scores_again: it is a recorded run. record: of a launch that stopped."""
+
+    request: RunRequest
+    rule: Rule | None = None
+    scores_again: bool = False
+    schedule: Schedule | None = None
+    units: list[Unit] = field(default_factory=list)
+    recorded: Record | None = None
+    broken: list[str] = field(default_factory=list)
+
+    @classmethod
+    def begin(
+        cls, request: RunRequest, loaded: Loaded, options: Mapping[str, Any] | None = None
+    ) -> DecidingPart | None:
+        if options is not None or not (request.stop_when or request.until_interval):
+            return cls(request, scores_again=options is not None)
+        if request.stop_when and request.until_interval:
+            raise ConfigError("--stop_when and --until_interval exclude each other.", hint="Give one or the other.")
+        where = _option(request)
+        if request.stop_when and not request.linked:
+            hint = "mm-eval run --config release.yaml --stop_when decided; --until_interval is for one model."
+            raise ConfigError("a comparison needs the models of a release.", where=where, hint=hint)
+        if request.predict_only:
+            raise ConfigError("with --predict_only nothing is scored, so nothing is decided.", where=where)
+        if processes().count > 1:
+            hint = "Start one process; --executor ray uses several machines."
+            raise ConfigError("a run of several processes can't be stopped.", where=where, hint=hint)
+        goal = float(request.until_interval or 0)
+        return cls(request, WhenDecided(request) if request.stop_when else WhenNarrow(goal))
+
+    def opened(self, opened: OpenedTasks) -> list[str]:
+        """Finds what can be stopped, and draws the order. ConfigError where nothing can."""
+        if self.rule is None:
+            return []
+        where = _option(self.request)
+        if any(part.asks and part.needs_memory for part in opened.parts):
+            what = "a judge with weights on this machine can't give verdicts look by look: it would be loaded for each."
+            raise ConfigError(what, where=where, hint="Use a judge behind a server.")
+        units = units_of(opened)
+        self.units = [unit for unit in units if not unit.refusal]
+        refused = [f"{unit.name} can't be stopped: {unit.refusal}" for unit in units if unit.refusal]
+        if not self.units:
+            raise ConfigError(f"nothing of this run can be stopped: {'; '.join(refused)}.", where=where)
+        seed = (self.request.linked or {}).get("seed", self.request.seed)
+        self.schedule = Schedule.of(opened, self.request.looks if self.request.stop_when else FINE, seed)
+        self.rule.begin(self.units, self.schedule)
+        return [f"{each}: all of its docs are asked" for each in refused]
+
+    def join(self, opened: OpenedTasks, folder: RunFolder) -> None:
+        if self.scores_again:
+            self.recorded = Record.read(folder, opened)
+
+    def record(self, folder: RunFolder) -> None:
+        """A launch without the option goes on to all docs: what an earlier one that stopped left is removed."""
+        if self.rule is None and not self.scores_again:
+            forget(folder)
+
+    def passes(self, opened: OpenedTasks, asking: Asking, pending: PendingDocs) -> Iterator[Iterable[Instance]] | None:
+        return None if self.rule is None else self._passes(opened, asking, pending)
+
+    def _passes(self, opened: OpenedTasks, asking: Asking, pending: PendingDocs) -> Iterator[Iterable[Instance]]:
+        assert self.rule is not None and self.schedule is not None
+        linked = self.request.linked
+        together = None if linked is None else bool(linked["together"])
+        course = Course(opened, asking, pending, self.rule, self.schedule, self.units, together)
+        yield from course.passes()
+        if course.waits:
+            self.waiting = (
+                f"it waits for the other models after look {self.rule.look}, with {len(course.values)} of its own"
+            )
+        elif self.rule.over and not asking.outcome.interrupted:
+            self.broken = list(self.rule.broken)
+            options = {name: value for name in OPTIONS if (value := getattr(self.request, name)) is not None}
+            self.recorded = Record.of(self.rule, self.schedule, opened, options)
+            self.recorded.write(asking.folder)
+        if self.broken:
+            what = f"{listed(self.broken, 4)} failed, so the comparison is not decided."
+            stopped = ModelError(what, hint="The same command goes on where each model stopped.")
+            asking.outcome.of_parts["deciding"] = Outcome(stopped=stopped)
+
+    def docs_scored(self) -> Mapping[str, list[int]]:
+        return self.recorded.docs if self.recorded else {}
+
+    def complete(self, opened: OpenedTasks, folder: RunFolder, results: dict[str, Any], state: JournalState) -> None:
+        if self.recorded is not None:
+            self.recorded.mark(results)
+
+    def notes(self, state: JournalState, outcome: Outcome) -> list[str]:
+        return self.recorded.notes() if self.recorded else []
+
+    def problems(self, outcome: Outcome) -> list[str]:
+        found = outcome.of_parts.get("deciding")
+        return [f"stopped early: {found.stopped}"] if found is not None and found.stopped else []
+
+
+def _option(request: RunRequest) -> str:
+    return "--stop_when" if request.stop_when else "--until_interval"
