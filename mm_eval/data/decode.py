@@ -16,7 +16,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import lru_cache
 from itertools import islice
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from mm_eval.values.errors import ConfigError, DataError, MMEvalError
 from mm_eval.values.types import Doc
@@ -99,23 +99,38 @@ def _recent() -> Recent:
 
 
 def _shareable(content: bytes, check: Callable[[Image], None]) -> Image:
-    """A picture from a file's bytes, whose copies share its pixels. Pixels with a palette are copied instead."""
+    """A picture from a file's bytes, whose copies share its pixels. Pixels with a palette are copied instead.
+
+    The pixels of a picture whose digest is known are decoded when they are first used.
+    """
+    from mm_eval.data.known_pictures import key_of, known_pictures
     from mm_eval.data.shared import WITHOUT_PALETTE, Original, share
 
-    picture = _decode(content, check)
+    key = key_of(content)
+    digest = known_pictures().get(key)
+    picture, plain = _decode(content, check) if digest is None else (_opened(content, check), True)
+    is_file = plain and picture.format in MIME and _same_everywhere(picture)
+    if is_file:
+        picture.info[SOURCE] = picture.format, content
     if picture.mode not in WITHOUT_PALETTE:
         return picture
-    known = picture.info.get(SOURCE)
-    return share(picture, Original(picture.im, known[1] if known else None))
+    own = content if is_file else None
+    if digest is None:
+        return share(picture, Original(picture.im, own, key=key if plain else None))
+    form = picture.mode, picture.size
+
+    def decoded() -> Any:
+        whole, _ = _decode(content, lambda picture: None)
+        if (whole.mode, whole.size) != form:
+            raise ValueError(f"it has {whole.mode} pixels of {whole.size}, while its header states {form}.")
+        return whole.im
+
+    return share(picture, Original(None, own, digest, decode=decoded, file_bytes=len(content)))
 
 
-def _decode(content: bytes, check: Callable[[Image], None]) -> Image:
-    """A picture from a file's bytes, turned upright by its EXIF orientation; the first frame of an animation.
-
-    The size in the header is checked before pixels are decoded. 16 bits a channel are scaled to 8 (see `eight_bits`).
-    A truncated file is an error, and so is a Pillow that is set to fill such files with grey.
-    """
-    from PIL import Image, ImageOps, UnidentifiedImageError
+def _opened(content: bytes, check: Callable[[Image], None]) -> Image:
+    """A picture of which the header is read. The size in it is checked."""
+    from PIL import Image, UnidentifiedImageError
 
     check_pillow()
     try:
@@ -125,13 +140,23 @@ def _decode(content: bytes, check: Callable[[Image], None]) -> Image:
         raise UnidentifiedImageError(f"its {len(content)} bytes are not a picture in one of: {known}.") from None
     check_size(picture)
     check(picture)
+    return picture
+
+
+def _decode(content: bytes, check: Callable[[Image], None]) -> tuple[Image, bool]:
+    """(a picture from a file's bytes, turned upright by its EXIF orientation; whether its pixels are as the file stores them).
+
+    The first frame of an animation. 16 bits a channel are scaled to 8 (see `eight_bits`).
+    A truncated file is an error, and so is a Pillow that is set to fill such files with grey.
+    """
+    from PIL import ImageOps
+
+    picture = _opened(content, check)
     picture.load()
     scaled = eight_bits(picture)
     if picture.getexif().get(0x0112) is not None:
-        return ImageOps.exif_transpose(scaled)
-    if scaled is picture and picture.format in MIME and _same_everywhere(picture):
-        picture.info[SOURCE] = (picture.format, content)
-    return scaled
+        return ImageOps.exif_transpose(scaled), False
+    return scaled, scaled is picture
 
 
 @lru_cache(maxsize=1)

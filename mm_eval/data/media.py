@@ -246,17 +246,22 @@ def own_file(picture: Image) -> bytes | None:
 def picture_digest(picture: Image) -> str:
     """sha256 of a picture's size and RGB pixels.
 
-    It is computed once for all pictures that share their pixels. A large picture is hashed in strips, so that its pixels are not
-    copied as a whole.
+    It is computed once for all pictures that share their pixels, and remembered for the file that has them. A large picture is
+    hashed in strips, so that its pixels are not copied as a whole.
     """
+    from mm_eval.data.known_pictures import known_pictures
     from mm_eval.data.shared import original_of
 
     original = original_of(picture)
     if original is None:
         return _digest(picture)
-    with original.lock:
-        original.digest = original.digest or _digest(picture)
-        return original.digest
+    root = original.root
+    with root.lock:
+        if root.digest is None:
+            root.digest = _digest(picture)
+            if root.key is not None:
+                known_pictures().put(root.key, root.digest)
+        return root.digest
 
 
 def _digest(picture: Image) -> str:

@@ -13,29 +13,73 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from PIL import Image
+from PIL._util import DeferredError
 
 WITHOUT_PALETTE = ("RGB", "RGBA", "L", "LA", "CMYK", "YCbCr", "1")
 """Modes whose pixels Pillow changes in no place but those that ask for a copy first."""
 
 
-@dataclass
 class Original:
-    """A decoded picture and what is known of it.
+    """A picture and what is known of it. Its pixels may be decoded only when they are first used.
 
     content: the file that has exactly these pixels and that any program would show so; None if there is none.
-    digest: of its pixels as RGB, once it is known. lock: held while the digest is computed, so that one thread does it.
+    digest: of its pixels as RGB, once it is known. key: of its file, under which the digest is remembered; None to remember none.
+    of: the original whose pixels, converted to RGB, these are; it has their digest. decode: gives the pixels when they are first
+    used, from `file_bytes` bytes that stay in memory. held: the pixels, None before. decoded: called after `decode`. lock: held
+    while pixels or digest are computed, so that one thread does it.
     """
 
-    pixels: Any
-    content: bytes | None = None
-    digest: str | None = None
-    lock: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
+    def __init__(
+        self,
+        pixels: Any = None,
+        content: bytes | None = None,
+        digest: str | None = None,
+        key: bytes | None = None,
+        decode: Callable[[], Any] | None = None,
+        of: Original | None = None,
+        file_bytes: int = 0,
+    ) -> None:
+        self.held, self.content, self.digest, self.key = pixels, content, digest, key
+        self.root: Original = of or self
+        self.file_bytes = file_bytes
+        self.lock = threading.RLock()
+        self.as_rgb: Original | None = None
+        self.decoded: Callable[[], None] | None = None
+        self._decode = decode
+
+    @property
+    def pixels(self) -> Any:
+        """Pillow's pixels, decoded once."""
+        if self.held is None and self._decode is not None:
+            with self.lock:
+                if self.held is None:
+                    self.held = self._decode()
+                    if self.decoded is not None:
+                        self.decoded()
+        return self.held
 
 
 class SharedPicture(Image.Image):
     """A picture of an `Original`. `copy`, and `convert` to its own mode, share its pixels; a change copies them first."""
 
     original: Original | None = None
+    readonly: int = 0  # in Pillow a property that asks for the pixels
+    _own: Any = None
+
+    @property
+    def im(self) -> Any:
+        """The pixels, decoded now if they have not been."""
+        if self._own is None and self.original is not None:
+            self._own = self.original.pixels
+        if isinstance(self._own, DeferredError):  # the picture was closed
+            raise self._own.ex
+        return self._own
+
+    @im.setter
+    def im(self, pixels: Any) -> None:
+        self._own = pixels
+
+    _im = im
 
     def load(self) -> Any:
         access = super().load()
@@ -48,9 +92,18 @@ class SharedPicture(Image.Image):
     __copy__ = copy
 
     def convert(self, mode: str | None = None, *arguments: Any, **options: Any) -> Image.Image:
-        if mode == self.mode and not arguments and not options and "transparency" not in self.info:
+        if arguments or options or "transparency" in self.info:
+            return super().convert(mode, *arguments, **options)
+        if mode == self.mode:
             return self.copy()
-        return super().convert(mode, *arguments, **options)
+        original = original_of(self)
+        if mode != "RGB" or original is None:
+            return super().convert(mode)
+        with original.lock:
+            if original.as_rgb is None:
+                same = share(self, original)  # this picture may be changed before the pixels are used
+                original.as_rgb = Original(decode=lambda: Image.Image.convert(same, "RGB").im, of=original)
+        return share(self, original.as_rgb, "RGB")
 
 
 class _Pixels:
@@ -69,13 +122,12 @@ class _Pixels:
         self._access[place] = value
 
 
-def share(picture: Image.Image, original: Original) -> Image.Image:
-    """A picture with the pixels of an original and the information of `picture`."""
+def share(picture: Image.Image, original: Original, mode: str | None = None) -> Image.Image:
+    """A picture with the pixels of an original and the information of `picture`. mode: by default that of `picture`."""
     shared = SharedPicture()
-    shared.im = original.pixels
-    shared._mode, shared._size = picture.mode, picture.size
+    shared._mode, shared._size = mode or picture.mode, picture.size
     shared.info = picture.info.copy()
-    shared.format = picture.format
+    shared.format = None if mode else picture.format
     shared.readonly = 1
     shared.original = original
     return shared
@@ -84,7 +136,9 @@ def share(picture: Image.Image, original: Original) -> Image.Image:
 def original_of(picture: Image.Image) -> Original | None:
     """The original whose pixels a picture still has."""
     original = picture.original if isinstance(picture, SharedPicture) else None
-    return original if original is not None and picture.readonly and picture.im is original.pixels else None
+    if original is None or not isinstance(picture, SharedPicture) or not picture.readonly:
+        return None
+    return original if picture._own is None or picture._own is original.held else None
 
 
 @dataclass

@@ -22,6 +22,8 @@ from mm_eval.values.types import Clip, Doc, Message
 if TYPE_CHECKING:
     from PIL.Image import Image
 
+    from mm_eval.data.shared import Original
+
 Visual: TypeAlias = "Image | Frames"
 """What a question shows: a decoded picture, or the frames of a video, which are decoded when the question is asked."""
 
@@ -248,48 +250,83 @@ def looked_at(loaders: Sequence[PictureLoader], where: str, seen: Seen | None = 
 
 
 class PictureCache:
-    """The decoded pictures of the last docs, since a request's key and, some windows of docs later, its prompt need them.
+    """The pictures of the last docs, since a request's key and, some windows of docs later, its prompt need them.
 
-    It is bounded by bytes of pixels. A model that needs no picture (dummy, replay) leaves it small. For one that does, it grows
-    with each picture that was dropped too early, until it holds the docs in flight: a picture is then decoded once.
+    It is bounded by bytes of pixels, or of files whose pixels are not decoded. A model that needs none (dummy,
+    replay, servers) leaves it small. For another one it grows with each picture that is decoded once more because it was dropped
+    too early, until it holds the docs in flight.
     """
 
     def __init__(self, max_bytes: int = 64 * 2**20, most_bytes: int | None = None) -> None:
         self._max_bytes, self._bytes = max_bytes, 0
         self._most_bytes = most_bytes or max(max_bytes, min(MOST_BYTES, _memory() // 8))
         self._pictures: OrderedDict[object, list[Visual]] = OrderedDict()
+        self._sizes: dict[object, int] = {}
         self._dropped: OrderedDict[object, None] = OrderedDict()
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
 
     def get(self, key: object, load: PictureLoader) -> list[Visual]:
         """The pictures under a key, loaded if they are not cached. An error of `load` is not cached."""
         with self._lock:
-            if key in self._dropped:
-                del self._dropped[key]
-                self._max_bytes = min(2 * self._max_bytes, self._most_bytes)
+            again = key in self._dropped
+            self._dropped.pop(key, None)
             if key in self._pictures:
                 self._pictures.move_to_end(key)
                 return self._pictures[key]
             if self._bytes > self._max_bytes:  # one large picture: two of them should not be in memory
                 self._pictures.clear()
+                self._sizes.clear()
                 self._bytes = 0
         pictures = load()
+        undecoded = [each for visual in pictures if (each := _undecoded_original(visual)) is not None]
         with self._lock:
-            if key not in self._pictures:
-                self._pictures[key] = pictures
-                self._bytes += _size(pictures)
-            while self._bytes > self._max_bytes and len(self._pictures) > 1:
-                dropped, oldest = self._pictures.popitem(last=False)
-                self._bytes -= _size(oldest)
-                self._dropped[dropped] = None
-                if len(self._dropped) > REMEMBERED:
-                    self._dropped.popitem(last=False)
+            if again and not undecoded:
+                self._grow()
+            self._pictures.setdefault(key, pictures)
+            self._count(key)
+        for original in undecoded:
+            original.decoded = partial(self._decoded, key, again)
         return pictures
+
+    def _decoded(self, key: object, again: bool) -> None:
+        """Pixels of a key's pictures were decoded. again: they had been before."""
+        with self._lock:
+            if again:
+                self._grow()
+            self._count(key)
+
+    def _grow(self) -> None:
+        self._max_bytes = min(2 * self._max_bytes, self._most_bytes)
+
+    def _count(self, key: object) -> None:
+        """Brings the size of a key's pictures up to date, and drops the oldest ones."""
+        if key in self._pictures:
+            size = _size(self._pictures[key])
+            self._bytes += size - self._sizes.get(key, 0)
+            self._sizes[key] = size
+        while self._bytes > self._max_bytes and len(self._pictures) > 1:
+            dropped, _ = self._pictures.popitem(last=False)
+            self._bytes -= self._sizes.pop(dropped)
+            self._dropped[dropped] = None
+            if len(self._dropped) > REMEMBERED:
+                self._dropped.popitem(last=False)
+
+
+def _undecoded_original(visual: Visual) -> Original | None:
+    """What a picture's pixels will be decoded from; None if they are in memory, and for a video."""
+    from mm_eval.data.shared import original_of
+
+    original = None if isinstance(visual, Frames) else original_of(visual)
+    return original if original is not None and original.held is None else None
 
 
 def _size(visuals: list[Visual]) -> int:
-    """Bytes in memory: frames of a video are not decoded yet."""
-    return sum(4 * visual.width * visual.height for visual in visuals if not isinstance(visual, Frames))
+    """Bytes in memory: frames of a video, and pictures whose digest was known, are not decoded yet."""
+    originals = [(visual, _undecoded_original(visual)) for visual in visuals if not isinstance(visual, Frames)]
+    return sum(
+        4 * visual.width * visual.height if original is None else original.root.file_bytes
+        for visual, original in originals
+    )
 
 
 def _memory() -> int:

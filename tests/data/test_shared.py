@@ -1,21 +1,43 @@
 """A picture is decoded and hashed once in a run, and sharing its pixels changes nothing that a task's function does to it."""
 
+import copy
 import hashlib
 import io
 import json
+import pickle
+import sqlite3
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy
 import pytest
 from PIL import Image, ImageDraw
 
 from mm_eval.data import decode, media
 from mm_eval.data.decode import decoded_ahead, open_picture
+from mm_eval.data.known_pictures import key_of, known_pictures
 from mm_eval.data.media import own_file, picture_digest
+from mm_eval.data.shared import original_of
 from mm_eval.prompt.visuals import PictureCache
 from mm_eval.results.media import Media
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Each test begins without pictures that another one has decoded."""
+    monkeypatch.setenv("MM_EVAL_CACHE", str(tmp_path / "cache"))
+    new_process()
+    yield
+    new_process()
+
+
+def new_process() -> None:
+    """Forgets what a process remembers of pictures; what it has written stays."""
+    known_pictures().write()
+    known_pictures.cache_clear()
+    decode._recent.cache_clear()
 
 
 def saved(kind: str = "PNG", mode: str = "RGB", colour: Any = (10, 20, 30), size: tuple[int, int] = (8, 6)) -> bytes:
@@ -129,7 +151,6 @@ def _thread() -> str:
 def test_a_picture_is_decoded_and_hashed_once_in_a_run_its_page_included(
     cli, pictures, cores: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    decode._recent.cache_clear()  # another test may have left one of these pictures there, with its digest
     decoded: list[int] = []
     hashed: list[str] = []
     decode_file, digest_of = decode._decode, media._digest
@@ -141,6 +162,97 @@ def test_a_picture_is_decoded_and_hashed_once_in_a_run_its_page_included(
     assert thumbnails(ran.folder) == 5 and len(hashed) == 5
     assert {name.startswith("decode_") for name in hashed} == {cores > 1}, "the threads that decode hash too"
     assert len(decoded) == 5 + (1 if cores == 1 else 2), "a broken one is tried again where its error is raised"
+
+
+def test_a_second_run_neither_decodes_nor_hashes_and_changes_nothing(
+    cli, pictures, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = cli(*pictures, "--output_path", tmp_path / "first")
+    new_process()
+    decoded: list[int] = []
+    decode_file = decode._decode
+    monkeypatch.setattr(decode, "_decode", lambda *given: decoded.append(1) or decode_file(*given))
+    monkeypatch.setattr(media, "_digest", lambda picture: 1 / 0)
+    second = cli(*pictures, "--output_path", tmp_path / "second")
+    assert second.samples("shown") == first.samples("shown")
+    assert len(decoded) - 5 <= 2, "the five thumbnails, and the broken one"
+
+
+MODES = {"RGB": (10, 20, 30), "RGBA": (10, 20, 30, 40), "L": 77, "CMYK": (1, 2, 3, 4), "1": 1, "LA": (5, 6)}
+
+
+@pytest.mark.parametrize("kind", ["PNG", "JPEG", "TIFF", "WEBP", "BMP"])
+@pytest.mark.parametrize("mode", MODES)
+def test_a_known_picture_is_the_decoded_one(kind: str, mode: str) -> None:
+    """Whatever a task's function does with it first."""
+    try:
+        content = saved(kind, mode, MODES[mode])
+    except (OSError, KeyError):
+        pytest.skip(f"{kind} stores no {mode}")
+    whole = open_picture(content)
+    digest, shown = picture_digest(whole.convert("RGB")), whole.convert("RGB").tobytes()
+    known = dict(FIRST)
+    for name, look in known.items():
+        new_process()
+        picture = open_picture(content)
+        original = original_of(picture)
+        assert original is None or original.held is None
+        assert look(picture) == look(whole), name
+        assert picture_digest(picture.convert("RGB")) == digest
+        assert picture.convert("RGB").tobytes() == shown
+    for name, change in CHANGES.items():
+        if mode == "RGB":
+            new_process()
+            picture = open_picture(content).convert("RGB")
+            kept = picture.convert("RGB")
+            change(picture)
+            changed = whole.copy()
+            change(changed)
+            assert picture.tobytes() == changed.tobytes() and kept.tobytes() == shown, name
+
+
+FIRST: dict[str, Callable[[Image.Image], Any]] = {
+    "tobytes": lambda picture: picture.tobytes(),
+    "size": lambda picture: (picture.size, picture.mode, picture.format),
+    "convert": lambda picture: picture.convert("L").tobytes(),
+    "crop": lambda picture: picture.crop((1, 1, 4, 4)).tobytes(),
+    "resize": lambda picture: picture.resize((3, 2)).tobytes(),
+    "rotate": lambda picture: picture.rotate(90, expand=True).tobytes(),
+    "getpixel": lambda picture: picture.getpixel((1, 2)),
+    "split": lambda picture: [band.tobytes() for band in picture.split()],
+    "numpy": lambda picture: numpy.asarray(picture.convert("RGB")).sum(),
+    "pickle": lambda picture: pickle.loads(pickle.dumps(picture)).tobytes(),
+    "copy": lambda picture: copy.deepcopy(picture.copy()).tobytes(),
+    "save": lambda picture: picture.save(io.BytesIO(), "PNG" if picture.mode != "CMYK" else "TIFF"),
+    "load": lambda picture: picture.load()[2, 1],
+    "equals": lambda picture: picture == picture.copy(),
+    "getbands": lambda picture: (picture.getbands(), picture.getextrema(), picture.getbbox()),
+    "has transparency": lambda picture: picture.has_transparency_data,
+}
+
+
+def test_a_damaged_database_of_pictures_is_begun_anew_and_a_wrong_row_is_not_believed(tmp_path: Path) -> None:
+    content, path = saved(), tmp_path / "cache" / "pictures.db"
+    digest = picture_digest(open_picture(content))
+    new_process()
+    with sqlite3.connect(path) as database:
+        database.execute("UPDATE pictures SET digest = ?", (b"x" * 32,))
+    assert picture_digest(open_picture(content)) == digest
+    new_process()
+    path.write_bytes(b"no database" * 1000)
+    assert picture_digest(open_picture(content)) == digest
+    new_process()
+    assert picture_digest(open_picture(content)) == digest
+    new_process()
+    assert path.stat().st_size > 0 and known_pictures().get(key_of(content)) == digest
+
+
+def test_without_a_cache_folder_pictures_are_read_as_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("MM_EVAL_CACHE", str(tmp_path / "file" / "cache"))
+    new_process()
+    content = saved()
+    assert picture_digest(open_picture(content)) == picture_digest(Image.open(io.BytesIO(content)))
 
 
 def test_thumbnails_that_fail_cost_no_answer_and_are_made_by_the_next_launch(

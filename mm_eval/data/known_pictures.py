@@ -1,0 +1,137 @@
+"""Digests of pictures that were decoded before on this machine, so that another run neither decodes nor hashes their pixels.
+
+A picture's key is a digest of its file's bytes and of the versions that decode it. The digests are in an SQLite database in the
+cache folder, which may be deleted at any time and is used by several processes. Where it can't be used, those of this process
+are remembered.
+"""
+
+from __future__ import annotations
+
+import atexit
+import hashlib
+import os
+import sqlite3
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from functools import lru_cache
+from pathlib import Path
+
+from mm_eval.data.kept_files import folder
+
+RULE = 1
+"""Raised when a change of ours to how pictures are decoded changes their pixels."""
+
+UNWRITTEN = 256
+"""Digests that are written together; a process that is killed loses at most so many."""
+
+MOST_REMEMBERED = 2**16
+"""Digests that a process remembers where they can't be written."""
+
+CODECS = ("avif", "jpg", "jpg_2000", "libjpeg_turbo", "libtiff", "webp", "zlib", "zlib_ng")
+"""Pillow's names of the libraries that decode pictures."""
+
+MOST_BYTES = 2**29
+"""A larger database is begun anew."""
+
+
+class KnownPictures:
+    """The digests of pictures by the keys of their files. Several threads may use it."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._process = 0
+        self._database: sqlite3.Connection | None = None
+        self._new: dict[bytes, bytes] = {}
+        atexit.register(self.write)
+
+    def get(self, key: bytes) -> str | None:
+        """The digest of the picture with this key, as `picture_digest` computes it; None if it is not known."""
+        with self._lock:
+            if (found := self._new.get(key)) is not None:
+                return found.hex()
+            query = "SELECT digest, checked FROM pictures WHERE file = ?"
+            row = self._used(lambda database: database.execute(query, (key,)).fetchone())
+        return row[0].hex() if isinstance(row, tuple) and row[1] == _check(key, row[0]) else None
+
+    def put(self, key: bytes, digest: str) -> None:
+        """Remembers the digest of a picture."""
+        with self._lock:
+            self._new[key] = bytes.fromhex(digest)
+            if len(self._new) % UNWRITTEN == 0:
+                self._write()
+
+    def write(self) -> None:
+        """Writes what is not written yet."""
+        with self._lock:
+            if self._new:
+                self._write()
+
+    def _write(self) -> None:
+        rows = [(key, digest, _check(key, digest)) for key, digest in self._new.items()]
+
+        def insert(database: sqlite3.Connection) -> bool:
+            with database:
+                database.executemany("INSERT OR REPLACE INTO pictures VALUES (?, ?, ?)", rows)
+            return True
+
+        if self._used(insert):
+            self._new.clear()
+        while len(self._new) > MOST_REMEMBERED:
+            self._new.pop(next(iter(self._new)))
+
+    def _used(self, work: Callable[[sqlite3.Connection], object]) -> object:
+        """What `work` returns for the database; None if it can't be used. A damaged one is deleted.
+
+        A process that was forked opens it anew.
+        """
+        path = folder() / "pictures.db"
+        try:
+            if self._process != os.getpid():
+                self._process, self._database = os.getpid(), None
+                self._database = _opened(path)
+            return None if self._database is None else work(self._database)
+        except (OSError, sqlite3.OperationalError):  # a folder that is read only, a full disk, a lock
+            return None
+        except sqlite3.DatabaseError:
+            with suppress(OSError):
+                path.unlink()
+            self._database = None
+            return None
+
+
+def _opened(path: Path) -> sqlite3.Connection:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if path.exists() and path.stat().st_size > MOST_BYTES:
+        path.unlink()
+    database = sqlite3.connect(path, timeout=1.0, check_same_thread=False)
+    database.execute("PRAGMA synchronous = OFF")  # what a crash of the machine damages is found by its check
+    database.execute(
+        "CREATE TABLE IF NOT EXISTS pictures (file BLOB PRIMARY KEY, digest BLOB, checked BLOB) WITHOUT ROWID"
+    )
+    return database
+
+
+def _check(key: bytes, digest: bytes) -> bytes:
+    return hashlib.blake2b(key + digest, digest_size=8).digest()
+
+
+@lru_cache(maxsize=1)
+def known_pictures() -> KnownPictures:
+    """The digests that this process reads and writes."""
+    return KnownPictures()
+
+
+def key_of(content: bytes) -> bytes:
+    """The key of a file's bytes: 16 bytes."""
+    return hashlib.blake2b(content, digest_size=16, key=_versions()).digest()
+
+
+@lru_cache(maxsize=1)
+def _versions() -> bytes:
+    """A digest of the versions of our rule, of Pillow and of its codecs."""
+    import PIL
+    from PIL import features
+
+    codecs = [(name, features.version(name)) for name in CODECS if features.check(name)]
+    return hashlib.sha256(repr((RULE, PIL.__version__, codecs)).encode()).digest()
