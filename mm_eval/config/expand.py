@@ -28,6 +28,7 @@ from mm_eval.config.overrides import ABOUT_A_GROUP, RuntimeOverrides, Scope, wit
 from mm_eval.config.runner import runner
 from mm_eval.config.task_config import TaskConfig
 from mm_eval.values.errors import ConfigError, InvalidValue, Unbounded, did_you_mean
+from mm_eval.values.features import brought
 
 log = logging.getLogger(__name__)
 
@@ -117,6 +118,8 @@ class Expander:
         if entry is None:
             if len(paths := self.inline_paths.get(name, [])) == 1:
                 return self._walk(paths[0].split("::"), scope)
+            if not paths and (nodes := self._of_others(name, scope)):
+                return nodes
             raise self._unknown(name, scope)
         if error := entry_error(entry) or self._clash_of_aliases(entry):
             raise error
@@ -128,6 +131,19 @@ class Expander:
             return [node for name in entry.members for node in self._open_member(partial(self.spec, name, scope))]
         assert entry.file is not None
         return [self.file(entry.file, scope)]
+
+    def _of_others(self, name: str, scope: Scope) -> list[Node]:
+        """The nodes of a name that another program uses; none where none does."""
+        for find in brought("NAMES").values():
+            try:
+                found = find(name)
+            except ConfigError as error:
+                raise ConfigError(error.what, where=scope.where, hint=error.hint) from error
+            if found is not None:
+                ours = found.ours.split(",")
+                self.notes[f"{name} is {', '.join(ours)} here{found.note and f': {found.note}'}"] = None
+                return [node for each in ours for node in self._open_member(partial(self.spec, each, scope))]
+        return []
 
     def _clash_of_aliases(self, entry: Entry) -> ConfigError | None:
         """The error of an alias of this entry that another file declares, too."""

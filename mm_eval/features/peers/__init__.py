@@ -14,3 +14,4 @@ names        every name of theirs that means a benchmark here (data), and where 
 
 COMMANDS = {"peers": "command"}
 REQUESTS = {"peers": "request:in_our_words"}
+NAMES = {"peers": "names:find"}
