@@ -20,11 +20,12 @@ if TYPE_CHECKING:
     from mm_eval.scorers import register_scorer
     from mm_eval.scoring.filters import register_filter
     from mm_eval.scoring.metrics import metric as register_metric
-    from mm_eval.values.types import Answer, Instance, Response, Video
+    from mm_eval.values.types import Answer, Instance, Message, Response, Video
 
 __all__ = [
     "Answer",
     "Instance",
+    "Message",
     "Model",
     "Response",
     "Results",
@@ -40,6 +41,7 @@ __all__ = [
 
 _PUBLIC = {
     "Answer": ("mm_eval.values.types", "Answer"),
+    "Message": ("mm_eval.values.types", "Message"),
     "Instance": ("mm_eval.values.types", "Instance"),
     "Model": ("mm_eval.engine.model", "Model"),
     "Response": ("mm_eval.values.types", "Response"),

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from os import PathLike
 from pathlib import Path
+from types import NoneType
 from typing import TYPE_CHECKING, Any
 
 from mm_eval.values.errors import did_you_mean
@@ -53,7 +55,7 @@ class TaskResult:
         return found[0]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Results:
     """The results of a run. results["mme"] is a row of the table.
 
@@ -130,6 +132,10 @@ class Results:
     def __str__(self) -> str:
         return self.table()
 
+    def __repr__(self) -> str:
+        """The table, once: what a prompt of Python shows."""
+        return self.table()
+
     def _repr_html_(self) -> str:
         """The table as a notebook shows it."""
         from mm_eval.results.rows import warnings_of
@@ -169,25 +175,57 @@ def _task_result(name: str, row: Mapping[str, Any], better: Mapping[str, bool]) 
 
 def evaluate(
     tasks: str | Sequence[str] = (),
-    model: str | None = None,
+    model: Any = None,
     model_args: Mapping[str, Any] | None = None,
     *,
+    processor: Any = None,
+    identity: str | Mapping[str, Any] | None = None,
     progress: bool = False,
     **options: Any,
 ) -> Results:
     """Runs `mm-eval run` in this process, or resumes a run, and returns its results.
 
+        evaluate("mme", "hf", {"pretrained": "llava-hf/llava-1.5-7b-hf"})
+        evaluate("mme", trainer.model, processor=processor)
+        evaluate("mme", lambda messages: "yes")
+
     tasks: needed, unless `protocol` is given: then it is all its benchmarks by default.
+    model: a name, or a model in memory: a module of transformers, a function of chat messages (`Message`) that returns a text,
+        or an object or class of `Model`. A module and all random streams are left as they were.
+    processor: of a module; its tokenizer for a model of text.
+    identity: names the state of a model in memory. Without it the answers of a function are never reused.
     options: those of the command under the same names (limit, output_path, prompt_key, num_fewshot, sample, ...).
     progress: shows bars on the error stream.
     Errors: ConfigError when nothing was requested; what fails later is in the results.
     """
+    from mm_eval.adapters import model_settings
     from mm_eval.cli.progress import ProgressBar
-    from mm_eval.request import RunRequest, by_field, check_options, model_arguments, task_names
+    from mm_eval.engine.model import MODELS
+    from mm_eval.request import IN_MEMORY, RunRequest, by_field, check_options, model_arguments, task_names
     from mm_eval.run import evaluate as run
+    from mm_eval.values.errors import ConfigError
 
-    given = {**by_field(options, "evaluate"), "model": model, "model_args": model_arguments(model_args or {})}
+    args = dict(model_args or {})
+    if model == "hf" and not isinstance(args.get("pretrained"), (str, PathLike, NoneType)):
+        model, processor = args.pop("pretrained"), args.pop("processor", processor) or args.pop("tokenizer", None)
+    thing = None if model is None or isinstance(model, str) else model
+    given = {**by_field(options, "evaluate"), "model_args": model_arguments(args)}
+    given["model"] = model if thing is None else IN_MEMORY
     check_options(given, "evaluate")
     names = () if given.get("protocol") and not tasks else task_names(tasks, "evaluate")
-    request = RunRequest(tasks=names, **given)
-    return Results(run(request, ProgressBar() if progress else None))
+    request, bar = RunRequest(tasks=names, **given), ProgressBar() if progress else None
+    if thing is None:
+        if processor is not None or identity is not None:
+            which = "processor" if processor is not None else "identity"
+            raise ConfigError(
+                f"{which}= belongs to a model in memory.", where="evaluate", hint="Give the model itself."
+            )
+        return Results(run(request, bar))
+    if request.executor is not None:
+        raise ConfigError("a model in memory can't be sent to workers.", where="executor", hint="Leave it out.")
+    memory: Any = MODELS.get(IN_MEMORY)
+    with memory.held(thing, request.model_args, model_settings(request), processor, identity) as adapter:
+        named = replace(request, name=request.name or adapter.facts.name or type(adapter).__name__, model_args={})
+        report = run(named, bar, adapter)
+    report.notes += memory.notes_on(adapter)
+    return Results(report)

@@ -11,12 +11,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from mm_eval.adapters import in_our_words, make_model, model_class_of
+from mm_eval.adapters import in_our_words, make_model, uses_sample
 from mm_eval.config.manager import Loaded, TaskManager
 from mm_eval.config.task_config import ASKS_NOTHING, TaskConfig
 from mm_eval.engine.budget import unknown_price
 from mm_eval.engine.generation import one_token_cap
-from mm_eval.engine.model import Model, check, check_generation, dollars, is_bundled
+from mm_eval.engine.model import Model, check, check_generation, dollars
 from mm_eval.opening import OpenedTasks, choose_styles, missing_key_notes, open_tasks, part_classes, parts_of
 from mm_eval.preflight import docs_digest, requests_digest
 from mm_eval.prompt.blocks import PromptBlock, check_pixel_limits
@@ -33,10 +33,11 @@ FIRST_DOCS = 20
 class Prepared(OpenedTasks):
     """A run that is ready to begin: opened tasks and a model, whose weights are not loaded yet.
 
-    earlier: folders of runs whose answers are taken over.
+    earlier: folders of runs whose answers are taken over. given: the model is the caller's, who closes it.
     """
 
     model: Model
+    given: bool = False
     earlier: Sequence[Path] = ()
 
     def spec(self) -> dict[str, Any]:
@@ -101,21 +102,23 @@ class Prepared(OpenedTasks):
         return again
 
 
-def prepare(request: RunRequest, progress: Callable[[str], None] = lambda phase: None) -> Prepared:
-    """Loads tasks, data and the model's description; loads no weights and requests nothing."""
+def prepare(
+    request: RunRequest, progress: Callable[[str], None] = lambda phase: None, given: Model | None = None
+) -> Prepared:
+    """Loads tasks, data and the model's description; loads no weights and requests nothing. given: the model, if there is one."""
     request, said = in_our_words(request)
     loaded = load_configs(request)  # names first: a typo is reported at once
     whole = request
     for kind in part_classes():
-        whole = kind.completed(whole, loaded, _uses_sample(whole))
+        whole = kind.completed(whole, loaded, uses_sample(whole))
     if whole != request:
         request, loaded = whole, load_configs(whole)
     parts = parts_of(request, loaded)
     try:
-        model = make_model(request)
+        model = make_model(request) if given is None else given
     except NotHereError as error:
         if request.offline:  # everything that is not on this machine is reported at once
-            open_tasks(request, loaded, _uses_sample(request), lambda configs: {}, progress, [error])
+            open_tasks(request, loaded, uses_sample(request), lambda configs: {}, progress, [error])
         raise
     if request.budget is not None and dollars(model, {}) is None:
         raise unknown_price("the model", "--budget", "--model_args")
@@ -124,10 +127,10 @@ def prepare(request: RunRequest, progress: Callable[[str], None] = lambda phase:
     def styles(configs: Mapping[str, TaskConfig]) -> dict[str, PromptStyle]:
         return choose_styles(request, configs, model, chat)
 
-    opened = open_tasks(request, loaded, _uses_sample(request), styles, progress)
+    opened = open_tasks(request, loaded, uses_sample(request), styles, progress)
     check_pixel_limits({name: style.block for name, style in opened.styles.items()}, request.model_args)
     opened.check_first_docs()
-    plan = Prepared(**{**vars(opened), "parts": parts}, model=model)
+    plan = Prepared(**{**vars(opened), "parts": parts}, model=model, given=given is not None)
     plan.notes += [*said, *(note for part in parts for note in part.opened(plan))]
     own = [name for name, config in plan.configs.items() if config.process_results is not None]
     if (request.repeats or 1) > 1 and own:
@@ -171,7 +174,7 @@ def prepare_from_spec(
             if name in configs
         }
 
-    opened = open_tasks(request, load_configs(request), _uses_sample(request), recorded)
+    opened = open_tasks(request, load_configs(request), uses_sample(request), recorded)
     opened.parts = parts_of(request, opened.loaded, options or {})
     for name, task in opened.tasks.items():
         stored = spec["tasks"].get(name)
@@ -211,7 +214,3 @@ def load_configs(request: RunRequest, faults: list[tuple[str, ConfigError]] | No
             hint = did_you_mean(name, loaded.tasks)
             raise ConfigError(f"--samples names {name!r}, which is not a task of this run.", hint=hint)
     return loaded
-
-
-def _uses_sample(request: RunRequest) -> bool:
-    return request.sample or is_bundled(model_class_of(request))

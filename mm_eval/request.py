@@ -31,6 +31,8 @@ from mm_eval.prompt.blind import BLIND
 from mm_eval.values.errors import ConfigError, raise_all
 
 DEFAULT_MODEL = "tiny-llava"
+IN_MEMORY = "memory"
+"""The name of every model that `evaluate(model=...)` gets as an object."""
 EXECUTOR = ("executor", "workers", "worker_gpus", "worker_cpus", "worker_timeout", "ray_address")
 """The options that say which processes answer. They decide no answer."""
 TRACKERS = ("wandb_args", "mlflow_args", "trackio_args")
@@ -128,6 +130,11 @@ class RunRequest:
     wandb_args: Mapping[str, Any] | None = None
     mlflow_args: Mapping[str, Any] | None = None
     trackio_args: Mapping[str, Any] | None = None
+
+    @property
+    def model_name(self) -> str:
+        """What a run calls its model, where nothing better is known."""
+        return (self.name if self.model == IN_MEMORY else self.model) or DEFAULT_MODEL
 
     @property
     def judges(self) -> list[tuple[str, dict[str, Any]]]:

@@ -13,7 +13,7 @@ import re
 import time
 from collections import Counter
 from collections.abc import Mapping
-from contextlib import closing
+from contextlib import closing, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ from mm_eval.engine.budget import budget_check
 from mm_eval.engine.cache import opened_cache
 from mm_eval.engine.folder import RunFolder
 from mm_eval.engine.journal import Journal, JournalState, read_journal
-from mm_eval.engine.model import dollars, expect, measured, prepare_once, recall
+from mm_eval.engine.model import Model, dollars, expect, measured, prepare_once, recall
 from mm_eval.engine.order import in_cheapest_order
 from mm_eval.engine.outcome import Outcome, StopSignal, failure_limit, model_boundary
 from mm_eval.engine.progress import Progress, Silent, answering, tell_price
@@ -44,17 +44,18 @@ from mm_eval.values.reasoning.recorded import Reading
 __all__ = ["Progress", "Report", "RunRequest", "Silent", "evaluate", "run", "score"]
 
 
-def evaluate(request: RunRequest, progress: Progress | None = None) -> Report:
+def evaluate(request: RunRequest, progress: Progress | None = None, given: Model | None = None) -> Report:
     """Runs an evaluation, or resumes one, and returns its report.
 
+    given: the model, where the caller has one; it is not closed.
     Errors: ConfigError when nothing was requested. What fails later is in the report and in its exit code.
     """
     progress = progress or Silent()
     started = time.monotonic()
     if request.output_path and processes().leads:
         RunFolder(Path(request.output_path)).refuse_if_held()
-    prepared = prepare(request, progress.phase)
-    with closing(prepared.model):
+    prepared = prepare(request, progress.phase, given)
+    with closing(prepared.model) if given is None else nullcontext():
         prepared.check_generation()  # before the weights are loaded, which may take minutes
         return run(prepared, progress, started)
 

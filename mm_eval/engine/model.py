@@ -158,11 +158,12 @@ class Model:
 
     def describe(self) -> Mapping[str, Any]:
         """What was measured, for run.json: JSON values that are equal for equal models. `facts` are complete after it."""
-        return {"adapter": type(self).__name__, "args": self.args}
+        return {"adapter": type(self).__name__, "args": self.args, **self.facts.constants}
 
     def identity(self, instance: Instance) -> Mapping[str, Any]:
         """Everything that decides the answer to this instance, as JSON values. Its digest is the request key."""
-        return {"adapter": type(self).__name__, "args": self.args, **question(instance, self.settings.seed)}
+        own = {"adapter": type(self).__name__, "args": self.args, **self.facts.constants}
+        return {**own, **question(instance, self.settings.seed)}
 
     def generate(self, instances: Iterable[Instance]) -> Answers:
         """Answers generate_until instances with text, cut before the first stop string."""

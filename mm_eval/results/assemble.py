@@ -272,7 +272,7 @@ def environment(plan: OpenedTasks, spec: Mapping[str, Any], started: float) -> d
     seconds = time.monotonic() - started
     return {
         "mm_eval": __version__,
-        "model_name": plan.request.model or "tiny-llava",
+        "model_name": plan.request.model_name,
         "model": spec["model"],
         "sample": plan.sampled,
         "seed": plan.request.seed,

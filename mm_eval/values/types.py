@@ -42,7 +42,8 @@ LLOutput: TypeAlias = tuple[float, bool]
 Message: TypeAlias = dict[str, Any]
 """A chat turn: {"role": "user", "content": [{"type": "image"}, {"type": "text", "text": "..."}]}.
 
-The n-th {"type": "image"} part over all messages stands for the n-th picture of the instance.
+The n-th {"type": "image"} part over all messages stands for the n-th picture of the instance. A function that is given to
+`evaluate(model=...)` gets each picture in its part, {"type": "image", "image": <PIL.Image, RGB>}, and contents as lists of parts.
 """
 
 IMAGE_MARK = "<image>"

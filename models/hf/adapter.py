@@ -51,10 +51,13 @@ class HuggingFace(Model):
     def __init__(self, args: Mapping[str, Any], settings: ModelSettings) -> None:
         super().__init__(args, settings)
         self.arguments = self._read_arguments()
-        self.source = Source(self.arguments, settings, "hf", self.own_key)
+        self.source = self._source()
         self.checkpoint = self.source.checkpoint
         self.facts = replace(self.source.facts, bundled=is_bundled(type(self)))
         self._asking: Asking | None = None
+
+    def _source(self) -> Source:
+        return Source(self.arguments, self.settings, "hf", self.own_key)
 
     def _read_arguments(self) -> Arguments:
         arguments = Arguments.read(self.args)

@@ -26,7 +26,8 @@ class Source:
     """The files, the template and the prompts of a checkpoint.
 
     engine: what runs it, for its identity. own_key: the prompt key of the adapter's name, whatever the checkpoint.
-    own_videos: of a model type, whether the engine shows videos by the family's own input.
+    own_videos: of a model type, whether the engine shows videos by the family's own input. checkpoint: by default the files that
+        the arguments name.
     """
 
     def __init__(
@@ -36,12 +37,13 @@ class Source:
         engine: str,
         own_key: str | None = None,
         own_videos: frozenset[str] | None = None,
+        checkpoint: Checkpoint | None = None,
     ) -> None:
         leave_out_if_broken()
         self.arguments, self.settings, self.engine = arguments, settings, engine
         self._digested: tuple[Mapping[str, Any] | None, str] = None, ""
         self.template = arguments.template_text()
-        self.checkpoint = Checkpoint(arguments.pretrained, arguments.revision, offline=settings.offline)
+        self.checkpoint = checkpoint or Checkpoint(arguments.pretrained, arguments.revision, offline=settings.offline)
         self.checkpoint.check_json()
         kind = self.checkpoint.model_type
         known = FAMILIES.get(kind)

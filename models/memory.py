@@ -1,0 +1,205 @@
+"""Models in memory: what `evaluate(model=...)` takes beside a name. No command makes one.
+
+    evaluate("mme", answer)                            any function of chat messages that returns a text
+    evaluate("mme", my_adapter)                        an object, or a class, of mm_eval's Model
+    evaluate("mme", module, processor=processor)       a model of transformers, left as it was
+
+A request key holds what can be known of an object: its class and, of a module, a digest of its weights. Of anything else nothing
+is known unless `identity=` names its state: its answers are never reused, and its folder does not resume.
+"""
+
+from __future__ import annotations
+
+import inspect
+import uuid
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import replace
+from itertools import count
+from typing import Any, TypeAlias
+
+from mm_eval.engine.generation import GenerationOptions
+from mm_eval.engine.model import Answers, Model, ModelFacts, ModelSettings, create_model, register_model
+from mm_eval.engine.ranks import processes, store_of
+from mm_eval.values.errors import ConfigError, MMEvalError, ModelError
+from mm_eval.values.reasoning.split import cut_at
+from mm_eval.values.streams import as_they_were
+from mm_eval.values.types import Answer, Instance, Message
+
+Answering: TypeAlias = Callable[[list[Message]], "str | Answer"]
+UNKNOWN = "without_identity"
+"""The key under which a model without an identity has a text that no other launch has."""
+NOTE = (
+    "the model in memory has no identity: its answers are not reused and this folder does not resume "
+    "(identity='...' names the state of the model)"
+)
+_MARKS = count(1)
+AHEAD = 4
+"""Questions a thread that wait, so that pictures are not decoded long before they are asked about."""
+
+
+@register_model("memory")
+class InMemory(Model):
+    """A model that `evaluate(model=...)` was given: a function, an object of Model, a module of transformers."""
+
+    facts = ModelFacts(travels=False)
+
+    def __init__(self, args: Mapping[str, Any], settings: ModelSettings) -> None:
+        raise ConfigError(
+            "a model in memory has no name.", where="--model", hint="Call mm_eval.evaluate(model=...) from Python."
+        )
+
+    @staticmethod
+    def notes_on(model: Model) -> list[str]:
+        """What a reader of the results should know of a model that was given."""
+        return [NOTE] if UNKNOWN in model.facts.constants else []
+
+    @staticmethod
+    @contextmanager
+    def held(
+        thing: Any, args: Mapping[str, Any], settings: ModelSettings, processor: Any = None, identity: Any = None
+    ) -> Iterator[Model]:
+        """The adapter of an object while it is evaluated. Afterwards the object and all random streams are as they were.
+
+        processor: of a module, or its tokenizer. identity: names the state of the object, in place of what is known of it.
+        Errors: ConfigError for an object that can't be evaluated, or arguments that do not fit it.
+        """
+        with as_they_were():
+            if _is_module(thing):
+                from .hf.in_memory import held_module
+
+                with held_module(thing, args, settings, processor, identity) as model:
+                    yield model
+                return
+            if processor is not None:
+                raise ConfigError(f"processor= belongs to a module of torch, not to {_named(thing)}.", where="evaluate")
+            yield _adapter(thing, args, settings, identity)
+
+
+def _adapter(thing: Any, args: Mapping[str, Any], settings: ModelSettings, identity: Any) -> Model:
+    if isinstance(thing, type) and issubclass(thing, Model):
+        return identified(create_model(thing, args, settings), identity)
+    if args:
+        raise ConfigError(f"{next(iter(args))!r}: {_named(thing)} takes no model_args.", where="evaluate")
+    if isinstance(thing, Model):
+        for name, default in (("args", {}), ("settings", settings)):
+            if not hasattr(thing, name):  # a class with an __init__ of its own
+                setattr(thing, name, default)
+        return identified(thing, identity)
+    if not callable(thing):
+        hint = (
+            "Give a model's name, a function of messages, an object of mm_eval.Model, or a module with its processor."
+        )
+        raise ConfigError(f"{_named(thing)} is no model.", where="evaluate", hint=hint)
+    if inspect.iscoroutinefunction(thing) or inspect.iscoroutinefunction(vars(type(thing)).get("__call__")):
+        raise ConfigError(
+            f"{_named(thing)} is a coroutine function.", where="evaluate", hint="Give a function that returns the text."
+        )
+    return Function(thing, settings, identity)
+
+
+def identified(model: Model, identity: Any) -> Model:
+    """The model with a stated identity. One whose class says nothing of its state gets a key that no other launch has."""
+    if identity is not None:
+        model.facts = replace(model.facts, constants={**model.facts.constants, "identity": identity})
+    elif type(model).identity is Model.identity:
+        model.facts = replace(model.facts, constants=without_identity(), shares="none")
+    return model
+
+
+def without_identity() -> dict[str, str]:
+    """The entry of a key that makes it this launch's own, the same on all ranks."""
+    own = processes()
+    mark = uuid.uuid4().hex
+    if own.count > 1:
+        store, name = store_of(own), f"memory-{next(_MARKS)}"
+        if own.leads:
+            store.set(name, mark)
+        mark = store.get(name).decode()
+    return {UNKNOWN: mark}
+
+
+class Function(Model):
+    """A function that gets chat messages, each picture as a PIL image in its place, and returns the text of the answer.
+
+    It may return an `Answer` in place of a text, and may take `generation_kwargs`, the task's options. Stop strings are cut here.
+    batch_size: how many threads call it at a time; one unless it is a number.
+    """
+
+    def __init__(self, function: Answering, settings: ModelSettings, identity: Any = None) -> None:
+        super().__init__({}, settings)
+        self.function, self.name = function, _named(function)
+        parameters = _parameters(function)
+        self._takes_options = "generation_kwargs" in parameters
+        self.facts = ModelFacts(name=self.name, chat=True, travels=False)
+        identified(self, identity)
+
+    def describe(self) -> Mapping[str, Any]:
+        return {"adapter": "function", "function": self.name, **self.facts.constants}
+
+    def generate(self, instances: Iterable[Instance]) -> Answers:
+        threads = self.settings.batch_size if isinstance(self.settings.batch_size, int) else 1
+        if threads == 1:
+            yield from ((instance, self._answer(instance)) for instance in instances)
+            return
+        with ThreadPoolExecutor(threads, "mm-eval-function") as pool:
+            waiting: list[Any] = []
+            for instance in instances:
+                waiting.append((instance, pool.submit(self._answer, instance)))
+                if len(waiting) >= AHEAD * threads:
+                    asked, future = waiting.pop(0)
+                    yield asked, future.result()
+            yield from ((asked, future.result()) for asked, future in waiting)
+
+    def _answer(self, instance: Instance) -> Answer | MMEvalError:
+        options = GenerationOptions.from_kwargs(instance.generation_kwargs)
+        given = {"generation_kwargs": dict(instance.generation_kwargs)} if self._takes_options else {}
+        try:
+            messages = with_pictures(instance)
+            found = self.function(messages, **given)
+        except MMEvalError as error:
+            return error
+        except Exception as error:  # whatever a user's function raises
+            return ModelError(f"{self.name} raised {type(error).__name__}: {str(error)[:500]}")
+        answer = Answer(found) if isinstance(found, str) else found
+        if not isinstance(answer, Answer) or not isinstance(answer.output, str):
+            return ModelError(f"{self.name} returned {type(found).__name__}; expected the text of the answer.")
+        text, stopped = cut_at(answer.output, options.until)
+        return replace(answer, output=text, ended="stop", truncated=False) if stopped else answer
+
+
+def with_pictures(instance: Instance) -> list[Message]:
+    """The messages of an instance, each content a list of parts, with the PIL image of each picture in its part.
+
+    {"role": "user", "content": [{"type": "image", "image": <PIL.Image>}, {"type": "text", "text": "What is it?"}]}
+    """
+    pictures = iter(instance.images() if instance.images is not None else ())
+    context = instance.context
+    turns = [{"role": "user", "content": context}] if isinstance(context, str) else context
+    messages = []
+    for turn in turns:
+        content = turn["content"]
+        parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
+        shown = [{**part, "image": next(pictures)} if part.get("type") == "image" else dict(part) for part in parts]
+        messages.append({**turn, "content": shown})
+    return messages
+
+
+def _is_module(thing: Any) -> bool:
+    """Whether an object is a module of torch; torch is not imported for it."""
+    return any(
+        f"{kind.__module__}.{kind.__qualname__}" == "torch.nn.modules.module.Module" for kind in type(thing).__mro__
+    )
+
+
+def _parameters(function: Callable[..., Any]) -> frozenset[str]:
+    try:
+        return frozenset(inspect.signature(function).parameters)
+    except (TypeError, ValueError):  # a builtin without a signature
+        return frozenset()
+
+
+def _named(thing: Any) -> str:
+    """An object's name for people."""
+    return str(getattr(thing, "__qualname__", None) or type(thing).__qualname__)

@@ -1,0 +1,232 @@
+"""Models that `evaluate` is given as objects: functions, objects and classes of Model; and classes in files."""
+
+import random
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from mm_eval.models.memory import NOTE
+
+from mm_eval import Answer, Model, Results, evaluate
+from mm_eval.cli import main
+from mm_eval.errors import ConfigError
+from mm_eval.run import score
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Callable[..., Results]:
+    def evaluated(model: Any, tasks: str = "mme", **options: Any) -> Results:
+        stated = {"limit": 4, "sample": True, "report": False, "output_path": str(tmp_path / "run"), **options}
+        return evaluate(tasks, model, **stated)
+
+    return evaluated
+
+
+class Counted:
+    """A function that counts its calls."""
+
+    def __init__(self, answer: str = "Yes") -> None:
+        self.answer, self.seen = answer, []
+
+    def __call__(self, messages: Any) -> str:
+        self.seen.append(messages)
+        return self.answer
+
+
+class Own(Model):
+    """An adapter with an __init__ of its own."""
+
+    def __init__(self, word: str) -> None:
+        self.word, self.closed, self.prepared = word, 0, 0
+
+    def prepare(self) -> None:
+        self.prepared += 1
+
+    def close(self) -> None:
+        self.closed += 1
+
+    def generate(self, instances):
+        for instance in instances:
+            yield instance, Answer(self.word)
+
+
+class Named(Own):
+    """One that says what decides its answers."""
+
+    def identity(self, instance):
+        return {"word": self.word, "asked": instance.doc_id}
+
+    def describe(self):
+        return {"adapter": "named", "word": self.word}
+
+
+def test_a_function_gets_messages_with_their_pictures_and_returns_the_text(run):
+    model = Counted()
+    results = run(model)
+    (turn,) = model.seen[0]
+    image, text = turn["content"]
+    assert turn["role"] == "user" and image["type"] == "image" and image["image"].mode == "RGB"
+    assert text["type"] == "text" and "?" in text["text"] and len(model.seen) == 4
+    rows = list(results.samples("mme"))
+    assert [row["resps"] for row in rows] == [["Yes"]] * 4 and results.exit_code == 0
+    assert results.raw["run"]["model_name"] == "Counted" and results.raw["run"]["model"]["function"] == "Counted"
+    assert repr(results) == str(results) and repr(results).count("mme_perception_score") == 1
+
+
+def test_a_text_task_has_its_question_in_a_list_of_parts_and_stop_strings_are_cut(run):
+    model = Counted("The answer is 4.\n\nQuestion: and more")
+    results = run(model, "gsm8k")
+    assert {part["type"] for turn in model.seen[0] for part in turn["content"]} == {"text"}
+    assert all("Question" not in row["resps"][0] for row in results.samples("gsm8k"))
+
+
+def test_a_function_may_take_the_options_and_return_an_answer(run):
+    asked = []
+
+    def model(messages, generation_kwargs):
+        asked.append(generation_kwargs)
+        return Answer("Yes", truncated=True)
+
+    results = run(model)
+    assert asked[0]["max_new_tokens"] > 0 and results["mme"].truncated == 4
+
+
+def test_what_a_function_raises_or_returns_costs_its_document(run):
+    def model(messages):
+        text = messages[0]["content"][-1]["text"]
+        answers = iter((ValueError("no"), None, 3, "Yes"))
+        order.setdefault(text, len(order))
+        found = list(answers)[order[text] % 4]
+        if isinstance(found, Exception):
+            raise found
+        return found
+
+    order: dict[str, int] = {}
+    results = run(model)
+    assert results.exit_code == 3 and results["mme"].failed == 3
+    said = [row["error"] for row in results.samples("mme") if row.get("error")]
+    assert any("ValueError: no" in str(each) for each in said) and any("returned int" in str(each) for each in said)
+
+
+def test_a_batch_size_calls_a_function_from_as_many_threads(run):
+    both = threading.Barrier(2, timeout=30)
+
+    def model(messages):
+        both.wait()
+        return "Yes"
+
+    assert run(model, batch_size=2).exit_code == 0
+
+
+def test_without_an_identity_nothing_is_reused_and_one_note_says_so(run, tmp_path):
+    model, cache = Counted(), str(tmp_path / "cache")
+    assert run(model, use_cache=cache).report.notes.count(NOTE) == 1
+    with pytest.raises(ConfigError, match="holds another run.*without_identity"):
+        run(model)
+    run(model, use_cache=cache, output_path=str(tmp_path / "second"))
+    assert len(model.seen) == 8, "no answer came from the cache"
+
+
+def test_an_identity_resumes_and_another_one_is_another_run(run):
+    first, second = Counted(), Counted()
+    assert NOTE not in run(first, identity="v1").report.notes
+    again = run(second, identity="v1")
+    assert (len(first.seen), second.seen) == (4, []) and again["mme"].n == 4
+    with pytest.raises(ConfigError, match="another run.*identity"):
+        run(second, identity="v2")
+
+
+def test_a_recorded_run_is_scored_without_its_model(run):
+    results = run(Counted())
+    assert score(results.folder).results["results"] == results.raw["results"]
+
+
+def test_an_object_of_model_is_asked_and_stays_open(run, tmp_path):
+    model = Own("Yes")
+    assert run(model).report.notes.count(NOTE) == 1
+    run(model, output_path=str(tmp_path / "second"))
+    assert (model.prepared, model.closed) == (1, 0), "its owner closes it"
+    assert run(Named("Yes"), output_path=str(tmp_path / "named")).report.notes.count(NOTE) == 0
+    assert run(Named("Yes"), output_path=str(tmp_path / "named")).raw["results"]["mme"]["n"] == 4
+    with pytest.raises(ConfigError, match='was "Yes" and is "No"'):
+        run(Named("No"), output_path=str(tmp_path / "named"))
+
+
+def test_a_class_of_model_is_made_with_its_arguments(run):
+    class Echo(Model):
+        def generate(self, instances):
+            for instance in instances:
+                yield instance, Answer(self.args["word"])
+
+    assert run(Echo, model_args={"word": "No"}).raw["run"]["model"]["args"] == {"word": "No"}
+
+
+def test_random_streams_are_where_they_were(run):
+    def model(messages):
+        random.seed(7), np.random.seed(7)
+        return "Yes"
+
+    before = random.getstate(), np.random.get_state()[1].tolist()
+    run(model)
+    assert (random.getstate(), np.random.get_state()[1].tolist()) == before
+
+
+async def asynchronous(messages):
+    return "Yes"
+
+
+@pytest.mark.parametrize(
+    ("model", "options", "said"),
+    [
+        (3, {}, "int is no model"),
+        (asynchronous, {}, "asynchronous is a coroutine function"),
+        (Counted(), {"processor": object()}, "processor= belongs to a module of torch, not to Counted"),
+        (Counted(), {"model_args": {"x": 1}}, "'x': Counted takes no model_args"),
+        (Counted(), {"executor": "ray", "workers": 1}, "can't be sent to workers"),
+        ("dummy", {"identity": "x"}, "identity= belongs to a model in memory"),
+        ("memory", {}, "a model in memory has no name"),
+        (Counted(), {"tasks": "arc_easy"}, "can't give log-likelihoods"),
+    ],
+)
+def test_what_does_not_fit_is_one_sentence_before_anything_is_asked(run, tmp_path, model, options, said):
+    with pytest.raises(ConfigError, match=said):
+        run(model, **options)
+    assert not (tmp_path / "run").exists()
+
+
+FILE = """
+from mm_eval import Answer, Model
+
+class Shout(Model):
+    def generate(self, instances):
+        for instance in instances:
+            yield instance, Answer({answer!r})
+"""
+
+
+def test_a_class_in_a_file_is_a_model_whose_code_is_part_of_its_identity(tmp_path, capsys):
+    file = tmp_path / "mine.py"
+    file.write_text(FILE.format(answer="YES"))
+    words = ["run", "--tasks", "mme", "--sample", "--limit", "2", "--no_report", "--output_path", str(tmp_path / "run")]
+    assert main([*words, "--model", f"{file}:Shout"]) == 0
+    assert main([*words, "--model", f"{file}:Shout"]) == 0
+    assert "all 2 answers were in the run folder already" in capsys.readouterr().out
+    file.write_text(FILE.format(answer="NO"))
+    assert main([*words, "--model", f"{file}:Shout"]) == 2
+    assert "code" in capsys.readouterr().err
+    file.write_text("raise RuntimeError('this must not run')")
+    assert score(tmp_path / "run").exit_code == 0, "scoring runs no code that a folder names"
+
+
+def test_a_file_without_the_class_says_what_it_has(tmp_path, capsys):
+    file = tmp_path / "other.py"
+    file.write_text(FILE.format(answer="YES") + "\nnumber = 3\n")
+    words = ["run", "--tasks", "mme", "--sample", "--limit", "2", "--model"]
+    for name, said in (("Shuot", "has no 'Shuot'. Did you mean 'Shout'"), ("number", "'number' is no subclass")):
+        assert main([*words, f"{file}:{name}"]) == 2
+        assert said in capsys.readouterr().err
+    assert main([*words, f"{tmp_path}/none.py:Shout"]) == 2
+    assert "there is no file" in capsys.readouterr().err
