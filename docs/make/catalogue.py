@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -21,8 +22,9 @@ HEAD = """# Tasks that are shipped
 
 This page is written by `python docs/make/catalogue.py` from the task files. `mm-eval ls tasks` prints the same in short, with
 those of your own. *Prompts* are the keys of the prompt blocks beside `default`; *tokens* the mean characters of the default
-prompt divided by four. *Reproduced* is the published row that a test under `tests/papers` computes from recorded answers:
-"raw" from a model's own texts, "extracted" from letters or verdicts that somebody else had read from them.
+prompt divided by four. *Raw* and *extracted* are published rows that a test under `tests/papers` computes from recordings:
+raw from a model's own texts, through the shipped rule and the judge's recorded replies where the authors used one; extracted
+from letters or verdicts that somebody else had read from them, so that the rule for reading an answer is not what was tested.
 
 """
 NOT_A_SKILL = ("image", "multi_image", "video", "text", "english", "chinese", "multilingual")
@@ -44,7 +46,7 @@ SKILLS = {
     "language_modelling": "Language modelling",
     "": "Others",
 }
-COLUMNS = ("task", "metric", "docs", "tokens", "data set", "tags", "prompts", "licence", "paper", "reproduced")
+COLUMNS = ("task", "metric", "docs", "tokens", "data set", "tags", "prompts", "licence", "paper", "raw", "extracted")
 
 
 def page() -> str:
@@ -71,13 +73,15 @@ def is_benchmark(entry: Entry) -> bool:
 def groups_of(groups: list[Entry]) -> Iterator[str]:
     """The table of the groups."""
     if groups:
-        yield "## Groups\n\n| group | members | number |\n|---|---|---|\n"
+        yield "## Groups\n\n| group | members | number | raw | extracted |\n|---|---|---|---|---|\n"
     for entry in groups:
         assert entry.file is not None
         group = GroupConfig.from_mapping(load_file(entry.file), file=entry.file)
         members = ", ".join(f"`{name}`" for name in entry.members)
         numbers = ", ".join(f"`{each.metric}`" for each in group.aggregate_metric_list)
-        yield f"| {named(group.name, group.aliases)} | {members} | {numbers} |\n"
+        found = reproduced(str(group.metadata.get("published", "")))
+        cells = named(group.name, group.aliases), members, numbers, markdown(found["raw"]), markdown(found["extracted"])
+        yield f"| {' | '.join(cells)} |\n"
     if groups:
         yield "\n"
 
@@ -110,9 +114,22 @@ def row_of(entry: Entry, config: TaskConfig, about: Mapping[str, Any], entries: 
         "prompts": ", ".join(f"`{key}`" for key in config.prompt_kwargs if key != "default"),
         "licence": markdown(str(about.get("licence", ""))),
         "paper": linked(str(about.get("paper", ""))),
-        "reproduced": markdown(str(about.get("published", ""))),
+        **{kind: markdown(text) for kind, text in reproduced(str(about.get("published", ""))).items()},
     }
     return f"| {' | '.join(cells[column] for column in COLUMNS)} |\n"
+
+
+def reproduced(published: str) -> dict[str, str]:
+    """The header's `published` in its two columns, "raw" and "extracted".
+
+    >>> reproduced("extracted: A 1.0; raw: A 0.9")
+    {'raw': 'A 0.9', 'extracted': 'A 1.0'}
+    >>> reproduced("none known")
+    {'raw': 'none known', 'extracted': ''}
+    """
+    kinds = re.split(r"(?:^|; )(raw|extracted): ", " ".join(published.split()))
+    found = dict(zip(kinds[1::2], kinds[2::2], strict=True))
+    return {"raw": found.get("raw", kinds[0]), "extracted": found.get("extracted", "")}
 
 
 def variant_of(entry: Entry, entries: Mapping[str, Entry]) -> str:

@@ -114,6 +114,7 @@ def test_the_published_row_has_a_test_or_none_is_known(name: str) -> None:
     group = loaded.groups.get(name)
     metadata = next(iter(loaded.tasks.values())).metadata
     published = str({**metadata, **(group.metadata if group else {})}.get("published", ""))
+    assert re.match("(raw|extracted): |none known", published), "from raw answers, or from what somebody extracted?"
     if published.startswith("none known"):
         return
     assert entry.file is not None

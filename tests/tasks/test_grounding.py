@@ -5,10 +5,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from mm_eval.tasks.grounding import refcoco
 from mm_eval.tasks.rules.grounding import Units, box_iou, other_units, point_in_box
 from mm_eval.tasks.rules.places import first_point
 from PIL import Image
 
+from mm_eval.config.manager import TaskManager
 from mm_eval.values.errors import ConfigError
 from tests.papers.recordings import write_answers
 from tests.tasks.answers import answered
@@ -295,3 +297,28 @@ def test_a_picture_that_cannot_be_read_fails_its_document_alone(cli: Any, tmp_pa
     ran = cli("--tasks", "refcocog_test", *options)
     assert ran.code == 3
     assert [row["status"] for row in ran.samples("refcocog_test")] == ["answered", "failed", "answered"]
+
+
+@pytest.mark.parametrize(
+    ("size", "said"), [(8811, "the papers' val has 3,811"), (7573, "the papers' val has 2,573"), (3811, None)]
+)
+def test_the_hubs_val_says_that_it_is_not_the_papers(
+    caplog: Any, monkeypatch: Any, size: int, said: str | None
+) -> None:
+    monkeypatch.setattr(refcoco, "with_expressions", list)
+    assert len(refcoco.with_expressions_of_val(range(size))) == size
+    assert said in caplog.text if said else not caplog.text
+
+
+@pytest.mark.parametrize(("size", "group"), [(1810, "refcoco"), (5023, "refcocog"), (12, None)])
+def test_a_group_says_which_split_it_leaves_out(caplog: Any, monkeypatch: Any, size: int, group: str | None) -> None:
+    monkeypatch.setattr(refcoco, "with_expressions", list)
+    refcoco.with_expressions_of_test(range(size))
+    assert f"the group {group} is without val" in caplog.text if group else not caplog.text
+
+
+def test_the_groups_leave_the_hubs_val_out() -> None:
+    manager = TaskManager()
+    assert list(manager.load("refcoco").tasks) == ["refcoco_testA", "refcoco_testB"]
+    assert list(manager.load("refcocog").tasks) == ["refcocog_test"]
+    assert list(manager.load("refcoco_val,refcocog_val").tasks) == ["refcoco_val", "refcocog_val"]
