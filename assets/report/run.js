@@ -17,10 +17,11 @@ function header() {
     judges.forEach((judge, place) => fact(`${["judge", "second judge"][place] || "further judge"} of ${task}`, judge.said));
     if (!judges.length) fact(`judge of ${task}`, "none: not judged");
   }
-  fact("chat template", about.chat ? "applied" : "not applied");
+  const elsewhere = about.imported?.length > 0;  // asked by another suite
+  if (!elsewhere) fact("chat template", about.chat ? "applied" : "not applied");
   fact("system", about.system);
   fact("limit", about.limit);
-  fact("seed", about.seed);
+  if (!elsewhere) fact("seed", about.seed);
   const used = about.usage, counted = (name, said) => used[name] ? `${used[name].toLocaleString("en")} ${said}` : null;
   fact("date", about.date);
   fact("wall time", typeof about.seconds === "number" ? duration(about.seconds) + (about.processes > 1 ? ` in ${about.processes} processes` : "") : null);
@@ -51,6 +52,23 @@ function findings() {
       examples.length ? make("ul", {}, ...examples) : null));
   }
   if (more) section.append(make("p", { class: "hint" }, `${more.toLocaleString("en")} more: mm-eval diagnose lists all.`));
+}
+
+// An imported run: the other suite's score beside ours, and the documents that the two rules read otherwise, before all others
+function imported() {
+  const section = byId("findings"), mark = (value) => typeof value === "number" ? number(value) : value === undefined || value === null ? "none" : JSON.stringify(value);
+  for (const one of about.imported || []) {
+    const shown = one.docs.map((each) => make("tr", {},
+      make("td", {}, make("a", { href: addressOf(one.task, each.doc) }, `doc ${each.doc}`)), make("td", { class: "read" }, each.answer), make("td", { class: "read" }, each.gold),
+      make("td", { class: "read" }, each.their_read), make("td", { class: "n" }, mark(each.their_score)), make("td", { class: "read" }, each.our_read), make("td", { class: "n" }, mark(each.our_score))));
+    const head = ["", "answer", "gold", "they read", "their score", "we read", "our score"].map((name) => make("th", { class: name.endsWith("score") ? "n" : "" }, name));
+    const more = one.differ - one.docs.length;
+    section.append(...[make("h2", {}, `${one.task}: the scores of ${one.suite} and ours`), ...one.sentences.map((said) => make("p", {}, said)),
+      ...(one.sentences.length ? [] : [make("p", {}, "It has no score for what is measured here.")]),
+      shown.length ? make("div", { class: "card scroll readings" }, make("table", { class: "numbers" }, make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...shown))) : null,
+      more > 0 && shown.length ? make("p", { class: "hint" }, `${more.toLocaleString("en")} more are in results.json.`) : null,
+      ...one.notes.map((note) => make("p", { class: "hint" }, note))].filter(Boolean));
+  }
 }
 
 // The table, each number with its interval drawn
@@ -133,6 +151,7 @@ function charts() {
 function drawTop() {
   header();
   overview();
+  imported();
   findings();
   charts();
 }

@@ -107,6 +107,7 @@ def _samples(run: RecordedRun, task: str) -> Iterator[dict[str, Any]]:
                 "doc_hash": _hash(doc),
                 "prompt_hash": _hash(prompt),
                 "target_hash": _hash(target),
+                **({"ended": row["ended"]} if set(row.get("ended", ())) - {"stop"} else {}),
                 **scores,
             }
 

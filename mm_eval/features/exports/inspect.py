@@ -117,7 +117,12 @@ def _sample(run: RecordedRun, row: Mapping[str, Any], media: Media) -> dict[str,
             key: {"value": _value(value), "answer": None if read is None else str(read), "explanation": rules}
             for key, value in row["scores"].items()
         },
-        "metadata": {"status": row["status"], "doc": row["doc"], "categories": row.get("categories", {})},
+        "metadata": {
+            "status": row["status"],
+            "doc": row["doc"],
+            "categories": row.get("categories", {}),
+            "mm_eval": {"doc_id": row["doc_id"], "resps": row["resps"], "ended": row.get("ended")},
+        },
         "store": {},
         "events": [],
         "attachments": {},
