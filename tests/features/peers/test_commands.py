@@ -30,7 +30,7 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> 
     def reached(*args: Any, **options: Any) -> None:
         raise ConfigError(REACHED)
 
-    monkeypatch.setattr("mm_eval.models.hf.adapter.Checkpoint", reached)
+    monkeypatch.setattr("mm_eval.models.hf.source.Checkpoint", reached)
     monkeypatch.setattr("mm_eval.prepare.open_tasks", reached)
 
     def run(words: list[str]) -> str:
