@@ -27,12 +27,13 @@ FUNCTIONS = "with_functions"
 NOT_COMPARED = frozenset(
     {
         *(*DISPLAY_KEYS, *ASKS_NOTHING, *SCORING_KEYS),
-        *("batch_size", "cluster_key", "doc_to_target", "model_specific_target_kwargs"),
+        *("batch_size", "cluster_key", "doc_to_target", "doc_to_text", "model_specific_target_kwargs"),
         *("multiple_targets", "process_results_use_image", "unsafe_code"),
         "model_specific_prompt_kwargs",
     }
 )
-"""Keys of a task that change no request by themselves. A target that a prompt or a continuation holds changes a request key, and
+"""Keys of a task that change no request by themselves. How a text is written is not compared, since the prompts of the first docs
+and the request key of each recorded answer are. A target that a prompt or a continuation holds changes a request key, and
 the prompt block of the run's model stands in the spec by itself: another family's block is none of its requests."""
 
 PICTURE_KEYS = ("doc_to_visual", "doc_to_messages", "process_docs", "custom_dataset", "class", "fewshot_config")

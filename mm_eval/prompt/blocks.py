@@ -16,6 +16,7 @@ from typing import Any, Protocol
 
 from mm_eval.config.task_config import TaskConfig
 from mm_eval.data.frames import DEFAULT_RULE, medium
+from mm_eval.prompt.template import names_read
 from mm_eval.values.errors import ConfigError, did_you_mean
 from mm_eval.values.types import Clip, Doc
 
@@ -26,6 +27,9 @@ FRAMES_KEY, FRAMES_AS_KEY = "video", "video_input"
 
 PROMPT_KEYWORDS = ("model_specific_prompt_kwargs", "lmms_eval_specific_kwargs")
 """A task's function that declares one of these parameters gets the prompt kwargs there."""
+
+AROUND = {"pre_prompt": "", "post_prompt": ""}
+"""The keys of a prompt block that every template may read."""
 
 TARGET_KEYWORD = "model_specific_target_kwargs"
 """A function that declares this parameter gets the entry of the block's key there (ai2d: answer with a letter or the option)."""
@@ -95,6 +99,12 @@ class PromptBlock:
     def for_function(self) -> dict[str, Any]:
         """A copy of the kwargs for a task's function."""
         return dict(self.kwargs) if self.read is None else _RecordingBlock(self.kwargs, self.read)
+
+    def for_template(self, template: str) -> Mapping[str, Any]:
+        """The kwargs for a template, with the texts around a question where they are not stated."""
+        if self.read is not None:
+            self.read.update(names_read(template) & self.kwargs.keys())
+        return {**AROUND, **self.kwargs}
 
 
 def choose_block(
@@ -236,7 +246,7 @@ class _Task(Protocol):
 
 
 def check_prompt_keys(task: _Task, doc_ids: Sequence[int], blocks: Sequence[PromptBlock]) -> None:
-    """Checks that some function of the task reads each key of its prompt blocks whose value is not empty.
+    """Checks that some function or template of the task reads each key of its prompt blocks whose value is not empty.
 
     Empty values are skipped: MMBench's blocks state `pre_prompt: ""`, which none of its functions reads.
     Unread keys in a task file of lmms-eval are one warning, since its own files have some; keys that the user adds are errors.
@@ -249,14 +259,14 @@ def check_prompt_keys(task: _Task, doc_ids: Sequence[int], blocks: Sequence[Prom
         unread, read = _unread(task, doc_ids, block)
         if wrong := [key for key in unread if key not in own]:
             raise ConfigError(
-                f"no function of {config.path} reads {_keys(wrong)} of the prompt block {block.key!r}.",
+                f"nothing in {config.path} reads {_keys(wrong)} of the prompt block {block.key!r}.",
                 where=config.where("prompt_kwargs"),
                 hint=did_you_mean(wrong[0], read),
             )
         if unread:
             ignored.append(f"{_keys(unread)} of {block.key!r}")
     if ignored:
-        what = "no function of %s reads these keys of its prompt blocks: %s. They have no effect."
+        what = "nothing in %s reads these keys of its prompt blocks: %s. They have no effect."
         log.warning(f"%s: {what}", config.where("prompt_kwargs"), config.path, "; ".join(ignored))
 
 
@@ -265,15 +275,17 @@ def _keys(names: Sequence[str]) -> str:
 
 
 def _unread(task: _Task, doc_ids: Sequence[int], block: PromptBlock) -> tuple[list[str], set[str]]:
-    """(keys of a block that no function of the task reads, keys that are read). Keys with empty values are skipped.
+    """(keys of a block that no function or template of the task reads, keys that are read). Keys with empty values are skipped.
 
     Up to 100 docs are tried, since a function may read a key for some docs only. A task whose functions take no block has no
     unread keys.
     """
     config, read = task.config, set[str]()
-    of_whole_doc = [each for each in (config.doc_to_visual, config.doc_to_messages) if _takes_block(each, second=True)]
-    of_text = _takes_block(config.doc_to_text, second=True) or any(
-        _takes_block(each, second=False) for each in (config.doc_to_target, config.doc_to_choice)
+    of_whole_doc = [
+        each for each in (config.doc_to_visual, config.doc_to_messages) if _takes_block(each, block, second=True)
+    ]
+    of_text = _takes_block(config.doc_to_text, block, second=True) or any(
+        _takes_block(each, block, second=False) for each in (config.doc_to_target, config.doc_to_choice)
     )
     if not block.kwargs or not (of_text or of_whole_doc):
         return [], read
@@ -296,8 +308,10 @@ def takes_clips(entry: object) -> bool:
     return callable(entry) and CLIPS_KEYWORD in _parameters(entry).known
 
 
-def _takes_block(entry: object, second: bool) -> bool:
-    """Whether a config entry is a function that takes the prompt kwargs. second: as in `call`."""
+def _takes_block(entry: object, block: PromptBlock, second: bool) -> bool:
+    """Whether a config entry is a function that takes the prompt kwargs, or a template that reads one. second: as in `call`."""
+    if isinstance(entry, str) and "{" in entry:
+        return not names_read(entry).isdisjoint({*AROUND, *block.kwargs})
     if not callable(entry):
         return False
     parameters = _parameters(entry)

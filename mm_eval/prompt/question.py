@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -90,6 +90,33 @@ def question_of(
     first = target[0] if isinstance(target, list) else target
     answer = choices[first] if first >= 0 else ""
     return Question(_as_text(text, "doc_to_text", where), target, choices, answer, prefix)
+
+
+class Questions:
+    """The questions of a task's docs, written once: the digest of a run, asking and scoring go over the same docs.
+
+    A function may change the doc that it gets, and what reads the doc later sees that. So what functions of others write is
+    written anew each time. write: writes one. most: characters that are kept; the docs after these are written anew, too.
+    """
+
+    def __init__(
+        self, config: TaskConfig, write: Callable[[Doc, PromptBlock, str], Question], most: int = 16_000_000
+    ) -> None:
+        entries = (config.doc_to_text, config.doc_to_target, config.doc_to_choice, config.gen_prefix)
+        own = config.task_class or any(callable(entry) or isinstance(entry, FormatField) for entry in entries)
+        self._write, self._left = write, most if config.is_shipped or not own else 0
+        self._known: dict[tuple[int, str], Question] = {}
+
+    def of(self, doc_id: int, doc: Doc, block: PromptBlock, where: str) -> Question:
+        """The question of a doc; its lists are the caller's."""
+        key = doc_id, block.cache_key
+        if (found := self._known.get(key)) is None:
+            found = self._write(doc, block, where)
+            if self._left > 0:
+                self._known[key] = found
+                self._left -= sum(map(len, (found.text, *(found.choices or ()), *(found.contexts or ()))))
+        target = [*found.target] if isinstance(found.target, list) else found.target
+        return replace(found, target=target, choices=None if found.choices is None else [*found.choices])
 
 
 def _is_unused(config: TaskConfig, target: Any, doc: Doc) -> bool:
@@ -218,6 +245,7 @@ def evaluate_field(
 
     place: returns file:line of the entry, for a template that fails.
     spaced: white space around a template's one expression is part of the text.
+    A template reads the columns of the doc and the keys of the prompt block; `pre_prompt` and `post_prompt` are always there.
     A text that looks like a column's name must be one, so that a misspelt column is an error and never a prompt.
     A template that is one `{{ expression }}` keeps the expression's type: `{{choices.text}}` is a list, `{{label}}` an int.
     Any other template gives text, even if that looks like a number or a list.
@@ -243,7 +271,7 @@ def evaluate_field(
     if "{{" not in value and "{%" not in value:
         return value
     try:
-        return render(value, doc, what=what, where=where, spaced=spaced)
+        return render(value, doc, what=what, where=where, spaced=spaced, keywords=block.for_template(value))
     except MMEvalError as error:
         error.where = f"{place()}: {where}" if place else where
         raise

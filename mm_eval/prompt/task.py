@@ -23,7 +23,7 @@ from mm_eval.prompt.blocks import PromptBlock, takes_clips
 from mm_eval.prompt.fewshot import Example, ExamplePool
 from mm_eval.prompt.layout import Layout, Turn, context_of, written_context
 from mm_eval.prompt.of_config import docs_of_split, example_pool
-from mm_eval.prompt.question import Question, question_of, text_of
+from mm_eval.prompt.question import Question, Questions, question_of, text_of
 from mm_eval.prompt.requests import needs_bare_choices, requests_of, selected
 from mm_eval.prompt.visuals import (
     PictureCache,
@@ -70,6 +70,7 @@ class Task:
     seed: int = 0
     pool: ExamplePool | None = None
     _cache: PictureCache = field(default_factory=PictureCache, repr=False)
+    _questions: Questions = field(init=False, repr=False)
     seen: Seen | None = field(default=None, init=False, repr=False)
     """Called with the digest and the pixels of each picture of a request; raises nothing."""
 
@@ -94,6 +95,9 @@ class Task:
         if config.num_fewshot:
             task.pool = example_pool(config, source, split, task.docs, seed)
         return task
+
+    def __post_init__(self) -> None:
+        self._questions = Questions(self.config, self.question)
 
     @property
     def path(self) -> str:
@@ -147,7 +151,7 @@ class Task:
         whole: Callable[[], Doc],
     ) -> Iterator[Instance]:
         config, where = self.config, f"{self.path} doc {doc_id}"
-        question = self.question(doc, style.block, where)
+        question = self._questions.of(doc_id, doc, style.block, where)
         examples = self.pool.draw(config.num_fewshot, doc_id, doc) if self.pool else []
         written = self._written_messages(doc_id, style, where, whole)
         turns = self._picture_loaders(doc_id, examples, style, where, whole)

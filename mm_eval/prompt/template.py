@@ -11,13 +11,14 @@ from __future__ import annotations
 import re
 import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import lru_cache, wraps
 from typing import Any
 
 import jinja2
 from jinja2 import nodes
+from jinja2.meta import find_undeclared_variables
 from jinja2.sandbox import ImmutableSandboxedEnvironment, SandboxedFormatter
 from jinja2.visitor import NodeTransformer
 
@@ -36,19 +37,29 @@ from mm_eval.prompt.template_cost import (
 from mm_eval.values.errors import ConfigError, DataError
 from mm_eval.values.types import Doc
 
+NONE: Mapping[str, Any] = {}
 _ONE_EXPRESSION = re.compile(r"(\s*)\{\{[-+]?(.+?)-?\}\}(\s*)\Z", re.DOTALL)
 
 
-def render(template: str, doc: Doc, *, what: str = "template", where: str = "", spaced: bool = False) -> Any:
+def render(
+    template: str,
+    doc: Doc,
+    *,
+    what: str = "template",
+    where: str = "",
+    spaced: bool = False,
+    keywords: Mapping[str, Any] = NONE,
+) -> Any:
     """The value of a Jinja template for a doc's columns. An undefined name is an error.
 
+    keywords: further names, where the doc has no columns of these names.
     A template that is one expression gives the expression's value, any other gives text.
     spaced: with white space around it, that expression gives text too. A text always keeps its white space.
     Errors: ConfigError for a template that is invalid for every doc, DataError for one that fails on this doc.
     """
     token = METER.set(Meter(doc))
     try:
-        return _rendered(template, doc, spaced)
+        return _rendered(template, {**keywords, **doc} if keywords else doc, spaced)
     except TooMuch as error:
         hint = f"Make the template {template!r:.200} smaller."
         raise DataError(f"{what} is too much to render: {error}.", where=where, hint=hint) from None
@@ -59,7 +70,9 @@ def render(template: str, doc: Doc, *, what: str = "template", where: str = "", 
     except jinja2.exceptions.SecurityError as error:
         raise ConfigError(f"{what} reaches outside the sandbox: {error}: {template!r}", where=where) from error
     except jinja2.UndefinedError as error:
-        raise DataError(f"{what}: {error}", where=where, hint=f"The doc has: {', '.join(sorted(doc))}.") from error
+        beside = f" The prompt block has: {', '.join(sorted(keywords))}." if keywords else ""
+        hint = f"The doc has: {', '.join(sorted(doc))}.{beside}"
+        raise DataError(f"{what}: {error}", where=where, hint=hint) from error
     except (RecursionError, MemoryError, SyntaxError) as error:
         why = f"it is nested too deeply or calls itself without end ({type(error).__name__})"
         raise DataError(f"{what} is too much to render: {why}: {template!r:.200}", where=where) from None
@@ -84,6 +97,19 @@ def _rendered(template: str, doc: Doc, spaced: bool) -> Any:
                 meter().spend(meter().size(value))
                 return value
     return _template(template).render(**doc)
+
+
+@lru_cache(maxsize=1024)
+def names_read(template: str) -> frozenset[str]:
+    """The names that a template reads; none of one that is not valid.
+
+    >>> sorted(names_read("{{ pre_prompt }}{{ question }}"))
+    ['pre_prompt', 'question']
+    """
+    try:
+        return frozenset(find_undeclared_variables(_environment().parse(template)))
+    except jinja2.TemplateError:
+        return frozenset()
 
 
 @lru_cache(maxsize=1024)

@@ -21,12 +21,6 @@ def doc_to_visual(doc: Mapping[str, Any]) -> list[Any]:
     return [stored_picture(doc["image"]).convert("RGB")]
 
 
-def doc_to_text(doc: Mapping[str, Any], model_specific_prompt_kwargs: Mapping[str, str] | None = None) -> str:
-    """The question between the block's pre_prompt and post_prompt."""
-    block = model_specific_prompt_kwargs or {}
-    return f"{block.get('pre_prompt', '')}{doc['question']}{block.get('post_prompt', '')}"
-
-
 def counted(doc: Mapping[str, Any], gold: Sequence[Any], said: Sequence[Any]) -> dict[str, Any]:
     """How many tokens or fields are right, and the F1 of the doc."""
     right = sum((Counter(gold) & Counter(said)).values())

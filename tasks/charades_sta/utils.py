@@ -33,12 +33,6 @@ def doc_to_visual(doc: Mapping[str, Any]) -> list[Any]:
     return [Video(doc["video"])]
 
 
-def doc_to_text(doc: Mapping[str, Any], model_specific_prompt_kwargs: Mapping[str, str] | None = None) -> str:
-    """The sentence between the block's pre_prompt and post_prompt."""
-    block = model_specific_prompt_kwargs or {}
-    return f"{block.get('pre_prompt', '')}{doc['caption']}. {block.get('post_prompt', '')}"
-
-
 def gold(doc: Mapping[str, Any]) -> Span:
     """The span in seconds, which the hub stores with 16 bits: 24.3 is 24.296875 there."""
     start, end = doc["timestamp"]

@@ -10,8 +10,3 @@ from typing import Any
 def doc_to_visual(doc: Mapping[str, Any]) -> list[Any]:
     """The pictures in their order."""
     return [image for image in doc["images"] if image is not None]
-
-
-def doc_to_text(doc: Mapping[str, Any], model_specific_prompt_kwargs: Mapping[str, str] | None = None) -> str:
-    """The question with its options and its instruction; `<image>` is the place of a picture."""
-    return f"{doc['question']}{(model_specific_prompt_kwargs or {}).get('post_prompt', '')}"

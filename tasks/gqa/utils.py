@@ -9,12 +9,6 @@ from typing import Any
 HUB = "lmms-lab/GQA"
 
 
-def doc_to_text(doc: Mapping[str, Any], model_specific_prompt_kwargs: Mapping[str, str] | None = None) -> str:
-    """The question between the block's pre_prompt and post_prompt."""
-    block = model_specific_prompt_kwargs or {}
-    return f"{block.get('pre_prompt', '')}{doc['question']}{block.get('post_prompt', '')}"
-
-
 def with_pictures(questions: Any, load_dataset: Callable[..., Any]) -> Any:
     """The questions with their pictures, which 398 rows of another configuration hold.
 

@@ -15,12 +15,6 @@ ANSWERS = {"0": "no", "1": "yes"}
 UNCLEAR = "unclear"
 
 
-def doc_to_text(doc: Mapping[str, Any], model_specific_prompt_kwargs: Mapping[str, str] | None = None) -> str:
-    """The question between the block's pre_prompt and post_prompt."""
-    block = model_specific_prompt_kwargs or {}
-    return f"{block.get('pre_prompt', '')}{doc['question']}{block.get('post_prompt', '')}"
-
-
 def doc_to_target(doc: Mapping[str, Any]) -> str:
     """yes or no."""
     return found_in(ANSWERS, str(doc["gt_answer"]), "gt_answer")

@@ -7,12 +7,6 @@ from collections.abc import Mapping
 from typing import Any
 
 
-def doc_to_text(doc: Mapping[str, Any], model_specific_prompt_kwargs: Mapping[str, str] | None = None) -> str:
-    """The question between the block's pre_prompt and post_prompt."""
-    block = model_specific_prompt_kwargs or {}
-    return f"{block.get('pre_prompt', '')}{doc['question']}{block.get('post_prompt', '')}"
-
-
 def submission_record(doc: Mapping[str, Any], answer: str) -> dict[str, Any]:
     """One entry of the file that rrc.cvc.uab.es (challenge 17, task 3) scores; there the questionId is an integer."""
     return {"questionId": int(doc["questionId"]), "answer": answer}

@@ -29,12 +29,6 @@ def doc_to_visual(doc: Mapping[str, Any]) -> list[Any]:
     return [doc["image"].convert("RGB")]
 
 
-def doc_to_text(doc: Mapping[str, Any], model_specific_prompt_kwargs: Mapping[str, str] | None = None) -> str:
-    """The question between the block's pre_prompt and post_prompt."""
-    block = model_specific_prompt_kwargs or {}
-    return f"{block.get('pre_prompt', '')}{doc['question']}{block.get('post_prompt', '')}"
-
-
 def reference(doc: Mapping[str, Any]) -> str:
     """The answer of GPT-4, which has read the description of the picture."""
     return str(doc["gpt_answer"] if "gpt_answer" in doc else doc["answer"])

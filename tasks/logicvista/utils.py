@@ -16,11 +16,6 @@ def doc_to_visual(doc: Mapping[str, Any]) -> list[Any]:
     return [doc["image"].convert("RGB")]
 
 
-def doc_to_text(doc: Mapping[str, Any], model_specific_prompt_kwargs: Mapping[str, str] | None = None) -> str:
-    """The question and the block's post_prompt."""
-    return f"{doc['question']}{(model_specific_prompt_kwargs or {}).get('post_prompt', '')}"
-
-
 def skill(doc: Mapping[str, Any]) -> list[str]:
     """The reasoning skills, a list or a text that holds one; none where the data lacks the column."""
     found = doc.get("skill") or []

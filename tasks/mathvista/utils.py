@@ -25,12 +25,6 @@ def doc_to_visual(doc: Mapping[str, Any]) -> list[Any]:
     return [doc["decoded_image"].convert("RGB")]
 
 
-def doc_to_text(doc: Mapping[str, Any], model_specific_prompt_kwargs: Mapping[str, str] | None = None) -> str:
-    """The benchmark's prompt: a hint on the kind of answer, the question, its unit and its choices; between the block's texts."""
-    block = model_specific_prompt_kwargs or {}
-    return f"{block.get('pre_prompt', '')}{doc['query']}{block.get('post_prompt', '')}"
-
-
 def process_results(doc: Mapping[str, Any], results: Sequence[str | None], script: bool = True) -> dict[str, Any]:
     """1 if what the response stands for is the answer. A choice found by edit distance alone counts, and is unparsed."""
     choices, kind = texts_of(doc["choices"]), doc["answer_type"]

@@ -19,12 +19,6 @@ def doc_to_visual(doc: Mapping[str, Any]) -> list[Any]:
     return [doc["image"].convert("RGB")]
 
 
-def doc_to_text(doc: Mapping[str, Any], model_specific_prompt_kwargs: Mapping[str, str] | None = None) -> str:
-    """The instruction between the block's pre_prompt and post_prompt."""
-    block = model_specific_prompt_kwargs or {}
-    return f"{block.get('pre_prompt', '')}{doc['instruction']}{block.get('post_prompt', '')}"
-
-
 def components_text(doc: Mapping[str, Any]) -> str:
     """The sentence that lists the components of the instruction."""
     listed = (f"the {name} component is:' {part}'" for name, part in zip(ORDINALS, doc["components"], strict=False))

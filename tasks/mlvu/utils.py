@@ -14,12 +14,6 @@ def doc_to_visual(doc: Mapping[str, Any]) -> list[Any]:
     return [Video(doc["video_name"])]
 
 
-def doc_to_text(doc: Mapping[str, Any], model_specific_prompt_kwargs: Mapping[str, str] | None = None) -> str:
-    """The question with its options, between the block's pre_prompt and post_prompt."""
-    block = model_specific_prompt_kwargs or {}
-    return f"{block.get('pre_prompt', '')}{doc['question']}{block.get('post_prompt', '')}"
-
-
 def begun(doc: Mapping[str, Any], model_specific_prompt_kwargs: Mapping[str, str] | None = None) -> str:
     """The text that begins the answer, as the block states it."""
     return (model_specific_prompt_kwargs or {}).get("begun", "")

@@ -45,12 +45,6 @@ ANOTHER = re.compile(
 """What follows a rating on its line where it is a range, a fraction, or one of two."""
 
 
-def doc_to_text(doc: Mapping[str, Any], model_specific_prompt_kwargs: Mapping[str, str] | None = None) -> str:
-    """The question between the block's pre_prompt and post_prompt."""
-    block = model_specific_prompt_kwargs or {}
-    return f"{block.get('pre_prompt', '')}{doc['question']}{block.get('post_prompt', '')}"
-
-
 def judge_prompt(doc: Mapping[str, Any], answer: str) -> str:
     """Five examples, the ratings, and this answer with the picture's contents and a person's answer; no picture."""
     examples = (

@@ -25,12 +25,6 @@ def with_pages(dataset: Any) -> Any:
     return dataset
 
 
-def doc_to_text(doc: Mapping[str, Any], model_specific_prompt_kwargs: Mapping[str, str] | None = None) -> str:
-    """The question between the block's pre_prompt and post_prompt."""
-    block = model_specific_prompt_kwargs or {}
-    return f"{block.get('pre_prompt', '')}{doc['question']}{block.get('post_prompt', '')}"
-
-
 def gold_answer(doc: Mapping[str, Any]) -> str | None:
     """The answer; None for the four whose answer is not of its format ("21%" as Int), which no answer can match."""
     answer: str = doc["answer"]

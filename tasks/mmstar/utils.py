@@ -14,12 +14,6 @@ def doc_to_visual(doc: Mapping[str, Any]) -> list[Any]:
     return [doc["image"].convert("RGB")]
 
 
-def doc_to_text(doc: Mapping[str, Any], model_specific_prompt_kwargs: Mapping[str, str] | None = None) -> str:
-    """The question, which holds its options, between the block's pre_prompt and post_prompt."""
-    block = model_specific_prompt_kwargs or {}
-    return f"{block.get('pre_prompt', '')}{doc['question']}{block.get('post_prompt', '')}"
-
-
 def read_letter(text: str) -> tuple[str | None, str]:
     """The letter at the start of an answer, or after one of the LEADS, and the rule that found it."""
     answer = text.lower().strip().replace("\n", " ")

@@ -31,12 +31,6 @@ def doc_to_visual(doc: Mapping[str, Any]) -> list[Any]:
     return [doc["image"].convert("RGB")]
 
 
-def doc_to_text(doc: Mapping[str, Any], model_specific_prompt_kwargs: Mapping[str, str] | None = None) -> str:
-    """The question between the block's pre_prompt and post_prompt."""
-    block = model_specific_prompt_kwargs or {}
-    return f"{block.get('pre_prompt', '')}{doc['question']}{block.get('post_prompt', '')}"
-
-
 def capabilities(doc: Mapping[str, Any]) -> list[str]:
     """The capabilities that the question asks for: "ocr,math" or a list."""
     stated = doc["capability"]

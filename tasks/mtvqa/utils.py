@@ -20,12 +20,6 @@ def one_question_each(dataset: Any) -> Any:
     return chosen.add_column("question", questions).add_column("answer", answers)
 
 
-def doc_to_text(doc: Mapping[str, Any], model_specific_prompt_kwargs: Mapping[str, str] | None = None) -> str:
-    """The question between the block's pre_prompt and post_prompt."""
-    block = model_specific_prompt_kwargs or {}
-    return f"{block.get('pre_prompt', '')}{doc['question']}{block.get('post_prompt', '')}"
-
-
 def process_results(doc: Mapping[str, Any], results: Sequence[str]) -> dict[str, Any]:
     """1 if the answer contains the right one, apart from case and full stops."""
     said, right = (text.strip().lower().replace(".", "") for text in (results[0], str(doc["answer"])))

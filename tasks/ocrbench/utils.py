@@ -12,12 +12,6 @@ FORMULAS = "HME100k"
 """The dataset of handwritten formulas, the only one that is compared with case and without blanks."""
 
 
-def doc_to_text(doc: Mapping[str, Any], model_specific_prompt_kwargs: Mapping[str, str] | None = None) -> str:
-    """The question between the block's pre_prompt and post_prompt."""
-    block = model_specific_prompt_kwargs or {}
-    return f"{block.get('pre_prompt', '')}{doc['question'].strip()}{block.get('post_prompt', '')}"
-
-
 def is_hit(answer: str, references: Sequence[str] | str, dataset: str) -> bool:
     """Whether the answer contains a reference. Line breaks are blanks; case counts, and blanks don't, only in formulas."""
 

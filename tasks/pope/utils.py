@@ -15,12 +15,6 @@ from mm_eval.scoring.metrics.traits import declare
 Sums = Any  # arrays of shape (draws,)
 
 
-def pope_doc_to_text(doc: Mapping[str, Any], model_specific_prompt_kwargs: Mapping[str, str] | None = None) -> str:
-    """The question between the block's pre_prompt and post_prompt."""
-    block = model_specific_prompt_kwargs or {}
-    return f"{block.get('pre_prompt', '')}{doc['question'].strip()}{block.get('post_prompt', '')}"
-
-
 def _item(doc: Mapping[str, Any], answer: str, said: str) -> dict[str, Any]:
     missing = {"missing": True} if is_unanswered(answer) else {}
     return {"category": doc["category"], "gold": doc["answer"].strip().lower(), "said": said, **missing}

@@ -15,12 +15,6 @@ OPTION = re.compile(r"^[A-F]\.\s+(.*)$", re.MULTILINE)
 READER = McqLetterFilter(letters=LETTERS)
 
 
-def doc_to_text(doc: Mapping[str, Any], model_specific_prompt_kwargs: Mapping[str, str] | None = None) -> str:
-    """The question between the block's pre_prompt and post_prompt."""
-    block = model_specific_prompt_kwargs or {}
-    return f"{block.get('pre_prompt', '')}{doc['question'].strip()}{block.get('post_prompt', '')}"
-
-
 def answer_kind(doc: Mapping[str, Any]) -> str:
     """Whether the right answer is a letter or a text."""
     return "letter" if doc["answer"].strip().upper() in set(LETTERS) else "text"

@@ -19,12 +19,6 @@ def doc_to_visual(doc: Mapping[str, Any]) -> list[Any]:
     return [Video(f"{doc['video_id']}.mp4")]
 
 
-def doc_to_text(doc: Mapping[str, Any], model_specific_prompt_kwargs: Mapping[str, str] | None = None) -> str:
-    """The question between the block's pre_prompt and post_prompt."""
-    block = model_specific_prompt_kwargs or {}
-    return f"{block.get('pre_prompt', '')}{doc['question']}{block.get('post_prompt', '')}"
-
-
 def choice_is_right(answer: str, doc: Mapping[str, Any]) -> bool | None:
     """Whether the whole gold answer, or its letter, alone or before a full stop or bracket, is given; None if there is none."""
     gold = doc["answer"]

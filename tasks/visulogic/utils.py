@@ -31,12 +31,6 @@ _AFTER = (
 )
 
 
-def doc_to_text(doc: Mapping[str, Any], model_specific_prompt_kwargs: Mapping[str, str] | None = None) -> str:
-    """The question between the block's pre_prompt and post_prompt."""
-    block = model_specific_prompt_kwargs or {}
-    return f"{block.get('pre_prompt', '')}{doc['question'].strip()}{block.get('post_prompt', '')}"
-
-
 def kind(doc: Mapping[str, Any]) -> str | None:
     """Quantitative, Spatial, Positional, Attribute, Stylistic Reasoning or Other; None if the data does not say."""
     return doc.get("tag")

@@ -9,12 +9,6 @@ from typing import Any
 from mm_eval.tasks.rules.vqa import agreed_answer
 
 
-def doc_to_text(doc: Mapping[str, Any], model_specific_prompt_kwargs: Mapping[str, str] | None = None) -> str:
-    """The question as a sentence, between the block's pre_prompt and post_prompt."""
-    block = model_specific_prompt_kwargs or {}
-    return f"{block.get('pre_prompt', '')}{doc['question'].capitalize()}{block.get('post_prompt', '')}"
-
-
 def gold_answer(doc: Mapping[str, Any]) -> str | None:
     """An answer that gets full marks; None where too few people agree."""
     return agreed_answer(doc["answers"], "textvqa")

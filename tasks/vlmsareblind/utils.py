@@ -25,12 +25,6 @@ _COUNTED = {
 }
 
 
-def doc_to_text(doc: Doc, model_specific_prompt_kwargs: Mapping[str, str] | None = None) -> str:
-    """The benchmark's prompt between the block's pre_prompt and post_prompt."""
-    block = model_specific_prompt_kwargs or {}
-    return f"{block.get('pre_prompt', '')}{doc['prompt']}{block.get('post_prompt', '')}"
-
-
 def doc_to_target(doc: Doc) -> str:
     """The right answer in the form that the prompt asks for: `groundtruth`, and for grids "rows={3} columns={4}"."""
     rows, comma, columns = str(doc["groundtruth"]).partition(",")

@@ -9,12 +9,6 @@ from typing import Any
 from mm_eval.tasks.rules.vqa import agreed_answer
 
 
-def doc_to_text(doc: Mapping[str, Any], model_specific_prompt_kwargs: Mapping[str, str] | None = None) -> str:
-    """The question between the block's pre_prompt and post_prompt."""
-    block = model_specific_prompt_kwargs or {}
-    return f"{block.get('pre_prompt', '')}{doc['question']}{block.get('post_prompt', '')}"
-
-
 def people(doc: Mapping[str, Any]) -> list[str]:
     """The ten people's answers."""
     return [given["answer"] if isinstance(given, Mapping) else str(given) for given in doc["answers"]]

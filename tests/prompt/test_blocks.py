@@ -91,6 +91,18 @@ def test_a_key_that_no_function_reads_is_an_error_with_place_and_suggestion():
     assert "Did you mean 'post_prompt'" in str(raised.value)
 
 
+def test_a_template_reads_the_keys_that_it_names():
+    template = "{% if kind == 'a' %}{{ pre_prompt }}{% endif %}{{ kind }}"
+    TaskOf(template)
+    task = TaskOf(template)
+    task.question = lambda doc, block, where: evaluate_field(template, doc, block, what="doc_to_text", where=where)
+    check_prompt_keys(task, [0, 1], [PromptBlock("default", {"pre_prompt": "!"})])
+    with pytest.raises(ConfigError, match="reads the key 'pre_promt'.*'default'"):
+        check_prompt_keys(task, [0, 1], [PromptBlock("default", {"pre_promt": "!"})])
+    task.config.doc_to_text = "{{ kind }}"
+    check_prompt_keys(task, [0, 1], [PromptBlock("default", {"pre_promt": "!"})])  # no entry takes a block
+
+
 def test_keys_read_for_some_docs_or_all_at_once_are_read():
     def by_kind(doc, model_specific_prompt_kwargs):
         return model_specific_prompt_kwargs[doc["kind"]]
@@ -117,7 +129,7 @@ def test_keys_that_nothing_reads_are_one_warning_in_a_file_of_lmms_eval(caplog):
     blocks = [PromptBlock("default", kwargs), PromptBlock("other", {**kwargs, "prompt_format": "x"})]
     check_prompt_keys(task, [0, 1], blocks)
     [warning] = [record.getMessage() for record in caplog.records]
-    assert "mine.yaml:7: no function of mine reads" in warning
+    assert "mine.yaml:7: nothing in mine reads" in warning
     assert "the keys 'prompt_format', 'short_answer_prompt' of 'default'; the keys" in warning and "'other'" in warning
     with pytest.raises(
         ConfigError, match="reads the key 'prompt_formt'"

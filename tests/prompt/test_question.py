@@ -7,6 +7,7 @@ import pytest
 
 from mm_eval.config.task_config import TaskConfig
 from mm_eval.data.source import DataSource
+from mm_eval.prompt import question
 from mm_eval.prompt.blocks import PromptBlock, choose_block
 from mm_eval.prompt.question import choice_index, choices_of, evaluate_field, render
 from mm_eval.prompt.task import PromptStyle, Task
@@ -266,6 +267,68 @@ def test_the_prompt_block_or_its_absence_reaches_doc_to_text(blocks: Any, prompt
 
     made = task(doc_to_text=text, model_specific_prompt_kwargs=blocks)
     assert asked(made, PromptStyle(choose_block(made.config, ("qwen_vl",)))).context == prompt
+
+
+AROUND = "{{ pre_prompt }}{{ q }}{{ post_prompt }}"
+
+
+@pytest.mark.parametrize(
+    ("blocks", "template", "prompt"),
+    [
+        (
+            {"default": {"pre_prompt": "Q: ", "post_prompt": " Say."}, "llava": {"post_prompt": "!"}},
+            AROUND,
+            "Q: asked 0?!",
+        ),
+        ({"default": {"post_prompt": " Say."}}, AROUND, "asked 0? Say."),
+        (None, AROUND, "asked 0?"),
+        ({"default": {"style": "B"}}, "{% if style == 'B' %}{{ q }}{% endif %}", "asked 0?"),
+        ({"default": {"q": "of the block"}}, "{{ q }}", "asked 0?"),
+    ],
+)
+def test_a_template_reads_the_prompt_block_where_the_doc_has_no_such_column(
+    blocks: Any, template: str, prompt: str
+) -> None:
+    made = task(doc_to_text=template, model_specific_prompt_kwargs=blocks)
+    assert asked(made, PromptStyle(choose_block(made.config, ("llava",)))).context == prompt
+
+
+def test_a_name_that_neither_doc_nor_block_has_is_an_error_that_lists_both() -> None:
+    made = task(doc_to_text="{{ q }}{{ post_promt }}", model_specific_prompt_kwargs={"default": {"post_prompt": "!"}})
+    error = asked(made, PromptStyle(choose_block(made.config, ()))).error
+    assert "'post_promt' is undefined" in str(error) and "The doc has: label, lead, n, q, word." in str(error)
+    assert "The prompt block has: post_prompt, pre_prompt." in str(error)
+
+
+def test_a_question_is_written_once_for_all_that_go_over_the_docs(monkeypatch: pytest.MonkeyPatch) -> None:
+    written: list[int] = []
+    real = question.question_of
+
+    def counting(config: Any, doc: Any, *rest: Any) -> Any:
+        written.append(doc["n"])
+        return real(config, doc, *rest)
+
+    monkeypatch.setattr("mm_eval.prompt.task.question_of", counting)
+    blocks = {"default": {"post_prompt": "!"}, "llava": {"post_prompt": "?"}}
+    made = choice_task(doc_to_text=AROUND, model_specific_prompt_kwargs=blocks)
+    styles = [PromptStyle(choose_block(made.config, (key,))) for key in ("default", "llava")]
+    for _ in range(3):
+        first, *_ = made.instances([0, 1], styles[0])
+        first.metadata["choices"].clear()
+        assert [each.context for each in made.instances([0, 1], styles[1])][::2] == ["asked 0??", "asked 1??"]
+    assert len(written) == 4 and asked(made).metadata["choices"] == ["cat", "dog"]
+    few = question.Questions(made.config, made.question, most=1)
+    assert all(few.of(n, doc, BLOCK, "").text == doc["q"] for _ in range(2) for n, doc in enumerate(DOCS["test"]))
+    assert len(written) == 4 + 1 + 5, "the first of three docs was kept"
+
+
+def test_what_a_function_of_the_users_does_to_its_doc_is_seen_each_time() -> None:
+    def text(doc: dict) -> str:
+        doc["shown"] = "changed"
+        return str(doc["q"])
+
+    made = task(doc_to_text=text)
+    assert [asked(made).doc["shown"] for _ in range(2)] == ["changed"] * 2
 
 
 @pytest.mark.parametrize(

@@ -405,7 +405,7 @@ def test_a_mistake_in_a_file_is_named_with_its_line(own: Path, old: str, new: st
             "own gives no metric 'exact_macht'. Did you mean 'exact_match'?",
         ),
         ("{max_new_tokens: 9}", "{max_new_tokens: nine}", "mine.yaml:8"),
-        ('{post_prompt: " Now."}', '{post_promt: " Now."}', "no function of own reads the key 'post_promt'"),
+        ('{post_prompt: " Now."}', '{post_promt: " Now."}', "nothing in own reads the key 'post_promt'"),
         ('{post_prompt: " Now."}', "othr", "own has no prompt key 'othr'. Did you mean 'other'?"),
     ],
 )
