@@ -9,50 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from os import PathLike
 from pathlib import Path
 from types import NoneType
 from typing import TYPE_CHECKING, Any
 
 from mm_eval.values.errors import did_you_mean
-from mm_eval.values.types import Number
 
 if TYPE_CHECKING:
     from mm_eval.run import Report
-
-
-@dataclass(frozen=True)
-class TaskResult:
-    """A row of the table: a task's or group's numbers, and its counts of docs.
-
-    judge_failed: docs without a verdict that could be read, where a judge grades the answers.
-    n: all docs. failed, unparsed, filtered, refused, truncated, not_requested: docs of that kind. cut: docs with a prompt that
-        was cut. unanswered: docs with a missing answer, which has the worst value of each metric.
-    result["acc"] is a number by its metric, or by "metric,filter" where several filter pipelines have it.
-    """
-
-    name: str
-    numbers: tuple[Number, ...]
-    n: int
-    failed: int
-    unparsed: int
-    truncated: int
-    cut: int = 0
-    not_requested: int = 0
-    judge_failed: int = 0
-    filtered: int = 0
-    refused: int = 0
-    unanswered: int = 0
-
-    def __getitem__(self, metric: str) -> Number:
-        found = [number for number in self.numbers if metric in (number.metric, f"{number.metric},{number.filter}")]
-        if len(found) != 1:
-            what = (
-                f"{len(found)} filter pipelines have {metric!r}" if found else f"{self.name} has no number {metric!r}"
-            )
-            known = [f"{number.metric},{number.filter}" for number in self.numbers]
-            raise KeyError(f"{what}. {did_you_mean(metric, known)}")
-        return found[0]
+    from mm_eval.scoring.task_scores import Scores
 
 
 @dataclass(frozen=True, repr=False)
@@ -73,32 +40,27 @@ class Results:
     def exit_code(self) -> int:
         return self.report.exit_code
 
-    @property
+    @cached_property
     def raw(self) -> dict[str, Any]:
-        return self.report.results
+        from mm_eval.results.file import results_json
+
+        return results_json(self.report.results) if self.report.results else {}
 
     @property
-    def tasks(self) -> dict[str, TaskResult]:
+    def tasks(self) -> dict[str, Scores]:
         """Every row of the table by name, groups too, in the table's order."""
         return {name: self[name] for name, _ in self.report.order}
 
     @property
-    def categories(self) -> dict[str, dict[str, dict[str, TaskResult]]]:
+    def categories(self) -> dict[str, dict[str, dict[str, Scores]]]:
         """{task: {level: {category: its numbers}}} of the tasks that state `categories`."""
-        better = self.raw.get("higher_is_better", {})
-        return {
-            task: {
-                level: {name: _task_result(name, row, better.get(task, {})) for name, row in found.items()}
-                for level, found in levels.items()
-            }
-            for task, levels in self.raw.get("categories", {}).items()
-        }
+        return self.report.results.categories if self.report.results else {}
 
-    def __getitem__(self, name: str) -> TaskResult:
-        rows = self.raw.get("results", {})
+    def __getitem__(self, name: str) -> Scores:
+        rows = self.report.results.rows if self.report.results else {}
         if name not in rows:
             raise KeyError(f"this run has no task {name!r}. {did_you_mean(name, rows)}")
-        return _task_result(name, rows[name], self.raw["higher_is_better"].get(name, {}))
+        return rows[name]
 
     def samples(self, task: str) -> Iterator[dict[str, Any]]:
         """The rows of samples/<task>.jsonl: prompt, answer, extracted answer, rule, score."""
@@ -138,7 +100,6 @@ class Results:
 
     def _repr_html_(self) -> str:
         """The table as a notebook shows it."""
-        from mm_eval.results.rows import warnings_of
         from mm_eval.results.run_table import number_text
         from mm_eval.values.safe import html
 
@@ -149,28 +110,10 @@ class Results:
             digits = 2 if abs(record["value"] or 0) >= 2 else 4
             cells = [number_text(v, digits) if isinstance(v := record[c], float | None) else str(v) for c in columns]
             body.append("<tr>" + "".join(f"<td>{html(cell)}</td>" for cell in cells) + "</tr>")
-        above = "<p>sample data, not the benchmarks</p>" if self.raw.get("run", {}).get("sample") else ""
-        above += "".join(f"<p>{html(warning)}</p>" for warning in warnings_of(self.raw)) if self.raw else ""
+        results = self.report.results
+        above = "<p>sample data, not the benchmarks</p>" if results and results.run.sample else ""
+        above += "".join(f"<p>{html(warning)}</p>" for warning in results.warnings) if results else ""
         return f"{above}<table><thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table>"
-
-
-def _task_result(name: str, row: Mapping[str, Any], better: Mapping[str, bool]) -> TaskResult:
-    from mm_eval.results.rows import numbers_of
-
-    return TaskResult(
-        name,
-        numbers=tuple(numbers_of(row, better)),
-        n=row["n"],
-        failed=row["failed"],
-        unparsed=row["unparsed"],
-        truncated=row["truncated"],
-        filtered=row.get("filtered", 0),
-        refused=row.get("refused", 0),
-        unanswered=row.get("unanswered", 0),
-        cut=row.get("cut", 0),
-        not_requested=row.get("not_requested", 0),
-        judge_failed=row.get("judge_failed", 0),
-    )
 
 
 def evaluate(

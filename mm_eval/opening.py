@@ -25,6 +25,7 @@ from mm_eval.request import RunRequest
 from mm_eval.scoring.base import Scorer
 from mm_eval.scoring.metrics.traits import traits_of
 from mm_eval.scoring.of_task import scorers_of
+from mm_eval.scoring.run_results import Results
 from mm_eval.scoring.submission import check_files
 from mm_eval.scoring.task_scores import TaskScores
 from mm_eval.values.errors import ConfigError, MMEvalError, NotHereError, did_you_mean, raise_all
@@ -264,8 +265,8 @@ class RunPart:
         """What it adds to the top level of results.json."""
         return {}
 
-    def complete(self, opened: OpenedTasks, folder: RunFolder, results: dict[str, Any], state: JournalState) -> None:
-        """The last step of results.json, of which all else is there."""
+    def complete(self, opened: OpenedTasks, folder: RunFolder, results: Results, state: JournalState) -> None:
+        """The last step of the results, of which all else is there."""
 
     def finished(self, folder: Path) -> list[str]:
         """Called when all files of a run that was not interrupted are written. Returns notes; what fails here is a note, too."""

@@ -159,12 +159,11 @@ def spent(opened: Prepared, state: JournalState) -> float | None:
     return None if None in costs else sum(cost for cost in costs if cost is not None)
 
 
-def cost_of_run(opened: OpenedTasks, state: JournalState, before: Any) -> dict[str, Any]:
+def cost_of_run(opened: OpenedTasks, state: JournalState, before: Mapping[str, Any]) -> dict[str, Any]:
     """What the answers have cost, with the prices, for results.json; empty where no price is known.
 
     before: the same of the last time, whose prices apply where a recorded run is scored again without its model.
     """
-    before = before if isinstance(before, dict) else {}
     cost: dict[str, Any] = {}
     price = opened.model.facts.price if isinstance(opened, Prepared) else Price.of_json(before.get("price"))
     if price is not None:

@@ -35,8 +35,10 @@ from mm_eval.pending import find_pending
 from mm_eval.prepare import Prepared, prepare, prepare_from_spec
 from mm_eval.request import DEFAULT_MODEL, RunRequest
 from mm_eval.results.assemble import assemble, environment
+from mm_eval.results.file import part_of, results_json
 from mm_eval.results.recorded import read_run
 from mm_eval.results.run_report import Report
+from mm_eval.scoring.run_results import RunFacts
 from mm_eval.values.errors import ConfigError, StoreError
 from mm_eval.values.reasoning.families import marks_of
 from mm_eval.values.reasoning.recorded import Reading
@@ -103,13 +105,13 @@ def run(prepared: Prepared, progress: Progress | None = None, started: float | N
         launch.all_have_read()
         outcome = _answer(prepared, folder, state, progress if own.leads else Silent(), launch)
         if not own.leads:
-            return Report({}, folder.path, 130 if outcome.interrupted else 0, [], silent=True)
+            return Report(None, folder.path, 130 if outcome.interrupted else 0, [], silent=True)
         if prepared.request.predict_only:
             notes = [*prepared.notes, "nothing was scored: --predict_only"]
             code = _exit_code(outcome, outcome.failed)
-            return Report({}, folder.path, code, [], notes, problems_of({}, outcome, prepared.parts))
+            return Report(None, folder.path, code, [], notes, problems_of({}, outcome, prepared.parts))
         if waiting := next((part.waiting for part in prepared.parts if part.waiting), ""):
-            return Report({}, folder.path, _exit_code(outcome, outcome.failed), [], waiting=waiting)
+            return Report(None, folder.path, _exit_code(outcome, outcome.failed), [], waiting=waiting)
         state = state if own.count == 1 else _read_journal(folder)  # with the answers of the other processes
         state.reading = replace(reading)  # it may have looked at a part of the answers
         return _report(prepared, folder, state, outcome, spec, started, progress)
@@ -262,26 +264,28 @@ def _report(
     """Scores every task from the journal; writes samples/, results.json and report.html."""
     scored = {name: docs for part in opened.parts for name, docs in part.docs_scored().items()}
     opened = replace(opened, doc_ids={**opened.doc_ids, **scored}) if scored else opened
-    folder.drop_numbers_of_others(opened.configs)
+    before = RunFacts(part_of(folder.path, "run"))
+    folder.drop_numbers_of_others(opened.configs, before.scored_by)
     scores, submissions = score_tasks(opened, folder, state, progress)
     state.forget()  # the page is made from samples/, and reading them needs the memory
     results, order = assemble(opened, scores)
     if submissions:
-        results["submissions"] = {each.name: each.to_json() for each in submissions}
+        results.added["submissions"] = {each.name: each.to_json() for each in submissions}
     machine = (folder.read("run.json") or {}).get("machine", {})
-    results["run"] = {**environment(opened, spec, started), **machine, "answering": answering(folder.path)}
-    results["run"]["usage"] = dict(sorted(state.usage.items()))
+    facts = {**environment(opened, spec, started), **machine, "answering": answering(folder.path)}
+    facts["usage"] = dict(sorted(state.usage.items()))
     if answered_by := sum((each.models for each in scores.values()), Counter[str]()):
-        results["run"]["answered_by"] = dict(sorted(answered_by.items()))
-    if cost := cost_of_run(opened, state, folder.earlier_cost()):
-        results["run"]["cost"] = cost
+        facts["answered_by"] = dict(sorted(answered_by.items()))
+    if cost := cost_of_run(opened, state, before.cost):
+        facts["cost"] = cost
     if isinstance(opened, Prepared):
-        results["run"].update(opened.model.facts.ran_on)
+        facts.update(opened.model.facts.ran_on)
     if found := folder.refused("model"):
-        results["run"]["endpoint"] = found
+        facts["endpoint"] = found
+    results.run = RunFacts(facts)
     for part in opened.parts:
         part.complete(opened, folder, results, state)
-    folder.write("results.json", json.dumps(results, indent=2, ensure_ascii=False, allow_nan=False))
+    folder.write("results.json", json.dumps(results_json(results), indent=2, ensure_ascii=False, allow_nan=False))
     failed = sum(each.failed + each.not_requested + each.without_grade for each in scores.values())
     failed += sum(len(each.missing) for name, each in scores.items() if name not in opened.in_part)
     failed += sum(each.failed for each in submissions)

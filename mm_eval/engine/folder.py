@@ -234,24 +234,15 @@ class RunFolder:
         """The tasks whose file, or a function that it names, has changed since the folder was made."""
         return changed_tasks((self.read("run.json") or {}).get("spec", NOTHING), configs)
 
-    def drop_numbers_of_others(self, configs: Mapping[str, TaskConfig]) -> None:
+    def drop_numbers_of_others(self, configs: Mapping[str, TaskConfig], made_by: Any) -> None:
         """Removes results.json and report.html if they were not made by the rules of these configs.
 
+        made_by: `scored_by` of the configs whose rules made them; None if unknown.
         Scoring then writes samples/ anew, task by task: a kill must not leave some by the new rules beside numbers by the old.
         """
-        made_by = None
-        with suppress(MMEvalError):  # a damaged one is written anew
-            made_by = ((self.read("results.json") or {}).get("run") or {}).get("scored_by")
         if self.changed_tasks(configs) if made_by is None else made_by != scored_by(configs):
             for name in ("report.html", "results.json"):
                 (self.path / name).unlink(missing_ok=True)
-
-    def earlier_cost(self) -> Any:
-        """What an earlier launch recorded as the cost of the answers. None without it, and where results.json is damaged."""
-        with suppress(MMEvalError):
-            run = (self.read("results.json") or {}).get("run")
-            return run.get("cost") if isinstance(run, dict) else None
-        return None
 
     def _as_now(self, old: Mapping[str, Any], new: Mapping[str, Any]) -> Mapping[str, Any]:
         """An old spec with how a family is shown frames, unknown to earlier versions, if none of its answers is about frames."""

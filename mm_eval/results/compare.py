@@ -12,16 +12,15 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 from mm_eval.prompt.blocks import FRAMES_AS_KEY, FRAMES_KEY
-from mm_eval.results.estimates import Triple, group_differences, leaves
+from mm_eval.results.estimates import Triple, group_differences
 from mm_eval.results.judged_by import AT, judges_behind, judges_differ
 from mm_eval.results.number_text import p_text, rounded, signed, signless, spread
 from mm_eval.results.recorded import RecordedRun, RecordedTask
-from mm_eval.results.rows import headline_of
 from mm_eval.results.sample_rows import KINDS
 from mm_eval.scoring.metrics.paired import Flips, flips, paired_difference, right_or_wrong
 from mm_eval.values.distributions import holm
 from mm_eval.values.errors import ConfigError, did_you_mean
-from mm_eval.values.types import Number
+from mm_eval.values.types import MetricKey, Number
 from mm_eval.values.words import counted, listed
 
 Kinds: TypeAlias = Mapping[int, tuple[str, ...]]
@@ -41,7 +40,7 @@ class Change:
     """
 
     task: str
-    key: str
+    key: MetricKey
     first: Number
     second: Number
     difference: Number
@@ -71,7 +70,7 @@ class Comparison:
     run: RecordedRun
     changes: list[Change] = field(default_factory=list)
     differs: list[str] = field(default_factory=list)
-    two_judges: dict[tuple[str, str], str] = field(default_factory=dict)
+    two_judges: dict[tuple[str, MetricKey], str] = field(default_factory=dict)
     answers: dict[str, tuple[int, int]] = field(default_factory=dict)
     unknown: list[str] = field(default_factory=list)
     kinds: dict[str, tuple[Kinds, Kinds]] = field(default_factory=dict)
@@ -126,7 +125,7 @@ def differences_in_spec(first: RecordedRun, second: RecordedRun) -> Iterator[str
     mine, other = first.spec["tasks"], second.spec["tasks"]
     if alone := sorted(mine.keys() ^ other.keys()):
         yield f"in one of the runs only: {listed(alone, 5)}"
-    versions = [run.results["versions"] for run in (first, second)]
+    versions = [run.results.versions for run in (first, second)]
     for name in [name for name in mine if name in other]:
         a, b = mine[name], other[name]
         if a["data"] != b["data"]:
@@ -147,10 +146,10 @@ def _prompt(prompt: Mapping[str, Any]) -> str:
     return f"{prompt['key']} ({said})" if said else str(prompt["key"])
 
 
-def _keys_of_one_judge(first: RecordedRun, name: str, comparison: Comparison, mix_judges: bool) -> Iterator[str]:
+def _keys_of_one_judge(first: RecordedRun, name: str, comparison: Comparison, mix_judges: bool) -> Iterator[MetricKey]:
     """The numbers of a task that both runs have, without those that two different judges gave."""
     second = comparison.run
-    refused: dict[str, list[str]] = {}
+    refused: dict[str, list[MetricKey]] = {}
     for key in first.tasks[name].values:
         if key not in second.tasks[name].values:
             continue
@@ -162,13 +161,17 @@ def _keys_of_one_judge(first: RecordedRun, name: str, comparison: Comparison, mi
         else:
             yield key
     for said, keys in refused.items():
-        named = ", ".join(key.removesuffix(",none") for key in keys)
+        named = ", ".join(key.label for key in keys)
         end = "compared all the same (--mix_judges)" if mix_judges else "not compared"
         comparison.differs.append(f"{name}: two judges gave {named}: {said}; {end}")
 
 
 def _changes(
-    pair: tuple[RecordedRun, RecordedRun], name: str, keys: Sequence[str], comparison: Comparison, categories: bool
+    pair: tuple[RecordedRun, RecordedRun],
+    name: str,
+    keys: Sequence[MetricKey],
+    comparison: Comparison,
+    categories: bool,
 ) -> Iterator[Change]:
     mine, other = (run.recorded_docs(name) for run in pair)
     same = [i for i in mine if i in other and mine[i].doc == other[i].doc]
@@ -181,7 +184,7 @@ def _changes(
         comparison.kinds[name] = kinds[0], kinds[1]
     first, second = (run.tasks[name] for run in pair)
     headlines = set(headline_keys(first))
-    main = headline_of(pair[0].results, name)
+    main = pair[0].results.headline(name)
     unscored, unknown = 0, list[str]()
     for key in keys:
         scored = [i for i in same if i in first.values[key]]
@@ -190,10 +193,10 @@ def _changes(
         change = change_of(first, second, key, shared)
         if change is not None:
             yield replace(change, headline=key in headlines)
-            if categories and str(main.key if main else "") == key:
+            if categories and main is not None and main.key == key:
                 yield from _by_category(first, second, key, shared)
         elif shared:
-            unknown.append(key.removesuffix(",none"))
+            unknown.append(key.label)
     if unknown:
         comparison.unknown.append(f"{name}: {', '.join(unknown)} can't be compared: {UNKNOWN}")
         comparison.differs.append(comparison.unknown[-1])
@@ -201,7 +204,7 @@ def _changes(
         comparison.differs.append(f"{name}: {counted(unscored, 'doc')} failed in the other run: left out of both")
 
 
-def _by_category(first: RecordedTask, second: RecordedTask, key: str, shared: list[int]) -> Iterator[Change]:
+def _by_category(first: RecordedTask, second: RecordedTask, key: MetricKey, shared: list[int]) -> Iterator[Change]:
     """The change of a number in each category of the first run, in the order of its results.json."""
     both = set(shared)
     for level, found in first.categories.items():
@@ -211,12 +214,12 @@ def _by_category(first: RecordedTask, second: RecordedTask, key: str, shared: li
                 yield replace(change, headline=False, category=(level, category))
 
 
-def change_of(first: RecordedTask, second: RecordedTask, key: str, shared: list[int]) -> Change | None:
+def change_of(first: RecordedTask, second: RecordedTask, key: MetricKey, shared: list[int]) -> Change | None:
     """The change of a number over some docs; None where the task's own function for it can't be read, or fails on them."""
     function = first.aggregation(key)
     if function is None or not shared:
         return None
-    before, after = first.estimate(key, shared), second.estimate(key, shared)
+    before, after = first.number(key, shared), second.number(key, shared)
     if before is None or after is None:
         return None
     a, b = [first.values[key][i] for i in shared], [second.values[key][i] for i in shared]
@@ -231,7 +234,7 @@ def change_of(first: RecordedTask, second: RecordedTask, key: str, shared: list[
         after,
         difference,
         flips(dict(zip(shared, a, strict=True)), dict(zip(shared, b, strict=True))),
-        first.better.get(key.split(",")[0], True),
+        first.row.better.get(key.metric, True),
     )
 
 
@@ -241,33 +244,32 @@ def _with_groups(run: RecordedRun, comparison: Comparison) -> list[Change]:
     A group with a task that two judges scored has no number: it would be over the other tasks only.
     """
     changes, refused = comparison.changes, {task for task, _ in comparison.two_judges}
-    by_task: dict[str, dict[str, Triple]] = {}
+    by_task: dict[str, dict[MetricKey, Triple]] = {}
     for change in (change for change in changes if change.category is None):
         by_task.setdefault(change.task, {})[change.key] = (change.first, change.second, change.difference)
     ahead: list[Change] = []
     inside: set[str] = set()
-    for group in run.results["groups"]:
-        better = run.results["higher_is_better"].get(group, {})
-        if refused.intersection(leaves(run, group)):
+    for group in run.results.groups:
+        below = run.results.leaves(group)
+        if refused.intersection(below):
             continue
         for key, first, second, difference in group_differences(run, group, by_task):
             outermost = group not in inside
-            up = better.get(key.split(",")[0], True)
+            up = run.results.better(group, key.metric)
             ahead.append(Change(group, key, first, second, difference, None, up, headline=outermost))
-            inside.update(leaves(run, group), run.results["group_subtasks"].get(group, ()))
+            inside.update(below, run.results.members[group])
     return ahead + [replace(change, headline=change.headline and change.task not in inside) for change in changes]
 
 
-def headline_keys(task: RecordedTask) -> list[str]:
+def headline_keys(task: RecordedTask) -> list[MetricKey]:
     """The numbers that are not part of an earlier one: of MME the two sums and not the categories.
 
     A further judge's number stands where the first one's does, however many docs it could not judge.
     """
-    found: list[str] = []
+    found: list[MetricKey] = []
     for key, of_docs in task.values.items():
-        metric, _, scorer = key.partition(",")
-        of_first = task.values.get(f"{metric.partition(AT)[0]},{scorer}", of_docs)
-        if not any(of_first.keys() < task.values[earlier].keys() for earlier in found if AT not in earlier):
+        of_first = task.values.get(MetricKey(key.metric.partition(AT)[0], key.scorer), of_docs)
+        if not any(of_first.keys() < task.values[earlier].keys() for earlier in found if AT not in earlier.metric):
             found.append(key)
     return found
 
@@ -297,7 +299,7 @@ def _correct(compared: Sequence[Comparison], family: Callable[[Change], Hashable
 
 def verdict(change: Change, name: str, baseline: str) -> str:
     """A sentence on one number: which run is better and by how much, or how many docs would show a difference."""
-    found, metric = change.difference, change.key.split(",")[0]
+    found, metric = change.difference, change.key.metric
     docs = found.n or 0
     where = f"{change.task} ({metric})"
     if found.interval is None:

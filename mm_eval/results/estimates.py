@@ -20,8 +20,7 @@ from dataclasses import replace
 
 from mm_eval.config.group import GroupMetric, MemberMetric
 from mm_eval.results.recorded import RecordedRun
-from mm_eval.results.rows import AFTER_LOOKING, numbers_of
-from mm_eval.scoring.groups import Member, aggregate_group
+from mm_eval.scoring.groups import Leaf, group_numbers
 from mm_eval.scoring.metrics.intervals import combined
 from mm_eval.values.types import MetricKey, Number
 
@@ -31,29 +30,33 @@ OfTasks = Callable[[Mapping[str, float]], float | None]
 """Computes a group's number from its tasks' numbers."""
 
 
-def estimates(run: RecordedRun, name: str) -> dict[str, Number]:
+def estimates(run: RecordedRun, name: str) -> dict[MetricKey, Number]:
     """The numbers of a task or group by key, each with its 95% interval where there is one.
 
     For a task whose own functions can no longer be loaded: the recorded number with its standard error.
     """
-    is_group = name in run.results["groups"]
-    task = run.tasks.get(name)
-    row = (run.results["groups"] if is_group else run.results["results"])[name]
+    is_group, task, row = name in run.results.members, run.tasks.get(name), run.results.rows[name]
     found = {}
-    for number in numbers_of(row):
+    for number in row.numbers:
         if not isinstance(number.value, (int, float)):
             continue
-        key = str(number.key)
         if is_group:
-            found[key] = _of_group(run, name, number)
+            found[number.key] = _of_group(run, name, number)
         elif task is not None:
-            values = task.values.get(key, {})
+            values = task.values.get(number.key, {})
             clusters = len({task.clusters[doc_id] for doc_id in values})
-            recorded = replace(number, n=len(values), clusters=clusters, freedom=max(1, clusters - 1))
-            found[key] = task.estimate(key) or recorded
-    for key, interval in row.get(AFTER_LOOKING, {}).items():
-        if key in found and isinstance(interval, list) and len(interval) == 2:
-            found[key] = replace(found[key], exact=(interval[0], interval[1]))
+            recorded = replace(
+                number,
+                value=float(number.value),
+                exact=None,
+                n=len(values),
+                clusters=clusters,
+                freedom=max(1, clusters - 1),
+            )
+            found[number.key] = task.number(number.key) or recorded
+    for key, interval in row.after_looking.items():
+        if key in found:
+            found[key] = replace(found[key], exact=interval)
     return found
 
 
@@ -63,7 +66,7 @@ def numbers_by_path(run: RecordedRun) -> dict[str, tuple[str, Number]]:
     The filter pipeline is part of the path where several have the metric: "gsm8k/exact_match,strict".
     """
     found = {}
-    for name in {**run.results["results"], **run.results["groups"]}:
+    for name in run.results.rows:
         numbers = list(estimates(run, name).values())
         for number in numbers:
             alone = [each.metric for each in numbers].count(number.metric) == 1
@@ -71,43 +74,34 @@ def numbers_by_path(run: RecordedRun) -> dict[str, tuple[str, Number]]:
     return found
 
 
-def leaves(run: RecordedRun, group: str) -> list[str]:
-    """The tasks below a group, once for each place where they stand."""
-    members = run.results["group_subtasks"].get(group)
-    if members is None:
-        return [group] if group in run.spec["tasks"] else []
-    return [leaf for member in members for leaf in leaves(run, member)]
-
-
 def group_differences(
-    run: RecordedRun, group: str, changes: Mapping[str, Mapping[str, Triple]]
-) -> Iterator[tuple[str, Number, Number, Number]]:
+    run: RecordedRun, group: str, changes: Mapping[str, Mapping[MetricKey, Triple]]
+) -> Iterator[tuple[MetricKey, Number, Number, Number]]:
     """(key, first, second, difference) of each number of a group over the docs that both runs have.
 
     changes: of each task by key. Nothing where one of the group's tasks is not in both runs.
     """
-    names = leaves(run, group)
+    names = run.results.leaves(group)
     if not names or any(name not in changes for name in names):
         return
     below = {name: changes[name] for name in names}
     for metric in run.group_metrics.get(group, ()):
         if metric.of:
             if (average := _average(run, group, metric, changes)) is not None:
-                yield str(metric.key), *average
+                yield metric.key, *average
             continue
         for key in dict.fromkeys(key for found in below.values() for key in found):
-            named = MetricKey.parse(key) or metric.key
             having = {name: found[key] for name, found in below.items() if key in found}
             places = {name: names.count(name) for name in having}
             sizes = {name: difference.n or 0 for name, (_, _, difference) in having.items()}
-            if (total := _difference(named, _function(metric, key, sizes, places), having)) is not None:
+            if (total := _difference(key, _function(metric, key, sizes, places), having)) is not None:
                 yield key, *total
 
 
 def _parts(run: RecordedRun, group: str, metric: GroupMetric) -> dict[str, MemberMetric]:
     """The direct members that a mean of unlike metrics is of, by their names in the run."""
     own = {part.member: part for part in metric.of}
-    members = run.results["group_subtasks"].get(group, ())
+    members = run.results.members.get(group, ())
     return {name: own[short] for name in members if (short := name.rpartition("::")[2]) in own}
 
 
@@ -116,7 +110,7 @@ def _mean_of_parts(metric: GroupMetric) -> OfTasks:
 
 
 def _average(
-    run: RecordedRun, group: str, metric: GroupMetric, changes: Mapping[str, Mapping[str, Triple]]
+    run: RecordedRun, group: str, metric: GroupMetric, changes: Mapping[str, Mapping[MetricKey, Triple]]
 ) -> Triple | None:
     """The triple of a mean of unlike metrics, from those of the group's members; None where one is missing."""
     found: dict[str, Triple] = {}
@@ -124,7 +118,7 @@ def _average(
         of_member = changes.get(name) or {
             key: (first, second, change) for key, first, second, change in group_differences(run, name, changes)
         }
-        if (triple := of_member.get(str(part.key))) is not None:
+        if (triple := of_member.get(part.key)) is not None:
             first, second, difference = (_scaled(estimate, part.scale) for estimate in triple)
             found[name] = first, second, difference
     return _difference(metric.key, _mean_of_parts(metric), found) if len(found) == len(metric.of) else None
@@ -144,10 +138,10 @@ def _of_group(run: RecordedRun, group: str, number: Number) -> Number:
     for metric in run.group_metrics.get(group, ()):
         if metric.of and metric.key == number.key:
             members = _parts(run, group, metric).items()
-            of_members = {name: _scaled(estimates(run, name)[str(part.key)], part.scale) for name, part in members}
+            of_members = {name: _scaled(estimates(run, name)[part.key], part.scale) for name, part in members}
             return _together(number.key, float(number.value), number.stderr, of_members, _mean_of_parts(metric))
-    key, names = str(number.key), leaves(run, group)
-    below = {name: e for name in dict.fromkeys(names) if (e := run.tasks[name].estimate(key))}
+    key, names = number.key, run.results.leaves(group)
+    below = {name: e for name in dict.fromkeys(names) if (e := run.tasks[name].number(key))}
     places = {name: names.count(name) for name in below}
     values, sizes = {name: e.value for name, e in below.items()}, {name: e.n or 0 for name, e in below.items()}
     functions = (_function(metric, key, sizes, places) for metric in run.group_metrics.get(group, ()))
@@ -180,13 +174,13 @@ def _difference(key: MetricKey, f: OfTasks, tasks: Mapping[str, Triple]) -> Trip
     )
 
 
-def _function(metric: GroupMetric, key: str, sizes: Mapping[str, int], places: Mapping[str, int]) -> OfTasks:
+def _function(metric: GroupMetric, key: MetricKey, sizes: Mapping[str, int], places: Mapping[str, int]) -> OfTasks:
     """The function that computes a group's number from its tasks' numbers; it returns None for another key, or where it fails."""
 
     def f(values: Mapping[str, float]) -> float | None:
-        members = {name: Member({key: value}, sizes[name], {}, places[name]) for name, value in values.items()}
-        number = aggregate_group(members, [metric]).numbers.get(key)
-        return None if number is None or not math.isfinite(number) else float(number)
+        leaves = {name: Leaf([Number(key, value, n=sizes[name])], places[name]) for name, value in values.items()}
+        found = next((number.value for number in group_numbers(leaves, [metric])[0] if number.key == key), None)
+        return None if found is None or not math.isfinite(found) else float(found)
 
     return f
 

@@ -1,6 +1,6 @@
 """Which judge gave a number, and whether two numbers are by the same one.
 
-    judges_behind(run, "mmvet", "judge_score,none")
+    judges_behind(run, "mmvet", MetricKey("judge_score", "none"))
 
 A judge is what decides its verdicts: the adapter, the model asked for, the versions that the server returned, the prompt and the
 options. Numbers of two judges are never compared unless the user asks for it: a release table ranks them apart, and its notes say
@@ -14,8 +14,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from mm_eval.results.estimates import leaves
 from mm_eval.results.recorded import RecordedRun
+from mm_eval.scoring.run_results import Results
+from mm_eval.scoring.task_scores import Scores
+from mm_eval.values.types import MetricKey
 
 AT = "@"
 """Stands before the name of a further judge in the name of its metric: judge_score@gpt-4o."""
@@ -114,26 +116,25 @@ class RecordedJudge:
         return f"{self.described()} through {self.adapter}" if same_name else self.described()
 
 
-def judges_of(results: Mapping[str, Any], task: str) -> tuple[RecordedJudge, ...]:
-    """The judges of a task in results.json, the first one's metric has its plain name; none for a task without."""
-    return tuple(map(RecordedJudge.read, results.get("judges", {}).get(task) or ()))
+def judges_of(results: Results, task: str) -> tuple[RecordedJudge, ...]:
+    """The judges of a task, the first one's metric has its plain name; none for a task without."""
+    return tuple(map(RecordedJudge.read, results.judges(task)))
 
 
-def judge_of(results: Mapping[str, Any], task: str, key: str) -> RecordedJudge | None:
+def judge_of(results: Results, task: str, key: MetricKey) -> RecordedJudge | None:
     """The judge behind a number of a task; None for one that needs none.
 
-    key: "metric,filter". A task whose judge only extracts answers has no metrics of the judge's own: all its numbers are judged.
+    A task whose judge only extracts answers has no metrics of the judge's own: all its numbers are judged.
     """
     judges = judges_of(results, task)
-    metric = key.partition(",")[0]
     for judge in judges[1:]:
-        if metric.endswith(AT + judge.name):
+        if key.metric.endswith(AT + judge.name):
             return judge
-    return judges[0] if judges and metric in _judged_metrics(results, task, metric) else None
+    return judges[0] if judges and key.metric in _judged_metrics(results, task, key.metric) else None
 
 
-def _judged_metrics(results: Mapping[str, Any], task: str, metric: str) -> set[str]:
-    block = results.get("configs", {}).get(task, {}).get("judge")
+def _judged_metrics(results: Results, task: str, metric: str) -> set[str]:
+    block = results.configs.get(task, {}).get("judge")
     last = block[-1] if isinstance(block, list) and block else block
     listed = last.get("metric_list") if isinstance(last, Mapping) else None
     if not listed:
@@ -141,12 +142,12 @@ def _judged_metrics(results: Mapping[str, Any], task: str, metric: str) -> set[s
     return {str(entry.get("metric")) for entry in listed if isinstance(entry, Mapping)}
 
 
-def judges_behind(run: RecordedRun, name: str, key: str) -> dict[str, RecordedJudge]:
+def judges_behind(run: RecordedRun, name: str, key: MetricKey) -> dict[str, RecordedJudge]:
     """{task: judge} behind a number of a task or a group; empty where none is."""
     found = {}
-    for leaf in leaves(run, name):
-        judge = judge_of(run.results, leaf, key)
-        if judge is None and key not in run.results["results"].get(leaf, {}):  # a group's mean of unlike metrics
+    for leaf in run.results.leaves(name):
+        judge, row = judge_of(run.results, leaf, key), run.results.rows.get(leaf)
+        if judge is None and (row is None or row.number(key) is None):  # a group's mean of unlike metrics
             judge = next(iter(judges_of(run.results, leaf)), None)
         if judge is not None:
             found[leaf] = judge
@@ -177,10 +178,10 @@ def by_another_judge(judges: Mapping[str, RecordedJudge], stated: str) -> str:
 
 def notes_on_holes(column: str, run: RecordedRun) -> Iterator[str]:
     """Why a judged task has no number in a column: nobody judged it, or no verdict could be read."""
-    for task, judges in run.results.get("judges", {}).items():
-        row = run.results["results"].get(task, {})
-        name = row.get("alias", task)
-        if not judges:
+    for task in run.results.added.get("judges", {}):
+        row = run.results.rows.get(task, Scores(task, task))
+        name = row.alias
+        if not run.results.judges(task):
             yield f"{column}, {name}: not judged."
-        elif row.get("judge_failed") and row["judge_failed"] == row["n"] - row["failed"] - row.get("not_requested", 0):
+        elif row.judge_failed and row.judge_failed == row.scored:
             yield f"{column}, {name}: no doc has a verdict that could be read."

@@ -20,7 +20,6 @@ from typing import Any
 
 from mm_eval.results.media import Media
 from mm_eval.results.recorded import RecordedRun
-from mm_eval.results.rows import warnings_of
 from mm_eval.results.sample_rows import Marking, judges_disagree, verdicts_in
 from mm_eval.values.run_files import MOST_LINE, is_inside, json_value, lines_of, open_regular
 from mm_eval.values.safe import href, html, in_script
@@ -85,7 +84,7 @@ def about_differences(
 
     runs: by the names of their banners. own, beside: the names of the samples' own run and of those beside it.
     """
-    sampled = sorted({name for run in runs.values() for name in run.results["run"].get("sample") or ()})
+    sampled = sorted({name for run in runs.values() for name in run.results.run.sample})
     return {
         "kind": kind,
         "title": title,
@@ -97,7 +96,7 @@ def about_differences(
         "differs": [
             {"title": f"{name}: look at the answers first", "said": said}
             for name, run in runs.items()
-            if (said := warnings_of(run.results))
+            if (said := run.results.warnings)
         ],
     }
 

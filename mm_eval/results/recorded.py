@@ -19,14 +19,17 @@ from mm_eval.config.arguments import column_name
 from mm_eval.config.group import GroupMetric
 from mm_eval.config.schema import shown_name
 from mm_eval.prompt.blind import SAID
-from mm_eval.results.recorded_metrics import GROUP_METRICS, own_aggregation, stated_aggregation
+from mm_eval.results.file import results_of
+from mm_eval.results.recorded_metrics import own_aggregation, stated_aggregation
 from mm_eval.results.sample_rows import DocDigests, answer_tokens, kinds_of, lean, sample_name, value_digest
 from mm_eval.scoring.metrics.aggregation import mean
 from mm_eval.scoring.metrics.metric import AGGREGATIONS
 from mm_eval.scoring.metrics.paired import estimate, with_interval
+from mm_eval.scoring.run_results import Results
+from mm_eval.scoring.task_scores import COUNTS, RARE_COUNTS, Scores
 from mm_eval.values.errors import ConfigError, MMEvalError, StoreError
 from mm_eval.values.run_files import UNREADABLE, json_value, lines_of, read_json
-from mm_eval.values.types import FRAME_MARK, UNNAMED, MetricKey, Number
+from mm_eval.values.types import FRAME_MARK, MetricKey, Number
 from mm_eval.values.words import of_all
 
 if TYPE_CHECKING:
@@ -45,26 +48,24 @@ Aggregation = Callable[[Sequence[Any]], float]
 class RecordedTask:
     """The scored docs of one task of a run.
 
-    values: {"metric,filter": {doc_id: value}}. clusters: {doc_id: number of its cluster}.
-    better: {metric: higher is better; None for no direction}.
-    recorded: the task's row of results.json. aggregations: the task's own functions by key.
+    row: the task's row in results.json. values: {key: {doc_id: value}}. clusters: {doc_id: number of its cluster}.
+    aggregations: the task's own functions by key.
     categories: {level: {category: doc ids}}. sizes: {"characters" or "tokens": {doc_id: how long its first answer is}}.
     shows_frames: whether a prompt shows frames.
     """
 
     name: str
-    values: dict[str, dict[int, Any]] = field(default_factory=dict)
+    row: Scores = field(default_factory=Scores)
+    values: dict[MetricKey, dict[int, Any]] = field(default_factory=dict)
     clusters: dict[int, Hashable] = field(default_factory=dict)
-    better: Mapping[str, bool | None] = field(default_factory=dict)
-    recorded: Mapping[str, Any] = field(default_factory=dict)
-    aggregations: Mapping[str, Aggregation] = field(default_factory=dict)
+    aggregations: Mapping[MetricKey, Aggregation] = field(default_factory=dict)
     categories: dict[str, dict[str, array[int]]] = field(default_factory=dict)
     sizes: dict[str, dict[int, int]] = field(default_factory=dict)
     shows_frames: bool = False
-    _whole: dict[str, Number | None] = field(default_factory=dict, repr=False)
-    _functions: dict[str, Aggregation | None] = field(default_factory=dict, repr=False)
+    _whole: dict[MetricKey, Number | None] = field(default_factory=dict, repr=False)
+    _functions: dict[MetricKey, Aggregation | None] = field(default_factory=dict, repr=False)
 
-    def aggregation(self, key: str) -> Aggregation | None:
+    def aggregation(self, key: MetricKey) -> Aggregation | None:
         """The function that computes the number of a key; None where it is not available.
 
         It must give the recorded number on the recorded values, since neither a file nor an installation is sure to be the one
@@ -72,33 +73,31 @@ class RecordedTask:
         """
         if key not in self._functions:
             function, values = self.aggregations.get(key, mean), list(self.values.get(key, {}).values())
-            self._functions[key] = function if _gives(function, values, self.recorded.get(key)) else None
+            recorded = self.row.number(key)
+            self._functions[key] = function if _gives(function, values, recorded and recorded.value) else None
         return self._functions[key]
 
-    def estimate(self, key: str, of_docs: Collection[int] | None = None) -> Number | None:
+    def number(self, key: MetricKey, of_docs: Collection[int] | None = None) -> Number | None:
         """The number of a key with its 95% interval; None where its aggregation function is not available or fails.
 
         of_docs: over these docs only. Over all docs it is the recorded number with its recorded standard error, if there is one.
         """
         if of_docs is not None and len(of_docs) < len(self.values.get(key, ())):
-            return self._estimate(key, {doc_id: self.values[key][doc_id] for doc_id in of_docs})
+            return self._number(key, {doc_id: self.values[key][doc_id] for doc_id in of_docs})
         if key not in self._whole:
-            self._whole[key] = self._estimate(key, self.values.get(key, {}), whole=True)
+            self._whole[key] = self._number(key, self.values.get(key, {}), whole=True)
         return self._whole[key]
 
-    def estimate_of_category(self, level: str, category: str, row: Mapping[str, Any], key: str) -> Number | None:
-        """The recorded number of a category with its 95% interval; None if there is none. row: the category's in results.json."""
-        value, function = row.get(key), self.aggregation(key)
-        if not isinstance(value, (int, float)):
+    def number_of_category(self, level: str, category: str, row: Scores, key: MetricKey) -> Number | None:
+        """The recorded number of a category with its 95% interval; None if there is none. row: the category's."""
+        number, function = row.number(key), self.aggregation(key)
+        if number is None or not isinstance(number.value, (int, float)):
             return None
         of_docs = self.values.get(key, {})
         ids = [doc_id for doc_id in self.categories.get(level, {}).get(category, ()) if doc_id in of_docs]
-        stderr = row.get(_stderr_key(key)) if ids else None
         values, clusters = [of_docs[doc_id] for doc_id in ids], [self.clusters[doc_id] for doc_id in ids]
-        count = len(set(clusters))
-        recorded = Number(
-            MetricKey.parse(key) or UNNAMED, float(value), stderr, n=len(ids), clusters=count, freedom=max(1, count - 1)
-        )
+        count, stderr = len(set(clusters)), number.stderr if ids else None
+        recorded = Number(key, float(number.value), stderr, n=len(ids), clusters=count, freedom=max(1, count - 1))
         if function is None or not ids:
             return recorded
         try:
@@ -106,17 +105,15 @@ class RecordedTask:
         except Exception:  # the task's own code, on values that went through JSON
             return recorded
 
-    def _estimate(self, key: str, values: Mapping[int, Any], *, whole: bool = False) -> Number | None:
+    def _number(self, key: MetricKey, values: Mapping[int, Any], *, whole: bool = False) -> Number | None:
         function = self.aggregation(key)
         if function is None or not values:
             return None
-        clusters, named = [self.clusters[doc_id] for doc_id in values], MetricKey.parse(key) or UNNAMED
-        value, stderr = self.recorded.get(key), self.recorded.get(_stderr_key(key))
+        clusters, known = [self.clusters[doc_id] for doc_id in values], self.row.number(key)
         try:
-            if whole and isinstance(value, (int, float)) and isinstance(stderr, (int, float)):
-                number = Number(named, float(value), float(stderr))
-                return with_interval(number, function, list(values.values()), clusters)
-            return estimate(function, list(values.values()), clusters, key=named)
+            if whole and known and isinstance(known.value, (int, float)) and isinstance(known.stderr, (int, float)):
+                return with_interval(known, function, list(values.values()), clusters)
+            return estimate(function, list(values.values()), clusters, key=key)
         except Exception:  # the task's own code, on values that went through JSON or on a part of the docs
             return None
 
@@ -126,7 +123,7 @@ class RecordedRun:
     """A run folder with a results.json. include_path: a folder with task code that the reader trusts."""
 
     folder: Path
-    results: Mapping[str, Any]
+    results: Results
     spec: Mapping[str, Any]
     request: Mapping[str, Any]
     name: str = ""
@@ -139,10 +136,11 @@ class RecordedRun:
         name: the model's name in tables; by default the name of what was loaded.
         """
         path = Path(folder)
-        run, results = read_run(path), _read(path, "results.json", OF_RESULTS)
-        check_results(results, path / "results.json")
-        for key, row in results["results"].items():  # folders of earlier versions hold `task_alias` instead
-            row["alias"] = shown_name(key, run["spec"]["tasks"].get(key, {}).get("path", key))
+        run, found = read_run(path), _read(path, "results.json", OF_RESULTS)
+        check_results(found, path / "results.json")
+        results = results_of(found)
+        for key, row in results.rows.items():  # folders of earlier versions hold `task_alias` instead
+            row.alias = shown_name(key, run["spec"]["tasks"].get(key, {}).get("path", key))
         return cls(path, results, run["spec"], run["request"], name, include_path)
 
     @property
@@ -151,17 +149,17 @@ class RecordedRun:
         name, args = self.name or self.request.get("name"), self.request.get("model_args") or {}
         if not name:
             named = args.get("pretrained") or args.get("model") or args.get("path")
-            name = column_name(str(Path(str(named)).name if named else self.results["run"].get("model_name")), args)
+            name = column_name(Path(str(named)).name if named else self.results.run.model_name, args)
         return f"{name} ({SAID[blind]})" if (blind := self.spec.get("blind")) in SAID else str(name)
 
     @property
     def prompt_keys(self) -> dict[str, str]:
         """The prompt block of each task."""
-        return {name: prompt["key"] for name, prompt in self.results["run"]["prompts"].items()}
+        return {name: prompt["key"] for name, prompt in self.results.run.prompts.items()}
 
     def judges(self, task: str) -> list[str]:
         """The names of a task's judges, the first one first; none where it was not judged."""
-        return [str(entry["name"]) for entry in self.results.get("judges", {}).get(task, ())]
+        return [str(entry["name"]) for entry in self.results.judges(task)]
 
     @cached_property
     def tokens(self) -> dict[str, dict[int, int]]:
@@ -197,10 +195,9 @@ class RecordedRun:
         return {name: self._task(name) for name in self.spec["tasks"]}
 
     def _task(self, name: str) -> RecordedTask:
-        recorded = self.results["results"].get(name, {})
-        task = RecordedTask(name, better=self.results["higher_is_better"].get(name, {}), recorded=recorded)
-        task.aggregations = self.aggregations.get(name, {})
+        task = RecordedTask(name, self.results.rows.get(name, Scores()), aggregations=self.aggregations.get(name, {}))
         clusters: dict[str | int, int] = {}  # a number for each cluster, since its name may be several digests long
+        keys: dict[str, MetricKey] = {}
         last = None  # equal neighbours share one object: the values of a doc in its category and in the sum
         for row in self.rows(name):
             doc_id = row["doc_id"]
@@ -214,21 +211,22 @@ class RecordedRun:
             if row["status"] not in ("failed", "not requested"):
                 if row["resps"] and isinstance(row["resps"][0], str):
                     task.sizes.setdefault("characters", {})[doc_id] = len(row["resps"][0])
-                for key, value in row["scores"].items():
+                for text, value in row["scores"].items():
                     last = last if value == last and type(value) is type(last) else lean(value)
-                    task.values.setdefault(key, {})[doc_id] = last
-        if recorded and recorded["n"] != len(task.clusters):
-            what = f"it has {len(task.clusters)} docs, and results.json is of {recorded['n']}."
+                    if text not in keys:
+                        keys[text] = MetricKey.parse(text) or MetricKey(text, "none")
+                    task.values.setdefault(keys[text], {})[doc_id] = last
+        if name in self.results.rows and task.row.n != len(task.clusters):
+            what = f"it has {len(task.clusters)} docs, and results.json is of {task.row.n}."
             raise StoreError(what, where=str(self.samples_path(name)), hint="mm-eval score RUN writes both anew.")
-        by_level = self.results.get("categories", {}).get(name, {})
         task.categories = {
             level: {
                 category: task.categories[level][category] for category in found if category in task.categories[level]
             }
-            for level, found in by_level.items()
+            for level, found in self.results.categories.get(name, {}).items()
             if level in task.categories
         }
-        order = list(recorded)  # the order of the table, not of the docs
+        order = [number.key for number in task.row.numbers]  # the order of the table, not of the docs
         places = {key: order.index(key) if key in order else len(order) for key in task.values}
         task.values = {key: task.values[key] for key in sorted(task.values, key=lambda key: places[key])}
         return task
@@ -243,19 +241,17 @@ class RecordedRun:
         }
 
     @cached_property
-    def aggregations(self) -> dict[str, dict[str, Aggregation]]:
+    def aggregations(self) -> dict[str, dict[MetricKey, Aggregation]]:
         """The aggregation of each number by task and key, where results.json states one."""
-        found: dict[str, dict[str, Aggregation]] = {}
+        found: dict[str, dict[MetricKey, Aggregation]] = {}
         for name in self.spec["tasks"]:
-            for key in filter(None, map(MetricKey.parse, self.results["results"].get(name, ()))):
-                if key.is_stderr:
-                    continue
+            for key in [number.key for number in self.results.rows.get(name, Scores()).numbers]:
                 metric = without_judge(key.metric, self.judges(name))
-                stated = stated_aggregation(self.results["configs"].get(name, {}), metric, key.scorer)
+                stated = stated_aggregation(self.results.configs.get(name, {}), metric, key.scorer)
                 if isinstance(stated, str):
                     stated = own_aggregation(self.config(name), metric, key.scorer)
                 if stated is not None:
-                    found.setdefault(name, {})[str(key)] = stated
+                    found.setdefault(name, {})[key] = stated
         return found
 
     def config(self, task: str) -> TaskConfig | None:
@@ -278,7 +274,7 @@ class RecordedRun:
         from mm_eval.foreign import installed_group
 
         found: dict[str, tuple[GroupMetric, ...]] = {}
-        for name, entries in (self.results.get(GROUP_METRICS) or {}).items():
+        for name, entries in (self.results.group_metrics or {}).items():
             try:
                 metrics = tuple(map(GroupMetric.from_dict, entries))
                 if all(metric.aggregation in AGGREGATIONS for metric in metrics):
@@ -292,7 +288,7 @@ class RecordedRun:
     @property
     def lacking(self) -> str:
         """What the folder of an older version does not say, in a sentence; empty where nothing is missing."""
-        if not self.results["groups"] or GROUP_METRICS in self.results:
+        if self.results.group_metrics is not None:
             return ""
         return "an older version wrote it: groups have no interval and are not compared until `mm-eval score RUN`"
 
@@ -300,11 +296,6 @@ class RecordedRun:
 def without_judge(metric: str, judges: Sequence[str]) -> str:
     """The name of a metric without that of the further judge whose it is: `judge_score` for `judge_score@NAME`."""
     return next((metric.removesuffix(f"@{name}") for name in judges if metric.endswith(f"@{name}")), metric)
-
-
-def _stderr_key(key: str) -> str:
-    metric = MetricKey.parse(key)
-    return str(MetricKey(metric.metric, metric.scorer, is_stderr=True)) if metric else ""
 
 
 def read_run(folder: Path) -> dict[str, Any]:
@@ -348,21 +339,7 @@ def check_results(results: Mapping[str, Any], path: Path) -> None:
         raise _odd("'answered_by' of 'run' does not count the replies of each model", path)
 
 
-_COUNTS = frozenset(
-    [
-        "n",
-        "failed",
-        "not_requested",
-        "filtered",
-        "refused",
-        "truncated",
-        "unanswered",
-        "unparsed",
-        "cut",
-        "ties",
-        "judge_failed",
-    ]
-)
+_COUNTS = frozenset([*COUNTS, *RARE_COUNTS, "judge_failed"])
 
 
 def _odd(what: str, path: Path) -> StoreError:
@@ -438,5 +415,4 @@ def _read(folder: Path, name: str, needed: frozenset[str]) -> dict[str, Any]:
 
 def parts_of(run: RecordedRun) -> dict[str, str]:
     """{task: "60 of 420 docs"} where docs were left out."""
-    in_part = run.results["run"].get("in_part", {})
-    return {name: of_all(requested, every, "doc") for name, (requested, every) in in_part.items()}
+    return {name: of_all(requested, every, "doc") for name, (requested, every) in run.results.run.in_part.items()}

@@ -20,8 +20,6 @@ from mm_eval.values.run_files import UNREADABLE
 if TYPE_CHECKING:
     from mm_eval.config.task_config import TaskConfig
 
-GROUP_METRICS = "group_metrics"
-"""The key of results.json under which each group's `aggregate_metric_list` stands."""
 Aggregation = Callable[[Sequence[Any]], float]
 
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+
+from mm_eval.scoring.run_results import Results
 
 
 @dataclass
 class Report:
     """What a run came to.
 
-    results: results.json as a mapping, empty where nothing was scored. order: the rows of the table with their depth.
+    results: None where nothing was scored. order: the rows of the table with their depth.
     exit_code: 0 everything was answered and scored, 3 some requests failed, 130 interrupted.
     notes: what a reader of the table should know. problems: what failed.
     silent: this process is one of several and not the one that reports.
@@ -19,7 +20,7 @@ class Report:
     waiting: for what the run waits, where it has no results because the same command has to go on.
     """
 
-    results: dict[str, Any]
+    results: Results | None
     folder: Path
     exit_code: int
     order: list[tuple[str, int]]

@@ -7,13 +7,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from mm_eval.prompt.blind import SAID
-from mm_eval.results.answered_by import sentence as answer_names
 from mm_eval.results.number_text import EXACT
-from mm_eval.results.rows import headline_of, is_official, numbers_of, unanswered_words, warnings_of
+from mm_eval.results.rows import is_official, unanswered_words
 from mm_eval.results.table import LONGEST, Column, Row, Table, to_text
+from mm_eval.scoring.answered_by import sentence as answer_names
+from mm_eval.scoring.run_results import Results
+from mm_eval.scoring.task_scores import Scores
 from mm_eval.values.features import brought
 from mm_eval.values.safe import in_line
-from mm_eval.values.types import MetricKey, Number
+from mm_eval.values.types import Number
 from mm_eval.values.words import counted, listed
 
 if TYPE_CHECKING:
@@ -46,17 +48,16 @@ SILENT = {
 
 def render(report: Report) -> str:
     """The whole report of a run: what was measured, the table, problems, and where the files are."""
-    results, parts = report.results, []
+    results, parts = report.results, list[str]()
     warning = ""
-    run = results.get("run", {})
-    if run.get("sample"):
-        names = listed(run["sample"], MOST_NAMES)
+    if results and results.run.sample:
+        names = listed(results.run.sample, MOST_NAMES)
         warning = f"sample data, not {names}: drawn for trying mm-eval out, and no result on a benchmark"
         parts.append(warning)
     if results:
-        blind = f" ({SAID[run['blind']]})" if run.get("blind") else ""
-        parts.append(f"model: {run.get('model_name')}{blind}")
-        warnings = warnings_of(results)
+        blind = f" ({SAID[results.run.blind]})" if results.run.blind else ""
+        parts.append(f"model: {results.run.model_name}{blind}")
+        warnings = results.warnings
         parts += [f"warning: {said}" for said in warnings]
         if warnings:
             parts.append(f"`mm-eval diagnose {shlex.quote(str(report.folder))}` says what went wrong and what to try")
@@ -75,9 +76,7 @@ def render(report: Report) -> str:
     return "\n".join(map(in_line, parts))
 
 
-def table(
-    results: Mapping[str, Any], order: Sequence[tuple[str, int]], levels: Mapping[str, Sequence[str]] | None = None
-) -> str:
+def table(results: Results, order: Sequence[tuple[str, int]], levels: Mapping[str, Sequence[str]] | None = None) -> str:
     """Rows in the YAML's order, groups above their members; the counts stand on a row's first line.
 
     order: (row name, depth below the outermost group). levels: {task: levels of categories to show below it}.
@@ -98,33 +97,32 @@ def table(
     return to_text(Table(shown, rows), longest=None)
 
 
-def _lines(results: Mapping[str, Any], name: str, depth: int) -> Iterator[dict[str, str]]:
+def _lines(results: Results, name: str, depth: int) -> Iterator[dict[str, str]]:
     """The cells of one task or group: a line for each number, or one without any."""
-    row = results["groups"].get(name) or results["results"][name]
+    row = results.rows[name]
     once = {
-        "task": "  " * depth + ("- " if depth else "") + in_line(row["alias"], LONGEST),
-        "n-shot": str(results["n-shot"].get(name, "")),
-        "n": str(row["n"]),
-        **{key: str(row.get(key.replace(" ", "_"), 0)) for key in COUNTED},
+        "task": "  " * depth + ("- " if depth else "") + in_line(row.alias, LONGEST),
+        "n-shot": str(results.shots.get(name, "")),
+        "n": str(row.n),
+        **{key: str(getattr(row, key.replace(" ", "_"))) for key in COUNTED},
     }
-    numbers = numbers_of(row, results["higher_is_better"].get(name, {}))
-    if not numbers:
-        written = results.get("submissions", {}).get(name)
+    if not row.numbers:
+        written = results.added.get("submissions", {}).get(name)
         yield {**BLANK, **once, "metric": f"submission: {written['file']}" if written else ""}
-    for place, number in enumerate(numbers):
+    for place, number in enumerate(row.numbers):
         yield {**BLANK, **({} if place else once), **_name_cells(number), **_value_cells(row, number)}
 
 
-def _category_lines(results: Mapping[str, Any], name: str, level: str, depth: int) -> Iterator[dict[str, str]]:
+def _category_lines(results: Results, name: str, level: str, depth: int) -> Iterator[dict[str, str]]:
     """The level's name with the headline metric, and a line for each category. Zeros of its counts are left out."""
-    headline = headline_of(results, name)
+    headline = results.headline(name)
     if headline is None:
         return
     yield {**BLANK, "task": "  " * (depth + 1) + f"by {in_line(level, LONGEST_NAME)}", **_name_cells(headline)}
-    for category, row in results["categories"][name][level].items():
-        number = next((number for number in numbers_of(row) if number.key == headline.key), None)
-        counts = {key: str(row.get(key.replace(" ", "_")) or "") for key in ("n", *COUNTED)}
-        values = {} if number is None else _value_cells(results["results"][name], number, row)
+    for category, row in results.categories[name][level].items():
+        number = row.number(headline.key)
+        counts = {key: str(getattr(row, key.replace(" ", "_")) or "") for key in ("n", *COUNTED)}
+        values = {} if number is None else _value_cells(results.rows[name], number, row)
         yield {**BLANK, "task": "  " * (depth + 2) + in_line(category, LONGEST_NAME), "value": "-", **counts, **values}
 
 
@@ -136,14 +134,11 @@ def _name_cells(number: Number) -> dict[str, str]:
     }
 
 
-def _value_cells(
-    row: Mapping[str, Any], number: Number, of_category: Mapping[str, Any] | None = None
-) -> dict[str, str]:
+def _value_cells(row: Scores, number: Number, of_category: Scores | None = None) -> dict[str, str]:
     """row: decides the decimals of a value of 0. of_category: the row that the number is from, if that is another one."""
     digits = _digits(row, number.value)
     mark, stderr = _stderr_cells(number, digits)
-    fewer = (row if of_category is None else of_category).get("n_by_metric", {})
-    docs = str(fewer.get(str(number.key), ""))
+    docs = "" if number.n in (None, (of_category or row).scored) else str(number.n)
     return {"value": number_text(number.value, digits), "±": mark, "stderr": stderr, "docs": docs}
 
 
@@ -157,9 +152,9 @@ def _stderr_cells(number: Number, digits: int) -> tuple[str, str]:
     return EXACT, f"<= {high}" if number.exact[0] >= number.value else f"{low} to {high}"
 
 
-def _digits(row: Mapping[str, Any], value: Any) -> int:
+def _digits(row: Scores, value: Any) -> int:
     """Four decimals for a fraction, two for points; for a value of 0 or None the row's other numbers decide."""
-    numbers = [value] if value else [number for key, number in row.items() if MetricKey.parse(key)]
+    numbers = [value] if value else [each for number in row.numbers for each in (number.value, number.stderr)]
     return 2 if any(isinstance(number, (int, float)) and abs(number) >= 2 for number in numbers) else 4
 
 
@@ -188,9 +183,9 @@ def judged_by(judges: Mapping[str, Sequence[Mapping[str, Any]]]) -> Iterator[str
         yield f"{', '.join(names)}: {line}"
 
 
-def _footer(results: Mapping[str, Any], chosen: Mapping[str, Sequence[str]]) -> Iterator[str]:
+def _footer(results: Results, chosen: Mapping[str, Sequence[str]]) -> Iterator[str]:
     """The prompt block of each task, what the marks mean, and the tasks' notes."""
-    prompts = results["run"]["prompts"]
+    prompts = results.run.prompts
     by_block: dict[str, list[str]] = {}
     for name, prompt in prompts.items():
         kwargs = ", ".join(f"{key}={value!r}" for key, value in prompt["kwargs"].items() if value != "")
@@ -198,10 +193,9 @@ def _footer(results: Mapping[str, Any], chosen: Mapping[str, Sequence[str]]) -> 
     for block, names in by_block.items():
         if any(prompts[name]["kwargs"] for name in names):
             yield f"prompt of {', '.join(names)}: {block}"
-    by_category = results.get("categories", {})
-    levels = [by_category[name][level] for name, levels in chosen.items() for level in levels]
-    rows = [*results["results"].values(), *(row for found in levels for row in found.values())]
-    exact = [(row[key], *interval) for row in rows for key, interval in row.get("intervals", {}).items()]
+    levels = [results.categories[name][level] for name, levels in chosen.items() for level in levels]
+    rows = [*results.rows.values(), *(row for found in levels for row in found.values())]
+    exact = [(number.value, *number.exact) for row in rows for number in row.numbers if number.exact]
     if any(low < value < high for value, low, high in exact):
         end = "the exact 95% interval, or its end where all docs are right or wrong"
         yield f"{EXACT} no cluster of docs differs from the others: {end}"
@@ -211,39 +205,37 @@ def _footer(results: Mapping[str, Any], chosen: Mapping[str, Sequence[str]]) -> 
         what = "the docs of a category do not vary: a standard error of 0 says nothing about other docs"
         yield f"note: {', '.join(unvaried)}: {what}"
     yield from unanswered_lines(results)
-    if answered_by := results["run"].get("answered_by"):
-        yield f"answered by {answer_names(answered_by)}"
-    yield from judged_by(results.get("judges", {}))
+    if results.run.answered_by:
+        yield f"answered by {answer_names(results.run.answered_by)}"
+    yield from judged_by(results.added.get("judges", {}))
     by_note: dict[str, list[str]] = {}
-    for name, row in results["results"].items():
-        for note in row.get("notes", ()):
+    for name, row in results.rows.items():
+        for note in row.notes:
             by_note.setdefault(note, []).append(name)
     for note, names in by_note.items():
         yield f"note: {', '.join(names)}: {note}"
 
 
-def unanswered_lines(results: Mapping[str, Any]) -> Iterator[str]:
+def unanswered_lines(results: Results) -> Iterator[str]:
     """A line for each task with missing answers: how many of each kind, and its number without them."""
-    for name, row in results["results"].items():
-        if name in results.get("groups", {}) or not (said := unanswered_words(row)):
+    for name, row in results.rows.items():
+        if name in results.members or not (said := unanswered_words(row)):
             continue
-        number, beside = headline_of(results, name), ""
+        number, beside = results.headline(name), ""
         if number is not None:
-            without = row.get("value_without_unanswered", {}).get(str(number.key))
+            without = next((each.value for each in row.without_unanswered if each.key == number.key), None)
             digits = _digits(row, number.value)
             beside = f"; without them {number.metric} is {number_text(without, digits)}"
-        yield f"{row['alias']}: {said} have no answer and count as wrong{beside}"
+        yield f"{row.alias}: {said} have no answer and count as wrong{beside}"
 
 
-def _has_unvaried(results: Mapping[str, Any], name: str, levels: Sequence[str]) -> bool:
+def _has_unvaried(results: Results, name: str, levels: Sequence[str]) -> bool:
     """Whether a shown category has a standard error of 0 and no exact interval, and no note of the task says so."""
-    headline = headline_of(results, name)
-    if any("the docs do not vary" in note for note in results["results"][name].get("notes", ())):
+    headline = results.headline(name)
+    if headline is None or any("the docs do not vary" in note for note in results.rows[name].notes):
         return False
-    rows = [row for level in levels for row in results["categories"][name][level].values()]
-    found = [
-        number for row in rows for number in numbers_of(row) if headline is not None and number.key == headline.key
-    ]
+    rows = [row for level in levels for row in results.categories[name][level].values()]
+    found = [number for row in rows if (number := row.number(headline.key)) is not None]
     return any(number.stderr == 0 and number.exact is None for number in found)
 
 
@@ -256,12 +248,12 @@ Chosen = Mapping[str, Sequence[str]]
 """{task: levels that the table shows}"""
 
 
-def levels_shown(results: Mapping[str, Any], order: Sequence[tuple[str, int]], every: bool) -> dict[str, list[str]]:
+def levels_shown(results: Results, order: Sequence[tuple[str, int]], every: bool) -> dict[str, list[str]]:
     """The levels of each task that a table shows: all, or the first short one of each task if that makes a short table.
 
     every: all categories were asked for.
     """
-    by_task = results.get("categories", {})
+    by_task = results.categories
     tasks = [name for name in dict.fromkeys(name for name, _ in order) if name in by_task]
     if every:
         return {name: list(by_task[name]) for name in tasks}
@@ -270,11 +262,11 @@ def levels_shown(results: Mapping[str, Any], order: Sequence[tuple[str, int]], e
     return short if rows <= MOST_ROWS else {}
 
 
-def hidden_categories(results: Mapping[str, Any], chosen: Chosen) -> Iterator[str]:
+def hidden_categories(results: Results, chosen: Chosen) -> Iterator[str]:
     """A sentence about the categories that the table leaves out; none where it shows all."""
     hidden = {
         name: {level: found for level, found in levels.items() if level not in chosen.get(name, ())}
-        for name, levels in results.get("categories", {}).items()
+        for name, levels in results.categories.items()
     }
     count = sum(len(found) for levels in hidden.values() for found in levels.values())
     said = [f"{name} by {', '.join(levels)}" for name, levels in hidden.items() if levels]

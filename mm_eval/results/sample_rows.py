@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 from mm_eval.engine.generation import token_counts
 from mm_eval.scoring.filters.base import FILTERED, REFUSED, TRUNCATED
 from mm_eval.scoring.metrics.paired import right_or_wrong
+from mm_eval.scoring.run_results import Results
 from mm_eval.values.errors import MMEvalError
 from mm_eval.values.run_files import UNREADABLE, journal_files, json_value, lines_of
 from mm_eval.values.types import Slot
@@ -128,13 +129,13 @@ class Marking:
     ends: tuple[float, float] = (0.0, 1.0)
 
     @classmethod
-    def of(cls, results: Mapping[str, Any], task: str) -> Marking:
-        """The marking of a task by results.json. Verdicts of a judge whose range is a function of the doc count from 0 to 1."""
-        judge = results["configs"].get(task, {}).get("judge")
-        stated = judge.get("range") if isinstance(judge, Mapping) and results.get("judges", {}).get(task) else None
+    def of(cls, results: Results, task: str) -> Marking:
+        """The marking of a task. Verdicts of a judge whose range is a function of the doc count from 0 to 1."""
+        judge, row = results.configs.get(task, {}).get("judge"), results.rows.get(task)
+        stated = judge.get("range") if isinstance(judge, Mapping) and results.judges(task) else None
         numbers = isinstance(stated, list) and len(stated) == 2 and all(isinstance(end, (int, float)) for end in stated)
         ends = (float(stated[0]), float(stated[1])) if numbers and stated else (0.0, 1.0)
-        return cls(results["higher_is_better"].get(task, {}), ends)
+        return cls(row.better if row else {}, ends)
 
     def mark(self, scores: Mapping[str, Any]) -> bool | None:
         """Whether a doc is right (the best value) or wrong (the worst), by the first of its scores that is a number.

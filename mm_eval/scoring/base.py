@@ -9,7 +9,7 @@ while one doc is scored makes that doc failed (`ScoredDoc.error`): it is in no m
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, TypeVar
 
@@ -20,6 +20,7 @@ from mm_eval.scoring.metrics.aggregation import mean
 from mm_eval.scoring.metrics.metric import DEFAULT_METRICS, Metric, aggregation_named
 from mm_eval.scoring.metrics.stderr import DEFAULT_SEED
 from mm_eval.scoring.reducing import check_repeats, failed, failed_before, number_of, reduced_docs
+from mm_eval.scoring.string_keys import NOT_AVAILABLE, as_row, of_row, stderr_key
 from mm_eval.values.errors import InvalidValue, MMEvalError, ScoringError, did_you_mean
 from mm_eval.values.registry import Registry
 from mm_eval.values.types import Instance, MetricKey, Number, ReducedDoc, ScoredDoc
@@ -32,8 +33,6 @@ SCORERS: Registry[type[Scorer]] = Registry(
 register_scorer, get_scorer = SCORERS.register, SCORERS.get
 
 DEFAULT_BOOTSTRAP_ITERS = 100_000
-NOT_AVAILABLE = "N/A"
-"""A standard error that there is not, under lm-eval's keys."""
 
 
 @dataclass(kw_only=True)
@@ -369,28 +368,11 @@ def _results_of_aggregate(
 ) -> list[Number]:
     """The numbers of a scorer whose `aggregate` is its own: those of its row."""
     row, _ = scorer.aggregate(docs, bootstrap_iters=bootstrap_iters)
-    found = []
-    for text, value in row.items():
-        if (key := MetricKey.parse(text)) and not key.is_stderr:
-            stderr = row.get(str(MetricKey(key.metric, key.scorer, is_stderr=True)))
-            stderr = None if stderr == NOT_AVAILABLE else stderr
-            found.append(Number(key, value, stderr, n=sum(key.metric in doc for doc in docs.values()) or len(docs)))
-    return found
+    return [
+        dataclasses.replace(number, n=sum(number.metric in doc for doc in docs.values()) or len(docs))
+        for number in of_row(row)
+    ]
 
 
 def _function_of(step: Any) -> Any:
     return step.get("function") if isinstance(step, Mapping) else step[0] if isinstance(step, tuple) else step
-
-
-def as_row(numbers: Iterable[Number]) -> dict[str, Any]:
-    """Numbers under the keys of results.json: "metric,filter", and "metric_stderr,filter" (None: no standard error)."""
-    row: dict[str, Any] = {}
-    for number in numbers:
-        row[str(number.key)] = number.value
-        row[stderr_key(number)] = number.stderr
-    return row
-
-
-def stderr_key(number: Number) -> str:
-    """The key of a number's standard error in a row."""
-    return str(MetricKey(number.metric, number.filter, is_stderr=True))

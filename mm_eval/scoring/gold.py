@@ -217,7 +217,7 @@ class Trial:
             return None
         stated = self.task.config.metadata.get("metric")
         number = next((n for n in found if stated in (n.metric, str(n.key))), found[0])
-        return str(number.key), float(number.value), scores.higher_is_better.get(number.metric) is not False
+        return str(number.key), float(number.value), scores.better.get(number.metric) is not False
 
 
 def lookup_text(answer: Callable[[Slot], Any], task: Task, row: Mapping[str, Any]) -> Any:

@@ -15,12 +15,13 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from mm_eval.config.group import GroupMetric
 from mm_eval.scoring.metrics.intervals import combined
 from mm_eval.scoring.metrics.metric import aggregation_named
+from mm_eval.scoring.string_keys import as_row, of_row
 from mm_eval.values.errors import did_you_mean, without_objects
 from mm_eval.values.types import MetricKey, Number
 from mm_eval.values.words import listed, of_all
@@ -28,25 +29,20 @@ from mm_eval.values.words import listed, of_all
 
 @dataclass(frozen=True)
 class Member:
-    """A leaf task of a group.
+    """A leaf task of a group in lm-eval's form.
 
-    numbers: by key ("acc,none", "acc_stderr,none"). n: of how many docs they are; sizes: the same for each key, where a
-    number is of some docs only. places: how often it stands below the group; it counts as often, with one error.
+    numbers: by key ("acc,none", "acc_stderr,none"). n: of how many docs they are. places: how often it stands below the group;
+    it counts as often, with one error.
     """
 
     numbers: Mapping[str, Any]
     n: int
-    sizes: Mapping[str, int] = field(default_factory=dict)
     places: int = 1
-
-    def size(self, key: str) -> int:
-        """Of how many docs the number of a key is."""
-        return self.sizes.get(key, self.n)
 
 
 @dataclass(frozen=True)
 class GroupResult:
-    """The numbers of a group.
+    """The numbers of a group in lm-eval's form.
 
     numbers: by key, with standard errors (None where a member has none).
     n: docs of all members. sizes: for each metric key the docs of the members that have it.
@@ -63,19 +59,49 @@ class GroupResult:
 def aggregate_group(
     members: Mapping[str, Member], metrics: Sequence[GroupMetric | Mapping[str, Any]] | None
 ) -> GroupResult:
-    """The numbers of a group over its leaf tasks. A metric that some members lack is of those that have it, with a note."""
-    result = GroupResult({}, sum(member.n * member.places for member in members.values()), {})
+    """`group_numbers` in lm-eval's form."""
+    leaves = {
+        name: Leaf([replace(number, n=member.n) for number in of_row(member.numbers)], member.places)
+        for name, member in members.items()
+    }
+    numbers, notes = group_numbers(leaves, metrics)
+    better = {each.metric: each.higher_is_better for each in numbers if each.higher_is_better is not None}
+    n = sum(member.n * member.places for member in members.values())
+    return GroupResult(as_row(numbers), n, {str(each.key): each.n or 0 for each in numbers}, better, notes)
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """A leaf task of a group: its numbers, each with its docs. places: as of `Member`."""
+
+    numbers: Sequence[Number]
+    places: int = 1
+
+    def number(self, key: MetricKey) -> Number | None:
+        """The number of a key, if it has a finite value."""
+        return next((each for each in self.numbers if each.key == key and _is_number(each.value)), None)
+
+
+def group_numbers(
+    leaves: Mapping[str, Leaf], metrics: Sequence[GroupMetric | Mapping[str, Any]] | None
+) -> tuple[list[Number], list[str]]:
+    """The numbers of a group over its leaf tasks, and what a reader must know.
+
+    A metric that some members lack is of those that have it, with a note.
+    """
+    found, notes = dict[MetricKey, Number](), list[str]()
     for entry in metrics or ():
         metric = entry if isinstance(entry, GroupMetric) else GroupMetric.from_dict(entry)
         if metric.of:  # of direct members, not of leaf tasks: see average_of
             continue
         aggregation_named(metric.aggregation)
-        keys = _keys_of(members, metric)
+        keys = _keys_of(leaves, metric)
         if not keys and metric.filter_list != ():
-            result.notes.append(_absent(members, metric))
+            notes.append(_absent(leaves, metric))
         for key in keys:
-            _add(result, members, metric, key)
-    return result
+            if (number := _group_number(leaves, metric, key, notes)) is not None:
+                found[key] = number
+    return list(found.values()), notes
 
 
 def average_of(metric: GroupMetric, members: Mapping[str, Mapping[MetricKey, Number]]) -> Number:
@@ -106,36 +132,31 @@ def average_of(metric: GroupMetric, members: Mapping[str, Mapping[MetricKey, Num
     return Number(metric.key, value, stderr, interval, size, metric.higher_is_better)
 
 
-def _add(result: GroupResult, members: Mapping[str, Member], metric: GroupMetric, key: MetricKey) -> None:
-    having = {name: member for name, member in members.items() if _is_number(member.numbers.get(str(key)))}
-    lacking = [name for name in members if name not in having]
+def _group_number(leaves: Mapping[str, Leaf], metric: GroupMetric, key: MetricKey, notes: list[str]) -> Number | None:
+    having = {name: number for name, leaf in leaves.items() if (number := leaf.number(key)) is not None}
+    lacking = [name for name in leaves if name not in having]
     if not having:
-        return
+        return None
     if lacking:
-        of = of_all(len(having), len(members), "task")
-        result.notes.append(f"{key} is of {of}; without: {listed(lacking, 5)}.")
-    error_key = str(MetricKey(key.metric, key.scorer, is_stderr=True))
-    values = [float(member.numbers[str(key)]) for member in having.values()]
-    sizes = [member.size(str(key)) for member in having.values()]
-    errors = [member.numbers.get(error_key) for member in having.values()]
-    places = [member.places for member in having.values()]
-    known = [float(error) for error in errors if error is not None and _is_number(error)]
+        of = of_all(len(having), len(leaves), "task")
+        notes.append(f"{key} is of {of}; without: {listed(lacking, 5)}.")
+    values = [float(number.value) for number in having.values()]
+    sizes = [number.n or 0 for number in having.values()]
+    places = [leaves[name].places for name in having]
+    errors = {name: number.stderr for name, number in having.items()}
+    known = [float(error) for error in errors.values() if error is not None and _is_number(error)]
     if len(known) < len(values):
-        without = [name for name, error in zip(having, errors, strict=True) if not _is_number(error)]
-        result.notes.append(f"{key} has no standard error, since these have none: {listed(without, 5)}.")
+        without = [name for name, error in errors.items() if not _is_number(error)]
+        notes.append(f"{key} has no standard error, since these have none: {listed(without, 5)}.")
+    value, stderr = None, None
     try:
         value = _value(metric, values, sizes, places)
         stderr = _stderr(metric, values, sizes, places, known) if len(known) == len(values) else None
     except Exception as error:
-        result.notes.append(
-            f"{key}: the group's aggregation raised {type(error).__name__}: {without_objects(str(error))}."
-        )
-        value, stderr = None, None
-    result.numbers[str(key)] = value
-    result.numbers[error_key] = stderr
-    result.sizes[str(key)] = sum(size * count for size, count in zip(sizes, places, strict=True))
-    if metric.higher_is_better is not None:
-        result.higher_is_better[key.metric] = metric.higher_is_better
+        notes.append(f"{key}: the group's aggregation raised {type(error).__name__}: {without_objects(str(error))}.")
+        value = None
+    docs = sum(size * count for size, count in zip(sizes, places, strict=True))
+    return Number(key, value, stderr, None, docs, metric.higher_is_better)
 
 
 def _weights(metric: GroupMetric, sizes: Sequence[int], places: Sequence[int]) -> list[float]:
@@ -184,23 +205,17 @@ def _call(function: Callable[..., Any], values: Sequence[float], sizes: Sequence
     return function(*(list(values), list(sizes), weight_by_size)[: max(1, len(needed))])
 
 
-def _keys_of(members: Mapping[str, Member], metric: GroupMetric) -> list[MetricKey]:
+def _keys_of(leaves: Mapping[str, Leaf], metric: GroupMetric) -> list[MetricKey]:
     """The keys that an entry selects, in order of first appearance."""
-    found: dict[MetricKey, None] = {}
-    for member in members.values():
-        for text in member.numbers:
-            key = MetricKey.parse(text)
-            if key is None or key.is_stderr or metric.metric not in (key.metric, key.parent_metric, key.without_judge):
-                continue
-            if metric.filter_list is None or key.scorer in metric.filter_list:
-                found[key] = None
-    return list(found)
+    keys = dict.fromkeys(number.key for leaf in leaves.values() for number in leaf.numbers)
+    of_metric = [key for key in keys if metric.metric in (key.metric, key.parent_metric, key.without_judge)]
+    return [key for key in of_metric if metric.filter_list is None or key.scorer in metric.filter_list]
 
 
-def _absent(members: Mapping[str, Member], metric: GroupMetric) -> str:
+def _absent(leaves: Mapping[str, Leaf], metric: GroupMetric) -> str:
     wanted = metric.metric if metric.filter_list is None else f"{metric.metric} with {', '.join(metric.filter_list)}"
-    keys = [MetricKey.parse(text) for member in members.values() for text in member.numbers]
-    known = {key.metric if metric.filter_list is None else str(key) for key in keys if key and not key.is_stderr}
+    keys = [number.key for leaf in leaves.values() for number in leaf.numbers]
+    known = {key.metric if metric.filter_list is None else str(key) for key in keys}
     return f"No member has {wanted}. {did_you_mean(metric.metric, known)}" if known else "Its members have no number."
 
 

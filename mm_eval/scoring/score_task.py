@@ -15,7 +15,7 @@ from mm_eval.scoring.answered import AnsweredDoc, Lookup
 from mm_eval.scoring.base import Scorer
 from mm_eval.scoring.categories import CategoryDocs
 from mm_eval.scoring.metrics.traits import CorpusMetric
-from mm_eval.scoring.task_scores import TaskScores, Ungraded, grader_key, remarks_of
+from mm_eval.scoring.task_scores import Scores, TaskScores, Ungraded, grader_key, remarks_of
 from mm_eval.values.errors import MMEvalError, ScoringError
 from mm_eval.values.types import Instance, Number, ReducedDoc, Slot
 
@@ -58,7 +58,7 @@ class TaskScoring:
             scorer.import_reduced(self._reduced.get(scorer.key, {}))
             self._add_without_unanswered(scorer)
             self.scores.numbers += scorer.results(scorer.reduced_docs, bootstrap_iters)
-            self.scores.higher_is_better.update(scorer.higher_is_better)
+            self.scores.better.update(scorer.higher_is_better)
             if scorer.graded_by:
                 self._note_ungraded(scorer)
             self.scores.notes += [note for note in scorer.notes if note not in self.scores.notes]
@@ -68,6 +68,7 @@ class TaskScoring:
         self.scores.notes += remarks
         self.scores.categories = self._by_category(bootstrap_iters) if self.scores.numbers else {}
         self.scores.notes += self._categories.notes
+        self.scores.warnings = [warning] if (warning := self.scores.silent.warning) else []
         return self.scores
 
     def _add_without_unanswered(self, scorer: Scorer) -> None:
@@ -88,23 +89,24 @@ class TaskScoring:
         found.metric = next((metric.name for metric in scorer.metrics or ()), "")
         found.errors = [str(scorer.ungraded[doc_id]) for doc_id in sorted(scorer.ungraded)[:5]]
 
-    def _by_category(self, bootstrap_iters: int) -> dict[str, dict[str, TaskScores]]:
+    def _by_category(self, bootstrap_iters: int) -> dict[str, dict[str, Scores]]:
         counted = self._categories.found
         numbers = self._categories.numbers(self.scorers, self._reduced, bootstrap_iters)
         keys = {grader_key(grader, "failed"): grader for grader in self.scores.ungraded}
 
-        def scores(found: list[Number], counts: Mapping[str, int]) -> TaskScores:
+        def row(found: list[Number], counts: Mapping[str, int]) -> Scores:
             notes = [f"{number.key}: {number.note}" for number in found if number.value is None]
-            made = TaskScores(found, notes=notes)
+            made = Scores(numbers=found, notes=notes, better=dict(self.scores.better))
+            made.ungraded = {grader: Ungraded() for grader in self.scores.graders}
             for count, docs in counts.items():
-                if count in keys:
-                    made.ungraded[keys[count]] = Ungraded(docs)
-                else:
+                if count not in keys:
                     setattr(made, count, docs)
+                elif keys[count] in made.ungraded:
+                    made.ungraded[keys[count]].docs = docs
             return made
 
         return {
-            level: {name: scores(found, counted[level][name].counts) for name, found in of_level.items()}
+            level: {name: row(found, counted[level][name].counts) for name, found in of_level.items()}
             for level, of_level in numbers.items()
         }
 

@@ -13,7 +13,8 @@ from typing import Any
 
 from mm_eval.config.task_config import TaskConfig
 from mm_eval.scoring.filters.base import UNANSWERED, UNPARSED
-from mm_eval.values.types import Number
+from mm_eval.values.errors import did_you_mean
+from mm_eval.values.types import MetricKey, Number
 from mm_eval.values.words import of_all
 
 ONE_IN = 5
@@ -88,57 +89,68 @@ class Ungraded:
     errors: list[str] = field(default_factory=list)
 
 
-def grader_key(grader: str, what: str) -> str:
-    """The key of a row for something of a grader.
-
-    >>> grader_key("judge", "failed"), grader_key("judge@NAME", "bounds")
-    ('judge_failed', 'judge_bounds@NAME')
-    """
-    kind, at, name = grader.partition("@")
-    return f"{kind}_{what}{at}{name}"
-
-
 @dataclass
-class TaskScores:
-    """The numbers of one task.
+class Scores:
+    """A row of the table: the numbers of a task, a group or a category, and what is counted beside them.
 
-    numbers: in the order of pipelines and metrics. `process_results` may give a metric for some docs only.
+    row["acc"] is a number by its metric, or by "metric,filter" where several filter pipelines have it.
+
+    name: of the task, group or category in the run. alias: its name in tables; "" for a category.
+    numbers: in the order of pipelines and metrics. A metric may have a value for some docs only.
     n: docs of the run; failed: without an answer or a score; not_requested: the run ended before all of their requests were made.
     filtered, refused: an answer is. truncated: the token cap ended an answer, or it ended while the model was still thinking.
     unanswered: of these three, the docs with a missing answer, which has the worst value of each metric.
-    unparsed: no pipeline could read the answer. cut: a prompt was too long and lost its beginning.
-    ties: several choices shared the best score, so that the first of them was taken.
-    too_large: an answer is too large for a comparison and has the worst value there (too_large_for: for which ones).
+    unparsed: no pipeline could read the answer; unparsed_by: the same for each pipeline. cut: a prompt was too long and lost its
+    beginning. ties: several choices shared the best score, so that the first of them was taken.
+    too_large: an answer is too large for a comparison and has the worst value there.
     without_unanswered: the numbers over the other docs; empty where no doc is unanswered.
-    models: how many answers state which model.
-    unparsed_by: the same for each pipeline. errors: the first few failures, in words.
-    silent: answers that are empty or unparsed.
-    categories: {level: {category: the same over its docs}}.
     ungraded: by who grades beside the task's rules (`Scorer.graded_by`); the first of its kind comes first.
+    better: whether higher is better, by metric; None for a metric without a direction.
+    stopped: how the run ended by what it saw, in words ("stopped after 41% of the docs: decided"); "" where it did not.
+    after_looking: the 95% intervals of such a run by number, which hold all the same.
+    notes: what a reader should know. warnings: what a reader should know before the numbers.
     """
 
+    name: str = ""
+    alias: str = ""
     numbers: list[Number] = field(default_factory=list)
     n: int = 0
     failed: int = 0
-    not_requested: int = 0
-    unparsed: int = 0
     filtered: int = 0
     refused: int = 0
     truncated: int = 0
-    unanswered: int = 0
-    without_unanswered: list[Number] = field(default_factory=list)
-    models: Counter[str] = field(default_factory=Counter)
+    unparsed: int = 0
     cut: int = 0
     ties: int = 0
+    not_requested: int = 0
+    unanswered: int = 0
     too_large: int = 0
-    too_large_for: dict[str, int] = field(default_factory=dict)
+    without_unanswered: list[Number] = field(default_factory=list)
     unparsed_by: dict[str, int] = field(default_factory=dict)
-    higher_is_better: dict[str, bool | None] = field(default_factory=dict)
-    notes: list[str] = field(default_factory=list)
-    errors: list[str] = field(default_factory=list)
-    silent: SilentAnswers = field(default_factory=SilentAnswers)
-    categories: dict[str, dict[str, TaskScores]] = field(default_factory=dict)
     ungraded: dict[str, Ungraded] = field(default_factory=dict)
+    better: dict[str, bool | None] = field(default_factory=dict)
+    stopped: str = ""
+    after_looking: dict[MetricKey, tuple[float, float]] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+
+    def __getitem__(self, metric: str) -> Number:
+        found = [number for number in self.numbers if metric in (number.metric, str(number.key))]
+        if len(found) != 1:
+            what = (
+                f"{len(found)} filter pipelines have {metric!r}" if found else f"{self.name} has no number {metric!r}"
+            )
+            raise KeyError(f"{what}. {did_you_mean(metric, [str(number.key) for number in self.numbers])}")
+        return found[0]
+
+    @property
+    def scored(self) -> int:
+        """Docs that the numbers are of."""
+        return self.n - self.failed - self.not_requested
+
+    def number(self, key: MetricKey) -> Number | None:
+        """The number of a key; None if there is none."""
+        return next((number for number in self.numbers if number.key == key), None)
 
     @property
     def without_grade(self) -> int:
@@ -151,9 +163,41 @@ class TaskScores:
         return [grader for grader in self.ungraded if "@" not in grader]
 
     @property
-    def scored(self) -> int:
-        """Docs that the numbers are of."""
-        return self.n - self.failed - self.not_requested
+    def judge_failed(self) -> int:
+        """Docs without a verdict of the first judge that could be read."""
+        return self.ungraded["judge"].docs if "judge" in self.ungraded else 0
+
+
+COUNTS = ("n", "failed", "filtered", "refused", "truncated", "unparsed", "cut", "ties")
+"""The counts of every row."""
+RARE_COUNTS = ("not_requested", "unanswered", "too_large")
+"""Counts that a file has where they are not zero."""
+
+
+def grader_key(grader: str, what: str) -> str:
+    """The name of a count or an entry for something of a grader.
+
+    >>> grader_key("judge", "failed"), grader_key("judge@NAME", "bounds")
+    ('judge_failed', 'judge_bounds@NAME')
+    """
+    kind, at, name = grader.partition("@")
+    return f"{kind}_{what}{at}{name}"
+
+
+@dataclass
+class TaskScores(Scores):
+    """The row of one task, and what its run reports beside it.
+
+    models: how many answers state which model. too_large_for: how many answers are too large for each comparison.
+    errors: the first few failures, in words. silent: answers that are empty or unparsed.
+    categories: {level: {category: its row}}.
+    """
+
+    models: Counter[str] = field(default_factory=Counter)
+    too_large_for: dict[str, int] = field(default_factory=dict)
+    errors: list[str] = field(default_factory=list)
+    silent: SilentAnswers = field(default_factory=SilentAnswers)
+    categories: dict[str, dict[str, Scores]] = field(default_factory=dict)
 
     @property
     def missing(self) -> list[str]:

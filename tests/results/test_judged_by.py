@@ -8,7 +8,10 @@ from mm_eval.features.report.release.text import as_csv, as_html, as_latex, as_m
 from mm_eval.results.compare import compare
 from mm_eval.results.judged_by import RecordedJudge, judge_of, judges_differ
 from mm_eval.results.recorded import RecordedRun
+from mm_eval.scoring.run_results import Results
+from mm_eval.scoring.task_scores import Scores
 from mm_eval.values.errors import ConfigError
+from mm_eval.values.types import MetricKey, Number
 from tests.folders import edited
 
 from .judged import OFFICIAL, judge, judged_run
@@ -55,25 +58,27 @@ def test_a_run_judged_by_two_versions_is_by_one_judge_with_no_other_run():
 
 
 def test_only_the_metrics_of_the_judge_are_judged():
-    results = {
-        "judges": {"t": [judge(), judge("llama")]},
-        "configs": {"t": {"judge": [{}, {"metric_list": [{"metric": "judge_score"}]}]}},
-    }
-    named = {key: judge_of(results, "t", key) for key in ("judge_score,none", "judge_score@llama,none", "acc,none")}
+    results = Results(
+        added={"judges": {"t": [judge(), judge("llama")]}},
+        configs={"t": {"judge": [{}, {"metric_list": [{"metric": "judge_score"}]}]}},
+    )
+    acc = MetricKey("acc", "none")
+    keys = (MetricKey("judge_score", "none"), MetricKey("judge_score@llama", "none"), acc)
+    named = {key: judge_of(results, "t", key) for key in keys}
     assert [found and found.name for found in named.values()] == ["gpt-4o", "llama", None]
-    results["configs"]["t"]["judge"] = {"extracts": True}
-    assert judge_of(results, "t", "acc,none").name == "gpt-4o"
-    assert judge_of({"judges": {"t": []}}, "t", "acc,none") is None and judge_of({}, "t", "acc,none") is None
+    results.configs["t"]["judge"] = {"extracts": True}
+    assert judge_of(results, "t", acc).name == "gpt-4o"
+    assert judge_of(Results(added={"judges": {"t": []}}), "t", acc) is None and judge_of(Results(), "t", acc) is None
 
 
 def test_compare_pairs_numbers_of_one_judge_only(folders):
     [comparison] = compare(runs(folders, "a", "b"))
-    assert [change.key for change in comparison.changes] == ["judge_score,none"] and not comparison.differs
+    assert [str(change.key) for change in comparison.changes] == ["judge_score,none"] and not comparison.differs
     [refused] = compare(runs(folders, "a", "kind"))
-    assert refused.changes == [] and list(refused.two_judges) == [("mme", "judge_score,none")]
+    assert refused.changes == [] and list(refused.two_judges) == [("mme", MetricKey("judge_score", "none"))]
     assert "mme: two judges gave judge_score: gpt-4o and llama; not compared" in refused.differs
     [mixed] = compare(runs(folders, "a", "kind"), mix_judges=True)
-    assert [change.key for change in mixed.changes] == ["judge_score,none"] and mixed.two_judges == {}
+    assert [str(change.key) for change in mixed.changes] == ["judge_score,none"] and mixed.two_judges == {}
     assert "mme: two judges gave judge_score: gpt-4o and llama; compared all the same (--mix_judges)" in mixed.differs
 
 
@@ -152,8 +157,8 @@ def test_docs_without_a_verdict_are_a_flaw_and_a_hub_card_names_the_judge(perfec
 def test_a_group_with_a_task_of_two_judges_has_no_difference(folders):
     pair = runs(folders, "a", "kind")
     for run in pair:
-        run.results["groups"]["both"] = {"judge_score,none": 0.5}
-        run.results["group_subtasks"]["both"] = ["mme"]
+        run.results.rows["both"] = Scores("both", numbers=[Number(MetricKey("judge_score", "none"), 0.5)])
+        run.results.members["both"] = ["mme"]
     assert compare(pair)[0].changes == []
 
 

@@ -5,6 +5,8 @@ import json
 from mm_eval.features.report.run_page import right_by_size
 from mm_eval.results.recorded import RecordedTask
 from mm_eval.results.sample_rows import answer_tokens
+from mm_eval.scoring.task_scores import Scores
+from mm_eval.values.types import MetricKey
 
 
 def test_tokens_are_those_of_each_docs_first_answer(tmp_path):
@@ -26,7 +28,9 @@ def test_tokens_are_those_of_each_docs_first_answer(tmp_path):
 
 def test_the_share_of_right_answers_by_length_is_of_docs_that_are_right_or_wrong():
     values = {0: 1.0, 1: 0.0, 2: 1.0, 3: 1.0, 4: 0.5, 5: 1.0}
-    task = RecordedTask("t", {"acc,none": values}, dict.fromkeys(values, 0) | {i: i for i in values})
+    task = RecordedTask(
+        "t", Scores(), {MetricKey("acc", "none"): values}, dict.fromkeys(values, 0) | {i: i for i in values}
+    )
     task.sizes = {"characters": {0: 2, 1: 3, 2: 4, 3: 7, 4: 2, 5: 0}}
     [chart] = right_by_size(task, {0: 1, 1: 1})
     assert [(part["name"], part["value"], part["n"]) for part in chart["parts"]] == [

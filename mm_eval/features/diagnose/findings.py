@@ -18,7 +18,6 @@ from mm_eval.features.diagnose.answer_forms import FORMS, Answered, Form, Mendin
 from mm_eval.features.diagnose.command_line import as_command
 from mm_eval.request import RunRequest
 from mm_eval.results.recorded import RecordedRun
-from mm_eval.results.rows import headline_of
 from mm_eval.results.sample_rows import picked, preferred, right_answer
 from mm_eval.values.errors import MMEvalError
 from mm_eval.values.reasoning.split import unknown_marks
@@ -188,8 +187,7 @@ class _Case:
 
     @cached_property
     def config(self) -> Mapping[str, Any]:
-        found: Mapping[str, Any] = self.run.results["configs"].get(self.task, {})
-        return found
+        return self.run.results.configs.get(self.task, {})
 
     def command(self, mending: Mending, doc_id: int) -> str:
         """The command line that mends a fault, or shows more; empty where this version can't read the run's request."""
@@ -207,7 +205,7 @@ class _Case:
             return as_command(RunRequest.from_json(self.run.request))
         if mending == "tokens":
             return as_command(replace(request, gen_kwargs={**request.gen_kwargs, "max_new_tokens": 4 * self._cap}))
-        if mending == "template" and not self.run.results["run"].get("chat_template"):
+        if mending == "template" and not self.run.results.run.chat_template:
             return as_command(replace(request, chat_template=True))
         if mending == "length":
             return as_command(replace(request, on_long_prompt="fail", num_fewshot=0))
@@ -294,15 +292,15 @@ def _bias(case: _Case, seen: _Seen) -> Iterator[Fault]:
 
 def _low_categories(case: _Case, seen: _Seen) -> Iterator[Fault]:
     """The lowest category of each level, where it is far below the others together."""
-    headline = headline_of(case.run.results, case.task)
+    headline = case.run.results.headline(case.task)
     if headline is None:
         return
-    for level, categories in case.run.results.get("categories", {}).get(case.task, {}).items():
-        rows = {name: (row.get(str(headline.key)), row["n"] - row.get("failed", 0)) for name, row in categories.items()}
+    for level, categories in case.run.results.categories.get(case.task, {}).items():
+        rows = {name: (row.number(headline.key), row.n - row.failed) for name, row in categories.items()}
         shares = {
-            name: (float(value), n)
-            for name, (value, n) in rows.items()
-            if isinstance(value, (int, float)) and 0 <= value <= 1 and n >= LEAST_DOCS // 2
+            name: (float(found.value), n)
+            for name, (found, n) in rows.items()
+            if found and isinstance(found.value, (int, float)) and 0 <= found.value <= 1 and n >= LEAST_DOCS // 2
         }
         if len(shares) < 2:
             continue

@@ -10,14 +10,17 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
 from mm_eval.engine.folder import RunFolder
+from mm_eval.results.file import results_json
 from mm_eval.results.recorded import RecordedRun
 from mm_eval.results.sample_rows import sample_name
+from mm_eval.scoring.string_keys import NOT_AVAILABLE, as_row
+from mm_eval.scoring.task_scores import Scores
 
 LONGEST_NAME = 200
 """Bytes of a folder's name; file systems allow 255."""
@@ -27,7 +30,7 @@ KEYS = ("results", "groups", "group_subtasks", "configs", "versions", "n-shot", 
 
 def write_harness(run: RecordedRun, folder: Path, layout: Literal["lm_eval", "lmms_eval"]) -> list[Path]:
     """Writes the files of a run into FOLDER/<model>, and returns their paths, the results first."""
-    started = datetime.fromtimestamp(run.results["run"]["started"], UTC)
+    started = datetime.fromtimestamp(run.results.run.started, UTC)
     time = f"{started:%Y-%m-%dT%H-%M-%S.%f}" if layout == "lm_eval" else f"{started:%Y%m%d_%H%M%S}"
     own = folder / _sanitized(run.model)
     own.mkdir(parents=True, exist_ok=True)
@@ -43,41 +46,41 @@ def write_harness(run: RecordedRun, folder: Path, layout: Literal["lm_eval", "lm
 
 
 def _results(run: RecordedRun) -> dict[str, Any]:
-    about, request = run.results["run"], run.request
-    rows = {name: _row(row) for name, row in run.results["results"].items()}
-    found = {**{key: run.results.get(key, {}) for key in KEYS}, "results": rows}
-    found["groups"] = {name: rows[name] for name in run.results["groups"] if name in rows}
+    about, request, recorded = run.results.run, run.request, results_json(run.results)
+    rows = {name: _row(row) for name, row in run.results.rows.items()}
+    found = {**{key: recorded[key] for key in KEYS}, "results": rows}
+    found["groups"] = {name: rows[name] for name in run.results.groups}
     args = ",".join(f"{name}={value}" for name, value in (request.get("model_args") or {}).items())
-    seeds = dict.fromkeys(("random_seed", "numpy_seed", "torch_seed", "fewshot_seed"), about["seed"])
+    seeds = dict.fromkeys(("random_seed", "numpy_seed", "torch_seed", "fewshot_seed"), about.seed)
     config = {
-        "model": about["model_name"],
+        "model": about.model_name,
         "model_args": args,
         "batch_size": request.get("batch_size"),
         "device": request.get("device"),
-        "limit": about.get("limit"),
-        "bootstrap_iters": about.get("bootstrap_iters"),
+        "limit": about.limit,
+        "bootstrap_iters": about.facts.get("bootstrap_iters"),
         "gen_kwargs": request.get("gen_kwargs") or None,
         **seeds,
     }
     return {
         **found,
         "config": config,
-        "date": about["started"],
-        "model_source": about["model_name"],
+        "date": about.started,
+        "model_source": about.model_name,
         "model_name": run.model,
         "model_name_sanitized": _sanitized(run.model),
-        "system_instruction": about.get("system_instruction"),
+        "system_instruction": about.system_instruction,
         "chat_template": None,
-        "total_evaluation_time_seconds": str((about.get("answering") or about)["seconds"]),
-        "mm_eval_version": about["mm_eval"],
+        "total_evaluation_time_seconds": str(about.answering["seconds"]),
+        "mm_eval_version": about.version,
     }
 
 
-def _row(row: Mapping[str, Any]) -> dict[str, Any]:
+def _row(row: Scores) -> dict[str, Any]:
     """A row of the results: the numbers with their standard errors ("N/A" where there is none) and the alias."""
-    numbers = {key: value for key, value in row.items() if "," in key}
-    shown = {key: "N/A" if value is None and "_stderr," in key else value for key, value in numbers.items()}
-    return {"alias": row["alias"], "sample_len": row.get("n", 0), **shown}
+    numbers = as_row(row.numbers)
+    shown = {key: NOT_AVAILABLE if value is None and "_stderr," in key else value for key, value in numbers.items()}
+    return {"alias": row.alias, "sample_len": row.n, **shown}
 
 
 def _samples(run: RecordedRun, task: str) -> Iterator[dict[str, Any]]:
@@ -85,7 +88,7 @@ def _samples(run: RecordedRun, task: str) -> Iterator[dict[str, Any]]:
         if row["status"] in ("failed", "not requested"):
             continue  # these tools have no row for it
         prompt = row["prompt"] if isinstance(row["prompt"], str) else json.dumps(row["prompt"], ensure_ascii=False)
-        kwargs = run.results["configs"].get(task, {}).get("generation_kwargs") or {}
+        kwargs = run.results.configs.get(task, {}).get("generation_kwargs") or {}
         tails = row.get("choices") or [kwargs]
         doc = json.dumps(row["doc"], sort_keys=True, ensure_ascii=False, default=str)
         target = row["target"] if isinstance(row["target"], str) else json.dumps(row["target"])

@@ -13,7 +13,7 @@ from mm_eval.config.schema import texts
 from mm_eval.results.compare import headline_keys
 from mm_eval.results.judged_by import judges_behind
 from mm_eval.results.recorded import RecordedRun, parts_of
-from mm_eval.results.rows import headline_of
+from mm_eval.values.types import MetricKey
 
 
 def model_index(runs: Sequence[RecordedRun]) -> list[dict[str, Any]]:
@@ -21,8 +21,8 @@ def model_index(runs: Sequence[RecordedRun]) -> list[dict[str, Any]]:
     entries: dict[str, list[dict[str, Any]]] = {}
     for run in runs:
         for name, task in run.tasks.items():
-            config = run.results["configs"][name]
-            numbers = run.results["results"][name]
+            config = run.results.configs[name]
+            numbers = {number.key: number.value for number in run.results.rows[name].numbers}
             flaws = flaws_of(run, name)
             dataset = {
                 "name": f"{name} ({', '.join(flaws)})" if flaws else name,
@@ -33,7 +33,7 @@ def model_index(runs: Sequence[RecordedRun]) -> list[dict[str, Any]]:
                 dataset["config"] = ", ".join(texts(config["dataset_name"]))
             kind = "image-text-to-text" if config.get("doc_to_visual") else "text-generation"
             metrics = [
-                {"type": key.split(",")[0], "name": _metric_name(run, name, key), "value": numbers[key]}
+                {"type": key.metric, "name": _metric_name(run, name, key), "value": numbers[key]}
                 for key in headline_keys(task)
                 if isinstance(numbers.get(key), (int, float))
             ]
@@ -41,9 +41,9 @@ def model_index(runs: Sequence[RecordedRun]) -> list[dict[str, Any]]:
     return [{"name": model, "results": results} for model, results in entries.items()]
 
 
-def _metric_name(run: RecordedRun, task: str, key: str) -> str:
+def _metric_name(run: RecordedRun, task: str, key: MetricKey) -> str:
     judge = judges_behind(run, task, key).get(task)
-    return key.removesuffix(",none") + (f" (judged by {judge.described()})" if judge else "")
+    return key.label + (f" (judged by {judge.described()})" if judge else "")
 
 
 def eval_results(run: RecordedRun) -> list[dict[str, Any]]:
@@ -56,8 +56,8 @@ def eval_results(run: RecordedRun) -> list[dict[str, Any]]:
 
 def _entries(run: RecordedRun) -> Iterator[dict[str, Any]]:
     for name in run.spec["tasks"]:
-        config: Mapping[str, Any] = run.results["configs"][name]
-        number, path = headline_of(run.results, name), str(config.get("dataset_path") or "")
+        config: Mapping[str, Any] = run.results.configs[name]
+        number, path = run.results.headline(name), str(config.get("dataset_path") or "")
         if (
             number is None
             or not isinstance(number.value, (int, float))
@@ -67,17 +67,17 @@ def _entries(run: RecordedRun) -> Iterator[dict[str, Any]]:
             continue
         revision = config.get("dataset_revision")
         notes = [f"{number.metric} of {name}", *flaws_of(run, name)]
-        if judge := judges_behind(run, name, str(number.key)).get(name):
+        if judge := judges_behind(run, name, number.key).get(name):
             notes.append(f"judged by {judge.described()}")
         yield {
             "dataset": {"id": path, "task_id": name, **({"revision": str(revision)} if revision else {})},
             "value": round(100 * number.value, 4) if 0 <= number.value <= 1 else number.value,
-            "date": datetime.fromtimestamp(run.results["run"]["started"], UTC).strftime("%Y-%m-%d"),
+            "date": datetime.fromtimestamp(run.results.run.started, UTC).strftime("%Y-%m-%d"),
             "notes": "; ".join(notes),
         }
 
 
 def flaws_of(run: RecordedRun, name: str) -> list[str]:
     """What keeps a task's number from being a result on the benchmark."""
-    flaws = ["sample data"] if run.results["run"].get("sample") else []
+    flaws = ["sample data"] if run.results.run.sample else []
     return flaws + [part for task, part in parts_of(run).items() if task == name]

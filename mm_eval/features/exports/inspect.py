@@ -19,8 +19,8 @@ from typing import Any
 from mm_eval.engine.folder import RunFolder
 from mm_eval.results.media import Media
 from mm_eval.results.recorded import RecordedRun
-from mm_eval.results.rows import numbers_of
 from mm_eval.results.sample_rows import sample_name
+from mm_eval.scoring.task_scores import Scores
 from mm_eval.values.types import IMAGE_MARK
 
 VERSION = 2
@@ -42,7 +42,7 @@ def write_inspect(run: RecordedRun, folder: Path) -> list[Path]:
 def _log(run: RecordedRun, task: str, media: Media) -> Iterator[str]:
     """The log in pieces."""
     started = _started(run)
-    ended = started + timedelta(seconds=run.results["run"]["seconds"])
+    ended = started + timedelta(seconds=run.results.run.seconds)
     head = {
         "version": VERSION,
         "status": "success",
@@ -60,32 +60,32 @@ def _log(run: RecordedRun, task: str, media: Media) -> Iterator[str]:
 
 
 def _eval(run: RecordedRun, task: str) -> dict[str, Any]:
-    about, config = run.results["run"], run.results["configs"].get(task, {})
-    row = run.results["results"].get(task, {})
+    about, config = run.results.run, run.results.configs.get(task, {})
+    row = run.results.rows.get(task, Scores())
     return {
         "eval_id": _id(run, task, "eval"),
         "run_id": _id(run, "run"),
         "created": _started(run).isoformat(),
         "task": task,
         "task_id": _id(run, task, "task"),
-        "task_version": str(run.results["versions"].get(task, 0)),
+        "task_version": str(run.results.versions.get(task, 0)),
         "dataset": {
             "name": str(config.get("dataset_path") or task),
-            "samples": row.get("n", 0),
+            "samples": row.n,
             "shuffled": False,
         },
         "model": run.model,
         "model_args": {name: str(value) for name, value in (run.request.get("model_args") or {}).items()},
         "config": {"epochs": max(1, int(config.get("repeats") or 1))},
-        "packages": {"mm_eval": str(about.get("mm_eval"))},
-        "metadata": {"prompt": about["prompts"].get(task), "sample_data": about.get("sample") or []},
+        "packages": {"mm_eval": str(about.version)},
+        "metadata": {"prompt": about.prompts.get(task), "sample_data": about.sample},
     }
 
 
 def _results(run: RecordedRun, task: str) -> dict[str, Any]:
-    row = run.results["results"].get(task, {})
+    row = run.results.rows.get(task, Scores())
     scores = []
-    for number in numbers_of(row):
+    for number in row.numbers:
         if not isinstance(number.value, (int, float)):
             continue
         metrics = {"mean": number.value, "stderr": number.stderr}
@@ -94,8 +94,8 @@ def _results(run: RecordedRun, task: str) -> dict[str, Any]:
         }
         scores.append({"name": str(number.key), "scorer": str(number.key), "params": {}, "metrics": found})
     return {
-        "total_samples": row.get("n", 0),
-        "completed_samples": row.get("n", 0) - row.get("failed", 0) - row.get("not_requested", 0),
+        "total_samples": row.n,
+        "completed_samples": row.scored,
         "scores": scores,
     }
 
@@ -176,7 +176,7 @@ def _value(value: Any) -> Any:
 
 
 def _started(run: RecordedRun) -> datetime:
-    return datetime.fromtimestamp(run.results["run"]["started"], UTC)
+    return datetime.fromtimestamp(run.results.run.started, UTC)
 
 
 def _id(run: RecordedRun, *parts: str) -> str:

@@ -22,10 +22,10 @@ from mm_eval.prompt.task import Task
 from mm_eval.request import RunRequest
 from mm_eval.results.number_text import number
 from mm_eval.results.recorded import RecordedRun
-from mm_eval.results.rows import headline_of
 from mm_eval.results.sample_rows import sample_name
 from mm_eval.scoring.base import Scorer
 from mm_eval.scoring.filters.base import FilterEnsemble
+from mm_eval.scoring.run_results import Results
 from mm_eval.values.run_files import MOST_LINE, UNREADABLE, json_value, lines_of, open_regular, read_json
 from mm_eval.values.types import Answer, Instance, ScoredDoc, Slot
 from mm_eval.values.words import counted
@@ -71,23 +71,22 @@ class Theirs(RunPart):
         file = self._folder / FOLDER / "theirs" / f"{sample_name(name)}.jsonl"
         return [*scorers, Reading(rows=TheirRows(self._folder, file))] if file.is_file() else scorers
 
-    def complete(self, opened: OpenedTasks, folder: RunFolder, results: dict[str, Any], state: JournalState) -> None:
+    def complete(self, opened: OpenedTasks, folder: RunFolder, results: Results, state: JournalState) -> None:
         """Compares the two readings of each document, as they stand in samples/."""
         known = {name: about for name, about in self._about["tasks"].items() if isinstance(about, dict)}
         pairs = {
             name: list(compared(self._folder, name, about.get("numbers") or {}, results))
             for name, about in known.items()
-            if name in results["results"]
+            if name in results.rows
         }
-        about = results["run"]
-        about["model_name"] = opened.request.name
+        results.run.facts["model_name"] = opened.request.name
         for name, of_task in known.items():
-            results["n-shot"].pop(name, None)
+            results.shots.pop(name, None)
             if of_task.get("n-shot") is not None:
-                results["n-shot"][name] = of_task["n-shot"]
-            if name in about["prompts"]:
-                about["prompts"][name] = {"key": f"{of_task.get('suite')}'s own", "kwargs": {}}
-        results["imported"] = {name: {**about, "pairs": pairs.get(name, [])} for name, about in known.items()}
+                results.shots[name] = of_task["n-shot"]
+            if name in results.run.prompts:
+                results.run.facts["prompts"][name] = {"key": f"{of_task.get('suite')}'s own", "kwargs": {}}
+        results.added["imported"] = {name: {**about, "pairs": pairs.get(name, [])} for name, about in known.items()}
 
     def notes(self, state: JournalState, outcome: Outcome) -> list[str]:
         notes = [str(note) for note in self._about.get("notes") or ()]
@@ -184,9 +183,7 @@ def _their_key(metric: str, row: Mapping[str, Any]) -> str:
     return metric if row.get("filter") in ("none", None) else f"{metric},{row['filter']}"
 
 
-def compared(
-    folder: Path, name: str, numbers: Mapping[str, float], results: Mapping[str, Any]
-) -> Iterator[dict[str, Any]]:
+def compared(folder: Path, name: str, numbers: Mapping[str, float], results: Results) -> Iterator[dict[str, Any]]:
     """The pairs of their numbers and ours for a task, with the documents that are read otherwise.
 
     numbers: theirs, of their results file. A pair is over the documents that both have a value for; the task's headline number
@@ -195,7 +192,8 @@ def compared(
     ours, theirs = _scores(folder, f"samples/{sample_name(name)}.jsonl"), dict[str, dict[int, float]]()
     with suppress(OSError, *UNREADABLE):
         theirs = _scores(folder, f"{FOLDER}/theirs/{sample_name(name)}.jsonl", by_pipeline=True)
-    stated, first = results["results"][name], headline_of(results, name)
+    stated = {str(number.key): number.value for number in results.rows[name].numbers}
+    first = results.headline(name)
     headline = str(first.key) if first else ""
     partners = {key: _partner(key, theirs, headline) for key in stated if key in ours}
     if not any(partners.values()) and (marks := _marks(theirs, ours)) is not None:
@@ -284,9 +282,9 @@ def sentence(pair: Mapping[str, Any]) -> str:
     return f"{label}: theirs {number(theirs)}, ours {number(pair['our_value'])}: {how}"
 
 
-def footer(results: Mapping[str, Any]) -> Iterator[str]:
+def footer(results: Results) -> Iterator[str]:
     """Lines below the table of an imported run: both scores of each task."""
-    for name, about in (results.get("imported") or {}).items():
+    for name, about in (results.added.get("imported") or {}).items():
         if not about["pairs"]:
             yield f"{name}: {about['suite']} has no score for what is measured here"
         for pair in about["pairs"]:
@@ -297,7 +295,7 @@ class OnPage:
     """Both scores on the page, and the documents that are read otherwise."""
 
     def __init__(self, run: RecordedRun) -> None:
-        self._imported: Mapping[str, Any] = run.results.get("imported") or {}
+        self._imported: Mapping[str, Any] = run.results.added.get("imported") or {}
         self._first = {
             name: (about.get("pairs") or [None])[0] for name, about in self._imported.items() if isinstance(about, dict)
         }

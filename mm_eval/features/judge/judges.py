@@ -10,7 +10,6 @@ import json
 import logging
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -27,7 +26,8 @@ from mm_eval.features.judge.prompts import judge_instance
 from mm_eval.features.judge.verdicts import first_value
 from mm_eval.prompt.task import Task
 from mm_eval.request import RunRequest
-from mm_eval.values.errors import ConfigError, MMEvalError, raise_all
+from mm_eval.results.file import part_of
+from mm_eval.values.errors import ConfigError, raise_all
 from mm_eval.values.files import digest_of
 from mm_eval.values.types import Instance
 
@@ -241,15 +241,13 @@ def joined_judges(folder: RunFolder, judges: Sequence[Judge], tasks: Mapping[str
 
 def _options_in_results(folder: RunFolder, judge: str, judged: Mapping[str, Task]) -> dict[str, Any]:
     """`Judge.options` of a judge whose entry in run.json is of an older version, as far as results.json states them."""
-    with suppress(MMEvalError):  # a damaged file, which is written anew
-        entries = (folder.read("results.json") or {}).get("judges", {})
-        return {
-            task.path: entry["options"]["generation_kwargs"]
-            for name, task in judged.items()
-            for entry in entries.get(name, ())
-            if entry["name"] == judge
-        }
-    return {}
+    entries = part_of(folder.path, "judges")
+    return {
+        task.path: entry["options"]["generation_kwargs"]
+        for name, task in judged.items()
+        for entry in entries.get(name, ())
+        if entry["name"] == judge
+    }
 
 
 def record_judges(folder: RunFolder, judges: Sequence[Judge]) -> None:

@@ -368,7 +368,7 @@ def _score(opened: OpenedTasks, trial: _Trial, doc_id: int, answer: str) -> floa
         return 0.0
     for number in scores.numbers:
         if isinstance(number.value, (int, float)):
-            return float(number.value) * (-1 if scores.higher_is_better.get(number.metric) is False else 1)
+            return float(number.value) * (-1 if scores.better.get(number.metric) is False else 1)
     return None
 
 

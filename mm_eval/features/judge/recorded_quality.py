@@ -75,7 +75,7 @@ def judged_tasks(run: RecordedRun, only: Sequence[str] | None = None) -> list[Ju
 
     Errors: ConfigError where there is none, and for a name that is none of them.
     """
-    names = [name for name in run.tasks if (run.results["configs"].get(name) or {}).get("judge")]
+    names = [name for name in run.tasks if (run.results.configs.get(name) or {}).get("judge")]
     names = names or [name for name in run.tasks if judges_of(run.results, name)]
     if not names:
         raise ConfigError("no task of this run needs a judge.", where=str(run.folder))
@@ -87,7 +87,7 @@ def judged_tasks(run: RecordedRun, only: Sequence[str] | None = None) -> list[Ju
 def _judged_task(run: RecordedRun, name: str) -> JudgedTask:
     from mm_eval.features.judge.verdicts import shown_answer
 
-    stated = (run.results["configs"].get(name) or {}).get("judge")
+    stated = (run.results.configs.get(name) or {}).get("judge")
     judge = _installed_judge(run, name) if stated else None
     reads = judge.steps[-1] if judge is not None and not judge.extracts else None
     task = JudgedTask(name, judges_of(run.results, name), clusters=run.tasks[name].clusters)

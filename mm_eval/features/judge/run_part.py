@@ -33,6 +33,7 @@ from mm_eval.opening import Asking, OpenedTasks, RunPart, Validated
 from mm_eval.prompt.task import Task
 from mm_eval.request import RunRequest
 from mm_eval.scoring.base import Scorer
+from mm_eval.scoring.run_results import Results
 from mm_eval.scoring.task_scores import TaskScores
 from mm_eval.values.words import counted, of_all
 
@@ -135,13 +136,12 @@ class JudgePart(RunPart):
     def results(self) -> dict[str, Any]:
         return {"judges": self._identities} if self._identities else {}
 
-    def complete(self, opened: OpenedTasks, folder: RunFolder, results: dict[str, Any], state: JournalState) -> None:
+    def complete(self, opened: OpenedTasks, folder: RunFolder, results: Results, state: JournalState) -> None:
         """Adds what the judges' endpoints refuse, and the tokens that the judges took."""
-        refused = {judge.name: folder.refused(judge.endpoint) for judge in self.judges}
-        if refused := {name: found for name, found in refused.items() if found}:
-            results["run"]["judge_endpoints"] = refused
+        if refused := {judge.name: kept for judge in self.judges if (kept := folder.refused(judge.endpoint))}:
+            results.run.facts["judge_endpoints"] = refused
         if state.judge_usage:
-            results["run"]["judge_usage"] = state.judge_usage
+            results.run.facts["judge_usage"] = state.judge_usage
 
     def spent(self, state: JournalState) -> float | None:
         models = {judge.name: judge.model for judge in self.judges if judge.model is not None}

@@ -13,18 +13,17 @@ from mm_eval.values.types import MetricKey
 
 def protocol_rows(run: RecordedRun) -> Sequence[Mapping[str, Any]]:
     """The verdicts of a run; none without a protocol."""
-    rows: Sequence[Mapping[str, Any]] = run.results.get("protocol", {}).get("rows", ())
+    rows: Sequence[Mapping[str, Any]] = run.results.added.get("protocol", {}).get("rows", ())
     return rows
 
 
-def protocol_of_number(run: RecordedRun, name: str, key: str) -> tuple[str, str]:
+def protocol_of_number(run: RecordedRun, name: str, key: MetricKey) -> tuple[str, str]:
     """(the protocol under which a number was measured, the verdict on it), each "" where there is none."""
-    metric = MetricKey.parse(key)
     rows = [row for row in protocol_rows(run) if row["task"] == name and "metric" in row]
     if not rows:
         return "", ""
-    protocol = str(run.results["protocol"]["name"])
-    own = next((row for row in rows if metric is not None and row["metric"] == metric.metric), None)
+    protocol = str(run.results.added["protocol"]["name"])
+    own = next((row for row in rows if row["metric"] == key.metric), None)
     if own is None or (status := status_of(own)) == NOT_COMPARABLE:
         return protocol, ""
     if status == MATCHES:
@@ -34,7 +33,7 @@ def protocol_of_number(run: RecordedRun, name: str, key: str) -> tuple[str, str]
 
 def notes_on_protocols(column: str, run: RecordedRun) -> Iterator[str]:
     """The reported number beside each of ours that can be compared, and why the others can't be."""
-    stated, why = run.results.get("protocol"), dict[str, list[str]]()
+    stated, why = run.results.added.get("protocol"), dict[str, list[str]]()
     for row in protocol_rows(run):
         status = status_of(row)
         if stated is None or status == NOT_COMPARABLE:
@@ -56,5 +55,5 @@ def verdict_notes(run: RecordedRun, name: str) -> list[str]:
         if row["task"] == name:
             value = row.get("reported")
             reported = f" {row['metric']} {number(value)} as reported ({row['source']}):" if value is not None else ""
-            found.append(f"protocol {run.results['protocol']['name']}:{reported} {row['verdict']}")
+            found.append(f"protocol {run.results.added['protocol']['name']}:{reported} {row['verdict']}")
     return found

@@ -24,6 +24,7 @@ from mm_eval.features.protocols.verdicts import differing_notes, protocol_result
 from mm_eval.opening import OpenedTasks, Prompts, RunPart
 from mm_eval.prompt.blocks import PromptBlock
 from mm_eval.request import RunRequest
+from mm_eval.scoring.run_results import Results
 
 
 @dataclass(frozen=True)
@@ -67,10 +68,10 @@ class ProtocolPart(RunPart):
     def opened(self, opened: OpenedTasks) -> list[str]:
         return [*differing_notes(opened), *prompt_notes(opened)]
 
-    def complete(self, opened: OpenedTasks, folder: RunFolder, results: dict[str, Any], state: JournalState) -> None:
+    def complete(self, opened: OpenedTasks, folder: RunFolder, results: Results, state: JournalState) -> None:
         found = protocol_results(opened, results)
         if found is not None:
-            results["protocol"] = found
+            results.added["protocol"] = found
 
 
 class ModelPart(RunPart):

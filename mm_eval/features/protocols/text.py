@@ -9,6 +9,7 @@ from mm_eval.config.located import shown_path
 from mm_eval.features.protocols.protocol import Condition, Missing, Protocol, Setting
 from mm_eval.features.protocols.verdicts import MATCHES, NOT_COMPARABLE, OFF, status_of
 from mm_eval.results.table import Column, Row, Table, to_text
+from mm_eval.scoring.run_results import Results
 from mm_eval.values.safe import in_line
 
 COLUMNS = (
@@ -23,9 +24,9 @@ LONGEST = 64
 """Characters of a reason in the table; longer ones stand in full below it."""
 
 
-def protocol_lines(results: Mapping[str, Any]) -> Iterator[str]:
+def protocol_lines(results: Results) -> Iterator[str]:
     """The table of verdicts, what may explain a mismatch, and what the report has and no task measures; nothing without one."""
-    stated = results.get("protocol")
+    stated = results.added.get("protocol")
     if stated is None:
         return
     measured = f" as {stated['model']}" if stated["model"] else ""

@@ -27,7 +27,9 @@ from mm_eval.features.protocols.protocol import (
 )
 from mm_eval.features.protocols.run_under import common_model_args, protocol_block, protocol_of, stated_model_args
 from mm_eval.request import RunRequest
-from mm_eval.results.rows import incomplete, numbers_of
+from mm_eval.results.rows import incomplete
+from mm_eval.scoring.run_results import Results
+from mm_eval.scoring.task_scores import Scores
 from mm_eval.values.types import Number
 from mm_eval.values.words import counted, listed, of_all
 
@@ -74,14 +76,14 @@ class Difference:
         }
 
 
-def protocol_results(opened: OpenedTasks, results: Mapping[str, Any]) -> dict[str, Any] | None:
+def protocol_results(opened: OpenedTasks, results: Results) -> dict[str, Any] | None:
     """The entry `protocol` of results.json; None for a run without a protocol. results: with `run`."""
     protocol = protocol_of(opened.request)
     if protocol is None:
         return None
     model = reported_model(protocol, opened.request)
     rows: list[dict[str, Any]] = []
-    for name in results["results"]:
+    for name in results.rows:
         group = opened.loaded.groups.get(name)
         benchmark = protocol.benchmarks.get(group.name if group else opened.loaded.tasks[name].name)
         if benchmark is not None:
@@ -182,14 +184,18 @@ def _of_config(
 
 @dataclass
 class _Measured:
-    """A benchmark of a protocol and the row of results.json that measures it. model: of the report, where the run's is known."""
+    """A benchmark of a protocol and the row that measures it. model: of the report, where the run's is known."""
 
     opened: OpenedTasks
     protocol: Protocol
     benchmark: Benchmark
     name: str
     model: str | None
-    results: Mapping[str, Any]
+    results: Results
+
+    @property
+    def row(self) -> Scores:
+        return self.results.rows[self.name]
 
     @cached_property
     def leaves(self) -> list[str]:
@@ -201,11 +207,6 @@ class _Measured:
         """In what the run differs from the protocol here, each once."""
         found = [each for leaf in self.leaves for each in differences(self.opened, self.protocol, leaf)]
         return list({each.said: each for each in found}.values())
-
-    @property
-    def row(self) -> Mapping[str, Any]:
-        row: Mapping[str, Any] = self.results["results"][self.name]
-        return row
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """A row for each reported number, or one that says that there is none."""
@@ -235,7 +236,7 @@ class _Measured:
     def measured(self, reported: ReportedNumbers) -> tuple[float, float | None] | None:
         """(our number, its standard error). Of several metrics the standard errors are added, which is an upper bound."""
         numbers: dict[str, Number] = {}
-        for number in numbers_of(self.row):
+        for number in self.row.numbers:
             numbers.setdefault(number.metric, number)
         found = [numbers[metric] for metric in reported.metrics if metric in numbers]
         values = [number.value for number in found if isinstance(number.value, (int, float))]
@@ -252,13 +253,12 @@ class _Measured:
     def _obstacles(self, reported: ReportedNumbers, has_number: bool) -> Iterator[str]:
         if self.opened.request.blind:
             yield "asked without the docs' pictures (--blind)"
-        row, in_part = self.row, self.results["run"]["in_part"]
-        parts = [in_part[leaf] for leaf in self.leaves if leaf in in_part]
+        parts = [self.results.run.in_part[leaf] for leaf in self.leaves if leaf in self.results.run.in_part]
         if parts:
             shown = of_all(sum(requested for requested, _ in parts), sum(every for _, every in parts), "doc")
             yield f"part of the data ({shown})"
-        elif reported.docs is not None and reported.docs != row["n"]:
-            yield f"other data ({counted(row['n'], 'doc')}, the report's has {reported.docs:,})"
+        elif reported.docs is not None and reported.docs != self.row.n:
+            yield f"other data ({counted(self.row.n, 'doc')}, the report's has {reported.docs:,})"
         if reported.not_comparable:
             yield reported.not_comparable
         if self.model is None:
@@ -272,13 +272,13 @@ class _Measured:
         yield from self._of_judge()
         if not has_number:
             yield f"this run has no {reported.label}"
-        yield from incomplete(row)
+        yield from incomplete(self.row)
 
     def _of_judge(self) -> Iterator[str]:
         """That another judge than the protocol's gave the verdicts."""
         stated = self.protocol.settings_of(self.benchmark).get("judge")
         for leaf in self.leaves if stated else ():
-            judges = self.results.get("judges", {}).get(leaf)
+            judges = self.results.judges(leaf)
             if judges and stated is not None:
                 returned = {str(each).split(" (")[0] for each in judges[0]["models"]} or {judges[0]["name"]}
                 if returned != {stated.value}:

@@ -188,7 +188,7 @@ def _remarks(table: ReleaseTable, row: tuple[str, str] | None = None) -> list[st
         remarks.append("* as reported, not measured by us.")
     if any(found.flaw for found in numbers) and row is None:
         remarks.append("! documents failed or were cut: see the table.")
-    if any(found.run and found.run.results["run"].get("sample") for found in numbers):
+    if any(found.run and found.run.results.run.sample for found in numbers):
         remarks.append("Sample data, not the benchmarks: no result to publish.")
     return remarks
 

@@ -13,15 +13,14 @@ from pathlib import Path
 from typing import Any
 
 from mm_eval.engine.folder import RunFolder
-from mm_eval.results.answered_by import oddities
-from mm_eval.results.answered_by import sentence as answer_names
 from mm_eval.results.compare import headline_keys, marks
 from mm_eval.results.estimates import estimates
 from mm_eval.results.judged_by import AT, judges_of
 from mm_eval.results.number_text import number as shown
 from mm_eval.results.page import SampleRows, category_labels, page, pictures
 from mm_eval.results.recorded import RecordedRun, RecordedTask
-from mm_eval.results.rows import headline_of, numbers_of, unanswered_words
+from mm_eval.results.rows import unanswered_words
+from mm_eval.scoring.answered_by import sentence as answer_names
 from mm_eval.scoring.metrics.aggregation import mean
 from mm_eval.scoring.metrics.paired import estimate
 from mm_eval.values.features import brought
@@ -86,27 +85,27 @@ def about_run(
 
 def _overview(run: RecordedRun, categories: Mapping[str, Mapping[str, Sequence[int]]]) -> dict[str, Any]:
     """The part above the samples: what was measured, the table, and the charts of each task."""
-    about = run.results["run"]
+    about = run.results.run
     return {
         "kind": "run",
         "model": run.model,
-        "adapter": about.get("model_name"),
-        "sample": bool(about.get("sample")),
-        "datasets": about.get("sample") or [],
-        "system": about.get("system_instruction"),
-        "chat": about.get("chat_template"),
-        "seed": about.get("seed"),
-        "limit": about.get("limit"),
+        "adapter": about.model_name,
+        "sample": bool(about.sample),
+        "datasets": about.sample,
+        "system": about.system_instruction,
+        "chat": about.chat_template,
+        "seed": about.seed,
+        "limit": about.limit,
         **_spent(run),
-        "version": about.get("mm_eval"),
-        "libraries": about.get("libraries", {}),
-        "answered_by": answer_names(about.get("answered_by") or {}),
-        "prompts": about.get("prompts", {}),
+        "version": about.version,
+        "libraries": about.facts.get("libraries", {}),
+        "answered_by": answer_names(about.answered_by),
+        "prompts": about.prompts,
         "judges": {
             name: [{"name": judge.name, "said": judge.sentence()} for judge in judges_of(run.results, name)]
-            for name in run.results.get("judges", {})
+            for name in run.results.added.get("judges", {})
         },
-        "warnings": list(oddities(run.results)),
+        "warnings": list(run.results.oddities),
         "table": list(_table(run)),
         "tasks": [_task_charts(run, task, categories.get(task.name, {})) for task in run.tasks.values()],
     }
@@ -114,27 +113,24 @@ def _overview(run: RecordedRun, categories: Mapping[str, Mapping[str, Sequence[i
 
 def _spent(run: RecordedRun) -> dict[str, Any]:
     """When and where the run was made and what it took; None for what it did not record."""
-    about, used = run.results["run"], run.results["run"].get("usage", {})
-    asked = about.get("answering") or {}
-    started = asked.get("started") or about.get("started")
+    about, used = run.results.run, run.results.run.usage
+    started = about.answering.get("started")
     date = datetime.fromtimestamp(started, UTC).strftime("%Y-%m-%d %H:%M UTC") if started else None
     model_args = run.request.get("model_args", {})
     return {
         "date": date,
-        "seconds": asked.get("seconds", about.get("seconds")),
-        "processes": about.get("processes"),
+        "seconds": about.answering.get("seconds"),
+        "processes": about.facts.get("processes"),
         "usage": {name: used[name] for name in ("prompt_tokens", "completion_tokens") if used.get(name)},
-        "cost": _cost(about.get("cost")),
-        "device": about.get("device") or run.request.get("device") or model_args.get("device"),
-        "dtype": about.get("model", {}).get("dtype"),
-        "parameters": about.get("parameters"),
+        "cost": _cost(about.cost),
+        "device": about.facts.get("device") or run.request.get("device") or model_args.get("device"),
+        "dtype": about.model.get("dtype"),
+        "parameters": about.facts.get("parameters"),
     }
 
 
-def _cost(cost: Any) -> str | None:
+def _cost(cost: Mapping[str, Any]) -> str | None:
     """What the answers and the verdicts have cost, and the day of the price; None where no price is known."""
-    if not isinstance(cost, dict):
-        return None
     said = []
     if isinstance(cost.get("dollars"), float | int):
         date = (cost.get("price") or {}).get("date")
@@ -146,12 +142,11 @@ def _cost(cost: Any) -> str | None:
 
 def _table(run: RecordedRun) -> Iterator[dict[str, Any]]:
     """The rows of results.json, each number with its 95% interval where there is one."""
-    for name, row in run.results["results"].items():
+    for name, row in run.results.rows.items():
         task = run.tasks.get(name)
-        better = run.results["higher_is_better"].get(name, {})
         numbers, known = [], estimates(run, name)
-        for number in numbers_of(row, better):
-            found = known.get(str(number.key))
+        for number in row.numbers:
+            found = known.get(number.key)
             numbers.append(
                 {
                     "metric": number.metric,
@@ -164,19 +159,19 @@ def _table(run: RecordedRun) -> Iterator[dict[str, Any]]:
                 }
             )
         names = ("n", "failed", "not_requested", "filtered", "refused", "truncated", "unparsed", "cut", "judge_failed")
-        counts = {count: row.get(count, 0) for count in names}
-        headlines = headline_keys(task) if task is not None else []
-        lacking = [run.lacking] if run.lacking and name in run.results["groups"] else []
+        counts = {count: getattr(row, count) for count in names}
+        headlines = [str(key) for key in headline_keys(task)] if task is not None else []
+        lacking = [run.lacking] if run.lacking and name in run.results.members else []
         yield {
             "name": name,
-            "alias": row["alias"],
-            "group": name in run.results["groups"],
+            "alias": row.alias,
+            "group": name in run.results.members,
             "numbers": numbers,
             "headlines": headlines,
-            "better": better,
-            "notes": [*_notes_of_features(run, name), *_missing_notes(run, name), *row.get("notes", []), *lacking],
-            "warnings": row.get("warnings", []),
-            "bounds": row.get("judge_bounds"),
+            "better": row.better,
+            "notes": [*_notes_of_features(run, name), *_missing_notes(run, name), *row.notes, *lacking],
+            "warnings": row.warnings,
+            "bounds": row.ungraded["judge"].bounds if "judge" in row.ungraded else None,
             **counts,
         }
 
@@ -188,11 +183,10 @@ def _notes_of_features(run: RecordedRun, name: str) -> Iterator[str]:
 
 def _missing_notes(run: RecordedRun, name: str) -> Iterator[str]:
     """How many docs have no answer, by kind, and each number without them."""
-    row = run.results["results"][name]
+    row = run.results.rows[name]
     if not (said := unanswered_words(row)):
         return
-    without = row.get("value_without_unanswered", {}).items()
-    found = ", ".join(f"{key.removesuffix(',none')} {shown(value)}" for key, value in without)
+    found = ", ".join(f"{number.key.label} {shown(number.value)}" for number in row.without_unanswered)
     yield f"{said} have no answer and count as wrong. Without them: {found}."
 
 
@@ -200,15 +194,15 @@ def _task_charts(run: RecordedRun, task: RecordedTask, categories: Mapping[str, 
     """The bars of a task: the numbers that are parts of another one (MME's categories), else its mean in each category."""
     levels, tokens = list(_levels(run, task)), run.tokens.get(task.name, {})
     headlines = headline_keys(task)
-    parts = {key.removesuffix(",none"): task.estimate(key) for key in task.values if key not in headlines}
+    parts = {key.label: task.number(key) for key in task.values if key not in headlines}
     by = "By category"
     if not parts and headlines and not levels:
-        ours = [key for key in headlines if AT not in key] or headlines  # the first judge's
+        ours = [key for key in headlines if AT not in key.metric] or headlines  # the first judge's
         key = max(ours, key=lambda key: len(task.values[key]))
-        by = f"{key.removesuffix(',none')} by category"
+        by = f"{key.label} by category"
         having = {name: [i for i in ids if i in task.values[key]] for name, ids in sorted(categories.items())}
         if 1 < len(having) <= MOST_CATEGORIES:
-            parts = {name: task.estimate(key, ids) for name, ids in having.items()}
+            parts = {name: task.number(key, ids) for name, ids in having.items()}
     drawn = [
         {"name": name, "value": e.value, "interval": list(e.interval) if e.interval else None, "n": e.n}
         for name, e in parts.items()
@@ -219,19 +213,19 @@ def _task_charts(run: RecordedRun, task: RecordedTask, categories: Mapping[str, 
 
 def _levels(run: RecordedRun, task: RecordedTask) -> Iterator[dict[str, Any]]:
     """The bars of each level of declared categories: the task's headline number in each category."""
-    levels = run.results.get("categories", {}).get(task.name, {})
-    headline = headline_of(run.results, task.name) if levels else None
+    levels = run.results.categories.get(task.name, {})
+    headline = run.results.headline(task.name) if levels else None
     if headline is None:
         return
     for level, found in levels.items():
         parts = []
         for name, row in found.items():
-            e = task.estimate_of_category(level, name, row, str(headline.key))
+            e = task.number_of_category(level, name, row, headline.key)
             [label] = category_labels({each: [name] if each == level else [] for each in levels})
             interval = list(e.interval) if e and e.interval else None
             value = e.value if e else None
-            parts.append({"name": name, "label": label, "value": value, "interval": interval, "n": row["n"]})
-        yield {"by": f"{str(headline.key).removesuffix(',none')} by {level}", "parts": parts}
+            parts.append({"name": name, "label": label, "value": value, "interval": interval, "n": row.n})
+        yield {"by": f"{headline.key.label} by {level}", "parts": parts}
 
 
 def right_by_size(task: RecordedTask, tokens: Mapping[int, int]) -> Iterator[dict[str, Any]]:

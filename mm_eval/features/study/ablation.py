@@ -197,11 +197,10 @@ def _of_tasks(
 
 def _verdict_rows(opened: Prepared, protocol: Published, recorded: RecordedRun) -> list[dict[str, Any]]:
     """The protocol's verdicts on the whole run, of the tasks that are compared."""
-    named = {
-        name: row for name, row in recorded.results["results"].items() if name in {*opened.tasks, *opened.loaded.groups}
-    }
+    names = {*opened.tasks, *opened.loaded.groups}
+    named = {name: row for name, row in recorded.results.rows.items() if name in names}
     judged = replace(opened, request=reports().compared_with(opened.request, protocol.name))
-    found = reports().protocol_results(judged, {**recorded.results, "results": named})
+    found = reports().protocol_results(judged, replace(recorded.results, rows=named))
     return list(found["rows"]) if found else []
 
 

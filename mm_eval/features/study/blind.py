@@ -15,8 +15,7 @@ from mm_eval.features.study.prompts import PromptComparison
 from mm_eval.results.compare import compare as compared_runs
 from mm_eval.results.number_text import p_text, rounded, signed, spread
 from mm_eval.results.recorded import RecordedRun
-from mm_eval.results.rows import headline_of
-from mm_eval.values.types import Number
+from mm_eval.values.types import MetricKey, Number
 from mm_eval.values.words import counted
 
 SEEING = "seeing"
@@ -40,28 +39,28 @@ class Blindness(PromptComparison):
             for name, task in run.tasks.items():
                 known = first.tasks[name].clusters if name in first.tasks else {}
                 task.clusters = {doc_id: known.get(doc_id, own) for doc_id, own in task.clusters.items()}
-                task.recorded = {key: value for key, value in task.recorded.items() if "_stderr," not in key}
+                task.row = replace(task.row, numbers=[replace(number, stderr=None) for number in task.row.numbers])
         found = compared_runs([first, *blind], family=attrgetter("task", "key"))
         return cls(model, runs, dict(zip(list(runs)[1:], found, strict=True)))
 
     @property
     def names(self) -> list[str]:
         """The groups and tasks that all runs have."""
-        return [name for name in super().names if all(name in run.results["results"] for run in self.runs.values())]
+        return [name for name in super().names if all(name in run.results.rows for run in self.runs.values())]
 
     def asked_as(self, prompt: str, name: str) -> str:
         return prompt
 
-    def estimates(self, prompt: str, name: str) -> dict[str, Number]:
+    def estimates(self, prompt: str, name: str) -> dict[MetricKey, Number]:
         """The numbers over the docs that all runs scored."""
-        paired: dict[str, Number] = {}
+        paired: dict[MetricKey, Number] = {}
         for label, comparison in self.compared.items():
             for change in comparison.changes:
                 if change.task == name and change.category is None and prompt in (label, self.baseline):
                     paired.setdefault(change.key, change.second if prompt == label else change.first)
         return paired or super().estimates(prompt, name)
 
-    def gain(self, prompt: str, name: str, metric: str) -> Number | None:
+    def gain(self, prompt: str, name: str, metric: MetricKey) -> Number | None:
         """The number with pictures less the one of a blind run, paired; None where there is none."""
         change = self.change(prompt, name, metric)
         if change is None:
@@ -72,14 +71,14 @@ class Blindness(PromptComparison):
 
     def verdicts(self, name: str) -> Iterator[str]:
         """A sentence for each blind run, on the main number; for a group on each of its numbers."""
-        main = headline_of(self.runs[self.baseline].results, name)
+        main = self.runs[self.baseline].results.headline(name)
         keys = self.headlines(name)
-        for key in [str(main.key)] if main and str(main.key) in keys else keys:
+        for key in [main.key] if main and main.key in keys else keys:
             for label in self.compared:
                 gain, change = self.gain(label, name, key), self.change(label, name, key)
                 if gain is None or change is None:
                     continue
-                where, over = f"{name} ({key.split(',')[0]})", GAINS[label].removeprefix("gain ")
+                where, over = f"{name} ({key.metric})", GAINS[label].removeprefix("gain ")
                 if gain.interval is None:
                     yield f"{where}: the gain {over} has no interval: {gain.note}".removesuffix(": ")
                 elif change.told_apart:

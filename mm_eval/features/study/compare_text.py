@@ -15,7 +15,6 @@ from mm_eval.results.compare import Change, Comparison, Kinds, count_kinds, verd
 from mm_eval.results.number_text import EXACT, EXACT_NOTE, number, p_text, signed, spread
 from mm_eval.results.page import SampleRows, about_differences, page, pictures, run_fact
 from mm_eval.results.recorded import RecordedRun
-from mm_eval.results.rows import warnings_of
 from mm_eval.results.table import Cell, Column, DocCount, Drawing, Row, Table, to_page, to_text
 from mm_eval.values.safe import in_line, json_safe
 from mm_eval.values.types import Number
@@ -42,7 +41,7 @@ def render(first: RecordedRun, compared: Sequence[Comparison], listed: int = 10,
     for letter, run in runs.items():
         parts.append(f"{letter}: {run.folder} ({_described(run)})")
     for letter, run in runs.items():
-        parts += [f"warning: {letter}: {text}" for text in warnings_of(run.results)]
+        parts += [f"warning: {letter}: {text}" for text in run.results.warnings]
     for letter, comparison in by_letter.items():
         if comparison.differs:
             parts += ["", f"A and {letter} were not asked the same:", *(f"  {text}" for text in comparison.differs)]
@@ -90,7 +89,7 @@ def change_json(change: Change) -> dict[str, Any]:
     found = change.difference
     row: dict[str, Any] = {
         "task": change.task,
-        "metric": change.key,
+        "metric": str(change.key),
         "headline": change.headline,
         **({"level": change.category[0], "category": change.category[1]} if change.category else {}),
         "first": estimate_json(change.first),
@@ -165,7 +164,7 @@ def _rows(comparison: Comparison, letter: str) -> list[Row]:
     for change in comparison.changes:
         found, flips = change.difference, change.flips
         scale = max(abs(change.first.value), abs(change.second.value))
-        metric = change.key.removesuffix(",none")
+        metric = change.key.label
         if change.category is not None:
             metric = f"  {': '.join(change.category) if several[change.task] else change.category[1]}"
         cells: dict[str, Cell] = {
@@ -245,7 +244,7 @@ def _letters(count: int) -> list[str]:
 def _described(run: RecordedRun) -> str:
     """A run's model and prompts."""
     keys = sorted(set(run.prompt_keys.values()))
-    return f"{run.model}, prompt {'/'.join(keys)}{', sample data' if run.results['run'].get('sample') else ''}"
+    return f"{run.model}, prompt {'/'.join(keys)}{', sample data' if run.results.run.sample else ''}"
 
 
 def _below(comparison: Comparison, letter: str) -> Iterator[str]:
@@ -267,7 +266,7 @@ def _below(comparison: Comparison, letter: str) -> Iterator[str]:
         changed = "" if found.rarer is None else f" and {counted(found.rarer, 'doc')} that changed"
         are = "is" if found.clusters == 1 and not changed else "are"
         few_are = f"{counted(found.clusters or 0, 'cluster')}{changed} {are} few"
-        yield f"note: {change.task} ({change.key.split(',')[0]}): {few_are}: its interval may be too short"
+        yield f"note: {change.task} ({change.key.metric}): {few_are}: its interval may be too short"
     for task, (changed_answers, docs) in comparison.answers.items():
         yield f"{task}: {of_all(changed_answers, docs, 'doc', 'was', 'were')} answered in other words"
     for task, (first, second) in comparison.kinds.items():
@@ -289,7 +288,7 @@ def _flipped_by_kind(change: Change, first: Kinds, second: Kinds, letter: str) -
     """How many of the docs that flipped were filtered, refused or truncated in the run that has them wrong."""
     if change.flips is None:
         return
-    metric = change.key.removesuffix(",none")
+    metric = change.key.label
     for way, docs, kinds, wrong in (
         ("lost", change.flips.lost, second, letter),
         ("gained", change.flips.gained, first, "A"),
@@ -303,7 +302,7 @@ def _flipped(comparison: Comparison, listed: int, page: Path | None) -> Iterator
     for change in comparison.changes if listed else ():
         if change.flips is None or not change.headline:
             continue
-        metric = change.key.split(",")[0]
+        metric = change.key.metric
         for way, docs in (("lost", change.flips.lost), ("gained", change.flips.gained)):
             if docs:
                 shown = ", ".join(map(str, docs[:listed])) + (f", ... ({len(docs)})" if len(docs) > listed else "")

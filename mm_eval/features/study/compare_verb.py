@@ -47,7 +47,7 @@ def main(args: argparse.Namespace) -> int:
     for comparison in compared:
         if not comparison.changes and comparison.two_judges:
             [(task, key), said] = next(iter(comparison.two_judges.items()))
-            what = f"two judges gave {key.removesuffix(',none')} of {task} in {folders[0]} and {comparison.run.folder}: {said}."
+            what = f"two judges gave {key.label} of {task} in {folders[0]} and {comparison.run.folder}: {said}."
             hint = "mm-eval score RUN --judge NAME judges both runs by the same one; --mix_judges compares them all the same."
             raise ConfigError(what, hint=hint)
         if not comparison.changes and comparison.unknown:

@@ -14,9 +14,9 @@ from typing import Any, ClassVar, Self
 from mm_eval.data.frames import medium
 from mm_eval.prompt.blocks import FRAMES_KEY
 from mm_eval.results.compare import Change, Comparison, compare, headline_keys, marks, verdict
-from mm_eval.results.estimates import estimates, leaves
+from mm_eval.results.estimates import estimates
 from mm_eval.results.recorded import RecordedRun
-from mm_eval.values.types import Number
+from mm_eval.values.types import MetricKey, Number
 
 
 @dataclass
@@ -32,7 +32,7 @@ class PromptComparison:
     model: str
     runs: dict[str, RecordedRun]
     compared: dict[str, Comparison] = field(default_factory=dict)
-    _estimates: dict[tuple[str, str], dict[str, Number]] = field(default_factory=dict, repr=False)
+    _estimates: dict[tuple[str, str], dict[MetricKey, Number]] = field(default_factory=dict, repr=False)
 
     @classmethod
     def read(cls, model: str, folders: Mapping[str, Path], include_path: str | None = None) -> Self:
@@ -50,7 +50,7 @@ class PromptComparison:
     def names(self) -> list[str]:
         """The groups of the run, the outermost first, and its tasks; each has a table of its own."""
         run = self.runs[self.baseline]
-        return [*run.results["groups"], *run.tasks]
+        return [*run.results.groups, *run.tasks]
 
     def shown(self, name: str) -> list[str]:
         """The runs that stand in the table of a task or group, the first one first."""
@@ -58,31 +58,31 @@ class PromptComparison:
 
     def members(self, name: str) -> list[str]:
         """The tasks below a group, or the task itself."""
-        return list(dict.fromkeys(leaves(self.runs[self.baseline], name)))
+        return list(dict.fromkeys(self.runs[self.baseline].results.leaves(name)))
 
-    def headlines(self, name: str) -> list[str]:
+    def headlines(self, name: str) -> list[MetricKey]:
         """The keys of a row's numbers: a group's, or those of a task that are not part of another number."""
         run = self.runs[self.baseline]
         return headline_keys(run.tasks[name]) if name in run.tasks else list(self.estimates(self.baseline, name))
 
-    def estimates(self, prompt: str, name: str) -> dict[str, Number]:
+    def estimates(self, prompt: str, name: str) -> dict[MetricKey, Number]:
         """The numbers of a task or group with a prompt; none where the run lacks the task or group."""
         if (prompt, name) not in self._estimates:
             run = self.runs.get(prompt)
-            known = run is not None and name in run.results["results"]
+            known = run is not None and name in run.results.rows
             self._estimates[prompt, name] = estimates(run, name) if run is not None and known else {}
         return self._estimates[prompt, name]
 
-    def estimate(self, prompt: str, name: str, metric: str) -> Number | None:
+    def estimate(self, prompt: str, name: str, metric: MetricKey) -> Number | None:
         """One number of a task or group with a prompt; None where there is none."""
         return self.estimates(prompt, name).get(metric)
 
-    def change(self, prompt: str, task: str, metric: str) -> Change | None:
+    def change(self, prompt: str, task: str, metric: MetricKey) -> Change | None:
         """How a prompt changes a number; None for the baseline."""
         found = self.compared[prompt].changes if prompt in self.compared else []
         return next((change for change in found if (change.task, change.key) == (task, metric)), None)
 
-    def scale(self, name: str, metric: str) -> float:
+    def scale(self, name: str, metric: MetricKey) -> float:
         """The largest value of a number over all prompts: it decides how many decimals are shown."""
         return max((abs(found.value) for key in self.runs if (found := self.estimate(key, name, metric))), default=0.0)
 
@@ -95,7 +95,7 @@ class PromptComparison:
     def _asked(self, prompt: str, name: str) -> list[tuple[str, str | None]]:
         """How each task below a name was asked: the key of its block, and the rule of the frames where it shows some."""
         run = self.runs[prompt]
-        prompts = {task: run.results["run"]["prompts"][task] for task in self.members(name)}
+        prompts = {task: run.results.run.prompts[task] for task in self.members(name)}
         return [
             (each["key"], each.get(FRAMES_KEY) if run.tasks[task].shows_frames else None)
             for task, each in prompts.items()
@@ -129,7 +129,7 @@ class PromptComparison:
         """The text of each prompt block with its rule of frames, task by task."""
         found = {}
         for key, run in self.runs.items():
-            prompts = run.results["run"]["prompts"]
+            prompts = run.results.run.prompts
             stated = {  # with the rule of frames, unless it is the default one
                 task: {**prompt["kwargs"], **({FRAMES_KEY: prompt[FRAMES_KEY]} if FRAMES_KEY in prompt else {})}
                 for task, prompt in prompts.items()
@@ -143,12 +143,12 @@ def block_text(kwargs: Mapping[str, Any]) -> str:
     return ", ".join(f"{key}={value!r}" for key, value in kwargs.items() if value != "") or "(nothing)"
 
 
-def best_of(compared: PromptComparison, name: str, metric: str) -> list[str]:
+def best_of(compared: PromptComparison, name: str, metric: MetricKey) -> list[str]:
     """The prompt keys with the best number, several where they are equal; none where all are."""
     values = {key: found.value for key in compared.runs if (found := compared.estimate(key, name, metric))}
     if not values:
         return []
-    better = compared.runs[compared.baseline].results["higher_is_better"].get(name, {}).get(metric.split(",")[0], True)
+    better = compared.runs[compared.baseline].results.better(name, metric.metric)
     if better is None:
         return []
     best = max(values.values()) if better else min(values.values())

@@ -16,7 +16,6 @@ from mm_eval.features.study.compare_text import change_json, difference_cells, e
 from mm_eval.features.study.prompts import PromptComparison, best_of
 from mm_eval.results.number_text import EXACT, EXACT_NOTE, p_text, signed, spread
 from mm_eval.results.page import SampleRows, about_differences, page, pictures, run_fact
-from mm_eval.results.rows import warnings_of
 from mm_eval.results.table import Cell, Column, DocCount, Row, Table, to_page, to_text
 from mm_eval.values.safe import in_line, json_safe
 
@@ -28,12 +27,10 @@ def render(models: Sequence[PromptComparison]) -> str:
     """For each model and task a table and verdicts, and the matrix models x prompts where there are several models."""
     parts: list[str] = []
     for of_model in models:
-        sample = of_model.runs[of_model.baseline].results["run"].get("sample")
+        sample = of_model.runs[of_model.baseline].results.run.sample
         parts += [f"model: {of_model.model}{'   (sample data, not the benchmarks)' if sample else ''}", ""]
         warnings = [
-            f"warning: {of_model.noun} {key!r}: {w}"
-            for key, run in of_model.runs.items()
-            for w in warnings_of(run.results)
+            f"warning: {of_model.noun} {key!r}: {w}" for key, run in of_model.runs.items() for w in run.results.warnings
         ]
         parts += [*warnings, ""] if warnings else []
         for name in of_model.names:
@@ -75,16 +72,16 @@ def as_json(models: Sequence[PromptComparison]) -> str:
         for key, run in of_model.runs.items():
             numbers = {
                 name: {
-                    metric: estimate_json(number)
+                    str(metric): estimate_json(number)
                     for metric in (run.tasks[name].values if name in run.tasks else of_model.headlines(name))
                     if (number := of_model.estimate(key, name, metric)) is not None
                 }
-                for name in (*run.results["groups"], *run.tasks)
+                for name in (*run.results.groups, *run.tasks)
             }
             changes = of_model.compared[key].changes if key in of_model.compared else []
             blocks[key] = {
                 "folder": str(run.folder),
-                "prompts": run.results["run"]["prompts"],
+                "prompts": run.results.run.prompts,
                 "numbers": numbers,
                 "changes": [change_json(change) for change in changes],
             }
@@ -105,8 +102,8 @@ def _prompt_cell(of_model: PromptComparison, prompt: str, name: str) -> str:
 
 def _count_cells(of_model: PromptComparison, place: int | None, prompt: str, name: str) -> dict[str, Cell]:
     """Shares of answers that were not scored as they should be, and the docs that flipped. place: the model's on the page."""
-    counts = of_model.runs[prompt].results["results"][name]
-    cells: dict[str, Cell] = {share: f"{counts.get(share, 0) / max(1, counts['n']):.1%}" for share in SHARES}
+    counts = of_model.runs[prompt].results.rows[name]
+    cells: dict[str, Cell] = {share: f"{getattr(counts, share) / max(1, counts.n):.1%}" for share in SHARES}
     if prompt not in of_model.compared:
         return {**cells, **dict.fromkeys(FLIPS, "")}
     lost, gained, reworded = of_model.flips(prompt, name)
@@ -121,7 +118,7 @@ def _terminal_table(of_model: PromptComparison, name: str) -> Table:
     shown = of_model.shown(name)
     keys = of_model.headlines(name)
     for key in keys:
-        columns.append(Column(key.removesuffix(",none"), cell=key))
+        columns.append(Column(key.label, cell=str(key)))
         columns += [
             Column(f"vs {of_model.baseline}", cell=f"difference of {key}"),
             Column("p (Holm)", cell=f"p of {key}"),
@@ -132,7 +129,7 @@ def _terminal_table(of_model: PromptComparison, name: str) -> Table:
         for key in keys:
             found, change = of_model.estimate(prompt, name, key), of_model.change(prompt, name, key)
             scale = of_model.scale(name, key)
-            cells[key] = None if found is None else with_margin(found, scale)
+            cells[str(key)] = None if found is None else with_margin(found, scale)
             cells[f"difference of {key}"] = cells[f"p of {key}"] = ""
             if found is not None and change is not None and change.difference.interval is not None:
                 difference = f"{signed(change.difference.value, scale)} {spread(change.difference, scale)}"
@@ -163,7 +160,7 @@ def _page_table(of_model: PromptComparison, place: int, name: str) -> Table:
             cells: dict[str, Cell] = dict.fromkeys((column.key for column in columns), "")
             if len(rows) < len(shown):
                 cells.update(_count_cells(of_model, place, prompt, name))
-            cells["metric"] = metric.removesuffix(",none") if prompt == of_model.baseline else ""
+            cells["metric"] = metric.label if prompt == of_model.baseline else ""
             cells["prompt"] = _prompt_cell(of_model, prompt, name)
             cells["value"] = None if found is None else with_margin(found, scale)
             if found is not None and change is not None:
@@ -177,7 +174,7 @@ def _matrix(models: Sequence[PromptComparison]) -> Iterator[Table]:
     prompts = _prompts(models)
     for name in models[0].names:
         for metric in models[0].headlines(name):
-            title = Column(f"{name} {metric.removesuffix(',none')}", "text", "")
+            title = Column(f"{name} {metric.label}", "text", "")
             rows = []
             for of_model in models:
                 cells: dict[str, Cell] = {"": of_model.model}
@@ -192,7 +189,7 @@ def _matrix(models: Sequence[PromptComparison]) -> Iterator[Table]:
 
 def _slopes(models: Sequence[PromptComparison], prompts: Sequence[str]) -> Iterator[dict[str, Any]]:
     """A chart for each headline number of a group, or of a task outside of groups: a line for each model over the prompts."""
-    groups = models[0].runs[models[0].baseline].results["groups"]
+    groups = models[0].runs[models[0].baseline].results.groups
     inside = {leaf for group in groups for leaf in models[0].members(group)}
     for name in models[0].names:
         for metric in models[0].headlines(name) if name not in inside and len(prompts) > 1 else ():
@@ -202,7 +199,7 @@ def _slopes(models: Sequence[PromptComparison], prompts: Sequence[str]) -> Itera
                 points = [e and {"value": e.value, "interval": list(e.interval) if e.interval else None} for e in found]
                 lines.append({"name": of_model.model, "points": points})
             if any(point for line in lines for point in line["points"]):
-                yield {"title": f"{name} {metric.removesuffix(',none')}", "prompts": list(prompts), "lines": lines}
+                yield {"title": f"{name} {metric.label}", "prompts": list(prompts), "lines": lines}
 
 
 def _about(folder: Path, models: Sequence[PromptComparison], prompts: Sequence[str]) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from typing import Any, Protocol, cast
 
 from mm_eval.opening import OpenedTasks
 from mm_eval.request import RunRequest
+from mm_eval.scoring.run_results import Results
 from mm_eval.values.errors import ConfigError
 from mm_eval.values.features import brought
 
@@ -64,7 +65,7 @@ class Reports(Protocol):
     def protocol_of(self, request: RunRequest) -> Report | None: ...
     def compared_with(self, request: RunRequest, name: str | None) -> RunRequest: ...
     def differences(self, opened: OpenedTasks, report: Any, task: str) -> Sequence[Difference]: ...
-    def protocol_results(self, opened: OpenedTasks, results: Mapping[str, Any]) -> Mapping[str, Any] | None: ...
+    def protocol_results(self, opened: OpenedTasks, results: Results) -> Mapping[str, Any] | None: ...
 
 
 def reports() -> Reports:

@@ -16,6 +16,7 @@ from mm_eval.features.study.prompts import PromptComparison
 from mm_eval.features.study.reported import Difference, reports
 from mm_eval.results.compare import Change, verdict
 from mm_eval.results.number_text import rounded, signed, signless, spread
+from mm_eval.values.types import MetricKey
 
 AS_RUN, ALL = "as run", "all settings"
 LABELS = {
@@ -109,12 +110,12 @@ class Ablation(PromptComparison):
     gaps: Mapping[tuple[str, str], Gap] = field(default_factory=dict)
     reported: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
-    def headlines(self, name: str) -> list[str]:
+    def headlines(self, name: str) -> list[MetricKey]:
         """The keys of the numbers that the report prints; the first number where it prints none."""
         own = self.reported.get(name, ())
         known = self.runs[self.baseline].tasks
         keys = list(known[name].values) if name in known else super().headlines(name)
-        return [key for key in keys if key.split(",")[0] in own] or super().headlines(name)[:1]
+        return [key for key in keys if key.metric in own] or super().headlines(name)[:1]
 
     def shown(self, name: str) -> list[str]:
         changed = {label for task in self.members(name) for label in self.differing.get(task, ())}
@@ -138,7 +139,7 @@ class Ablation(PromptComparison):
             yield f"{name}: no setting was tried."
 
     def _verdict(self, change: Change, label: str) -> str:
-        gap, found = self.gaps.get((change.task, change.key.split(",")[0])), change.difference
+        gap, found = self.gaps.get((change.task, change.key.metric)), change.difference
         said = verdict(change, f"the protocol's {label.removeprefix('all ')}", "the run")
         few = " (few docs: the interval may be too short)" if found.few and not found.exact and found.value else ""
         if change.told_apart and (needed := found.docs_needed):
@@ -146,9 +147,7 @@ class Ablation(PromptComparison):
         if gap is None or gap.matches or not change.told_apart or found.interval is None:
             return said + few
         low, high = found.interval
-        moved = (
-            f"{change.task} ({change.key.split(',')[0]}): {signed(gap.value)} is to be explained, and the protocol's"
-        )
+        moved = f"{change.task} ({change.key.metric}): {signed(gap.value)} is to be explained, and the protocol's"
         moved += f" {label.removeprefix('all ')} gives {signed(found.value)} {spread(found)}"
         if found.value * gap.value < 0:
             return f"{moved}: this leads away from the report.{few}"

@@ -50,10 +50,8 @@ class Tracked:
             low, high = number.interval or (None, None)
             stated = {"": number.value, "_stderr": number.stderr, "_low": low, "_high": high}
             numbers |= {f"{path}{end}": float(value) for end, value in stated.items() if value is not None}
-            row = run.results["results"].get(name) or run.results["groups"][name]
-            counts = [row.get(count, 0) for count in COLUMNS[7:]]
+            counts = [getattr(run.results.rows[name], count) for count in COLUMNS[7:]]
             rows.append([name, number.filter, number.metric, number.value, number.stderr, low, high, *counts])
-        about = run.results["run"]
         page = run.folder / "report.html"
         return cls(
             name=run.model,
@@ -64,9 +62,9 @@ class Tracked:
                 "model": dict(run.spec["model"]),
                 "seed": run.spec["seed"],
                 "tasks": sorted(run.spec["tasks"]),
-                "versions": run.results.get("versions", {}),
-                "n-shot": run.results.get("n-shot", {}),
-                "sample": bool(about.get("sample")),
+                "versions": run.results.versions,
+                "n-shot": run.results.shots,
+                "sample": bool(run.results.run.sample),
                 "run_folder": str(run.folder.resolve()),
             },
             page=str(page.resolve()) if page.is_file() else "",

@@ -151,7 +151,7 @@ def test_a_verdict_of_an_empty_answer_that_fails_is_no_verdict(judged, server, m
     assert row["judge_bounds"] == [1 / 3, 2 / 3]
     sample = ran.samples("graded")[1]
     assert sample["judge"]["verdict"] is None and said in sample["judge"]["error"] and said in ran.out
-    judged.write(rows, ["1", "", "no"], TASK + judge, utils.replace(made, "return 0"))
+    judged.write(rows, ["1", "", "no"], TASK + judge, utils.replace(made, "return 0.0"))
     assert judged.run("--judge", "openai", "--judge_args", f"base_url={server.url},model=judge-1,{NO_WAIT}").code == 0
 
 

@@ -9,8 +9,8 @@ import pytest
 import mm_eval
 from mm_eval.features.report.release.numbers import release_table
 from mm_eval.features.report.release.text import as_csv, as_latex, as_markdown
+from mm_eval.results.file import results_of, row_of
 from mm_eval.results.recorded import RecordedRun
-from mm_eval.results.rows import headline_of
 from mm_eval.results.run_table import hidden_categories, levels_shown, table
 from mm_eval.scoring.metrics.intervals import exact_share
 
@@ -20,7 +20,7 @@ TYPES = 12  # question types of SEED-Bench
 
 
 def made(**sizes: dict[str, int]):
-    """results.json of tasks with levels of some sizes, and the order of its rows."""
+    """The results of tasks with levels of some sizes, and the order of its rows."""
     rows = {
         name: {"alias": name, "acc,none": 0.5, "acc_stderr,none": 0.1, "n": 9, "failed": 0, "unparsed": 0}
         for name in sizes
@@ -32,8 +32,7 @@ def made(**sizes: dict[str, int]):
         }
         for name, levels in sizes.items()
     }
-    empty = {"groups": {}, "n-shot": {}, "higher_is_better": {}, "configs": {}}
-    return {"results": rows, "categories": by_task, **empty}, [(name, 0) for name in sizes]
+    return results_of({"results": rows, "categories": by_task}), [(name, 0) for name in sizes]
 
 
 @pytest.mark.parametrize(
@@ -68,8 +67,11 @@ def test_a_short_level_is_shown_and_the_others_are_counted(sizes, shown, hidden)
 
 def test_rows_of_categories_stand_below_their_task() -> None:
     results, order = made(a={"kind": 2}, b={})
-    results["categories"]["a"]["kind"]["kind 1"] |= {"failed": 1, "unparsed": 2, "acc_stderr,none": 0.02}
-    results["categories"]["a"]["kind"]["kind 2"] = {"acc,none": None, "n": 1, "failed": 0}
+    of_kind = results.categories["a"]["kind"]
+    of_kind["kind 1"] = row_of(
+        "kind 1", {"acc,none": 0.01, "acc_stderr,none": 0.02, "n": 3, "failed": 1, "unparsed": 2}, {}
+    )
+    of_kind["kind 2"] = row_of("kind 2", {"acc,none": None, "n": 1, "failed": 0}, {})
     lines = [line.split() for line in table(results, order, {"a": ["kind"]}).splitlines()[2:]]
     assert lines == [
         ["a", "acc", "0.5000", "±", "0.1000", "9", "0", "0"],
@@ -82,11 +84,11 @@ def test_rows_of_categories_stand_below_their_task() -> None:
 
 
 def test_the_headline_is_the_stated_metric_else_the_first(dummy_run) -> None:
-    results = json.loads((dummy_run / "results.json").read_text())
-    assert str(headline_of(results, "seedbench").key) == "seed_all,none"
-    assert str(headline_of(results, "mme").key) == "mme_perception_score,none"
-    results["configs"]["seedbench"]["metadata"]["metric"] = "no such metric"
-    assert str(headline_of(results, "seedbench").key) == "seed_image,none"
+    results = RecordedRun.read(dummy_run).results
+    assert str(results.headline("seedbench").key) == "seed_all,none"
+    assert str(results.headline("mme").key) == "mme_perception_score,none"
+    results.configs["seedbench"]["metadata"]["metric"] = "no such metric"
+    assert str(results.headline("seedbench").key) == "seed_image,none"
 
 
 def test_the_command_shows_them(cli) -> None:
@@ -155,9 +157,9 @@ def test_the_page_has_bars_and_samples_of_each_category(dummy_run) -> None:
 
 def test_an_exact_interval_of_a_category_is_that_of_its_docs(dummy_run) -> None:
     run = RecordedRun.read(dummy_run)
-    rows = run.results["categories"]["seedbench"]["question type"]
-    name, row = next((name, row) for name, row in rows.items() if row["seed_all,none"] == 0)
-    found = run.tasks["seedbench"].estimate_of_category("question type", name, row, "seed_all,none")
+    rows = run.results.categories["seedbench"]["question type"]
+    name, row = next((name, row) for name, row in rows.items() if row["seed_all"].value == 0)
+    found = run.tasks["seedbench"].number_of_category("question type", name, row, row["seed_all"].key)
     assert found.interval == pytest.approx(exact_share(0, found.clusters))
 
 
@@ -194,5 +196,5 @@ def test_runs_are_compared_by_category_on_demand(cli, dummy_run, base, tmp_path)
 
 
 def test_one_hidden_category_is_one() -> None:
-    [said] = hidden_categories({"categories": {"a": {"kind": {"x": {}}}}}, {})
+    [said] = hidden_categories(results_of({"results": {}, "categories": {"a": {"kind": {"x": {}}}}}), {})
     assert said.startswith("1 category is not in this table (a by kind): --categories shows")

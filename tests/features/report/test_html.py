@@ -106,7 +106,7 @@ def test_the_page_has_the_findings_of_diagnose_and_what_the_run_took(dummy_run):
     assert [(one["task"], one["said"], one["mend"]) for one in about["findings"]["shown"]] == [
         (one.task, one.said, one.mend) for one in diagnose(run)
     ]
-    asked = run.results["run"]["answering"]
+    asked = run.results.run.answering
     assert about["seconds"] == asked["seconds"] and about["date"].endswith("UTC")
 
 

@@ -1,5 +1,6 @@
 """The table on the terminal."""
 
+from mm_eval.results.file import results_of
 from mm_eval.results.run_table import _footer, table
 
 
@@ -8,9 +9,7 @@ def test_a_fraction_keeps_its_places_beside_points_and_a_zero_goes_by_its_row() 
     row = {"acc,none": 0.46667, "acc_stderr,none": 0.0649, "perplexity,none": 105.854, "perplexity_stderr,none": 40.39}
     points = {"existence,none": 0.0, "existence_stderr,none": 0.0, "count,none": 186.667}
     rows = {"t": {**counts, **row}, "mme": {**counts, **points}}
-    shown = table(
-        {"results": rows, "groups": {}, "n-shot": {}, "higher_is_better": {}}, [("t", 0), ("mme", 0)]
-    ).splitlines()
+    shown = table(results_of({"results": rows}), [("t", 0), ("mme", 0)]).splitlines()
     words = [line.split() for line in shown[2:]]
     assert words[0][1:5] == ["acc", "0.4667", "±", "0.0649"] and words[1][:4] == ["perplexity", "105.85", "±", "40.39"]
     assert words[2][1:5] == ["existence", "0.00", "±", "0.00"] and words[3][:2] == ["count", "186.67"]
@@ -21,8 +20,7 @@ def test_tasks_with_the_same_note_share_a_line() -> None:
     rows = {
         name: {**row, "alias": name, "notes": notes} for name, notes in {"a": ["same", "own"], "b": ["same"]}.items()
     }
-    results = {"results": rows, "groups": {}, "n-shot": {}, "higher_is_better": {}, "run": {"prompts": {}}}
-    assert list(_footer(results, {})) == ["note: a, b: same", "note: a: own"]
+    assert list(_footer(results_of({"results": rows}), {})) == ["note: a, b: same", "note: a: own"]
 
 
 def footer_of(intervals: dict[str, list[float]], stderr: float = 0.0, notes: tuple[str, ...] = ()) -> list[str]:
@@ -32,11 +30,8 @@ def footer_of(intervals: dict[str, list[float]], stderr: float = 0.0, notes: tup
     results = {
         "results": {"t": {**counts, "alias": "t", "notes": list(notes)}},
         "categories": {"t": {"kind": {"a": category}}},
-        "configs": {},
-        "higher_is_better": {},
-        "run": {"prompts": {}},
     }
-    return list(_footer(results, {"t": ["kind"]}))
+    return list(_footer(results_of(results), {"t": ["kind"]}))
 
 
 def test_the_dagger_of_a_category_is_explained_as_that_of_a_row() -> None:

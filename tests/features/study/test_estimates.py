@@ -16,7 +16,9 @@ from mm_eval.results.compare import compare
 from mm_eval.results.estimates import estimates
 from mm_eval.results.recorded import RecordedRun
 from mm_eval.values.distributions import t_quantile
+from mm_eval.values.types import MetricKey
 
+EXACT_MATCH = MetricKey("exact_match", "none")
 TASK = """
 task: NAME
 dataset_path: json
@@ -105,9 +107,9 @@ def test_a_linear_function_is_exact(tmp_path, marks):
     assert found.value == pytest.approx(3 * means["one"] - means["two"])
     assert found.stderr == pytest.approx(math.hypot(3 * errors["one"], errors["two"]))
     assert change.headline and change.flips is None and found.n == 130
-    numbers = runs[0].results["groups"]["G"]
-    assert change.first.value == pytest.approx(numbers["exact_match,none"])
-    assert change.first.stderr == pytest.approx(numbers["exact_match_stderr,none"])
+    number = runs[0].results.rows["G"]["exact_match"]
+    assert change.first.value == pytest.approx(number.value)
+    assert change.first.stderr == pytest.approx(number.stderr)
 
 
 def test_a_function_that_is_not_linear_is_near_what_drawing_docs_anew_gives(tmp_path, marks):
@@ -135,7 +137,7 @@ def drawn_apart(marks, run):
 def test_prompts_have_a_table_for_the_group(tmp_path, marks):
     runs = asked(tmp_path, marks, "mean")
     for key, run in zip(("default", "other"), runs, strict=True):
-        for prompt in run.results["run"]["prompts"].values():
+        for prompt in run.results.run.prompts.values():
             prompt["key"] = key
     trial = PromptComparison.read("recorded", {"default": runs[0].folder, "other": runs[1].folder})
     trial.runs = {"default": runs[0], "other": runs[1]}
@@ -144,7 +146,7 @@ def test_prompts_have_a_table_for_the_group(tmp_path, marks):
     lost = sum(a > b for task in ("one", "two") for a, b in zip(marks["a"][task], marks["b"][task], strict=True))
     cells = table[4].split()
     assert cells[0] == "other" and int(cells[-3]) == lost
-    found = estimates(runs[1], "G")["exact_match,none"]
+    found = estimates(runs[1], "G")[EXACT_MATCH]
     assert f"{found.value:.4f} ± {found.margin:.4f}" in table[4] and (found.n, found.freedom) == (130, 128)
     assert "On G (exact_match)" in text and "n one (exact_match)" not in text, (
         "a verdict for the whole, not for its parts"
@@ -155,13 +157,13 @@ def test_every_report_gives_a_group_the_same_students_interval(tmp_path):
     """Two tasks count alike, and nearly all the doubt is the small one's: its 4 degrees of freedom count, not 203."""
     small = {"one": [1.0] * 150 + [0.0] * 50, "two": [1.0, 0.0, 1.0, 0.0, 1.0]}
     run, _ = asked(tmp_path, {"a": small, "b": small}, "mean, weight_by_size: false")
-    found = estimates(run, "G")["exact_match,none"]
+    found = estimates(run, "G")[EXACT_MATCH]
     # the small task is of few docs: its interval is exact, and the group's is made of both tasks'
     assert found.freedom in (4, 5) and found.exact is not None
     plain = {"one": [1.0] * 150 + [0.0] * 50, "two": [1.0, 0.0] * 15}
     run, _ = asked(tmp_path / "plain", {"a": plain, "b": plain}, "mean, weight_by_size: false")
-    found = estimates(run, "G")["exact_match,none"]
-    share = {name: run.tasks[name].estimate("exact_match,none") for name in plain}
+    found = estimates(run, "G")[EXACT_MATCH]
+    share = {name: run.tasks[name].number(EXACT_MATCH) for name in plain}
     v = [e.stderr**2 / 4 for e in share.values()]
     freedom = round(sum(v) ** 2 / sum(each**2 / e.freedom for each, e in zip(v, share.values(), strict=True)))
     assert found.exact is None and found.freedom == freedom < 45
@@ -179,10 +181,10 @@ def test_a_group_of_which_all_is_right_has_an_interval(tmp_path, capsys):
     whole = {"one": [1.0] * 40, "two": [1.0] * 10}
     runs = asked(tmp_path, {"a": whole, "b": whole}, "mean, weight_by_size: false")
     low = 1 - math.hypot(*((1 - 0.025 ** (1 / n)) / 2 for n in (40, 10)))
-    found = estimates(runs[0], "G")["exact_match,none"]
+    found = estimates(runs[0], "G")[EXACT_MATCH]
     assert found.interval == pytest.approx((low, 1.0)) and found.exact
-    row = runs[0].results["groups"]["G"]
-    assert row["exact_match_stderr,none"] == 0.0 and row["intervals"]["exact_match,none"] == pytest.approx([low, 1.0])
+    number = runs[0].results.rows["G"]["exact_match"]
+    assert number.stderr == 0.0 and number.exact == pytest.approx((low, 1.0))
     assert f"†  >= {low:.4f}" in capsys.readouterr().out
     change = of_group(compare(runs)[0])
     assert change.difference.interval == pytest.approx((low - 1, 1 - low)) and change.corrected == 1.0

@@ -301,7 +301,7 @@ def test_eight_evaluations_in_threads_replace_nothing_and_give_the_same_numbers(
         )  # fmt: skip
         try:
             report = evaluate(request)
-            found[number] = (report.exit_code, report.results["results"])
+            found[number] = (report.exit_code, report.results.rows)
         except Exception as error:
             failed.append(error)
 

@@ -24,7 +24,6 @@ from PIL import Image
 from mm_eval.data.media import open_picture
 from mm_eval.engine.model import ModelSettings
 from mm_eval.request import RunRequest
-from mm_eval.results.answered_by import oddities
 from mm_eval.run import evaluate
 from mm_eval.values.errors import ConfigError, ModelError
 from mm_eval.values.types import Answer
@@ -129,7 +128,7 @@ def test_answers_are_those_of_hf(seeing: Serving, tmp_path: Path) -> None:
     plain(tmp_path / "plain", tasks)
     expected = recorded(tmp_path / "plain")
     assert served.exit_code == 0 and len(expected) == 72 and recorded(tmp_path / "served") == expected
-    assert not list(oddities(served.results))
+    assert not list(served.results.oddities)
 
 
 @pytest.mark.parametrize(("task", "chat"), [("seedbench@mcqa", None), ("arc_easy@mcqa", False)])

@@ -167,4 +167,4 @@ def test_a_server_that_is_killed_and_started_again_fails_nothing(server: Serving
     killed: list[int] = []
     report = evaluate(asked(server, tmp_path / "served", "mme", limit=200), Killing())
     assert killed and report.exit_code == 0, report.problems
-    assert report.results["results"]["mme"]["failed"] == 0
+    assert report.results.rows["mme"].failed == 0

@@ -17,7 +17,6 @@ from mm_eval.models.openai.adapter import OpenAI
 
 from mm_eval.engine.model import ModelSettings
 from mm_eval.request import RunRequest
-from mm_eval.results.answered_by import oddities
 from mm_eval.run import evaluate
 from mm_eval.values.errors import ModelError
 from mm_eval.values.types import Answer
@@ -82,8 +81,8 @@ def test_answers_are_those_of_hf(address: str, tmp_path: Path, task: str, docs: 
         RunRequest(model="openai", model_args=args, sample=True, output_path=str(tmp_path / "served"), **options)
     )
     evaluate(RunRequest(model="tiny-llava", output_path=str(tmp_path / "plain"), **options))
-    assert served.exit_code == 0 and served.results["results"][task]["failed"] == 0
-    assert not list(oddities(served.results))  # it states its model as NAME@main
+    assert served.exit_code == 0 and served.results.rows[task].failed == 0
+    assert not list(served.results.oddities)  # it states its model as NAME@main
     expected = recorded(tmp_path / "plain")
     assert len(expected) == docs and recorded(tmp_path / "served") == expected
 

@@ -22,9 +22,10 @@ from mm_eval.results.estimates import estimates
 from mm_eval.results.judged_by import by_another_judge, judges_behind, notes_on_holes
 from mm_eval.results.number_text import number, signed
 from mm_eval.results.recorded import RecordedRun, parts_of
-from mm_eval.results.rows import headline_of, incomplete, numbers_of, warnings_of
+from mm_eval.results.rows import incomplete
 from mm_eval.values.errors import ConfigError, did_you_mean
 from mm_eval.values.features import brought
+from mm_eval.values.types import MetricKey
 
 REFERENCE_KEYS = ("model", "task", "metric", "value", "tolerance", "source", "judge")
 
@@ -102,12 +103,12 @@ def release_table(
     """
     table = ReleaseTable()
     columns = [(_add_run(table, run), run) for run in runs]
-    if any(run.results["run"].get("sample") for run in runs):
+    if any(run.results.run.sample for run in runs):
         table.notes.append("Sample data, not the benchmarks: no result to publish.")
     for column, run in columns:
         table.notes += [f"{column}, {name}: {part}, no result on a benchmark." for name, part in parts_of(run).items()]
     for column, run in columns:
-        table.notes += [f"{column}, {said}" for said in warnings_of(run.results)]
+        table.notes += [f"{column}, {said}" for said in run.results.warnings]
         if run.lacking:
             table.notes.append(f"{run.folder}: {run.lacking}.")
         if blind := run.spec.get("blind"):
@@ -129,7 +130,7 @@ def release_table(
     return table
 
 
-def _marked(run: RecordedRun, name: str, key: str) -> tuple[str, str]:
+def _marked(run: RecordedRun, name: str, key: MetricKey) -> tuple[str, str]:
     """A mark and a verdict on a number, from the features that have one; each "" where there is none."""
     found: list[tuple[str, str]] = [mark(run, name, key) for mark in brought("MARKS").values()]
     return next((mark for mark, _ in found if mark), ""), "; ".join(verdict for _, verdict in found if verdict)
@@ -139,16 +140,16 @@ def _add_run(table: ReleaseTable, run: RecordedRun) -> str:
     """Adds a run's headline numbers, in a column of its own where its model's column has them already. Returns the column."""
     found: dict[tuple[str, str], ReleaseNumber] = {}
     by_category: dict[tuple[str, str], dict[tuple[str, str], ReleaseNumber]] = {}
-    for name, row in run.results["results"].items():
+    for name, row in run.results.rows.items():
         task, measured = run.tasks.get(name), estimates(run, name)
-        numbers = {str(each.key): each for each in numbers_of(row, run.results["higher_is_better"].get(name, {}))}
+        numbers = {each.key: each for each in row.numbers}
         for key in headline_keys(task) if task is not None else numbers:
             each = numbers.get(key)
             if each is None or not isinstance(each.value, (int, float)) or not math.isfinite(each.value):
                 continue
             known = measured.get(key)
             margin, interval = (known.margin, known.interval) if known else (None, None)
-            place = (str(row["alias"]), key.removesuffix(",none"))
+            place = (row.alias, key.label)
             protocol, verdict = _marked(run, name, key)
             found[place] = ReleaseNumber(
                 float(each.value),
@@ -163,13 +164,13 @@ def _add_run(table: ReleaseTable, run: RecordedRun) -> str:
                 name=name,
                 key=key,
             )
-            table.better[place] = run.results["higher_is_better"].get(name, {}).get(each.metric, True)
-            if name in run.results.get("categories", {}) and headline_of(run.results, name) == each:
+            table.better[place] = run.results.better(name, each.metric)
+            if name in run.results.categories and run.results.headline(name) == each:
                 by_category[place] = _by_category(run, name, key)
     model = _line(run.model)
     column = model
     if any(column in table.rows.get(row, {}) for row in found):
-        under = run.results.get("protocol", {}).get("name")
+        under = run.results.added.get("protocol", {}).get("name")
         keys = under or "/".join(sorted(set(run.prompt_keys.values())))
         column = f"{model} ({keys})"
     if any(column in table.rows.get(row, {}) for row in found):
@@ -186,12 +187,12 @@ def _add_run(table: ReleaseTable, run: RecordedRun) -> str:
     return column
 
 
-def _by_category(run: RecordedRun, name: str, key: str) -> dict[tuple[str, str], ReleaseNumber]:
+def _by_category(run: RecordedRun, name: str, key: MetricKey) -> dict[tuple[str, str], ReleaseNumber]:
     """{(level, category): a task's number in it} of the categories that have one."""
     found = {}
-    for level, categories in run.results["categories"][name].items():
+    for level, categories in run.results.categories[name].items():
         for category, row in categories.items():
-            if (e := run.tasks[name].estimate_of_category(level, category, row, key)) is not None:
+            if (e := run.tasks[name].number_of_category(level, category, row, key)) is not None:
                 found[level, category] = ReleaseNumber(
                     e.value, e.margin, e.interval, set_apart=bool(run.spec.get("blind")), run=run, name=name, key=key
                 )

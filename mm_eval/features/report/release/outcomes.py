@@ -42,7 +42,6 @@ INTERRUPTED_EARLY = Ended(INTERRUPTED, hole="it was interrupted before it had nu
 
 def drive(request: RunRequest, progress: Progress) -> Ended:
     """Runs a model. A failure is the model's own: nothing is raised."""
-    from mm_eval.results.rows import warnings_of
     from mm_eval.run import evaluate
 
     try:
@@ -54,7 +53,7 @@ def drive(request: RunRequest, progress: Progress) -> Ended:
         return Ended(PARTIAL, hole=hole, problems=(hole,))
     if report.waiting and report.exit_code == 0:
         return Ended(0, waiting=report.waiting)
-    warnings = [f"warning: {text}" for text in warnings_of(report.results)] if report.results else []
+    warnings = [f"warning: {text}" for text in report.results.warnings] if report.results else []
     problems = (*warnings, *report.problems)
     if report.results:
         return Ended(report.exit_code, str(report.folder), problems=problems)

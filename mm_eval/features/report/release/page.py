@@ -60,7 +60,7 @@ def about(table: ReleaseTable, pages: Mapping[Path, str]) -> dict[str, Any]:
     every = [run for found in runs.values() for run in found]
     return {
         "title": TITLE,
-        "sample": sorted({name for run in every for name in run.results["run"].get("sample") or ()}),
+        "sample": sorted({name for run in every for name in run.results.run.sample}),
         "columns": [{"name": name, "facts": _facts(name, runs), "hole": _hole(table, name)} for name in table.columns],
         "rows": [_row(table, row, pages) for row in table.rows],
         "notes": table.notes,
@@ -76,7 +76,7 @@ def _row(table: ReleaseTable, row: tuple[str, str], pages: Mapping[Path, str]) -
     return {
         "task": row[0],
         "label": table.label(row),
-        "group": bool(first and first.run and first.name in first.run.results["groups"]),
+        "group": bool(first and first.run and first.name in first.run.results.members),
         "better": table.better.get(row, True),
         "scale": max(map(abs, known), default=1.0),
         "cells": _cells(table.columns, numbers, pages),
@@ -125,16 +125,16 @@ def _of_run(
     found: ReleaseNumber, run: RecordedRun, pages: Mapping[Path, str], category: tuple[str, str] | None
 ) -> dict[str, Any]:
     """Where a number's samples are, and what its run used."""
-    used, rows = run.results["run"].get("usage", {}), run.results["results"]
-    docs = sum(int(rows[name]["n"]) for name in run.spec["tasks"] if name in rows)
-    seconds = run.results["run"].get("answering", run.results["run"]).get("seconds")
-    tokens = sum(used.get(name, 0) for name in ("prompt_tokens", "completion_tokens"))
+    about, rows = run.results.run, run.results.rows
+    docs = sum(rows[name].n for name in run.spec["tasks"] if name in rows)
+    seconds = about.answering.get("seconds")
+    tokens = sum(about.usage.get(name, 0) for name in ("prompt_tokens", "completion_tokens"))
     return {
         **_samples(found, run, pages, category),
         "tokens": round(tokens / docs, 2) if tokens and docs else None,
         "seconds": round(seconds / docs, 5) if docs and seconds else None,
-        "dollars": (run.results["run"].get("cost") or {}).get("dollars"),
-        "parameters": run.results["run"].get("parameters"),
+        "dollars": about.cost.get("dollars"),
+        "parameters": about.facts.get("parameters"),
     }
 
 
@@ -157,7 +157,7 @@ def _samples(
         return {"where": str(run.folder)}
     stated = {"task": found.name} if found.name in run.spec["tasks"] else {}
     if category is not None:
-        stated["category"] = shown_category(run.results.get("categories", {}).get(found.name, {}), *category)
+        stated["category"] = shown_category(run.results.categories.get(found.name, {}), *category)
     return {"link": pages[run.folder] + (f"#?{urlencode(stated)}" if stated else "")}
 
 
@@ -189,11 +189,11 @@ def _settings(run: RecordedRun) -> dict[str, str]:
     model = {f"model {name}": str(value) for name, value in run.request.get("model_args", {}).items()}
     stated = {
         "prompt": "/".join(sorted(set(run.prompt_keys.values()))),
-        "chat template": "on" if run.results["run"].get("chat_template") else "off",
-        "system": str(run.results["run"].get("system_instruction") or "none"),
-        "seed": str(run.results["run"].get("seed")),
-        "limit": str(run.results["run"].get("limit") or "none"),
-        "mm-eval": str(run.results["run"].get("mm_eval")),
+        "chat template": "on" if run.results.run.chat_template else "off",
+        "system": str(run.results.run.system_instruction or "none"),
+        "seed": str(run.results.run.seed),
+        "limit": str(run.results.run.limit or "none"),
+        "mm-eval": str(run.results.run.version),
     }
     return {**stated, **model, "folder": run.folder.name}
 

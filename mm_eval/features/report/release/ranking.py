@@ -14,11 +14,11 @@ from typing import Any
 
 from mm_eval.features.report.release.table import ReleaseNumber, ReleaseTable
 from mm_eval.results.compare import change_of
-from mm_eval.results.estimates import Triple, group_differences, leaves
+from mm_eval.results.estimates import Triple, group_differences
 from mm_eval.results.judged_by import RecordedJudge, by_another_judge, judges_differ
 from mm_eval.results.recorded import RecordedRun
 from mm_eval.values.distributions import holm
-from mm_eval.values.types import Number
+from mm_eval.values.types import MetricKey, Number
 
 LEVEL = 0.05
 """Below this corrected p-value two numbers differ significantly."""
@@ -123,7 +123,7 @@ class _Differences:
     """Paired differences between measured numbers; those of tasks are kept, since groups are made of them."""
 
     def __init__(self) -> None:
-        self._of_tasks: dict[tuple[int, int, str], dict[str, Triple]] = {}
+        self._of_tasks: dict[tuple[int, int, str], dict[MetricKey, Triple]] = {}
 
     def between(self, a: ReleaseNumber, b: ReleaseNumber, category: tuple[str, str] | None) -> Number | None:
         """b - a over the docs that both scored; None where one is reported, or the task's own function can't be read."""
@@ -131,19 +131,19 @@ class _Differences:
             return None
         if category is not None:
             return _of_category(a.run, b.run, a.name, a.key, category)
-        if a.name in a.run.results["groups"]:
-            names = leaves(a.run, a.name)
+        if a.name in a.run.results.members:
+            names = a.run.results.leaves(a.name)
             by_task = {name: self._of_task(a.run, b.run, name) for name in names if name in b.run.tasks}
             found = {key: difference for key, _, _, difference in group_differences(a.run, a.name, by_task)}
             return found.get(a.key)
         triple = self._of_task(a.run, b.run, a.name).get(a.key)
         return triple[2] if triple else None
 
-    def _of_task(self, a: RecordedRun, b: RecordedRun, name: str) -> dict[str, Triple]:
+    def _of_task(self, a: RecordedRun, b: RecordedRun, name: str) -> dict[MetricKey, Triple]:
         place = (id(a), id(b), name)
         if place not in self._of_tasks:
             first, second = a.tasks[name], b.tasks.get(name)
-            found: dict[str, Triple] = {}
+            found: dict[MetricKey, Triple] = {}
             for key in first.values if second else ():
                 shared = sorted(first.values[key].keys() & second.values.get(key, {}).keys()) if second else []
                 if second and (change := change_of(first, second, key, shared)):
@@ -152,7 +152,7 @@ class _Differences:
         return self._of_tasks[place]
 
 
-def _of_category(a: RecordedRun, b: RecordedRun, name: str, key: str, category: tuple[str, str]) -> Number | None:
+def _of_category(a: RecordedRun, b: RecordedRun, name: str, key: MetricKey, category: tuple[str, str]) -> Number | None:
     first, second = a.tasks[name], b.tasks.get(name)
     if second is None or key not in first.values or key not in second.values:
         return None
@@ -174,14 +174,14 @@ def _conditions(found: ReleaseNumber) -> dict[str, Any]:
     run = found.run
     if run is None:
         return {}
-    names = leaves(run, found.name) if found.name in run.results["groups"] else [found.name]
+    names = run.results.leaves(found.name)
     known: dict[str, Any] = {"the system instruction": run.spec.get("system")}
     for name in names:
         task = run.spec["tasks"].get(name, {})
         known[f"the data of {name}"] = task.get("data")
         known[f"the docs of {name} that were asked"] = task.get("docs")
         known[f"the prompt of {name}"] = (task.get("prompt") or {}).get("kwargs")
-        known[f"the number of examples of {name}"] = run.results["n-shot"].get(name)
+        known[f"the number of examples of {name}"] = run.results.shots.get(name)
     return known
 
 

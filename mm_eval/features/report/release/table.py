@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from mm_eval.results.judged_by import RecordedJudge
 from mm_eval.results.recorded import RecordedRun
+from mm_eval.values.types import UNNAMED, MetricKey
 
 
 @dataclass
@@ -37,7 +38,7 @@ class ReleaseNumber:
     protocol: str = ""
     run: RecordedRun | None = field(default=None, repr=False, compare=False)
     name: str = ""
-    key: str = ""
+    key: MetricKey = UNNAMED
 
     @property
     def bounds(self) -> tuple[float, float] | None:

@@ -14,10 +14,10 @@ from mm_eval.features.study.deciding.sequences import as_t
 from mm_eval.features.study.deciding.trial import BROKEN
 from mm_eval.opening import OpenedTasks
 from mm_eval.results.recorded import RecordedRun
-from mm_eval.results.rows import AFTER_LOOKING, STOPPED, headline_of, numbers_of
+from mm_eval.scoring.run_results import Results
 from mm_eval.values.errors import ConfigError
 from mm_eval.values.run_files import UNREADABLE
-from mm_eval.values.types import Number
+from mm_eval.values.types import MetricKey, Number
 
 
 @dataclass(frozen=True)
@@ -64,20 +64,18 @@ class Record:
     def write(self, folder: RunFolder) -> None:
         folder.write(RECORD, json.dumps({"v": 1, "docs": self.docs, "looks": self.found}, ensure_ascii=False))
 
-    def mark(self, results: dict[str, Any]) -> None:
-        """Marks the rows of results.json that ended early, and adds the record of the looks."""
-        results["looks"] = self.found
+    def mark(self, results: Results) -> None:
+        """Marks the rows that ended early, and adds the record of the looks."""
+        results.added["looks"] = self.found
         for name, row in self.found["rows"].items():
-            of_row = results["results"].get(name)
-            if of_row is None:
+            if name not in results.rows:
                 continue
-            number = headline_of(results, name) if name in results["configs"] else next(iter(numbers_of(of_row)), None)
-            wide = {str(each.key): found for each in numbers_of(of_row) if (found := _widened(each, row["factor"]))}
+            of_row, number = results.rows[name], results.headline(name)
+            wide = {each.key: found for each in of_row.numbers if (found := _widened(each, row["factor"]))}
             if row.get("interval") and number is not None:
-                wide[str(number.key)] = list(row["interval"])
-            of_row[STOPPED] = stopped(row)
-            of_row[AFTER_LOOKING] = wide
-            of_row.setdefault("warnings", []).append(said(row))
+                wide[number.key] = (row["interval"][0], row["interval"][1])
+            of_row.stopped, of_row.after_looking = stopped(row), wide
+            of_row.warnings.append(said(row))
 
     def notes(self) -> list[str]:
         """A sentence for each comparison, as far as this model took part."""
@@ -98,18 +96,18 @@ def stopped(row: Mapping[str, Any]) -> str:
     return f"stopped after {max(1, round(100 * row['share']))}% of the docs: {why}"
 
 
-def cell_mark(run: RecordedRun, name: str, key: str) -> tuple[str, str]:
+def cell_mark(run: RecordedRun, name: str, key: MetricKey) -> tuple[str, str]:
     """A mark and a verdict on a number of a release table: which share of the docs it is of."""
-    row = run.results["results"].get(name, {})
-    return "", str(row[STOPPED]) if row.get(STOPPED) else ""
+    row = run.results.rows.get(name)
+    return "", row.stopped if row else ""
 
 
-def _widened(number: Number, factor: float) -> list[float]:
-    """The interval of so many standard errors; empty where there is none."""
+def _widened(number: Number, factor: float) -> tuple[float, float] | None:
+    """The interval of so many standard errors; None where there is none."""
     if not number.stderr or not isinstance(number.value, (int, float)):
-        return []
+        return None
     half = as_t(round(factor, 9), max(1, (number.n or 2) - 1)) * number.stderr
-    return [number.value - half, number.value + half]
+    return number.value - half, number.value + half
 
 
 def sentence(each: Mapping[str, Any]) -> str:

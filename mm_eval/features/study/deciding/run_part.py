@@ -18,6 +18,7 @@ from mm_eval.features.study.deciding.rules import Rule, WhenDecided, WhenNarrow
 from mm_eval.features.study.deciding.units import Unit, units_of
 from mm_eval.opening import Asking, OpenedTasks, PendingDocs, RunPart
 from mm_eval.request import RunRequest
+from mm_eval.scoring.run_results import Results
 from mm_eval.values.errors import ConfigError, ModelError
 from mm_eval.values.types import Instance
 from mm_eval.values.words import listed
@@ -112,7 +113,7 @@ class DecidingPart(RunPart):
     def docs_scored(self) -> Mapping[str, list[int]]:
         return self.recorded.docs if self.recorded else {}
 
-    def complete(self, opened: OpenedTasks, folder: RunFolder, results: dict[str, Any], state: JournalState) -> None:
+    def complete(self, opened: OpenedTasks, folder: RunFolder, results: Results, state: JournalState) -> None:
         if self.recorded is not None:
             self.recorded.mark(results)
 

@@ -150,7 +150,7 @@ def test_groups_are_ranked_by_their_members(cli, base, tmp_path: Path) -> None:
 def test_a_number_without_a_direction_has_no_ranks(perfect, worse):
     runs = [RecordedRun.read(folder, name) for folder, name in ((perfect, "good"), (worse, "bad"))]
     for run in runs:
-        run.results["higher_is_better"]["mme"]["mme_perception_score"] = None
+        run.results.rows["mme"].better["mme_perception_score"] = None
     table = release_table(runs)
     row = ("mme", "mme_perception_score")
     assert table.better[row] is None and all(

@@ -250,7 +250,7 @@ def test_what_stands_after_a_number_is_said(table):
 def test_a_note_names_the_column_that_it_is_about(perfect, worse):
     runs = [RecordedRun.read(folder, "one") for folder in (perfect, worse)]
     for number, run in enumerate(runs):
-        run.results["results"]["mme"]["warnings"] = [f"look at {number}"]
+        run.results.rows["mme"].warnings = [f"look at {number}"]
     table = release_table(runs)
     notes = [note for note in table.notes if "look at" in note]
     assert notes == [f"{column}, mme: look at {number}" for number, column in enumerate(table.columns)]

@@ -9,7 +9,7 @@ revision, which `transformers serve` states as "NAME@main".
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from mm_eval.values.words import counted
@@ -74,15 +74,14 @@ def _said(names: Mapping[str, int]) -> str:
     return ", ".join(shown) + (f" and {len(names) - MOST} more" if len(names) > MOST else "")
 
 
-def oddities(results: Mapping[str, Any]) -> Iterator[str]:
-    """The oddities of a run's model and of its judges. results: results.json."""
-    run = results.get("run", {})
-    model = run.get("model")
-    asked = str(model.get("model") or "") if isinstance(model, Mapping) else ""
-    if said := oddity(asked, run.get("answered_by") or {}):
+def oddities(
+    asked: str, answered_by: Mapping[str, int], judges: Mapping[str, Iterable[Mapping[str, Any]]]
+) -> Iterator[str]:
+    """The oddities of a run's model and of its judges. asked: the model's name. judges: of each task, as recorded."""
+    if said := oddity(asked, answered_by):
         yield f"{said}."
     of_judges: dict[str, list[str]] = {}
-    for task, entries in results.get("judges", {}).items():
+    for task, entries in judges.items():
         for entry in entries:
             by_name_of_user = entry.get("adapter") == "replay"  # recorded verdicts go by the name that they are given
             if said := oddity("" if by_name_of_user else str(entry.get("model") or ""), entry.get("models") or {}):

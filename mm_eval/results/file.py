@@ -1,0 +1,135 @@
+"""results.json: the only place that knows its keys, which are lm-eval's.
+
+results = results_of(read_json(folder, "results.json"))
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from mm_eval.scoring.run_results import Results, RunFacts
+from mm_eval.scoring.string_keys import as_row, of_row
+from mm_eval.scoring.task_scores import COUNTS, RARE_COUNTS, Scores, Ungraded, grader_key
+from mm_eval.values.errors import MMEvalError
+from mm_eval.values.run_files import read_json
+from mm_eval.values.types import MetricKey, Number
+
+GROUP_METRICS = "group_metrics"
+"""The key under which each group's `aggregate_metric_list` stands."""
+CORE = {"results", "groups", "group_subtasks", "configs", "versions", "n-shot", "higher_is_better", GROUP_METRICS}
+CORE |= {"n-samples", "categories", "run"}
+"""The parts that are fields of `Results`; the others are what features and submissions add."""
+_OF_GRADER = re.compile(r"(\w+)_(failed|bounds)(@.+)?\Z", re.DOTALL)
+
+
+def results_json(results: Results) -> dict[str, Any]:
+    """The contents of results.json."""
+    rows = {name: row_json(row) for name, row in results.rows.items()}
+    found = {
+        "results": rows,
+        "groups": {name: rows[name] for name in results.groups},
+        "group_subtasks": results.members,
+        "configs": results.configs,
+        "versions": results.versions,
+        "n-shot": results.shots,
+        "higher_is_better": {name: results.rows[name].better for name in (*results.configs, *results.members)},
+        **({GROUP_METRICS: results.group_metrics} if results.group_metrics else {}),
+        "n-samples": results.sizes,
+    }
+    by_category = {
+        task: {level: {name: row_json(row) for name, row in rows.items()} for level, rows in levels.items()}
+        for task, levels in results.categories.items()
+    }
+    if "judges" in results.added:
+        found["judges"] = results.added["judges"]
+    if by_category:
+        found["categories"] = by_category
+    if "submissions" in results.added:
+        found["submissions"] = results.added["submissions"]
+    return {**found, "run": results.run.facts, **{key: part for key, part in results.added.items() if key not in found}}
+
+
+def results_of(found: Mapping[str, Any]) -> Results:
+    """The results of a file, whose form has been checked."""
+    better = found.get("higher_is_better", {})
+    return Results(
+        {name: row_of(name, row, better.get(name, {})) for name, row in found["results"].items()},
+        found.get("group_subtasks", {}),
+        found.get("configs", {}),
+        found.get("versions", {}),
+        found.get("n-shot", {}),
+        found.get(GROUP_METRICS) if found.get("groups") else {},
+        found.get("n-samples", {}),
+        {
+            task: {
+                level: {name: row_of(name, row, better.get(task, {})) for name, row in rows.items()}
+                for level, rows in levels.items()
+            }
+            for task, levels in found.get("categories", {}).items()
+        },
+        {key: part for key, part in found.items() if key not in CORE},
+        RunFacts(found.get("run", {})),
+    )
+
+
+def part_of(folder: Path, name: str) -> dict[str, Any]:
+    """A part of a folder's results.json, such as "run", unchecked; empty where there is none, or the file is damaged."""
+    with suppress(MMEvalError, OSError):
+        found = read_json(folder, "results.json").get(name)
+        return found if isinstance(found, dict) else {}
+    return {}
+
+
+def row_json(row: Scores) -> dict[str, Any]:
+    """A row of results.json. A category's has no alias, and of its graders the counts alone."""
+    found: dict[str, Any] = {**({"alias": row.alias} if row.alias else {}), **as_row(row.numbers)}
+    found.update({count: getattr(row, count) for count in COUNTS})
+    found.update({count: number for count in RARE_COUNTS if (number := getattr(row, count))})
+    if fewer := {str(number.key): number.n for number in row.numbers if number.n not in (None, row.scored)}:
+        found["n_by_metric"] = fewer
+    if row.unanswered:
+        without = {number.key: number.value for number in row.without_unanswered}
+        found["value_without_unanswered"] = {str(number.key): without.get(number.key) for number in row.numbers}
+    if exact := {str(number.key): list(number.exact) for number in row.numbers if number.exact}:
+        found["intervals"] = exact
+    if len(row.unparsed_by) > 1:
+        found["unparsed_by_filter"] = dict(row.unparsed_by)
+    for grader, each in row.ungraded.items():
+        found[grader_key(grader, "failed")] = each.docs
+        if row.alias:
+            found[grader_key(grader, "bounds")] = each.bounds
+    if row.stopped:
+        after = {str(key): list(interval) for key, interval in row.after_looking.items()}
+        found |= {"stopped": row.stopped, "intervals_after_looking": after}
+    return {**found, **{name: list(said) for name in ("notes", "warnings") if (said := getattr(row, name))}}
+
+
+def row_of(name: str, found: Mapping[str, Any], better: Mapping[str, bool | None]) -> Scores:
+    """The row that `row_json` wrote."""
+    counts = {count: found.get(count, 0) for count in (*COUNTS, *RARE_COUNTS)}
+    row = Scores(name, found.get("alias", ""), better=dict(better), **counts)
+    exact, sizes = found.get("intervals", {}), found.get("n_by_metric", {})
+    for number in of_row(found):
+        ends, text = exact.get(str(number.key)), str(number.key)
+        interval = None if ends is None else (ends[0], ends[1])
+        n, up = sizes.get(text, row.scored), better.get(number.metric)
+        row.numbers.append(replace(number, exact=interval, n=n, higher_is_better=up))
+    without = found.get("value_without_unanswered", {})
+    row.without_unanswered = [Number(key, value) for text, value in without.items() if (key := MetricKey.parse(text))]
+    row.unparsed_by = dict(found.get("unparsed_by_filter", {}))
+    for entry, value in found.items():
+        if "," not in entry and (said := _OF_GRADER.match(entry)):
+            of_grader = row.ungraded.setdefault(said[1] + (said[3] or ""), Ungraded())
+            if said[2] == "failed":
+                of_grader.docs = value
+            else:
+                of_grader.bounds = value
+    row.stopped, after = found.get("stopped", ""), found.get("intervals_after_looking", {})
+    row.after_looking = {key: (ends[0], ends[1]) for text, ends in after.items() if (key := MetricKey.parse(text))}
+    row.notes, row.warnings = list(found.get("notes", ())), list(found.get("warnings", ()))
+    return row
