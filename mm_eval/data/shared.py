@@ -7,6 +7,7 @@ the digest, the thumbnail and the adapter. Copies of its pixels at these steps t
 from __future__ import annotations
 
 import threading
+import weakref
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -40,12 +41,27 @@ class Original:
         file_bytes: int = 0,
     ) -> None:
         self.held, self.content, self.digest, self.key = pixels, content, digest, key
-        self.root: Original = of or self
+        self._of = of
         self.file_bytes = file_bytes
         self.lock = threading.RLock()
-        self.as_rgb: Original | None = None
+        self._as_rgb: weakref.ref[Original] | None = None  # it holds this one
         self.decoded: Callable[[], None] | None = None
         self._decode = decode
+
+    @property
+    def root(self) -> Original:
+        """The original that knows the digest."""
+        return self._of or self
+
+    def as_rgb(self, picture: SharedPicture) -> Original:
+        """The original of a picture's pixels as RGB, which are converted when they are first used. picture: has these pixels."""
+        with self.lock:
+            known = self._as_rgb() if self._as_rgb is not None else None
+            if known is None:
+                same = share(picture, self)  # the picture may be changed before
+                known = Original(decode=lambda: Image.Image.convert(same, "RGB").im, of=self)
+                self._as_rgb = weakref.ref(known)
+            return known
 
     @property
     def pixels(self) -> Any:
@@ -99,11 +115,7 @@ class SharedPicture(Image.Image):
         original = original_of(self)
         if mode != "RGB" or original is None:
             return super().convert(mode)
-        with original.lock:
-            if original.as_rgb is None:
-                same = share(self, original)  # this picture may be changed before the pixels are used
-                original.as_rgb = Original(decode=lambda: Image.Image.convert(same, "RGB").im, of=original)
-        return share(self, original.as_rgb, "RGB")
+        return share(self, original.as_rgb(self), "RGB")
 
 
 class _Pixels:
@@ -139,6 +151,12 @@ def original_of(picture: Image.Image) -> Original | None:
     if original is None or not isinstance(picture, SharedPicture) or not picture.readonly:
         return None
     return original if picture._own is None or picture._own is original.held else None
+
+
+def undecoded(picture: Image.Image) -> Original | None:
+    """What a picture's pixels will be decoded from; None if they are in memory."""
+    original = original_of(picture)
+    return original if original is not None and original.held is None else None
 
 
 @dataclass

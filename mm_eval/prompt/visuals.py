@@ -156,11 +156,11 @@ def _returned(name: str, function: Callable[..., Any], doc: Doc, block: PromptBl
         except (MMEvalError, OSError, SyntaxError, ValueError):
             raise
         except Exception as error:  # the task's own code
-            what, hint = f"{name} failed: {type(error).__name__}: {error}", _undecoded(doc)
+            what, hint = f"{name} failed: {type(error).__name__}: {error}", _undecoded_columns(doc)
             raise DataError(f"{what}." if hint else what, where=where, hint=hint) from error
 
 
-def _undecoded(doc: Doc) -> str:
+def _undecoded_columns(doc: Doc) -> str:
     """A hint at columns with pictures as bytes, which a data set written without `datasets` has; empty where there are none."""
     names = [name for name, value in doc.items() if isinstance(value, Mapping) and value.keys() == {"bytes", "path"}]
     if not names:
@@ -278,7 +278,7 @@ class PictureCache:
                 self._sizes.clear()
                 self._bytes = 0
         pictures = load()
-        undecoded = [each for visual in pictures if (each := _undecoded_original(visual)) is not None]
+        undecoded = [each for visual in pictures if (each := _undecoded(visual)) is not None]
         with self._lock:
             if again and not undecoded:
                 self._grow()
@@ -312,17 +312,16 @@ class PictureCache:
                 self._dropped.popitem(last=False)
 
 
-def _undecoded_original(visual: Visual) -> Original | None:
-    """What a picture's pixels will be decoded from; None if they are in memory, and for a video."""
-    from mm_eval.data.shared import original_of
+def _undecoded(visual: Visual) -> Original | None:
+    """As `shared.undecoded`; None for a video."""
+    from mm_eval.data.shared import undecoded
 
-    original = None if isinstance(visual, Frames) else original_of(visual)
-    return original if original is not None and original.held is None else None
+    return None if isinstance(visual, Frames) else undecoded(visual)
 
 
 def _size(visuals: list[Visual]) -> int:
     """Bytes in memory: frames of a video, and pictures whose digest was known, are not decoded yet."""
-    originals = [(visual, _undecoded_original(visual)) for visual in visuals if not isinstance(visual, Frames)]
+    originals = [(visual, _undecoded(visual)) for visual in visuals if not isinstance(visual, Frames)]
     return sum(
         4 * visual.width * visual.height if original is None else original.root.file_bytes
         for visual, original in originals

@@ -23,6 +23,7 @@ from PIL.JpegImagePlugin import JpegImageFile
 from mm_eval.data.decode import check_size, decoding, open_picture
 from mm_eval.data.frames import Frames
 from mm_eval.data.media import own_file, picture_digest
+from mm_eval.data.shared import undecoded
 from mm_eval.prompt.task import PromptStyle, Task
 from mm_eval.prompt.visuals import Visual
 from mm_eval.results.media import Media
@@ -40,6 +41,8 @@ SIDE = 320
 """Pixels of the longer side: a sharp picture at the width of a phone, in 5 to 15 KB."""
 AS_IT_IS = (480, 24 * 1024)
 """Pixels of the longer side and bytes up to which a stored JPEG is its own thumbnail."""
+JPEG = b"\xff\xd8"
+"""The first bytes of its files."""
 ORIENTATION = 0x0112
 
 
@@ -148,7 +151,7 @@ def _stored_pictures(task: Task, style: PromptStyle, doc_id: int, doc: Doc) -> l
 def _stored(value: Any) -> Any:
     """A stored picture, opened but not decoded. ValueError unless it is an upright RGB JPEG in the row itself."""
     content = value.get("bytes") if isinstance(value, Mapping) else None
-    if not content or content[:2] != b"\xff\xd8":
+    if not content or not content.startswith(JPEG):
         raise ValueError("no JPEG in the row")
     picture = StoredJpeg(content)
     check_size(picture)
@@ -165,9 +168,13 @@ def _write_stored(media: Media, digest: str, picture: StoredJpeg) -> int:
 
 
 def thumbnail_of(picture: Image) -> bytes:
-    """The thumbnail of a picture that is decoded already."""
+    """The thumbnail of a picture. A JPEG whose pixels are not in memory is decoded at a fraction of its size."""
     file = own_file(picture)
-    return file if file is not None and _is_small(picture, file) else _encoded(picture)
+    if file is not None and _is_small(picture, file):
+        return file
+    if file is not None and file.startswith(JPEG) and undecoded(picture) is not None:
+        return _encoded(StoredJpeg(file))
+    return _encoded(picture)
 
 
 def thumbnail(content: bytes) -> bytes:
@@ -178,7 +185,7 @@ def thumbnail(content: bytes) -> bytes:
 def _is_small(picture: Image, file: bytes) -> bool:
     """Whether a picture's file is its own thumbnail."""
     side, size = AS_IT_IS
-    is_jpeg = file.startswith(b"\xff\xd8")
+    is_jpeg = file.startswith(JPEG)
     return is_jpeg and max(picture.size) <= side and len(file) <= size and "exif" not in picture.info
 
 

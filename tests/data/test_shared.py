@@ -1,12 +1,14 @@
 """A picture is decoded and hashed once in a run, and sharing its pixels changes nothing that a task's function does to it."""
 
 import copy
+import gc
 import hashlib
 import io
 import json
 import pickle
 import sqlite3
 import threading
+import weakref
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -284,6 +286,42 @@ def test_the_cache_grows_only_for_a_model_that_comes_back_to_pictures() -> None:
     for key in range(100):
         cache.get(key, load)
         assert cache._bytes <= 8 * size
+
+
+def test_the_cache_counts_files_and_grows_only_when_pixels_are_decoded_again() -> None:
+    content = saved("JPEG", size=(200, 100))
+    digest = picture_digest(open_picture(content))
+
+    def load() -> list[Any]:
+        decode._recent.cache_clear()
+        return [open_picture(content).convert("RGB")]
+
+    cache = PictureCache(3 * 200 * 100 * 4)
+    for _ in range(3):
+        for key in range(8):
+            assert [picture_digest(picture) for picture in cache.get(key, load)] == [digest]
+    assert len(cache._pictures) == 8 and cache._bytes == 8 * len(content), "only files are in memory"
+    for _ in range(4):
+        for key in range(8):
+            [picture] = cache.get(key, load)
+            picture.load()  # type: ignore[union-attr]
+    assert cache._max_bytes >= 8 * 200 * 100 * 4 == cache._bytes
+
+
+@pytest.mark.parametrize("mode", ["RGB", "L"])
+def test_a_picture_that_nobody_uses_is_freed_at_once(mode: str) -> None:
+    """And not by a later collection of cycles: pixels are large."""
+    content = saved(mode=mode, colour=MODES[mode])
+    for _ in range(2):  # decoded, and known
+        picture = open_picture(content).convert("RGB")
+        picture_digest(picture)
+        picture.load()
+        gone = weakref.ref(original_of(picture).root)  # type: ignore[union-attr]
+        decode._recent.cache_clear()
+        gc.disable()
+        del picture
+        assert gone() is None
+        gc.enable()
 
 
 @pytest.mark.parametrize("cores", [1, 3])

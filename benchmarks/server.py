@@ -1,0 +1,123 @@
+"""What asking a server costs: CPU milliseconds and memory of the client, and how many requests the server holds at a time.
+
+    python benchmarks/server.py [--docs 500] [--size 1152x896] [--delay 0.005] [--flight 64] [--text]
+
+The server is a process of its own that answers after `delay` seconds. Each document has a picture of its own, none with --text.
+Two runs in new folders: first (with an empty cache folder) and second (with that of the first). Prints CPU ms a request, the
+peak of memory that belongs to the client alone in MB, and the median and most requests that the server held while it was busy.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from data import seed_shaped
+
+REPLY = {
+    "id": "1",
+    "object": "chat.completion",
+    "model": "m",
+    "choices": [{"index": 0, "message": {"role": "assistant", "content": "A"}, "finish_reason": "stop"}],
+    "usage": {"prompt_tokens": 9, "completion_tokens": 1, "total_tokens": 10},
+}
+
+
+async def serve(delay: float) -> None:
+    """Answers until the standard input ends, then prints how many requests were held when each one came."""
+    held, seen = 0, list[int]()
+    body = json.dumps(REPLY).encode()
+    reply = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%b" % (len(body), body)
+    missing = b"HTTP/1.1 404 Not Found\r\nContent-Length: 2\r\nContent-Type: application/json\r\n\r\n{}"
+
+    async def connection(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal held
+        try:
+            while head := await reader.readuntil(b"\r\n\r\n"):
+                lengths = [line for line in head.lower().split(b"\r\n") if line.startswith(b"content-length:")]
+                await reader.readexactly(int(lengths[0].split(b":")[1]) if lengths else 0)
+                if b"/chat/completions" not in head:
+                    writer.write(missing)
+                    continue
+                held += 1
+                seen.append(held)
+                await asyncio.sleep(delay)
+                held -= 1
+                writer.write(reply)
+        except (asyncio.IncompleteReadError, ConnectionError):
+            pass
+
+    server = await asyncio.start_server(connection, "127.0.0.1", 0, limit=2**26)
+    print(server.sockets[0].getsockname()[1], flush=True)
+    await asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)
+    middle = sorted(seen[len(seen) // 4 : -len(seen) // 4] or seen)
+    print(json.dumps({"median": statistics.median(middle), "most": max(seen)}), flush=True)
+
+
+def measure(args: argparse.Namespace, cache: str) -> dict[str, float]:
+    """One run of the client."""
+    width, height = map(int, args.size.split("x"))
+    server = subprocess.Popen(
+        [sys.executable, __file__, "--serve", "--delay", str(args.delay)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert server.stdin is not None and server.stdout is not None
+    port = int(server.stdout.readline())
+    with tempfile.TemporaryDirectory() as folder:
+        words = [
+            "--tasks",
+            "seedbench",
+            "--model",
+            "openai",
+            "--limit",
+            str(args.docs),
+            "--output_path",
+            folder + "/run",
+        ]
+        words += ["--model_args", f"base_url=http://127.0.0.1:{port}/v1,model=m,num_concurrent={args.flight}"]
+        words += ["--data_root", str(seed_shaped(args.docs, (width, height)))]
+        words += ["--blind"] if args.text else []
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        memory = str(Path(__file__).with_name("memory.py"))
+        environment = os.environ | {"MM_EVAL_CACHE": cache, "OPENAI_API_KEY": "none"}
+        done = subprocess.run([sys.executable, memory, *words], env=environment, capture_output=True, text=True)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    if done.returncode:
+        raise SystemExit(done.stderr[-3000:])
+    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    server.stdin.close()
+    held = json.loads(server.stdout.readline())
+    server.wait()
+    peak = json.loads(done.stdout.splitlines()[-1])["peak"] / 1024
+    return {"cpu_ms": round(1000 * cpu / args.docs, 2), "peak_mb": round(peak), **held}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--docs", type=int, default=500)
+    parser.add_argument("--size", default="1152x896")
+    parser.add_argument("--delay", type=float, default=0.005)
+    parser.add_argument("--flight", type=int, default=64)
+    parser.add_argument("--text", action="store_true")
+    parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
+    args = parser.parse_args()
+    if args.serve:
+        asyncio.run(serve(args.delay))
+        return
+    with tempfile.TemporaryDirectory() as cache:
+        for name in ("first", "second"):
+            print(name, json.dumps(measure(args, cache)), flush=True)
+
+
+if __name__ == "__main__":
+    main()
