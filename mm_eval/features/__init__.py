@@ -22,6 +22,7 @@ PAGE_PARTS what stands above the samples of a run's page: (recorded run) -> an o
 ROW_NOTES  notes on a row of a run's table: (recorded run, name of a task or group) -> sentences.
 MARKS      a mark and a verdict on a number of a release table: (recorded run, task, key) -> two texts.
 TABLE_NOTES notes below a release table: (column, recorded run) -> sentences.
+RELEASE_NOTES notes on all models of a release table together: (recorded runs) -> sentences.
 FOOTERS    lines below the table of a run: (results) -> lines.
 EXPORTS    formats of other tools: (recorded run, folder, name, whether it is the only one) -> written files.
 CARDS      parts of a model card: (recorded runs) -> data.

@@ -3,6 +3,7 @@
 VERBS = {
     "blind": ("blind_verb", "how much the pictures matter: a run again without them, and with those of other docs"),
     "compare": ("compare_verb", "two runs or more, paired by doc: differences with intervals, and which docs flipped"),
+    "plan": ("deciding.plan_verb", "how many docs a difference takes, and what a release can tell"),
     "prompts": (
         "prompts_verb",
         "which prompt suits a model: the same model under several prompt blocks, compared doc by doc",
@@ -12,4 +13,5 @@ VERBS = {
 RUN_PARTS = {"deciding": "deciding.run_part:DecidingPart"}
 OPTIONS = {"deciding": "deciding.options"}
 MARKS = {"deciding": "deciding.record:cell_mark"}
+RELEASE_NOTES = {"deciding": "deciding.design:what_it_tells"}
 LINKS = {"deciding": "deciding.lockstep:linked"}

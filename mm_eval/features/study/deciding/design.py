@@ -1,0 +1,245 @@
+"""How many docs a difference takes, and which differences a benchmark can show: before a release is run.
+
+    planned_of_tasks(["blink"], Question(difference=2.0, models=3))
+
+A paired difference over n docs has the standard error s / sqrt(n), where s is the standard deviation of a doc's difference, with
+what docs of one picture share in it. s comes from earlier runs of like models, or from a stated range. Power is that of one test
+over all docs at alpha / m, where m is the number of comparisons: what Holm's correction guarantees to each of them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Any
+
+from mm_eval.config.manager import TaskManager
+from mm_eval.features.study.deciding.boundaries import equal_looks, quantile_above
+from mm_eval.features.study.deciding.trial import power_of
+from mm_eval.results.compare import Change, compare
+from mm_eval.results.recorded import RecordedRun
+from mm_eval.results.rows import headline_of
+from mm_eval.values.errors import ConfigError, MMEvalError
+
+FLIPPED = (0.15, 0.45)
+"""Where no runs are given: the share of right/wrong docs on which two models differ, for two versions of one model and for two
+unlike models. An assumption, stated in the table."""
+PAIRS_READ = 6
+"""Pairs of runs from which the standard deviation of a difference is taken, at most."""
+
+READ_FOR_NOTE = 3
+"""Models of a release from which its note takes the standard deviations: reading a run of 100,000 docs takes seconds."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """difference: in the table's unit, None for none. power: the chance to find it. models: that are compared.
+
+    reference: each with one of them only. spread: the standard deviation of a doc's difference, None for a range.
+    """
+
+    difference: float | None = None
+    power: float = 0.8
+    alpha: float = 0.05
+    models: int = 2
+    reference: bool = False
+    spread: float | None = None
+    looks: int = 20
+
+    @property
+    def pairs(self) -> int:
+        return self.models - 1 if self.reference else math.comb(self.models, 2)
+
+
+@dataclass(frozen=True)
+class Planned:
+    """One row of the table, or the average of all.
+
+    docs: of the benchmark. spread: the standard deviations of a doc's difference
+    (low, high) in the table's unit; one and the same where it was measured once. measured: it comes from runs.
+    detectable: the smallest difference that is found. needed: docs for the stated difference. share: of the docs that a run with
+    --stop_when decided takes on average for that difference. All are pairs, for the low and the high standard deviation.
+    """
+
+    name: str
+    metric: str
+    docs: int
+    spread: tuple[float, float]
+    measured: bool
+    detectable: tuple[float, float] = (0.0, 0.0)
+    needed: tuple[int, int] | None = None
+    share: tuple[float, float] | None = None
+    is_average: bool = False
+    is_fraction: bool = True
+
+    @property
+    def enough(self) -> bool | None:
+        """Whether the benchmark has the docs for the stated difference, by the high standard deviation; None without one."""
+        return None if self.needed is None else self.needed[1] <= self.docs
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "metric": self.metric,
+            "docs": self.docs,
+            "spread": list(self.spread),
+            "measured": self.measured,
+            "detectable": list(self.detectable),
+            "docs_needed": None if self.needed is None else list(self.needed),
+            "enough": self.enough,
+            "share_when_stopped": None if self.share is None else list(self.share),
+            "average": self.is_average,
+        }
+
+
+def answered(rows: Sequence[Planned], question: Question) -> list[Planned]:
+    """The rows with what the benchmark can show, corrected for all comparisons; with the average where several are fractions."""
+    alpha = question.alpha / max(1, question.pairs * len(rows))
+    reach = quantile_above(alpha / 2) + quantile_above(1 - question.power)
+    found = [_answered(row, question, alpha, reach) for row in rows]
+    if len(fractions := [row for row in rows if row.is_fraction]) > 1:
+        found.append(_average(fractions, question, question.alpha / max(1, question.pairs)))
+    return found
+
+
+def _answered(row: Planned, question: Question, alpha: float, reach: float) -> Planned:
+    low, high = (reach * spread / math.sqrt(row.docs) for spread in row.spread)
+    row = replace(row, detectable=(low, high))
+    if question.difference is None:
+        return row
+    needed = [math.ceil((reach * spread / question.difference) ** 2) for spread in row.spread]
+    thetas = [question.difference * math.sqrt(row.docs) / spread for spread in row.spread]
+    shares = [power_of(min(theta, 12.0), equal_looks(question.looks), alpha)[1] for theta in thetas]
+    return replace(row, needed=(needed[0], needed[1]), share=(shares[0], shares[1]))
+
+
+def _average(rows: Sequence[Planned], question: Question, alpha: float) -> Planned:
+    """The mean of the rows' numbers, as if it were one number: each benchmark counts the same. `needed` is of all docs together,
+    with each benchmark larger by the same factor."""
+    docs = sum(row.docs for row in rows)
+    errors = [math.sqrt(sum(row.spread[end] ** 2 / row.docs for row in rows)) / len(rows) for end in (0, 1)]
+    spread = (errors[0] * math.sqrt(docs), errors[1] * math.sqrt(docs))
+    average = Planned("average", "", docs, spread, all(row.measured for row in rows), is_average=True)
+    return _answered(average, question, alpha, quantile_above(alpha / 2) + quantile_above(1 - question.power))
+
+
+def planned_of_runs(runs: Sequence[RecordedRun], tasks: Sequence[str] | None = None) -> list[Planned]:
+    """The main numbers that two runs or more share, with the standard deviations of their differences."""
+    found: dict[tuple[str, str], list[float]] = {}
+    docs: dict[tuple[str, str], int] = {}
+    fractions: dict[tuple[str, str], bool] = {}
+    for first, second in list(combinations(runs, 2))[:PAIRS_READ]:
+        for change in _main_changes(first, second):
+            number, key = change.difference, (change.task, change.key.removesuffix(",none"))
+            if not number.stderr or not number.n or tasks is not None and change.task not in tasks:
+                continue
+            unit = 100.0 if number.scale is not None else 1.0
+            found.setdefault(key, []).append(unit * number.stderr * math.sqrt(number.n))
+            share = min(
+                1.0, number.n / max(1, first.results["results"][change.task]["n"])
+            )  # a number may be of some docs only
+            docs[key], fractions[key] = round(size_of(first, change.task) * share), number.scale is not None
+    return [
+        Planned(*key, docs[key], (min(each), max(each)), True, is_fraction=fractions[key])
+        for key, each in found.items()
+    ]
+
+
+def _main_changes(first: RecordedRun, second: RecordedRun) -> Iterator[Change]:
+    """The change of the main number of each row that is no part of another one."""
+    found: set[str] = set()
+    for change in compare([first, second])[0].changes:
+        if not change.headline or change.category or change.task in found:
+            continue
+        main = headline_of(first.results, change.task) if change.task in first.spec["tasks"] else None
+        if main is None or str(main.key) == change.key:
+            found.add(change.task)
+            yield change
+
+
+def size_of(run: RecordedRun, name: str) -> int:
+    """How many docs a task or group has, also those that the run left out."""
+    members = run.results["group_subtasks"].get(name)
+    if members is not None:
+        return sum(size_of(run, member) for member in members)
+    size = run.results.get("n-samples", {}).get(name, {}).get("original")
+    return int(size) if isinstance(size, int) and size else int(run.results["results"][name]["n"])
+
+
+def planned_of_tasks(names: Sequence[str], question: Question, include_path: str | None = None) -> list[Planned]:
+    """Tasks and groups by their stated sizes, with a stated or assumed spread. No data is opened.
+
+    Errors: ConfigError for a task without a stated size, and for one whose numbers are no fractions where no spread is stated.
+    """
+    loaded = TaskManager(include_path=include_path).load(list(names))
+    found = []
+    for root in loaded.roots:
+        leaves = [loaded.tasks[leaf] for leaf in loaded.leaves(root)]
+        sizes = [size for leaf in leaves if isinstance(size := leaf.metadata.get("size"), int) and size > 0]
+        if not leaves or len(sizes) < len(leaves):
+            hint = "Give runs of two models: --from runs/a runs/b."
+            raise ConfigError(f"{root} does not state how many docs it has.", where="--tasks", hint=hint)
+        metric = str(leaves[0].metadata.get("metric") or "")
+        if question.spread is None and any(_is_sum(leaf) for leaf in leaves):
+            hint = "Give runs of two models (--from runs/a runs/b), or --spread."
+            raise ConfigError(f"{root} is measured in points of its own, whose spread is not known.", hint=hint)
+        spread = (
+            (question.spread,) * 2 if question.spread else (100 * math.sqrt(FLIPPED[0]), 100 * math.sqrt(FLIPPED[1]))
+        )
+        found.append(Planned(root, metric, sum(sizes), (spread[0], spread[1]), False))
+    return found
+
+
+def _is_sum(config: Any) -> bool:
+    """Whether a task's number is of its own unit: the functions of its file say so by grouping docs (MME)."""
+    from mm_eval.scoring.metrics.traits import traits_of
+    from mm_eval.scoring.of_task import scorers_of
+
+    try:
+        metrics = [metric for scorer in scorers_of(config.resolved()) for metric in scorer.metrics or ()]
+    except MMEvalError:
+        return False
+    stated = config.metadata.get("metric")
+    chosen = next((metric for metric in metrics if metric.name == stated), metrics[0] if metrics else None)
+    traits = None if chosen is None or chosen.aggregation is None else traits_of(chosen.aggregation)
+    return traits is not None and not traits.is_mean and not traits.fraction and traits.stratum is not None
+
+
+def what_it_tells(runs: Sequence[RecordedRun]) -> list[str]:
+    """Sentences below a release table: the smallest difference that each row can show between two of its models."""
+    named: dict[str, list[RecordedRun]] = {}
+    for run in runs:
+        named.setdefault(run.model, []).append(run)
+    if len(named) < 2:
+        return []
+    question = Question(models=len(named))
+    try:
+        rows = planned_of_runs([own[0] for own in named.values()][:READ_FOR_NOTE])
+    except MMEvalError:  # runs without a task in common
+        return []
+    said: list[str] = []
+    for row in answered(rows, question):
+        low, high = row.detectable
+        about = f"{high:.1f}" if high - low < 0.05 else f"{low:.1f} to {high:.1f}"
+        said.append(f"{row.name}{f' ({row.metric})' if row.metric else ''} {about}")
+    if not said:
+        return []
+    of = f"{question.pairs} pair{'s' if question.pairs > 1 else ''} of models"
+    return [
+        f"What this release can tell apart in 80% of evaluations, in points, corrected for {of} and {len(rows)} "
+        f"number{'s' if len(rows) > 1 else ''}: {'; '.join(said)}."
+    ]
+
+
+def as_json(rows: Sequence[Planned], question: Question) -> Mapping[str, Any]:
+    """The plan as JSON values."""
+    return {
+        "difference": question.difference,
+        "power": question.power,
+        "alpha": question.alpha,
+        "models": question.models,
+        "comparisons": question.pairs * sum(not row.is_average for row in rows),
+        "rows": [row.to_json() for row in rows],
+    }

@@ -1,0 +1,71 @@
+"""Says how many docs a difference takes, and which differences a release can show, before it is run.
+
+Per task and for the average: the smallest difference that is found with the stated power, corrected for all comparisons;
+with --difference, how many docs it takes, whether the benchmark has them, and which share of them a release with --stop_when
+decided needs on average. The standard deviation of a difference comes from runs of two models or more (--from), else from a
+stated or an assumed range. Differences are paired by doc, and docs of one picture count as one draw.
+All in the table's unit: points of percent for fractions."""
+
+from __future__ import annotations
+
+import argparse
+import json
+
+from mm_eval.cli.folders import add_code_option, run_folders
+from mm_eval.cli.options import add_option, read_names
+from mm_eval.cli.say import say, say_lines
+from mm_eval.values.errors import ConfigError
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--tasks", metavar="A,B", help="tasks and groups (default: all that the runs of --from share)")
+    parser.add_argument("--from", dest="runs", nargs="+", metavar="RUN", default=[], help="run folders, or a release's")
+    add_option(parser, "difference", "POINTS", "a difference that should be found, in the table's unit")
+    add_option(parser, "power", "SHARE", "the chance to find it (default 0.8)", default=0.8)
+    parser.add_argument(
+        "--models", type=int, metavar="N", default=None, help="models that are compared (default 2, or those of --from)"
+    )
+    what = "compare each model with one of them only (default: all pairs)"
+    parser.add_argument("--reference", action="store_true", help=what)
+    add_option(parser, "alpha", "ALPHA", "false alarms over all comparisons (default 0.05)", default=0.05)
+    what = "the standard deviation of one doc's difference between two models, in the table's unit (default: assumed)"
+    add_option(parser, "spread", "POINTS", what)
+    parser.add_argument("--format", choices=("text", "json"), default="text", help="text (default) or json")
+    add_code_option(parser)
+
+
+def main(args: argparse.Namespace) -> int:
+    from mm_eval.features.study.deciding.design import Question, answered, as_json, planned_of_runs, planned_of_tasks
+    from mm_eval.features.study.deciding.plan_text import render
+    from mm_eval.results.recorded import RecordedRun
+
+    if not args.tasks and not args.runs:
+        raise ConfigError("name --tasks, or runs by --from.", hint="mm-eval plan --tasks blink --difference 2")
+    if args.models is not None and args.models < 2:
+        raise ConfigError(f"a comparison needs two models, not {args.models}.", where="--models")
+    runs = [RecordedRun.read(folder, include_path=args.include_path) for folder in run_folders(args.runs)]
+    if len(runs) == 1:
+        raise ConfigError(
+            "the standard deviation of a difference needs two runs.", where="--from", hint="Name a second one."
+        )
+    models = args.models or max(2, len({run.model for run in runs}))
+    question = Question(args.difference, args.power, args.alpha, models, args.reference, args.spread)
+    names = read_names(args.tasks) if args.tasks else None
+    if runs:
+        rows = planned_of_runs(runs, names)
+        if not rows:
+            what = (
+                f"the runs share no number of {', '.join(names)}" if names else "the runs share no number that varies"
+            )
+            raise ConfigError(f"{what}.", where="--from", hint="mm-eval compare shows what they share.")
+    else:
+        rows = planned_of_tasks(names or [], question, args.include_path)
+    found = answered(rows, question)
+    if args.format == "json":
+        say_lines(json.dumps(as_json(found, question), indent=2))
+    else:
+        say_lines(render(found, question))
+        if not runs:
+            say()
+            say("mm-eval plan --from RUN RUN takes the standard deviation from runs of like models.")
+    return 0
