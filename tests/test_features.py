@@ -7,10 +7,13 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 import mm_eval.features
+from mm_eval.values.errors import ConfigError
+from mm_eval.values.features import Brought
 from tests.conftest import ROOT
 
 FEATURES = sorted(found.name for found in pkgutil.iter_modules(mm_eval.features.__path__))
@@ -22,6 +25,7 @@ RUN = ["--tasks", "mme", "--model", "dummy", "--sample", "--limit", "4", "--outp
 SCRIPT = f"""
 import sys
 from pathlib import Path
+from types import ModuleType
 import mm_eval
 from mm_eval.cli import main
 assert Path(mm_eval.__file__).is_relative_to(Path.cwd()), mm_eval.__file__
@@ -73,3 +77,12 @@ def test_without_a_feature_the_rest_runs_and_gives_the_same_numbers(feature: str
 )
 def test_without_a_feature_other_tests_pass(feature: str, tmp_path: Path) -> None:
     python(without(feature, tmp_path / "copy"), "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", *OTHERS)
+
+
+def test_two_features_that_bring_one_name_are_an_error_that_names_both(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = [ModuleType(f"mm_eval.features.{name}") for name in ("one", "two")]
+    for module in made:
+        module.EXPORTS = {"inspect": "writers:inspect"}  # type: ignore[attr-defined]
+    monkeypatch.setattr("mm_eval.values.features.features", lambda: made)
+    with pytest.raises(ConfigError, match=r"'inspect' of EXPORTS: mm_eval.features.one and mm_eval.features.two"):
+        Brought("EXPORTS")

@@ -21,7 +21,7 @@ from mm_eval.cli.say import SafeFormatter, complain, complain_briefly, guard_str
 from mm_eval.cli.streams import OutputError, discard_output, finish_line, output_was_lost, usable_streams
 from mm_eval.package import __version__
 from mm_eval.values.errors import ConfigError, MMEvalError, did_you_mean
-from mm_eval.values.features import brought, features
+from mm_eval.values.features import brought, stated
 from mm_eval.values.run_files import UNREADABLE, odd_content
 
 log = logging.getLogger(__name__)
@@ -30,11 +30,7 @@ VERBS = {
     "run": ("mm_eval.cli.run", "evaluate a model on tasks (the default)"),
     "ls": ("mm_eval.cli.ls", "list and search tasks, groups, tags, models, metrics, filters, scorers, formats"),
     "score": ("mm_eval.cli.score", "score a run again from its journal, without the model"),
-    **{
-        verb: (f"{feature.__name__}.{file}", meaning)
-        for feature in features()
-        for verb, (file, meaning) in getattr(feature, "VERBS", {}).items()
-    },
+    **{verb: (f"{module}.{file}", meaning) for verb, (module, (file, meaning)) in stated("VERBS").items()},
 }
 """The file of each command, and a line of help."""
 

@@ -8,6 +8,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from mm_eval.values.errors import ConfigError
+
 
 @cache
 def features() -> tuple[ModuleType, ...]:
@@ -17,16 +19,24 @@ def features() -> tuple[ModuleType, ...]:
     return tuple(importlib.import_module(f"mm_eval.features.{name}") for name in names)
 
 
+def stated(kind: str) -> dict[str, tuple[str, Any]]:
+    """{name: (the feature's module, what it states)} of one kind. ConfigError where two features bring the same name."""
+    found: dict[str, tuple[str, Any]] = {}
+    for feature in features():
+        for name, value in getattr(feature, kind, {}).items():
+            if name in found:
+                both = f"{found[name][0]} and {feature.__name__}"
+                what = f"two features bring the same name {name!r} of {kind}: {both}."
+                raise ConfigError(what, hint="Rename it in one of them, or remove that feature's folder.")
+            found[name] = feature.__name__, value
+    return found
+
+
 class Brought(Mapping[str, Any]):
     """What the features bring of one kind, by name; each is imported when it is looked up."""
 
     def __init__(self, kind: str) -> None:
-        self._where = {
-            name: f"{feature.__name__}.{stated}"
-            for feature in features()
-            for name, stated in getattr(feature, kind, {}).items()
-        }
-
+        self._where = {name: f"{module}.{value}" for name, (module, value) in stated(kind).items()}
         self._found: dict[str, Any] = {}
 
     def __getitem__(self, name: str) -> Any:
