@@ -78,7 +78,7 @@ def write_page(opened: OpenedTasks, folder: RunFolder, progress: Progress) -> li
         progress.start("thumbnails", sum(len(opened.doc_ids[name]) for name in pictured))
         with Media(folder.path) as media:
             for name, task in pictured.items():
-                rows = _counted(recorded.rows(name), progress)
+                rows = _counted(recorded.rows(name, keep=True), progress)
                 write_thumbnails(media, task, opened.styles[name], pictures_of(rows))
         progress.stop()
         progress.phase("report")

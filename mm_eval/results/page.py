@@ -131,10 +131,10 @@ class SampleRows:
         self.digests: dict[str, None] = {}
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
-        for name in self.run.tasks:
-            beside = [Answers(other, name) if other and name in other.tasks else None for other in self.others]
+        for name in self.run.spec["tasks"]:
+            beside = [Answers(other, name) if other and name in other.spec["tasks"] else None for other in self.others]
             categories, marking = self.categories.setdefault(name, {}), Marking.of(self.run.results, name)
-            for row in self.run.rows(name):
+            for row in self.run.rows(name, keep=True):
                 if self.look is not None:
                     self.look(name, row)
                 shown = _shown(name, row, marking)

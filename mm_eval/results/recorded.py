@@ -64,6 +64,32 @@ class RecordedTask:
     shows_frames: bool = False
     _whole: dict[MetricKey, Number | None] = field(default_factory=dict, repr=False)
     _functions: dict[MetricKey, Aggregation | None] = field(default_factory=dict, repr=False)
+    _numbers: dict[str | int, int] = field(default_factory=dict, repr=False)
+    _keys: dict[str, MetricKey] = field(default_factory=dict, repr=False)
+    _last: Any = field(default=None, repr=False)
+
+    def add(self, row: Mapping[str, Any]) -> None:
+        """Adds a doc, as its row of samples/ has it."""
+        doc_id = row["doc_id"]
+        drawn_with = json.dumps(row["cluster"]) if "cluster" in row else doc_id  # it may be several digests long
+        self.clusters[doc_id] = self._numbers.setdefault(drawn_with, len(self._numbers))
+        if not self.shows_frames:
+            self.shows_frames = any(each.startswith(FRAME_MARK) for each in row.get("images", ()))
+        for level, names in row.get("categories", {}).items():
+            for category in names:
+                self.categories.setdefault(level, {}).setdefault(category, array("q")).append(doc_id)
+        if row["status"] in ("failed", "not requested"):
+            return
+        if row["resps"] and isinstance(row["resps"][0], str):
+            self.sizes.setdefault("characters", {})[doc_id] = len(row["resps"][0])
+        for text, value in row["scores"].items():
+            if value != self._last or type(value) is not type(self._last):
+                self._last = lean(
+                    value
+                )  # equal neighbours share one object: the values of a doc in its category and in the sum
+            if text not in self._keys:
+                self._keys[text] = MetricKey.parse(text) or MetricKey(text, "none")
+            self.values.setdefault(self._keys[text], {})[doc_id] = self._last
 
     def aggregation(self, key: MetricKey) -> Aggregation | None:
         """The function that computes the number of a key; None where it is not available.
@@ -171,14 +197,17 @@ class RecordedRun:
         """samples/<task>.jsonl"""
         return self.folder / "samples" / f"{sample_name(task)}.jsonl"
 
-    def rows(self, task: str) -> Iterator[dict[str, Any]]:
-        """The rows of samples/<task>.jsonl."""
+    def rows(self, task: str, keep: bool = False) -> Iterator[dict[str, Any]]:
+        """The rows of samples/<task>.jsonl. keep: `tasks` is filled by this pass, where it has not been by another one."""
         path, read = self.samples_path(task), 0
+        table = RecordedTask(task) if keep and task not in self._tables else None
         try:
             for _, line in lines_of(self.folder, path):
                 row = json_value((line or b"").decode("utf-8"))
                 if not is_row(row):
                     raise ValueError("it is not a row of a run")
+                if table is not None:
+                    table.add(row)
                 yield row
                 read += 1
         except FileNotFoundError as error:
@@ -188,48 +217,40 @@ class RecordedRun:
         except ValueError as error:
             hint = "mm-eval score RUN writes it anew."
             raise StoreError(f"a row can't be read: {error}.", where=f"{path}:{read + 1}", hint=hint) from error
+        if table is not None:
+            self._tables[task] = self._completed(table)
+
+    @cached_property
+    def _tables(self) -> dict[str, RecordedTask]:
+        return {}
 
     @cached_property
     def tasks(self) -> dict[str, RecordedTask]:
         """Every task with its docs."""
-        return {name: self._task(name) for name in self.spec["tasks"]}
+        for name in self.spec["tasks"]:
+            for _ in self.rows(name, keep=True) if name not in self._tables else ():
+                pass
+        return {name: self._tables[name] for name in self.spec["tasks"]}
 
-    def _task(self, name: str) -> RecordedTask:
-        task = RecordedTask(name, self.results.rows.get(name, Scores()), aggregations=self.aggregations.get(name, {}))
-        clusters: dict[str | int, int] = {}  # a number for each cluster, since its name may be several digests long
-        keys: dict[str, MetricKey] = {}
-        last = None  # equal neighbours share one object: the values of a doc in its category and in the sum
-        for row in self.rows(name):
-            doc_id = row["doc_id"]
-            drawn_with = json.dumps(row["cluster"]) if "cluster" in row else doc_id
-            task.clusters[doc_id] = clusters.setdefault(drawn_with, len(clusters))
-            if not task.shows_frames:
-                task.shows_frames = any(each.startswith(FRAME_MARK) for each in row.get("images", ()))
-            for level, names in row.get("categories", {}).items():
-                for category in names:
-                    task.categories.setdefault(level, {}).setdefault(category, array("q")).append(doc_id)
-            if row["status"] not in ("failed", "not requested"):
-                if row["resps"] and isinstance(row["resps"][0], str):
-                    task.sizes.setdefault("characters", {})[doc_id] = len(row["resps"][0])
-                for text, value in row["scores"].items():
-                    last = last if value == last and type(value) is type(last) else lean(value)
-                    if text not in keys:
-                        keys[text] = MetricKey.parse(text) or MetricKey(text, "none")
-                    task.values.setdefault(keys[text], {})[doc_id] = last
-        if name in self.results.rows and task.row.n != len(task.clusters):
-            what = f"it has {len(task.clusters)} docs, and results.json is of {task.row.n}."
-            raise StoreError(what, where=str(self.samples_path(name)), hint="mm-eval score RUN writes both anew.")
-        task.categories = {
-            level: {
-                category: task.categories[level][category] for category in found if category in task.categories[level]
-            }
-            for level, found in self.results.categories.get(name, {}).items()
-            if level in task.categories
+    def _completed(self, table: RecordedTask) -> RecordedTask:
+        """A table of which all rows are read, in the order of results.json."""
+        name = table.name
+        table.aggregations = self.aggregations.get(name, {})
+        if name in self.results.rows:
+            table.row = self.results.rows[name]
+            if table.row.n != len(table.clusters):
+                what = f"it has {len(table.clusters)} docs, and results.json is of {table.row.n}."
+                raise StoreError(what, where=str(self.samples_path(name)), hint="mm-eval score RUN writes both anew.")
+        levels = self.results.categories.get(name, {})
+        table.categories = {
+            level: {each: table.categories[level][each] for each in found if each in table.categories[level]}
+            for level, found in levels.items()
+            if level in table.categories
         }
-        order = [number.key for number in task.row.numbers]  # the order of the table, not of the docs
-        places = {key: order.index(key) if key in order else len(order) for key in task.values}
-        task.values = {key: task.values[key] for key in sorted(task.values, key=lambda key: places[key])}
-        return task
+        order = [number.key for number in table.row.numbers]  # the order of the table, not of the docs
+        places = {key: order.index(key) if key in order else len(order) for key in table.values}
+        table.values = {key: table.values[key] for key in sorted(table.values, key=lambda key: places[key])}
+        return table
 
     def recorded_docs(self, name: str) -> dict[int, DocDigests]:
         """The docs of a task and their answers, as digests, by doc id."""

@@ -5,6 +5,10 @@ import shutil
 
 import pytest
 
+from mm_eval import evaluate
+from mm_eval.features.report.run_page import write_report
+from mm_eval.results.recorded import RecordedRun
+
 
 @pytest.fixture
 def damaged(perfect, tmp_path):
@@ -58,3 +62,13 @@ def test_runs_on_other_data_are_not_compared(cli, perfect, damaged):
     (damaged / "samples/mme.jsonl").write_text("\n".join(map(json.dumps, changed)))
     done = cli("compare", perfect, damaged)
     assert done.code == 2 and "no scored doc in common" in done.err
+
+
+def test_a_page_of_texts_reads_each_row_once(tmp_path, monkeypatch) -> None:
+    """The table of scored docs is filled by the pass that writes the page."""
+    evaluate("gsm8k", "dummy", sample=True, limit=4, report=False, output_path=str(tmp_path / "run"))
+    read = []
+    monkeypatch.setattr("mm_eval.results.recorded.is_row", lambda row: read.append(row["doc_id"]) or True)
+    run = RecordedRun.read(tmp_path / "run")
+    write_report(run)
+    assert read == [0, 1, 2, 3] and list(run.tasks["gsm8k"].clusters) == read

@@ -70,7 +70,7 @@ def write_report(run: RecordedRun, against: RecordedRun | None = None) -> Path:
 
 def title_of(run: RecordedRun) -> str:
     """The title of a run's page."""
-    return f"{run.model}: {', '.join(run.tasks)}"
+    return f"{run.model}: {', '.join(run.spec['tasks'])}"
 
 
 def about_run(
