@@ -29,6 +29,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_option(
         parser, "html", "FILE", "write a page: the table, and each sample with all answers; opens with no network"
     )
+    what = "intervals that hold whenever you look, also at runs that go on: for stopping when you have seen enough"
+    parser.add_argument("--anytime", action="store_true", help=what)
     parser.add_argument("--format", choices=("text", "json"), default="text", help="text (default) or json")
     add_code_option(parser)
 
@@ -41,6 +43,8 @@ def main(args: argparse.Namespace) -> int:
     folders = run_folders(args.runs)
     if len(folders) < 2:
         raise ConfigError("at least two runs are needed.", hint="mm-eval compare RUN_A RUN_B")
+    if args.anytime:
+        return _anytime(args, folders)
     runs = [RecordedRun.read(folder, include_path=args.include_path) for folder in folders]
     only = read_names(args.tasks) if args.tasks else None
     compared = compare(runs, only, categories=args.categories, mix_judges=args.mix_judges)
@@ -67,4 +71,32 @@ def main(args: argparse.Namespace) -> int:
     if page:
         say()
         say(f"page: {page}")
+    return 0
+
+
+def _anytime(args: argparse.Namespace, folders: list[str]) -> int:
+    """Compares what is answered so far, with intervals that hold at every moment."""
+    import json
+
+    from mm_eval.features.study.deciding.live import LiveRun, looked_at, render
+
+    for name in ("categories", "mix_judges", "html"):
+        if getattr(args, name):
+            raise ConfigError(
+                f"--{name} and --anytime exclude each other.", where=f"--{name}", hint="Give one of them."
+            )
+    only = read_names(args.tasks) if args.tasks else None
+    runs = [LiveRun.read(folder, args.include_path) for folder in folders]
+    found = {
+        str(run.folder): [each for each in looked_at(runs[0], run) if only is None or each.unit.name in only]
+        for run in runs[1:]
+    }
+    if not any(found.values()):
+        what = f"{folders[0]} and {', '.join(folders[1:])} have no answered doc in common of a number that can be compared so."
+        raise ConfigError(what, hint="Wait for more answers; corpus metrics can't be compared before the end.")
+    if args.format == "json":
+        rows = [{"run": folder, "numbers": [each.to_json() for each in of_run]} for folder, of_run in found.items()]
+        say_lines(json.dumps({"first": folders[0], "compared": rows}, indent=2))
+    else:
+        say_lines(render(runs, found))
     return 0

@@ -20,7 +20,6 @@ from mm_eval.features.study.deciding.boundaries import equal_looks, quantile_abo
 from mm_eval.features.study.deciding.trial import power_of
 from mm_eval.results.compare import Change, compare
 from mm_eval.results.recorded import RecordedRun
-from mm_eval.results.rows import headline_of
 from mm_eval.values.errors import ConfigError, MMEvalError
 
 FLIPPED = (0.15, 0.45)
@@ -132,14 +131,12 @@ def planned_of_runs(runs: Sequence[RecordedRun], tasks: Sequence[str] | None = N
     fractions: dict[tuple[str, str], bool] = {}
     for first, second in list(combinations(runs, 2))[:PAIRS_READ]:
         for change in _main_changes(first, second):
-            number, key = change.difference, (change.task, change.key.removesuffix(",none"))
+            number, key = change.difference, (change.task, str(change.key).removesuffix(",none"))
             if not number.stderr or not number.n or tasks is not None and change.task not in tasks:
                 continue
             unit = 100.0 if number.scale is not None else 1.0
             found.setdefault(key, []).append(unit * number.stderr * math.sqrt(number.n))
-            share = min(
-                1.0, number.n / max(1, first.results["results"][change.task]["n"])
-            )  # a number may be of some docs only
+            share = min(1.0, number.n / max(1, first.results.rows[change.task].n))  # a number may be of some docs only
             docs[key], fractions[key] = round(size_of(first, change.task) * share), number.scale is not None
     return [
         Planned(*key, docs[key], (min(each), max(each)), True, is_fraction=fractions[key])
@@ -153,19 +150,18 @@ def _main_changes(first: RecordedRun, second: RecordedRun) -> Iterator[Change]:
     for change in compare([first, second])[0].changes:
         if not change.headline or change.category or change.task in found:
             continue
-        main = headline_of(first.results, change.task) if change.task in first.spec["tasks"] else None
-        if main is None or str(main.key) == change.key:
+        main = first.results.headline(change.task) if change.task in first.results.configs else None
+        if main is None or main.key == change.key:
             found.add(change.task)
             yield change
 
 
 def size_of(run: RecordedRun, name: str) -> int:
     """How many docs a task or group has, also those that the run left out."""
-    members = run.results["group_subtasks"].get(name)
-    if members is not None:
-        return sum(size_of(run, member) for member in members)
-    size = run.results.get("n-samples", {}).get(name, {}).get("original")
-    return int(size) if isinstance(size, int) and size else int(run.results["results"][name]["n"])
+    sizes = [
+        run.results.sizes.get(leaf, {}).get("original") or run.results.rows[leaf].n for leaf in run.results.leaves(name)
+    ]
+    return sum(sizes)
 
 
 def planned_of_tasks(names: Sequence[str], question: Question, include_path: str | None = None) -> list[Planned]:

@@ -52,7 +52,7 @@ def test_with_runs_the_spread_is_that_of_their_paired_differences(cli, tmp_path:
         assert cli(*tasks, *options).code == 0
     found = json.loads(cli("plan", "--from", *runs, "--tasks", "seedbench", "--format", "json").out)
     changes = compare([RecordedRun.read(run) for run in runs])[0].changes
-    [change] = [each for each in changes if (each.task, each.key) == ("seedbench", "seed_all,none")]
+    [change] = [each for each in changes if (each.task, str(each.key)) == ("seedbench", "seed_all,none")]
     [row] = found["rows"]
     spread = 100 * (change.difference.stderr or 0) * math.sqrt(change.difference.n or 0)
     assert row["measured"] and row["spread"] == pytest.approx([spread, spread])

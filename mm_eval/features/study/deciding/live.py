@@ -1,0 +1,176 @@
+"""Comparisons for people who look whenever they like: finished runs, and runs that go on.
+
+    for each in looked_at(["runs/a", "runs/b"]): print(each.interval)
+
+A run that goes on has no results yet: its answers are scored from the journal, so the data set must be at hand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mm_eval.engine.folder import RunFolder
+from mm_eval.engine.journal import read_journal
+from mm_eval.features.study.deciding.looks import score_docs
+from mm_eval.features.study.deciding.sequences import LEAST_CLUSTERS, anytime
+from mm_eval.features.study.deciding.units import TaskValues, Unit, difference_of, number_of, units_of
+from mm_eval.foreign import trusted_request
+from mm_eval.opening import OpenedTasks
+from mm_eval.prepare import prepare_from_spec
+from mm_eval.results.number_text import number as number_text
+from mm_eval.results.number_text import signed
+from mm_eval.results.recorded import read_run
+from mm_eval.results.table import Column, Row, Table, to_text
+from mm_eval.values.errors import ConfigError
+from mm_eval.values.safe import in_line
+from mm_eval.values.types import Number, Slot
+
+
+@dataclass(frozen=True)
+class LiveRun:
+    """A run as far as it is answered. total: docs by task. drawn: in random order. goes_on: it has no results yet."""
+
+    folder: Path
+    name: str
+    opened: OpenedTasks
+    units: list[Unit]
+    values: Mapping[str, TaskValues]
+    total: Mapping[str, int]
+    drawn: bool
+    goes_on: bool
+
+    @classmethod
+    def read(cls, folder: str, include_path: str | None = None) -> LiveRun:
+        """Scores the docs that are answered so far. Errors: ConfigError where there is no run, or its data is not at hand."""
+        path = Path(folder)
+        recorded = read_run(path)
+        stored = recorded["request"]
+        opened = prepare_from_spec(trusted_request(stored, include_path, path), recorded["spec"], {})
+        for part in opened.parts:
+            part.join(opened, RunFolder(path))
+        state = read_journal(path)
+        units = [unit for unit in units_of(opened) if not unit.refusal]
+        values = {
+            leaf.task: score_docs(opened, leaf.task, answered, state.lookup, leaf.key_of)
+            for unit in units
+            for leaf in unit.leaves
+            if (answered := _answered(opened, leaf.task, state.answer))
+        }
+        total = {name: len(docs) for name, docs in opened.doc_ids.items()}
+        name = str(stored.get("name") or path.name)
+        drawn = bool(stored.get("stop_when") or stored.get("until_interval"))
+        return cls(path, name, opened, units, values, total, drawn, not (path / "results.json").exists())
+
+
+def _answered(opened: OpenedTasks, name: str, answer: Any) -> list[int]:
+    task = opened.tasks[name]
+    return [doc_id for doc_id in opened.doc_ids[name] if answer(Slot(task.path, doc_id)) is not None]
+
+
+@dataclass(frozen=True)
+class LookedAt:
+    """One number of two runs over the docs that both have answered. interval: of the difference, valid at every look.
+
+    docs: that both have; total: of the number's tasks.
+    """
+
+    unit: Unit
+    first: Number
+    second: Number
+    difference: Number
+    interval: tuple[float, float] | None
+    docs: int
+    total: int
+
+    @property
+    def verdict(self) -> str:
+        if self.interval is None:
+            return f"too few: {self.difference.clusters or 0} of {LEAST_CLUSTERS} clusters"
+        low, high = self.interval
+        return "B is higher" if low > 0 else "B is lower" if high < 0 else "open"
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "row": self.unit.name,
+            "first": self.first.value,
+            "second": self.second.value,
+            "difference": self.difference.value,
+            "stderr": self.difference.stderr,
+            "interval": None if self.interval is None else list(self.interval),
+            "docs": self.docs,
+            "of": self.total,
+            "verdict": self.verdict,
+        }
+
+
+def looked_at(first: LiveRun, second: LiveRun, alpha: float = 0.05) -> Iterator[LookedAt]:
+    """The numbers that two runs share, over the docs that both have answered. alpha: at any moment, in any number."""
+    others = {unit.name: unit for unit in second.units}
+    shared = [unit for unit in first.units if unit.name in others]
+    for unit in shared:
+        both: list[dict[str, TaskValues]] = [{}, {}]
+        for leaf in unit.leaves:
+            mine, other = first.values.get(leaf.task), second.values.get(leaf.task)
+            docs = _same_docs(first, second, leaf.task) if mine and other else set()
+            for values, run in zip(both, (mine, other), strict=True):
+                kept = {doc_id: value for doc_id, value in run.values.items() if doc_id in docs} if run else {}
+                values[leaf.task] = TaskValues(kept, mine.clusters if mine else {})
+        a, b, difference = number_of(unit, both[0]), number_of(unit, both[1]), difference_of(unit, *both)
+        total = sum(first.total[leaf.task] for leaf in unit.leaves)
+        if a is None or b is None or difference is None or not difference.n:
+            continue
+        half = (difference.clusters or 1) * total / difference.n / 2  # half the benchmark, in clusters
+        interval = anytime(difference, max(1.0, half), alpha / len(shared))
+        yield LookedAt(unit, a, b, difference, interval, difference.n, total)
+
+
+def _same_docs(first: LiveRun, second: LiveRun, name: str) -> set[int]:
+    """The docs that both have a value of. ConfigError where the runs are of other data."""
+    if first.opened.tasks[name].docs.fingerprint != second.opened.tasks[name].docs.fingerprint:
+        raise ConfigError(f"{first.folder} and {second.folder} are of other data of {name!r}.")
+    return first.values[name].values.keys() & second.values[name].values.keys()
+
+
+def render(runs: Sequence[LiveRun], found: Mapping[str, Sequence[LookedAt]]) -> str:
+    """The tables of each run after the first, and what they mean."""
+    parts = [f"A: {runs[0].folder} ({runs[0].name}{', goes on' if runs[0].goes_on else ''})"]
+    for run in runs[1:]:
+        parts.append(f"B: {run.folder} ({run.name}{', goes on' if run.goes_on else ''})")
+        columns = [
+            Column("task", "text"),
+            *map(Column, ("A", "B", "B - A", "at any time", "docs")),
+            Column("", "text", "verdict"),
+        ]
+        rows = [
+            Row(
+                {
+                    "task": each.unit.name,
+                    "A": number_text(each.first.value),
+                    "B": number_text(each.second.value),
+                    "B - A": signed(each.difference.value, each.first.value),
+                    "at any time": None
+                    if each.interval is None
+                    else f"[{', '.join(signed(end, each.first.value) for end in each.interval)}]",
+                    "docs": f"{each.docs:,} of {each.total:,}",
+                    "verdict": each.verdict,
+                }
+            )
+            for each in found[str(run.folder)]
+        ]
+        parts += ["", *to_text(Table(columns, rows)).split("\n"), ""]
+    parts.append(
+        "The intervals hold at every moment at once (95% for all numbers of a comparison together): look as often as you like, "
+        "and stop when one excludes 0."
+    )
+    if loose := [
+        run for run in runs if not run.drawn and any(len(v.values) < run.total[n] for n, v in run.values.items())
+    ]:
+        named = " and ".join(str(run.folder) for run in loose)
+        parts.append(
+            f"{named}: the docs come in the order of the data, so that the first ones may not stand for all. A run with "
+            "--stop_when or --until_interval asks them in random order."
+        )
+    return "\n".join(map(in_line, parts))
