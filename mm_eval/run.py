@@ -231,7 +231,7 @@ def _answer(
 def _ask_parts(prepared: Prepared, asking: Asking) -> None:
     """The run's parts ask their questions about the answers."""
     for part in (part for part in prepared.parts if part.asks):
-        if part.needs_memory:
+        if part.needs_memory and not prepared.given:
             prepared.model.close()
         part.after(prepared, asking)
 

@@ -56,6 +56,13 @@ class InMemory(Model):
         return [NOTE] if UNKNOWN in model.facts.constants else []
 
     @staticmethod
+    def check_module(module: Any, processor: Any) -> None:
+        """ConfigError for a module that can't be evaluated, or that lacks its processor. Changes nothing."""
+        from .hf.in_memory import check_module
+
+        check_module(module, processor)
+
+    @staticmethod
     @contextmanager
     def held(
         thing: Any, args: Mapping[str, Any], settings: ModelSettings, processor: Any = None, identity: Any = None

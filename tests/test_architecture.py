@@ -16,7 +16,7 @@ CORE = [
     "prepare", "pending", "foreign", "results", "check", "outputs", "run", "several", "cli", "api", "__main__",
 ]  # fmt: skip
 """The core's folders and files: each imports only those before it. `cli` finds the features by name."""
-PUBLIC = {"types", "errors", "registry", "filters", "metrics", "scorers"}
+PUBLIC = {"types", "errors", "registry", "filters", "metrics", "scorers", "training"}
 """Thin modules with public names."""
 HEAVY = {"torch", "transformers", "datasets", "numpy", "PIL", "jinja2", "yaml", "tqdm", "sacrebleu", "pandas"}
 UNSAFE = {"pickle", "dill", "marshal", "shelve"}

@@ -55,6 +55,10 @@ def folder_error(what: str, path: Path, error: OSError, hint: str = "Choose anot
     return ConfigError(sentence, where=where, hint=hint)
 
 
+class OtherRunError(ConfigError):
+    """A run folder holds the answers of another model, or to other questions."""
+
+
 class RunFolder:
     """A folder that belongs to one spec. `locked` opens it for one launch; reading needs no lock."""
 
@@ -228,7 +232,7 @@ class RunFolder:
         if different:
             hint = "Choose another --output_path, or repeat the first command of this run; `mm-eval score` scores it again."
             shown = "; ".join(different[:4])
-            raise ConfigError(f"the folder holds another run: {shown}.", where=str(self.path), hint=hint)
+            raise OtherRunError(f"the folder holds another run: {shown}.", where=str(self.path), hint=hint)
 
     def changed_tasks(self, configs: Mapping[str, TaskConfig]) -> list[str]:
         """The tasks whose file, or a function that it names, has changed since the folder was made."""

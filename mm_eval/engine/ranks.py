@@ -20,7 +20,7 @@ from functools import lru_cache
 from itertools import count
 from typing import Any, Protocol
 
-from mm_eval.engine.folder import RunFolder, folder_error
+from mm_eval.engine.folder import OtherRunError, RunFolder, folder_error
 from mm_eval.values.errors import ConfigError
 
 START = timedelta(minutes=5)
@@ -194,8 +194,14 @@ def launched(own: Processes, folder: RunFolder, claim: Callable[[], object]) -> 
                 claim()
             except OSError as error:
                 raise folder_error("the run folder can't be used", folder.path, error) from error
+            except OtherRunError as error:
+                launch.publish(
+                    "claimed", [error.what, error.where, error.hint]
+                )  # the others may choose another one, too
+                raise
             launch.publish("claimed")
         else:
-            launch.wait_for("claimed", 0)
+            if isinstance(said := launch.wait_for("claimed", 0), list):
+                raise OtherRunError(said[0], where=said[1], hint=said[2])
             claim()
         yield launch

@@ -33,5 +33,6 @@ COMMANDS   commands as the users of other programs type them: a module with word
 NAMES      names of tasks that other programs use, where no task file declares them: (name) -> None, or an object with
            `ours`, names of tasks here with commas, and `note`; ConfigError for one that has no counterpart.
 REQUESTS   models as other programs name them: (request) -> (the request with an adapter of ours and its arguments, notes).
+TRAINING   what `mm_eval.training` has.
 REPORTS    where published numbers with their settings come from: a module as `study.ablation` uses it.
 """

@@ -82,6 +82,12 @@ def plain_module(thing: Any) -> Any:
     return module
 
 
+def check_module(thing: Any, processor: Any) -> None:
+    """ConfigError for a module that can't be evaluated, or that lacks its processor."""
+    with tempfile.TemporaryDirectory(prefix="mm-eval-model-") as folder:
+        save_files(plain_module(thing), processor, Path(folder))
+
+
 def _is_in_parts(module: Any) -> bool:
     first = next(iter(module.parameters()), None)
     return first is not None and (type(first).__name__ == "DTensor" or hasattr(first, "ds_id") and first.numel() == 0)

@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from mm_eval.cli import main
 from tests.docs.test_code_blocks import with_command
 
@@ -30,3 +32,11 @@ def test_the_cells_of_the_notebook_run(tmp_path: Path) -> None:
         [sys.executable, "-c", program], cwd=tmp_path, env=environment, capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.full
+def test_the_training_prints_a_number_for_each_evaluation(tmp_path: Path) -> None:
+    words = [sys.executable, str(EXAMPLES / "training.py"), str(tmp_path)]
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert [line.split(":")[0] for line in done.stdout.splitlines() if line.startswith("step")] == ["step 2", "step 4"]

@@ -1,0 +1,201 @@
+"""A callback of transformers' Trainer that evaluates the model in memory, in its own folder for each step.
+
+The numbers go into the Trainer's log and to its trackers. The model, its gradients and all random streams are left as they were,
+so that the training goes on as if nothing had been asked.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal
+
+from mm_eval.api import Results, evaluate
+from mm_eval.engine.ranks import processes
+from mm_eval.features.training.study import in_own_folder, is_done, step_folder
+from mm_eval.results.estimates import numbers_by_path
+from mm_eval.results.recorded import RecordedRun
+from mm_eval.values.errors import ConfigError, MMEvalError
+
+log = logging.getLogger("mm_eval.training")
+INTERRUPTED = 130
+
+
+class Evaluations:
+    """Evaluates the model of a Trainer every N steps, or whenever it saves a checkpoint.
+
+        trainer = Trainer(..., callbacks=[EvalCallback("mme,seedbench", processor, every=500, limit=200)])
+
+    tasks: as `evaluate` takes them. processor: of the model; the Trainer's processing_class by default.
+    every: steps between two evaluations; None evaluates at each save. at_end: also when the training ends.
+    output_path: the folder of the study, with one run folder for each step.
+    on_error: "note" logs what fails in an evaluation and lets the training go on; "raise" ends it. What is wrong before the first
+        step (a task that is unknown, a model that can't be evaluated) always raises, and so does every error of a launch with
+        several processes: the others would wait for ever.
+    prefix: of the numbers in the log, "eval/mme/mme_perception_score".
+    options: further options of `evaluate`: limit, sample, prompt_key, num_fewshot, gen_kwargs, seed, batch_size, data_root, ...
+
+    results: {step: Results} of this process.
+    """
+
+    def __init__(
+        self,
+        tasks: str | Sequence[str],
+        processor: Any = None,
+        *,
+        every: int | None = None,
+        output_path: str | Path = "runs/training",
+        at_end: bool = True,
+        on_error: Literal["note", "raise"] = "note",
+        prefix: str = "eval",
+        **options: Any,
+    ) -> None:
+        if every is not None and (not isinstance(every, int) or isinstance(every, bool) or every < 1):
+            raise ConfigError(
+                f"every={every!r}; a number of steps is needed.", where="EvalCallback", hint="Or None: at saves."
+            )
+        if on_error not in ("note", "raise"):
+            raise ConfigError(f"on_error={on_error!r}.", where="EvalCallback", hint="It is 'note' or 'raise'.")
+        self.tasks, self.processor, self.every = tasks, processor, every
+        self.output_path, self.at_end, self.on_error, self.prefix = Path(output_path), at_end, on_error, prefix
+        self.options = {"report": False, **options}
+        self.results: dict[int, Results] = {}
+        self._handler: Any = None
+        self._check_options()
+
+    # Of the Trainer
+
+    def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        """Checks what can be wrong, and makes up for an evaluation that was cut off when the training was."""
+        self._handler = _caller()
+        self._check(kwargs)
+        step = state.global_step
+        if step and self._is_due(step) and not is_done(self.output_path, step):
+            self._evaluate(args, state, control, kwargs)
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        if self.every is not None and self._is_due(state.global_step):
+            self._evaluate(args, state, control, kwargs)
+
+    def on_save(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        if self.every is None:
+            self._evaluate(args, state, control, kwargs)
+
+    def on_train_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        if self.at_end and state.global_step not in self.results and not is_done(self.output_path, state.global_step):
+            self._evaluate(args, state, control, kwargs)
+
+    # Our own
+
+    def _is_due(self, step: int) -> bool:
+        return self.every is None or step % self.every == 0
+
+    def _check_options(self) -> None:
+        """ConfigError for an option that `evaluate` does not take, or that is stated here."""
+        from mm_eval.request import by_field, check_options, task_names
+
+        for name in ("model", "model_args", "output_path", "processor", "executor"):
+            if name in self.options and (name != "model_args"):
+                raise ConfigError(
+                    f"{name} is stated by the callback itself.", where="EvalCallback", hint="Leave it out."
+                )
+        options = {
+            name: value for name, value in self.options.items() if name not in ("identity", "progress", "model_args")
+        }
+        check_options(by_field(options, "EvalCallback"), "EvalCallback")
+        task_names(self.tasks, "EvalCallback")
+
+    def _check(self, kwargs: Mapping[str, Any]) -> None:
+        """ConfigError for tasks that are unknown, and a model that can't be evaluated, before the first step."""
+        from mm_eval.config.manager import TaskManager
+        from mm_eval.engine.model import MODELS
+        from mm_eval.request import task_names
+
+        TaskManager(include_path=self.options.get("include_path")).load(task_names(self.tasks, "EvalCallback"))
+        memory: Any = MODELS.get("memory")
+        memory.check_module(kwargs["model"], self._processor(kwargs))
+
+    def _processor(self, kwargs: Mapping[str, Any]) -> Any:
+        return self.processor if self.processor is not None else kwargs.get("processing_class")
+
+    def _evaluate(self, args: Any, state: Any, control: Any, kwargs: Mapping[str, Any]) -> None:
+        step = state.global_step
+
+        def run(folder: Path) -> Results:
+            given: dict[str, Any] = {**self.options, "processor": self._processor(kwargs), "output_path": str(folder)}
+            return evaluate(self.tasks, kwargs["model"], **given)
+
+        try:
+            results = in_own_folder(step_folder(self.output_path, step), run)
+        except Exception as error:
+            if self.on_error == "raise" or processes().count > 1:
+                raise
+            said = str(error) if isinstance(error, MMEvalError) else f"{type(error).__name__}: {error}"
+            log.warning("The evaluation at step %d failed; the training goes on: %s", step, said)
+            return
+        if results.exit_code == INTERRUPTED:
+            raise KeyboardInterrupt
+        self.results[step] = results
+        if results.raw:
+            self._log(self._numbers(results), args, state, control)
+
+    def _numbers(self, results: Results) -> dict[str, float]:
+        """{"eval/mme/mme_perception_score": value}, and "_low" and "_high" of the 95% interval."""
+        found: dict[str, float] = {}
+        for path, (_, number) in numbers_by_path(RecordedRun.read(results.folder)).items():
+            low, high = number.interval or (None, None)
+            ends = {"": number.value, "_low": low, "_high": high}
+            found |= {f"{self.prefix}/{path}{end}": float(value) for end, value in ends.items() if value is not None}
+        return found
+
+    def _log(self, numbers: Mapping[str, float], args: Any, state: Any, control: Any) -> None:
+        """Writes the numbers into the Trainer's log and hands them to its other callbacks, among them the trackers."""
+        if not state.is_world_process_zero:
+            return
+        epoch = {} if state.epoch is None else {"epoch": state.epoch}
+        state.log_history.append({**numbers, **epoch, "step": state.global_step})
+        if self._handler is None:
+            return
+        handler = self._handler
+        for other in handler.callbacks:
+            if other is not self:
+                # some trackers write "eval_x" as "eval/x", and "train/" before anything else
+                shown = {_rewritten(name): value for name, value in numbers.items()} if _rewrites(other) else numbers
+                given = {name: getattr(handler, name, None) for name in ("model", "processing_class", "optimizer")}
+                other.on_log(args, state, control, logs={**shown, **epoch}, **given)
+
+
+def _caller() -> Any:
+    """The handler of the Trainer's callbacks, which is the caller of `on_train_begin`: a callback is given no Trainer."""
+    handler = sys._getframe(2).f_locals.get("self")
+    return handler if hasattr(handler, "callbacks") and hasattr(handler, "call_event") else None
+
+
+def _rewrites(callback: Any) -> bool:
+    code = getattr(getattr(type(callback), "on_log", None), "__code__", None)
+    return code is not None and "rewrite_logs" in (*code.co_names, *code.co_freevars)
+
+
+def _rewritten(name: str) -> str:
+    return f"eval_{name.removeprefix('eval/')}"
+
+
+@cache
+def _callback_class() -> type:
+    from transformers import TrainerCallback
+
+    return type(
+        "EvalCallback",
+        (Evaluations, TrainerCallback),
+        {"__doc__": Evaluations.__doc__, "__module__": "mm_eval.training"},
+    )
+
+
+def __getattr__(name: str) -> Any:
+    """`EvalCallback`: transformers is imported when it is used."""
+    if name == "EvalCallback":
+        return _callback_class()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

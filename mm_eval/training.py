@@ -1,0 +1,14 @@
+"""Evaluation inside a training: `from mm_eval.training import EvalCallback`, for transformers' Trainer."""
+
+from typing import Any
+
+from mm_eval.values.features import brought
+
+__all__ = ["EvalCallback"]  # noqa: F822  # found by name, when it is used
+
+
+def __getattr__(name: str) -> Any:
+    """What features bring for a training; transformers is imported only then."""
+    if name in __all__:
+        return brought("TRAINING")[name]
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
