@@ -186,7 +186,7 @@ class TaskConfig:
 
     @property
     def row_name(self) -> str:
-        """Its name in all outputs. A `task_alias` is read and not shown, since no option knows it."""
+        """Its name in all outputs. The table of a run shows its `task_alias` in place of it."""
         return schema.shown_name(self.key or self.path, self.path)
 
     @property

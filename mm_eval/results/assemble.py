@@ -51,6 +51,8 @@ def assemble(plan: OpenedTasks, scores: Mapping[str, TaskScores]) -> tuple[Resul
             note = f"its configuration states {stated}-shot; its tasks ran with {shots[name]}."
             rows[name].notes.append(note)
     names = list(dict.fromkeys(name for name, _ in order))
+    for name in names:
+        rows[name].shown = _shown_name(plan, name)
     configs: dict[str, GroupConfig | TaskConfig] = {**plan.configs, **plan.loaded.groups}
     results = Results(
         {name: rows[name] for name in names},
@@ -72,6 +74,15 @@ def assemble(plan: OpenedTasks, scores: Mapping[str, TaskScores]) -> tuple[Resul
     for part in plan.parts:
         results.added.update(part.results())
     return results, order
+
+
+def _shown_name(plan: OpenedTasks, name: str) -> str:
+    """What the table calls a row: its `task_alias`, with the format that was requested, or its `group_alias`; "" for neither."""
+    if name in plan.loaded.groups:
+        return str(plan.loaded.groups[name].source.get("group_alias") or "")
+    config = plan.tasks[name].config
+    asked = f"@{config.format_asked}" if config.format_asked else ""
+    return f"{config.task_alias}{asked}" if config.task_alias else ""
 
 
 def _shots_of(counts: Set[int]) -> int | str:

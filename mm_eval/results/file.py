@@ -106,6 +106,8 @@ def row_json(row: Scores) -> dict[str, Any]:
     if row.stopped:
         after = {str(key): list(interval) for key, interval in row.after_looking.items()}
         found |= {"stopped": row.stopped, "intervals_after_looking": after}
+    if row.shown:
+        found["shown"] = row.shown
     return {**found, **{name: list(said) for name in ("notes", "warnings") if (said := getattr(row, name))}}
 
 
@@ -129,6 +131,7 @@ def row_of(name: str, found: Mapping[str, Any], better: Mapping[str, bool | None
                 of_grader.docs = value
             else:
                 of_grader.bounds = value
+    row.shown = str(found.get("shown", ""))
     row.stopped, after = found.get("stopped", ""), found.get("intervals_after_looking", {})
     row.after_looking = {key: (ends[0], ends[1]) for text, ends in after.items() if (key := MetricKey.parse(text))}
     row.notes, row.warnings = list(found.get("notes", ())), list(found.get("warnings", ()))

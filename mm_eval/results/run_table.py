@@ -101,7 +101,7 @@ def _lines(results: Results, name: str, depth: int) -> Iterator[dict[str, str]]:
     """The cells of one task or group: a line for each number, or one without any."""
     row = results.rows[name]
     once = {
-        "task": "  " * depth + ("- " if depth else "") + in_line(row.alias, LONGEST),
+        "task": "  " * depth + ("- " if depth else "") + in_line(row.shown or row.alias, LONGEST),
         "n-shot": str(results.shots.get(name, "")),
         "n": str(row.n),
         **{key: str(getattr(row, key.replace(" ", "_"))) for key in COUNTED},

@@ -95,7 +95,8 @@ class Scores:
 
     row["acc"] is a number by its metric, or by "metric,filter" where several filter pipelines have it.
 
-    name: of the task, group or category in the run. alias: its name in tables; "" for a category.
+    name: of the task, group or category in the run. alias: its name in tables; "" for a category. shown: what the table of a run
+    shows in place of it, as its file states it; "" for that.
     numbers: in the order of pipelines and metrics. A metric may have a value for some docs only.
     n: docs of the run; failed: without an answer or a score; not_requested: the run ended before all of their requests were made.
     filtered, refused: an answer is. truncated: the token cap ended an answer, or it ended while the model was still thinking.
@@ -133,6 +134,7 @@ class Scores:
     after_looking: dict[MetricKey, tuple[float, float]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
+    shown: str = ""
 
     def __getitem__(self, metric: str) -> Number:
         found = [number for number in self.numbers if metric in (number.metric, str(number.key))]

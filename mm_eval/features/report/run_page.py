@@ -164,7 +164,7 @@ def _table(run: RecordedRun) -> Iterator[dict[str, Any]]:
         lacking = [run.lacking] if run.lacking and name in run.results.members else []
         yield {
             "name": name,
-            "alias": row.alias,
+            "alias": row.shown or row.alias,
             "group": name in run.results.members,
             "numbers": numbers,
             "headlines": headlines,

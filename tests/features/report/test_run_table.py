@@ -46,3 +46,18 @@ def test_a_category_that_does_not_vary_and_has_no_interval_is_noted_once() -> No
     assert footer_of({}) == [f"note: t: {said}"] and footer_of({}, stderr=0.1) == []
     own = "acc,none: the docs do not vary: a standard error of 0 says nothing about other docs."
     assert footer_of({}, notes=(own,)) == [f"note: t: {own}"]
+
+
+def test_the_table_shows_the_alias_that_a_task_file_states_and_results_json_the_name(cli, tmp_path) -> None:
+    group = "group: fruit\ngroup_alias: Fruit and more\ntask:\n"
+    member = "dataset_path: lmms-lab/MME\ntest_split: test\ndoc_to_text: question\ndoc_to_target: answer"
+    lines = [
+        f"  - {line}" if not at else f"    {line}" for at, line in enumerate(["task: apples", *member.split("\n")])
+    ]
+    (tmp_path / "fruit.yaml").write_text(group + "\n".join([*lines, "    task_alias: Apples, ripe", ""]))
+    ran = cli("--tasks", "fruit", "--include_path", tmp_path, "--sample", "--limit", 1, "--model", "dummy")
+    assert ran.code == 0, ran.err
+    assert "\nFruit and more " in ran.out
+    assert "\n  - Apples, ripe " in ran.out
+    assert set(ran.results["results"]) == {"fruit", "apples"}
+    assert ran.results["results"]["apples"]["alias"] == "apples"
