@@ -184,8 +184,8 @@ def _add_run(table: ReleaseTable, run: RecordedRun) -> str:
             table.categories.setdefault(place, {}).setdefault(part, {})[column] = release_number
     for place, release_number in found.items():
         table.rows.setdefault(place, {})[column] = release_number
-        if release_number.flaw:
-            table.notes.append(f"{column}, {place[0]}: {release_number.flaw}.")
+        if release_number.flaw and (note := f"{column}, {place[0]}: {release_number.flaw}.") not in table.notes:
+            table.notes.append(note)
     return column
 
 
