@@ -154,10 +154,7 @@ class RemoteAggregation:
     ) -> Number:
         """The number of all docs and its standard error. settings: those of `number_of` of scoring/reducing.py, in its order."""
         ids = list(of_docs)
-        drawn = None
-        if clusters is not None:  # as numbers, since a cluster may be named by anything
-            order: dict[Any, int] = {}
-            drawn = [order.setdefault(clusters.get(doc_id, ("doc", doc_id)), len(order)) for doc_id in ids]
+        drawn = None if clusters is None else _numbered(clusters.get(doc_id, ("doc", doc_id)) for doc_id in ids)
         given = (ids, list(of_docs.values()), drawn, list(settings))
         try:
             message = {"do": "number", "once": self._once}
@@ -165,6 +162,23 @@ class RemoteAggregation:
         except ScoringError as error:  # its process ended
             return Number(key, None, n=len(ids), note=f"the aggregation raised {type(error).__name__}: {error.what}")
         return Number(key, *found)
+
+    def interval_of(
+        self, key: MetricKey, runs: Sequence[Sequence[Any]], clusters: Sequence[Any] | None, *settings: Any
+    ) -> Number:
+        """The number of one run's values with its interval, or the paired difference of two.
+
+        settings: the draws and the seed of `estimate` of scoring/metrics/paired.py.
+        """
+        given = (list(map(list, runs)), None if clusters is None else _numbered(clusters), list(settings))
+        found = self._function._asked({"do": "interval", "once": self._once}, given, {}, all_docs=True)[0]
+        return Number(key, *found)
+
+
+def _numbered(clusters: Iterable[Any]) -> list[int]:
+    """A number for each cluster, which may be named by anything."""
+    order: dict[Any, int] = {}
+    return [order.setdefault(cluster, len(order)) for cluster in clusters]
 
 
 def _asked(

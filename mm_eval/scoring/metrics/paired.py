@@ -54,6 +54,9 @@ def estimate(
 
     clusters: one per value; None means that each doc is its own cluster.
     """
+    elsewhere: Callable[..., Number] | None = getattr(aggregation, "interval_of", None)
+    if elsewhere is not None:  # a function of another process, where it is called as often as its standard error needs
+        return elsewhere(key, [values], clusters, bootstrap_iters, seed)
     value = float(aggregation(values))
     error = standard_error(aggregation, values, clusters, bootstrap_iters=bootstrap_iters, seed=seed)
     stderr = error.value if math.isfinite(value) else None
@@ -118,6 +121,9 @@ def paired_difference(
     seed: int = DEFAULT_SEED,
 ) -> Number:
     """aggregation(second) - aggregation(first); the values at one position belong to the same doc."""
+    elsewhere: Callable[..., Number] | None = getattr(aggregation, "interval_of", None)
+    if elsewhere is not None:
+        return elsewhere(UNNAMED, [first, second], clusters, bootstrap_iters, seed)
     traits = traits_of(aggregation)
     scale = (-1.0, 1.0) if _are_fractions(aggregation, first) and _are_fractions(aggregation, second) else None
     if traits.is_mean:

@@ -15,10 +15,12 @@ import pytest
 from PIL import Image
 
 from mm_eval.config.functions import FunctionRef, runs_elsewhere, task_stream
-from mm_eval.features.suites.process import ProcessEnded
+from mm_eval.features.suites.process import ProcessEnded, TaskProcess
 from mm_eval.features.suites.remote import RemoteFunction
 from mm_eval.prompt.blocks import PromptBlock, call
 from mm_eval.request import RunRequest
+from mm_eval.results.compare import compare
+from mm_eval.results.recorded import RecordedRun
 from mm_eval.run import evaluate
 from mm_eval.values.errors import ConfigError, ScoringError
 from mm_eval.values.types import Video
@@ -356,3 +358,38 @@ def f(number):
         del stream
     assert len({drawn for drawn, _ in found}) == 1, "each begins at the start"
     assert max(count for _, count in found) <= 2
+
+
+def test_a_comparison_sends_the_values_of_a_run_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An interval calls the aggregation once a document: in the process where it is."""
+    tasks = tmp_path / "tasks"
+    tasks.mkdir()
+    (tasks / "data.jsonl").write_text("".join(f'{{"q": "{n}?", "a": "x"}}\n' for n in range(40)))
+    (tasks / "utils.py").write_text(
+        "import lmms_eval.utils\n\n"
+        "def process(doc, results):\n    return {'mine': {'score': sum(map(ord, results[0])) % 7 / 7}}\n\n"
+        "def total(values):\n    return sum(value['score'] for value in values) / len(values)\n"
+    )
+    (tasks / "own.yaml").write_text(
+        f"task: own\ndataset_path: json\ndataset_kwargs: {{data_files: {{test: {tasks}/data.jsonl}}}}\ntest_split: test\n"
+        'output_type: generate_until\ndoc_to_text: "{{q}}"\ndoc_to_target: a\nprocess_results: !function utils.process\n'
+        "metric_list: [{metric: mine, aggregation: !function utils.total, higher_is_better: true}]\n"
+    )
+    runs = []
+    for seed in (0, 1):
+        folder = tmp_path / str(seed)
+        options = {"include_path": str(tasks), "output_path": str(folder), "seed": seed}
+        evaluate(RunRequest(tasks=("own",), model="dummy", report=False, **options))
+        runs.append(RecordedRun.read(folder, include_path=str(tasks)))
+    sent: list[str] = []
+    call = TaskProcess.call
+
+    def counted(self: TaskProcess, message: dict, *others: object) -> object:
+        sent.append(message["do"])
+        return call(self, message, *others)
+
+    monkeypatch.setattr(TaskProcess, "call", counted)
+    [found] = compare(runs)
+    [change] = found.changes
+    assert change.difference.n == 40 and change.difference.interval and change.first.interval
+    assert sent.count("interval") == 1 and len(sent) < 12, sent

@@ -17,7 +17,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
 from types import ModuleType
@@ -229,6 +229,18 @@ class Child:
         of_docs = dict(zip(ids, values, strict=True))
         found = number_of(MetricKey("number", "none"), self._aggregation(message), of_docs, clusters, *settings)
         return {"value": (found.value, found.stderr, found.exact, found.n, found.higher_is_better, found.note)}
+
+    def do_interval(self, message: Mapping[str, Any], args: list[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+        """The number of one run's values with its interval, or the paired difference of two."""
+        from mm_eval.scoring.metrics.paired import estimate, paired_difference
+
+        runs, clusters, (draws, seed) = args
+        function = self._aggregation(message)
+        if len(runs) == 1:
+            found = estimate(function, runs[0], clusters, bootstrap_iters=draws, seed=seed)
+        else:
+            found = paired_difference(function, runs[0], runs[1], clusters, bootstrap_iters=draws, seed=seed)
+        return {"value": tuple(getattr(found, each.name) for each in fields(found) if each.name != "key")}
 
     def do_make(self, message: Mapping[str, Any], args: list[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
         return {"value": self._keep(self._function(message)(**kwargs))}
