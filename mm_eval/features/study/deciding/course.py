@@ -48,6 +48,7 @@ class Course:
     """{(task, doc) that this launch requests: what its slots held before}"""
     _left: list[tuple[str, int]] = field(default_factory=list)
     """Docs of the current look that were not done when it was last asked."""
+    _complete: set[tuple[str, int]] = field(default_factory=set)
     _begun: int = -1
     _polled: float = 0.0
     _lock: Lock = field(default_factory=Lock)
@@ -100,7 +101,7 @@ class Course:
                 for name in self._in_order(look):
                     if not self._is_asked(name, look):
                         continue
-                    docs = [doc_id for doc_id in self.schedule.looks[name][look] if not self._is_done(name, doc_id)]
+                    docs = self._not_done(name, look)
                     for doc_id, group in groupby(self.pending.requests(name, docs), key=lambda each: each.doc_id):
                         instances = list(group)
                         slots = self.asking.state.slots
@@ -151,11 +152,19 @@ class Course:
                 return False
         return True
 
+    def _not_done(self, name: str, look: int) -> list[int]:
+        """The docs of a look that are not done. A look that once was complete is not looked at again."""
+        if (name, look) in self._complete:
+            return []
+        found = [doc_id for doc_id in self.schedule.looks[name][look] if not self._is_done(name, doc_id)]
+        if not found:
+            self._complete.add((name, look))
+        return found
+
     def _has_pending(self) -> bool:
+        looks = range(self._allowed)
         return any(
-            self._is_asked(name, look) and not all(self._is_done(name, doc_id) for doc_id in looks[look])
-            for name, looks in self.schedule.looks.items()
-            for look in range(self._allowed)
+            self._is_asked(name, look) and self._not_done(name, look) for name in self.schedule.looks for look in looks
         )
 
     @cached_property

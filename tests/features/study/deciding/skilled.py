@@ -16,9 +16,20 @@ WRONG = {"Yes": "No", "No": "Yes", "A": "B", "B": "C", "C": "D", "D": "A"}
 
 @register_model("skilled")
 class Skilled(Model):
-    """knows: the share of the questions that it answers rightly. log: gets a line a call. fails, dies: at this call."""
+    """knows: the share of the questions that it answers rightly. log: gets a line a call. fails, dies: at this call.
+
+    in_flight: answers that it owes at a time, as a server does.
+    """
 
     def generate(self, instances):
+        flying = []
+        for each in self._answers(instances):
+            flying.append(each)
+            if len(flying) >= int(self.args.get("in_flight", 1)):
+                yield flying.pop(0)
+        yield from flying
+
+    def _answers(self, instances):
         for number, instance in enumerate(instances):
             if log := self.args.get("log"):
                 with Path(log).open("a") as file:

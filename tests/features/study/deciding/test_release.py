@@ -188,6 +188,21 @@ def test_side_by_side_the_decision_is_the_same(cli, tmp_path: Path) -> None:
         )
 
 
+def test_more_requests_in_flight_than_a_look_has_docs_block_nothing(cli, tmp_path: Path) -> None:
+    """A look of 12 docs, 40 in flight: the model asks on while the answers of earlier looks come in, and stops soon after."""
+    path = write_release(tmp_path, two_that_differ(tmp_path, in_flight=40))
+    assert cli("run", "--config", path).code == 0
+    docs = results(tmp_path, "good")["results"]["seedbench"]["n"]
+    assert docs == results(tmp_path, "bad")["results"]["seedbench"]["n"]
+    narrow = cli(
+        "run", "--tasks", "seedbench", "--sample", "--model", "skilled", "--no_report", "--until_interval", "8",
+        "--model_args", f"knows=0.9,in_flight=40,log={tmp_path / 'one.log'}", "--output_path", tmp_path / "one",
+    )  # fmt: skip
+    assert narrow.code == 0
+    n = narrow.results["results"]["seedbench"]["n"]
+    assert n <= len(calls(tmp_path / "one.log")) <= n + 40 + 3, "beyond the decision only what was in flight"
+
+
 def test_one_model_runs_until_its_interval_is_narrow(cli, tmp_path: Path) -> None:
     options = (
         "run",
