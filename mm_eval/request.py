@@ -276,6 +276,7 @@ RULES: dict[str, Rule] = {
     **dict.fromkeys(("doc", "docs", "flips"), Rule("a whole number from 0", is_count, whole_number)),
     "port": Rule("a port from 0 to 65535", lambda value: is_count(value, 0, 65_535), whole_number),
     "parallel": COUNT_FROM_1,
+    "poll": COUNT_FROM_1,
     "protocol_settings": Rule(
         "names of settings of the protocol",
         lambda value: isinstance(value, (list, tuple)) and all(map(is_text, value)),

@@ -65,14 +65,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     if args.config:
-        code: int = brought("CONFIGS")["models"](args, _request)
+        code: int = brought("CONFIGS")["models"](args, request_of)
         return code
     for name in ("only", "parallel"):
         if getattr(args, name):
             raise ConfigError(f"--{name} is an option of a release.", where=f"--{name}", hint="Add --config FILE.")
     if not args.tasks and (args.tasks is not None or not args.protocol):
         raise ConfigError("no task is named: --tasks is needed.", hint="`mm-eval ls tasks` lists them.")
-    request = _request(args)
+    request = request_of(args)
     from mm_eval.cli.progress import ProgressBar
     from mm_eval.results.run_table import render
     from mm_eval.run import evaluate
@@ -83,7 +83,7 @@ def main(args: argparse.Namespace) -> int:
     return report.exit_code
 
 
-def _request(args: argparse.Namespace) -> RunRequest:
+def request_of(args: argparse.Namespace) -> RunRequest:
     return read_request(
         args,
         protocol=args.protocol,

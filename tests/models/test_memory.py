@@ -141,7 +141,7 @@ def test_an_identity_resumes_and_another_one_is_another_run(run):
 
 def test_a_recorded_run_is_scored_without_its_model(run):
     results = run(Counted())
-    assert score(results.folder).results["results"] == results.raw["results"]
+    assert Results(score(results.folder)).raw["results"] == results.raw["results"]
 
 
 def test_an_object_of_model_is_asked_and_stays_open(run, tmp_path):
