@@ -127,14 +127,23 @@ def _cells(line: Line) -> list[str]:
         *(str(card.get(key, "")) for key in ("size", "modality")),
         first,
         "" if sampled is None else "yes" if sampled else "no",
-        "; ".join(str(part) for part in (line.note, card.get("published")) if part),
+        "; ".join(str(part) for part in (line.note, _access(first), card.get("published")) if part),
     ]
     return [in_line(cell) for cell in cells]
+
+
+def _access(hub_id: str) -> str:
+    """What stands between a data set and its rows, where something does."""
+    from mm_eval.data.manifest import known_data_set
+
+    found = known_data_set(hub_id)
+    return "" if found is None else "mm-eval fetch" if found.fetch else "gated" if found.gated else ""
 
 
 @lru_cache(maxsize=4096)
 def _has_sample(ids: tuple[str, ...]) -> bool:
     """Whether there is bundled sample data under one of these ids."""
-    from mm_eval.data.source import hub_ids, sample_root
+    from mm_eval.data.manifest import hub_ids
+    from mm_eval.data.source import sample_root
 
     return any((sample_root() / name).is_dir() for one in ids for name in hub_ids(one))

@@ -15,6 +15,7 @@ from mm_eval.data.data_files import FILES_KEY, content_cache, has_files, places_
 from mm_eval.data.decode import check_pillow
 from mm_eval.data.docs import Docs, fingerprint_of
 from mm_eval.data.further import load_further
+from mm_eval.data.manifest import advice_on_missing, hub_ids, known_data_set
 from mm_eval.data.rows import with_pictures_declared
 from mm_eval.data.source import (
     LOADING,
@@ -22,7 +23,6 @@ from mm_eval.data.source import (
     DataId,
     DataSource,
     hub_answers,
-    hub_ids,
     load_from_hub,
     repository,
     sample_root,
@@ -80,7 +80,7 @@ def load_docs(
     ids = DataId.all_of(dataset_path, dataset_name, mirrors, kwargs.get("revision"))
     only_reads = process is None or getattr(process, "reads_columns", False)
     try:
-        rows, folder = _load(ids, split, source, kwargs, where, needs_datasets=not only_reads)
+        rows, folder = _load(ids, split, source, kwargs, where, needs_datasets=not only_reads, task=task)
         if not is_shallow([_plain_features(rows.features)], DEEPEST):
             raise RecursionError
         fingerprint = fingerprint_of(rows)
@@ -198,6 +198,7 @@ def _load(
     kwargs: Mapping[str, Any],
     where: str,
     needs_datasets: bool = False,
+    task: str = "",
 ) -> tuple[Any, Path | None]:
     """The rows of a split from the first place that has the dataset, and its folder if it is on disk.
 
@@ -221,7 +222,7 @@ def _load(
     if source.sample:
         hint = "Give --model a model of your own, or --data_root."
         raise ConfigError(f"there is no bundled sample of {known}.", where=where, hint=hint)
-    names = [(one, hub_id) for one in ids for hub_id in hub_ids(one.path)]
+    names = [(one, hub_id) for one in ids if _is_on_hub(one.path) for hub_id in hub_ids(one.path)]
     places = [str(folder) for _, folder in source.folders(*ids)] + [f"hub: {hub_id}" for _, hub_id in names]
     searched = list(dict.fromkeys(places))  # two revisions of a data set are one place
     failures = []
@@ -231,12 +232,23 @@ def _load(
             return _read_all(one, hub_id, split, {**options, **token_of(kwargs)}, where, searched, reachable), None
         except DataError as error:
             failures.append(error.what)
-    why = failures[0] if reachable else "the hub can't be reached, and its local cache does not contain it."
-    raise NotHereError(
-        f"dataset {ids[0]} can't be loaded: {why} Searched: {', '.join(searched)}.",
-        where=where,
-        hint="Use --sample for the bundled sample data, or --data_root DIR with the data at DIR/org/name.",
+    why = (
+        failures[0] if reachable and failures else "the hub can't be reached, and its local cache does not contain it."
     )
+    why = why if names else "the hub does not have it as a table."
+    usual = "Use --sample for the bundled sample data, or --data_root DIR with the data at DIR/org/name."
+    advice = advice_on_missing(path, task.rpartition("::")[2].partition("@")[0] or "TASK")
+    raise NotHereError(
+        f"dataset {ids[0]} can't be loaded: {why} Searched: {', '.join(searched) or 'no folder'}.",
+        where=where,
+        hint=f"{advice} {usual}".strip(),
+    )
+
+
+def _is_on_hub(path: str) -> bool:
+    """Whether the hub may have it as a table, by what is known of it."""
+    known = known_data_set(path)
+    return known is None or known.on_hub
 
 
 def _read_all(

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from mm_eval.data.data_files import content_cache
-from mm_eval.data.source import LOADING, LOCAL_FILES, DataSource, hub_answers, hub_ids, load_from_hub
+from mm_eval.data.manifest import hub_ids
+from mm_eval.data.source import LOADING, LOCAL_FILES, DataSource, hub_answers, load_from_hub
 
 
 def load_further(source: DataSource, path: str, name: str | None = None, **options: Any) -> Any:

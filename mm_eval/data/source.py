@@ -14,24 +14,11 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from mm_eval.config.runner import runner
+from mm_eval.data.manifest import hub_ids
 from mm_eval.values.errors import NotHereError
-
-MOVED_OWNERS = (("lmms-lab", "lmms-lab-encoder"),)
-"""Owners of hub datasets that were renamed on 2026-07-30. Both names are tried, since data roots and caches have either."""
 
 LOCAL_FILES = frozenset({"json", "csv", "parquet", "text", "arrow", "imagefolder"})
 """Dataset paths for files of the user's own (`dataset_kwargs: {data_files: ...}`); they are read with `--sample` too."""
-
-
-def hub_ids(dataset_path: str) -> list[str]:
-    """All hub ids of a dataset, the given one first.
-
-    >>> hub_ids("lmms-lab/MME")
-    ['lmms-lab/MME', 'lmms-lab-encoder/MME']
-    """
-    owner, slash, name = dataset_path.partition("/")
-    others = [new if owner == old else old for old, new in MOVED_OWNERS if slash and owner in (old, new)]
-    return [dataset_path, *(f"{other}/{name}" for other in others)]
 
 
 def sample_root() -> Path:

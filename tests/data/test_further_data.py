@@ -84,6 +84,6 @@ def test_the_caches_of_the_hub_are_read_by_a_process_without_network() -> None:
 
 
 def test_the_first_error_is_raised_where_no_id_is_found(asked, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(source, "MOVED_OWNERS", ())
+    monkeypatch.setattr("mm_eval.data.further.hub_ids", lambda path: [path])
     with pytest.raises(datasets.exceptions.DatasetNotFoundError, match="lmms-lab/GQA"):
         load_further(DataSource(), "lmms-lab/GQA")

@@ -1,6 +1,11 @@
 """MMSI-Bench: letters by the authors' rule, types as categories, and several pictures."""
 
+import io
 from typing import Any
+
+import pyarrow
+import pyarrow.parquet
+from PIL import Image
 
 from tests.tasks.made_up import MadeUp, categories, prompt
 
@@ -57,3 +62,19 @@ def test_pictures_and_prompt(cli: Any) -> None:
     assert ran.out.count("96 x 72") == 3
     ending = "Answer with the option's letter from the given choices directly. Enclose the option's letter within ``."
     assert prompt(cli, "mmsi_bench").endswith(f"A: right, B: left, C: up, D: down\n{ending}")
+
+
+def test_the_authors_one_file_of_bytes_is_read_from_a_data_root(cli: Any, tmp_path: Any) -> None:
+    """MMSI_Bench.parquet has no split in its name, and its pictures are bytes."""
+    written = io.BytesIO()
+    Image.new("RGB", (12, 9), "red").save(written, "PNG")
+    row = {"id": 0, "images": [written.getvalue()] * 2, "question_type": "MSR", "question": "Which?\nOptions: A: a, B: b",
+           "answer": "A", "thought": ""}  # fmt: skip
+    folder = tmp_path / "RunsenXu" / "MMSI-Bench"
+    folder.mkdir(parents=True)
+    types = pyarrow.schema([("id", pyarrow.int64()), ("images", pyarrow.list_(pyarrow.binary()))])
+    types = pyarrow.schema([*types, *((name, pyarrow.string()) for name in list(row)[2:])])
+    pyarrow.parquet.write_table(pyarrow.Table.from_pylist([row], types), folder / "MMSI_Bench.parquet")
+    ran = cli("show", "mmsi_bench", "--data_root", tmp_path, "--model", "dummy")
+    assert ran.code == 0, ran.err
+    assert ran.out.count("12 x 9") == 2

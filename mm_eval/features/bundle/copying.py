@@ -13,7 +13,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from mm_eval.config.task_config import TaskConfig
-from mm_eval.data.source import DataId, DataSource, fetch_repository, hub_ids, repository_size
+from mm_eval.data.manifest import advice_on_missing, hub_ids, known_data_set
+from mm_eval.data.source import DataId, DataSource, fetch_repository, repository_size
 from mm_eval.engine.folder import RunFolder
 from mm_eval.prepare import load_configs, prepare_without_model
 from mm_eval.request import RunRequest
@@ -114,7 +115,13 @@ class Bundle:
         dataset = DataSet(tuple(ids), None, ids[0].path, None, False)
         if self.source.sample:
             return dataset
-        return replace(dataset, size=repository_size(dataset.hub_ids, self.source.offline))
+        known = known_data_set(dataset.path)
+        if known is not None and not known.on_hub:
+            task = next(name for name, config in self.configs.items() if config.dataset_path == dataset.path)
+            hint = advice_on_missing(dataset.path, task)
+            raise NotHereError(f"dataset {dataset.path!r} is not on the hub as a table.", where=task, hint=hint)
+        size = repository_size(dataset.hub_ids, self.source.offline)
+        return replace(dataset, size=known.size if size is None and known is not None else size)
 
     def _copy(self, dataset: DataSet) -> None:
         """Copies one data set from its folder, else from the hub."""
