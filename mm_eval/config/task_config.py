@@ -244,7 +244,11 @@ class TaskConfig:
             except ConfigError as error:
                 faults.setdefault(repr(error.__cause__ or error), error)
         raise_all(list(faults.values()))
-        return replace(self, **found)
+        made = replace(self, **found)
+        as_config = getattr(
+            made.task_class, "as_config", None
+        )  # of a class of another suite, which says all by its methods
+        return as_config(made) if as_config is not None else made
 
     @cached_property
     def of_lmms_eval(self) -> bool:

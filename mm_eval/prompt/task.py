@@ -37,6 +37,7 @@ from mm_eval.prompt.visuals import (
     with_frames,
 )
 from mm_eval.values.errors import ConfigError, DataError, MMEvalError, did_you_mean
+from mm_eval.values.lazy_doc import WithoutPictures
 from mm_eval.values.types import Context, Doc, Instance, Message, RequestType
 
 EVALUATION_SPLITS = ("test_split", "validation_split")
@@ -181,10 +182,11 @@ class Task:
             final = [Turn(text, counts[-1], prefix=question.prefix) for text in texts]
             contexts = [context_of(turn, shots, layout, description, style.system, style.chat) for turn in final]
 
+        columns = self.docs.media_columns if config.process_results is not None else ()
         shared: dict[str, Any] = {
             "task": self.path,
             "doc_id": doc_id,
-            "doc": doc,
+            "doc": WithoutPictures(doc, partial(self.docs.full, doc_id), columns) if columns else doc,
             "target": question.target,
             "images": (
                 (lambda: [picture for load in turns for picture in with_frames(load(), self._cache, self.seen)])

@@ -68,8 +68,11 @@ class ProcessResultsScorer(Scorer):
         """The function's values for one doc."""
         instances = first_instances(doc_instances)
         first = instances[0]
-        lls = None if first.request_type == "generate_until" else LLResults.from_instances(instances, self.name)
-        results = self._results(instances, lls)
+        mixed = len({instance.request_type for instance in instances}) > 1  # a task class may ask for both
+        lls = None
+        if not mixed and first.request_type != "generate_until":
+            lls = LLResults.from_instances(instances, self.name)
+        results = [self._result(each) for each in instances] if mixed else self._results(instances, lls)
         missing = bool(results) and all(map(is_unanswered, results))
         try:
             returned = self._returned(doc_id, first.doc, results)
@@ -122,6 +125,13 @@ class ProcessResultsScorer(Scorer):
                 found = [number for number in found if number.key != submission]
         self.notes += self._unnamed
         return found
+
+    def _result(self, instance: Instance) -> Any:
+        """The answer to one request of several kinds."""
+        if instance.request_type == "generate_until":
+            return self._results([instance], None)[0]
+        ll, greedy = instance.resps[0]
+        return float(ll), bool(greedy)
 
     def _results(self, instances: list[Instance], lls: LLResults | None) -> list[Any]:
         first = instances[0]

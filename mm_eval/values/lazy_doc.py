@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 
@@ -26,3 +26,24 @@ class LazyDoc(dict[str, Any]):
             return self[key]
         except KeyError:
             return default
+
+
+class WithoutPictures(LazyDoc):
+    """A doc whose columns with pictures are known by name: it has them, and loads them each time that one is looked up.
+
+    Nothing else of the doc is loaded, and no picture is held.
+    """
+
+    def __init__(
+        self, entries: Mapping[str, Any], load: Callable[[], Mapping[str, Any]], columns: Collection[str] = ()
+    ) -> None:
+        super().__init__(entries, load)
+        self.columns = tuple(columns)
+
+    def __missing__(self, key: str) -> Any:
+        if key not in self.columns:
+            raise KeyError(key)
+        return self._load()[key]
+
+    def __contains__(self, key: object) -> bool:
+        return super().__contains__(key) or key in self.columns

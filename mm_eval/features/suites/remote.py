@@ -57,6 +57,7 @@ class RemoteFunction:
 
     def __init__(self, process: TaskProcess, file: Path, name: str, about: Mapping[str, Any]) -> None:
         self._process, self._file = process, file
+        self._more: dict[str, Any] = {}
         self._known: dict[str, str | int | float | bool] | None = {}
         self._room = MOST_REMEMBERED
         self.__name__ = self.__qualname__ = name
@@ -130,7 +131,7 @@ class RemoteFunction:
         """(what the function returned, the rest of the answer)."""
         return _asked(
             self._process,
-            {"file": str(self._file), "name": self.__name__, **message},
+            {"file": str(self._file), "name": self.__name__, **self._more, **message},
             args,
             kwargs,
             answer or answer_of_process,
@@ -278,8 +279,8 @@ class RemoteObject:
         return list(found)
 
 
-def function(file: Path, name: str) -> tuple[Any, Sequence[str]]:
-    """As `Runner.function` says."""
+def function(file: Path, name: str, class_of: Callable[[TaskProcess, Path, str], type]) -> tuple[Any, Sequence[str]]:
+    """As `Runner.function` says. class_of: makes the class that stands for a task class of a file."""
     process = process_of(file.parent)
     where = {"file": str(file), "name": name}
     about, _, _ = _asked(process, {"do": "describe", **where}, (), {}, answer_of_process)
@@ -289,10 +290,10 @@ def function(file: Path, name: str) -> tuple[Any, Sequence[str]]:
         raise MissingPackages(f"{name!r} needs", about["packages"])
     if not about["is_class"]:
         return RemoteFunction(process, file, name, about), ()
+    if about.get("is_task"):
+        return class_of(process, file, name), ()
     if not about["filters"]:
-        what = (
-            f"the class {name!r} is in a file whose code runs in a process of its own, where only filters can be made."
-        )
+        what = f"the class {name!r} is in a file whose code runs elsewhere, where only filters and tasks can be made."
         raise ConfigError(what, hint="Put it into a file that imports nothing of another suite.")
     attributes = {"_process": process, "_about": where, "__module__": about["module"], **about["attributes"]}
     made = type(name, (RemoteObject,), attributes)

@@ -46,7 +46,7 @@ class TaskRunner:
     def function(self, file: Path, name: str) -> tuple[Any, Sequence[str]]:
         from mm_eval.features.suites.remote import function
 
-        return function(file, name)
+        return function(file, name, _class_of)
 
     def load_offline(self, path: str, name: str | None, options: Mapping[str, Any]) -> Any:
         from mm_eval.features.suites.remote import load_offline
@@ -70,6 +70,12 @@ class TaskRunner:
         from mm_eval.features.suites.remote import RemoteStream
 
         return RemoteStream(files)
+
+
+def _class_of(process: Any, file: Path, name: str) -> type:
+    from mm_eval.features.suites.class_tasks import class_of
+
+    return class_of(process, file, name)
 
 
 RUNNER = TaskRunner()

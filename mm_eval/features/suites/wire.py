@@ -14,9 +14,10 @@ import socket
 import struct
 from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from mm_eval.values.lazy_doc import LazyDoc
+from mm_eval.values.lazy_doc import LazyDoc, WithoutPictures
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -160,7 +161,7 @@ class Writer:
             return {"o": [self.keep(value), self.value({str(key): item for key, item in entries.items()})]}
         if callable(getattr(value, "_load", None)):
             self.lazy.append(value)
-            return {"z": [len(self.lazy) - 1, self.value(entries)]}
+            return {"z": [len(self.lazy) - 1, self.value(entries), list(getattr(value, "columns", ()))]}
         if hasattr(value, "lacking") or hasattr(value, "read"):
             self.watched.append(value)
             return {"w": self.value(entries)}
@@ -329,7 +330,10 @@ class Reader:
         load, number = self.lazy, int(stated[0])
         if load is None:
             raise ValueError("the message has a doc that can't be loaded")
-        return LazyDoc(self.value(stated[1]), lambda: load(number))
+        entries, columns = self.value(stated[1]), stated[2]
+        if not columns:
+            return LazyDoc(entries, lambda: load(number))
+        return WithoutPictures(entries, cache(lambda: load(number)), columns)
 
     def _rows(self, stated: Mapping[str, Any], _: Any) -> Any:
         if self.rows is None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 import io
+import json
 import os
 import random
 import shutil
@@ -24,14 +25,15 @@ from types import ModuleType
 from typing import Any
 
 from mm_eval.config.functions import load_file, stamp_of, with_siblings
-from mm_eval.config.packages import package_of
 from mm_eval.features.suites.child.draws import PYTHON_SEED, Draws, RandomStream, Seeds, generators_in, importing
 from mm_eval.features.suites.child.guard import as_called_once, close_network, no_judge
 from mm_eval.features.suites.child.hub import FilesOfHub
 from mm_eval.features.suites.child.imports import OfSuites, answer_imports
 from mm_eval.features.suites.child.judge_module import loading, run_judged
 from mm_eval.features.suites.child.missing import importing_files
-from mm_eval.features.suites.child.needs import missing_in
+from mm_eval.features.suites.child.needs import packages_of
+from mm_eval.features.suites.child.stand_ins import tasks
+from mm_eval.features.suites.child.task_classes import TaskOfClass
 from mm_eval.features.suites.process import error_from_wire, error_to_wire
 from mm_eval.features.suites.wire import Line, Reader, Writer
 
@@ -72,6 +74,7 @@ class Child:
         self._loaded: dict[Path, Loaded] = {}
         self._streams: dict[str, Draws] = {}
         self._once: dict[int, Callable[..., Any]] = {}
+        self._tasks: dict[tuple[type, str], TaskOfClass] = {}
         self._kept: list[Any] = []
         self._printed: list[tuple[int, str]] = []
         self._tables: list[Any] = []
@@ -171,6 +174,8 @@ class Child:
         """What a name of a file is."""
         module = self._load(Path(message["file"]))
         found = getattr(module, message["name"], None)
+        if isinstance(found, type) and issubclass(found, tasks.Task):
+            return {"value": {"callable": True, "is_class": True, "is_task": True, "packages": packages_of(found)}}
         if not callable(found):
             names = [name for name, value in vars(module).items() if callable(value) and name[0] != "_"]
             return {"value": {"callable": False, "missing": found is None, "names": names}}
@@ -183,8 +188,7 @@ class Child:
             parameters = None
         flags = {name: value for name in FLAGS if isinstance(value := getattr(found, name, None), bool)}
         about = {"module": str(getattr(found, "__module__", "")), "parameters": parameters, "attributes": flags}
-        needs = missing_in(found)
-        about["packages"] = sorted({package_of(each._missing_name) for each in needs if not each._missing_is_client})
+        about["packages"] = packages_of(found)
         is_class = isinstance(found, type)
         return {"value": {"callable": True, "is_class": is_class, "filters": hasattr(found, "apply"), **about}}
 
@@ -249,6 +253,10 @@ class Child:
         found = self._kept[message["number"]].apply(*args)
         return {"value": [list(answers) if not isinstance(answers, str) else answers for answers in found]}
 
+    def do_task(self, message: Mapping[str, Any], args: list[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+        """What a task class says of itself."""
+        return {"value": self._task(message).about()}
+
     def do_load(self, message: Mapping[str, Any], args: list[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
         """A data set from the caches of the hub."""
         import datasets
@@ -258,8 +266,23 @@ class Child:
     # The task's files
 
     def _function(self, message: Mapping[str, Any]) -> Callable[..., Any]:
-        found: Callable[..., Any] = getattr(self._load(Path(message["file"])), message["name"])
+        module = self._load(Path(message["file"]))
+        if "method" in message:
+            return self._task(message).method(message["method"])
+        found: Callable[..., Any] = getattr(module, message["name"])
         return found
+
+    def _task(self, message: Mapping[str, Any]) -> TaskOfClass:
+        """The task of a class, made once for each config."""
+        kind = getattr(self._load(Path(message["file"])), message["name"])
+        key = (kind, json.dumps(message["config"], sort_keys=True))
+        if key not in self._tasks:
+            functions = {
+                name: getattr(self._load(Path(file)), function)
+                for name, file, function in message["config"]["functions"]
+            }
+            self._tasks[key] = TaskOfClass(kind, {**message["config"]["keys"], **functions})
+        return self._tasks[key]
 
     def _aggregation(self, message: Mapping[str, Any]) -> Callable[..., Any]:
         """The function as one that may be called often, the same for all calls of one aggregation of the other process."""

@@ -12,6 +12,7 @@ from functools import partial
 from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
+from mm_eval.config.packages import package_of
 from mm_eval.features.suites.child.imports import is_task_code
 from mm_eval.features.suites.child.missing import Missing, MissingClass
 
@@ -21,6 +22,11 @@ MOST_STEPS = 20_000
 def missing_in(found: Any) -> list[Missing]:
     """What a function, or a class, uses of packages that are not installed; each package once."""
     return list({item._missing_name.split("(")[0]: item for item in _reached(found)}.values())
+
+
+def packages_of(found: Any) -> list[str]:
+    """The packages that are to be installed before a function or a class is used."""
+    return sorted({package_of(each._missing_name) for each in missing_in(found) if not each._missing_is_client})
 
 
 def _reached(start: Any) -> Iterator[Missing]:
