@@ -148,6 +148,8 @@ def evaluate(
     from mm_eval.run import evaluate as run
     from mm_eval.values.errors import ConfigError
 
+    if model_args is not None and not isinstance(model_args, Mapping):
+        check_options({"model_args": model_args}, "evaluate")
     args = dict(model_args or {})
     if model == "hf" and not isinstance(args.get("pretrained"), (str, PathLike, NoneType)):
         model, processor = args.pop("pretrained"), args.pop("processor", processor) or args.pop("tokenizer", None)

@@ -195,6 +195,8 @@ def test_a_release_file_takes_every_option_of_the_command_by_its_own_name(elsewh
         "budget": 1.5, "reasoning_tags": "<a>,</a>",
         "judge_args": {"a": 1}, "judge_retries": 1, "judge_budget": 2.5, "judge_preflight": True,
         "executor": "ray", "workers": 2, "worker_gpus": 0.5, "worker_cpus": 1, "worker_timeout": 60,
+        "stop_when": "decided", "looks": 5, "alpha": 0.05, "margin": 1.0, "until_interval": 1.0,
+        "wandb_args": {"project": "a"}, "mlflow_args": {"experiment_name": "a"}, "trackio_args": {"project": "a"},
     }  # fmt: skip
     for action in parser._actions:
         name = action.dest
@@ -231,7 +233,10 @@ def test_python_takes_the_names_of_the_command(elsewhere: Path) -> None:
 
 def test_every_option_of_a_run_has_a_rule() -> None:
     """A new field of `RunRequest` without a rule would reach the run unchecked."""
-    assert {each.name for each in dataclasses.fields(RunRequest)} - {"tasks"} <= RULES.keys()
+    assert {each.name for each in dataclasses.fields(RunRequest)} - {
+        "tasks",
+        "linked",
+    } <= RULES.keys()  # `linked` is no option
 
 
 def test_a_value_is_quoted_shortly() -> None:

@@ -44,7 +44,7 @@ Validate = Callable[[str], Ran]
 @pytest.fixture
 def validate(cli: Callable[..., Ran], tmp_path: Path) -> Validate:
     (tmp_path / "rows.jsonl").write_text('{"q": "a", "a": "b"}\n{"q": "c", "a": "d"}\n')
-    (tmp_path / "bad.py").write_text("import a_package_that_is_not_there\ndef f(doc, results): return {}\n")
+    (tmp_path / "bad.py").write_text("1 / 0\ndef f(doc, results): return {}\n")
     (tmp_path / "ok.py").write_text("def g(docs): return docs\n")
     for name, more in {**BROKEN, "good": ""}.items():
         (tmp_path / f"{name}.yaml").write_text(HEAD.format(name) + more)

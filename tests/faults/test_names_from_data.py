@@ -220,6 +220,7 @@ def test_nothing_but_one_file_prints() -> None:
     allowed.add(ROOT / "mm_eval/features/report/release/progress.py")  # by `in_line`
     allowed.add(ROOT / "mm_eval/scoring/filters/pattern_search.py")  # a child's answers to its parent
     allowed.add(ROOT / "tasks/mmlongbench_doc/draw.py")  # a script that people run; it prints counts
+    allowed.add(ROOT / "mm_eval/features/suites/child/stand_ins/logger.py")  # a child, whose output its parent cleans
     for path in [path for folder in ("mm_eval", "models", "tasks") for path in (ROOT / folder).rglob("*.py")]:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call) and path not in allowed:

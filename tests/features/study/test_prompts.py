@@ -36,6 +36,8 @@ def test_every_block_is_asked_by_one_model_and_compared_with_the_first(cli, tmp_
         "--sample",
         "--prompt_file",
         mine,
+        "--keys",
+        "default,qwen_vl,mine,of_mme",
         "--limit",
         "60",
     ]
@@ -138,7 +140,7 @@ def test_several_models_make_a_matrix(cli, tmp_path):
 @pytest.mark.parametrize(
     ("extra", "said"),
     [
-        (["--keys", "default,qwen_v"], "Did you mean 'qwen_vl'?"),
+        (["--keys", "default,qwen_v"], "Did you mean 'qwen_vl'"),
         (["--keys", "default"], "two different prompt keys"),
         (["--keys", "default,default"], "two different prompt keys"),
         (["--prompt_key", "qwen_vl"], "--keys default,qwen_vl"),

@@ -324,7 +324,7 @@ def test_an_unlisted_type_keeps_the_short_cuts_that_agree(
     [
         ("llava", "hf", ("llava",)),
         ("llava_next", "llava", ("llava_next", "llava")),
-        ("qwen2_5_vl", "qwen_vl", ("qwen2_5_vl", "qwen2_vl", "qwen_vl")),
+        ("qwen2_5_vl", "qwen_vl", ("qwen2_5_vl", "qwen_vl")),
         ("llava", "qwen_vl", ("qwen_vl",)),
         ("llama", "hf", ()),
     ],
