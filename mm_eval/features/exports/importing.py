@@ -25,7 +25,7 @@ from mm_eval.config.manager import Loaded
 from mm_eval.engine.ask import Asker
 from mm_eval.engine.folder import RunFolder
 from mm_eval.engine.journal import Journal, read_journal
-from mm_eval.engine.model import Answers, Model, ModelSettings
+from mm_eval.engine.model import Answers, Model, ModelFacts, ModelSettings
 from mm_eval.engine.outcome import Outcome, StopSignal
 from mm_eval.engine.progress import Progress
 from mm_eval.features.exports.log_docs import GIVE_DATA, write_docs
@@ -154,9 +154,7 @@ def _tasks(asked: ImportRequest, logs: Sequence[Log]) -> tuple[dict[str, Importe
         if name in found:
             what = f"the logs {found[name].log.task!r} and {log.task!r} are both of the task {name!r}."
             raise ConfigError(what, where=str(log.path), hint="--tasks NAMES takes only some of them.")
-        found[name] = Imported(
-            replace(log, rows=partial(_mapped, log, asked.columns)), ours, list(log.notes) + loaded.notes
-        )
+        found[name] = Imported(replace(log, rows=partial(_mapped, log, asked.columns)), ours, list(log.notes))
     if not found:
         raise first or ConfigError("no task of the logs was named.", where="--tasks")
     return found, left_out
@@ -388,7 +386,7 @@ def _about(one: Imported, matched: Matched, task: Task, pictures: bool) -> dict[
 class Recorded(Model):
     """Answers from the rows of `imported/answers`, read as a stream. Their keys are those of replay with that folder."""
 
-    travels = False
+    facts = ModelFacts(name="replay", travels=False)
 
     def __init__(self, args: Mapping[str, Any], digest: str, rows: Iterator[dict[str, Any]] | None = None) -> None:
         super().__init__(args, ModelSettings())

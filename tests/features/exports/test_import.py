@@ -22,7 +22,7 @@ def rows(folder: Path, task: str) -> list[dict]:
 
 def test_a_log_of_lm_eval(cli, tmp_path: Path) -> None:
     done = cli("import", REAL / "lm_eval-0.4.13", "--output_path", tmp_path / "run", "--sample")
-    assert done.code == 0, done.err
+    assert done.code == 0 and done.err == ""
     found = results(tmp_path / "run")
     arc, gsm = rows(tmp_path / "run", "arc_easy"), rows(tmp_path / "run", "gsm8k")
     assert arc[0]["resps"] == [[-1.85, True], [-5.53, True], [-0.92, True], [-7.68, True]]
