@@ -5,7 +5,7 @@ const colour = (column) => SVG_COLOURS[column % SVG_COLOURS.length];
 const hidden = new Set(), opened = new Set();
 let byRow = null; // the row by which the columns are in order
 const shares = (row) => row.cells.every((cell) => !cell || (cell.v >= 0 && cell.v <= 1));
-const asText = (row, value) => byId("c-unit").value && shares(row) ? `${(100 * value).toFixed(1)}` : number(value, row.scale);
+const asText = (row, value) => !byId("c-unit").value && shares(row) ? `${(100 * value).toFixed(1)}` : number(value, row.scale);
 
 // A name that may break after each underscore and before a bracket, and a name that ends in a chart's margin
 const breaking = (name) => String(name).split(/(?<=[_/:])/).flatMap((part) => [make("wbr", {}), part]);
@@ -16,6 +16,7 @@ function head() {
   const top = byId("top");
   top.append(make("h1", {}, about.title));
   top.append(make("div", { class: "soft" }, `${about.columns.length} model${about.columns.length === 1 ? "" : "s"}, ${about.rows.length} number${about.rows.length === 1 ? "" : "s"}`));
+  if (about.sentence) top.append(make("p", { class: "sentence" }, about.sentence));
   if (about.going.length) top.append(make("h2", {}, "Going on"), make("ul", { id: "going" }, ...about.going.map((one) => make("li", {}, make("a", { href: one.link }, one.name), `: ${one.said}`))));
   if (about.sample.length) top.append(make("div", { class: "banner" }, `Sample data, not ${about.sample.join(", ")}: drawn for trying mm-eval out, and no result on a benchmark.`));
 }
@@ -61,11 +62,12 @@ function cellOf(row, cells, place, of) {
   const said = [`${model.name}, ${of}: ${asText(row, cell.v)}`];
   if (cell.at) said.push(`95% interval ${asText(row, cell.at[0])} to ${asText(row, cell.at[1])}`);
   if (cell.rank) said.push(`rank ${cell.rank}`);
-  said.push(cell.apart || "", cell.flaw || "", cell.ours ? "" : "as reported, not measured by us", cell.protocol ? `under the protocol ${cell.protocol}` : "");
+  said.push(cell.apart || "", cell.own || "", cell.flaw || "", cell.ours ? "" : "as reported, not measured by us", cell.protocol ? `under the protocol ${cell.protocol}` : "");
   const td = make("td", { class: kinds, style: shade(row, cells, cell) || null, title: said.filter(Boolean).join("\n") });
   const shown = make(cell.link ? "a" : "div", { href: cell.link });
   shown.append(cell.rank ? make("span", { class: "rank" }, `#${cell.rank}`) : "", make("span", { class: "value" }, asText(row, cell.v)));
   if (cell.flaw) shown.append(make("span", { class: "mark", "aria-label": cell.flaw }, " ⚠"));
+  if (cell.own) shown.append(make("span", { class: "mark", "aria-label": cell.own }, " ¶"));
   if (!cell.ours) shown.append(make("span", { class: "mark" }, " *"));
   if (byId("c-intervals").checked) shown.append(make("br", {}), whisker(cells, cell));
   if (cell.verdict) shown.append(make("small", { class: "verdict" }, cell.verdict));
@@ -96,7 +98,8 @@ function table() {
     name.append(...breaking(row.label), row.better === false ? " ↓" : "", " ", sort);
     body.append(make("tr", { class: row.group ? "group" : "" }, name, ...order.map((column) => cellOf(row, row.cells, column, row.label))));
     if (all || opened.has(place)) for (const part of row.parts) {
-      body.append(make("tr", { class: "part" }, make("th", { scope: "row" }, ...breaking(part.label)), ...order.map((column) => cellOf(row, part.cells, column, `${row.label}, ${part.label}`))));
+      const row_of = part.unit === "points" ? { ...row, cells: part.cells, scale: 100 } : row;
+      body.append(make("tr", { class: "part" }, make("th", { scope: "row" }, ...breaking(part.label)), ...order.map((column) => cellOf(row_of, part.cells, column, `${row.label}, ${part.label}`))));
     }
   }
   byId("table").replaceChildren(make("table", { class: "heat" }, make("thead", {}, line), body));

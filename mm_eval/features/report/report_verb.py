@@ -35,7 +35,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_option(parser, "against", "RUN", "report.html: another run's answers beside each sample, flips as a filter")
     parser.add_argument(
-        "--categories", action="store_true", help="tables: a row for each category of a benchmark (csv always has them)"
+        "--categories",
+        action="store_true",
+        help="tables: a row for each further number and category of a benchmark (csv always has them)",
     )
     parser.add_argument("--intervals", action="store_true", help="tables: half the 95%% interval beside each number")
     add_option(
@@ -47,6 +49,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--mix_judges", action="store_true", help="tables: rank numbers of different judges together (the notes say so)"
     )
+    what = "tables: rank only numbers that were asked with one prompt (default: each model under its own)"
+    parser.add_argument("--same_prompt", action="store_true", help=what)
     add_option(parser, "model_index", "FILE", "write the hub's model-index metadata to a file")
     add_option(
         parser,
@@ -78,7 +82,10 @@ def main(args: argparse.Namespace) -> int:
         _write(args.model_index, yaml.safe_dump({"model-index": card}, sort_keys=False))
     reference = read_reference(args.reference) if args.reference else ()
     if args.figures:
-        _write_figures(Path(args.figures), release_table(runs, reference, holes, mix_judges=args.mix_judges))
+        _write_figures(
+            Path(args.figures),
+            release_table(runs, reference, holes, mix_judges=args.mix_judges, same_prompt=args.same_prompt),
+        )
         return 3 if holes else 0
     if args.format in brought("EXPORTS"):
         for path in _export(runs, args.format, args.output):
@@ -87,7 +94,7 @@ def main(args: argparse.Namespace) -> int:
     if args.bundle:
         if args.format != "html" or args.against or args.output:
             raise ConfigError("--bundle goes with --format html, without --against and --output.")
-        table = release_table(runs, reference, holes, mix_judges=args.mix_judges)
+        table = release_table(runs, reference, holes, mix_judges=args.mix_judges, same_prompt=args.same_prompt)
         from mm_eval.features.report.site.bundle import write_bundle
 
         with _writing("the files", args.bundle):
@@ -108,7 +115,7 @@ def main(args: argparse.Namespace) -> int:
         raise ConfigError(
             "--against is for report.html of one run.", hint="mm-eval compare shows differences of several."
         )
-    table = release_table(runs, reference, holes, mix_judges=args.mix_judges)
+    table = release_table(runs, reference, holes, mix_judges=args.mix_judges, same_prompt=args.same_prompt)
     if args.format == "html":
         from mm_eval.features.report.release.page import write_release_page
 

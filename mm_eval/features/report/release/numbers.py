@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mm_eval.config.arguments import is_number, shortly
+from mm_eval.features.report.release.average import add_average
 from mm_eval.features.report.release.ranking import rank, set_apart, set_apart_by_judge
 from mm_eval.features.report.release.table import ReleaseNumber, ReleaseTable
 from mm_eval.prompt.blind import SAID
@@ -95,11 +96,13 @@ def release_table(
     holes: Mapping[str, str] | None = None,
     order: Sequence[str] = (),
     mix_judges: bool = False,
+    same_prompt: bool = False,
 ) -> ReleaseTable:
     """The numbers of all runs; runs of one model on different tasks share a column.
 
     holes: models without numbers, with the reason; each gets an empty column and a note.
-    order: the names of the first columns. mix_judges: rank numbers of different judges together.
+    order: the names of the first columns. mix_judges: rank numbers of different judges together. same_prompt: rank only numbers
+        of one prompt together; by default each model is ranked under its own.
     """
     table = ReleaseTable()
     columns = [(_add_run(table, run), run) for run in runs]
@@ -127,8 +130,9 @@ def release_table(
     for entry in reported:
         _add_reported(table, entry)
     table.notes += set_apart_by_judge(table, mix_judges)
-    table.notes += set_apart(table)
+    table.notes += set_apart(table, same_prompt)
     rank(table)
+    add_average(table)
     return table
 
 
@@ -142,10 +146,17 @@ def _add_run(table: ReleaseTable, run: RecordedRun) -> str:
     """Adds a run's headline numbers, in a column of its own where its model's column has them already. Returns the column."""
     found: dict[tuple[str, str], ReleaseNumber] = {}
     by_category: dict[tuple[str, str], dict[tuple[str, str], ReleaseNumber]] = {}
+    inside = _inside(run)
     for name, row in run.results.rows.items():
         task, measured = run.tasks.get(name), estimates(run, name)
         numbers = {each.key: each for each in row.numbers}
-        for key in headline_keys(task) if task is not None else numbers:
+        keys = [key for key in (headline_keys(task) if task is not None else numbers) if key in numbers]
+        main = run.results.headline(name)
+        if keys and name in inside:
+            table.inside[row.alias] = run.results.rows[inside[name]].alias
+        elif keys:
+            table.headlines.add((row.alias, (main.key if main and main.key in keys else keys[0]).label))
+        for key in keys:
             each = numbers.get(key)
             if each is None or not isinstance(each.value, (int, float)) or not math.isfinite(each.value):
                 continue
@@ -162,6 +173,8 @@ def _add_run(table: ReleaseTable, run: RecordedRun) -> str:
                 judges=judges_behind(run, name, key),
                 protocol=protocol,
                 set_apart=bool(run.spec.get("blind")),
+                stderr=known.stderr if known else each.stderr,
+                n=known.n if known else each.n,
                 run=run,
                 name=name,
                 key=key,
@@ -173,8 +186,7 @@ def _add_run(table: ReleaseTable, run: RecordedRun) -> str:
     column = model
     if any(column in table.rows.get(row, {}) for row in found):
         under = run.results.added.get("protocol", {}).get("name")
-        keys = under or "/".join(sorted(set(run.prompt_keys.values())))
-        column = f"{model} ({keys})"
+        column = f"{model} ({under or '/'.join(sorted(set(run.prompt_keys.values())))})"
     if any(column in table.rows.get(row, {}) for row in found):
         column = _line(f"{model} ({run.folder})")
     if column not in table.columns:
@@ -187,6 +199,12 @@ def _add_run(table: ReleaseTable, run: RecordedRun) -> str:
         if release_number.flaw and (note := f"{column}, {place[0]}: {release_number.flaw}.") not in table.notes:
             table.notes.append(note)
     return column
+
+
+def _inside(run: RecordedRun) -> dict[str, str]:
+    """{member: its group} of the groups that have a number of their own."""
+    numbered = [name for name in run.results.groups if run.results.rows[name].numbers]
+    return {member: group for group in numbered for member in run.results.members[group]}
 
 
 def _by_category(run: RecordedRun, name: str, key: MetricKey) -> dict[tuple[str, str], ReleaseNumber]:
@@ -216,22 +234,24 @@ def _add_reported(table: ReleaseTable, entry: Reported) -> None:
     if len(rows) > 1:
         metrics = ", ".join(metric for _, metric in rows)
         raise ConfigError(f"{entry.task!r} has several numbers: say which `metric` {entry.source} reports ({metrics}).")
-    numbers = table.rows[rows[0]]
+    row = rows[0]
+    numbers = table.rows[row]
     ours = numbers.get(entry.model)
     if ours is not None and ours.ours and (said := by_another_judge(ours.judges, entry.judge)):
-        was = f"{number(entry.value)} as reported ({entry.source})"
+        was = f"{table.text(row, entry.value)} as reported ({entry.source})"
         table.notes.append(f"{entry.model}, {rows[0][0]}: {was}, {said}: not compared with ours.")
         return
     if ours is not None and ours.ours:
         off = ours.value - entry.value
         scale = max(abs(ours.value), abs(entry.value))
+        shown, percent = table.text(row, entry.value), table.in_percent(row) and 0 <= entry.value <= 1
+        apart = f"{100 * off:+.1f}" if percent else signed(off, scale)
         matches = abs(off) <= entry.tolerance + 1e-12
-        ours.verdict = f"matches {number(entry.value)}" if matches else f"off by {signed(off, scale)}"
-        within = f" within {number(entry.tolerance, scale)}" if entry.tolerance else ""
-        said = f"matches{within}" if matches else f"off by {signed(off, scale)}"
-        table.notes.append(
-            f"{entry.model}, {rows[0][0]}: {number(entry.value)} as reported ({entry.source}); ours {said}."
-        )
+        ours.verdict = f"matches {shown}" if matches else f"off by {apart}"
+        tolerance = f"{100 * entry.tolerance:.1f}" if percent else number(entry.tolerance, scale)
+        within = f" within {tolerance}" if entry.tolerance else ""
+        said = f"matches{within}" if matches else f"off by {apart}"
+        table.notes.append(f"{entry.model}, {rows[0][0]}: {shown} as reported ({entry.source}); ours {said}.")
         return
     if entry.model not in table.columns:
         table.columns.append(entry.model)

@@ -15,6 +15,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from mm_eval.engine.folder import RunFolder
+from mm_eval.features.report.release.average import AVERAGE
 from mm_eval.features.report.release.ranking import ranked_columns
 from mm_eval.features.report.release.table import ReleaseNumber, ReleaseTable
 from mm_eval.results.page import asset, filled, shown_category
@@ -62,7 +63,8 @@ def about(table: ReleaseTable, pages: Mapping[Path, str]) -> dict[str, Any]:
         "title": TITLE,
         "sample": sorted({name for run in every for name in run.results.run.sample}),
         "columns": [{"name": name, "facts": _facts(name, runs), "hole": _hole(table, name)} for name in table.columns],
-        "rows": [_row(table, row, pages) for row in table.rows],
+        "sentence": table.sentence,
+        "rows": [*(_row(table, row, pages) for row in table.shown()), *_average(table, pages)],
         "notes": table.notes,
     }
 
@@ -75,21 +77,48 @@ def _row(table: ReleaseTable, row: tuple[str, str], pages: Mapping[Path, str]) -
     several = len({level for level, _ in table.categories.get(row, {})}) > 1
     return {
         "task": row[0],
-        "label": table.label(row),
+        "label": table.shown_label(row),
         "group": bool(first and first.run and first.name in first.run.results.members),
         "better": table.better.get(row, True),
         "scale": max(map(abs, known), default=1.0),
         "cells": _cells(table.columns, numbers, pages),
         "parts": [
-            {
-                "level": level,
-                "name": category,
-                "label": f"{level}: {category}" if several else category,
-                "cells": _cells(table.columns, found, pages, (level, category)),
-            }
-            for (level, category), found in table.categories.get(row, {}).items()
+            *(
+                {
+                    "level": "",
+                    "name": "",
+                    "label": other[1],
+                    "unit": "" if table.in_percent(other) else "points",
+                    "cells": _cells(table.columns, table.rows[other], pages),
+                }
+                for other in table.below(row)
+            ),
+            *(
+                {
+                    "level": level,
+                    "name": category,
+                    "label": f"{level}: {category}" if several else category,
+                    "cells": _cells(table.columns, found, pages, (level, category)),
+                }
+                for (level, category), found in table.categories.get(row, {}).items()
+            ),
         ],
     }
+
+
+def _average(table: ReleaseTable, pages: Mapping[Path, str]) -> Iterator[dict[str, Any]]:
+    """The row of the average, if there is one."""
+    if table.average:
+        cells = _cells(table.columns, table.average, pages)
+        yield {
+            "task": AVERAGE,
+            "label": AVERAGE,
+            "group": True,
+            "better": True,
+            "scale": 1.0,
+            "cells": cells,
+            "parts": [],
+        }
 
 
 def _cells(
@@ -112,6 +141,7 @@ def _cell(
         "at": list(found.bounds) if found.bounds else None,
         "rank": rank,
         "best": found.best or None,
+        "own": "asked with a prompt of the model's own" if found.own_prompt else None,
         "apart": "measured otherwise than the rest of its row: not ranked" if found.set_apart else None,
         "flaw": found.flaw or None,
         "verdict": found.verdict or None,

@@ -1,14 +1,16 @@
 """Ranks in a release table: a model ranks below another only if the difference is significant.
 
-Measured numbers are compared doc by doc (paired, clustered), and the p-values are corrected (Holm) for all pairs in the table;
-categories are corrected on their own. A reported number has no docs: it differs from ours if it lies outside our
-95% interval, and two reported numbers are never ranked against each other. Numbers of another judge, another prompt, other data
-or a part of the docs are not ranked with the rest of their row.
+Measured numbers are compared doc by doc (paired, clustered), and the p-values are corrected (Holm) for all pairs of the main
+numbers of the benchmarks; their other numbers and the categories are corrected on their own. A reported number has no docs: it
+differs from ours if it lies outside our 95% interval, and two reported numbers are never ranked against each other. Numbers of
+another judge, of other data or of a part of the docs are not ranked with the rest of their row. Each model is ranked under its
+own prompt, unless only equal prompts are asked for.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
@@ -19,28 +21,73 @@ from mm_eval.results.judged_by import RecordedJudge, by_another_judge, judges_di
 from mm_eval.results.recorded import RecordedRun
 from mm_eval.values.distributions import holm
 from mm_eval.values.types import MetricKey, Number
+from mm_eval.values.words import counted, listed
 
 LEVEL = 0.05
 """Below this corrected p-value two numbers differ significantly."""
 
 
-def set_apart(table: ReleaseTable) -> list[str]:
-    """Marks the numbers that were measured otherwise than most of their row; returns a note for each."""
-    notes = []
+def set_apart(table: ReleaseTable, same_prompt: bool = False) -> list[str]:
+    """Marks the numbers that were measured otherwise than most of their row; returns notes, one for each cause.
+
+    same_prompt: a prompt of a model's own sets its number apart too; otherwise it is only marked.
+    """
+    causes: dict[tuple[str, str], list[str]] = {}
+    prompts: dict[str, None] = {}
     for row, numbers in table.rows.items():
-        measured = [found for found in numbers.values() if found.run is not None and not found.set_apart]
-        if len(measured) < 2:
-            continue
-        conditions = [_conditions(found) for found in measured]
-        usual = max(conditions, key=conditions.count)
-        for column, found in numbers.items():
-            said = _differs(_conditions(found), usual) if found in measured else ""
-            if said:
-                notes.append(f"{column}, {table.label(row)}: {said}: not ranked with the others.")
+        measured = {column: found for column, found in numbers.items() if found.run is not None and not found.set_apart}
+        for column, what in _unlike(measured, _conditions).items():
+            _set_apart(table, row, column)
+            causes.setdefault((column, what), []).append(row[0])
+        ranked = {column: found for column, found in measured.items() if not found.set_apart}
+        for column in _unlike(ranked, _prompt):
+            if same_prompt:
+                _set_apart(table, row, column)
+                causes.setdefault((column, "the prompt"), []).append(row[0])
+            else:
+                prompts[row[0]] = None
                 for cells in (numbers, *table.categories.get(row, {}).values()):
                     if column in cells:
-                        cells[column].set_apart = True
+                        cells[column].own_prompt = True
+    notes = []
+    for (column, what), names in causes.items():
+        of = listed(dict.fromkeys(names), 6)
+        notes.append(
+            f"{column}: {what} {'differ' if ' and ' in what else 'differs'} from most models on {of}: not ranked there."
+        )
+    if prompts:
+        of = f"{counted(len(prompts), 'benchmark')} ({listed(prompts, 6)})"
+        notes.append(
+            f"The prompt differs on {of}: each model is asked with its own, and ranked; --same_prompt ranks equal ones only."
+        )
     return notes
+
+
+def _set_apart(table: ReleaseTable, row: tuple[str, str], column: str) -> None:
+    for cells in (table.rows[row], *table.categories.get(row, {}).values()):
+        if column in cells:
+            cells[column].set_apart = True
+
+
+def _unlike(
+    measured: Mapping[str, ReleaseNumber], conditions_of: Callable[[ReleaseNumber], Mapping[str, Any]]
+) -> dict[str, str]:
+    """{column: in what it differs} of the numbers that were measured otherwise than most of them.
+
+    Where as many were measured in two ways, the way with more docs is the usual one, whatever the order of the columns.
+    """
+    if len(measured) < 2:
+        return {}
+    conditions = {column: conditions_of(found) for column, found in measured.items()}
+    texts = {column: json.dumps(found, sort_keys=True, default=str) for column, found in conditions.items()}
+    count = list(texts.values()).count
+    usual = max(measured, key=lambda column: (count(texts[column]), measured[column].n or 0, texts[column]))
+    differ = {}
+    for column, found in conditions.items():
+        named = [what for what in found if found[what] != conditions[usual].get(what)]
+        if named:
+            differ[column] = " and ".join(named)
+    return differ
 
 
 def set_apart_by_judge(table: ReleaseTable, mix_judges: bool) -> list[str]:
@@ -80,7 +127,10 @@ def _judged_otherwise(found: ReleaseNumber, of_row: Mapping[str, RecordedJudge])
 
 def rank(table: ReleaseTable) -> None:
     """Gives every number of the table its rank in its row, and marks those that share the first rank as best."""
-    _rank([(numbers, table.better.get(row, True), None) for row, numbers in table.rows.items()])
+    for headline in (True, False):
+        rows = [row for row in table.rows if (row in table.headlines) is headline]
+        found = _rank([(table.rows[row], table.better.get(row, True), None) for row in rows])
+        table.told_apart.update(zip(rows, found, strict=True))
     _rank(
         [
             (numbers, table.better.get(row, True), category)
@@ -94,8 +144,9 @@ _Row = tuple[Mapping[str, ReleaseNumber], bool | None, tuple[str, str] | None]
 """The numbers of a row by column, whether higher is better, and the category that they are of. Without a direction: no ranks."""
 
 
-def _rank(rows: Sequence[_Row]) -> None:
-    differences, rows = _Differences(), [row for row in rows if row[1] is not None]
+def _rank(every: Sequence[_Row]) -> list[set[frozenset[str]]]:
+    """Ranks the numbers of rows; returns of each the pairs of columns that differ significantly."""
+    differences, rows = Differences(), [row for row in every if row[1] is not None]
     pairs: list[tuple[ReleaseNumber, ReleaseNumber, Number | None]] = []
     for numbers, _, category in rows:
         ranked = [found for found in numbers.values() if not found.set_apart]
@@ -110,16 +161,26 @@ def _rank(rows: Sequence[_Row]) -> None:
             ahead = [other for other in ranked if _ahead(other, found, higher)]
             found.rank = 1 + sum((id(a), id(found)) in apart or (id(found), id(a)) in apart for a in ahead)
         behind = [found for found in ranked if found.rank != 1]
+        others = [found for found in numbers.values() if found.rank != 1]
         for found in ranked:
-            # A number of few docs can't be told apart from the first, while a higher one of many docs can: that is no merit
-            found.best = bool(behind) and found.rank == 1 and not any(_ahead(other, found, higher) for other in behind)
+            # A number of few docs can't be told apart from the first, while a higher one of many docs can: that is no merit.
+            # Nor is it one to stand beside a better number that is not ranked.
+            found.best = bool(behind) and found.rank == 1 and not any(_ahead(other, found, higher) for other in others)
+    return [
+        {
+            frozenset((a, b))
+            for a, b in combinations(numbers, 2)
+            if (id(numbers[a]), id(numbers[b])) in apart or (id(numbers[b]), id(numbers[a])) in apart
+        }
+        for numbers, _, _ in every
+    ]
 
 
 def _ahead(a: ReleaseNumber, b: ReleaseNumber, higher: bool | None) -> bool:
     return a.value > b.value if higher else a.value < b.value
 
 
-class _Differences:
+class Differences:
     """Paired differences between measured numbers; those of tasks are kept, since groups are made of them."""
 
     def __init__(self) -> None:
@@ -170,29 +231,30 @@ def _outside(a: ReleaseNumber, b: ReleaseNumber) -> bool:
 
 
 def _conditions(found: ReleaseNumber) -> dict[str, Any]:
-    """What two numbers must share to be ranked together, by task and in words."""
-    run = found.run
-    if run is None:
-        return {}
-    names = run.results.leaves(found.name)
-    known: dict[str, Any] = {"the system instruction": run.spec.get("system")}
-    for name in names:
-        task = run.spec["tasks"].get(name, {})
-        known[f"the data of {name}"] = task.get("data")
-        known[f"the docs of {name} that were asked"] = task.get("docs")
-        known[f"the prompt of {name}"] = (task.get("prompt") or {}).get("kwargs")
-        known[f"the number of examples of {name}"] = run.results.shots.get(name)
+    """What two numbers must share to be ranked together, in words."""
+    known: dict[str, Any] = {}
+    for name, task in _tasks(found):
+        for what, value in (
+            ("the data", task.get("data")),
+            ("the choice of docs", task.get("docs")),
+            ("the number of examples", found.run.results.shots.get(name) if found.run else None),
+        ):
+            known.setdefault(what, []).append(value)
     return known
 
 
-def _differs(mine: Mapping[str, Any], usual: Mapping[str, Any]) -> str:
-    said = [what for what in usual.keys() | mine.keys() if mine.get(what) != usual.get(what)]
-    ordered = [what for what in [*usual, *mine] if what in said]
-    named = list(dict.fromkeys(ordered))
-    if not named:
-        return ""
-    more = f" and {len(named) - 2} more" if len(named) > 2 else ""
-    return f"{' and '.join(named[:2])}{more} {'differ' if len(named) > 1 else 'differs'} from the rest of the row"
+def _prompt(found: ReleaseNumber) -> dict[str, Any]:
+    """The prompt of a number's tasks: the kwargs of the block, and the system instruction."""
+    kwargs = [(task.get("prompt") or {}).get("kwargs") for _, task in _tasks(found)]
+    return {"the prompt": [found.run.spec.get("system") if found.run else None, kwargs]}
+
+
+def _tasks(found: ReleaseNumber) -> list[tuple[str, Mapping[str, Any]]]:
+    """(name, entry of run.json) of the tasks behind a number."""
+    run = found.run
+    if run is None:
+        return []
+    return [(name, run.spec["tasks"].get(name, {})) for name in run.results.leaves(found.name)]
 
 
 def ranked_columns(numbers: Mapping[str, ReleaseNumber]) -> Iterator[tuple[str, str]]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from mm_eval.results.judged_by import RecordedJudge
+from mm_eval.results.number_text import number
 from mm_eval.results.recorded import RecordedRun
 from mm_eval.values.types import UNNAMED, MetricKey
 
@@ -18,7 +19,9 @@ class ReleaseNumber:
     best: it shares the first rank of its row, and others are behind. verdict: whether a reported number matches.
     flaw: failed, missing or cut docs.
     judges: {task: judge} of a judged number; judge: the one that a reported number names.
-    set_apart: it was measured otherwise than the rest of its row (judge, prompt, docs), and is not ranked.
+    set_apart: it was measured otherwise than the rest of its row (judge, data, docs), and is not ranked.
+    own_prompt: its model was asked with another prompt than most of its row, and is ranked all the same.
+    stderr, n: its standard error and its docs, as far as they are known.
     rank: in its row, 1 for the first; models that can't be told apart share a rank. None where it is not ranked.
     protocol: the named protocol under which ours was measured.
     run, name, key: where ours was measured: the run, the task or group, and the key of the number. None for a reported one.
@@ -34,6 +37,9 @@ class ReleaseNumber:
     judges: Mapping[str, RecordedJudge] = field(default_factory=dict)
     judge: str = ""
     set_apart: bool = False
+    own_prompt: bool = False
+    stderr: float | None = None
+    n: int | None = None
     rank: int | None = None
     protocol: str = ""
     run: RecordedRun | None = field(default=None, repr=False, compare=False)
@@ -54,6 +60,9 @@ class ReleaseTable:
 
     categories: of a row, (level, category) to numbers by column. better: of a row, whether
     higher is better; None for a row without a direction, which has no ranks.
+    headlines: the rows of each benchmark's main number. inside: of a member of a group, the group.
+    told_apart: of a row, the pairs of columns that differ significantly.
+    average: of the benchmarks that all measured models have, by column. sentence: what the tests say of the first two models.
     """
 
     columns: list[str] = field(default_factory=list)
@@ -61,6 +70,47 @@ class ReleaseTable:
     notes: list[str] = field(default_factory=list)
     categories: dict[tuple[str, str], dict[tuple[str, str], dict[str, ReleaseNumber]]] = field(default_factory=dict)
     better: dict[tuple[str, str], bool | None] = field(default_factory=dict)
+    headlines: set[tuple[str, str]] = field(default_factory=set)
+    inside: dict[str, str] = field(default_factory=dict)
+    told_apart: dict[tuple[str, str], set[frozenset[str]]] = field(default_factory=dict)
+    average: dict[str, ReleaseNumber] = field(default_factory=dict)
+    sentence: str = ""
+
+    def shown(self) -> list[tuple[str, str]]:
+        """The rows that stand in the table: each benchmark's main number, and what others reported."""
+        return [
+            row for row, found in self.rows.items() if row in self.headlines or not all(n.ours for n in found.values())
+        ]
+
+    def below(self, row: tuple[str, str]) -> list[tuple[str, str]]:
+        """The other numbers of a benchmark, and the members of a group, below its first row that is shown."""
+        shown = self.shown()
+        if row != next((each for each in shown if each[0] == row[0]), None):
+            return []
+        return [each for each in self.rows if each not in shown and row[0] in (each[0], self._group_of(each[0]))]
+
+    def _group_of(self, name: str) -> str:
+        """The outermost group that a row is in; its own name where it is in none."""
+        seen = {name}
+        while (name in self.inside) and (name := self.inside[name]) not in seen:
+            seen.add(name)
+        return name
+
+    def in_percent(self, row: tuple[str, str]) -> bool:
+        """Whether the numbers of a row are shares, which papers print in percent; points stay points."""
+        return all(0 <= found.value <= 1 for found in self.rows[row].values())
+
+    def text(self, row: tuple[str, str], value: float, of: float | None = None) -> str:
+        """A value of a row as a reader sees it: 61.3 of a share, else the number. of: the number whose digits it has."""
+        return f"{100 * value:.1f}" if self.in_percent(row) else number(value, of)
+
+    def shown_label(self, row: tuple[str, str]) -> str:
+        """A row's name in the table: the benchmark's where it has one row there."""
+        return (
+            row[0]
+            if [name for name, _ in self.shown()].count(row[0]) == 1 and row in self.headlines
+            else self.label(row)
+        )
 
     def label(self, row: tuple[str, str]) -> str:
         """A row's name: the benchmark's, with the metric where it has several rows."""

@@ -5,12 +5,15 @@ print(as_markdown(release_table(runs), intervals=True))
 
 from __future__ import annotations
 
+from mm_eval.features.report.release.average import AVERAGE
 from mm_eval.features.report.release.table import ReleaseNumber, ReleaseTable
 from mm_eval.results.number_text import number
 from mm_eval.results.table import Cell, Column, Row, Table, Value, to_csv, to_html, to_latex, to_markdown
+from mm_eval.values.words import counted
 
 SET_APART = "‡"
 UNDER_PROTOCOL = "§"
+OWN_PROMPT = "¶"
 
 
 def as_markdown(table: ReleaseTable, intervals: bool = False, categories: bool = False) -> str:
@@ -30,25 +33,32 @@ def as_html(table: ReleaseTable, intervals: bool = False, categories: bool = Fal
 
 def as_csv(table: ReleaseTable, intervals: bool = True, categories: bool = True) -> str:
     """A row for each number, always with its interval, and for each category where there are any. No cell can start a formula."""
-    names = ["benchmark", "metric", "model", "value", "low", "high", "best", "source", "verdict"]
+    names = ["benchmark", "metric", "model", "value", "stderr", "low", "high", "n", "rank", "best", "source", "verdict"]
+    names += ["sample", "partial", "prompt"]
     names += ["level", "category"] if table.categories else []
     names += ["protocol"] if any(found.protocol for row in table.rows.values() for found in row.values()) else []
     names += ["judge", "ranked"] if any(found.judges for row in table.rows.values() for found in row.values()) else []
     rows = []
-    for (task, metric), numbers in table.rows.items():
+    for (task, metric), numbers in [*table.rows.items(), *([((AVERAGE, ""), table.average)] if table.average else [])]:
         of_row = {("", ""): numbers, **table.categories.get((task, metric), {})}
         for (level, category), found_by_model in of_row.items():
             for model, found in found_by_model.items():
                 of_model = numbers.get(model, found)
                 named = dict.fromkeys(judge.described() for judge in of_model.judges.values())
-                low, high = found.interval or (None, None)
+                low, high = found.bounds or (None, None)
                 cells: dict[str, Cell] = {
                     "benchmark": task,
                     "metric": metric,
                     "model": model,
                     "value": found.value,
+                    "stderr": found.stderr,
                     "low": low,
                     "high": high,
+                    "n": found.n,
+                    "rank": found.rank,
+                    "sample": int(bool(found.run and found.run.results.run.sample)),
+                    "partial": int(_in_part(found)),
+                    "prompt": _prompts_of(found),
                     "best": int(found.best),
                     "source": "ours" if found.ours else "as reported",
                     "verdict": found.verdict,
@@ -62,37 +72,71 @@ def as_csv(table: ReleaseTable, intervals: bool = True, categories: bool = True)
     return to_csv(Table([Column(name) for name in names], rows))
 
 
+def _prompts_of(found: ReleaseNumber) -> str:
+    """The keys of the prompt blocks behind a number of ours."""
+    if found.run is None:
+        return ""
+    results = found.run.results
+    prompts = [results.run.prompts.get(name) for name in results.leaves(found.name)]
+    return "/".join(sorted({str(prompt["key"]) for prompt in prompts if prompt}))
+
+
+def _in_part(found: ReleaseNumber) -> bool:
+    """Whether docs were left out of a number of ours."""
+    run = found.run
+    return run is not None and any(name in run.results.run.in_part for name in run.results.leaves(found.name))
+
+
 def _table(table: ReleaseTable, intervals: bool, categories: bool) -> Table:
-    """A row for each benchmark, a column for each model, and the footnotes."""
+    """A row for each benchmark, a column for each model, and the footnotes. categories: with the benchmarks' other numbers."""
     columns = [Column("benchmark", "text", ""), *map(Column, table.columns)]
     rows = []
-    for row, numbers in table.rows.items():
-        labelled = [(table.label(row), numbers)]
+    for row in table.shown():
+        labelled = [(table.shown_label(row), row, table.rows[row])]
+        for other in table.below(row) if categories else ():
+            labelled.append((table.label(other), other, table.rows[other]))
         for (level, category), found in table.categories.get(row, {}).items() if categories else ():
-            labelled.append((table.category_label(row, level, category), found))
-        for label, found in labelled:
-            cells: dict[str, Cell] = {column: _cell(found.get(column), intervals) for column in table.columns}
+            labelled.append((table.category_label(row, level, category), row, found))
+        for label, unit, found in labelled:
+            cells: dict[str, Cell] = {
+                column: _cell(table, unit, found.get(column), intervals) for column in table.columns
+            }
             rows.append(Row({**cells, "": label}))
-    return Table(columns, rows, _footnotes(table, intervals))
+    if table.average:
+        averages = {column: _cell(table, None, table.average.get(column), intervals) for column in table.columns}
+        rows.append(Row({**averages, "": AVERAGE}))
+    notes = [*([table.sentence] if table.sentence else []), *_footnotes(table, intervals)]
+    if not categories and (left := sum(len(table.below(row)) for row in table.shown())):
+        notes.append(f"{counted(left, 'further number')} of these benchmarks: --categories.")
+    return Table(columns, rows, notes)
 
 
-def _cell(found: ReleaseNumber | None, intervals: bool) -> Value | None:
+def _cell(
+    table: ReleaseTable, row: tuple[str, str] | None, found: ReleaseNumber | None, intervals: bool
+) -> Value | None:
+    """A number with its marks, in the unit of its row. row: None for the average, which is in percent."""
     if found is None:
         return None
+    percent = row is None or table.in_percent(row)
+
+    def text(value: float) -> str:
+        return f"{100 * value:.1f}" if percent else number(value, found.value)
+
     after = ""
     if intervals and found.margin is not None:
-        after = f" ± {number(found.margin, found.value)}"
+        after = f" ± {text(found.margin)}"
     elif intervals and found.interval is not None:
-        after = f" [{', '.join(number(bound, found.value) for bound in found.interval)}]"
+        after = f" [{', '.join(map(text, found.interval))}]"
     after += f" {SET_APART}" if found.set_apart else ""
+    after += f" {OWN_PROMPT}" if found.own_prompt else ""
     after += f" {UNDER_PROTOCOL}" if found.protocol else ""
     after += ("" if found.ours else " *") + (f" ({found.verdict})" if found.verdict else "")
-    return Value(number(found.value), after, bold=found.best)
+    return Value(text(found.value), after, bold=found.best)
 
 
 def _footnotes(table: ReleaseTable, intervals: bool) -> list[str]:
     """What the marks in the table mean, and its notes."""
-    numbers = [found for row in table.rows.values() for found in row.values()]
+    numbers = [found for row in table.shown() for found in table.rows[row].values()]
     marks = ["* as reported, not measured by us."] if any(not found.ours for found in numbers) else []
     if intervals and any(found.margin is not None for found in numbers):
         marks.append("± is half of the 95% interval.")
@@ -103,6 +147,8 @@ def _footnotes(table: ReleaseTable, intervals: bool) -> list[str]:
         )
     if any(found.set_apart for found in numbers):
         marks.append(f"{SET_APART} measured otherwise than the rest of its row: not ranked with it.")
+    if any(found.own_prompt for found in numbers):
+        marks.append(f"{OWN_PROMPT} asked with a prompt of the model's own, and ranked.")
     under: dict[str, list[str]] = {}
     for (task, _), row in table.rows.items():
         for column, found in row.items():

@@ -1,0 +1,127 @@
+"""The average over the benchmarks that all models have, the sentence on top, and one headline row a benchmark."""
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from mm_eval.features.report.release.numbers import release_table
+from mm_eval.features.report.release.text import as_csv, as_latex, as_markdown
+from mm_eval.results.recorded import RecordedRun
+
+TASKS = "mmstar,scienceqa_img,seedbench,mme"
+
+
+@pytest.fixture(scope="module")
+def answer_rows(tmp_path_factory) -> dict[str, list[dict]]:
+    from mm_eval.cli import main
+
+    out = tmp_path_factory.mktemp("gold")
+    words = [
+        "--tasks",
+        TASKS,
+        "--model",
+        "dummy",
+        "--sample",
+        "--limit",
+        "60",
+        "--output_path",
+        str(out),
+        "--no_report",
+    ]
+    assert main(words) in (0, 3)
+    return {
+        task: [json.loads(line) for line in (out / "samples" / f"{task}.jsonl").read_text().splitlines()]
+        for task in TASKS.split(",")
+    }
+
+
+@pytest.fixture
+def model(cli, answer_rows, tmp_path: Path):
+    """A run whose answers are right but for the first `wrong` docs of each task."""
+
+    def run(name: str, tasks: str = TASKS, **wrong: int) -> RecordedRun:
+        path = tmp_path / f"{name}.jsonl"
+        rows = [row for task in tasks.split(",") for row in answer_rows[task]]
+        path.write_text(
+            "\n".join(
+                json.dumps(
+                    {
+                        "task": row["task"],
+                        "doc_id": row["doc_id"],
+                        "resps": ["Z" if n < wrong.get(row["task"], 0) else str(row["target"])],
+                    }
+                )
+                for task in tasks.split(",")
+                for n, row in enumerate(answer_rows[task])
+            )
+        )
+        assert rows
+        words = ("--tasks", tasks, "--model", "replay", "--model_args", f"path={path}", "--sample", "--limit", 60)
+        done = cli(*words, "--no_report", "--output_path", tmp_path / name)
+        assert done.code == 0, done.err
+        return RecordedRun.read(done.folder, name)
+
+    return run
+
+
+def test_the_average_counts_each_benchmark_once_and_has_an_interval(model) -> None:
+    a, b = model("a", seedbench=2), model("b", seedbench=20, mmstar=4)
+    table = release_table([a, b])
+    shares = [table.rows[row] for row in table.shown() if table.in_percent(row)]
+    assert len(shares) == 3, "MME is in points"
+    for name in ("a", "b"):
+        found = table.average[name]
+        assert found.value == pytest.approx(sum(numbers[name].value for numbers in shares) / 3)
+        assert found.bounds is not None and found.bounds[0] < found.value < found.bounds[1]
+    [note] = [note for note in table.notes if note.startswith("Average: of 3 benchmarks")]
+    assert note.endswith("mme in points left out.")
+    text = as_markdown(table)
+    [row] = [line for line in text.splitlines() if line.startswith("| Average |")]
+    assert f"{100 * table.average['a'].value:.1f}" in row
+    last = list(csv.DictReader(io.StringIO(as_csv(table))))[-2:]
+    assert [(each["benchmark"], each["model"]) for each in last] == [("Average", "a"), ("Average", "b")]
+    assert float(last[0]["value"]) == table.average["a"].value, "a share, as results.json has it"
+
+
+def test_the_sentence_says_what_the_tests_say(model) -> None:
+    a, b = model("a"), model("b", seedbench=40, mme=50)
+    table = release_table([b, a])
+    told = sum(bool(table.told_apart[row]) for row in table.shown())
+    assert told >= 1
+    assert table.sentence.startswith(
+        f"a is ahead of b on {told} of 4 benchmarks; {4 - told} can't be told apart. Average "
+    )
+    low, high = table.sentence.rpartition("(")[2].rstrip(").").split(" to ")
+    assert 0 < float(low) < float(high)
+    assert table.sentence in as_markdown(table) and "% a is ahead of b" in as_latex(table)
+    same = release_table([model("c"), model("d")])
+    assert same.sentence.startswith("c and d can't be told apart on any of 4 benchmarks. Average ")
+
+
+def test_an_average_needs_benchmarks_that_all_have(model) -> None:
+    table = release_table([model("a"), model("b", tasks="mmstar,mme")])
+    assert not table.average and "Average" not in as_markdown(table)
+    assert release_table([model("c")]).average == {} and release_table([model("c")]).sentence == ""
+
+
+def test_one_headline_row_a_benchmark_and_the_rest_on_demand(model) -> None:
+    table = release_table([model("a", mme=9), model("b", mme=3)])
+    short, whole = as_markdown(table), as_markdown(table, categories=True)
+    below = [other for row in table.shown() for other in table.below(row)]
+    assert len(table.shown()) == 4 and below and len(table.rows) == 4 + len(below)
+    assert not any(f"({metric.replace('_', chr(92) + '_')})" in short for _, metric in below)
+    assert (
+        f"{len(below)} further number" in short and len(whole.splitlines()) >= len(short.splitlines()) + len(below) - 2
+    )
+    assert {row["metric"] for row in csv.DictReader(io.StringIO(as_csv(table)))} >= {metric for _, metric in below}
+
+
+def test_the_csv_says_what_stands_behind_each_number(model) -> None:
+    rows = list(csv.DictReader(io.StringIO(as_csv(release_table([model("a", seedbench=3), model("b")])))))
+    first = next(row for row in rows if row["benchmark"] == "seedbench" and row["model"] == "a")
+    assert 0 < float(first["stderr"]) < 1 and float(first["low"]) < float(first["value"]) < float(first["high"])
+    assert first["n"] and first["sample"] == "1" and first["prompt"] == "default" and first["partial"] in ("0", "1")
+    assert float(first["value"]) < 1, "no percent"
