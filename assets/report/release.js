@@ -14,8 +14,9 @@ const room = () => Math.max(280, Math.min(640, innerWidth - 56));
 
 function head() {
   const top = byId("top");
+  const measured = about.rows.filter((row) => row.task !== "Average").length;
   top.append(make("h1", {}, about.title));
-  top.append(make("div", { class: "soft" }, `${about.columns.length} model${about.columns.length === 1 ? "" : "s"}, ${about.rows.length} number${about.rows.length === 1 ? "" : "s"}`));
+  top.append(make("div", { class: "soft" }, `${about.columns.length} model${about.columns.length === 1 ? "" : "s"}, ${measured} benchmark${measured === 1 ? "" : "s"}`));
   if (about.sentence) top.append(make("p", { class: "sentence" }, about.sentence));
   if (about.going.length) top.append(make("h2", {}, "Going on"), make("ul", { id: "going" }, ...about.going.map((one) => make("li", {}, make("a", { href: one.link }, one.name), `: ${one.said}`))));
   if (about.sample.length) top.append(make("div", { class: "banner" }, `Sample data, not ${about.sample.join(", ")}: drawn for trying mm-eval out, and no result on a benchmark.`));

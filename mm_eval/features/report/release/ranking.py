@@ -74,14 +74,19 @@ def _unlike(
 ) -> dict[str, str]:
     """{column: in what it differs} of the numbers that were measured otherwise than most of them.
 
-    Where as many were measured in two ways, the way with more docs is the usual one, whatever the order of the columns.
+    Where as many were measured in two ways, the way with more docs is the usual one, then the one with the task's default prompt,
+    whatever the order of the columns.
     """
     if len(measured) < 2:
         return {}
     conditions = {column: conditions_of(found) for column, found in measured.items()}
     texts = {column: json.dumps(found, sort_keys=True, default=str) for column, found in conditions.items()}
     count = list(texts.values()).count
-    usual = max(measured, key=lambda column: (count(texts[column]), measured[column].n or 0, texts[column]))
+
+    def weight(column: str) -> tuple[int, int, bool, str]:
+        return count(texts[column]), measured[column].n or 0, _is_default(measured[column]), texts[column]
+
+    usual = max(measured, key=weight)
     differ = {}
     for column, found in conditions.items():
         named = [what for what in found if found[what] != conditions[usual].get(what)]
@@ -247,6 +252,11 @@ def _prompt(found: ReleaseNumber) -> dict[str, Any]:
     """The prompt of a number's tasks: the kwargs of the block, and the system instruction."""
     kwargs = [(task.get("prompt") or {}).get("kwargs") for _, task in _tasks(found)]
     return {"the prompt": [found.run.spec.get("system") if found.run else None, kwargs]}
+
+
+def _is_default(found: ReleaseNumber) -> bool:
+    """Whether the tasks' default prompt was asked."""
+    return all((task.get("prompt") or {}).get("key") == "default" for _, task in _tasks(found))
 
 
 def _tasks(found: ReleaseNumber) -> list[tuple[str, Mapping[str, Any]]]:

@@ -100,9 +100,11 @@ class ReleaseTable:
         """Whether the numbers of a row are shares, which papers print in percent; points stay points."""
         return all(0 <= found.value <= 1 for found in self.rows[row].values())
 
-    def text(self, row: tuple[str, str], value: float, of: float | None = None) -> str:
-        """A value of a row as a reader sees it: 61.3 of a share, else the number. of: the number whose digits it has."""
-        return f"{100 * value:.1f}" if self.in_percent(row) else number(value, of)
+    def text(self, row: tuple[str, str], value: float) -> str:
+        """A value of a row as a reader sees it: 61.3 of a share, else with the digits of the row's largest number."""
+        if self.in_percent(row):
+            return f"{100 * value:.1f}"
+        return number(value, max((abs(found.value) for found in self.rows[row].values()), default=value))
 
     def shown_label(self, row: tuple[str, str]) -> str:
         """A row's name in the table: the benchmark's where it has one row there."""

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from mm_eval.features.report.release.average import AVERAGE
 from mm_eval.features.report.release.table import ReleaseNumber, ReleaseTable
-from mm_eval.results.number_text import number
 from mm_eval.results.table import Cell, Column, Row, Table, Value, to_csv, to_html, to_latex, to_markdown
 from mm_eval.values.words import counted
 
@@ -117,10 +116,9 @@ def _cell(
     """A number with its marks, in the unit of its row. row: None for the average, which is in percent."""
     if found is None:
         return None
-    percent = row is None or table.in_percent(row)
 
     def text(value: float) -> str:
-        return f"{100 * value:.1f}" if percent else number(value, found.value)
+        return f"{100 * value:.1f}" if row is None else table.text(row, value)
 
     after = ""
     if intervals and found.margin is not None:
