@@ -55,7 +55,10 @@ def _average(numbers: list[ReleaseNumber]) -> ReleaseNumber:
         for found, end in zip(numbers, ends, strict=True)
         if end is not None
     ]
-    return ReleaseNumber(value, interval=combined(value, gaps) if len(gaps) == count else None)
+    if len(gaps) < count:
+        return ReleaseNumber(value)
+    low, high = combined(value, gaps)
+    return ReleaseNumber(value, interval=(max(0.0, low), min(1.0, high)))
 
 
 def _sentence(table: ReleaseTable, columns: list[str], rows: list[Row]) -> str:
@@ -104,5 +107,6 @@ def _of_averages(table: ReleaseTable, a: str, b: str, rows: list[Row]) -> str:
         low, high = found.interval
         gaps.append(((found.value - low) / len(rows), (high - found.value) / len(rows)))
     low, high = combined(between, gaps)
+    low, high = max(-1.0, low), min(1.0, high)
     apart = "" if low > 0 or high < 0 else ": can't be told apart"
     return f"{said} ({100 * low:.1f} to {100 * high:.1f}){apart}"

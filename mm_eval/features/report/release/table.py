@@ -97,8 +97,13 @@ class ReleaseTable:
         return name
 
     def in_percent(self, row: tuple[str, str]) -> bool:
-        """Whether the numbers of a row are shares, which papers print in percent; points stay points."""
-        return all(0 <= found.value <= 1 for found in self.rows[row].values())
+        """Whether the numbers of a row are shares, which papers print in percent; points stay points.
+
+        Points may lie between 0 and 1 too, where a model earns none; their interval then goes far beyond.
+        """
+        numbers = self.rows[row].values()
+        ends = [end for found in numbers for end in found.bounds or ()]
+        return all(0 <= found.value <= 1 for found in numbers) and all(-1 <= end <= 2 for end in ends)
 
     def text(self, row: tuple[str, str], value: float) -> str:
         """A value of a row as a reader sees it: 61.3 of a share, else with the digits of the row's largest number."""

@@ -125,3 +125,10 @@ def test_the_csv_says_what_stands_behind_each_number(model) -> None:
     assert 0 < float(first["stderr"]) < 1 and float(first["low"]) < float(first["value"]) < float(first["high"])
     assert first["n"] and first["sample"] == "1" and first["prompt"] == "default" and first["partial"] in ("0", "1")
     assert float(first["value"]) < 1, "no percent"
+
+
+def test_points_near_zero_are_no_share(model) -> None:
+    table = release_table([model("a", tasks="mme,mmstar", mme=60), model("b", tasks="mme,mmstar", mme=60)])
+    row = next(row for row in table.shown() if row[0] == "mme")
+    assert {found.value for found in table.rows[row].values()} == {0.0} and not table.in_percent(row)
+    assert not table.average, "one share only"
