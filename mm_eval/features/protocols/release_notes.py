@@ -17,6 +17,13 @@ def protocol_rows(run: RecordedRun) -> Sequence[Mapping[str, Any]]:
     return rows
 
 
+def _text(value: float, reported: float, sign: bool = False) -> str:
+    """A value beside a reported one as release tables print it: shares in percent, points as they are."""
+    if 0 <= reported <= 1:
+        return f"{100 * value:+.1f}" if sign else f"{100 * value:.1f}"
+    return signed(value, reported) if sign else number(value, reported)
+
+
 def protocol_of_number(run: RecordedRun, name: str, key: MetricKey) -> tuple[str, str]:
     """(the protocol under which a number was measured, the verdict on it), each "" where there is none."""
     rows = [row for row in protocol_rows(run) if row["task"] == name and "metric" in row]
@@ -27,8 +34,8 @@ def protocol_of_number(run: RecordedRun, name: str, key: MetricKey) -> tuple[str
     if own is None or (status := status_of(own)) == NOT_COMPARABLE:
         return protocol, ""
     if status == MATCHES:
-        return protocol, f"matches {number(own['reported'])}"
-    return protocol, f"off by {signed(own['difference'], own['reported'])}"
+        return protocol, f"matches {_text(own['reported'], own['reported'])}"
+    return protocol, f"off by {_text(own['difference'], own['reported'], sign=True)}"
 
 
 def notes_on_protocols(column: str, run: RecordedRun) -> Iterator[str]:
@@ -39,9 +46,10 @@ def notes_on_protocols(column: str, run: RecordedRun) -> Iterator[str]:
         if stated is None or status == NOT_COMPARABLE:
             why.setdefault(str(row["verdict"]), []).append(str(row["task"]))
             continue
-        what = f"{column}, {row['task']}: {number(row['reported'])} as reported ({row['source']}; protocol {stated['name']})"
-        off = f"off by {signed(row['difference'], row['reported'])}" if status == OFF else "matches"
-        allowed = number(row["allowed"], row["reported"])
+        reported = row["reported"]
+        what = f"{column}, {row['task']}: {_text(reported, reported)} as reported ({row['source']}; protocol {stated['name']})"
+        off = f"off by {_text(row['difference'], reported, sign=True)}" if status == OFF else "matches"
+        allowed = _text(row["allowed"], reported)
         suspects = f" What may explain it: {'; '.join(row['suspects'])}." if row.get("suspects") else ""
         yield f"{what}; ours {off}, where {allowed} is allowed.{suspects}"
     for said, names in why.items():

@@ -204,9 +204,9 @@ def test_a_task_that_the_protocol_does_not_have(run: RunOwn, cli, own: Path) -> 
 def test_the_release_table_marks_numbers_with_their_protocol(run: RunOwn) -> None:
     table = release_table([RecordedRun.read(run().folder)])
     text = as_markdown(table)
-    assert "0.7500 § (matches 0.7500)" in text and "§ under a named protocol. Big-7B: mine (own)." in text
-    assert "Big-7B, own: 0.7500 as reported (table 1; protocol mine); ours matches, where 0.0743 is allowed." in text
-    assert as_csv(table).splitlines()[0].endswith(",protocol") and ",matches 0.7500,mine" in as_csv(table)
+    assert "75.0 § (matches 75.0)" in text and "§ under a named protocol. Big-7B: mine (own)." in text
+    assert "Big-7B, own: 75.0 as reported (table 1; protocol mine); ours matches, where 7.4 is allowed." in text
+    assert as_csv(table).splitlines()[0].endswith(",protocol") and ",matches 75.0," in as_csv(table)
 
 
 def test_a_release_file_states_a_protocol_for_a_model(cli, own: Path, run: RunOwn) -> None:

@@ -125,7 +125,9 @@ def test_release_tables_have_them_on_demand_and_csv_always(dummy_run) -> None:
     lines = as_markdown(found, categories=True).splitlines()
     at = next(n for n, line in enumerate(lines) if line.startswith("| seedbench |"))
     below = [line.split(" | ")[0] for line in lines[at + 1 :] if line.startswith("| seedbench ")]
-    assert below[0] == "| seedbench (seed_image)" and "| seedbench / Scene Understanding" in below and len(below) > TYPES
+    assert (
+        below[0] == "| seedbench (seed_image)" and "| seedbench / Scene Understanding" in below and len(below) > TYPES
+    )
     assert "seedbench / Scene Understanding & " in as_latex(found, categories=True)
     rows = [row for row in csv.DictReader(io.StringIO(as_csv(found))) if row["category"]]
     assert len(rows) == 2 * TYPES and {row["level"] for row in rows} == {"question type"}
@@ -137,7 +139,11 @@ def test_release_tables_have_them_on_demand_and_csv_always(dummy_run) -> None:
 
 
 def test_a_table_without_categories_has_no_columns_for_them(perfect) -> None:
-    assert as_csv(release_table([RecordedRun.read(perfect)])).splitlines()[0].endswith(",source,verdict,sample,partial,prompt")
+    assert (
+        as_csv(release_table([RecordedRun.read(perfect)]))
+        .splitlines()[0]
+        .endswith(",source,verdict,sample,partial,prompt")
+    )
 
 
 def test_the_page_has_bars_and_samples_of_each_category(dummy_run) -> None:
