@@ -11,6 +11,7 @@ from __future__ import annotations
 import ast
 import hashlib
 import importlib
+import importlib.machinery
 import importlib.util
 import re
 import sys
@@ -19,7 +20,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from types import ModuleType
+from types import CodeType, ModuleType
 from typing import Any
 
 from mm_eval.config.located import Place, shown_path
@@ -196,6 +197,14 @@ def stamp_of(path: Path) -> tuple[int, int]:
     return status.st_mtime_ns, status.st_size
 
 
+class _Compiled(importlib.machinery.SourceFileLoader):
+    """Compiles a file each time: a cached .pyc is taken for the file of another second of the same size."""
+
+    def get_code(self, fullname: str) -> CodeType:
+        path = self.get_filename(fullname)
+        return self.source_to_code(self.get_data(path), path)
+
+
 def load_file(path: Path) -> ModuleType:
     """The module of a file, loaded once per process, and again if the file has changed."""
     with _LOCK:
@@ -204,14 +213,13 @@ def load_file(path: Path) -> ModuleType:
         if known and known.stamp == stamp:
             return known.module
         name = f"{_package(path.parent)}.{path.stem}"
-        spec = importlib.util.spec_from_file_location(name, path)
+        spec = importlib.util.spec_from_file_location(name, path, loader=_Compiled(name, str(path)))
         if spec is None or spec.loader is None:
             raise ImportError(f"{path} can't be loaded")
         module = importlib.util.module_from_spec(spec)
         sys.modules[name] = module  # under a name of its own, which no other module has
         try:
-            # compiled here: a cached .pyc is taken for the file of another second of the same size
-            exec(compile(path.read_bytes(), str(path), "exec"), module.__dict__)
+            spec.loader.exec_module(module)
         except BaseException:
             sys.modules.pop(name, None)
             raise
