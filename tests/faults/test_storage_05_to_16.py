@@ -144,16 +144,16 @@ def test_09_a_full_disk_stops_the_run_with_exit_3_and_a_resume_completes_it(tmp_
     limited = (
         "import resource, signal, sys\n"
         "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
-        "resource.setrlimit(resource.RLIMIT_FSIZE, (7000, resource.RLIM_INFINITY))\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (20000, resource.RLIM_INFINITY))\n"
         "from mm_eval.cli import main\n"
         "sys.exit(main(sys.argv[1:]))\n"
     )
-    words = ["--tasks", "mme", "--model", "dummy", "--sample", "--limit", "40", "--output_path", str(tmp_path / "run")]
+    words = ["--tasks", "mme", "--model", "dummy", "--sample", "--limit", "200", "--output_path", str(tmp_path / "run")]
     full = subprocess.run([sys.executable, "-c", limited, *words], capture_output=True, text=True)
     assert full.returncode == 3, full.stderr
     assert "store error" in full.stderr and ".jsonl" in full.stderr and "Traceback" not in full.stderr
     kept = len(read_journal(tmp_path / "run").answers)
-    assert 0 < kept < 40
+    assert 0 < kept < 200
     again = subprocess.run([sys.executable, "-m", "mm_eval", *words], capture_output=True, text=True)
     assert again.returncode == 0 and f"{kept} answers were there" in again.stdout, again.stderr
 

@@ -7,6 +7,7 @@ of our numbers and theirs for the same thing, with the documents that the two ru
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -58,7 +59,7 @@ class Theirs(RunPart):
     @classmethod
     def begin(cls, request: RunRequest, loaded: Loaded, options: Mapping[str, Any] | None = None) -> RunPart | None:
         folder = Path(str(request.output_path)) if request.output_path else None
-        if folder is None or not (folder / FOLDER / "about.json").is_file():
+        if folder is None or not os.path.isfile(folder / FOLDER / "about.json"):
             return None
         about = read_json(folder, f"{FOLDER}/about.json", "Import the logs again into another folder.")
         tasks = about.get("tasks")
