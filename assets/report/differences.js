@@ -46,8 +46,12 @@ function drawTop() {
   for (const one of about.differs) head.append(make("div", { class: "banner" }, make("b", {}, `${one.title}:`), make("ul", {}, ...one.said.map((said) => make("li", {}, said)))));
   const section = byId("overview");
   for (const one of about.sections) {
-    section.append(make("h2", {}, one.title), ...one.tables.flatMap(drawnTable));
-    for (const said of one.said) section.append(make("p", {}, said));
+    const box = one.folded ? make("details", {}, make("summary", {}, one.title)) : section;
+    if (one.folded) section.append(box); else box.append(make("h2", {}, one.title));
+    if (one.figure) box.append(make("img", { class: "figure", src: one.figure, alt: `${one.title} over the steps` }));
+    box.append(...one.tables.flatMap(drawnTable));
+    for (const said of one.said) box.append(make("p", {}, said));
+    for (const more of one.below || []) box.append(make("h3", {}, more.title), ...drawnTable(more.table));
   }
   section.append(make("p", { class: "hint" }, about.hint));
   if (about.kind === "compare") pairs();

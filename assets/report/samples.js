@@ -13,7 +13,7 @@ const state = (row) => about.kind === "live" && !unscored(row) ? [row.s, "other"
 const turned = (row) => (row.w || []).findIndex((one, place) => one && (!byId("f-beside").value || place === Number(byId("f-beside").value)) && one.ok !== undefined && row.ok !== undefined && one.ok !== row.ok);
 const flip = (row) => {
   const place = turned(row);
-  return place < 0 ? "" : row.w[place].ok === (about.kind === "run") ? "lost" : "gained";
+  return place < 0 ? "" : row.w[place].ok === ["run", "curve"].includes(about.kind) ? "lost" : "gained";
 };
 // A row's categories: those that its task declares, else the one that a column of the doc suggests
 const categoriesOf = (row) => [].concat(row.c).filter(Boolean);
@@ -147,6 +147,7 @@ function show(index, keepAddress) {
     answers.push(box);
   });
   (row.w || []).forEach((other, place) => {
+    if (other === 0) return; // left out on purpose
     if (!other) { answers.push(block(`Answer in ${about.beside[place]}`, "not asked the same")); return; }
     const mark = other.e ? " (failed)" : other.u ? " (unparsed)" : other.ok === undefined ? "" : other.ok ? " (right)" : " (wrong)";
     const box = [...block(`Answer in ${about.beside[place]}${mark}`, other.e || other.a.map((answer) => typeof answer === "string" ? answer : JSON.stringify(answer)).join("\n"))];

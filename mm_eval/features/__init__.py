@@ -21,6 +21,8 @@ PAGE_PARTS what stands above the samples of a run's page: (recorded run) -> an o
            look(task, row), which gets each sample, and about(), its data after the last one.
 ROW_NOTES  notes on a row of a run's table: (recorded run, name of a task or group) -> sentences.
 MARKS      a mark and a verdict on a number of a release table: (recorded run, task, key) -> two texts.
+STUDIES    folders of runs that have a page of their own: (folder, include_path) -> None for another folder, or an object with
+           write_page(path or None) -> its path, text(md, latex or csv), write_figures(folder) -> paths.
 TABLE_NOTES notes below a release table: (column, recorded run) -> sentences.
 RELEASE_NOTES notes on all models of a release table together: (recorded runs) -> sentences.
 FOOTERS    lines below the table of a run: (results) -> lines.

@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 import re
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from importlib import resources
 from pathlib import Path
@@ -35,6 +35,8 @@ CATEGORY_COLUMNS = (
     "task",
     "type",
 )
+NOT_SHOWN = 0
+"""In place of another run's answer to a sample, where it is left out on purpose."""
 LONGEST = 20_000
 """Characters of one text in a page; a longer one is cut with a remark."""
 
@@ -122,11 +124,13 @@ class SampleRows:
         others: Sequence[RecordedRun | None] = (),
         model: int | None = None,
         look: Callable[[str, Mapping[str, Any]], None] | None = None,
+        choose: Callable[[str, int], Collection[int] | None] | None = None,
     ) -> None:
         """others: None for a run that does not exist. model: the run's place among the models of a page that shows several.
-        look: gets the task and the row of each sample, as it is recorded.
+        look: gets the task and the row of each sample, as it is recorded. choose: gets task and doc id, and gives the places of
+        the others that stand beside the sample; None leaves the sample out.
         """
-        self.run, self.others, self.model, self.look = run, others, model, look
+        self.run, self.others, self.model, self.look, self.choose = run, others, model, look, choose
         self.categories: dict[str, dict[str, array[int]]] = {}
         self.digests: dict[str, None] = {}
 
@@ -135,6 +139,9 @@ class SampleRows:
             beside = [Answers(other, name) if other and name in other.spec["tasks"] else None for other in self.others]
             categories, marking = self.categories.setdefault(name, {}), Marking.of(self.run.results, name)
             for row in self.run.rows(name, keep=True):
+                chosen = self.choose(name, row["doc_id"]) if self.choose is not None else range(len(beside))
+                if chosen is None:
+                    continue
                 if self.look is not None:
                     self.look(name, row)
                 shown = _shown(name, row, marking)
@@ -144,7 +151,10 @@ class SampleRows:
                     categories.setdefault(shown["c"], array("q")).append(row["doc_id"])
                 self.digests.update(dict.fromkeys(shown.get("images", ())))
                 if beside:
-                    shown["w"] = [answers.beside(row) if answers else None for answers in beside]
+                    shown["w"] = [
+                        NOT_SHOWN if n not in chosen else answers.beside(row) if answers else None
+                        for n, answers in enumerate(beside)
+                    ]
                 if self.model is not None:
                     shown["m"] = self.model
                 yield shown

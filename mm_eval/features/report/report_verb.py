@@ -24,7 +24,10 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "runs", nargs="+", metavar="RUN", help="run folders; the folder of a release stands for its runs"
+        "runs",
+        nargs="+",
+        metavar="RUN",
+        help="run folders; the folder of a release stands for its runs, that of a training has a page of its own: its curve",
     )
     parser.add_argument(
         "--format",
@@ -74,6 +77,8 @@ def main(args: argparse.Namespace) -> int:
     from mm_eval.features.report.run_page import write_report
     from mm_eval.results.recorded import RecordedRun
 
+    if _report_study(args):
+        return 0
     runs, holes = _read(run_folders(args.runs), args.include_path)
     if args.model_index:
         import yaml
@@ -131,6 +136,27 @@ def main(args: argparse.Namespace) -> int:
     else:
         say_lines(text)
     return 3 if holes else 0
+
+
+def _report_study(args: argparse.Namespace) -> bool:
+    """Writes the page, table or figures of a folder that has its own, such as a training's; False for any other."""
+    opened = (study(Path(args.runs[0]), args.include_path) for study in brought("STUDIES").values())
+    study = next((each for each in opened if each), None) if len(args.runs) == 1 else None
+    for_runs = (args.against, args.reference, args.model_index, args.bundle, args.categories, args.intervals)
+    if study is None or any(for_runs) or args.format in brought("EXPORTS"):
+        return False
+    if args.figures:
+        with _writing("the figures", args.figures):
+            for path in study.write_figures(Path(args.figures)):
+                say(path)
+    elif args.format == "html":
+        with _writing("the page", args.output or args.runs[0]):
+            say(study.write_page(Path(args.output) if args.output else None))
+    elif args.output:
+        _write(args.output, study.text(args.format) + "\n")
+    else:
+        say_lines(study.text(args.format))
+    return True
 
 
 def _export(runs: list[RecordedRun], kind: str, output: str | None) -> list[Path]:

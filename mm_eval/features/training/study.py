@@ -24,6 +24,14 @@ def step_of(folder: Path) -> int | None:
     return int(found[1]) if found else None
 
 
+def is_study(folder: Path) -> bool:
+    """Whether a folder holds the evaluations of a training, and no other runs."""
+    if not folder.is_dir() or (folder / "run.json").exists():
+        return False
+    runs = [path for path in folder.iterdir() if (path / "run.json").is_file()]
+    return bool(runs) and all(path.name.startswith("step-") and step_of(path) is not None for path in runs)
+
+
 def recorded(study: Path) -> dict[int, Path]:
     """{step: its run folder} of the evaluations with results, by step. Of a step that was trained again, the last one."""
     folders: dict[int, Path] = {}

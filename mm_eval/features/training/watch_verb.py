@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from mm_eval.adapters import own_model
 from mm_eval.cli import run as run_verb
@@ -18,6 +19,9 @@ from mm_eval.cli.say import complain_briefly, say, say_lines
 from mm_eval.features.training.study import step_folder, step_of
 from mm_eval.request import RunRequest
 from mm_eval.values.errors import ConfigError, MMEvalError
+
+if TYPE_CHECKING:
+    from mm_eval.features.training.curve import Study
 
 INTERRUPTED = 130
 
@@ -75,6 +79,7 @@ class Watch:
     code: int = 0
     seen: dict[Path, tuple[tuple[object, ...], str]] = field(default_factory=dict)
     failed: dict[Path, tuple[object, ...]] = field(default_factory=dict)
+    _curves: Study | None = None
 
     def until_interrupted(self, seconds: int | None) -> int:
         """Evaluates until the user ends it; None: once what is there. Returns the exit code."""
@@ -124,9 +129,12 @@ class Watch:
             self.failed[checkpoint] = files_of(checkpoint)  # not again before its files change
         self.code = max(self.code, 3 if code == 2 else code)
         if code in (0, 3):
-            from mm_eval.features.training.curve import lines
+            from mm_eval.features.training.curve import Study
+            from mm_eval.features.training.curve_text import lines
 
-            say_lines("\n".join(lines(self.study, self.base.include_path)))
+            self._curves = self._curves or Study(self.study, self.base.include_path)
+            self._curves.refresh()
+            say_lines("\n".join(lines(self._curves)))
         return code
 
     def request_of(self, checkpoint: Path) -> RunRequest:

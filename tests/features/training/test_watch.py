@@ -1,6 +1,5 @@
 """`mm-eval watch` evaluates complete checkpoints in order, once, and goes on where it stopped."""
 
-import json
 import shutil
 from importlib.resources import files
 from pathlib import Path
@@ -8,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from mm_eval.cli import main
-from mm_eval.features.training.curve import lines, read, settled
 from mm_eval.features.training.watch_verb import Watch
 from mm_eval.request import RunRequest
 
@@ -75,36 +73,6 @@ def test_a_checkpoint_that_fails_does_not_end_the_watch_and_is_not_tried_again(t
     watch = Watch(tmp_path / "out", tmp_path / "study", RunRequest(("mme",), "hf"), run)
     assert watch.until_interrupted(None) == 3 and watch.until_interrupted(None) == 3
     assert len(calls) == 1 and "checkpoint-1: it broke" in capsys.readouterr().err
-
-
-def test_the_curve_has_paired_differences_and_the_first_step_from_which_nothing_improved(tmp_path):
-    def answers(step: int, right: int) -> None:
-        rows = (tmp_path / f"{step}.jsonl").open("w")
-        for doc, row in enumerate(gold):
-            said = row["target"] if doc < right else "ABCD"["BCDA".index(row["target"])]
-            rows.write(json.dumps({"task": "seedbench", "doc_id": doc, "resps": [said]}) + "\n")
-        rows.close()
-        words = ["--tasks", "seedbench", "--sample", "--limit", "40", "--model", "replay", "--no_report"]
-        words += [
-            "--model_args",
-            f"path={tmp_path}/{step}.jsonl",
-            "--output_path",
-            str(tmp_path / "study" / f"step-{step:08d}"),
-        ]
-        assert main(words) == 0
-
-    words = ["--tasks", "seedbench", "--sample", "--limit", "40", "--model", "dummy", "--no_report"]
-    assert main([*words, "--output_path", str(tmp_path / "first")]) == 0
-    samples = (tmp_path / "first" / "samples" / "seedbench.jsonl").read_text().splitlines()
-    gold = sorted(map(json.loads, samples), key=lambda row: row["doc_id"])
-    for step, right in ((100, 12), (200, 34), (300, 33)):
-        answers(step, right)
-    assert settled(read(tmp_path / "study"), "seedbench") == 200
-    text = "\n".join(lines(tmp_path / "study"))
-    rows = [line.split() for line in text.splitlines() if line.strip()[:3] in ("100", "200", "300")]
-    assert [row[0] for row in rows] == ["100", "200", "300"]
-    assert "22" in rows[1] and rows[1][-5:] == ["0", "nothing", "later", "is", "better"], text
-    assert rows[2][-2:] == ["0", "1"], text
 
 
 @pytest.mark.parametrize(
