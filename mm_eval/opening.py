@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from mm_eval.config.manager import Loaded
+from mm_eval.config.schema import ASKED_BY_FEATURES
 from mm_eval.config.task_config import TaskConfig
 from mm_eval.data.dataset import lacks_sample
 from mm_eval.data.docs import FileState
@@ -28,6 +29,7 @@ from mm_eval.scoring.of_task import scorers_of
 from mm_eval.scoring.run_results import Results
 from mm_eval.scoring.submission import check_files
 from mm_eval.scoring.task_scores import TaskScores
+from mm_eval.values.conversation import Turns
 from mm_eval.values.errors import ConfigError, MMEvalError, NotHereError, did_you_mean, raise_all
 from mm_eval.values.features import brought
 from mm_eval.values.types import Answer, Instance, Slot
@@ -442,7 +444,25 @@ def choose_styles(
         frames = request.video or next((found for each in stated if (found := each.frames(configs[name]))), None)
         return choose_block(configs[name], keys, key, blocks[name], frames, rule)
 
-    return {name: PromptStyle(block(name), chat, system, multiturn, request.blind) for name in blocks}
+    return {
+        name: PromptStyle(block(name), chat, system, multiturn, request.blind, turns_of(configs[name], facts))
+        for name in blocks
+    }
+
+
+def turns_of(config: TaskConfig, facts: ModelFacts, recorded: Mapping[str, Any] | None = None) -> Turns | None:
+    """What makes the further turns of a task; None for a task of one turn.
+
+    recorded: what the turns of a recorded run were made of, in place of the facts of its model.
+    """
+    if not any(key in config.of_features for key in ASKED_BY_FEATURES):
+        return None
+    kinds = brought("TURNS").values()
+    made = (kind.of_task(config, facts) if recorded is None else kind.recorded(config, recorded) for kind in kinds)
+    found: list[Turns] = [turns for turns in made if turns is not None]
+    if len(found) > 1:
+        raise ConfigError(f"two keys of {config.name!r} make its turns.", where=config.where("task"), hint="State one.")
+    return found[0] if found else None
 
 
 def missing_key_notes(request: RunRequest, configs: Mapping[str, TaskConfig]) -> list[str]:

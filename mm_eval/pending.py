@@ -122,6 +122,8 @@ def _pending_docs(
                 what = "the recorded answer is to another question than the one that this doc makes now"
                 what += f" ({instance.error.what})." if instance.error is not None else "."
                 raise ConfigError(what, where=f"{task.path} doc {doc_id}", hint=hint)
+            if instance.then is not None and not state.complete(instance.slot):
+                pending.add(doc_id)
         if doc_id not in pending:
             answered += answers
     return sorted(pending), answered

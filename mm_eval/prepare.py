@@ -16,8 +16,8 @@ from mm_eval.config.manager import Loaded, TaskManager
 from mm_eval.config.task_config import ASKS_NOTHING, TaskConfig
 from mm_eval.engine.budget import unknown_price
 from mm_eval.engine.generation import one_token_cap
-from mm_eval.engine.model import Model, check, check_generation, dollars
-from mm_eval.opening import OpenedTasks, choose_styles, missing_key_notes, open_tasks, part_classes, parts_of
+from mm_eval.engine.model import Model, ModelFacts, check, check_generation, dollars
+from mm_eval.opening import OpenedTasks, choose_styles, missing_key_notes, open_tasks, part_classes, parts_of, turns_of
 from mm_eval.preflight import docs_digest, requests_digest
 from mm_eval.prompt.blocks import PromptBlock, check_pixel_limits
 from mm_eval.prompt.task import PromptStyle
@@ -60,6 +60,7 @@ class Prepared(OpenedTasks):
                     "docs": docs_digest(self.doc_ids[name]),
                     "prompt": self.styles[name].block.to_json(),
                     "multiturn": self.styles[name].multiturn,
+                    **({"turns": dict(turns.to_json())} if (turns := self.styles[name].turns) else {}),
                 }
                 for name, task in self.tasks.items()
             },
@@ -131,6 +132,7 @@ def prepare(
     check_pixel_limits({name: style.block for name, style in opened.styles.items()}, request.model_args)
     opened.check_first_docs()
     plan = Prepared(**{**vars(opened), "parts": parts}, model=model, given=given is not None)
+    plan.notes += [f"the turns of {name} are running text, without a chat template" for name in _without_chat(plan)]
     plan.notes += [*said, *(note for part in parts for note in part.opened(plan))]
     own = [name for name, config in plan.configs.items() if config.process_results is not None]
     if (request.repeats or 1) > 1 and own:
@@ -140,6 +142,11 @@ def prepare(
         data = " on bundled sample data" if plan.sampled else ""
         plan.notes.append(f"no --model was given: this is the bundled {DEFAULT_MODEL}{data}")
     return plan
+
+
+def _without_chat(plan: Prepared) -> list[str]:
+    """The tasks whose conversations are no chat."""
+    return [name for name, style in plan.styles.items() if style.turns and not (style.chat or style.turns.fresh)]
 
 
 def prepare_without_model(request: RunRequest, only: str, loaded: Loaded | None = None) -> OpenedTasks:
@@ -169,6 +176,7 @@ def prepare_from_spec(
                 spec["system"],
                 stored["multiturn"],
                 spec.get("blind"),
+                turns_of(configs[name], ModelFacts(), stored.get("turns") or {}),
             )
             for name, stored in spec["tasks"].items()
             if name in configs

@@ -11,15 +11,16 @@ from mm_eval.config.located import LocatedDict, located, where_item
 from mm_eval.config.schema import (
     FEWSHOT_KEYS,
     MIRROR_KEYS,
+    OF_FEATURES,
     SUBMISSION_KEYS,
     TASK_KEYS,
     check_keys,
     functions_in,
     is_function,
     is_mappings,
+    key_of_feature,
 )
 from mm_eval.values.errors import ConfigError, collected, did_you_mean, raise_all
-from mm_eval.values.features import brought
 
 
 def check_task_keys(source: LocatedDict, what: str, has_class: bool) -> None:
@@ -39,7 +40,7 @@ def check_task_keys(source: LocatedDict, what: str, has_class: bool) -> None:
         checks.append(lambda: levels_of(source["categories"], source.where("categories")))
     if isinstance(source.get("submission"), Mapping):
         checks.append(lambda: _check_submission(source))
-    checks += [partial(key.check, source) for name, key in brought("TASK_KEYS").items() if source.get(name) is not None]
+    checks += [partial(key_of_feature(name).check, source) for name in OF_FEATURES if source.get(name) is not None]
     raise_all(collected([*checks, *(reference.check for reference in functions_in(source))]))
 
 

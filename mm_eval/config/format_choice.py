@@ -11,7 +11,7 @@ from typing import Any
 
 from mm_eval.config.formats import SOURCES, Format, FormatField, build_format, check_field
 from mm_eval.config.located import LocatedDict
-from mm_eval.config.schema import SCORING_KEYS
+from mm_eval.config.schema import ASKED_BY_FEATURES, SCORING_KEYS
 from mm_eval.values.errors import ConfigError, did_you_mean
 
 OWN_PROMPT = "none"
@@ -84,9 +84,9 @@ def formatted(values: dict[str, Any], source: LocatedDict, layout: Format, reque
     chosen = requested is not None and requested != (own.type if own else None)
     listed = requested is None or names_format(formats, requested)
     drops_scoring = chosen and (layout.output_type != own_type or not listed and layout.scorer is not None)
-    kept = {
-        key: value for key, value in values.items() if not (drops_scoring and key in (*SCORING_KEYS, "of_features"))
-    }
+    kept = {key: value for key, value in values.items() if not (drops_scoring and key in SCORING_KEYS)}
+    if drops_scoring and "of_features" in kept:
+        kept["of_features"] = {key: kept["of_features"][key] for key in ASKED_BY_FEATURES if key in kept["of_features"]}
     if values.get("output_type", layout.output_type) != layout.output_type and not chosen:
         what = f"output_type is {values['output_type']!r}, but the format {layout.type!r} is {layout.output_type!r}."
         raise ConfigError(what, where=source.where("output_type"), hint="Leave output_type out.")

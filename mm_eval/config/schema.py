@@ -92,8 +92,11 @@ SAMPLES = Rule("a list of docs or a function", lambda v: is_mappings(v) or is_fu
 NAMED = Rule("a name or a mapping", lambda v: isinstance(v, (str, Mapping)))
 BATCH = Rule('a whole number from 1 or "auto"', lambda v: v == "auto" or _is_count(v) and v >= 1)
 
-OF_FEATURES = tuple(brought("TASK_KEYS"))
+SCORED_BY_FEATURES = tuple(brought("TASK_KEYS"))
 """Keys that features bring (`TaskKey`), which check their own values. They say how answers are scored, and change no question."""
+ASKED_BY_FEATURES = tuple(brought("QUESTION_KEYS"))
+"""The same of keys that decide what is asked."""
+OF_FEATURES = (*SCORED_BY_FEATURES, *ASKED_BY_FEATURES)
 
 TASK_KEYS: dict[str, Rule] = {
     "task": TEXT,
@@ -148,7 +151,7 @@ TASK_KEYS: dict[str, Rule] = {
     "metadata": METADATA,
 }
 
-SCORING_KEYS = ("metric_list", "filter_list", "process_results", "scorer", *OF_FEATURES)
+SCORING_KEYS = ("metric_list", "filter_list", "process_results", "scorer", *SCORED_BY_FEATURES)
 """Keys that say how answers are scored; a format with a scoring of its own takes their place."""
 
 MIRROR_KEYS: dict[str, Rule] = {"path": TEXT, "name": TEXTS, "revision": TEXT}
@@ -204,6 +207,11 @@ DEFINING_KEYS = (*DATA_KEYS, "class", "include")
 
 TASK_ONLY_KEYS = {"include", "class", "dataset_path", "custom_dataset", "output_type"}
 """Keys with which a file that has `group` and one `task` is a task with a tag, not a group of one member."""
+
+
+def key_of_feature(name: str) -> Any:
+    """The `TaskKey` of one of the keys that features bring."""
+    return brought("QUESTION_KEYS" if name in ASKED_BY_FEATURES else "TASK_KEYS")[name]
 
 
 def split_format(name: str) -> tuple[str, str | None]:

@@ -26,7 +26,7 @@ from mm_eval.values.files import digest_of
 from mm_eval.values.types import OutputType
 
 DISPLAY_KEYS = ("task_alias", "group_alias", "tag", "group")
-ASKS_NOTHING = ("aliases", "categories", "gold_answer", "dataset_mirrors", "submission", *schema.OF_FEATURES)
+ASKS_NOTHING = ("aliases", "categories", "gold_answer", "dataset_mirrors", "submission", *schema.SCORED_BY_FEATURES)
 """Keys that a run folder's spec leaves out: a task that gets them goes on with its older runs. Data has its own digest there."""
 HEADER_KEYS = ("paper", "languages", "licence", "size", "hub", "metric", "published", "prompt_tokens")
 """Keys of `metadata` that describe a benchmark; the spec leaves them out too."""
@@ -34,7 +34,7 @@ METRIC_KEYS = ("metric", "aggregation", "higher_is_better", "reduction")
 
 
 class TaskKey(Protocol):
-    """A key of task files that a feature brings; `TASK_KEYS` of the feature's folder names it."""
+    """A key of task files that a feature brings; `TASK_KEYS` or `QUESTION_KEYS` of the feature's folder names it."""
 
     def check(self, source: LocatedDict) -> None:
         """ConfigError with file:line if the value that a task states can't be used. Imports no function."""
@@ -163,7 +163,7 @@ class TaskConfig:
 
     @cached_property
     def _read(self) -> dict[str, Any]:
-        return {name: key.read(self) for name, key in brought("TASK_KEYS").items()}
+        return {name: schema.key_of_feature(name).read(self) for name in schema.OF_FEATURES}
 
     def read(self, key: str) -> Any:
         """What the feature that brings a key makes of this task; None where it has nothing to do with it, or is not installed."""
@@ -177,7 +177,7 @@ class TaskConfig:
     @property
     def is_scored_elsewhere(self) -> bool:
         """Whether a benchmark's server or a feature gives its numbers, so that it may have no metrics and targets of its own."""
-        return self.submission is not None or bool(self.of_features)
+        return self.submission is not None or any(key in self.of_features for key in schema.SCORED_BY_FEATURES)
 
     @property
     def task(self) -> str:
@@ -322,7 +322,7 @@ def _incomplete(config: TaskConfig) -> Iterator[tuple[str, str, str]]:
         what = f"submission needs output_type generate_until, not {config.output_type!r}."
         yield what, "submission", ""
     for key in config.of_features:
-        yield from brought("TASK_KEYS")[key].conflicts(config)
+        yield from schema.key_of_feature(key).conflicts(config)
     if config.source.get("scorer") is not None and config.source.get("process_results") is not None:
         yield "scorer and process_results are both given.", "scorer", "Write one of them, or null for the other."
     if config.source.get("unsafe_code"):

@@ -2,11 +2,15 @@
 
 Every answer goes straight into the journal: none waits in memory for the end of a batch, a task or a run. An answer that another
 slot of the run, or another run (`--use_cache`), has already is not requested again.
+
+In a conversation each answer makes the next request (`Instance.then`). It is asked before further docs, as soon as the model
+takes one more: so the conversations of different docs run side by side, and no round waits for another one.
 """
 
 from __future__ import annotations
 
 import logging
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -18,9 +22,9 @@ from mm_eval.engine.cache import AnswerCache, EarlierAnswers
 from mm_eval.engine.journal import Journal, JournalState
 from mm_eval.engine.model import METHODS, Model, prepare_once, request_key, shares, stop
 from mm_eval.engine.outcome import Outcome, StopSignal, model_boundary
-from mm_eval.engine.records import answer_record, slots_record
+from mm_eval.engine.records import answer_record, end_record, now, slots_record
 from mm_eval.values.errors import MMEvalError, ModelError
-from mm_eval.values.types import Answer, Instance
+from mm_eval.values.types import Answer, End, Instance
 
 log = logging.getLogger(__name__)
 
@@ -56,6 +60,8 @@ class Asker:
     """id(instance) of each request: its key, and the instances whose slots its answer fills, itself first."""
     _by_key: dict[str, list[Instance]] = field(default_factory=dict)
     """The same lists by key, where the model lets equal questions share an answer."""
+    _answered: deque[tuple[Instance, Answer]] = field(default_factory=deque)
+    """The turns of conversations that are answered, and whose next turn is not made yet."""
 
     def __post_init__(self) -> None:
         self.stop.notify = partial(stop, self.model, at_once=True)
@@ -76,20 +82,41 @@ class Asker:
         return self.outcome
 
     def _ask_kind(self, kind: str, group: Iterable[Instance]) -> None:
-        requests, first, name = self._requests(group), None, type(self.model).__name__
-        with model_boundary(self.outcome):
-            first = next(requests, None)
-        if first is None:
-            return  # no instance of the group needs the model
-        prepare_once(self.model)
-        with model_boundary(self.outcome):
-            for instance, answer in getattr(self.model, METHODS[kind])(chain([first], requests)):
-                self._receive(instance, answer)
-            for _, instances in list(self._in_flight.values()):
-                if not self.halted:
-                    self._receive(instances[0], ModelError(f"{name} gave no answer to this request."))
-        self._in_flight.clear()
-        self._by_key.clear()
+        instances, name = iter(group), type(self.model).__name__
+        while True:
+            requests, first = self._requests(self._with_next_turns(instances)), None
+            with model_boundary(self.outcome):
+                first = next(requests, None)
+            if first is None:
+                break  # no instance that is left needs the model
+            prepare_once(self.model)
+            with model_boundary(self.outcome):
+                for instance, answer in getattr(self.model, METHODS[kind])(chain([first], requests)):
+                    self._receive(instance, answer)
+                for _, filled in list(self._in_flight.values()):
+                    if not self.halted:
+                        self._receive(filled[0], ModelError(f"{name} gave no answer to this request."))
+            self._in_flight.clear()
+            self._by_key.clear()
+            if self.halted or not self._answered:
+                break  # else the model had taken all that was there, and its last answers have made more
+        self._answered.clear()
+
+    def _with_next_turns(self, instances: Iterator[Instance]) -> Iterator[Instance]:
+        """The instances, and before each of them the next turns of the conversations that have been answered by then."""
+        while True:
+            if self._answered:
+                answered, answer = self._answered.popleft()
+                assert answered.then is not None
+                following = answered.then(answer)
+                if isinstance(following, End):
+                    self._end(answered, answer, following)
+                else:
+                    yield following
+            elif (instance := next(instances, None)) is not None:
+                yield instance
+            else:
+                return
 
     def _requests(self, group: Iterable[Instance]) -> Iterator[Instance]:
         """The instances that the model must answer: those without an answer, each question once."""
@@ -97,8 +124,9 @@ class Asker:
             self._check_limits()
             if self.halted:
                 return
-            if self.state.answer(instance.slot) is not None:
+            if (found := self.state.answer(instance.slot)) is not None and self._still_asked(instance, found):
                 self.outcome.reused += 1
+                self._goes_on(instance, found)
                 continue
             if instance.error is not None:
                 self._fail([instance], "", instance.error)
@@ -122,8 +150,10 @@ class Asker:
                 return True
             if key in self.state.answers:
                 self.outcome.shared += 1
-                self.journal.put(slots_record(key, [instance.slot]), lambda: self.tick(1, 0))
+                done = self._done([instance])
+                self.journal.put(slots_record(key, [instance.slot]), lambda: self.tick(done, 0))
                 self.state.add(self.state.answers[key], [instance.slot])
+                self._goes_on(instance, self.state.answers[key])
                 return True
         answer = self.cache.find(key, instance) if self.cache else None
         if answer is None:
@@ -131,6 +161,28 @@ class Asker:
         self.outcome.cached += 1
         self._record(key, [instance], answer)
         return True
+
+    def _still_asked(self, instance: Instance, found: Answer) -> bool:
+        """Whether a recorded answer is to this question. A turn's is not where an earlier turn had to be asked again."""
+        return not instance.turn or found.key == request_key(self.model, instance)
+
+    def _goes_on(self, instance: Instance, answer: Answer) -> None:
+        """Has the next turn made of a recorded answer, if it is one of a conversation."""
+        if instance.then is not None:
+            self._answered.append((instance, answer))
+
+    def _end(self, last: Instance, answer: Answer, end: End) -> None:
+        """Records the end of a conversation, which completes its doc."""
+        first = last.slot._replace(turn=0)
+        if self.state.ends.get(first) != end:
+            self.journal.put(end_record(answer.key, first, end), lambda: self.tick(1, 0))
+            self.state.ends[first] = end
+            self.outcome.answered += 1
+
+    @staticmethod
+    def _done(instances: list[Instance]) -> int:
+        """How many slots an answer completes: a conversation is complete when its end is recorded."""
+        return sum(instance.then is None for instance in instances)
 
     def _receive(self, instance: Instance, answer: Answer | MMEvalError) -> None:
         """Records what the model gave for an instance."""
@@ -154,7 +206,8 @@ class Asker:
 
     def _fail(self, instances: list[Instance], key: str, error: MMEvalError) -> None:
         first = instances[0]
-        error.located(f"{first.slot.name} doc {first.doc_id}")
+        turn = f", turn {first.turn + 1}" if first.turn else ""
+        error.located(f"{first.slot.name} doc {first.doc_id}{turn}")
         if self.outcome.failed < SHOWN_FAILURES:
             log.warning("Failed: %s", error)
         elif self.outcome.failed == SHOWN_FAILURES:
@@ -169,11 +222,15 @@ class Asker:
         output = (float(output[0]), bool(output[1])) if isinstance(output, tuple) else output
         turn_pictures = tuple(first.metadata.get("turn_pictures", ())) if images else ()
         answer = replace(answer, output=output, key=key, images=images, turn_pictures=turn_pictures, clips=first.clips)
-        answered, failed = (len(slots), 0) if answer.error is None else (0, len(slots))
+        if first.messages is not None:
+            answer = replace(answer, messages=first.messages, at=now())
+        answered, failed = (self._done(instances), 0) if answer.error is None else (0, len(slots))
         self.outcome.answered += answered
         self.outcome.failed += failed
         self.journal.put(answer_record(answer, slots), lambda: self.tick(answered, failed))
         self.state.add(answer, slots)
+        for instance in instances if answer.error is None else ():
+            self._goes_on(instance, answer)
         return answer
 
     def _check_limits(self) -> None:

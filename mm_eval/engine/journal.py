@@ -9,7 +9,8 @@ Each line carries a crc, so one flipped bit costs one answer, which is requested
     {"v":1,"kind":"answer","key":sha256,"slots":[[task,doc_id,repeat,choice]],"output":{...},"usage":{...},"attempts":1,"t":...,"crc":...}
 
 A key has one answer record. A `slots` record adds slots that the same answer fills (the same question in two tasks). A judge's
-replies are records of the kind "judge".
+replies are records of the kind "judge". In a conversation each turn is an answer record, with the messages before it; a record
+of the kind "end" says that nothing more is asked, and what is scored.
 
 Each process writes its own file; readers take the union of all files. An error never replaces an answer; of two answers with
 one key the last counts. SQLite would be as fast, but needs a file system with reliable locks. Lines can be read by `tail -f`,
@@ -38,7 +39,7 @@ from mm_eval.values.errors import StoreError
 from mm_eval.values.files import make_folder, sync, sync_folder, write_all
 from mm_eval.values.reasoning.recorded import Reading
 from mm_eval.values.run_files import UNREADABLE, journal_files, lines_of, refuse_links_out
-from mm_eval.values.types import Answer, Slot
+from mm_eval.values.types import Answer, End, Slot
 
 log = logging.getLogger(__name__)
 
@@ -47,7 +48,7 @@ log = logging.getLogger(__name__)
 class JournalState:
     """The answers of a run: the union of its journal files, and what this process has recorded since.
 
-    slots: answers and failures by slot. answers: answers by request key.
+    slots: answers and failures by slot. answers: answers by request key. ends: of conversations, by the slot of their first turn.
     damaged: lines with a wrong crc or form; what they held is requested again.
     reading: how their texts are read when they are scored.
     usage: tokens of all answers, including replaced ones: they were paid for. judge_usage: those of each judge, by its name.
@@ -55,19 +56,55 @@ class JournalState:
 
     slots: dict[Slot, Answer] = field(default_factory=dict)
     answers: dict[str, Answer] = field(default_factory=dict)
+    ends: dict[Slot, End] = field(default_factory=dict)
     damaged: int = 0
     usage: dict[str, int] = field(default_factory=dict)
     judge_usage: dict[str, dict[str, int]] = field(default_factory=dict)
     reading: Reading = field(default_factory=Reading)
 
     def lookup(self, slot: Slot) -> Answer | None:
-        """The answer or the failure in a slot, as scorers and judges read it; its text knows how it ended."""
+        """The answer or the failure in a slot, as scorers and judges read it; its text knows how it ended.
+
+        In the slot of a conversation's first turn: of the whole conversation, None as long as it goes on.
+        """
         answer = self.slots.get(slot)
+        if answer is not None and answer.messages is not None and not slot.turn:
+            answer = self._whole(slot)
         if answer is None:
             return None
         if slot.judge:
             return Reading(opened=False).read(answer, ())
         return self.reading.read(answer, self._own_answers())
+
+    def _whole(self, first: Slot) -> Answer | None:
+        """The result of a conversation with its turns: its last answer, or the failure that broke it. None if it goes on."""
+        end, turns = self.ends.get(first), list[Answer]()
+        while end is None or len(turns) < end.turns:
+            found = self.slots.get(first._replace(turn=len(turns)))
+            if found is None:
+                return None
+            turns.append(found)
+            if found.error is not None:
+                end = End()
+                break
+        last, shown = turns[-1], turns[0]
+        ended = end.ended or last.ended
+        return replace(
+            last,
+            output=last.output if end.output is None else end.output,
+            ended=ended,
+            truncated=ended == "length",
+            cut=any(each.cut for each in turns),
+            images=shown.images,
+            turn_pictures=shown.turn_pictures,
+            clips=shown.clips,
+            turns=tuple(turns),
+        )
+
+    def complete(self, first: Slot) -> bool:
+        """Whether a conversation has ended and all its answers are recorded. first: the slot of its first turn."""
+        end = self.ends.get(first)
+        return end is not None and all(self.answer(first._replace(turn=turn)) for turn in range(end.turns))
 
     def _own_answers(self) -> Iterator[Answer]:
         """The answers of the model that is evaluated, without those of judges."""
@@ -81,9 +118,9 @@ class JournalState:
     def add(self, answer: Answer, slots: Iterable[Slot]) -> None:
         """Adds an answer or a failure to its slots. A failure never replaces an answer. Tokens are counted, not kept."""
         slots = list(slots)
-        if answer.usage:
+        if answer.usage and self.answers.get(answer.key) is not answer:
             self.count(answer.usage, slots)
-            answer = replace(answer, usage=NO_USAGE)
+            answer = answer if answer.messages is not None else replace(answer, usage=NO_USAGE)
         if answer.error is None:
             self.answers[answer.key] = answer
         else:  # a copy: the traceback of the original would keep the adapter's tensors and pictures alive
@@ -103,6 +140,7 @@ class JournalState:
         """Drops the answers when they are no longer needed. The counts stay."""
         self.slots.clear()
         self.answers.clear()
+        self.ends.clear()
 
 
 _INVISIBLE = b"\r\0 \t\xef\xbb\xbf"
@@ -155,11 +193,15 @@ def _add_line(state: JournalState, later: list[dict[str, Any]], line: bytes | No
 def add_record(state: JournalState, record: Mapping[str, Any]) -> None:
     """Adds a record to the state. One with a correct crc and a wrong form counts as damaged."""
     try:
+        if record["kind"] == "end":
+            state.ends.update(dict.fromkeys(map(Slot.from_json, record["slots"]), End.of_json(record)))
+            return
         answer = state.answers.get(record["key"]) if record["kind"] == "slots" else answer_of(record)
         if answer is not None:
             slots = list(map(Slot.from_json, record["slots"]))
             state.add(answer, slots)
-            state.count(record.get("usage"), slots)
+            if answer.messages is None:
+                state.count(record.get("usage"), slots)
     except UNREADABLE:
         state.damaged += 1
 

@@ -12,7 +12,7 @@ from mm_eval.engine.generation import token_counts
 from mm_eval.values.errors import ERRORS_BY_OWNER, MMEvalError
 from mm_eval.values.files import encoder
 from mm_eval.values.run_files import json_value
-from mm_eval.values.types import Answer, Ended, LLOutput, Slot, clips_of_json, clips_to_json
+from mm_eval.values.types import Answer, End, Ended, LLOutput, Slot, clips_of_json, clips_to_json
 
 VERSION = 1
 _CRC_LENGTH = len(',"crc":"00000000"}')
@@ -33,7 +33,9 @@ def answer_record(answer: Answer, slots: Iterable[Slot]) -> dict[str, Any]:
     if answer.images:
         record["images"], record["turn_pictures"] = list(answer.images), list(answer.turn_pictures)
     record.update(clips_to_json(answer.clips))
-    record["attempts"], record["t"] = answer.attempts, round(time.time(), 3)
+    if answer.messages is not None:
+        record["messages"] = list(answer.messages)
+    record["attempts"], record["t"] = answer.attempts, answer.at or now()
     if error is not None:
         return {**record, "error": error_fields(error)}
     output: dict[str, Any] = {"text": answer.output}
@@ -49,6 +51,16 @@ def answer_record(answer: Answer, slots: Iterable[Slot]) -> dict[str, Any]:
     if answer.model:
         output["model"] = answer.model
     return {**record, "output": output, "usage": token_counts(answer.usage)}
+
+
+def now() -> float:
+    """The time as records have it, in seconds since 1970."""
+    return round(time.time(), 3)
+
+
+def end_record(key: str, slot: Slot, end: End) -> dict[str, Any]:
+    """The record of the end of a conversation. key: of its last answer. slot: of its first turn."""
+    return {"v": VERSION, "kind": "end", "key": key, "slots": [slot.to_json()], **end.to_json(), "t": now()}
 
 
 def slots_record(key: str, slots: Iterable[Slot]) -> dict[str, Any]:
@@ -68,7 +80,7 @@ def error_of(fields: Mapping[str, str]) -> MMEvalError:
 
 
 def answer_of(record: Mapping[str, Any]) -> Answer | None:
-    """The answer or failure in a record, without its usage. None for an unknown kind."""
+    """The answer or failure in a record; its usage only for a turn of a conversation. None for an unknown kind."""
     output: str | LLOutput | None = None
     error, fields = None, record.get("output", {})
     if record["kind"] == "error":
@@ -83,9 +95,10 @@ def answer_of(record: Mapping[str, Any]) -> Answer | None:
     images, turn_pictures = tuple(record.get("images", ())), tuple(record.get("turn_pictures", ()))
     model = sys.intern(str(fields.get("model", "")))
     clips = clips_of_json(record)
+    messages = tuple(record["messages"]) if "messages" in record else None
     return Answer(
         output,
-        usage=NO_USAGE,
+        usage=NO_USAGE if messages is None else token_counts(record.get("usage")),
         attempts=attempts,
         cut=cut,
         key=record["key"],
@@ -96,6 +109,8 @@ def answer_of(record: Mapping[str, Any]) -> Answer | None:
         clips=clips,
         ended="failed" if error is not None else ended,
         reasoning=fields.get("reasoning"),
+        messages=messages,
+        at=0.0 if messages is None else float(record["t"]),
     )
 
 

@@ -6,7 +6,10 @@ VERBS      commands: {"compare": ("compare_verb", "two runs or more, paired by d
 
 Everything else is {name: "file:attribute"}, imported when it is used (`brought` of mm_eval.values.features):
 
-TASK_KEYS  keys of task files: a `TaskKey` (config/task_config.py).
+TASK_KEYS  keys of task files that say how answers are scored: a `TaskKey` (config/task_config.py).
+QUESTION_KEYS  the same of keys that decide what is asked.
+TURNS      what makes the further turns of a task: a class of `Turns` (values/conversation.py) with of_task(config, facts of the
+           model) and recorded(config, what its `to_json` gave), which give None for a task that is none of its business.
 RUN_PARTS  what it adds to a run: a subclass of `RunPart` (opening.py).
 OPTIONS    options that it adds to verbs: a module with VERBS, add_options(parser) and read_options(args) -> fields of a request.
 MEDIA      what is shown as frames: a module as `Medium` (data/frames.py).

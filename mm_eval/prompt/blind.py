@@ -35,7 +35,7 @@ def without_pictures(messages: Sequence[Message]) -> list[Message]:
     found: list[Message] = []
     for message in messages:
         parts = [{**part, "text": without_marks(part["text"])} for part in message["content"] if part["type"] == "text"]
-        found.append({"role": message["role"], "content": parts or [{"type": "text", "text": ""}]})
+        found.append({**message, "content": parts or [{"type": "text", "text": ""}]})
     return found
 
 

@@ -20,6 +20,7 @@ from mm_eval.data.media import Places
 from mm_eval.data.source import DataSource
 from mm_eval.prompt.blind import WITHOUT, without_marks, without_pictures
 from mm_eval.prompt.blocks import PromptBlock, takes_clips
+from mm_eval.prompt.conversation import begin
 from mm_eval.prompt.fewshot import Example, ExamplePool
 from mm_eval.prompt.layout import Layout, Turn, context_of, written_context
 from mm_eval.prompt.of_config import docs_of_split, example_pool
@@ -36,6 +37,7 @@ from mm_eval.prompt.visuals import (
     visuals_of,
     with_frames,
 )
+from mm_eval.values.conversation import Turns
 from mm_eval.values.errors import ConfigError, DataError, MMEvalError, did_you_mean
 from mm_eval.values.lazy_doc import WithoutPictures
 from mm_eval.values.types import Context, Doc, Instance, Message, RequestType
@@ -50,6 +52,7 @@ class PromptStyle:
     block: the prompt kwargs of the task for the model. chat: contexts are chat messages, otherwise text.
     system: `--system_instruction`. multiturn: `--fewshot_as_multiturn`; None leaves it to the task.
     blind: `--blind`, one of `BLIND`: without pictures, or with those of other docs. None for the docs' own.
+    turns: what makes the turns after the first; None for a task of one turn.
     """
 
     block: PromptBlock = PromptBlock(stated=False)
@@ -57,6 +60,7 @@ class PromptStyle:
     system: str | None = None
     multiturn: bool | None = None
     blind: str | None = None
+    turns: Turns | None = None
 
 
 @dataclass(eq=False)
@@ -201,7 +205,11 @@ class Task:
         for instance in requests_of(config, question, contexts, shared, self._bare_choices):
             instance.metadata["turn_pictures"] = counts
             instance.metadata["choices"] = question.choices
-            yield instance
+            if style.turns is None:
+                yield instance
+            else:
+                whole_doc = WithoutPictures(doc, partial(self.docs.full, doc_id), self.docs.media_columns)
+                yield begin(instance, style.turns, whole_doc, style.blind, self.seen)
 
     def _blocks_with_clips(
         self, turns: Sequence[PictureLoader], block: PromptBlock, count: int, where: str

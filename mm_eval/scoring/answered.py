@@ -39,6 +39,7 @@ class AnsweredDoc:
     shown: an answer with all pictures of the prompt; None without pictures. truncated, cut: at least one answer is.
     filtered, refused: the same. unanswered: at least one answer is missing, and has the worst value of each metric.
     answers: as they were given, in the order of the instances.
+    turns: of each conversation, its recorded answers; empty for a task of one turn.
     scored: by the key of the scorer.
     """
 
@@ -52,6 +53,7 @@ class AnsweredDoc:
     unanswered: bool = False
     cut: bool = False
     answers: list[Answer] = field(default_factory=list)
+    turns: list[tuple[Answer, ...]] = field(default_factory=list)
     scored: dict[str, tuple[ScoredDoc, ReducedDoc]] = field(default_factory=dict)
 
     @classmethod
@@ -60,6 +62,8 @@ class AnsweredDoc:
         made = cls(instances)
         for instance in instances:
             found = lookup(instance.slot)
+            if found is not None and found.turns:
+                made.turns.append(found.turns)
             if error := instance.error or (found and found.error):
                 made.failure = error
             elif found is None:
@@ -168,6 +172,8 @@ class AnsweredDoc:
             row["reasoning"] = reasoning
         if first.continuation is not None and first.request_type == "loglikelihood":
             row["choices"] = [instance.continuation for instance in self.instances]
+        if self.turns:
+            row["turns"] = [list(map(_turn, turns)) for turns in self.turns]
         if self.tied:
             row["ties"] = True
         if self.too_large:
@@ -184,3 +190,13 @@ class AnsweredDoc:
         if self.shown is None:
             return {}
         return {"images": list(self.shown.images), **clips_to_json(self.shown.clips)}
+
+
+def _turn(answer: Answer) -> dict[str, Any]:
+    """A turn of a conversation in a row: what was said before the answer, the answer, its tokens, its time and its ending."""
+    turn: dict[str, Any] = {"messages": list(answer.messages or ()), "answer": answer.output, "ended": answer.ended}
+    if answer.reasoning:
+        turn["reasoning"] = answer.reasoning
+    if answer.error is not None:
+        turn["error"] = {"owner": answer.error.owner, "what": str(answer.error)}
+    return {**turn, "tokens": dict(answer.usage), "attempts": answer.attempts, "t": answer.at}

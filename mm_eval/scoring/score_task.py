@@ -158,6 +158,7 @@ class TaskScoring:
         """Adds a doc to the counts of the task; returns the names of those that it is in."""
         scores = self.scores
         unread = [name for name, found in rules.items() if found and all(rule == "unparsed" for rule in found)]
+        scores.turns += sum(map(len, doc.turns))
         self._without_target += doc.instances[0].target is None
         for what in doc.too_large:
             scores.too_large_for[what] = scores.too_large_for.get(what, 0) + 1

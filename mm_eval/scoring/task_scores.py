@@ -104,6 +104,7 @@ class Scores:
     unparsed: no pipeline could read the answer; unparsed_by: the same for each pipeline. cut: a prompt was too long and lost its
     beginning. ties: several choices shared the best score, so that the first of them was taken.
     too_large: an answer is too large for a comparison and has the worst value there.
+    turns: the answers of all conversations; 0 for a task of one turn.
     without_unanswered: the numbers over the other docs; empty where no doc is unanswered.
     ungraded: by who grades beside the task's rules (`Scorer.graded_by`); the first of its kind comes first.
     better: whether higher is better, by metric; None for a metric without a direction.
@@ -126,6 +127,7 @@ class Scores:
     not_requested: int = 0
     unanswered: int = 0
     too_large: int = 0
+    turns: int = 0
     without_unanswered: list[Number] = field(default_factory=list)
     unparsed_by: dict[str, int] = field(default_factory=dict)
     ungraded: dict[str, Ungraded] = field(default_factory=dict)
@@ -172,7 +174,7 @@ class Scores:
 
 COUNTS = ("n", "failed", "filtered", "refused", "truncated", "unparsed", "cut", "ties")
 """The counts of every row."""
-RARE_COUNTS = ("not_requested", "unanswered", "too_large")
+RARE_COUNTS = ("not_requested", "unanswered", "too_large", "turns")
 """Counts that a file has where they are not zero."""
 
 

@@ -182,6 +182,31 @@ class Slot(NamedTuple):
 _OF_JUDGE = re.compile(r"#judge(\d*)@([^@#]+)\Z")
 
 
+@dataclass(frozen=True, slots=True)
+class End:
+    """The end of a conversation.
+
+    output, ended: what is scored in place of the last answer, and how it ended; None for the last answer's own.
+    why: what ended it, in a word that is counted ("max_rounds"). Empty where there was nothing more to say.
+    turns: the answers that it has.
+    """
+
+    output: str | None = None
+    ended: Ended | None = None
+    why: str = ""
+    turns: int = 0
+
+    def to_json(self) -> dict[str, Any]:
+        """The end as JSON values, without what is not stated."""
+        fields = {"turns": self.turns, "output": self.output, "ended": self.ended, "why": self.why or None}
+        return {name: value for name, value in fields.items() if value is not None}
+
+    @classmethod
+    def of_json(cls, record: Mapping[str, Any]) -> End:
+        """The end that `to_json` wrote. Raises TypeError, KeyError or ValueError for anything else."""
+        return cls(record.get("output"), record.get("ended"), str(record.get("why", "")), int(record["turns"]))
+
+
 @dataclass(slots=True, eq=False)
 class Instance:
     """One question to a model.
@@ -198,6 +223,8 @@ class Instance:
     filtered_resps: the answers of all repeats after filtering, by filter pipeline. Only on the first repeat.
     error: why it can't be requested (an undecodable picture, a missing column). None if it can.
     judge, step, turn: as of its slot.
+    messages: of a conversation, what this turn says after the last answer; () for its first. None outside conversations.
+    then: of a conversation, the next request after this one's answer, or the end. None outside conversations.
     """
 
     request_type: RequestType
@@ -221,6 +248,8 @@ class Instance:
     judge: str = ""
     step: int = 0
     turn: int = 0
+    messages: tuple[Message, ...] | None = None
+    then: Callable[[Answer], Instance | End] | None = field(default=None, repr=False)
 
     @property
     def videos(self) -> tuple[Clip, ...]:
@@ -259,6 +288,8 @@ class Answer:
     reasoning: what a thinking model wrote before its answer, with its marks; not part of `output`. None if the adapter did not
         tell the two apart: then `strip_thinking` does, when the answer is scored. Empty if it found none, although the text
         spells marks.
+    messages: of a conversation, what was said before it, as of its instance; a picture is its digest and size. at: when it was
+        recorded, in seconds since 1970. turns: the recorded answers of the conversation that this one is the result of.
     """
 
     output: Completion | LLOutput | None
@@ -274,6 +305,9 @@ class Answer:
     clips: tuple[Clip, ...] = ()
     ended: Ended = "stop"
     reasoning: str | None = None
+    messages: tuple[Message, ...] | None = None
+    at: float = 0.0
+    turns: tuple[Answer, ...] = ()
 
     @property
     def videos(self) -> tuple[Clip, ...]:

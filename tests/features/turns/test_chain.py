@@ -1,0 +1,168 @@
+"""Each turn of a conversation is a recorded answer: asked once, whatever ends the run, and scored as a whole or not at all."""
+
+import json
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from mm_eval.engine.journal import read_journal
+from tests.features.turns.talking import DOCS, TASK, TURNS, Talker, run, turns_of, write
+from tests.folders import results_of
+
+
+def rows_of(folder: Path) -> list[dict]:
+    return [json.loads(line) for line in (folder / "samples" / "talks.jsonl").read_text().splitlines()]
+
+
+@pytest.mark.parametrize("at_once", [1, 5, 64])
+def test_each_turn_is_asked_once_with_all_that_was_said(tmp_path: Path, at_once: int) -> None:
+    model = Talker(at_once)
+    results = run(write(tmp_path / "task"), tmp_path / "run", model)
+    assert sorted(model.asked) == [(doc, 0, turn) for doc in range(DOCS) for turn in range(turns_of(doc))]
+    assert results["talks"].n == DOCS and results["talks"].failed == 0
+    rows = rows_of(tmp_path / "run")
+    said = [turn["answer"] for turn in rows[3]["turns"][0]]
+    assert rows[3]["resps"] == said[-1:], "the last answer is scored"
+    assert model.prompts[3, 3].split("\n")[:5] == [
+        "user: <image>",
+        "What is 3?",
+        f"assistant: {said[0]}",
+        f"user: You said '{said[0]}'. Are you sure?",
+        f"assistant: {said[1]}",
+    ]
+    assert model.pictures[3, 0] == [(8, 8)] and model.pictures[3, 3] == [(8, 8), (4, 4)]
+    assert [turn["tokens"]["prompt_tokens"] for turn in rows[3]["turns"][0]] == [10, 20, 30, 40]
+    assert rows[3]["turns"][0][2]["messages"][0]["content"][0]["size"] == [4, 4]
+    assert json.loads((tmp_path / "run" / "results.json").read_text())["results"]["talks"]["turns"] == TURNS
+
+
+def test_conversations_run_side_by_side(tmp_path: Path) -> None:
+    """A document's next turn is asked before further documents are begun, and no batch but the last ones is short."""
+    model = Talker(4)
+    run(write(tmp_path / "task", docs=40), tmp_path / "run", model)
+    full = [batch for batch in model.batches if len(batch) == 4]
+    assert len(full) >= 100 / 4 - 3
+    turns = [turn for _, _, turn in model.asked]
+    assert 3 in turns[:20], "a conversation ends early, long before the last document begins"
+
+
+def test_the_number_does_not_depend_on_the_batch(tmp_path: Path) -> None:
+    task = write(tmp_path / "task")
+    for at_once in (1, 7):
+        run(task, tmp_path / str(at_once), Talker(at_once))
+    assert results_of(tmp_path / "1") == results_of(tmp_path / "7")
+
+
+def cut_journal(folder: Path, lines: int) -> None:
+    """The run folder as a kill leaves it after so many records."""
+    [journal] = (folder / "journal").glob("*.jsonl")
+    kept = journal.read_bytes().splitlines(keepends=True)[:lines]
+    journal.write_bytes(b"".join(kept) + b'{"v":1,"kind":"ans')
+    (folder / "results.json").unlink()
+
+
+def test_a_run_that_is_cut_anywhere_asks_nothing_twice(tmp_path: Path) -> None:
+    task, whole = write(tmp_path / "task"), tmp_path / "whole"
+    run(task, whole, Talker(3))
+    [journal] = (whole / "journal").glob("*.jsonl")
+    records = [json.loads(line) for line in journal.read_bytes().splitlines()]
+    assert sum(record["kind"] == "answer" for record in records) == TURNS
+    assert sum(record["kind"] == "end" for record in records) == DOCS
+    for lines in Random(0).sample(range(1, len(records)), 12):
+        folder = tmp_path / str(lines)
+        run(task, folder, Talker(3))
+        cut_journal(folder, lines)
+        there = {slot for slot, answer in read_journal(folder).slots.items() if answer.error is None}
+        again = Talker(3)
+        run(task, folder, again)
+        asked = {(doc, repeat, turn) for doc, repeat, turn in again.asked}
+        assert len(again.asked) == len(asked) == TURNS - len(there)
+        assert not asked & {(slot.doc_id, slot.repeat, slot.turn) for slot in there}
+        assert results_of(folder) == results_of(whole)
+
+
+def test_a_lost_turn_is_asked_again_and_what_followed_it_is_checked(tmp_path: Path) -> None:
+    task, folder = write(tmp_path / "task"), tmp_path / "run"
+    run(task, folder, Talker())
+    before = results_of(folder)
+    [journal] = (folder / "journal").glob("*.jsonl")
+    kept = [
+        line for line in journal.read_text().splitlines(keepends=True) if '["' not in line or ",3,0,0,1]" not in line
+    ]
+    assert len(kept) == DOCS + TURNS - 1
+    journal.write_text("".join(kept))
+    again = Talker()
+    run(task, folder, again)
+    assert again.asked == [(3, 0, 1)] and results_of(folder) == before, (
+        "an equal answer leaves the later turns as they are"
+    )
+    journal.write_text("".join(kept))
+    for other in (folder / "journal").glob("*.jsonl"):
+        if other != journal:
+            other.unlink()
+    again = Talker()
+    again.generate = lambda instances: ((each, other_answer(again, each)) for each in instances)  # type: ignore[method-assign]
+    run(task, folder, again)
+    assert again.asked == [(3, 0, 1), (3, 0, 2), (3, 0, 3)], "another answer makes other questions"
+
+
+def other_answer(model: Talker, instance: object) -> object:
+    from mm_eval.values.types import Answer
+
+    model.asked.append((instance.doc_id, instance.repeat, instance.turn))  # type: ignore[attr-defined]
+    return Answer("other")
+
+
+def test_a_failed_turn_fails_its_document_alone_and_is_asked_again(tmp_path: Path) -> None:
+    task, folder = write(tmp_path / "task"), tmp_path / "run"
+    model = Talker()
+    model.fails = {(3, 2)}
+    results = run(task, folder, model)
+    assert results["talks"].failed == 1 and results.exit_code == 3
+    row = rows_of(folder)[3]
+    assert row["status"] == "failed" and row["resps"] == [] and row["scores"] == {}
+    assert [turn["ended"] for turn in row["turns"][0]] == ["stop", "stop", "failed"]
+    assert "turn 3" in row["error"]["what"]
+    again = Talker()
+    assert run(task, folder, again)["talks"].failed == 0
+    assert again.asked == [(3, 0, 2), (3, 0, 3)]
+
+
+@pytest.mark.parametrize("ended", ["filtered", "refused"])
+def test_what_is_filtered_or_refused_ends_a_conversation_with_the_worst_value(tmp_path: Path, ended: str) -> None:
+    model = Talker()
+    model.ends = {(3, 1): ended}
+    run(write(tmp_path / "task"), tmp_path / "run", model)
+    assert (3, 0, 2) not in model.asked
+    row = rows_of(tmp_path / "run")[3]
+    assert row["status"] == ended and row["scores"]["exact_match,none"] == 0
+
+
+def test_a_fault_of_the_function_is_its_documents(tmp_path: Path) -> None:
+    utils = "def visual(doc):\n    return []\n\ndef next_turn(doc, answers):\n    return 1 / (doc['n'] - 5) and None\n"
+    results = run(write(tmp_path / "task", utils=utils), tmp_path / "run", Talker())
+    assert results["talks"].failed == 1
+    what = rows_of(tmp_path / "run")[5]["error"]["what"]
+    assert "ZeroDivisionError" in what and "doc 5, turn 2" in what
+
+
+def test_repeats_are_conversations_of_their_own(tmp_path: Path) -> None:
+    model = Talker(3)
+    run(write(tmp_path / "task"), tmp_path / "run", model, repeats=2)
+    assert len(model.asked) == len(set(model.asked)) == 2 * TURNS
+    rows = rows_of(tmp_path / "run")
+    assert len(rows[3]["turns"]) == 2 and rows[3]["turns"][0] != rows[3]["turns"][1]
+
+
+def test_what_is_said_is_part_of_the_request_key(tmp_path: Path) -> None:
+    task = write(tmp_path / "task")
+    run(task, tmp_path / "run", Talker())
+    state = read_journal(tmp_path / "run")
+    assert len({answer.key for answer in state.slots.values()}) == TURNS
+
+
+def test_a_conversation_ends_at_max_rounds(tmp_path: Path) -> None:
+    results = run(write(tmp_path / "task", task=TASK.replace("4", "2")), tmp_path / "run", Talker())
+    assert results["talks"].failed == 0
+    assert max(len(row["turns"][0]) for row in rows_of(tmp_path / "run")) == 2
