@@ -36,7 +36,7 @@ SHORT = {
 _LOGGED = "answers and scores of every doc are always in samples/ of the run folder"
 _SHOWN = "prompts are in samples/ of the run folder, and `mm-eval show TASK` prints one without a run"
 _SERVER = "no server is launched; start one and give --judge openai --judge_args base_url=URL,model=NAME"
-_STUDY = "how much data a difference takes is not computed; `mm-eval compare A B` gives the interval of a difference"
+_STUDY = "`mm-eval plan` says how many docs a difference takes"
 _COMPARE = "runs are compared afterwards: mm-eval compare RUN_A RUN_B"
 _TRACKER = "this installation has no such tracker; results.json and `mm-eval report` have the numbers"
 _AGENTS = "mm-eval asks models and runs no agents, solvers or sandboxes"
@@ -153,7 +153,7 @@ INSPECT = {
     "retry_on_error": Flag("?", note=_ONE_PROMPT),
     "display": Flag(1, note="progress is a bar on a terminal and lines elsewhere"),
     "tags": Flag(1, note="a run folder has no tags"),
-    "log_format": Flag(1, note="`mm-eval export` writes a run as an .eval log"),
+    "log_format": Flag(1, note="`mm-eval report RUN --format inspect` writes a run as an .eval log"),
     "batch": Flag("?", refused="answers are requested one by one. Leave it out."),
     "cache": Flag("?", note="the run folder keeps every answer; --use_cache DIR shares them with other runs"),
     "model_config": Flag(1, refused="state its contents: --model_args '{\"name\": value}'."),
@@ -205,7 +205,7 @@ VERBS = {
     "models": "Write mm-eval ls models.",
     "version": "Write mm-eval --version.",
     **dict.fromkeys(("ui", "tui", "serve", "mcp"), "`mm-eval view RUN` serves run folders in a browser."),
-    "power": f"{_STUDY[0].upper()}{_STUDY[1:]}.",
+    "power": f"{_STUDY}.",
     "list": "Write mm-eval ls tasks.",
     "eval-set": "Write mm-eval run --config FILE with several `models:`.",
     "eval-retry": "Write the command of the run again: it goes on where it stopped.",

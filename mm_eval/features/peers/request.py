@@ -90,7 +90,7 @@ def _of_provider(name: str) -> Other | None:
     """inspect_ai's PROVIDER/NAME."""
     provider, slash, rest = name.partition("/")
     other = PROVIDERS.get(provider) if slash and rest else None
-    return other and replace(other, checkpoint=rest)
+    return replace(other, checkpoint=rest) if other and other.ours != "dummy" else other
 
 
 def _of_vendor(name: str) -> Other | None:
