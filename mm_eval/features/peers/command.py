@@ -6,10 +6,13 @@ words_of(["--tasks", "mme", "pope", "--log_samples"], known)  gives
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
 
 from mm_eval.features.peers.flags import FLAGS, LISTS, PROGRAMS, SHORT, VERBS, Flag
 from mm_eval.values.errors import ConfigError
@@ -28,18 +31,35 @@ def verb_of(word: str, words: Sequence[str]) -> str:
     """What a first word means that is no command here, as a hint; "" where no other suite has it."""
     if word in VERBS:
         return VERBS[word]
-    if word.rpartition("/")[2] not in PROGRAMS:
+    if word.startswith("inspect_evals/"):
+        return f"Tasks are named by an option: {shlex.join(['mm-eval', '--tasks', *words])}"
+    first = next((place for place, each in enumerate(words) if not _ASSIGNED.match(each)), 0)
+    if _program(words[first]) == "":
         return ""
-    module = [place + 2 for place, each in enumerate(words) if each == "-m" and [*words, ""][place + 1] in PROGRAMS]
-    begin = module[0] if module else 1
-    rest = list(
-        words[next((place for place, each in enumerate(words) if place >= begin and _OWN.match(each)), len(words)) :]
+    begin = (
+        max(
+            place for place, each in enumerate(words) if _program(each) and (not place or words[place - 1] != "--model")
+        )
+        + 1
     )
+    own = next((place for place in range(begin, len(words)) if _OWN.match(words[place])), None)
+    named = (
+        [each for each in words[begin:own] if "/" in each and not each.startswith("-")] if "inspect" in words else []
+    )
+    rest = [*(["--tasks", ",".join(named)] if named else []), *(words[own:] if own is not None else [])]
     hint = f"Leave the program's name out: {shlex.join(['mm-eval', *(rest or ['--tasks', 'mme'])])}"
-    return hint + (" (several processes: torchrun -m mm_eval ...)" if word in ("accelerate", "torchrun") else "")
+    several = {"accelerate", "accelerate.commands.launch", "torchrun"} & set(words)
+    return hint + (" (several processes: torchrun -m mm_eval ...)" if several else "")
 
 
-_OWN = re.compile(r"--(model|tasks|model_args|config|data)\b|-[mtaM]$|(ls|validate|run)$")
+def _program(word: str) -> str:
+    """The program that a word names, as `/opt/bin/lm_eval` does; "" for any other word."""
+    name = word.rpartition("/")[2]
+    return name if name in PROGRAMS and (name == word or word.startswith(("/", ".", "~"))) else ""
+
+
+_ASSIGNED = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
+_OWN = re.compile(r"--(model|tasks|model_args|config|data|limit|gen_kwargs)\b|-[mtaM]$|(ls|validate|run)$")
 """The first word of a command's own, after what starts a program."""
 
 
@@ -63,12 +83,15 @@ def words_of(verb: str, words: Sequence[str], known: Collection[str]) -> tuple[l
     known: the options of this verb, which are left as they are. Errors: ConfigError for an option that can't be left out.
     """
     made, queue = Command(known), [part for word in words for part in _parts(word, known)]
+    queue = _with_file(queue)
     if verb == "ls":
         return ["tasks" if word == "subtasks" else word for word in words], []
     while queue:
         word = queue.pop(0)
         name, equals, first = word.partition("=")
         name = SHORT.get(name, name) if name not in known else name
+        if word == "-M" and queue and "=" in queue[0]:  # inspect_ai's model arguments; lm-eval's model
+            name = "--model_arg"
         if not name.startswith("--"):
             made.words.append(word)
             continue
@@ -82,6 +105,58 @@ def words_of(verb: str, words: Sequence[str], known: Collection[str]) -> tuple[l
     for option, pairs in made.into.items():
         _join(made.words, option, pairs)
     return made.words, list(dict.fromkeys(made.notes))
+
+
+def _with_file(words: list[str]) -> list[str]:
+    """The words with the options of lm-eval's or lmms-eval's `--config FILE` before them, in its place.
+
+    A file with `models:` is a release file of ours, and one that can't be read is left to its reader.
+    """
+    place = next((n for n, word in enumerate(words) if re.match(r"(--config|-C)(=|$)", word)), None)
+    if place is None:
+        return words
+    inside = "=" in words[place]
+    name = words[place].partition("=")[2] if inside else (words[place + 1 : place + 2] or [""])[0]
+    stated = _stated(name)
+    if stated is None:
+        return words
+    rest = [*words[:place], *words[place + (1 if inside else 2) :]]
+    return [*(word for key, value in stated.items() for word in _as_words(key, value)), *rest]
+
+
+def _stated(name: str) -> Mapping[str, Any] | None:
+    """The options of another suite's file; None for any other file. ConfigError for several runs in one."""
+    import yaml
+
+    try:
+        found = yaml.safe_load(Path(name).read_text(encoding="utf-8"))
+    except (OSError, ValueError, yaml.YAMLError):
+        return None
+    runs = found if isinstance(found, list) else [found]
+    if not runs or not all(
+        isinstance(run, dict) and "models" not in run and {"model", "tasks"} & run.keys() for run in runs
+    ):
+        return None
+    if len(runs) > 1:
+        hint = "Write a command for each, or a release file with `models:`."
+        raise ConfigError(f"it holds {len(runs)} runs; one is needed.", where=name, hint=hint)
+    if "env" in runs[0]:
+        raise ConfigError("`env` sets variables for the whole process.", where=name, hint="Set them in the shell.")
+    return dict(runs[0])
+
+
+def _as_words(key: Any, value: Any) -> list[str]:
+    """One option of a file as words."""
+    option = f"--{str(key).replace('-', '_')}"
+    if value is None or value is False or value == "":
+        return []
+    if value is True:
+        return [option]
+    if isinstance(value, dict):
+        return [f"{option}={json.dumps(value)}"]
+    if isinstance(value, list):
+        return [f"{option}={','.join('none' if each is None else str(each) for each in value)}"]
+    return [f"{option}={value}"]
 
 
 def _parts(word: str, known: Collection[str]) -> list[str]:
@@ -138,7 +213,9 @@ def _other(made: Command, name: str, flag: Flag, given: list[str], queue: list[s
         return
     if flag.refused:
         raise ConfigError(f"{name} is not an option here: {flag.refused}")
-    if name in _SPECIAL:
+    if name == "--model_arg":
+        made.into.setdefault("--model_args", []).extend(given)
+    elif name in _SPECIAL:
         _SPECIAL[name](made, text)
     elif flag.into:
         option, key = flag.into
@@ -171,8 +248,6 @@ def _join(words: list[str], option: str, pairs: Sequence[str]) -> None:
         return
     text = words[places[-1]].partition("=")[2]
     if text.lstrip().startswith("{"):
-        import json
-
         from mm_eval.config.arguments import read_json
 
         stated = read_json(text, option)
@@ -254,8 +329,6 @@ def _number_of_frames(made: Command, text: str) -> None:
 
 
 def _stops(made: Command, text: str) -> None:
-    import json
-
     made.into.setdefault("--gen_kwargs", []).append(f"until={json.dumps(text.split(','))}")
 
 

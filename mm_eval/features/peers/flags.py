@@ -105,7 +105,7 @@ VLMEVALKIT = {
     "rerun": Flag(0, note="another --output_path is another run; the same one goes on where it stopped"),
     "ignore": Flag(0, note="docs that failed are left out of the mean, counted, and requested again by the same command"),
     "keep_failed": Flag(0, note="docs that failed are counted, and requested again by the same command"),
-    "use_vllm": Flag(0, means=("--model", "vllm")),
+    "use_vllm": Flag(0, refused="write --model vllm --model_args pretrained=CHECKPOINT."),
     "use_verifier": Flag(0, refused="there is no verifier model; --judge NAME --judge_args model=... judges answers."),
     "judge_base_url": Flag(1, into=("--judge_args", "base_url")),
     "judge_key": Flag(1, refused="keys are read from the environment: --judge_args api_key_env=NAME."),
@@ -128,6 +128,7 @@ VLMEVALKIT = {
 
 INSPECT = {
     "model_base_url": Flag(1, into=("--model_args", "base_url")),
+    "model_arg": Flag("+"),  # `command.model_args`
     "task_arg": Flag(1, refused="a task's settings stand in its file; --gen_kwargs, --num_fewshot and --video override some."),
     "task_config": Flag(1, refused="a task's settings stand in its file; --gen_kwargs, --num_fewshot and --video override some."),
     "epochs": Flag(1, ours="--repeats"),
@@ -195,7 +196,7 @@ PROGRAMS = (
         "python",
         "python3",
     ),
-    *("uv", "inspect", "vlmutil", "srun"),
+    *("uv", "env", "inspect", "vlmutil", "srun"),
 )
 """What a command of another suite may begin with, before its own words."""
 

@@ -94,6 +94,7 @@ OURS = tuple(
         ("--temperature 0.5 --gen_kwargs top_p=0.9", "--gen_kwargs=top_p=0.9,temperature=0.5"),
         ('--max_connections 8 --model_args {"model":"x"}', '--model_args={"num_concurrent": "8", "model": "x"}'),
         ("--stop_seqs a,b", '--gen_kwargs=until=["a", "b"]'),
+        ("-M tensor_parallel_size=2 --model_args pretrained=x", "--model_args=pretrained=x,tensor_parallel_size=2"),
         ("--nframe 16", "--video=frames=16"),
         ("--offset 0", ""),
         ("--log_samples --tasks mme", "--tasks=mme"),
@@ -116,7 +117,14 @@ def test_what_does_nothing_is_one_note_and_no_suggestion(run: Callable[[list[str
 @pytest.mark.parametrize("name", sorted(FLAGS))
 def test_every_option_of_others_is_read_or_refused_with_what_to_write(name: str) -> None:
     flag = FLAGS[name]
-    assert flag.note or flag.refused or flag.ours or flag.into or flag.means or name in ("mode", "fps", "nframe")
+    assert (
+        flag.note
+        or flag.refused
+        or flag.ours
+        or flag.into
+        or flag.means
+        or name in ("mode", "fps", "nframe", "model_arg")
+    )
     words = [f"--{name}", *(["1"] if flag.takes in (1, "+") else []), "--tasks", "mme"]
     try:
         found, _ = words_of("run", words, OURS)
@@ -145,6 +153,17 @@ def test_short_options_are_not_options_here() -> None:
         (["accelerate", "launch", "-m", "lm_eval", "--model", "hf"], "mm-eval --model hf (several processes: torchrun"),
         (["lm_eval", "--model", "hf", "--tasks", "mme"], "mm-eval --model hf --tasks mme"),
         (["python3", "-m", "lmms_eval", "--tasks", "mme"], "mm-eval --tasks mme"),
+        (["OPENAI_API_KEY=x", "lm_eval", "--model", "hf"], "mm-eval --model hf"),
+        (["uv", "run", "lm_eval", "-m", "hf", "-t", "mme"], "mm-eval -m hf -t mme"),
+        (
+            ["torchrun", "--nproc_per_node=8", "run.py", "--data", "MME", "--model", "hf"],
+            "mm-eval --data MME --model hf (several",
+        ),
+        (
+            ["inspect", "eval", "inspect_evals/gsm8k", "--model", "hf/a/b"],
+            "mm-eval --tasks inspect_evals/gsm8k --model hf/a/b",
+        ),
+        (["inspect_evals/gsm8k", "--limit", "3"], "mm-eval --tasks inspect_evals/gsm8k --limit 3"),
         (["tasks", "list"], "mm-eval ls tasks"),
         (["ui"], "mm-eval view"),
     ],
@@ -169,3 +188,26 @@ def test_help_names_none_of_these(capsys: pytest.CaptureFixture[str]) -> None:
         main(["run", "--help"])
     shown = capsys.readouterr().out
     assert not [name for name in FLAGS if f"--{name} " in shown and f"--{name}" not in own_options()]
+
+
+def test_a_file_of_options_is_read_as_the_command_and_options_come_after_it(tmp_path: Path) -> None:
+    """lm-eval's and lmms-eval's `--config`: ours is a release file with `models:`."""
+    file = tmp_path / "eval.yaml"
+    file.write_text(
+        "model: hf\nmodel_args: {pretrained: gpt2}\ntasks: [hellaswag, arc_easy]\nlog_samples: true\n"
+        "seed: [0, 1234, 1234, null]\nwandb_args: ''\npredict_only: false\nlimit: 5\n"
+    )
+    found, notes = words_of("run", ["-C", str(file), "--limit", "3"], OURS)
+    assert found == [
+        "--model=hf", '--model_args={"pretrained": "gpt2"}', "--tasks=hellaswag,arc_easy", "--seed=1234", "--limit=5", "--limit=3"
+    ]  # fmt: skip
+    assert [note.partition(":")[0] for note in notes] == ["--log_samples", "--seed"]
+    file.write_text("- {model: a, tasks: mme}\n- {model: b, tasks: mme}\n")
+    with pytest.raises(ConfigError, match="2 runs"):
+        words_of("run", [f"--config={file}"], OURS)
+    file.write_text("{model: a, tasks: mme, env: {A: b}}")
+    with pytest.raises(ConfigError, match="in the shell"):
+        words_of("run", ["--config", str(file)], OURS)
+    for ours in ("models: [{model: dummy}]\ntasks: [mme]\n", "[", "a: 1\n"):
+        file.write_text(ours)
+        assert words_of("run", ["--config", str(file)], [*OURS, "--config"])[0] == ["--config", str(file)]
