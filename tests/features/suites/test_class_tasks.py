@@ -107,7 +107,7 @@ def tree(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def run(tree: Path, task: str, answers: list[Any], **more: Any) -> Any:
+def run(tree: Path, task: str, answers: list[Any]) -> Any:
     replay = tree / "replay.jsonl"
     rows = [{"task": task, "doc_id": doc_id, "resps": resps} for doc_id, resps in enumerate(answers)]
     replay.write_text("".join(json.dumps(row) + "\n" for row in rows))
@@ -116,7 +116,7 @@ def run(tree: Path, task: str, answers: list[Any], **more: Any) -> Any:
         "data_root": str(tree / "data"),
         "output_path": str(tree / f"run_{task}"),
     }
-    return evaluate(tasks=task, model="replay", model_args={"path": str(replay)}, **where, **more).raw
+    return evaluate(tasks=task, model="replay", model_args={"path": str(replay)}, **where).raw
 
 
 def test_each_doc_asks_what_its_class_asks_and_is_scored_by_it(tree: Path) -> None:

@@ -173,6 +173,12 @@ def test_no_except_of_the_code_makes_a_score_of_a_missing_package(load: Load, na
         load(f"utils.{name}", utils=MISSING)({})
 
 
+def test_a_module_that_another_version_of_a_package_had_is_no_missing_package(load: Load) -> None:
+    text = "import os\nfrom datasets.of_long_ago import Old\ndef f(doc): return Old()\n"
+    with pytest.raises(ConfigError, match="written for another version of the package 'datasets'"):
+        load("utils.f", utils=text)
+
+
 CLIENT = """
 import os
 import requests_cache

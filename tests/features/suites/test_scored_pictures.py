@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import datasets
 import pytest
@@ -42,7 +43,7 @@ def test_a_function_that_scores_sees_the_pictures_of_its_doc(tmp_path: Path, fir
     pictures = [Image.new("RGB", (width, 8)) for width in (10, 20, 30)]
     rows = {"image": pictures, "question": ["?"] * 3, "answer": ["a"] * 3, "kind": ["b", "c", "b"]}
     datasets.Dataset.from_dict(rows).cast_column("image", datasets.Image()).to_parquet(str(data / "test.parquet"))
-    where = {"include_path": str(tmp_path / "tasks"), "data_root": str(tmp_path / "data")}
+    where: dict[str, Any] = {"include_path": str(tmp_path / "tasks"), "data_root": str(tmp_path / "data")}
     found = evaluate(tasks="seen", model="dummy", output_path=str(tmp_path / "run"), **where)
     row = found.raw["results"]["seen"]
     assert row["width,none"] == 20 and row["parts,none"] == {"b": 2.0, "c": 1.0}

@@ -186,6 +186,8 @@ def _import_of_task(
         at_top = frame.f_code.co_name == "<module>"
         if _is_file_of_theirs(missing, globals) or _has_other_way(str(globals.get("__file__")), frame.f_lineno, at_top):
             raise
+        if "." in missing and PathFinder.find_spec(missing.split(".")[0]) is not None:
+            raise  # the package is here, in another version
         if "*" in (fromlist or ()):
             raise ModuleNotFoundError(f"No module named {package_of(missing)!r}", name=package_of(missing)) from None
         is_client = _is_one_of(name, fromlist, HTTP)
