@@ -1,11 +1,13 @@
 """Evaluates each checkpoint of a folder as it appears, and prints the numbers over the steps.
 
-The options are those of `mm-eval run`; each checkpoint is the model's `pretrained`, and has a run folder below --output_path. A
-checkpoint is complete when its index files name only weights that are whole. The same command goes on where it stopped."""
+The options are those of `mm-eval run`; each checkpoint is the model's `pretrained`, or its `peft` where it is an adapter, and has
+a run folder below --output_path. A checkpoint is complete when its index files name only weights that are whole. The same
+command goes on where it stopped."""
 
 from __future__ import annotations
 
 import argparse
+import json
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
     from mm_eval.features.training.curve import Study
 
 INTERRUPTED = 130
+ADAPTER = "adapter_config.json"
+OF_PROCESSOR = ("processor", "token", "vocab", "merges", "chat_template", "spiece")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -33,6 +37,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--once", action="store_true", help="evaluate what is there, and end")
     add_option(parser, "poll", "N", "seconds between two looks at the folder (default 30)", default=30)
+    what = "files that a checkpoint lacks: processor, tokenizer, chat template (default: those in FOLDER itself)"
+    parser.add_argument("--processor", metavar="DIR", help=what)
     run_verb.add_arguments(parser)
 
 
@@ -45,9 +51,14 @@ def main(args: argparse.Namespace) -> int:
     if not args.tasks and not args.protocol:
         raise ConfigError("no task is named: --tasks is needed.", hint="`mm-eval ls tasks` lists them.")
     base = run_verb.request_of(args)
-    if "pretrained" in base.model_args:
-        raise ConfigError("pretrained is each checkpoint.", where="--model_args", hint="Leave it out.")
-    folder = Path(args.checkpoints)
+    if "peft" in base.model_args:
+        raise ConfigError("peft is each checkpoint that is an adapter.", where="--model_args", hint="Leave it out.")
+    folder, processor = Path(args.checkpoints), Path(args.processor or args.checkpoints)
+    if args.processor and not any(map(is_of_processor, _names(processor))):
+        hint = "Give the folder that processor.save_pretrained wrote."
+        raise ConfigError(
+            f"{args.processor!r} has no files of a processor or a tokenizer.", where="--processor", hint=hint
+        )
     if not folder.is_dir():
         raise ConfigError(f"there is no folder {args.checkpoints!r}.", hint="Give the folder with checkpoint-500, ...")
     study = Path(base.output_path or f"runs/watch-{folder.resolve().name}")
@@ -59,7 +70,7 @@ def main(args: argparse.Namespace) -> int:
             say(f"  {problem}")
         return report.exit_code
 
-    watch = Watch(folder, study, base, run, newest_first=args.newest_first)
+    watch = Watch(folder, study, base, run, newest_first=args.newest_first, processor=processor)
     return watch.until_interrupted(None if args.once else args.poll)
 
 
@@ -67,8 +78,9 @@ def main(args: argparse.Namespace) -> int:
 class Watch:
     """The checkpoints of a folder and their evaluations.
 
-    run: evaluates a request and returns its exit code.
-    seen: of checkpoints that are not complete, the state of their files and why. failed: that of those that failed.
+    run: evaluates a request and returns its exit code. processor: where the files are that checkpoints lack.
+    seen: of checkpoints that can't be evaluated so far, the state of their files and why. failed: that of those that failed.
+    said: those of `seen` that were reported.
     """
 
     folder: Path
@@ -76,9 +88,12 @@ class Watch:
     base: RunRequest
     run: Callable[[RunRequest], int]
     newest_first: bool = False
+    processor: Path | None = None
     code: int = 0
     seen: dict[Path, tuple[tuple[object, ...], str]] = field(default_factory=dict)
     failed: dict[Path, tuple[object, ...]] = field(default_factory=dict)
+    said: set[tuple[Path, str]] = field(default_factory=set)
+    _before: dict[Path, tuple[object, ...]] = field(default_factory=dict)
     _curves: Study | None = None
 
     def until_interrupted(self, seconds: int | None) -> int:
@@ -87,11 +102,19 @@ class Watch:
             while (checkpoint := next(self.pending(), None)) is not None:
                 if self.evaluate(checkpoint) == INTERRUPTED:
                     return INTERRUPTED
+            self._report_unread(at_once=seconds is None)
             if seconds is None:
-                for path, (_, why) in self.seen.items():
-                    complain_briefly(f"{path.name} is not complete: {why}")
-                return self.code
+                return max(self.code, 3) if self.seen else self.code
             time.sleep(seconds)
+
+    def _report_unread(self, at_once: bool) -> None:
+        """Says of each checkpoint that can't be evaluated why: at once, or when its files did not change between two looks."""
+        for path, (state, why) in self.seen.items():
+            is_still = at_once or self._before.get(path) == state
+            if is_still and (path, why) not in self.said:
+                self.said.add((path, why))
+                complain_briefly(f"{path.name} can't be evaluated so far: {why}")
+        self._before = {path: state for path, (state, _) in self.seen.items()}
 
     def pending(self) -> Iterator[Path]:
         """The complete checkpoints without results, in the order in which they are evaluated."""
@@ -110,12 +133,20 @@ class Watch:
         try:
             own_model(self.request_of(checkpoint)).describe()
         except MMEvalError as error:
-            self.seen[checkpoint] = state, str(error)
+            self.seen[checkpoint] = state, str(error) + self._hint(checkpoint)
             return False
         if files_of(checkpoint) != state:  # it is being written
             return False
         self.seen.pop(checkpoint, None)
         return True
+
+    def _hint(self, checkpoint: Path) -> str:
+        if (
+            any(map(is_of_processor, [*_names(checkpoint), *_names(self.processor)]))
+            or (checkpoint / ADAPTER).is_file()
+        ):
+            return ""
+        return " It has no processor: name one by --processor DIR, or give the Trainer processing_class=processor."
 
     def evaluate(self, checkpoint: Path) -> int:
         """Evaluates a checkpoint and prints the curve. An error is a line; the others go on."""
@@ -138,9 +169,40 @@ class Watch:
         return code
 
     def request_of(self, checkpoint: Path) -> RunRequest:
-        """The request of a checkpoint."""
-        args = {**self.base.model_args, "pretrained": str(checkpoint)}
+        """The request of a checkpoint. ConfigError for an adapter whose model is not known, and a model that is no adapter."""
+        args = dict(self.base.model_args)
+        if (checkpoint / ADAPTER).is_file():
+            args = {"pretrained": base_of(checkpoint), **args, "peft": str(checkpoint)}
+        elif "pretrained" in args:
+            hint = "Leave it out: each checkpoint is the model."
+            raise ConfigError(
+                f"{checkpoint.name} is no adapter of {args['pretrained']!r}.", where="--model_args", hint=hint
+            )
+        else:
+            args["pretrained"] = str(self._completed(checkpoint))
         return replace(self.base, model_args=args, output_path=str(self._folder_of(checkpoint)))
+
+    def _completed(self, checkpoint: Path) -> Path:
+        """The checkpoint, or a folder of links to its files and to those of the processor that it lacks."""
+        own = _names(checkpoint)
+        lacking = [name for name in _names(self.processor) if is_of_processor(name) and name not in own]
+        if (
+            not lacking
+            or {"processor_config.json", "preprocessor_config.json"} & set(own)
+            and "tokenizer_config.json" in own
+        ):
+            return checkpoint
+        folder = self.study / "checkpoints" / checkpoint.name
+        folder.mkdir(parents=True, exist_ok=True)
+        wanted = {name: checkpoint / name for name in own} | {name: self.processor / name for name in lacking}  # type: ignore[operator]
+        for name, target in wanted.items():
+            link = folder / name
+            if not link.is_symlink() or link.readlink() != target.resolve():
+                link.unlink(missing_ok=True)
+                link.symlink_to(target.resolve())
+        for name in set(_names(folder)) - wanted.keys():
+            (folder / name).unlink()
+        return folder
 
     def _folder_of(self, checkpoint: Path) -> Path:
         return step_folder(self.study, step_of(checkpoint) or 0)
@@ -153,3 +215,27 @@ def files_of(checkpoint: Path) -> tuple[object, ...]:
     except OSError:  # a file that is being replaced
         return (time.monotonic(),)
     return tuple((name, status.st_size, status.st_mtime_ns) for name, status in found)
+
+
+def is_of_processor(name: str) -> bool:
+    """Whether a file is of a processor or a tokenizer, by its name."""
+    return name.endswith((".json", ".jinja", ".txt", ".model")) and any(word in name for word in OF_PROCESSOR)
+
+
+def base_of(checkpoint: Path) -> str:
+    """The model that an adapter was trained on, as its settings name it. ConfigError where they do not."""
+    try:
+        found = json.loads((checkpoint / ADAPTER).read_text(encoding="utf-8")).get("base_model_name_or_path")
+    except (OSError, ValueError, AttributeError):
+        found = None
+    if not isinstance(found, str) or not found:
+        hint = "Give it: --model_args pretrained=MODEL."
+        raise ConfigError(f"{checkpoint.name} does not name the model that it was trained on.", hint=hint)
+    return found
+
+
+def _names(folder: Path | None) -> list[str]:
+    try:
+        return sorted(path.name for path in folder.iterdir() if path.is_file()) if folder is not None else []
+    except OSError:
+        return []

@@ -26,10 +26,10 @@ def test_each_complete_checkpoint_is_evaluated_once_and_a_torn_one_is_named(tmp_
     weights.write_bytes(weights.read_bytes()[:-100])
     (tmp_path / "out" / "runs").mkdir()
     words = ["watch", str(tmp_path / "out"), "--once", *WORDS, "--output_path", str(tmp_path / "study")]
-    assert main(words) == 0
+    assert main(words) == 3, "one was not evaluated"
     said = capsys.readouterr()
     assert said.out.index("checkpoint-200: ") < said.out.index("checkpoint-1000: ")
-    assert "checkpoint-1200 is not complete" in said.err and "header lists" in said.err
+    assert "checkpoint-1200 can't be evaluated so far" in said.err and "header lists" in said.err
     assert sorted(path.name for path in (tmp_path / "study").iterdir()) == ["step-00000200", "step-00001000"]
     before = {path: path.stat().st_mtime_ns for path in (tmp_path / "study").glob("*/results.json")}
     shutil.copy(TINY / "model.safetensors", weights)
@@ -75,12 +75,67 @@ def test_a_checkpoint_that_fails_does_not_end_the_watch_and_is_not_tried_again(t
     assert len(calls) == 1 and "checkpoint-1: it broke" in capsys.readouterr().err
 
 
+PROCESSOR = ("processor_config.json", "tokenizer.json", "tokenizer_config.json", "chat_template.jinja")
+
+
+def test_a_checkpoint_without_a_processor_gets_one_and_the_reader_hears_how(tmp_path, capsys):
+    saved = checkpoint(tmp_path / "out", 3)
+    for name in PROCESSOR:
+        (saved / name).unlink()
+    words = ["watch", str(tmp_path / "out"), "--once", *WORDS, "--output_path", str(tmp_path / "study")]
+    assert main(words) == 3 and "It has no processor: name one by --processor DIR" in capsys.readouterr().err
+    whole = Watch(tmp_path / "out", tmp_path / "study", RunRequest(("mme",), "hf"), lambda request: 0, processor=TINY)
+    assert list(whole.pending()) == [saved]
+    given = Path(whole.request_of(saved).model_args["pretrained"])
+    assert given.name == saved.name and (given / "model.safetensors").resolve() == saved / "model.safetensors"
+    assert (given / "tokenizer.json").resolve() == (TINY / "tokenizer.json").resolve()
+    assert not set(PROCESSOR) & {path.name for path in saved.iterdir()}, "the checkpoint is as it was"
+    for name in PROCESSOR:  # the training's own folder has them, as after processor.save_pretrained(output_dir)
+        shutil.copy(TINY / name, tmp_path / "out" / name)
+    assert main(words) == 0 and "mme_perception_score" in capsys.readouterr().out
+
+
+def test_adapters_are_given_as_peft_on_the_model_that_they_name(tmp_path, capsys):
+    saved = tmp_path / "out" / "checkpoint-7"
+    saved.mkdir(parents=True)
+    (saved / "adapter_config.json").write_text('{"peft_type": "LORA", "base_model_name_or_path": "org/base"}')
+    plain = Watch(tmp_path / "out", tmp_path / "study", RunRequest(("mme",), "hf"), lambda request: 0)
+    assert plain.request_of(saved).model_args == {"pretrained": "org/base", "peft": str(saved)}
+    named = RunRequest(("mme",), "hf", model_args={"pretrained": "mine", "dtype": "bfloat16"})
+    args = Watch(tmp_path / "out", tmp_path / "study", named, lambda request: 0).request_of(saved).model_args
+    assert args == {"pretrained": "mine", "dtype": "bfloat16", "peft": str(saved)}
+    checkpoint(tmp_path / "out", 8)
+    words = ["watch", str(tmp_path / "out"), "--once", *WORDS, "--model_args", "pretrained=mine"]
+    assert main([*words, "--output_path", str(tmp_path / "study")]) == 3
+    assert "checkpoint-8 is no adapter of 'mine'" in capsys.readouterr().err
+
+
+def test_while_watching_a_checkpoint_that_stays_unreadable_is_reported_once(tmp_path, capsys, monkeypatch):
+    from mm_eval.features.training import watch_verb
+
+    torn = checkpoint(tmp_path, 5) / "model.safetensors"
+    torn.write_bytes(torn.read_bytes()[:-100])
+    watch = Watch(tmp_path, tmp_path / "study", RunRequest(("mme",), "hf"), lambda request: 0)
+    errors = []
+
+    def sleep(seconds):
+        errors.append(capsys.readouterr().err)
+        if len(errors) == 4:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(watch_verb.time, "sleep", sleep)
+    with pytest.raises(KeyboardInterrupt):
+        watch.until_interrupted(30)
+    assert [error.count("checkpoint-5 can't be evaluated so far") for error in errors] == [0, 1, 0, 0]
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
         (["--config", "x.yaml"], "watch runs one model"),
         ([], "no task is named"),
-        (["--tasks", "mme", "--model_args", "pretrained=x"], "pretrained is each checkpoint"),
+        (["--tasks", "mme", "--model_args", "peft=x"], "peft is each checkpoint"),
+        (["--tasks", "mme", "--processor", "nowhere"], "no files of a processor"),
     ],
 )
 def test_a_wrong_command_is_one_sentence(tmp_path, capsys, words, said):
