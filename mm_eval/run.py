@@ -28,6 +28,7 @@ from mm_eval.engine.order import in_cheapest_order
 from mm_eval.engine.outcome import Outcome, StopSignal, failure_limit, model_boundary
 from mm_eval.engine.progress import Progress, Silent, answering, tell_price
 from mm_eval.engine.ranks import Launch, launched, processes
+from mm_eval.finished import keep_report, kept_report
 from mm_eval.foreign import trusted_request
 from mm_eval.opening import Asking, OpenedTasks, part_classes
 from mm_eval.outputs import cost_of_run, notes_of, problems_of, score_tasks, spent, thumbnails, write_page
@@ -99,6 +100,9 @@ def run(prepared: Prepared, progress: Progress | None = None, started: float | N
 
     reading = Reading(marks_of(prepared.request.reasoning_tags))
     with launched(own, folder, claim) as launch:
+        if own.count == 1 and (kept := kept_report(prepared, folder, spec)) is not None:
+            kept.notes += [note for part in prepared.parts for note in part.finished(folder.path)]
+            return kept
         recall(prepared.model, folder.findings())
         state = _read_journal(folder)
         state.reading = replace(reading)
@@ -289,15 +293,19 @@ def _report(
     failed = sum(each.failed + each.not_requested + each.without_grade for each in scores.values())
     failed += sum(len(each.missing) for name, each in scores.items() if name not in opened.in_part)
     failed += sum(each.failed for each in submissions)
-    code, notes = _exit_code(outcome, failed), notes_of(opened, state, outcome, folder.changed_tasks(opened.configs))
-    notes += [each.note(folder.path) for each in submissions]
+    code, changed = _exit_code(outcome, failed), folder.changed_tasks(opened.configs)
+    left = [each.note(folder.path) for each in submissions]
     if opened.request.report and not outcome.interrupted:
-        notes += write_page(opened, folder, progress)
+        left += write_page(opened, folder, progress)
+    notes = notes_of(opened, state, outcome, changed) + left
     problems = [
         *problems_of(scores, outcome, opened.parts),
         *(problem for each in submissions for problem in each.problems()),
     ]
     report = Report(results, folder.path, code, order, notes, problems, categories=opened.request.categories)
+    if isinstance(opened, Prepared) and processes().count == 1:
+        again = notes_of(opened, state, Outcome(reused=outcome.reused + outcome.answered), changed) + left
+        keep_report(opened, folder, spec, replace(report, notes=again))
     for part in opened.parts if not outcome.interrupted else ():
         report.notes += part.finished(folder.path)
     return report
