@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import sys
 import sysconfig
 import time
@@ -32,6 +33,8 @@ from mm_eval.values.run_files import journal_files
 NAME = "finished.json"
 BEGAN = time.time_ns()
 """When this process began to evaluate: this file is imported before any task's."""
+INSTALLED = {"site-packages", "dist-packages"}
+"""Folders of installed packages, of this environment and of one that it builds on."""
 PACKAGES = (
     "numpy",
     "sacrebleu",
@@ -102,10 +105,19 @@ def _made_of(prepared: Prepared, folder: RunFolder, spec: Mapping[str, Any]) -> 
                 "python": sys.version,
                 "packages": {name: _version(name) for name in PACKAGES},
                 "plugins": _plugins(),
+                "beside": {str(each): _state(each) for each in _beside(prepared)},
             },
             default=str,
         )
     )
+
+
+def _beside(prepared: Prepared) -> list[Path]:
+    """The files beside task code that is not mm-eval's: it may read a list of words or a table there."""
+    own = tuple(f"{folder}{os.sep}" for folder in _own_folders())
+    sources = {each.source() for config in prepared.configs.values() for each in functions_in(config.source)}
+    folders = {source.parent for source in sources if not str(source).startswith(own)}
+    return sorted(each for folder in folders for each in folder.iterdir() if each.is_file())
 
 
 def _text_digest(value: Any) -> str:
@@ -139,9 +151,10 @@ def _plugins() -> list[list[str]]:
 def _package() -> str:
     """A digest of the sizes and times of change of mm-eval's own files: in a checkout they change under one version."""
     found = hashlib.sha256()
-    for path in sorted(
-        each for folder in _own_folders() for each in folder.rglob("*") if each.suffix in (".py", ".yaml")
-    ):
+    files = (
+        each for folder in _own_folders() for each in folder.rglob("*") if each.suffix in (".py", ".yaml", ".json")
+    )
+    for path in sorted(files):
         found.update(f"{path} {_state(path)}\n".encode())
     return found.hexdigest()
 
@@ -161,7 +174,7 @@ def _modules() -> dict[str, str] | None:
     known += [str(folder) for folder in _own_folders()]
     paths = {str(getattr(module, "__file__", None) or "") for module in list(sys.modules.values())}
     others = [Path(path) for path in paths if path.endswith(".py") and not path.startswith(tuple(known))]
-    files = [path for path in others if path.is_file()]
+    files = [path for path in others if not INSTALLED.intersection(path.parts) and path.is_file()]
     if any(_state(path)[1] >= BEGAN for path in files):
         return None
     return {str(path): _digest(path) for path in files}

@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -23,15 +23,20 @@ UTILS = "from .helper import value\n\n\ndef scored(doc, results):\n    return {'
 
 
 @pytest.fixture
-def own(tmp_path: Path, cli: Callable[..., object]) -> Callable[..., object]:
+def own(tmp_path: Path, cli: Callable[..., object]) -> Iterator[Callable[..., object]]:
     (tmp_path / "own.yaml").write_text(YAML.replace("ROWS", str(tmp_path / "rows.jsonl")))
     (tmp_path / "utils.py").write_text(UTILS)
     (tmp_path / "helper.py").write_text("def value(text):\n    return 1.0\n")
     rows = [json.dumps({"question": f"{number}?", "answer": "1"}) for number in range(8)]
     (tmp_path / "rows.jsonl").write_text("\n".join(rows) + "\n")
-    for path in tmp_path.glob("*.py"):
+    date_back(tmp_path)
+    yield lambda *more: cli("--tasks", "own", "--include_path", tmp_path, "--model", "dummy", *more)
+    date_back(tmp_path)  # the modules stay imported in this process, whose next tests ask when their files were changed
+
+
+def date_back(folder: Path) -> None:
+    for path in folder.glob("*.py"):
         os.utime(path, (10**9, 10**9))  # before this process began
-    return lambda *more: cli("--tasks", "own", "--include_path", tmp_path, "--model", "dummy", *more)
 
 
 @pytest.fixture
@@ -64,6 +69,7 @@ CHANGES: dict[str, Callable[[Path], None]] = {
     "a helper of the task": lambda root: replace_in(root / "helper.py", "1.0", "0.5"),
     "the task's file": lambda root: replace_in(root / "own.yaml", "aggregation: mean", "aggregation: median"),
     "the task's functions": lambda root: replace_in(root / "utils.py", "value(results[0])", "0.25"),
+    "a file that the task's code may read": lambda root: (root / "words.txt").write_text("one\n") and None,
     "the journal": lambda root: next((root / "run/journal").glob("*.jsonl")).open("a").write("{}\n") and None,
     "results.json": lambda root: replace_in(root / "run/results.json", '"right,none": 1.0', '"right,none": 0.9'),
     "samples": lambda root: replace_in(root / "run/samples/own.jsonl", '"1"', '"2"'),
