@@ -28,7 +28,7 @@ from mm_eval.values.types import OutputType
 DISPLAY_KEYS = ("task_alias", "group_alias", "tag", "group")
 ASKS_NOTHING = ("aliases", "categories", "gold_answer", "dataset_mirrors", "submission", *schema.SCORED_BY_FEATURES)
 """Keys that a run folder's spec leaves out: a task that gets them goes on with its older runs. Data has its own digest there."""
-HEADER_KEYS = ("paper", "languages", "licence", "size", "hub", "metric", "published", "prompt_tokens")
+HEADER_KEYS = ("paper", "languages", "licence", "size", "hub", "metric", "published", "prompt_tokens", "variant_of")
 """Keys of `metadata` that describe a benchmark; the spec leaves them out too."""
 METRIC_KEYS = ("metric", "aggregation", "higher_is_better", "reduction")
 

@@ -92,6 +92,8 @@ class ModelFacts:
     bundled: this model is shipped with mm-eval, so it is evaluated on the bundled sample data by default. Stated by the class.
     local: it holds weights on this machine, so that another model is closed before it is loaded as a judge.
     tries_first: the first request finds out what an endpoint takes, so it is one with a picture.
+    takes_tools: it takes `Instance.tools`, and messages with `tool_calls` and of the role `tool`. Otherwise a task's tools are
+        described in text.
     travels: workers on other machines can answer for it; False for one that reads a file of this machine.
     elsewhere: its weights are on other machines, so that a recorded run describes it without them.
     free: its tokens cost nothing. price: what they cost otherwise; None where that is unknown.
@@ -114,6 +116,7 @@ class ModelFacts:
     bundled: bool = False
     local: bool = False
     tries_first: bool = False
+    takes_tools: bool = False
     travels: bool = True
     elsewhere: bool = False
     free: bool = True
@@ -371,6 +374,7 @@ def question(instance: Instance, seed: int) -> dict[str, Any]:
         "options": options,
         "repeat": instance.repeat,
         "seed": seed,
+        **({"tools": list(instance.tools)} if instance.tools else {}),
     }
 
 

@@ -223,6 +223,8 @@ class Instance:
     filtered_resps: the answers of all repeats after filtering, by filter pipeline. Only on the first repeat.
     error: why it can't be requested (an undecodable picture, a missing column). None if it can.
     judge, step, turn: as of its slot.
+    tools: declarations of the tools that it offers, in OpenAI's form, for a model that takes them. () where none are offered, or
+        where the context describes them.
     messages: of a conversation, what this turn says after the last answer; () for its first. None outside conversations.
     then: of a conversation, the next request after this one's answer, or the end. None outside conversations.
     """
@@ -250,6 +252,7 @@ class Instance:
     turn: int = 0
     messages: tuple[Message, ...] | None = None
     then: Callable[[Answer], Instance | End] | None = field(default=None, repr=False)
+    tools: tuple[Mapping[str, Any], ...] = ()
 
     @property
     def videos(self) -> tuple[Clip, ...]:

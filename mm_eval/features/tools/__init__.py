@@ -5,4 +5,12 @@ pictures      zoom, crop, rotate
 calculator    arithmetic without running code
 own           a function of a task as a tool
 formats       how families announce tools, call them, and get results
+config        the key `tools` of task files
+turns         the conversation: what is said after each answer, by rules that the recorded answers alone decide
+calls         what the answers say: which calls, how many, and whether one is the last
+counting      the counts as numbers of a run and fields of its samples
 """
+
+QUESTION_KEYS = {"tools": "config:ToolsKey"}
+TURNS = {"tools": "turns:ToolTurns"}
+RUN_PARTS = {"tools": "counting:ToolsPart"}

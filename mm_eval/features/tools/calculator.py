@@ -262,7 +262,7 @@ def _root(value: Value) -> Value:
 
 def _rounded(value: Value, digits: Value = Fraction(0)) -> Fraction:
     """Half away from zero, as people round."""
-    if digits != int(digits) or abs(digits) > 100:
+    if digits != int(digits) or not -100 <= digits <= 100:
         raise ToolError("round takes a whole number of digits.")
     by = Fraction(10) ** int(digits)
     shifted = Fraction(value) * by

@@ -1,0 +1,114 @@
+"""How often the tools of a task were called, as numbers beside its metrics and as fields of its samples."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from mm_eval.config.manager import Loaded
+from mm_eval.engine.folder import RunFolder
+from mm_eval.features.tools.boxes import UNITS
+from mm_eval.features.tools.calls import UNKNOWN, Counts, counts_of
+from mm_eval.features.tools.config import KEY
+from mm_eval.features.tools.turns import ToolTurns
+from mm_eval.opening import OpenedTasks, RunPart
+from mm_eval.prompt.task import Task
+from mm_eval.request import RunRequest
+from mm_eval.scoring.base import Scorer
+from mm_eval.scoring.filters.base import FilterEnsemble
+from mm_eval.scoring.metrics.aggregation import mean
+from mm_eval.scoring.metrics.metric import Metric
+from mm_eval.values.types import Answer, Instance, ScoredDoc, Slot
+
+NAME = "tools"
+"""The second part of the keys of its numbers, and the entry of a row."""
+
+FIXED = ("turns", "calls", "failed", "malformed", "repeated")
+"""The counts of a document that are numbers of every task with tools: their means."""
+SHARES = ("looked", "unanswered")
+"""What holds for a share of the documents."""
+
+
+@dataclass(kw_only=True)
+class ToolCounts(Scorer):
+    """Counts the calls of each document. Its numbers are means over the documents; none of them is better high or low.
+
+    turns: those of the task. lookup: the recorded answers. by_doc: of the documents that were scored last.
+    """
+
+    turns: ToolTurns
+    lookup: Callable[[Slot], Answer | None]
+    by_doc: dict[int, Counts] = field(default_factory=dict)
+
+    @classmethod
+    def of_task(cls, turns: ToolTurns, lookup: Callable[[Slot], Answer | None]) -> ToolCounts:
+        names = [*FIXED, *SHARES, *(f"calls_{tool.key}" for tool in turns.tools), f"calls_{UNKNOWN}"]
+        metrics: list[Metric[Any, Any]] = [
+            Metric(name, _not_called, aggregation=mean, higher_is_better=None) for name in names
+        ]
+        return cls(name=NAME, filter=FilterEnsemble(NAME, []), metrics=metrics, turns=turns, lookup=lookup)
+
+    @property
+    def reads_answers(self) -> bool:
+        return False
+
+    def run_docs(self, by_doc: Mapping[int, list[Instance]]) -> Mapping[int, ScoredDoc]:
+        self.by_doc = {}
+        scored = {}
+        for doc_id, group in by_doc.items():
+            each = [self._of_answer(self.lookup(instance.slot)) for instance in group]
+            self.by_doc[doc_id] = each[0]
+            values: dict[str, list[Any]] = {
+                name: [float(getattr(counts, name)) for counts in each] for name in (*FIXED, *SHARES)
+            }
+            for key in [*(tool.key for tool in self.turns.tools), UNKNOWN]:
+                values[f"calls_{key}"] = [float(counts.by_tool[key]) for counts in each]
+            scored[doc_id] = ScoredDoc(doc_id, group[0].target, values)
+        self.set_results(scored)
+        return self.raw_docs
+
+    def _of_answer(self, answer: Answer | None) -> Counts:
+        return counts_of(answer.turns if answer else (), self.turns.schemas, self.turns.keys)
+
+    def row_entries(self, doc_id: int) -> dict[str, Any]:
+        return {NAME: self.by_doc[doc_id].to_json()} if doc_id in self.by_doc else {}
+
+
+def _not_called(references: Any, predictions: Any, **kwargs: Any) -> float:
+    raise NotImplementedError("the counts of tools are made from recorded turns.")
+
+
+class ToolsPart(RunPart):
+    """The part of a run with tools: it counts their calls."""
+
+    def __init__(self) -> None:
+        self._turns: dict[str, ToolTurns] = {}
+
+    @classmethod
+    def begin(cls, request: RunRequest, loaded: Loaded, options: Mapping[str, Any] | None = None) -> ToolsPart | None:
+        return cls() if any(KEY in config.of_features for config in loaded.tasks.values()) else None
+
+    def opened(self, opened: OpenedTasks) -> list[str]:
+        """How the tools are offered, for whoever reads the table."""
+        self._learn(opened)
+        notes = list[str]()
+        for name, style in opened.styles.items():
+            if isinstance(turns := style.turns, ToolTurns):
+                way = "natively" if turns.native else f"as text ({turns.form})"
+                notes.append(f"{name}: tools are called {way}; boxes are {UNITS[turns.unit]}")
+        return notes
+
+    def join(self, opened: OpenedTasks, folder: RunFolder) -> None:
+        self._learn(opened)
+
+    def _learn(self, opened: OpenedTasks) -> None:
+        for name, style in opened.styles.items():
+            if isinstance(style.turns, ToolTurns):
+                self._turns[opened.tasks[name].path] = style.turns
+
+    def scorers(
+        self, task: Task, scorers: Sequence[Scorer], lookup: Callable[[Slot], Answer | None]
+    ) -> Sequence[Scorer]:
+        turns = self._turns.get(task.path)
+        return [*scorers, ToolCounts.of_task(turns, lookup)] if turns is not None else scorers

@@ -1,0 +1,91 @@
+"""What comes of each way in which a model may behave with tools, in a run: its row, its numbers, and what it is told."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.features.tools.scripted import TASK, WAYS, Scripted, Way, box, call, rows_of, run, way, write
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, Scripted, dict[str, dict[str, Any]]]]:
+    """A run of all ways: its folder, its model, and its rows by the way's name."""
+    folder, model = tmp_path_factory.mktemp("looks"), Scripted()
+    run(write(folder / "task"), folder / "run", model)
+    yield folder, model, dict(zip(WAYS, rows_of(folder / "run"), strict=True))
+
+
+@pytest.mark.parametrize("name", WAYS)
+def test_the_outcome_of_a_way(name: str, whole: tuple[Path, Scripted, dict[str, dict[str, Any]]]) -> None:
+    _, model, rows = whole
+    row, found = rows[name], WAYS[name]
+    assert {key: row["tools"][key] for key in found.outcome} == found.outcome
+    assert row["resps"] == [found.scored] or found.scored == "B" and row["filtered_resps"]["none"] == ["B"]
+    assert row["scores"]["exact_match,none"] == float(found.right)
+    assert row["tools"]["turns"] == len(row["turns"][0])
+    assert found.told in model.prompts.get((list(WAYS).index(name), 1), "")
+
+
+def test_the_numbers_of_a_task(whole: tuple[Path, Scripted, dict[str, dict[str, Any]]]) -> None:
+    folder, _, rows = whole
+    results = json.loads((folder / "run" / "results.json").read_text())["results"]["looks"]
+    for name in ("calls", "failed", "malformed", "repeated", "turns", "looked", "unanswered"):
+        mean = sum(row["tools"][name] for row in rows.values()) / len(rows)
+        assert results[f"{name},tools"] == pytest.approx(mean), name
+    zooms = sum(row["tools"]["by_tool"].get("zoom", 0) for row in rows.values())
+    assert results["calls_zoom,tools"] == pytest.approx(zooms / len(rows))
+    assert results["n"] == len(rows) and results["failed"] == 0
+
+
+def test_the_last_turn_is_told_that_it_is(whole: tuple[Path, Scripted, dict[str, dict[str, Any]]]) -> None:
+    _, model, _ = whole
+    doc = list(WAYS).index("calls without end")
+    assert "This was the last result: answer the question now." in model.prompts[doc, 5]
+    assert "This was the last result" not in model.prompts[doc, 4]
+
+
+def test_a_second_run_asks_nothing_and_scores_alike(whole: tuple[Path, Scripted, dict[str, dict[str, Any]]]) -> None:
+    folder, _, rows = whole
+    before, again = (folder / "run" / "results.json").read_text(), Scripted()
+    run(str(folder / "task" / "looks.yaml"), folder / "run", again)
+    assert again.asked == [] and list(rows.values()) == rows_of(folder / "run")
+    assert json.loads(before)["results"] == json.loads((folder / "run" / "results.json").read_text())["results"]
+
+
+def test_a_tool_that_is_faulty_fails_its_document_and_no_other(tmp_path: Path) -> None:
+    ways = [way(call("read_sign", which=13), "B"), way(box(0), "B")]
+    run(write(tmp_path / "task", 2), tmp_path / "run", Scripted(ways))
+    first, second = rows_of(tmp_path / "run")
+    assert first["status"] == "failed" and "KeyError" in first["error"]["what"] and "turn 2" in first["error"]["what"]
+    assert second["scores"]["exact_match,none"] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("name", "opening", "box_in_pixels"),
+    [
+        ("Qwen3-VL-8B-Instruct", '{"name": <function-name>', [250, 250, 500, 500]),
+        ("DeepEyes-7B", '{"name": <function-name>', [100, 50, 200, 100]),
+        ("Qwen2.5-VL-7B-Instruct", '{"name": <function-name>', [98, 49, 196, 98]),
+        ("GLM-4.5V", "<arg_key>{arg-key-1}", [250, 250, 500, 500]),
+    ],
+)
+def test_a_family_is_told_its_format_and_means_its_unit(
+    tmp_path: Path, name: str, opening: str, box_in_pixels: list[int]
+) -> None:
+    model = Scripted([way(call(bbox_2d=box_in_pixels), "B")], name)
+    run(write(tmp_path / "task", 1), tmp_path / "run", model)
+    assert opening in model.prompts[0, 0]
+    (row,) = rows_of(tmp_path / "run")
+    (shown,) = [part for part in row["turns"][0][1]["messages"][0]["content"] if part["type"] == "image"]
+    assert shown["size"] == [725, 363]  # 100 by 50 pixels of the picture, enlarged
+
+
+def test_the_task_states_its_unit_and_its_format(tmp_path: Path) -> None:
+    task = TASK.replace("calls: 4,", "calls: 4, boxes: fraction, format: gemma4,")
+    model = Scripted([Way(("<|tool_call>call:zoom{bbox_2d:[0.25,0.25,0.5,0.5]}<tool_call|>", "B"), {})])
+    run(write(tmp_path / "task", 1, task), tmp_path / "run", model)
+    assert rows_of(tmp_path / "run")[0]["tools"]["looked"]
+    assert "<|tool_call>call:function-name{" in model.prompts[0, 0] and "from 0 to 1, relative" in model.prompts[0, 0]
