@@ -130,7 +130,7 @@ def check_task(plan: OpenedTasks, name: str, task: Task) -> TaskCheck:
     except MMEvalError as error:
         return TaskCheck(name, False, f"{error.owner} error: {error}")
     checked: list[str] = []
-    for part in part_classes():
+    for part in part_classes(None, [task.config]):
         try:
             found = part.validate(task, doc_ids)
         except MMEvalError as error:

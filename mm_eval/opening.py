@@ -31,7 +31,7 @@ from mm_eval.scoring.submission import check_files
 from mm_eval.scoring.task_scores import TaskScores
 from mm_eval.values.conversation import Turns
 from mm_eval.values.errors import ConfigError, MMEvalError, NotHereError, did_you_mean, raise_all
-from mm_eval.values.features import brought
+from mm_eval.values.features import brought, stated
 from mm_eval.values.types import Answer, Instance, Slot
 from mm_eval.values.words import counted
 
@@ -297,18 +297,26 @@ class RunPart:
 
 def parts_of(request: RunRequest, loaded: Loaded, options: Mapping[str, Any] | None = None) -> list[RunPart]:
     """The parts that features add to a run. Arguments and errors: those of `RunPart.begin`."""
-    begun = (kind.begin(request, loaded, options) for kind in part_classes())
+    kinds = part_classes(request, loaded.tasks.values()) if options is None else part_classes()
+    begun = (kind.begin(request, loaded, options) for kind in kinds)
     return [part for part in begun if part is not None]
 
 
-def part_classes() -> list[type[RunPart]]:
-    """The classes of all parts that features bring."""
-    return list(brought("RUN_PARTS").values())
+def part_classes(request: RunRequest | None = None, configs: Iterable[TaskConfig] = ()) -> list[type[RunPart]]:
+    """The classes of the parts that features bring: all of them, or those that a new run of these tasks needs.
+
+    The others are not imported.
+    """
+    parts, listed = brought("RUN_PARTS"), list(configs)
+    if request is None and not listed:
+        return list(parts.values())
+    needed = {name: function for name, (_, function) in stated("NEEDED").items()}
+    return [parts[name] for name in parts if name not in needed or needed[name](request, listed)]
 
 
 def _checked_scorers(config: TaskConfig) -> list[Scorer]:
     scorers = scorers_of(config)
-    for kind in part_classes():
+    for kind in part_classes(None, [config]):
         kind.check_scorers(config, scorers)
     return scorers
 
@@ -433,15 +441,15 @@ def choose_styles(
     system, multiturn = request.system_instruction, request.fewshot_as_multiturn
     facts = model.facts if model else ModelFacts()
     keys, of_model = facts.prompt_keys, (facts.frames_rule, facts.frames_as)
-    stated = [found for kind in part_classes() if (found := kind.prompts(request)) is not None]
+    of_parts = [found for kind in part_classes(request) if (found := kind.prompts(request)) is not None]
 
     def block(name: str) -> PromptBlock:
         shows = configs[name].doc_to_visual is not None or configs[name].doc_to_messages is not None
         rule = of_model if shows else ("", "pictures")  # the folder of a text task is the same for every family
-        for prompts in stated if not key else ():
+        for prompts in of_parts if not key else ():
             if (own := prompts.block(configs[name], request.video, rule)) is not None:
                 return own
-        frames = request.video or next((found for each in stated if (found := each.frames(configs[name]))), None)
+        frames = request.video or next((found for each in of_parts if (found := each.frames(configs[name]))), None)
         return choose_block(configs[name], keys, key, blocks[name], frames, rule)
 
     return {

@@ -110,7 +110,7 @@ def prepare(
     request, said = in_our_words(request)
     loaded = load_configs(request)  # names first: a typo is reported at once
     whole = request
-    for kind in part_classes():
+    for kind in part_classes(request, loaded.tasks.values()):
         whole = kind.completed(whole, loaded, uses_sample(whole))
     if whole != request:
         request, loaded = whole, load_configs(whole)
@@ -212,7 +212,7 @@ def load_configs(request: RunRequest, faults: list[tuple[str, ConfigError]] | No
     if request.gen_kwargs:
         overrides["generation_kwargs"] = one_token_cap(request.gen_kwargs)
     names, below = list(request.tasks), dict[str, Mapping[str, Any]]()
-    for kind in part_classes():
+    for kind in part_classes(request):
         stated, keys = kind.asked_for(request)
         names, below = names or list(stated), {**below, **keys}
     manager = TaskManager(include_path=request.include_path)

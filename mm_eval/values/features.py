@@ -46,6 +46,11 @@ class Brought(Mapping[str, Any]):
             self._found[name] = getattr(found, attribute) if attribute else found
         return self._found[name]
 
+    def for_results(self, results: Mapping[str, Any]) -> dict[str, Any]:
+        """What is brought for such results: a name of a `RESULT_KEYS` only where results.json has that key."""
+        keys = {key for feature in features() for key in getattr(feature, "RESULT_KEYS", ())}
+        return {name: self[name] for name in self if name not in keys or name in results}
+
     def __iter__(self) -> Iterator[str]:
         return iter(self._where)
 

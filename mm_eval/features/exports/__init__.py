@@ -7,6 +7,10 @@ logs       readers of what lm-eval, lmms-eval, VLMEvalKit and inspect_ai write
 importing  a run folder of such logs; matching finds the document of each row, theirs keeps the other suite's own scores
 """
 
+import os
+from collections.abc import Sequence
+from typing import Any
+
 VERBS = {"import": ("import_verb", "a run folder of the logs of another suite, scored by our rules")}
 RUN_PARTS = {"imported": "theirs:Theirs"}
 PAGE_PARTS = {"imported": "theirs:OnPage"}
@@ -18,3 +22,12 @@ EXPORTS = {
     "eval_results": "writers:eval_results",
 }
 CARDS = {"model-index": "hub:model_index"}
+RESULT_KEYS = ("imported",)
+
+
+def _needed(request: Any, configs: Sequence[Any]) -> bool:
+    """Of a folder with what was imported."""
+    return request is not None and bool(request.output_path) and os.path.isdir(f"{request.output_path}/imported")
+
+
+NEEDED = {"imported": _needed}

@@ -6,6 +6,9 @@ verdicts   what the journal holds of a doc's verdicts, and which question is ask
 asking     the second pass of a run: asks the judges what they still need
 """
 
+from collections.abc import Sequence
+from typing import Any
+
 VERBS = {
     "judge": (
         "verb",
@@ -16,3 +19,11 @@ TASK_KEYS = {"judge": "config:JudgeKey"}
 RUN_PARTS = {"judge": "run_part:JudgePart"}
 OPTIONS = {"judge": "options"}
 SHOWS = {"judge": "show:show_judge"}
+
+
+def _needed(request: Any, configs: Sequence[Any]) -> bool:
+    stated = request is not None and (request.judge or request.judge_args)
+    return bool(stated) or any(config.read("judge") is not None for config in configs)
+
+
+NEEDED = {"judge": _needed}

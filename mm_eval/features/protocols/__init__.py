@@ -1,5 +1,8 @@
 """Runs under named protocols: their verdicts, and the check of the protocols themselves."""
 
+from collections.abc import Sequence
+from typing import Any
+
 VERBS = {
     "protocols": (
         "verb",
@@ -13,3 +16,12 @@ ROW_NOTES = {"protocol": "release_notes:verdict_notes"}
 SHOWN = {"protocol": "show:lines"}
 REPORTS = {"protocol": "reported"}
 RUN_PARTS = {"protocol": "run_part:ProtocolPart"}
+RESULT_KEYS = ("protocol",)
+
+
+def _needed(request: Any, configs: Sequence[Any]) -> bool:
+    """Protocols of reports are looked up by the model's name, too."""
+    return request is not None and bool(request.protocol or request.name or request.model_args)
+
+
+NEEDED = {"protocol": _needed}

@@ -7,5 +7,17 @@ process  runs a tracker's library in a process of its own, so that none of its s
 trackers of their names: one file each, with `check(args)` and `send(tracked, args)`
 """
 
+from collections.abc import Sequence
+from typing import Any
+
 OPTIONS = {"trackers": "options"}
 RUN_PARTS = {"trackers": "part:TrackersPart"}
+
+
+def _needed(request: Any, configs: Sequence[Any]) -> bool:
+    return request is not None and any(
+        getattr(request, f"{name}_args") is not None for name in ("wandb", "mlflow", "trackio")
+    )
+
+
+NEEDED = {"trackers": _needed}

@@ -1,0 +1,63 @@
+"""A run imports the parts that it needs, and no others."""
+
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from mm_eval.opening import part_classes
+from mm_eval.request import RunRequest
+from mm_eval.values.features import brought, stated
+
+PLAIN = {"tasks": ("mme",), "model": "dummy", "output_path": "nowhere/at/all"}
+JUDGED = SimpleNamespace(read=lambda key: object())
+
+
+def needed(*configs: object, **fields: object) -> set[str]:
+    request = RunRequest(**{**PLAIN, **fields})  # type: ignore[arg-type]
+    classes = part_classes(request, configs)  # type: ignore[arg-type]
+    return {name for name, kind in brought("RUN_PARTS").items() if kind in classes}
+
+
+@pytest.mark.parametrize(
+    ("name", "fields"),
+    [
+        ("judge", {"judge": ("openai",)}),
+        ("judge", {"judge_args": ({"model": "m"},)}),
+        ("protocol", {"protocol": "qwen2_5_vl"}),
+        ("protocol", {"model_args": {"pretrained": "Qwen/Qwen2.5-VL-7B-Instruct"}}),
+        ("protocol", {"name": "Qwen2.5-VL-7B"}),
+        ("trackers", {"wandb_args": {}}),
+        ("trackers", {"trackio_args": {"project": "p"}}),
+        ("deciding", {"until_interval": 0.02}),
+        ("deciding", {"stop_when": "decided"}),
+        ("deciding", {"output_path": None}),
+    ],
+)
+def test_an_option_brings_its_part(name: str, fields: dict[str, object]) -> None:
+    assert needed() == set() and needed(**fields) == {name}
+
+
+def test_a_judged_task_and_what_an_earlier_launch_left_bring_theirs(tmp_path: Path) -> None:
+    assert needed(JUDGED) == {"judge"}
+    folder = tmp_path / "run"
+    for name, left in (("imported", "imported"), ("deciding", "looks")):
+        (folder / left).mkdir(parents=True)
+        assert name in needed(output_path=str(folder))
+
+
+def test_each_part_says_when_it_is_needed_and_all_score_a_recorded_run() -> None:
+    assert stated("NEEDED").keys() == brought("RUN_PARTS").keys()
+    assert len(part_classes()) == len(brought("RUN_PARTS"))
+
+
+def test_a_plain_run_imports_no_part(tmp_path: Path) -> None:
+    code = (
+        "import sys; from mm_eval.cli import main\n"
+        f"main(['--tasks', 'mme', '--limit', '2', '--sample', '--model', 'dummy', '--output_path', {str(tmp_path)!r}])\n"
+        "print([name for name in sys.modules if name.endswith(('.run_part', '.part', '.theirs', '.verdicts', '.text'))])"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stdout.splitlines()[-1] == "['mm_eval.features.diagnose.text']", ran.stdout[-500:]
