@@ -130,7 +130,7 @@ class Prompts:
     """The prompts that a feature states for tasks."""
 
     def block(self, config: TaskConfig, frames: str | None, of_model: tuple[str, str]) -> PromptBlock | None:
-        """The prompt block of a task; None where none is stated. frames: `--video`. of_model: as in `choose_block`."""
+        """The prompt block of a task; None where none is stated. frames: the user's rule. of_model: as in `choose_block`."""
         return None
 
     def frames(self, config: TaskConfig) -> str | None:
@@ -170,7 +170,7 @@ class RunPart:
 
     @classmethod
     def compared_with(cls, request: RunRequest, name: str | None) -> RunRequest:
-        """A recorded request whose results are compared with what the option names (`mm-eval score --protocol NAME`)."""
+        """A recorded request whose results are compared with what an option of `mm-eval score` names."""
         return request
 
     @classmethod
@@ -447,9 +447,9 @@ def choose_styles(
         shows = configs[name].doc_to_visual is not None or configs[name].doc_to_messages is not None
         rule = of_model if shows else ("", "pictures")  # the folder of a text task is the same for every family
         for prompts in of_parts if not key else ():
-            if (own := prompts.block(configs[name], request.video, rule)) is not None:
+            if (own := prompts.block(configs[name], request.frames, rule)) is not None:
                 return own
-        frames = request.video or next((found for each in of_parts if (found := each.frames(configs[name]))), None)
+        frames = request.frames or next((found for each in of_parts if (found := each.frames(configs[name]))), None)
         return choose_block(configs[name], keys, key, blocks[name], frames, rule)
 
     return {

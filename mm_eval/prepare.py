@@ -92,9 +92,9 @@ class Prepared(OpenedTasks):
             where = error.where or f"the task {name}"
             raise ConfigError(error.what, where=where, hint=error.hint) from error
 
-    def asked_with(self, prompt_key: str | None, video: str | None, output_path: str) -> Prepared:
+    def asked_with(self, prompt_key: str | None, frames: str | None, output_path: str) -> Prepared:
         """The same tasks, docs and model under another prompt block or rule of frames, recorded in another folder."""
-        request = replace(self.request, prompt_key=prompt_key, video=video, output_path=output_path)
+        request = self.request.asked_with(prompt_key, frames, output_path)
         styles = choose_styles(request, self.configs, self.model, next(iter(self.styles.values())).chat)
         again = replace(
             self, request=request, styles=styles, notes=self.notes + missing_key_notes(request, self.configs)

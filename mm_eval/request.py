@@ -151,6 +151,15 @@ class RunRequest:
         arguments = [dict(model_arguments(args)) for args in given] or [{} for _ in adapters]
         return list(zip(adapters, arguments, strict=True))
 
+    @property
+    def frames(self) -> str | None:
+        """The user's rule of the frames that are shown."""
+        return self.video
+
+    def asked_with(self, prompt_key: str | None, frames: str | None, output_path: str) -> RunRequest:
+        """The same request under another prompt block or rule of frames, recorded in another folder."""
+        return replace(self, prompt_key=prompt_key, video=frames, output_path=output_path)
+
     def without_workers(self) -> RunRequest:
         """The same request for this process alone: scoring needs no cluster."""
         none: dict[str, Any] = dict.fromkeys(EXECUTOR)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mm_eval.config.arguments import Rule, invalid, is_json, read_json, shortly
-from mm_eval.request import COMMAND_NAMES, EXECUTOR, RULES, read_option
+from mm_eval.request import COMMAND_NAMES, RULES, read_option
 from mm_eval.values.errors import ConfigError
 from mm_eval.values.features import brought
 
@@ -51,7 +51,7 @@ def add_task_options(parser: argparse.ArgumentParser) -> None:
 
 
 def add_model_options(parser: argparse.ArgumentParser, *, several: bool = False) -> None:
-    """Which model, and how it is prompted. several: --model, --model_args and --video may be given more than once, as lists."""
+    """Which model, and how it is prompted. several: these may be given more than once, as lists."""
     action = "append" if several else "store"
     add_option(
         parser, "model", "NAME", "see `mm-eval ls models`; without it the bundled tiny-llava runs", action=action
@@ -85,11 +85,7 @@ def add_model_options(parser: argparse.ArgumentParser, *, several: bool = False)
         default="cut",
     )
     add_reasoning_option(parser)
-    what = "the frames that are shown of a video: frames=32 or fps=2,min=4,max=768; with ends, starts, middle or inside"
-    if several:
-        what += "; given more than once, the rules are compared"
-    what += " (default: the prompt block's, else the model's own, else frames=8,ends)"
-    add_option(parser, "video", "RULE", what, action=action)
+    add_feature_options(parser, "model", several=several)
     what = (
         "ask without the pictures (--blind), or with those of other docs (--blind shuffled); `mm-eval blind` compares"
     )
@@ -101,11 +97,6 @@ def add_model_options(parser: argparse.ArgumentParser, *, several: bool = False)
 def add_reasoning_option(parser: argparse.ArgumentParser) -> None:
     what = 'the marks around the reasoning, beside those of known models: "<a>,</a>", pairs as JSON, or none to cut nothing'
     add_option(parser, "reasoning_tags", "A,B", what)
-
-
-def add_protocol_option(parser: argparse.ArgumentParser) -> None:
-    what = "a named protocol of a report: its prompts, generation, pictures and judge, unless an option states another"
-    add_option(parser, "protocol", "NAME", f"{what} (`mm-eval protocols` lists them)")
 
 
 def add_store_options(
@@ -124,11 +115,11 @@ def add_store_options(
     )
 
 
-def add_feature_options(parser: argparse.ArgumentParser, verb: str) -> None:
-    """The options that features add to a verb."""
+def add_feature_options(parser: argparse.ArgumentParser, verb: str, **how: Any) -> None:
+    """The options that features add to a verb, or to those of `add_model_options` ("model")."""
     for options in brought("OPTIONS").values():
         if verb in options.VERBS:
-            options.add_options(parser)
+            options.add_options(parser, **how)
 
 
 def read_feature_options(args: argparse.Namespace, verb: str) -> dict[str, Any]:
@@ -147,29 +138,6 @@ def add_cost_options(parser: argparse.ArgumentParser) -> None:
     add_option(parser, "prices", "FILE", what)
 
 
-def add_executor_options(parser: argparse.ArgumentParser) -> None:
-    """Which processes answer."""
-    add_option(
-        parser, "executor", "ray", "workers on a cluster of Ray answer, each with the model (default: this process)"
-    )
-    add_option(
-        parser, "workers", "N", "workers that load the model (default 1); more machines may join while they answer"
-    )
-    add_option(
-        parser, "worker_gpus", "N", "GPUs of a worker, or a share of one (default: 1 if the cluster has GPUs, else 0)"
-    )
-    add_option(parser, "worker_cpus", "N", "CPUs of a worker (default 1)")
-    what = "a worker that says nothing for so long while it loads or answers is replaced (default 1800)"
-    add_option(parser, "worker_timeout", "SECONDS", what)
-    what = "HOST:PORT of a cluster (env RAY_ADDRESS; without either one is started on this machine, for this run)"
-    add_option(parser, "ray_address", "ADDRESS", what)
-
-
-def read_executor(args: argparse.Namespace) -> dict[str, Any]:
-    """The fields of a request that the options of `add_executor_options` state."""
-    return {name: getattr(args, name) for name in EXECUTOR}
-
-
 def add_bootstrap_option(parser: argparse.ArgumentParser) -> None:
     add_option(parser, "bootstrap_iters", "N", "draws for corpus metrics; 0: none", default=100_000)
 
@@ -184,7 +152,7 @@ def read_task_request(args: argparse.Namespace, **rest: Any) -> RunRequest:
     from mm_eval.request import RunRequest
 
     return RunRequest(
-        tasks=tuple(read_names(args.tasks)) if args.tasks or not rest.get("protocol") else (),
+        tasks=() if args.tasks is None else tuple(read_names(args.tasks)),
         num_fewshot=args.num_fewshot,
         limit=args.limit,
         samples=_read_samples(args.samples),
@@ -218,7 +186,7 @@ def read_request(args: argparse.Namespace, **rest: Any) -> RunRequest:
         on_long_prompt=args.on_long_prompt,
         blind=args.blind,
         reasoning_tags=args.reasoning_tags,
-        video=args.video,
+        **read_feature_options(args, "model"),
         **rest,
     )
 

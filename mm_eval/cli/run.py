@@ -11,14 +11,11 @@ from mm_eval.cli.options import (
     add_bootstrap_option,
     add_categories_option,
     add_cost_options,
-    add_executor_options,
     add_feature_options,
     add_model_options,
     add_option,
-    add_protocol_option,
     add_store_options,
     add_task_options,
-    read_executor,
     read_feature_options,
     read_request,
 )
@@ -35,13 +32,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_option(
         parser, "config", "FILE", "several models from one YAML file: `models:`, `tasks:` and options of this command"
     )
-    add_protocol_option(parser)
-    add_option(parser, "protocol_settings", "A,B", "only these settings of the protocol, such as prompt,gen_kwargs")
     add_option(
         parser,
         "name",
         "NAME",
-        "the model's name in tables and reports, and in the protocol (default: the checkpoint's)",
+        "the model's name in tables and reports (default: the checkpoint's)",
     )
     what = "models of --config that run at a time, each in a process of its own (default 1; all with --executor ray)"
     add_option(parser, "parallel", "N", what)
@@ -52,7 +47,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_store_options(parser)
     add_feature_options(parser, "run")
     add_cost_options(parser)
-    add_executor_options(parser)
     what = (
         "answers to each question, whose scores are joined as the task says, else by their mean (default: the task's)"
     )
@@ -70,9 +64,11 @@ def main(args: argparse.Namespace) -> int:
     for name in ("only", "parallel"):
         if getattr(args, name):
             raise ConfigError(f"--{name} is an option of a release.", where=f"--{name}", hint="Add --config FILE.")
-    if not args.tasks and (args.tasks is not None or not args.protocol):
-        raise ConfigError("no task is named: --tasks is needed.", hint="`mm-eval ls tasks` lists them.")
     request = request_of(args)
+    from mm_eval.opening import part_classes
+
+    if not request.tasks and not any(kind.asked_for(request)[0] for kind in part_classes(request)):
+        raise ConfigError("no task is named: --tasks is needed.", hint="`mm-eval ls tasks` lists them.")
     from mm_eval.cli.progress import ProgressBar
     from mm_eval.results.run_table import render
     from mm_eval.run import evaluate
@@ -86,8 +82,6 @@ def main(args: argparse.Namespace) -> int:
 def request_of(args: argparse.Namespace) -> RunRequest:
     return read_request(
         args,
-        protocol=args.protocol,
-        protocol_settings=args.protocol_settings,
         name=args.name,
         output_path=args.output_path,
         predict_only=args.predict_only,
@@ -100,5 +94,4 @@ def request_of(args: argparse.Namespace) -> RunRequest:
         budget=args.budget,
         prices=args.prices,
         **read_feature_options(args, "run"),
-        **read_executor(args),
     )

@@ -15,6 +15,7 @@ TABLE_NOTES = {"protocol": "release_notes:notes_on_protocols"}
 ROW_NOTES = {"protocol": "release_notes:verdict_notes"}
 SHOWN = {"protocol": "show:lines"}
 REPORTS = {"protocol": "reported"}
+OPTIONS = {"protocol": "options"}
 RUN_PARTS = {"protocol": "run_part:ProtocolPart"}
 RESULT_KEYS = ("protocol",)
 

@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mm_eval.cli.options import (
+    add_feature_options,
     add_model_options,
     add_option,
-    add_protocol_option,
     add_task_options,
+    read_feature_options,
     read_names,
     read_request,
 )
@@ -50,7 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--answer", metavar="TEXT", help="with --judge: the answer that is judged (default: the gold one)"
     )
     add_option(parser, "html", "FILE", "write a page with the prompt, its pictures, and frames with their times")
-    add_protocol_option(parser)
+    add_feature_options(parser, "show")
     add_model_options(parser)
     add_task_options(parser)
 
@@ -138,7 +139,7 @@ def _compare_keys(args: argparse.Namespace, prepared: Prepared, model: str) -> N
 
     keys = read_names(args.keys)
     check_keys(prepared, keys)
-    of_keys = {key: prepared.asked_with(key, prepared.request.video, "") for key in keys}
+    of_keys = {key: prepared.asked_with(key, prepared.request.frames, "") for key in keys}
     for name, task in prepared.tasks.items():
         texts = {}
         for key, one in of_keys.items():
@@ -165,7 +166,7 @@ def _with_stand_in(args: argparse.Namespace) -> tuple[RunRequest, str]:
 
     from mm_eval.adapters import in_our_words, model_class_of
 
-    request, _ = in_our_words(read_request(args, protocol=args.protocol))
+    request, _ = in_our_words(read_request(args, **read_feature_options(args, "show")))
     stand_in = getattr(model_class_of(request), "bundled_stand_in", None)
     if stand_in is None or "pretrained" in request.model_args:
         return request, ""

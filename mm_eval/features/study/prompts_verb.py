@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mm_eval.cli.options import (
-    add_executor_options,
+    add_feature_options,
     add_model_options,
     add_option,
     add_store_options,
     add_task_options,
-    read_executor,
+    read_feature_options,
     read_names,
     read_request,
 )
@@ -47,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_store_options(
         parser, "a run folder a model and block goes below, and prompts.html (default: runs/prompts-TASKS)"
     )
-    add_executor_options(parser)
+    add_feature_options(parser, "prompts")
     parser.add_argument("--format", choices=("text", "json"), default="text", help="text (default) or json")
 
 
@@ -65,7 +65,7 @@ def main(args: argparse.Namespace) -> int:
         raise ConfigError("prompts takes --keys, not --prompt_key.", hint=f"--keys default,{args.prompt_key}")
     output = Path(args.output_path or "runs/prompts-" + "-".join(read_names(args.tasks)).replace("/", "_"))
     more = {"prompt_blocks": blocks, "use_cache": args.use_cache, "fail_on_error": args.fail_on_error}
-    requests = {name: read_request(one, **more, **read_executor(one)) for name, one in _models(args)}
+    requests = {name: read_request(one, **more, **read_feature_options(one, "prompts")) for name, one in _models(args)}
     if len(requests) > 1:
         check_models(requests)
     trials, code, holes = [], 0, dict[str, MMEvalError]()

@@ -12,7 +12,7 @@ import json
 from pathlib import Path
 
 from mm_eval.cli.folders import add_code_option, add_trust_option
-from mm_eval.cli.options import add_option, add_protocol_option, read_names
+from mm_eval.cli.options import add_option, read_names
 from mm_eval.cli.say import say, say_lines
 
 
@@ -20,7 +20,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     from mm_eval.features.study.why import FEWEST, MOST
 
     parser.add_argument("run", metavar="RUN", help="the run folder")
-    add_protocol_option(parser)
+    what = "a named protocol of a report (`mm-eval protocols` lists them)"
+    add_option(parser, "protocol", "NAME", what)
     parser.add_argument("--tasks", metavar="A,B", help="only these tasks and groups of the run")
     what = f"docs of each task (default: as many as the difference needs, from {FEWEST} to {MOST})"
     add_option(parser, "docs", "N", what)
