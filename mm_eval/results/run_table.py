@@ -64,7 +64,7 @@ def render(report: Report) -> str:
         chosen = levels_shown(results, report.order, report.categories)
         parts += ["", *table(results, report.order, chosen).split("\n"), ""]
         parts += [*_footer(results, chosen), *hidden_categories(results, chosen)]
-        for footer in brought("FOOTERS").for_results(results).values():
+        for footer in brought("FOOTERS").for_results(results.added).values():
             if lines := list(footer(results)):
                 parts += ["", *lines, ""]
     parts += [f"note: {note}" for note in report.notes]

@@ -46,10 +46,10 @@ class Brought(Mapping[str, Any]):
             self._found[name] = getattr(found, attribute) if attribute else found
         return self._found[name]
 
-    def for_results(self, results: Mapping[str, Any]) -> dict[str, Any]:
-        """What is brought for such results: a name of a `RESULT_KEYS` only where results.json has that key."""
+    def for_results(self, added: Mapping[str, Any]) -> dict[str, Any]:
+        """What is brought for results to which features added this: a name of a `RESULT_KEYS` only where that key is there."""
         keys = {key for feature in features() for key in getattr(feature, "RESULT_KEYS", ())}
-        return {name: self[name] for name in self if name not in keys or name in results}
+        return {name: self[name] for name in self if name not in keys or name in added}
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._where)

@@ -32,7 +32,7 @@ class PageParts:
     """What features show above the samples of a run's page, collected while the samples are written."""
 
     def __init__(self, run: RecordedRun) -> None:
-        self._parts = {name: make(run) for name, make in brought("PAGE_PARTS").for_results(run.results).items()}
+        self._parts = {name: make(run) for name, make in brought("PAGE_PARTS").for_results(run.results.added).items()}
 
     def look(self, task: str, row: Mapping[str, Any]) -> None:
         """Shows a sample to each part."""
@@ -177,7 +177,7 @@ def _table(run: RecordedRun) -> Iterator[dict[str, Any]]:
 
 
 def _notes_of_features(run: RecordedRun, name: str) -> Iterator[str]:
-    for notes in brought("ROW_NOTES").for_results(run.results).values():
+    for notes in brought("ROW_NOTES").for_results(run.results.added).values():
         yield from notes(run, name)
 
 
