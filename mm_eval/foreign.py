@@ -103,9 +103,9 @@ def _of_another(what: str, folder: Path) -> UntrustedRun:
 
 
 def recorded_request(stored: Any, where: str) -> RunRequest:
-    """The request of run.json, without what only a run needs (workers). StoreError for what is no request."""
+    """The request of run.json, without workers, and for all of its docs. StoreError for what is no request."""
     try:
-        return RunRequest.from_json(stored).without_workers()
+        return RunRequest.from_json(stored).of_record()
     except UNREADABLE as error:
         raise odd_content(error, where) from error
 

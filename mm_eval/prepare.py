@@ -166,7 +166,6 @@ def prepare_from_spec(
     options: fields of the request that the user states now, for the parts of the run.
     Errors: ConfigError if data or prompts are not those of the run. A changed metric is allowed: scoring again is for that.
     """
-    request = request.without_workers()
 
     def recorded(configs: Mapping[str, TaskConfig]) -> dict[str, PromptStyle]:
         return {

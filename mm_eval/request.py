@@ -35,6 +35,8 @@ IN_MEMORY = "memory"
 """The name of every model that `evaluate(model=...)` gets as an object."""
 EXECUTOR = ("executor", "workers", "worker_gpus", "worker_cpus", "worker_timeout", "ray_address")
 """The options that say which processes answer. They decide no answer."""
+ENDING = ("stop_when", "looks", "alpha", "margin", "pairs", "until_interval", "linked")
+"""The options that say when a run ends. Each launch states its own: those of run.json are of the first one."""
 TRACKERS = ("wandb_args", "mlflow_args", "trackio_args")
 """The options that say where else the numbers go. run.json does not have them: an address may hold a password."""
 
@@ -160,10 +162,10 @@ class RunRequest:
         """The same request under another prompt block or rule of frames, recorded in another folder."""
         return replace(self, prompt_key=prompt_key, video=frames, output_path=output_path)
 
-    def without_workers(self) -> RunRequest:
-        """The same request for this process alone: scoring needs no cluster."""
-        none: dict[str, Any] = dict.fromkeys(EXECUTOR)
-        return replace(self, **none)
+    def of_record(self) -> RunRequest:
+        """The same request for this process alone and for all docs: what a recorded run needs that is scored or repeated."""
+        unstated: dict[str, Any] = {each.name: each.default for each in fields(self) if each.name in EXECUTOR + ENDING}
+        return replace(self, **unstated)
 
     def to_json(self) -> dict[str, Any]:
         """For run.json, so that `mm-eval score` can build the tasks again from any working directory."""

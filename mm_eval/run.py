@@ -23,7 +23,7 @@ from mm_eval.engine.budget import budget_check
 from mm_eval.engine.cache import opened_cache
 from mm_eval.engine.folder import RunFolder
 from mm_eval.engine.journal import Journal, JournalState, read_journal
-from mm_eval.engine.model import Model, dollars, expect, measured, prepare_once, recall
+from mm_eval.engine.model import Model, close_model, closing_model, dollars, expect, measured, prepare_once, recall
 from mm_eval.engine.order import in_cheapest_order
 from mm_eval.engine.outcome import Outcome, StopSignal, failure_limit, model_boundary
 from mm_eval.engine.progress import Progress, Silent, answering, tell_price
@@ -58,7 +58,7 @@ def evaluate(request: RunRequest, progress: Progress | None = None, given: Model
     if request.output_path and processes().leads:
         RunFolder(Path(request.output_path)).refuse_if_held()
     prepared = prepare(request, progress.phase, given)
-    with closing(prepared.model) if given is None else nullcontext():
+    with closing_model(prepared.model) if given is None else nullcontext():
         prepared.check_generation()  # before the weights are loaded, which may take minutes
         return run(prepared, progress, started)
 
@@ -79,7 +79,7 @@ def run(prepared: Prepared, progress: Progress | None = None, started: float | N
         part.recall(folder)
     for part in asking if own.leads else ():
         if prepared.request.executor and part.needs_memory:
-            prepared.model.close()  # workers that were started to describe it
+            close_model(prepared.model)  # workers that were started to describe it
         part.before(prepared, _read_journal(folder), progress.phase)
         if own.count == 1:
             part.check()
@@ -236,7 +236,7 @@ def _ask_parts(prepared: Prepared, asking: Asking) -> None:
     """The run's parts ask their questions about the answers."""
     for part in (part for part in prepared.parts if part.asks):
         if part.needs_memory and not prepared.given:
-            prepared.model.close()
+            close_model(prepared.model)
         part.after(prepared, asking)
 
 

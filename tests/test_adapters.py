@@ -113,7 +113,7 @@ def test_prompts_are_compared_on_workers(cli, monkeypatch: pytest.MonkeyPatch, t
 
 def test_a_command_to_try_names_workers_only_where_they_can_be_named() -> None:
     assert "--executor ray --workers 3" in as_command(RAY) and "ray" not in as_command(RAY, "show")
-    assert RAY.without_workers() == replace(RAY, executor=None, workers=None)
+    assert RAY.of_record() == replace(RAY, executor=None, workers=None)
 
 
 def test_a_checkpoint_without_its_weights_is_described_by_what_a_worker_says(tmp_path) -> None:

@@ -1,5 +1,6 @@
 """A feature is one folder: where it is deleted, the rest of the suite works as before."""
 
+import argparse
 import json
 import os
 import pkgutil
@@ -12,8 +13,9 @@ from types import ModuleType
 import pytest
 
 import mm_eval.features
+from mm_eval.cli.options import add_feature_options
 from mm_eval.values.errors import ConfigError
-from mm_eval.values.features import Brought
+from mm_eval.values.features import Brought, features, stated
 from tests.conftest import ROOT
 
 FEATURES = sorted(found.name for found in pkgutil.iter_modules(mm_eval.features.__path__))
@@ -79,6 +81,12 @@ def test_without_a_feature_other_tests_pass(feature: str, tmp_path: Path) -> Non
     python(without(feature, tmp_path / "copy"), "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", *OTHERS)
 
 
+def test_no_two_features_bring_one_name() -> None:
+    for kind in {name for feature in features() for name in vars(feature) if name.isupper()} - {"RESULT_KEYS"}:
+        if all(isinstance(getattr(feature, kind, {}), dict) for feature in features()):
+            stated(kind)
+
+
 def test_two_features_that_bring_one_name_are_an_error_that_names_both(monkeypatch: pytest.MonkeyPatch) -> None:
     made = [ModuleType(f"mm_eval.features.{name}") for name in ("one", "two")]
     for module in made:
@@ -86,3 +94,25 @@ def test_two_features_that_bring_one_name_are_an_error_that_names_both(monkeypat
     monkeypatch.setattr("mm_eval.values.features.features", lambda: made)
     with pytest.raises(ConfigError, match=r"'inspect' of EXPORTS: mm_eval.features.one and mm_eval.features.two"):
         Brought("EXPORTS")
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "importing"),
+    [("VERBS", "score", "mm_eval.cli"), ("TASK_KEYS", "repeats", "mm_eval.config.schema")],
+)
+def test_a_feature_with_a_name_of_the_core_is_an_error_at_import(kind: str, name: str, importing: str) -> None:
+    code = (
+        f"import mm_eval.features.show as feature; feature.{kind} = {{{name!r}: ('verb', 'help')}}; import {importing}"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    assert ran.returncode and f"two parts bring the same name {name!r} of {kind}: the core and" in ran.stderr
+
+
+def test_a_feature_with_an_option_that_there_is_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    options = ModuleType("mm_eval.features.one.options")
+    options.VERBS, options.add_options = ("run",), lambda parser: parser.add_argument("--limit")  # type: ignore[attr-defined]
+    monkeypatch.setattr("mm_eval.cli.options.brought", lambda kind: {"one": options})
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--limit")
+    with pytest.raises(ConfigError, match=r"mm_eval.features.one.options brings an option of `mm-eval run` .*--limit"):
+        add_feature_options(parser, "run")

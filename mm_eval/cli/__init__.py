@@ -26,12 +26,13 @@ from mm_eval.values.run_files import UNREADABLE, odd_content
 
 log = logging.getLogger(__name__)
 
-VERBS = {
+_OF_CORE = {
     "run": ("mm_eval.cli.run", "evaluate a model on tasks (the default)"),
     "ls": ("mm_eval.cli.ls", "list and search tasks, groups, tags, models, metrics, filters, scorers, formats"),
     "score": ("mm_eval.cli.score", "score a run again from its journal, without the model"),
-    **{verb: (f"{module}.{file}", meaning) for verb, (module, (file, meaning)) in stated("VERBS").items()},
 }
+_OF_FEATURES = {verb: (f"{place}.{file}", help) for verb, (place, (file, help)) in stated("VERBS", _OF_CORE).items()}
+VERBS = {**_OF_CORE, **_OF_FEATURES}
 """The file of each command, and a line of help."""
 
 GARBAGE_AFTER = 50_000

@@ -119,7 +119,11 @@ def add_feature_options(parser: argparse.ArgumentParser, verb: str, **how: Any) 
     """The options that features add to a verb, or to those of `add_model_options` ("model")."""
     for options in brought("OPTIONS").values():
         if verb in options.VERBS:
-            options.add_options(parser, **how)
+            try:
+                options.add_options(parser, **how)
+            except argparse.ArgumentError as error:
+                said = f"{options.__name__} brings an option of `mm-eval {verb}` that another part has: {error}."
+                raise ConfigError(said, hint="Rename it, or remove that feature's folder.") from error
 
 
 def read_feature_options(args: argparse.Namespace, verb: str) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from mm_eval.config.arguments import Rule
 from mm_eval.config.functions import FunctionRef
 from mm_eval.config.located import LocatedDict
 from mm_eval.values.errors import ConfigError, collected, did_you_mean, raise_all
-from mm_eval.values.features import brought
+from mm_eval.values.features import brought, stated
 
 OUTPUT_TYPES = ("generate_until", "multiple_choice", "loglikelihood", "loglikelihood_rolling")
 
@@ -92,13 +92,7 @@ SAMPLES = Rule("a list of docs or a function", lambda v: is_mappings(v) or is_fu
 NAMED = Rule("a name or a mapping", lambda v: isinstance(v, (str, Mapping)))
 BATCH = Rule('a whole number from 1 or "auto"', lambda v: v == "auto" or _is_count(v) and v >= 1)
 
-SCORED_BY_FEATURES = tuple(brought("TASK_KEYS"))
-"""Keys that features bring (`TaskKey`), which check their own values. They say how answers are scored, and change no question."""
-ASKED_BY_FEATURES = tuple(brought("QUESTION_KEYS"))
-"""The same of keys that decide what is asked."""
-OF_FEATURES = (*SCORED_BY_FEATURES, *ASKED_BY_FEATURES)
-
-TASK_KEYS: dict[str, Rule] = {
+_OF_CORE: dict[str, Rule] = {
     "task": TEXT,
     "task_alias": TEXT,
     "tag": TEXTS,
@@ -147,9 +141,15 @@ TASK_KEYS: dict[str, Rule] = {
     "gold_answer": PROMPT,
     "dataset_mirrors": MAPPINGS,
     "submission": MAPPING,
-    **dict.fromkeys(OF_FEATURES, Rule("what its feature reads", lambda v: True)),
     "metadata": METADATA,
 }
+
+SCORED_BY_FEATURES = tuple(stated("TASK_KEYS", _OF_CORE))
+"""Keys that features bring (`TaskKey`), which check their own values. They say how answers are scored, and change no question."""
+ASKED_BY_FEATURES = tuple(stated("QUESTION_KEYS", (*_OF_CORE, *SCORED_BY_FEATURES)))
+"""The same of keys that decide what is asked."""
+OF_FEATURES = (*SCORED_BY_FEATURES, *ASKED_BY_FEATURES)
+TASK_KEYS = {**_OF_CORE, **dict.fromkeys(OF_FEATURES, Rule("what its feature reads", lambda v: True))}
 
 SCORING_KEYS = ("metric_list", "filter_list", "process_results", "scorer", *SCORED_BY_FEATURES)
 """Keys that say how answers are scored; a format with a scoring of its own takes their place."""

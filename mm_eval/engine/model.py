@@ -15,6 +15,7 @@ yields a typed error for the instance that failed, or raises one when no further
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 from types import ModuleType
@@ -279,6 +280,21 @@ def prepare_once(model: Model) -> None:
     if not model._prepared:
         model.prepare()
         model._prepared = True
+
+
+def close_model(model: Model) -> None:
+    """Calls `close`; the next run that shares the model prepares it again."""
+    model.close()
+    model._prepared = False
+
+
+@contextmanager
+def closing_model(model: Model) -> Iterator[Model]:
+    """Closes a model at the end."""
+    try:
+        yield model
+    finally:
+        close_model(model)
 
 
 def measured(model: Model) -> ModelFacts:

@@ -2,7 +2,7 @@
 
 import importlib
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -19,15 +19,19 @@ def features() -> tuple[ModuleType, ...]:
     return tuple(importlib.import_module(f"mm_eval.features.{name}") for name in names)
 
 
-def stated(kind: str) -> dict[str, tuple[str, Any]]:
-    """{name: (the feature's module, what it states)} of one kind. ConfigError where two features bring the same name."""
+def stated(kind: str, core: Iterable[str] = ()) -> dict[str, tuple[str, Any]]:
+    """{name: (the feature's module, what it states)} of one kind. core: the names that the core has itself.
+
+    Errors: ConfigError where two of them bring the same name.
+    """
     found: dict[str, tuple[str, Any]] = {}
+    owners = dict.fromkeys(core, "the core")
     for feature in features():
         for name, value in getattr(feature, kind, {}).items():
-            if name in found:
-                both = f"{found[name][0]} and {feature.__name__}"
-                what = f"two features bring the same name {name!r} of {kind}: {both}."
+            if name in owners:
+                what = f"two parts bring the same name {name!r} of {kind}: {owners[name]} and {feature.__name__}."
                 raise ConfigError(what, hint="Rename it in one of them, or remove that feature's folder.")
+            owners[name] = feature.__name__
             found[name] = feature.__name__, value
     return found
 

@@ -152,7 +152,7 @@ class HuggingFace(Model):
 
     def close(self) -> None:
         """Drops the weights and the caches of the device."""
-        self._asking, self._prepared = None, False
+        self._asking = None
         if (torch := sys.modules.get("torch")) is not None and torch.cuda.is_available():
             gc.collect()
             torch.cuda.empty_cache()

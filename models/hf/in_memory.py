@@ -236,7 +236,6 @@ class ModuleInMemory(HuggingFace):
     def close(self) -> None:
         """Drops caches and prompts; the module is the caller's."""
         self._asking = None
-        self._prepared = False
         if (torch := sys.modules.get("torch")) is not None and torch.cuda.is_available():
             gc.collect()
             torch.cuda.empty_cache()

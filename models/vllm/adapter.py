@@ -189,7 +189,6 @@ class Vllm(Model):
         if (asking := self.__dict__.pop("_asking_vllm", None)) is not None:
             atexit.unregister(asking.engine.close)
             asking.engine.close()
-        self._prepared = False
 
     def stop(self, at_once: bool) -> None:
         if at_once and (asking := self.__dict__.get("_asking_vllm")) is not None:

@@ -7,7 +7,6 @@ finds nothing to ask is the last.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
@@ -16,7 +15,7 @@ from mm_eval.engine.ask import Asker
 from mm_eval.engine.budget import budget_check
 from mm_eval.engine.cache import opened_cache
 from mm_eval.engine.journal import JournalState
-from mm_eval.engine.model import Model
+from mm_eval.engine.model import Model, closing_model
 from mm_eval.engine.order import by_cost
 from mm_eval.engine.outcome import Outcome, failure_limit, model_boundary
 from mm_eval.features.judge.code import verdicts_of
@@ -67,7 +66,7 @@ def ask_judges(opened: OpenedTasks, judges: Sequence[Judge], asking: Asking) -> 
         of_judge = JudgePass(opened, judge, judge.model, state, judged)
         progress.start(f"judging ({judge.name})", of_judge.total)
         with (
-            closing(judge.model),
+            closing_model(judge.model),
             opened_cache(opened.request.use_cache, judge.model) as cache,
             model_boundary(verdicts),
         ):

@@ -19,7 +19,7 @@ from mm_eval.config.task_config import TaskConfig
 from mm_eval.config.values import to_json, with_source
 from mm_eval.engine.folder import RunFolder
 from mm_eval.engine.journal import read_journal
-from mm_eval.engine.model import MODELS, Model, check_generation, create_model, expect, measured, recall
+from mm_eval.engine.model import MODELS, Model, check_generation, close_model, create_model, expect, measured, recall
 from mm_eval.engine.own_runs import mark_of
 from mm_eval.features.judge.config import judge_of_task
 from mm_eval.features.judge.prompts import judge_instance
@@ -185,7 +185,7 @@ def make_judges(request: RunRequest) -> list[Judge]:
         described = dict(model.describe())
         judge = Judge(name, adapter, args, described, constants=dict(measured(model).constants), model=model)
         if model is not made:
-            model.close()  # the worker that was started to describe it
+            close_model(model)  # the worker that was started to describe it
         judge.preflight = "exempt" if adapter in EXEMPT else "skipped"
         if judge.name in [other.name for other in found]:
             hint = f"Give one of them another name: --judge_args name={judge.name}-2,..."

@@ -22,7 +22,7 @@ from mm_eval.config.arguments import shortly
 from mm_eval.engine.ask import Asker
 from mm_eval.engine.budget import unknown_price
 from mm_eval.engine.journal import Journal, JournalState, add_record
-from mm_eval.engine.model import another_of, dollars, recall
+from mm_eval.engine.model import another_of, close_model, dollars, recall
 from mm_eval.features.judge.code import verdicts_of
 from mm_eval.features.judge.config import judge_of_task
 from mm_eval.features.judge.cost import Cost, cost_of, gold_answer
@@ -257,7 +257,7 @@ def _try(
                 raise _not_there(judge, asker.outcome.stopped)
             waiting = [trial for trial in waiting if trial.goes_on()]
     finally:
-        model.close()
+        close_model(model)
     _compare(opened, judge, trials, tried)
     chains = [chain for trial in trials for chain in trial.known.values()]
     names = {row["model"] for chain in chains for row in chain.rows if row.get("model")}

@@ -18,6 +18,7 @@ from typing import Any
 from mm_eval.engine.ask import Asker
 from mm_eval.engine.folder import RunFolder
 from mm_eval.engine.journal import Journal, JournalState, read_journal
+from mm_eval.engine.model import closing_model
 from mm_eval.engine.outcome import Outcome, StopSignal
 from mm_eval.engine.own_runs import is_own
 from mm_eval.engine.progress import Progress
@@ -179,7 +180,7 @@ def _ask(
             trials.append(_Trial(opened, name, task, verdicts, state, _probes(opened, name, task, state, docs)))
     progress.start(f"asking the judge {judge.name}", sum(len(trial.probes) for trial in trials))
     asked: set[Slot] = set()
-    with closing(model):
+    with closing_model(model):
         asker = Asker(model, journal, state, stop, progress.tick, None, None, quality.outcome)
         while not asker.halted:
             pending = [instance for trial in trials for instance in trial.pending(asked)]

@@ -144,7 +144,7 @@ class Fleet(Model):
         if self._cluster is not None and self._workers:
             self._cluster.kill(list(self._workers), gently=True)
         self._workers.clear()
-        self._prepared = self._stopping = False
+        self._stopping = False
 
     def stop(self, at_once: bool) -> None:
         if at_once:  # a signal handler calls this: what follows is done between two events

@@ -12,12 +12,12 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from mm_eval.engine.folder import RunFolder
+from mm_eval.engine.model import closing_model
 from mm_eval.engine.progress import Progress
 from mm_eval.features.study.blind import MODES
 from mm_eval.features.study.reported import Difference, reports
@@ -294,7 +294,7 @@ def run_trials(plan: Plan, progress: Progress) -> dict[str, Report]:
     waiting = dict(plan.trials)
     while waiting:
         model = next(iter(waiting.values())).model
-        with closing(model):
+        with closing_model(model):
             for label in [label for label, trial in waiting.items() if trial.model is model]:
                 trial = waiting.pop(label)
                 trial.check_generation()

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping, Sequence
-from contextlib import closing
 from functools import partial
 from itertools import product
 from pathlib import Path
@@ -115,6 +114,7 @@ def run_prompts(
     rules: of the frames of videos, as `--video`. name: of the model's folder.
     Errors: ConfigError, before the first request, for a key that no task has or a block with a key that nothing reads.
     """
+    from mm_eval.engine.model import closing_model
     from mm_eval.prepare import prepare
     from mm_eval.run import run
     from mm_eval.several import INTERRUPTED, check_keys, folder_name, known_keys
@@ -129,7 +129,7 @@ def run_prompts(
         for label, (key, rule) in asked_with(chosen, rules).items()
     }
     reports: dict[str, Report] = {}
-    with closing(prepared.model):
+    with closing_model(prepared.model):
         prepared.check_generation()
         for key, trial in trials.items():
             reports[key] = run(trial, progress)

@@ -1,10 +1,12 @@
 """Numbers in a tracker: what is sent, what is checked before the first request, and that a failure costs a note."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
 
+from mm_eval.cli import main
 from mm_eval.errors import ConfigError
 from mm_eval.features.trackers import process
 from mm_eval.features.trackers.on_mlflow import csv_lines, with_allowed_names, without_password
@@ -81,6 +83,19 @@ def test_scoring_again_sends_only_what_is_asked_for_and_run_json_holds_no_addres
     assert "secret-project" not in (results.folder / "run.json").read_text()
     assert not any("called" in note for note in score(results.folder).notes)
     assert any("called" in note for note in score(results.folder, options={"trackio_args": {}}).notes)
+
+
+@pytest.mark.full
+def test_fault_models_of_a_release_in_processes_of_their_own_sent_nothing(package, monkeypatch, tmp_path):
+    source = QUIET + "\n    open(f'{name}.called', 'w').close()\n    raise ConnectionError('called')"
+    package("trackio", source)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "packages"), prepend=os.pathsep)
+    Path("release.yaml").write_text(
+        "tasks: [mme]\nlimit: 2\nsample: true\noutput_path: out\ntrackio_args: {project: evals}\n"
+        "models:\n  - {name: one, model: dummy}\n  - {name: two, model: dummy, seed: 1}\n"
+    )
+    assert main(["run", "--config", "release.yaml", "--parallel", "2", "--no_report", "--offline"]) == 0
+    assert sorted(found.name.rpartition("-")[0] for found in Path().glob("*.called")) == ["one", "two"]
 
 
 def test_names_and_addresses_fit_mlflow():
