@@ -2,7 +2,7 @@
 pictures (`mm-eval blind`).
 
     plan = plan_trials(Path("runs/mine"), "llava-1.5", output=Path("runs/mine/why-llava-1.5"))
-    reports = run_trials(plan, progress)
+    reports = run_plan(plan, progress)
 
 Answers of the run, and of earlier trials below `output`, are taken over where the request is the same.
 """
@@ -16,19 +16,18 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from mm_eval.engine.folder import RunFolder
-from mm_eval.engine.model import closing_model
 from mm_eval.engine.progress import Progress
 from mm_eval.features.study.blind import MODES
 from mm_eval.features.study.reported import Difference, reports
 from mm_eval.features.study.reported import Report as Published
+from mm_eval.features.study.trials import run_trials
 from mm_eval.features.study.why import ALL, AS_RUN, FEWEST, LABELS, MOST, chosen_docs, docs_for, gaps_of, setting_of
 from mm_eval.foreign import check_own, trusted_request
 from mm_eval.prepare import Prepared, prepare
 from mm_eval.request import RunRequest
 from mm_eval.results.recorded import RecordedRun, read_run
-from mm_eval.run import Report, run
-from mm_eval.several import INTERRUPTED, folder_name
+from mm_eval.run import Report
+from mm_eval.several import folder_name
 from mm_eval.values.errors import ConfigError, did_you_mean
 from mm_eval.values.words import counted
 
@@ -288,24 +287,16 @@ def _loads(request: RunRequest) -> tuple[Any, ...]:
     return dict(request.model_args), request.chat_template
 
 
-def run_trials(plan: Plan, progress: Progress) -> dict[str, Report]:
-    """Runs each trial into a folder of its own. One model is held at a time."""
-    reports: dict[str, Report] = {}
-    waiting = dict(plan.trials)
-    while waiting:
-        model = next(iter(waiting.values())).model
-        with closing_model(model):
-            for label in [label for label, trial in waiting.items() if trial.model is model]:
-                trial = waiting.pop(label)
-                trial.check_generation()
-                path = plan.output / f"{folder_name(label)}-{_digest(trial.request)}"
-                others = [found.parent for found in sorted(plan.output.glob("*/run.json")) if found.parent != path]
-                trial.earlier = [plan.run.folder, *others]
-                trial.request = replace(trial.request, output_path=str(path))
-                reports[label] = run(trial, progress)
-                if reports[label].exit_code == INTERRUPTED:
-                    return reports
-    return {label: reports[label] for label in plan.trials}
+def run_plan(plan: Plan, progress: Progress) -> dict[str, Report]:
+    """Runs each trial into a folder of its own."""
+
+    def begin(label: str, trial: Prepared) -> None:
+        path = plan.output / f"{folder_name(label)}-{_digest(trial.request)}"
+        others = [found.parent for found in sorted(plan.output.glob("*/run.json")) if found.parent != path]
+        trial.earlier = [plan.run.folder, *others]
+        trial.request = replace(trial.request, output_path=str(path))
+
+    return run_trials(plan.trials, progress, begin)
 
 
 def _digest(request: RunRequest) -> str:
@@ -313,8 +304,3 @@ def _digest(request: RunRequest) -> str:
     asked = [request.tasks, request.limit, dict(request.samples or {}), request.protocol_settings]
     text = json.dumps(asked, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:8]
-
-
-def write(plan: Plan, text: str, name: str = "why.json") -> None:
-    """A file in the folder of the trials."""
-    RunFolder(plan.output).write(name, text)

@@ -7,12 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from operator import attrgetter
 from pathlib import Path
 from typing import ClassVar, Self
 
-from mm_eval.features.study.prompts import PromptComparison
-from mm_eval.results.compare import compare as compared_runs
+from mm_eval.features.study.variants import Variants
 from mm_eval.results.number_text import p_text, rounded, signed, spread
 from mm_eval.results.recorded import RecordedRun
 from mm_eval.values.types import MetricKey, Number
@@ -21,15 +19,16 @@ from mm_eval.values.words import counted
 SEEING = "seeing"
 MODES = {"blind": "without", "shuffled": "shuffled"}
 """{row of the table: value of `--blind`}"""
-GAINS = {"blind": "gain of seeing", "shuffled": "gain over shuffled"}
-"""{row of the table: row of its paired gain}"""
+GAINS = {"blind": "of seeing", "shuffled": "over shuffled"}
+"""{row of the table: what its gain is called}"""
 
 
-class Blindness(PromptComparison):
+class Blindness(Variants):
     """The run that saw the pictures first, then the blind ones."""
 
-    noun: ClassVar[str] = "picture"
+    noun: ClassVar[str] = "run"
     title: ClassVar[str] = "What does seeing give {models}?"
+    gain: ClassVar[str] = "gain of seeing"
 
     @classmethod
     def read(cls, model: str, folders: Mapping[str, Path], include_path: str | None = None) -> Self:
@@ -40,34 +39,21 @@ class Blindness(PromptComparison):
                 known = first.tasks[name].clusters if name in first.tasks else {}
                 task.clusters = {doc_id: known.get(doc_id, own) for doc_id, own in task.clusters.items()}
                 task.row = replace(task.row, numbers=[replace(number, stderr=None) for number in task.row.numbers])
-        found = compared_runs([first, *blind], family=attrgetter("task", "key"))
-        return cls(model, runs, dict(zip(list(runs)[1:], found, strict=True)))
+        return cls.of(model, runs)
 
     @property
     def names(self) -> list[str]:
         """The groups and tasks that all runs have."""
         return [name for name in super().names if all(name in run.results.rows for run in self.runs.values())]
 
-    def asked_as(self, prompt: str, name: str) -> str:
-        return prompt
-
-    def estimates(self, prompt: str, name: str) -> dict[MetricKey, Number]:
+    def estimates(self, variant: str, name: str) -> dict[MetricKey, Number]:
         """The numbers over the docs that all runs scored."""
         paired: dict[MetricKey, Number] = {}
         for label, comparison in self.compared.items():
             for change in comparison.changes:
-                if change.task == name and change.category is None and prompt in (label, self.baseline):
-                    paired.setdefault(change.key, change.second if prompt == label else change.first)
-        return paired or super().estimates(prompt, name)
-
-    def gain(self, prompt: str, name: str, metric: MetricKey) -> Number | None:
-        """The number with pictures less the one of a blind run, paired; None where there is none."""
-        change = self.change(prompt, name, metric)
-        if change is None:
-            return None
-        found = change.difference
-        exact = None if found.exact is None else (-found.exact[1], -found.exact[0])
-        return replace(found, value=-found.value if found.value else 0.0, exact=exact)
+                if change.task == name and change.category is None and variant in (label, self.baseline):
+                    paired.setdefault(change.key, change.second if variant == label else change.first)
+        return paired or super().estimates(variant, name)
 
     def verdicts(self, name: str) -> Iterator[str]:
         """A sentence for each blind run, on the main number; for a group on each of its numbers."""
@@ -75,10 +61,9 @@ class Blindness(PromptComparison):
         keys = self.headlines(name)
         for key in [main.key] if main and main.key in keys else keys:
             for label in self.compared:
-                gain, change = self.gain(label, name, key), self.change(label, name, key)
-                if gain is None or change is None:
+                if (change := self.change(label, name, key)) is None:
                     continue
-                where, over = f"{name} ({key.metric})", GAINS[label].removeprefix("gain ")
+                gain, where, over = self.difference(change), f"{name} ({key.metric})", GAINS[label]
                 if gain.interval is None:
                     yield f"{where}: the gain {over} has no interval: {gain.note}".removesuffix(": ")
                 elif change.told_apart:
@@ -94,6 +79,6 @@ class Blindness(PromptComparison):
                     docs = counted(gain.n or 0, "doc")
                     yield f"{where}: no gain {over} can be told from 0 with {docs} ({shown}){more}."
 
-    def block_texts(self) -> dict[str, str]:
+    def texts(self) -> dict[str, str]:
         said = {"blind": "the questions without pictures", "shuffled": "the questions with pictures of other docs"}
         return {label: said.get(label, "the questions with their own pictures") for label in self.runs}

@@ -10,7 +10,6 @@ from pathlib import Path
 
 from mm_eval.cli.folders import add_code_option, add_trust_option
 from mm_eval.cli.options import add_option, read_names
-from mm_eval.cli.say import say, say_lines
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -25,29 +24,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     from mm_eval.cli.progress import ProgressBar
-    from mm_eval.features.study.ablation import plan_blind, run_trials, write
+    from mm_eval.features.study.ablation import plan_blind, run_plan
     from mm_eval.features.study.blind import SEEING, Blindness
-    from mm_eval.features.study.blind_text import as_json, render
-    from mm_eval.features.study.prompts_text import write_prompts
+    from mm_eval.features.study.trials import folders_of, show_study
 
     output = Path(args.output_path) if args.output_path else None
     tasks = read_names(args.tasks) if args.tasks else None
     plan = plan_blind(Path(args.run), tasks, args.docs, output, args.include_path, args.trust_run)
-    reports = run_trials(plan, ProgressBar())
-    code = max(report.exit_code for report in reports.values())
-    folders = {label: report.folder for label, report in reports.items() if report.results}
-    if not folders:
-        return code
-    found = Blindness.read(plan.run.model, {SEEING: plan.run.folder, **folders}, args.include_path)
-    text = as_json(found)
-    write(plan, text, "blind.json")
-    page = write_prompts(plan.output / "blind.html", [found])
-    if args.format == "json":
-        say_lines(text)
-        return code
-    say_lines(render(found) + "\n")
-    if plan.notes:
-        say_lines("\n".join(f"note: {note}" for note in plan.notes))
-    say(f"page with the flips: {page}")
-    say(f"run folders: {plan.output}")
-    return code
+    reports = run_plan(plan, ProgressBar())
+    if folders := folders_of(reports):
+        found = Blindness.read(plan.run.model, {SEEING: plan.run.folder, **folders}, args.include_path)
+        show_study([found], plan.output, "blind", args.format, plan.notes)
+    return max(report.exit_code for report in reports.values())

@@ -8,14 +8,16 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Self
 
-from mm_eval.engine.folder import RunFolder
+from mm_eval.features.study.cells import change_json, difference_cells, reach, with_margin
+from mm_eval.features.study.variants import Variants
+from mm_eval.features.study.variants_text import write_samples
 from mm_eval.results.compare import Change, Comparison, Kinds, count_kinds, verdict
-from mm_eval.results.number_text import EXACT, EXACT_NOTE, number, p_text, signed, spread
-from mm_eval.results.page import SampleRows, about_differences, page, pictures, run_fact
+from mm_eval.results.number_text import EXACT_NOTE, number, p_text
+from mm_eval.results.page import about_differences, run_fact
 from mm_eval.results.recorded import RecordedRun
-from mm_eval.results.table import Cell, Column, DocCount, Drawing, Row, Table, to_page, to_text
+from mm_eval.results.table import Cell, Column, DocCount, Row, Table, to_page, to_text
 from mm_eval.values.safe import in_line, json_safe
 from mm_eval.values.types import Number
 from mm_eval.values.words import counted, of_all
@@ -27,25 +29,42 @@ HINT = (
 )
 
 
+class Runs(Variants):
+    """Recorded runs of any models: A, B, C..."""
+
+    noun: ClassVar[str] = "run"
+    title: ClassVar[str] = "{models}"
+
+    @classmethod
+    def compared_with(cls, first: RecordedRun, compared: Sequence[Comparison]) -> Self:
+        """Runs that are compared with the first."""
+        names = [chr(ord("B") + n) if n < 25 else f"run {n + 2}" for n in range(len(compared))]
+        others = dict(zip(names, compared, strict=True))
+        return cls(first.model, {"A": first, **{name: other.run for name, other in others.items()}}, others)
+
+    def texts(self) -> dict[str, str]:
+        """Each run's model and prompts."""
+        return {
+            letter: f"{run.model}, prompt {'/'.join(sorted(set(run.prompt_keys.values())))}"
+            f"{', sample data' if run.results.run.sample else ''}"
+            for letter, run in self.runs.items()
+        }
+
+
 def render(first: RecordedRun, compared: Sequence[Comparison], listed: int = 10, page: Path | None = None) -> str:
     """All comparisons: first how the requests differ, then the numbers, a verdict, and the docs that flipped.
 
     listed: flipped docs to list each way. page: the page of this comparison, to which the docs link; else they link to each
     run's own report.
     """
-    parts = []
-    runs = dict(
-        zip(["A", *_letters(len(compared))], [first, *(comparison.run for comparison in compared)], strict=True)
-    )
-    by_letter = dict(zip(list(runs)[1:], compared, strict=True))
-    for letter, run in runs.items():
-        parts.append(f"{letter}: {run.folder} ({_described(run)})")
-    for letter, run in runs.items():
+    found = Runs.compared_with(first, compared)
+    parts = [f"{letter}: {found.runs[letter].folder} ({text})" for letter, text in found.texts().items()]
+    for letter, run in found.runs.items():
         parts += [f"warning: {letter}: {text}" for text in run.results.warnings]
-    for letter, comparison in by_letter.items():
+    for letter, comparison in found.compared.items():
         if comparison.differs:
             parts += ["", f"A and {letter} were not asked the same:", *(f"  {text}" for text in comparison.differs)]
-    for letter, comparison in by_letter.items():
+    for letter, comparison in found.compared.items():
         table = Table(_terminal_columns(letter), _rows(comparison, letter))
         parts += ["", *to_text(table).split("\n"), "", *_below(comparison, letter)]
         parts += _flipped(comparison, listed, page)
@@ -54,16 +73,9 @@ def render(first: RecordedRun, compared: Sequence[Comparison], listed: int = 10,
 
 def write_comparison(path: Path, first: RecordedRun, compared: Sequence[Comparison]) -> Path:
     """Writes the page and returns its path."""
-    runs = [first, *(comparison.run for comparison in compared)]
-    rows = SampleRows(first, runs[1:])
-    lines = page(
-        " and ".join(dict.fromkeys(run.model for run in runs)),
-        "differences.js",
-        rows,
-        lambda: pictures(rows.digests, [run.folder for run in runs], path.parent),
-        lambda: _about(path.parent, first, compared),
-    )
-    return RunFolder(path.parent).write_lines(path.name, lines)
+    found = Runs.compared_with(first, compared)
+    title = " and ".join(dict.fromkeys(run.model for run in found.runs.values()))
+    return write_samples(path, title, [found], lambda: _about(path.parent, found))
 
 
 def as_json(first: RecordedRun, compared: Sequence[Comparison]) -> str:
@@ -82,75 +94,6 @@ def as_json(first: RecordedRun, compared: Sequence[Comparison]) -> str:
         for comparison in compared
     ]
     return json_safe(json.dumps({"first": str(first.folder), "compared": rows}, indent=2, ensure_ascii=False))
-
-
-def change_json(change: Change) -> dict[str, Any]:
-    """One number's change as JSON values."""
-    found = change.difference
-    row: dict[str, Any] = {
-        "task": change.task,
-        "metric": str(change.key),
-        "headline": change.headline,
-        **({"level": change.category[0], "category": change.category[1]} if change.category else {}),
-        "first": estimate_json(change.first),
-        "second": estimate_json(change.second),
-        "difference": estimate_json(found),
-        "p": found.p_value,
-        "p_holm": change.corrected,
-        "detectable": found.detectable,
-        "docs_needed": found.docs_needed,
-    }
-    if change.flips is not None:
-        row["mcnemar"] = {
-            "both_right": change.flips.both_right,
-            "both_wrong": change.flips.both_wrong,
-            "lost": list(change.flips.lost),
-            "gained": list(change.flips.gained),
-            "p": change.flips.p_value,
-        }
-    return row
-
-
-def estimate_json(found: Number) -> dict[str, Any]:
-    """A number with its interval as JSON values."""
-    return {
-        "value": found.value,
-        "stderr": found.stderr,
-        "interval": list(found.interval) if found.interval else None,
-        "docs": found.n,
-        "clusters": found.clusters,
-        "few": found.few,
-        "exact": found.exact is not None,
-        "note": found.note,
-    }
-
-
-def with_margin(found: Number, scale: float) -> str:
-    """A number with half its 95% interval, or with the whole interval where that is exact."""
-    return f"{number(found.value, scale)} {spread(found, scale)}".rstrip()
-
-
-def difference_cells(change: Change, scale: float, reach: float) -> dict[str, Cell]:
-    """The cells that show a difference in every table: its value, 95% interval, drawing, and corrected p-value.
-
-    scale: a value of the size that decides how many decimals are shown. reach: the end of the drawn line.
-    """
-    found, interval = change.difference, None
-    if found.interval is not None:
-        interval = f"[{', '.join(signed(bound, scale) for bound in found.interval)}]" + (
-            f" {EXACT}" if found.exact else ""
-        )
-    return {
-        "difference": signed(found.value, scale) + (" *" if change.told_apart else ""),
-        "95% interval": interval,
-        "drawing": Drawing(found, reach),
-        "p (Holm)": p_text(change.corrected),
-    }
-
-
-def reach(differences: Sequence[Number]) -> float:
-    """The largest distance from 0 in the intervals of some differences."""
-    return max((abs(bound) for found in differences for bound in found.interval or (found.value,)), default=0.0) or 1.0
 
 
 def _rows(comparison: Comparison, letter: str) -> list[Row]:
@@ -173,7 +116,7 @@ def _rows(comparison: Comparison, letter: str) -> list[Row]:
             "metric and direction": metric + (" ↓" if change.better is False else ""),
             "first": with_margin(change.first, scale),
             "second": with_margin(change.second, scale),
-            **difference_cells(change, scale, reach(drawn_together[change.task, change.headline])),
+            **difference_cells(change, found, scale, reach(drawn_together[change.task, change.headline])),
             "p": p_text(found.p_value),
             "detectable": number(found.detectable, scale),
             "docs": str(found.n),
@@ -218,33 +161,20 @@ def _page_columns(letter: str) -> list[Column]:
     ]
 
 
-def _about(folder: Path, first: RecordedRun, compared: Sequence[Comparison]) -> dict[str, Any]:
+def _about(folder: Path, found: Runs) -> dict[str, Any]:
     """The part of the page above the samples."""
-    letters = _letters(len(compared))
-    runs = dict(zip(["A", *letters], [first, *(comparison.run for comparison in compared)], strict=True))
-    labels = [f"{letter}: {run.model}" for letter, run in runs.items()]
-    facts = [run_fact(letter, run, folder, _described(run)) for letter, run in runs.items()]
+    labels = [f"{letter}: {run.model}" for letter, run in found.runs.items()]
+    facts = [run_fact(letter, found.runs[letter], folder, text) for letter, text in found.texts().items()]
     title = f"{', '.join(labels[1:])} against {labels[0]}"
-    about = about_differences("compare", title, runs, facts, labels[0], labels[1:])
+    about = about_differences("compare", title, found.runs, facts, labels[0], labels[1:])
     sections = []
-    for letter, comparison in zip(letters, compared, strict=True):
+    for letter, comparison in found.compared.items():
         if comparison.differs:
             about["differs"].append({"title": f"A and {letter} were not asked the same", "said": comparison.differs})
         table = Table(_page_columns(letter), _rows(comparison, letter))
         said = list(_below(comparison, letter))
         sections.append({"title": f"{letter} against A", "tables": [to_page(table)], "said": said})
     return {**about, "sections": sections, "hint": HINT}
-
-
-def _letters(count: int) -> list[str]:
-    """The names of the runs after A."""
-    return [chr(ord("B") + n) if n < 25 else f"run {n + 2}" for n in range(count)]
-
-
-def _described(run: RecordedRun) -> str:
-    """A run's model and prompts."""
-    keys = sorted(set(run.prompt_keys.values()))
-    return f"{run.model}, prompt {'/'.join(keys)}{', sample data' if run.results.run.sample else ''}"
 
 
 def _below(comparison: Comparison, letter: str) -> Iterator[str]:

@@ -23,7 +23,7 @@ from mm_eval.cli.options import (
     read_names,
     read_request,
 )
-from mm_eval.cli.say import complain_briefly, say, say_lines
+from mm_eval.cli.say import complain_briefly
 from mm_eval.data.frames import medium
 from mm_eval.values.errors import ConfigError, MMEvalError
 
@@ -52,9 +52,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     from mm_eval.cli.progress import ProgressBar
-    from mm_eval.engine.folder import RunFolder
-    from mm_eval.features.study.prompts import PromptComparison
-    from mm_eval.features.study.prompts_text import as_json, render, write_prompts
+    from mm_eval.features.study.prompts import Prompts
+    from mm_eval.features.study.trials import folders_of, show_study
     from mm_eval.several import INTERRUPTED, PARTIAL, attempt, check_models
 
     rules = read_rules(args.video or [])
@@ -67,7 +66,7 @@ def main(args: argparse.Namespace) -> int:
     requests = {name: read_request(one, **more, **read_feature_options(one, "prompts")) for name, one in _models(args)}
     if len(requests) > 1:
         check_models(requests)
-    trials, code, holes = [], 0, dict[str, MMEvalError]()
+    found, code, holes = list[Prompts](), 0, dict[str, MMEvalError]()
     for name, request in requests.items():
         try:
             run_keys = partial(run_prompts, request, keys, rules, output, name, ProgressBar())
@@ -79,24 +78,14 @@ def main(args: argparse.Namespace) -> int:
             holes[name], code = reports, max(code, PARTIAL)
             continue
         code = max([code, *(report.exit_code for report in reports.values())])
-        folders = {key: report.folder for key, report in reports.items() if report.results}
-        if folders:  # of several processes only the first has results
-            trials.append(PromptComparison.read(name, folders, args.include_path))
+        if folders := folders_of(reports):
+            found.append(Prompts.read(name, folders, args.include_path))
         if code == INTERRUPTED:
             break
     for name, error in holes.items():
         complain_briefly(f"{name} has no numbers: {error.owner} error: {error}")
-    if not trials:
-        return code
-    text = as_json(trials)
-    RunFolder(output).write("prompts.json", text)
-    page = write_prompts(output / "prompts.html", trials)
-    if args.format == "json":
-        say_lines(text)
-    else:
-        say_lines(render(trials) + "\n")
-        say(f"page with the flips: {page}")
-        say(f"run folders, each with a report.html: {output}")
+    if found:
+        show_study(found, output, "prompts", args.format)
     return code
 
 
@@ -114,10 +103,9 @@ def run_prompts(
     rules: of the frames of videos, as `--video`. name: of the model's folder.
     Errors: ConfigError, before the first request, for a key that no task has or a block with a key that nothing reads.
     """
-    from mm_eval.engine.model import closing_model
+    from mm_eval.features.study.trials import run_trials
     from mm_eval.prepare import prepare
-    from mm_eval.run import run
-    from mm_eval.several import INTERRUPTED, check_keys, folder_name, known_keys
+    from mm_eval.several import check_keys, folder_name, known_keys
 
     prepared = prepare(request, progress.phase)
     chosen = list(keys) if keys else [] if len(rules) > 1 else known_keys(prepared)
@@ -128,14 +116,7 @@ def run_prompts(
         label: prepared.asked_with(key, rule, str(folder / folder_name(label)))
         for label, (key, rule) in asked_with(chosen, rules).items()
     }
-    reports: dict[str, Report] = {}
-    with closing_model(prepared.model):
-        prepared.check_generation()
-        for key, trial in trials.items():
-            reports[key] = run(trial, progress)
-            if reports[key].exit_code == INTERRUPTED:
-                break
-    return reports
+    return run_trials(trials, progress)
 
 
 def asked_with(keys: Sequence[str], rules: Sequence[str]) -> dict[str, tuple[str | None, str | None]]:

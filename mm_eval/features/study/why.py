@@ -1,7 +1,6 @@
 """Which setting explains the difference between a run and the number of a report.
 
-The run is repeated with one setting of the protocol at a time. Each trial is compared with the run on the same docs, paired
-(`prompts`).
+The run is repeated with one setting of the protocol at a time. Each trial is compared with the run on the same docs, paired.
 """
 
 from __future__ import annotations
@@ -12,8 +11,8 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from mm_eval.features.study.prompts import PromptComparison
 from mm_eval.features.study.reported import Difference, reports
+from mm_eval.features.study.variants import Variants
 from mm_eval.results.compare import Change, verdict
 from mm_eval.results.number_text import rounded, signed, signless, spread
 from mm_eval.values.types import MetricKey
@@ -96,7 +95,7 @@ def gaps_of(rows: Sequence[Mapping[str, Any]]) -> dict[tuple[str, str], Gap]:
 
 
 @dataclass
-class Ablation(PromptComparison):
+class Settings(Variants):
     """A run and its trials, each with one setting of the protocol.
 
     differing: {task: {label of a trial: what it changes}}. gaps: what is to be explained. reported: {task or group: the metrics
@@ -120,9 +119,6 @@ class Ablation(PromptComparison):
     def shown(self, name: str) -> list[str]:
         changed = {label for task in self.members(name) for label in self.differing.get(task, ())}
         return [label for label in self.runs if label == self.baseline or label in changed]
-
-    def asked_as(self, prompt: str, name: str) -> str:
-        return prompt
 
     def verdicts(self, name: str) -> Iterator[str]:
         """What is to be explained, and a sentence for each setting and number."""
@@ -156,7 +152,7 @@ class Ablation(PromptComparison):
         part = "part of" if abs(found.value) < abs(gap.value) else "more than"
         return f"{moved}: this explains {part} the difference ({signless(gap.value - found.value)} apart).{few}"
 
-    def block_texts(self) -> dict[str, str]:
+    def texts(self) -> dict[str, str]:
         """What each trial changes, task by task."""
         found = {}
         for label in self.runs:

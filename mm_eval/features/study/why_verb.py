@@ -33,9 +33,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     from mm_eval.cli.progress import ProgressBar
-    from mm_eval.features.study.ablation import plan_trials, run_trials, write
-    from mm_eval.features.study.prompts_text import as_json, render, write_prompts
-    from mm_eval.features.study.why import Ablation, gaps_of
+    from mm_eval.features.study.ablation import plan_trials, run_plan
+    from mm_eval.features.study.trials import folders_of, show_study
+    from mm_eval.features.study.why import Settings, gaps_of
 
     output = Path(args.output_path) if args.output_path else None
     tasks = read_names(args.tasks) if args.tasks else None
@@ -49,22 +49,9 @@ def main(args: argparse.Namespace) -> int:
         what = "no setting that can be tried differs" if plan.notes else "no setting differs"
         say(f"{what} from the protocol {args.protocol or plan.run.request['protocol']}: nothing was requested")
         return 0
-    reports = run_trials(plan, ProgressBar())
-    code = max(report.exit_code for report in reports.values())
-    folders = {label: report.folder for label, report in reports.items() if report.results}
-    if len(folders) < 2:
-        return code
-    found = Ablation.read(plan.run.model, folders, args.include_path)
-    found.differing, found.gaps, found.reported = plan.differing, gaps_of(plan.rows), plan.reported
-    text = as_json([found])
-    write(plan, text)
-    page = write_prompts(plan.output / "why.html", [found])
-    if args.format == "json":
-        say_lines(text)
-        return code
-    say_lines(render([found]) + "\n")
-    if plan.notes:
-        say_lines("\n".join(f"note: {note}" for note in plan.notes))
-    say(f"page with the flips: {page}")
-    say(f"run folders: {plan.output}")
-    return code
+    reports = run_plan(plan, ProgressBar())
+    if len(folders := folders_of(reports)) > 1:
+        found = Settings.read(plan.run.model, folders, args.include_path)
+        found.differing, found.gaps, found.reported = plan.differing, gaps_of(plan.rows), plan.reported
+        show_study([found], plan.output, "why", args.format, plan.notes)
+    return max(report.exit_code for report in reports.values())

@@ -12,6 +12,7 @@ from mm_eval.features.report.release.numbers import release_table
 from mm_eval.features.report.release.text import as_markdown
 from mm_eval.results.recorded import RecordedRun
 from mm_eval.values.types import Answer
+from tests.results.conftest import in_page
 
 SEEN: dict[int, tuple[str, ...]] = {}
 ASKED: list[int] = []
@@ -36,7 +37,7 @@ def run(folder: Path, *more: str) -> int:
     return main([*command, "--no_report", *more])
 
 
-def test_the_gain_of_seeing_is_a_row_of_its_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_gain_of_seeing_stands_beside_each_blind_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = tmp_path / "run"
     assert run(folder) == 0
     ASKED.clear()
@@ -44,12 +45,11 @@ def test_the_gain_of_seeing_is_a_row_of_its_own(tmp_path: Path, capsys: pytest.C
     assert main(["blind", str(folder)]) == 0
     said = capsys.readouterr().out
     lines = {line.split("  ")[0]: line for line in said.splitlines()}
-    assert re.search(r"gain of seeing +\+\d+\.\d\d ± \d+\.\d\d \* +<0\.001", lines["gain of seeing"]), said
-    assert "gain over shuffled" in lines and "mme (mme_perception_score): the gain of seeing is +" in said
-    found = json.loads((folder / "blind" / "blind.json").read_text())
-    assert {row["row"] for row in found["rows"]} == {
-        "seeing", "blind", "shuffled", "gain of seeing", "gain over shuffled"
-    }  # fmt: skip
+    assert re.search(r"blind +.+ +\+\d+\.\d\d ± \d+\.\d\d \* +<0\.001", lines["blind"]), said
+    assert "gain of seeing" in said and "mme (mme_perception_score): the gain of seeing is +" in said
+    [found] = json.loads((folder / "blind" / "blind.json").read_text())["models"]
+    assert list(found["blocks"]) == ["seeing", "blind", "shuffled"] and found["baseline"] == "seeing"
+    assert in_page(folder / "blind" / "blind.html", "data")["own"] == "seeing"
     asked = len(ASKED)
     assert 60 < asked <= 120
     assert main(["blind", str(folder)]) == 0
@@ -66,7 +66,8 @@ def test_some_tasks_of_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert main([*command, "--no_report"]) == 0
     capsys.readouterr()
     assert main(["blind", str(folder), "--tasks", "pope", "--format", "json"]) == 0
-    assert {row["task"] for row in json.loads(capsys.readouterr().out)["rows"]} == {"pope"}
+    [found] = json.loads(capsys.readouterr().out)["models"]
+    assert {task for block in found["blocks"].values() for task in block["numbers"]} == {"pope"}
 
 
 def test_a_blind_run_says_so_everywhere(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,8 +10,8 @@ import pytest
 from mm_eval.cli import main
 from mm_eval.features.report.release.numbers import release_table
 from mm_eval.features.report.run_page import write_report
-from mm_eval.features.study.prompts import PromptComparison
-from mm_eval.features.study.prompts_text import render
+from mm_eval.features.study.prompts import Prompts
+from mm_eval.features.study.variants_text import render
 from mm_eval.results.compare import compare
 from mm_eval.results.estimates import estimates
 from mm_eval.results.recorded import RecordedRun
@@ -139,7 +139,7 @@ def test_prompts_have_a_table_for_the_group(tmp_path, marks):
     for key, run in zip(("default", "other"), runs, strict=True):
         for prompt in run.results.run.prompts.values():
             prompt["key"] = key
-    trial = PromptComparison.read("recorded", {"default": runs[0].folder, "other": runs[1].folder})
+    trial = Prompts.read("recorded", {"default": runs[0].folder, "other": runs[1].folder})
     trial.runs = {"default": runs[0], "other": runs[1]}
     text = render([trial])
     table = text[text.index("\nG ") :].splitlines()

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from mm_eval.models.dummy import Dummy
 
-from mm_eval.features.study.prompts import PromptComparison, best_of
-from mm_eval.features.study.prompts_text import render
+from mm_eval.features.study.prompts import Prompts
+from mm_eval.features.study.variants_text import render
 from mm_eval.values.types import MetricKey
 from tests.processes import HANGS
 from tests.results.conftest import answers_with, in_page, ran
@@ -102,7 +102,7 @@ def test_json_holds_what_the_table_says(cli, tmp_path):
 
 def trial_of(folders):
     """Recorded answers as if each run had been asked with the block that it is called by."""
-    trial = PromptComparison.read("recorded", folders)
+    trial = Prompts.read("recorded", folders)
     for key, run in trial.runs.items():
         run.results.run.prompts["mme"]["key"] = key
     return trial
@@ -115,8 +115,8 @@ def test_a_better_block_is_called_better(perfect, worse, base, mme_rows):
     text = render([trial, trial])
     assert "perfect is better than worse on mme (mme_perception_score) by" in text and "(p <0.001)" in text
     assert "perfect and worse score the same on mme (mme_cognition_score) with 120 docs." in text
-    assert best_of(trial, "mme", MetricKey("mme_perception_score", "none")) == ["perfect"]
-    assert best_of(trial, "mme", MetricKey("mme_cognition_score", "none")) == []
+    assert trial.best("mme", MetricKey("mme_perception_score", "none")) == ["perfect"]
+    assert trial.best("mme", MetricKey("mme_cognition_score", "none")) == []
     close = render([trial_of({"perfect": perfect, "bit": bit})])
     assert "can be told apart with 300 docs; about" in close and "would be needed" in close
 
