@@ -25,6 +25,9 @@ ALIASES = {
 }
 """Other spellings: a slip of lmms-eval's task guide, lm-eval's and lmms-eval's names."""
 
+MULTI_ROUND = "generate_until_multi_round"
+"""lmms-eval's output_type of conversations: here `rounds: doc_to_text` says so."""
+
 OF_LMMS_EVAL = ("lmms_eval_specific_kwargs", "model_specific_generation_kwargs")
 """Keys that only lmms-eval's files have."""
 
@@ -255,6 +258,9 @@ def canonical_keys(config: Mapping[Any, Any]) -> LocatedDict:
             canonical[name] = canonical.pop(alias)
             if alias in canonical.places:
                 canonical.places[name] = canonical.places.pop(alias)
+    if canonical.get("output_type") == MULTI_ROUND:
+        canonical["output_type"] = "generate_until"
+        canonical.setdefault("rounds", "doc_to_text")
     if is_mappings(canonical.get("metadata")):
         canonical["metadata"] = one_mapping(canonical["metadata"])
     return canonical

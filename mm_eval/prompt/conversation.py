@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from mm_eval.data.decode import decoding
-from mm_eval.data.media import picture_digest, to_pictures
 from mm_eval.prompt.blind import WITHOUT, without_pictures
 from mm_eval.prompt.layout import joined
-from mm_eval.prompt.visuals import Seen
+from mm_eval.prompt.visuals import PictureCache, Seen, Visual, looked_at, with_frames
 from mm_eval.values.conversation import Conversation, Turns
 from mm_eval.values.errors import DataError, MMEvalError
 from mm_eval.values.reasoning.recorded import Reading, as_text, parts_of
-from mm_eval.values.types import IMAGE_MARK, Answer, Doc, End, Instance, Message
+from mm_eval.values.types import IMAGE_MARK, Answer, Clip, Context, Doc, End, Instance, Message
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -23,13 +21,28 @@ ENDS = ("filtered", "refused")
 """Answers after which nothing more is asked: the document has the metric's worst value."""
 
 
-def begin(instance: Instance, turns: Turns, doc: Doc, blind: str | None = None, seen: Seen | None = None) -> Instance:
-    """The first request of a conversation. doc: with its pictures. blind, seen: as of the task's own requests."""
+@dataclass(frozen=True)
+class Shown:
+    """How a task's code shows something in a turn.
+
+    kwargs: gives those of the prompt block. visuals: (what the code gives, where) -> what is shown, as of `doc_to_visual`.
+    cache, seen: of the task. blind: `--blind`.
+    """
+
+    kwargs: Callable[[], Mapping[str, Any]]
+    visuals: Callable[[list[Any], str], list[Visual]]
+    cache: PictureCache
+    seen: Seen | None = None
+    blind: str | None = None
+
+
+def begin(instance: Instance, turns: Turns, doc: Doc, shown: Shown) -> Instance:
+    """The first request of a conversation. doc: with its pictures."""
     if instance.request_type != "generate_until":
         return instance
     instance = turns.begin(instance)
     instance.messages = ()
-    chain = _Chain(turns, doc, instance, blind, seen)
+    chain = _Chain(turns, doc, instance, shown)
     instance.then = lambda answer: chain.after(instance, answer)
     return instance
 
@@ -42,41 +55,76 @@ def message_of(answer: Answer) -> Message:
     return {"role": "assistant", "content": [{"type": "text", "text": text}]}
 
 
+@dataclass(frozen=True)
+class _Said:
+    """A turn: its messages with a place for each picture, the pictures and frames, and the same messages for the journal."""
+
+    messages: list[Message]
+    visuals: list[Visual]
+    digests: tuple[str, ...]
+    clips: tuple[Clip, ...]
+    pixels: int
+
+    @property
+    def recorded(self) -> tuple[Message, ...]:
+        """The messages as they are recorded: a picture is its digest and its size."""
+        shown = iter(self._places())
+
+        def part(stated: dict[str, Any]) -> dict[str, Any]:
+            return stated if stated["type"] != "image" else {"type": "image", **next(shown)}
+
+        return tuple({**message, "content": [part(each) for each in message["content"]]} for message in self.messages)
+
+    def _places(self) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = []
+        for visual in self.visuals:
+            if hasattr(visual, "digests"):
+                found += [{"digest": digest} for digest in visual.digests]
+            else:
+                found.append({"digest": self.digests[len(found)], "size": [visual.width, visual.height]})
+        return found
+
+
 @dataclass
 class _Chain:
-    """What was said up to an instance, the answers before it, and the pictures that the turns after the first have added."""
+    """What was said up to an instance: the answers before it, what the turns after the first have shown, and how many pictures
+    each turn has."""
 
     turns: Turns
     doc: Doc
     first: Instance
-    blind: str | None
-    seen: Seen | None
+    shown: Shown
     answers: tuple[Answer, ...] = ()
-    added: tuple[Image, ...] = ()
-    shown: tuple[int, ...] = ()
+    added: tuple[Visual, ...] = ()
+    counts: tuple[int, ...] = ()
 
     def after(self, instance: Instance, answer: Answer) -> Instance | End:
         """The next request, or the end. A fault of the task's function is the error of that request."""
         answers = (*self.answers, Reading(opened=False).read(answer, ()))
-        shown = self.shown or (len(instance.image_digests),)
         if answer.ended in ENDS:
             return End(turns=len(answers))
+        counts = self.counts or (len(instance.image_digests),)
         said = self.turns.said(answers[-1])
         context = instance.context if isinstance(instance.context, str) else [*instance.context, said]
         told = Conversation(
-            self.doc, instance.doc_id, instance.repeat, context, self.first.context, answers, self._pictures, shown
+            doc=self.doc,
+            doc_id=instance.doc_id,
+            repeat=instance.repeat,
+            context=context,
+            first=self.first.context,
+            answers=answers,
+            pictures=self._pictures,
+            shown=counts,
+            kwargs=self.shown.kwargs(),
         )
-        following = replace(
-            instance, turn=instance.turn + 1, resps=[], filtered_resps={}, metadata={**instance.metadata}, then=None
-        )
+        following = replace(instance, turn=instance.turn + 1, resps=[], filtered_resps={}, then=None)
+        following.metadata = {**instance.metadata}
         where = f"{instance.task} doc {instance.doc_id}, turn {following.turn + 1}"
         try:
             found = self.turns.next(told)
             if isinstance(found, End):
                 return replace(found, turns=len(answers))
-            with decoding(where):
-                messages, pictures = _taken(found, where)
-                digests = tuple(map(picture_digest, pictures))
+            turn = self._said(found, where)
         except MMEvalError as error:
             following.error = error.located(where)
             return following
@@ -84,40 +132,62 @@ class _Chain:
             what = f"the next turn can't be made: {type(error).__name__}: {error}"
             following.error = DataError(what, where=where)
             return following
-        if self.blind == WITHOUT:
-            messages, pictures, digests = without_pictures(messages), [], ()
-        for digest, picture in zip(digests, pictures, strict=True) if self.seen is not None else ():
-            self.seen(digest, picture)  # type: ignore[misc]
-        added = (*pictures,) if self.turns.fresh else (*self.added, *pictures)
-        chain = replace(self, answers=answers, added=added, shown=(*shown, len(pictures)))
-        following.messages = tuple(_recorded(messages, digests, pictures))
-        if isinstance(context, str):
-            context = "" if self.turns.fresh else f"{joined(context, _text_of(said), ' ')}\n\n"
-            following.context = _running_text(
-                context, len(() if self.turns.fresh else instance.image_digests), messages
-            )
-        else:
-            following.context = messages if self.turns.fresh else [*context, *messages]
-        before = () if self.turns.fresh else instance.image_digests
-        following.image_digests = (*before, *digests)
-        following.images = chain._shown_pictures if following.image_digests else None
-        following.pixels = (0 if self.turns.fresh else instance.pixels) + sum(
-            each.width * each.height for each in pictures
+        fresh = self.turns.fresh
+        chain = replace(
+            self,
+            answers=answers,
+            added=(*turn.visuals,) if fresh else (*self.added, *turn.visuals),
+            counts=(*counts, len(turn.digests)),
         )
-        if self.turns.fresh:
-            following.clips = ()
-        counts = list(instance.metadata.get("turn_pictures", ()))
-        following.metadata["turn_pictures"] = [len(pictures)] if self.turns.fresh else [*counts, len(pictures)]
+        following.messages = turn.recorded
+        following.context = self._context(context, said, turn.messages, len(instance.image_digests))
+        before = 0 if fresh else len(instance.image_digests)
+        following.image_digests = (*(() if fresh else instance.image_digests), *turn.digests)
+        following.clips = (
+            *(() if fresh else instance.clips),
+            *(replace(clip, first=clip.first + before) for clip in turn.clips),
+        )
+        following.pixels = (0 if fresh else instance.pixels) + turn.pixels
+        following.images = chain._pictures_of_turn if following.image_digests else None
+        of_turns = [] if fresh else list(instance.metadata.get("turn_pictures", ()))
+        following.metadata["turn_pictures"] = [*of_turns, len(turn.digests)]
         following.then = lambda answer: chain.after(following, answer)
         return following
 
-    def _pictures(self) -> list[Image]:
-        """All pictures that the model has seen."""
-        return [*(self.first.images() if self.first.images else ()), *self.added]
+    def _said(self, messages: Sequence[Message], where: str) -> _Said:
+        """What the task's code says, checked. Raises DataError for what is no message, and for a picture that can't be shown."""
+        given: list[Any] = []
+        taken = [_message(message, given, where) for message in messages]
+        visuals = self.shown.visuals(given, where) if given else []
+        if self.shown.blind == WITHOUT:
+            return _Said(without_pictures(taken), [], (), (), 0)
+        looked = looked_at([lambda: visuals], where, self.shown.seen)
+        if looked.error is not None:
+            raise looked.error
+        placed = _placed(taken, visuals)
+        return _Said(placed, visuals, tuple(looked.digests[0]), looked.clips, looked.pixels)
 
-    def _shown_pictures(self) -> list[Image]:
+    def _context(self, before: Context, said: Message, messages: list[Message], pictures: int) -> Context:
+        """The prompt of a turn. before: what was said so far; pictures: that it shows."""
+        if isinstance(before, str):
+            if self.turns.fresh:
+                return _running_text("", 0, messages)
+            return _running_text(f"{joined(before, _text_of(said), ' ')}\n\n", pictures, messages)
+        if not self.turns.fresh:
+            return [*before, *messages]
+        lead = [message for message in self.first.context if isinstance(message, dict) and message["role"] == "system"]
+        return [*(() if messages and messages[0]["role"] == "system" else lead), *messages]
+
+    def _pictures(self) -> list[Image]:
+        """All pictures that the model has seen, or the first turn's and the last one's where each turn is asked alone."""
+        first = self.first.images() if self.first.images else []
+        return [*first, *with_frames(self.added, self.shown.cache, self.shown.seen)]
+
+    def _pictures_of_turn(self) -> list[Image]:
         """The pictures of the last turn's prompt."""
-        return list(self.added) if self.turns.fresh else self._pictures()
+        if self.turns.fresh:
+            return with_frames(self.added, self.shown.cache, self.shown.seen)
+        return self._pictures()
 
 
 def _running_text(before: str, pictures: int, messages: Sequence[Message]) -> str:
@@ -136,14 +206,8 @@ def _text_of(message: Message) -> str:
     return "".join(part["text"] if part["type"] == "text" else f"{IMAGE_MARK}\n" for part in message["content"])
 
 
-def _taken(messages: Sequence[Message], where: str) -> tuple[list[Message], list[Image]]:
-    """The messages with a place for each picture, and the pictures. Raises DataError for what is no message."""
-    pictures: list[Any] = []
-    taken = [_message(message, pictures, where) for message in messages]
-    return taken, to_pictures(pictures, where, "the next turn")
-
-
-def _message(message: Any, pictures: list[Any], where: str) -> Message:
+def _message(message: Any, given: list[Any], where: str) -> Message:
+    """A message with a place for each thing that it shows, which is appended to `given`."""
     if not isinstance(message, Mapping) or not isinstance(message.get("role"), str):
         hint = 'A message is {"role": "user", "content": "..."}.'
         raise DataError(f"the next turn has {message!r:.80}; expected a message.", where=where, hint=hint)
@@ -152,27 +216,27 @@ def _message(message: Any, pictures: list[Any], where: str) -> Message:
     if not isinstance(parts, (list, tuple)):
         hint = 'It is a text, or a list of parts such as {"type": "text", "text": "..."}.'
         raise DataError(f"the content of a message is {content!r:.80}.", where=where, hint=hint)
-    return {**message, "content": [_part(part, pictures, where) for part in parts]}
+    return {**message, "content": [_part(part, given, where) for part in parts]}
 
 
-def _part(part: Any, pictures: list[Any], where: str) -> dict[str, Any]:
+def _part(part: Any, given: list[Any], where: str) -> dict[str, Any]:
     kind = part.get("type") if isinstance(part, Mapping) else None
     if kind == "text" and isinstance(part.get("text"), str):
         return {"type": "text", "text": part["text"]}
-    if kind == "image" and ("image" in part or "url" in part):
-        pictures.append(part["image"] if "image" in part else part["url"])
+    if kind in ("image", "video") and (kind in part or "url" in part):
+        given.append(part[kind] if kind in part else part["url"])
         return {"type": "image"}
-    raise DataError(f"a message has a part that is neither text nor picture: {part!r:.80}.", where=where)
+    what = f"a message has a part that is neither text nor picture nor video: {part!r:.80}."
+    raise DataError(what, where=where)
 
 
-def _recorded(messages: Sequence[Message], digests: Sequence[str], pictures: Sequence[Image]) -> list[Message]:
-    """The messages for the journal: a picture is its digest and its size."""
-    shown = iter(zip(digests, pictures, strict=True))
+def _placed(messages: Sequence[Message], visuals: Sequence[Visual]) -> list[Message]:
+    """The messages with as many places for each thing shown as it has frames."""
+    shown = iter(visuals)
 
-    def part(stated: dict[str, Any]) -> dict[str, Any]:
-        if stated["type"] != "image":
-            return stated
-        digest, picture = next(shown)
-        return {"type": "image", "digest": digest, "size": [picture.width, picture.height]}
+    def places(part: dict[str, Any]) -> list[dict[str, Any]]:
+        return [part] if part["type"] != "image" else [part] * len(getattr(next(shown), "digests", "1"))
 
-    return [{**message, "content": [part(each) for each in message["content"]]} for message in messages]
+    return [
+        {**message, "content": [each for part in message["content"] for each in places(part)]} for message in messages
+    ]

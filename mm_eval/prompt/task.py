@@ -20,7 +20,7 @@ from mm_eval.data.media import Places
 from mm_eval.data.source import DataSource
 from mm_eval.prompt.blind import WITHOUT, without_marks, without_pictures
 from mm_eval.prompt.blocks import PromptBlock, takes_clips
-from mm_eval.prompt.conversation import begin
+from mm_eval.prompt.conversation import Shown, begin
 from mm_eval.prompt.fewshot import Example, ExamplePool
 from mm_eval.prompt.layout import Layout, Turn, context_of, written_context
 from mm_eval.prompt.of_config import docs_of_split, example_pool
@@ -34,6 +34,7 @@ from mm_eval.prompt.visuals import (
     looked_at,
     messages_of,
     pictures_of_another,
+    to_visuals,
     visuals_of,
     with_frames,
 )
@@ -209,7 +210,15 @@ class Task:
                 yield instance
             else:
                 whole_doc = WithoutPictures(doc, partial(self.docs.full, doc_id), self.docs.media_columns)
-                yield begin(instance, style.turns, whole_doc, style.blind, self.seen)
+                yield begin(instance, style.turns, whole_doc, self._shown(style))
+
+    def _shown(self, style: PromptStyle) -> Shown:
+        """How the turns of a conversation show what the task's code gives."""
+
+        def visuals(given: list[Any], where: str) -> list[Visual]:
+            return to_visuals(given, style.block, where, self.docs.places, "the next turn")
+
+        return Shown(style.block.for_function, visuals, self._cache, self.seen, style.blind)
 
     def _blocks_with_clips(
         self, turns: Sequence[PictureLoader], block: PromptBlock, count: int, where: str

@@ -10,7 +10,7 @@ function with the recorded answers again, so it may depend on nothing else.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from mm_eval.values.types import Answer, Context, Doc, End, Instance, Message
@@ -27,7 +27,7 @@ class Conversation:
     context: the prompt of the last turn, and the last answer as the model's message. first: the prompt of the first turn.
     answers: the model's, the last one last. Their texts know their reasoning (`parts_of`).
     pictures: loads the pictures that the model has seen, RGB, in the order of their places in `context`. shown: how many of
-        them each turn has added.
+        them each turn has added. kwargs: those of the prompt block, as functions of tasks get them.
     """
 
     doc: Doc
@@ -38,6 +38,7 @@ class Conversation:
     answers: Sequence[Answer]
     pictures: Callable[[], list[Image]]
     shown: Sequence[int] = ()
+    kwargs: Mapping[str, Any] = field(default_factory=dict)
 
 
 class Turns(Protocol):
@@ -55,8 +56,9 @@ class Turns(Protocol):
     def next(self, conversation: Conversation) -> Sequence[Message] | End:
         """What is said after the last answer, or the end.
 
-        A message has a `role`, and its `content` is a text or a list of parts. A picture is the part
-        {"type": "image", "image": a PIL image}. Other keys of a message, such as `tool_call_id`, are passed on.
+        A message has a `role`, and its `content` is a text or a list of parts: {"type": "text", "text": "..."},
+        {"type": "image", "image": a PIL image}, {"type": "video", "video": a `Video` or a path}. Other keys of a message, such as
+        `tool_call_id`, are passed on.
         What it raises is the doc's error.
         """
         ...

@@ -1,7 +1,10 @@
 """Conversations of several rounds: `rounds:` in a task file names the function that says what comes after each answer.
 
-rounds   the key `rounds`, and what makes the turns of a task from it
+rounds      the keys `rounds` and `max_rounds`, and what makes the turns of a task from them
+lmms_eval   the same of a task of lmms-eval, whose doc_to_text is called again after each answer
+run_part    what a run of such tasks adds
 """
 
 QUESTION_KEYS = {"rounds": "rounds:RoundsKey", "max_rounds": "rounds:MostRoundsKey"}
-TURNS = {"rounds": "rounds:Rounds"}
+TURNS = {"rounds": "rounds:Rounds", "lmms_eval": "lmms_eval:LmmsEvalRounds"}
+RUN_PARTS = {"turns": "run_part:TurnsPart"}

@@ -2,6 +2,7 @@
 
     rounds: !function utils.next_turn       # (doc, answers) -> text, message, list of messages, or None at the end
     max_rounds: 6
+    rounds: {next: !function utils.next_turn, scored: all}      # all answers are scored, as a JSON list of texts
 
 `answers` are the model's answers so far (`Answer`: `output`, `ended`). The function must be pure: a resumed run calls it again
 with the recorded answers.
@@ -9,14 +10,18 @@ with the recorded answers.
 
 from __future__ import annotations
 
+import inspect
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mm_eval.config.located import LocatedDict
-from mm_eval.config.schema import POSITIVE, is_function
+from mm_eval.config.arguments import Rule
+from mm_eval.config.located import LocatedDict, located
+from mm_eval.config.schema import FUNCTION, POSITIVE, check_keys, is_function
 from mm_eval.config.task_config import TaskConfig
 from mm_eval.engine.model import ModelFacts
+from mm_eval.prompt.blocks import PROMPT_KEYWORDS
 from mm_eval.prompt.conversation import message_of
 from mm_eval.values.conversation import Conversation
 from mm_eval.values.errors import ConfigError
@@ -27,19 +32,33 @@ MOST_ROUNDS = 20
 AT_MOST = "max_rounds"
 
 
+KEYS = {"next": FUNCTION, "scored": Rule("last or all", lambda value: value in ("last", "all"))}
+"""Keys of `rounds` where it is a mapping."""
+
+
 class RoundsKey:
     """The key `rounds` of task files (`TaskKey`)."""
 
     @staticmethod
     def check(source: LocatedDict) -> None:
-        if not is_function(source["rounds"]):
-            what = f"'rounds' must be a function (!function utils.next_turn), not {source['rounds']!r:.80}."
+        stated = source["rounds"]
+        if is_function(stated) or stated == "doc_to_text":
+            return
+        if not isinstance(stated, Mapping):
+            what = f"'rounds' must be a function (!function utils.next_turn) or a mapping, not {stated!r:.80}."
             raise ConfigError(what, where=source.where("rounds"))
+        check_keys(located(stated), KEYS, "rounds")
+        if stated.get("next") is None:
+            hint = "next: !function utils.next_turn"
+            raise ConfigError("rounds needs `next`.", where=source.where("rounds"), hint=hint)
 
     @staticmethod
     def conflicts(config: TaskConfig) -> Iterator[tuple[str, str, str]]:
         if config.output_type != "generate_until":
             yield f"rounds needs output_type generate_until, not {config.output_type!r}.", "rounds", ""
+        stated = config.of_features["rounds"]
+        if stated == "doc_to_text" and not is_function(config.doc_to_text):
+            yield "rounds: doc_to_text needs a function as doc_to_text.", "rounds", ""
 
     @staticmethod
     def read(config: TaskConfig) -> None:
@@ -68,10 +87,14 @@ class MostRoundsKey(RoundsKey):
 
 @dataclass(frozen=True)
 class Rounds:
-    """The rounds of a task (`Turns`). most: answers of a conversation."""
+    """The rounds of a task (`Turns`).
+
+    most: answers of a conversation. scores_all: what is scored is all answers as a JSON list of texts, not the last one.
+    """
 
     next_turn: Callable[..., Any]
     most: int = MOST_ROUNDS
+    scores_all: bool = False
     fresh: bool = False
 
     @classmethod
@@ -82,25 +105,42 @@ class Rounds:
     @classmethod
     def recorded(cls, config: TaskConfig, stated: Mapping[str, Any]) -> Rounds | None:
         """The same of a recorded run."""
-        if (function := config.of_features.get("rounds")) is None:
+        found = config.of_features.get("rounds")
+        if found is None or isinstance(found, str):
             return None
-        return cls(function, config.of_features.get("max_rounds", MOST_ROUNDS))
+        most = config.of_features.get("max_rounds", MOST_ROUNDS)
+        if isinstance(found, Mapping):
+            return cls(found["next"], most, found.get("scored") == "all")
+        return cls(found, most)
 
     def begin(self, instance: Instance) -> Instance:
         return instance
 
     def next(self, conversation: Conversation) -> Sequence[Message] | End:
         if len(conversation.answers) >= self.most:
-            return End(why=AT_MOST)
-        found = self.next_turn(conversation.doc, conversation.answers)
+            return self._end(conversation, AT_MOST)
+        found = self.next_turn(conversation.doc, conversation.answers, **arguments_of(self.next_turn, conversation))
         if found is None:
-            return End()
+            return self._end(conversation)
         if isinstance(found, str):
             return [{"role": "user", "content": found}]
         return [dict(found)] if isinstance(found, Mapping) else list(found)
+
+    def _end(self, conversation: Conversation, why: str = "") -> End:
+        if not self.scores_all:
+            return End(why=why)
+        return End(json.dumps([str(answer.output) for answer in conversation.answers], ensure_ascii=False), why=why)
 
     def said(self, answer: Answer) -> Message:
         return message_of(answer)
 
     def to_json(self) -> Mapping[str, Any]:
         return {}
+
+
+def arguments_of(function: Callable[..., Any], conversation: Conversation) -> dict[str, Any]:
+    """The further arguments that a task's function declares: the prompt kwargs, and what was said so far."""
+    known: dict[str, Any] = dict.fromkeys(PROMPT_KEYWORDS, conversation.kwargs)
+    known["conversation"] = conversation
+    declared = inspect.signature(function).parameters
+    return {name: value for name, value in known.items() if name in declared}

@@ -1,0 +1,30 @@
+"""Conversations as a part of a run (`RunPart`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from mm_eval.config.manager import Loaded
+from mm_eval.features.turns.lmms_eval import STATED, with_all_outputs
+from mm_eval.opening import RunPart
+from mm_eval.prompt.task import Task
+from mm_eval.request import RunRequest
+from mm_eval.scoring.base import Scorer
+from mm_eval.values.types import Answer, Slot
+
+
+@dataclass
+class TurnsPart(RunPart):
+    """What tasks with rounds add to a run."""
+
+    @classmethod
+    def begin(cls, request: RunRequest, loaded: Loaded, options: Mapping[str, Any] | None = None) -> TurnsPart | None:
+        stated = (config.of_features.get("rounds") for config in loaded.tasks.values())
+        return cls() if any(value is not None for value in stated) else None
+
+    def scorers(
+        self, task: Task, scorers: Sequence[Scorer], lookup: Callable[[Slot], Answer | None]
+    ) -> Sequence[Scorer]:
+        return with_all_outputs(scorers) if task.config.of_features.get("rounds") == STATED else scorers
