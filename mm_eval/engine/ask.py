@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import chain, groupby
+from itertools import groupby
 from numbers import Real
 from typing import Any
 
@@ -83,15 +83,16 @@ class Asker:
 
     def _ask_kind(self, kind: str, group: Iterable[Instance]) -> None:
         instances, name = iter(group), type(self.model).__name__
+        requests = _Requests(lambda: self._requests(self._with_next_turns(instances)))
         while True:
-            requests, first = self._requests(self._with_next_turns(instances)), None
+            needed = False
             with model_boundary(self.outcome):
-                first = next(requests, None)
-            if first is None:
+                needed = requests.found()
+            if not needed:
                 break  # no instance that is left needs the model
             prepare_once(self.model)
             with model_boundary(self.outcome):
-                for instance, answer in getattr(self.model, METHODS[kind])(chain([first], requests)):
+                for instance, answer in getattr(self.model, METHODS[kind])(requests):
                     self._receive(instance, answer)
                 for _, filled in list(self._in_flight.values()):
                     if not self.halted:
@@ -240,6 +241,32 @@ class Asker:
             self.outcome.stopped = self.over_budget()
         if self.outcome.stopped is not None:
             stop(self.model, at_once=False)
+
+
+class _Requests(Iterator[Instance]):
+    """The requests that can be made by now. After its end it may have more: the next turns of what was answered since.
+
+    An adapter that looks again whenever it has given an answer keeps its requests in flight until the last conversation ends.
+    """
+
+    def __init__(self, find: Callable[[], Iterator[Instance]]) -> None:
+        self._find, self._now = find, find()
+        self._first: Instance | None = None
+
+    def found(self) -> bool:
+        """Whether there is one."""
+        self._first = self._first or next(self, None)
+        return self._first is not None
+
+    def __next__(self) -> Instance:
+        if self._first is not None:
+            found, self._first = self._first, None
+            return found
+        try:
+            return next(self._now)
+        except StopIteration:
+            self._now = self._find()
+            raise
 
 
 def _fault(answer: Answer, instance: Instance, model: Model) -> str:

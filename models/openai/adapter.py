@@ -246,7 +246,7 @@ class OpenAI(Model):
         async def one(client: Client, group: list[Instance]) -> list[Pair]:
             return [(instance, await self._generate_one(client, instance)) for instance in group]
 
-        yield from self._run(([instance] for instance in instances), one)
+        yield from self._run(map(_alone, instances), one)  # after its end, `map` looks again whether there is more
 
     def loglikelihood(self, instances: Iterable[Instance]) -> Answers:
         from .client.scores import Scores
@@ -455,6 +455,10 @@ class Body:
         if messages[-1]["role"] == "assistant":
             turned = {"add_generation_prompt": False, "continue_final_message": True}
         return {**turned, "messages": messages}
+
+
+def _alone(instance: Instance) -> list[Instance]:
+    return [instance]
 
 
 def ended_too_early(answer: Answer, fields: Mapping[str, Any], marks: Marks) -> bool:

@@ -153,7 +153,8 @@ class Flight:
     ) -> Iterator[Result]:
         """Yields the result of `work` for each unit as it completes. Cancelled and closed units yield nothing.
 
-        An exception of `work` is raised when all units in flight have ended. No unit is started once `over` is true.
+        An exception of `work` is raised when all units in flight have ended. No unit is started once `over` is true. `units` are
+        looked at again after each result, since an iterator may have more then.
         """
         done: deque[Result] = deque()
         failures: list[BaseException] = []
@@ -186,6 +187,7 @@ class Flight:
             more = more and not failures and not over()
             while done:
                 yield done.popleft()
+                more = not failures and not over()  # a result may have made another unit
             if self._running and (not more or len(self._running) >= self.window):
                 self._loop.run_until_complete(self._pending.wait())
                 self._pending.clear()

@@ -49,7 +49,7 @@ def results(doc, results):
     assert isinstance(outputs, list) and len(outputs) == doc["n"] + 1, outputs
     return {{"share": len(outputs)}}
 """
-ELSEWHERE = "from loguru import logger as eval_logger\nfrom lmms_eval.tasks._task_utils.file_utils import generate_submission_file"
+ELSEWHERE = "import lmms_eval\nfrom lmms_eval.tasks._task_utils.file_utils import generate_submission_file"
 
 
 def write(folder: Path, imports: str = "", more: str = "", utils: str = UTILS) -> str:
@@ -79,7 +79,7 @@ def test_a_task_of_lmms_eval_runs_as_it_is(tmp_path: Path, imports: str, chat: b
 
 def test_a_list_of_messages_gets_the_pictures_in_its_first_question(tmp_path: Path) -> None:
     utils = UTILS.replace(
-        'f"Round {{round_idx}} of {{doc[\'q\']}}: {{previous_output[-1]}}{{post}}"',
+        "f\"Round {{round_idx}} of {{doc['q']}}: {{previous_output[-1]}}{{post}}\"",
         '[{{"role": "user", "content": doc["q"]}}, {{"role": "assistant", "content": previous_output[-1]}},'
         ' {{"role": "user", "content": "And?"}}]',
     )
@@ -98,7 +98,7 @@ def test_what_is_no_round_is_one_sentence(tmp_path: Path) -> None:
 
 
 def test_the_conversation_ends_at_max_rounds(tmp_path: Path) -> None:
-    utils = UTILS.replace("isinstance(outputs, list) and len(outputs) == doc[\"n\"] + 1", "isinstance(outputs, list)")
+    utils = UTILS.replace('isinstance(outputs, list) and len(outputs) == doc["n"] + 1', "isinstance(outputs, list)")
     results = run(write(tmp_path / "task", more="max_rounds: 2\n", utils=utils), tmp_path / "run", Talker())
     assert results["forward"]["share"].value == (1 + 2 + 2 + 2) / 4
 
