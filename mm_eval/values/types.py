@@ -46,6 +46,9 @@ The n-th {"type": "image"} part over all messages stands for the n-th picture of
 `evaluate(model=...)` gets each picture in its part, {"type": "image", "image": <PIL.Image, RGB>}, and contents as lists of parts.
 """
 
+CALL_FORMAT = "call_format"
+"""The entry of an instance's metadata that names the format of calls of its model, for one that turns out to take no `tools`."""
+
 IMAGE_MARK = "<image>"
 """The place of a picture in a text. An adapter replaces it by its own token.
 

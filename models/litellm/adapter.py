@@ -11,7 +11,7 @@ from __future__ import annotations
 import importlib.metadata
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -95,6 +95,9 @@ class LiteLLM(OpenAI):
             hint = "Choose a task with generate_until, such as NAME@generate."
             raise ConfigError(f"{self.model} gives no log-probabilities, by litellm's list.", hint=hint)
         yield from super().loglikelihood(instances)
+
+    def _takes(self, tools: Sequence[Mapping[str, Any]]) -> bool:
+        return True  # the library writes calls in each vendor's own form
 
     def new_transport(self) -> httpx.AsyncBaseTransport:
         """The connections of `--model openai`, with litellm before them."""

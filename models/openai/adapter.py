@@ -35,10 +35,11 @@ from mm_eval.engine.model import (
     register_model,
 )
 from mm_eval.engine.prices import Price, price_of
+from mm_eval.features.tools.formats.as_text import tools_as_text
 from mm_eval.values.errors import ConfigError, MMEvalError, ModelError, did_you_mean
 from mm_eval.values.reasoning.families import Marks, marks_of, may_think
 from mm_eval.values.reasoning.split import split
-from mm_eval.values.types import Answer, Instance
+from mm_eval.values.types import CALL_FORMAT, Answer, Instance
 
 from .arguments import (
     cap_name,
@@ -55,7 +56,7 @@ from .arguments import (
     secrets_of,
     sent_headers,
 )
-from .client.endpoint import DECIDING, PICTURES, Endpoint
+from .client.endpoint import DECIDING, PICTURES, TOOLS, Endpoint
 from .messages import (
     SHOWN_AS,
     Videos,
@@ -65,6 +66,7 @@ from .messages import (
     preview_messages,
     text_of,
     with_flat_pictures,
+    with_results,
 )
 
 if TYPE_CHECKING:
@@ -89,6 +91,7 @@ VENDORS = {
     "api.fireworks.ai": "fireworks_ai",
 }  # fmt: skip
 """Hosts of vendors, by whose names the shipped prices begin. A model at another address has no price of its own."""
+STATE_FORMAT = "State `format` under `tools` in the task file, or start the server with a parser of calls."
 Pair = tuple[Instance, Answer | MMEvalError]
 
 
@@ -127,6 +130,7 @@ class OpenAI(Model):
             frames_as=SHOWN_AS[self.videos.way],
             shares="greedy",  # a server samples anew each time
             tries_first=True,
+            takes_tools=True,
             free=False,
         )
 
@@ -163,6 +167,8 @@ class OpenAI(Model):
         found = {**self.describe(), **question(instance, self.settings.seed), **self.videos.identity(instance)}
         if lacking := self.endpoint.lacks(self._deciding(instance)):
             found["left_out"] = lacking  # fields that decide the answer and that the endpoint does not take
+            if TOOLS in lacking:
+                found[CALL_FORMAT] = instance.metadata.get(CALL_FORMAT)
         return found
 
     def _deciding(self, instance: Instance) -> Collection[str]:
@@ -170,7 +176,8 @@ class OpenAI(Model):
         if instance.request_type != "generate_until" or not self.endpoint.dropped:
             return ()
         options = GenerationOptions.from_kwargs(instance.generation_kwargs)
-        return {"temperature", "seed", *options.extra, *drawn_from(options, "")} - self.extra_body.keys()
+        tools = {TOOLS} if instance.tools else set[str]()
+        return {"temperature", "seed", *tools, *options.extra, *drawn_from(options, "")} - self.extra_body.keys()
 
     def describe(self) -> Mapping[str, Any]:
         described = {"adapter": "openai", "version": ADAPTER_VERSION, "server": self.server, "model": self.model}
@@ -192,6 +199,29 @@ class OpenAI(Model):
                 self._check_options(GenerationOptions.from_kwargs(instance.generation_kwargs))
         if options := [str(each.continuation) for each in first if each.request_type == "loglikelihood"]:
             check_scores(self.urls, self.model, options, self._scores_no_prompts)
+
+        unknown = [each for each in first if each.tools and CALL_FORMAT not in each.metadata]
+        if unknown and TOOLS not in self.endpoint.accepted and not self._takes(unknown[0].tools):
+            what = f"how {self.model!r} calls tools is not known, and the server answers no question with `tools`."
+            raise ConfigError(what, hint=STATE_FORMAT)
+
+    def _takes(self, tools: Sequence[Mapping[str, Any]]) -> bool:
+        """Whether the server answers a short question with tools; True where it is not reached. No question of a task is sent."""
+        from .client.errors import Unreachable
+
+        said = {"model": self.model, "messages": [{"role": "user", "content": "Hi"}], TOOLS: list(tools)}
+        content = json.dumps({**said, self.endpoint.cap: 1, **self.extra_body}).encode()
+        base = self.urls[0].partition("?")[0]
+        path = "v1/chat/completions" if base.endswith("/v1") else "chat/completions"
+        loop, client = self.new_loop(), self._client()
+        try:
+            with quiet_libraries():
+                return "choices" in loop.run_until_complete(client.look(path, content))
+        except Unreachable:
+            return True  # the first question says so
+        finally:
+            loop.run_until_complete(client.transport.aclose())
+            loop.close()
 
     def _check_options(self, options: GenerationOptions) -> None:
         if options.num_beams > 1:
@@ -356,7 +386,15 @@ class OpenAI(Model):
             chat = not isinstance(instance.context, str)
             marks, thinks = self.marks, self.thinks
             text = read_text(
-                reply, options.until, clean, tools=tools, marks=marks, chat=chat, thinks=thinks, begun=begun
+                reply,
+                options.until,
+                clean,
+                tools=tools or bool(instance.tools),
+                calls=bool(instance.tools),
+                marks=marks,
+                chat=chat,
+                thinks=thinks,
+                begun=begun,
             )
             return room.checked(text)
 
@@ -378,6 +416,14 @@ class OpenAI(Model):
             return error
         return replace(found, attempts=attempts)
 
+    def without_tools(self, instance: Instance) -> Instance:
+        """The request with its tools as text, in the format of the model's family."""
+        if (form := instance.metadata.get(CALL_FORMAT)) is None:
+            raise ModelError(
+                f"the server refuses `tools`, and how {self.model!r} calls them is not known.", hint=STATE_FORMAT
+            )
+        return replace(instance, context=tools_as_text(instance.context, instance.tools, form), tools=())
+
     def _sampling(self, instance: Instance, options: GenerationOptions) -> dict[str, Any]:
         longest = self.writing.length if self.writing else None
         fields: dict[str, Any] = {
@@ -386,6 +432,8 @@ class OpenAI(Model):
             "seed": self.settings.seed + instance.repeat,
             **options.extra,
         }
+        if instance.tools:
+            fields[TOOLS] = list(instance.tools)
         if options.until and not (self.thinks or self._seen_thinking):  # a stop string would end the reasoning
             fields["stop"] = list(options.until[:4])  # OpenAI accepts four; `read_text` cuts at all of them
         drawn = drawn_from(options, self.writing.software if self.writing else "")
@@ -429,15 +477,17 @@ class Body:
         self.sent = {**fields, PICTURES: forms}
 
         def make() -> bytes:
-            return json.dumps({**fields, **self._messages(forms)}).encode()
+            return json.dumps({**fields, **self._messages(forms, as_text=TOOLS not in fields)}).encode()
 
         return await asyncio.to_thread(make) if instance.image_digests else make()
 
-    def _messages(self, forms: set[str]) -> dict[str, Any]:
-        """The messages, and the fields that say how they end. forms: gets the forms of the pictures."""
+    def _messages(self, forms: set[str], as_text: bool) -> dict[str, Any]:
+        """The messages, and the fields that say how they end. forms: gets the forms of the pictures. as_text: tools are text."""
         model, instance, prefill = self._model, self._instance, self._prefill
+        if instance.tools and as_text:
+            instance = model.without_tools(instance)
         with IN_FLIGHT.held(instance.pixels), decoding(f"{instance.task} doc {instance.doc_id}"):
-            messages = chat_messages(instance, model.videos, model.endpoint.png)
+            messages = with_results(chat_messages(instance, model.videos, model.endpoint.png))
         forms |= picture_forms(messages)
         if model.endpoint.png:
             forms.add("png")

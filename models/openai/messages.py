@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import json
 import mimetypes
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -98,8 +99,47 @@ def _filled(instance: Instance, shown: Iterator[Parts]) -> list[Message]:
                     parts += found
             only_text = all(part["type"] == "text" for part in parts)
             content = "".join(str(part["text"]) for part in parts) if only_text else parts
-        messages.append({"role": message["role"], "content": content})
+        messages.append(
+            {
+                **{name: message[name] for name in OF_CALLS if name in message},
+                "role": message["role"],
+                "content": content,
+            }
+        )
     return messages
+
+
+OF_CALLS = ("tool_calls", "tool_call_id", "name")
+"""The keys of messages that belong to calls of tools."""
+
+
+def with_results(messages: list[Message]) -> list[Message]:
+    """The messages as servers take those with calls: arguments as text, and pictures of results in a turn of the user after them.
+
+    OpenAI's protocol allows text alone in a message of the role `tool`.
+    """
+    found, shown = list[Message](), Parts()
+    for message in messages:
+        if message["role"] != "tool" and shown:
+            text = message["content"]
+            if message["role"] == "user":
+                message = {**message, "content": [*shown, *(_text(text) if isinstance(text, str) else text)]}
+            else:
+                found.append({"role": "user", "content": shown})
+            shown = []
+        if message["role"] == "tool" and not isinstance(message["content"], str):
+            shown += [part for part in message["content"] if part["type"] != "text"]
+            message = {**message, "content": text_of(message)}
+        if calls := message.get("tool_calls"):
+            calls = [_with_arguments_as_text(each) for each in calls]
+            message = {**message, "content": message["content"] or None, "tool_calls": calls}
+        found.append(message)
+    return [*found, {"role": "user", "content": shown}] if shown else found
+
+
+def _with_arguments_as_text(call: Mapping[str, Any]) -> dict[str, Any]:
+    function = call["function"]
+    return {**call, "function": {**function, "arguments": json.dumps(function["arguments"], ensure_ascii=False)}}
 
 
 def text_of(message: Message) -> str:

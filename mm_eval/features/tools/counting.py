@@ -96,6 +96,8 @@ class ToolsPart(RunPart):
         for name, style in opened.styles.items():
             if isinstance(turns := style.turns, ToolTurns):
                 way = "natively" if turns.native else f"as text ({turns.form})"
+                if not turns.known and not turns.native:
+                    way += ", since the format of this model is not known"
                 notes.append(f"{name}: tools are called {way}; boxes are {UNITS[turns.unit]}")
         return notes
 

@@ -21,12 +21,13 @@ from mm_eval.engine.model import ModelFacts
 from mm_eval.features.tools.boxes import resized
 from mm_eval.features.tools.calls import ERROR, Said, said_in, signature
 from mm_eval.features.tools.config import KEY, ToolsConfig
+from mm_eval.features.tools.formats.as_text import announced
 from mm_eval.features.tools.formats.call import Broken, Call
 from mm_eval.features.tools.formats.table import FORMATS, Format, family_of
 from mm_eval.features.tools.tool import Given, Limits, Result, Tool, brief, harmless
 from mm_eval.values.conversation import Conversation
 from mm_eval.values.errors import ConfigError
-from mm_eval.values.types import Answer, End, Instance, Message
+from mm_eval.values.types import CALL_FORMAT, Answer, End, Instance, Message
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -47,6 +48,7 @@ class ToolTurns:
 
     form: the name of the format of calls. unit: of boxes. resized: (factor, fewest, most pixels), for boxes in the picture that
     the model sees. native: the model takes `tools` and messages with calls, so that nothing is written as text.
+    known: the format is the family's, or stated.
     """
 
     tools: tuple[Tool, ...]
@@ -56,6 +58,7 @@ class ToolTurns:
     unit: str = "per_mille"
     resized: tuple[int, int, int] | None = None
     native: bool = False
+    known: bool = True
     fresh: bool = False
 
     @classmethod
@@ -77,7 +80,8 @@ class ToolTurns:
             raise ConfigError(
                 f"the size at which {facts.name!r} sees a picture is not known.", where=found.where, hint=hint
             )
-        return cls._made(found, {"format": form, "boxes": unit, "resized": shown, "native": facts.takes_tools})
+        known = {} if found.format or family else {"known": False}
+        return cls._made(found, {**known, "format": form, "boxes": unit, "resized": shown, "native": facts.takes_tools})
 
     @classmethod
     def recorded(cls, config: TaskConfig, stated: Mapping[str, Any]) -> ToolTurns | None:
@@ -95,11 +99,13 @@ class ToolTurns:
             str(stated.get("boxes") or "per_mille"),
             tuple(shown) if shown else None,
             bool(stated.get("native")),
+            bool(stated.get("known", True)),
         )
 
     def to_json(self) -> Mapping[str, Any]:
         shown = {"resized": list(self.resized)} if self.resized else {}
-        return {"format": self.form, "boxes": self.unit, **shown, **({"native": True} if self.native else {})}
+        others = {"native": True} if self.native else {}
+        return {"format": self.form, "boxes": self.unit, **shown, **others, **({} if self.known else {"known": False})}
 
     @cached_property
     def by_name(self) -> dict[str, Tool]:
@@ -128,7 +134,8 @@ class ToolTurns:
     def begin(self, instance: Instance) -> Instance:
         """The first request, which announces the tools: in its field, or at the end of the system turn."""
         if self.native and not isinstance(instance.context, str):
-            return replace(instance, tools=self.declared)
+            known = {CALL_FORMAT: self.form} if self.known else {}
+            return replace(instance, tools=self.declared, metadata={**instance.metadata, **known})
         return replace(instance, context=announced(instance.context, self.format.announce(self.declared)))
 
     def said(self, answer: Answer) -> Message:
@@ -217,17 +224,6 @@ class ToolTurns:
         if is_last:
             told += _text(LAST)
         return [*messages, {"role": "user", "content": told}] if told else messages
-
-
-def announced(context: str | list[Message], text: str) -> str | list[Message]:
-    """A context with a text about tools at the end of its system turn, or before all where there is none."""
-    if isinstance(context, str):
-        return f"{text}\n\n{context}"
-    if context and context[0]["role"] == "system":
-        stated = context[0]["content"]
-        parts = [{"type": "text", "text": stated}] if isinstance(stated, str) else list(stated)
-        return [{**context[0], "content": [*parts, *_text(f"\n\n{text}")]}, *context[1:]]
-    return [{"role": "system", "content": _text(text)}, *context]
 
 
 def _idents(said: Said) -> list[str]:

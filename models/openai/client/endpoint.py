@@ -27,7 +27,9 @@ DECIDING = (
     "presence_penalty", "frequency_penalty", "top_p", "temperature",
 )  # fmt: skip
 """Fields that a request can do without, and that decide its answer. The first are the likeliest to be unknown to a server."""
-DROPPABLE = (*DECIDING, "stop", "stream_options")
+TOOLS = "tools"
+"""The field with declarations of tools. Where it is refused, they stand in the system turn, and calls are read from the text."""
+DROPPABLE = (*DECIDING, "stop", "stream_options", TOOLS)
 """All fields that a request can do without. Answers are cut at stop strings here all the same."""
 ADAPTED = range(400, 500)
 NOT_ABOUT_FIELDS = frozenset({401, 402, 403, 405, 407, 408, 409, 413, 425, 429})
@@ -74,6 +76,14 @@ _FORMAT = re.compile(
 _FLAT = re.compile(
     r"image_url[^.]{0,120}(?:valid string|must be (?:a |of type )?str|expected (?:a )?str|not of type .string)", re.I
 )
+NO_TOOLS = re.compile(
+    r"tool[ _-]?(?:choice|calls?|calling|use|parser)|function[ _-]?call|[`'\"]?\btools?\b[`'\"]? (?:param|are|is|use|not)"
+    r"|(?:support|allow|accept|handle|enable)\w* [^.]{0,20}\btools?\b",
+    re.IGNORECASE,
+)
+"""What servers say that were started without a parser of calls, such as vLLM."""
+NO_JINJA = re.compile(r"tools? param\w* requires|--jinja")
+"""What llama.cpp says then, with status 500."""
 _LOGPROBS = re.compile(r"top_?logprobs|logprobs", re.IGNORECASE)
 
 
@@ -83,6 +93,7 @@ class Endpoint:
 
     cap: the name of the token cap. dropped: fields that are not sent. accepted: fields of answered questions.
     by_hand: those of `dropped` that the user states. most_tokens: the largest cap that it takes. most_alternatives: of a token.
+    A refusal of `tools` drops them: they are described in text from then on.
     png: pictures other than JPEG are sent as PNG. flat: the address of a picture is a text instead of an object.
     streams: replies are requested as a stream.
     """
@@ -126,7 +137,7 @@ class Endpoint:
 
     def lacks(self, names: Iterable[str]) -> list[str]:
         """Those of a question's fields that decide its answer and are not sent."""
-        return sorted(self.dropped.intersection(names, DECIDING))
+        return sorted(self.dropped.intersection(names, (*DECIDING, TOOLS)))
 
     # ------------------------------------------------------------------ what is learned
     def took(self, sent: Mapping[str, Any], without: Iterable[str] = ()) -> None:
@@ -145,6 +156,8 @@ class Endpoint:
 
     def learns(self, status: int, said: str, sent: Mapping[str, Any]) -> bool:
         """Whether a refusal names something that can be sent in another way. It is from then on: the question is sent again."""
+        if self._tools_learned(status, said, sent):
+            return True
         if status not in ADAPTED or status in NOT_ABOUT_FIELDS:
             return False
         texts, named = read_refusal(said)
@@ -157,6 +170,17 @@ class Endpoint:
         if changed:
             self._findings = None
         return changed
+
+    def _tools_learned(self, status: int, said: str, sent: Mapping[str, Any]) -> bool:
+        """Whether tools are refused."""
+        refused = status == 500 and NO_JINJA.search(said)
+        if status in ADAPTED and status not in NOT_ABOUT_FIELDS:
+            refused = NO_TOOLS.search(said)
+        if not refused or TOOLS not in sent or TOOLS in self.accepted:
+            return False
+        self.dropped.add(TOOLS)
+        self._findings = None
+        return True
 
     def _cap_learned(self, texts: list[str], named: list[str], sent: Mapping[str, Any]) -> bool:
         """Whether the token cap has another name, or a largest value."""
@@ -267,6 +291,10 @@ class Endpoint:
             notes.append(f"the endpoint refuses {listed(own, 12)}: its own values apply to every answer")
         if "stop" in refused:
             notes.append("the endpoint refuses stop strings: answers are cut at them here")
+        if TOOLS in refused:
+            notes.append(
+                "the endpoint refuses `tools`: they are described in text, and calls are read from the answers"
+            )
         if hand := sorted(self.by_hand.intersection(DECIDING)):
             notes.append(
                 f"{listed(hand, 12)} {'is' if len(hand) == 1 else 'are'} left out (drop=): the endpoint's own values apply"

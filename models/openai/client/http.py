@@ -19,7 +19,7 @@ import httpx
 from mm_eval.engine.endings import FILTER_STATUSES, says_filtered
 from mm_eval.values.errors import ModelError
 
-from .endpoint import Endpoint
+from .endpoint import NO_JINJA, Endpoint
 from .errors import TOO_LONG, Fatal, Filtered, Passing, Refused, TooLong, Unreachable
 from .flight import Gate
 from .redaction import Redactor
@@ -444,7 +444,8 @@ class Client:
         if status == 429 and (passing.wait or 0) > self.limits.deadline:
             hint = "The wait is longer than deadline=. Run the same command later to continue."
             return Fatal(f"{said} (requests a wait of {passing.wait:.0f} s)", hint=hint)
-        if status in THROTTLED or status in PASSING and not NO_PICTURES.search(text):
+        for_good = NO_PICTURES.search(text) or status == 500 and NO_JINJA.search(text)
+        if status in THROTTLED or status in PASSING and not for_good:
             return passing
         return Refused.by(status, text, said)
 

@@ -6,6 +6,7 @@ type. A required field that is missing or invalid raises Passing, and the reques
 
 from __future__ import annotations
 
+import json
 import reprlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -38,6 +39,7 @@ def read_text(
     clean: Callable[[str], str] = lambda text: text,
     *,
     tools: bool = False,
+    calls: bool = False,
     marks: Marks = NO_MARKS,
     chat: bool = True,
     thinks: bool = False,
@@ -46,7 +48,8 @@ def read_text(
     """The generated text after its reasoning, without secrets, cut before the first stop string, and how it ended.
 
     A reasoning that never closed stays in the text, with its opening mark.
-    tools: the request offered tools. marks: those that the user states. chat: white space before the answer is no answer yet.
+    tools: the request offered tools. calls: those that the server gives apart are written behind the text. marks: those that
+        the user states. chat: white space before the answer is no answer yet.
     thinks: the model is known to reason, so that a text without marks that the token cap ended may be reasoning.
     begun: the beginning of the answer that the prompt ends in, where the server repeats it.
 
@@ -69,6 +72,8 @@ def read_text(
         text = ""
     if not isinstance(text, str):
         raise Passing("the content is not text", said=f"{as_text(text)} with finish_reason {brief(ending.reason)}")
+    if calls and isinstance(message, dict):
+        text = "\n".join(filter(None, (text, *calls_of(message))))
     text, ended = clean(text.removeprefix(begun)), ending.ended
     known: dict[str, Any] = {"usage": usage_of(reply), "model": model}
     if thought and not text.strip() and not closed:
@@ -81,6 +86,25 @@ def read_text(
     if stopped and ended == "length" and (reasoning or not thinks):
         ended = "stop"
     return Answer(answer, ended=ended, reasoning=reasoning or None, **known)
+
+
+def calls_of(message: Mapping[str, Any]) -> list[str]:
+    """The calls that a message has in a field, each as text. Arguments that are no JSON stay as they are.
+
+    >>> calls_of({"tool_calls": [{"function": {"name": "zoom", "arguments": "{}"}}]})
+    ['<tool_call>\\n{"name": "zoom", "arguments": {}}\\n</tool_call>']
+    """
+    stated = message.get("tool_calls")
+    found = stated if isinstance(stated, list) else [{"function": message.get("function_call")}]
+    texts = []
+    for call in found:
+        function = call.get("function") if isinstance(call, dict) else None
+        if isinstance(function, dict):
+            arguments = function.get("arguments")
+            written = arguments if isinstance(arguments, str) else json.dumps(arguments or {}, ensure_ascii=False)
+            name = json.dumps(function.get("name"), ensure_ascii=False)
+            texts.append(f'<tool_call>\n{{"name": {name}, "arguments": {written.strip() or "{}"}}}\n</tool_call>')
+    return texts
 
 
 def ending_in(choice: Mapping[str, Any], tools: bool = False) -> Ending:

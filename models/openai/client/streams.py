@@ -67,7 +67,26 @@ def _add(reply: dict[str, Any], choice: dict[str, Any], event: dict[str, Any]) -
     for name, value in delta.items():
         if name in MERGED and isinstance(value, str):
             message[name] = (message.get(name) or "") + value
+        elif name == "tool_calls" and isinstance(value, list):
+            message[name] = _with_pieces(message.get(name) or [], value)
         elif name in MERGED and isinstance(value, list):
             message[name] = [*(message.get(name) or []), *value]
         elif value is not None and name != "role":
             message[name] = [*message.get(name, []), *value] if isinstance(value, list) else value
+
+
+def _with_pieces(calls: list[Any], pieces: list[Any]) -> list[Any]:
+    """The calls of a message with what an event adds to them: arguments come in pieces, by the number of their call."""
+    found = [dict(call) for call in calls]
+    for piece in (piece for piece in pieces if isinstance(piece, dict)):
+        index = piece.get("index")
+        number = index if isinstance(index, int) and 0 <= index <= len(found) else len(found)
+        if number == len(found):
+            found.append({"index": number, "function": {}})
+        own = piece.get("function")
+        for name, value in own.items() if isinstance(own, dict) else ():
+            before = found[number]["function"].get(name)
+            joins = name == "arguments" and isinstance(before, str) and isinstance(value, str)
+            found[number]["function"] |= {name: before + value if joins else before if value is None else value}
+        found[number] |= {name: value for name, value in piece.items() if name not in ("function", "index") and value}
+    return found
