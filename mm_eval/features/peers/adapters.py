@@ -55,6 +55,7 @@ _COMPLETIONS = Other("openai", options={"chat_template": False})
 
 LM_EVAL: dict[str, Other] = {
     **dict.fromkeys(("hf-auto", "huggingface", "hf-multimodal", "hf-mistral3", "hf-causal", "hf-causal-experimental"), _hf()),
+    "gpt2": _hf("gpt2"),
     "hf-audiolm-qwen": Other(refused=_SOUND),
     "vllm-vlm": Other("vllm"),
     "local-chat-completions": _OPENAI,
@@ -118,7 +119,6 @@ LMMS_EVAL: dict[str, Other] = {
     "ola": _hf("THUdyh/Ola-7b", _NO_SOUND),
     "video_salmonn_2": _hf("tsinghua-ee/video-SALMONN-2_plus_7B", _NO_SOUND),
     "auroracap": _own(""),
-    **dict.fromkeys(("bagel", "bagel_umm", "bagel_lmms_engine"), _own("")),
     **dict.fromkeys(("cambrians", "cambrians_vsc", "cambrians_vsc_streaming", "cambrians_vsr"), _own("")),
     "cambrian": _own("nyu-visionx/cambrian-8b"),
     "cogvlm2": _own("THUDM/cogvlm2-llama3-chinese-chat-19B"),
@@ -190,6 +190,7 @@ LMMS_EVAL: dict[str, Other] = {
     "from_log": Other(refused="answers from a file: --model replay --model_args path=FILE.jsonl."),
     **dict.fromkeys(
         (
+            "gemini_audio",
             *("aero", "aero_realtime_vllm", "aero_realtime_vllm_chat", "audio_flamingo_3", "kimi_audio", "qwen2_audio"),
             *("whisper", "whisper_tt", "whisper_vllm"),
         ),
@@ -197,7 +198,8 @@ LMMS_EVAL: dict[str, Other] = {
     ),
     **dict.fromkeys(
         (
-            *("bagel_unig2u", "cosmos_wm", "fastvideo", "generation_api", "illume_plus", "ltx_video", "magi1_wm"),
+            *("bagel", "bagel_umm", "bagel_lmms_engine", "bagel_unig2u"),
+            *("cosmos_wm", "fastvideo", "generation_api", "illume_plus", "ltx_video", "magi1_wm"),
             *("qwen_image_edit", "sam3", "wan2_1_t2i", "wan2_1_t2v", "wan2_2", "wan2_2_t2v"),
         ),
         Other(refused=_MAKES),

@@ -72,6 +72,7 @@ _LOADED = "transformers loads the checkpoint its own way"
 
 DROPPED: dict[str, str] = {
     **dict.fromkeys(("conv_template", "conv_mode", "prompt_template", "system_template_type", "is_qwen3_vl"), _TURNS),
+    "message_format": _TURNS,
     **dict.fromkeys(
         (
             *("model_name", "mm_spatial_pool_stride", "mm_spatial_pool_mode", "mm_resampler_type", "mm_resampler_location"),
@@ -132,6 +133,7 @@ DROPPED: dict[str, str] = {
         ),
         _QUICKER,
     ),
+    "num_gpus": "device_map=auto uses every device; --executor ray --workers N --worker_gpus N runs several models",
     "worker_gpus": "--executor ray --workers N --worker_gpus N",
     "httpx_trust_env": "proxies of the environment are used",
     "max_size_in_mb": "pictures are sent as they are; a server that refuses one is reported",

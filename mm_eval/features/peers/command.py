@@ -6,7 +6,9 @@ words_of(["--tasks", "mme", "pope", "--log_samples"], known)  gives
 
 from __future__ import annotations
 
+import difflib
 import json
+import os
 import re
 import shlex
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -14,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from mm_eval.features.peers.flags import FLAGS, LISTS, PROGRAMS, SHORT, VERBS, Flag
+from mm_eval.features.peers.flags import FLAGS, LISTS, LM_EVAL, LMMS_EVAL, PROGRAMS, SHORT, VERBS, Flag
 from mm_eval.values.errors import ConfigError
 
 _NUMBER = re.compile(r"-[0-9.]+")
@@ -29,6 +31,8 @@ SEED = 3
 
 def verb_of(word: str, words: Sequence[str]) -> str:
     """What a first word means that is no command here, as a hint; "" where no other suite has it."""
+    if word == "eval" and len(words) > 1 and words[1].startswith("-"):
+        return f"Leave it out: {shlex.join(['mm-eval', *words[1:]])}"
     if word in VERBS:
         return VERBS[word]
     if word.startswith("inspect_evals/"):
@@ -100,11 +104,28 @@ def words_of(verb: str, words: Sequence[str], known: Collection[str]) -> tuple[l
             _own(made, name, given, queue)
         elif (flag := FLAGS.get(name[2:])) is not None:
             _other(made, name, flag, given, queue)
+        elif verb == "run" and (meant := _abbreviated(name, known)):
+            queue.insert(0, meant + equals + first)
         else:
             made.words.append(name + equals + first)
     for option, pairs in made.into.items():
         _join(made.words, option, pairs)
     return made.words, list(dict.fromkeys(made.notes))
+
+
+def _abbreviated(name: str, known: Collection[str]) -> str:
+    """The one option of lm-eval and lmms-eval that begins so: their parsers take `--output` for --output_path. "" for none.
+
+    Errors: ConfigError for a word that is nearer to an option of theirs than to one of ours.
+    """
+    theirs = [*(f"--{flag}" for flag in {**LMMS_EVAL, **LM_EVAL}), *(each for each in known if each.startswith("--"))]
+    begun = {each for each in theirs if len(name) > 5 and each.startswith(name)}
+    if len(begun) == 1:
+        return begun.pop()
+    near = difflib.get_close_matches(name, theirs, n=1, cutoff=0.8)
+    if near and near[0] not in known:
+        raise ConfigError(f"unknown option {name!r}.", hint=f"Did you mean {near[0]!r}, an option of other suites?")
+    return ""
 
 
 def _with_file(words: list[str]) -> list[str]:
@@ -140,9 +161,23 @@ def _stated(name: str) -> Mapping[str, Any] | None:
     if len(runs) > 1:
         hint = "Write a command for each, or a release file with `models:`."
         raise ConfigError(f"it holds {len(runs)} runs; one is needed.", where=name, hint=hint)
-    if "env" in runs[0]:
-        raise ConfigError("`env` sets variables for the whole process.", where=name, hint="Set them in the shell.")
-    return dict(runs[0])
+    stated = dict(runs[0])
+    env = stated.pop("env", None) or {}
+    unset = (
+        [key for key, value in env.items() if not _is_as_here(str(key), str(value))] if isinstance(env, dict) else []
+    )
+    if unset:
+        raise ConfigError(
+            f"`env` sets {', '.join(map(str, unset))} for the whole process, which differ from the shell's.",
+            where=name,
+            hint="Set them in the shell (export NAME=...), and leave them out of the file.",
+        )
+    return stated
+
+
+def _is_as_here(name: str, value: str) -> bool:
+    """Whether an entry of `env:` is what the process has already: `${NAME}`, or its value."""
+    return value in (f"${{{name}}}", f"${name}") or os.environ.get(name) in (value, os.path.expanduser(value))
 
 
 def _as_words(key: Any, value: Any) -> list[str]:

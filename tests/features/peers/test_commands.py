@@ -164,6 +164,7 @@ def test_short_options_are_not_options_here() -> None:
             "mm-eval --tasks inspect_evals/gsm8k --model hf/a/b",
         ),
         (["inspect_evals/gsm8k", "--limit", "3"], "mm-eval --tasks inspect_evals/gsm8k --limit 3"),
+        (["eval", "--model", "qwen2_5_vl", "--tasks", "mme"], "mm-eval --model qwen2_5_vl --tasks mme"),
         (["tasks", "list"], "mm-eval ls tasks"),
         (["ui"], "mm-eval view"),
     ],
@@ -190,7 +191,16 @@ def test_help_names_none_of_these(capsys: pytest.CaptureFixture[str]) -> None:
     assert not [name for name in FLAGS if f"--{name} " in shown and f"--{name}" not in own_options()]
 
 
-def test_a_file_of_options_is_read_as_the_command_and_options_come_after_it(tmp_path: Path) -> None:
+def test_an_option_that_is_cut_short_or_misspelt_is_that_of_the_other_suite() -> None:
+    assert words_of("run", ["--output", "x", "--output_p=y"], OURS)[0] == ["--output_path=x", "--output_path=y"]
+    with pytest.raises(ConfigError, match="'--log_samples_suffix', an option of other suites"):
+        words_of("run", ["--log_samples_sufix", "x"], OURS)
+    assert words_of("run", ["--quite_another=x"], OURS)[0] == ["--quite_another=x"]  # the parser of `run` says it
+
+
+def test_a_file_of_options_is_read_as_the_command_and_options_come_after_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """lm-eval's and lmms-eval's `--config`: ours is a release file with `models:`."""
     file = tmp_path / "eval.yaml"
     file.write_text(
@@ -205,9 +215,13 @@ def test_a_file_of_options_is_read_as_the_command_and_options_come_after_it(tmp_
     file.write_text("- {model: a, tasks: mme}\n- {model: b, tasks: mme}\n")
     with pytest.raises(ConfigError, match="2 runs"):
         words_of("run", [f"--config={file}"], OURS)
-    file.write_text("{model: a, tasks: mme, env: {A: b}}")
-    with pytest.raises(ConfigError, match="in the shell"):
+    file.write_text("{model: a, tasks: mme, env: {OPENAI_API_KEY: secret, HF_HOME: x, HOME: $HOME}}")
+    with pytest.raises(ConfigError, match="in the shell") as error:
         words_of("run", ["--config", str(file)], OURS)
+    assert "OPENAI_API_KEY, HF_HOME for" in str(error.value) and "secret" not in str(error.value)
+    file.write_text("{model: a, tasks: mme, env: {NOT_SET: '${NOT_SET}', HERE: ~/x}}")
+    monkeypatch.setenv("HERE", str(Path.home() / "x"))
+    assert words_of("run", ["--config", str(file)], OURS)[0] == ["--model=a", "--tasks=mme"]
     for ours in ("models: [{model: dummy}]\ntasks: [mme]\n", "[", "a: 1\n"):
         file.write_text(ours)
         assert words_of("run", ["--config", str(file)], [*OURS, "--config"])[0] == ["--config", str(file)]
