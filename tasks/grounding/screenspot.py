@@ -1,4 +1,4 @@
-"""ScreenSpot-v2 and ScreenSpot-Pro: an instruction, a screenshot, and the box of the element that must be clicked.
+"""ScreenSpot, ScreenSpot-v2 and ScreenSpot-Pro: an instruction, a screenshot, and the box of the element that must be clicked.
 
 Sources: Cheng et al. 2024, arXiv:2401.10935 (the rule); Wu et al. 2024, arXiv:2410.23218 (v2); Li et al. 2025, arXiv:2504.07981
 (Pro; eval_screenspot_pro.py of likaixin2000/ScreenSpot-Pro-GUI-Grounding). The columns are those that lmms-eval reads.

@@ -1,4 +1,4 @@
-"""ScreenSpot-v2 and ScreenSpot-Pro: drawn windows with a labelled button and a coloured icon."""
+"""ScreenSpot, its second version and ScreenSpot-Pro: drawn windows with a labelled button and a coloured icon."""
 
 from datasets import Image, Sequence, Value
 from PIL import Image as Pillow
@@ -72,6 +72,7 @@ def _pro() -> list[Row]:
 def samples() -> list[Sample]:
     """The test splits."""
     return [
+        Sample("rootsautomation/ScreenSpot", "test", V2, _v2()[:4]),
         Sample("HongxinLi/ScreenSpot_v2", "test", V2, _v2()),
         Sample("TIGER-Lab/ScreenSpot-Pro", "test", PRO, _pro()),
     ]
