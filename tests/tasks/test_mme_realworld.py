@@ -1,4 +1,4 @@
-"""MME-RealWorld-Lite: the prompt, the authors' rule for letters, tasks, domains and abilities."""
+"""MME-RealWorld, also in full and in Chinese: the prompt, the authors' rule for letters, tasks, domains and abilities."""
 
 import pytest
 
@@ -75,3 +75,26 @@ def test_tasks_domains_and_abilities(cli, tmp_path) -> None:
     assert of["task"] == {"Perception": pytest.approx(2 / 3), "Reasoning": 1}
     assert of["subtask"] == {"Monitoring": pytest.approx(2 / 3), "Remote Sensing": 1}
     assert of["l2-category"] == {"vehicle/attribute": 0.5, "count": 1, "intention": 1}
+
+
+CHINESE = MadeUp("mmerealworld_cn", "yifanzhang114/MME-RealWorld-CN-Lmms-eval", "train")
+
+
+def test_the_whole_asks_as_the_lite_version_does_and_the_chinese_one_in_chinese(cli) -> None:
+    assert prompt(cli, "mmerealworld").endswith(END) and " The choices are listed below: \n(A) " in prompt(
+        cli, "mmerealworld"
+    )
+    assert prompt(cli, "mmerealworld_cn") == (
+        "几点关门？ 选项如下所示:\n(A) 17点\n(B) 9点\n(C) 8点\n(D) 18点\n(E) 图片中没有"
+        "\n根据图像选择上述多项选择题的最佳答案。只需回答正确选项的字母（A, B, C, D 或 E）。\n 最佳答案为："
+    )
+
+
+def test_chinese_answers(cli, tmp_path) -> None:
+    answers = ["A", "答案是B", "（C）", "17点", "图片中没有", "二十一点", "最佳答案为：D"]
+    options = ["（A） 17点", "（B） 9点", "（C） 8点", "（D） 18点", "（E） 图片中没有"]
+    for right in "ABCDE":
+        (tmp_path / right).mkdir()
+        docs = [{"multi-choice options": options, "answer": right}] * len(answers)
+        found = CHINESE.scores(cli, tmp_path / right, docs, answers, "mme_realworld_score,none")
+        assert found == [float(right == letter) for letter in ("A", "B", "C", "A", "E", None, "D")]

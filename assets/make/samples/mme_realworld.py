@@ -1,4 +1,4 @@
-"""MME-RealWorld-Lite: drawn pictures in its five domains, with five options, the last for none of them."""
+"""MME-RealWorld, in full, in Chinese and Lite: drawn pictures in its five domains, with five options, the last for none."""
 
 import base64
 
@@ -68,4 +68,26 @@ def samples() -> list[Sample]:
     table = page("year  sold\n2020    4\n2021    7")
     add("Perception/Diagram and Table", "table", table, "How many were sold in 2021?", ["7", "4", "11", "3"])
     add("Reasoning/Diagram and Table", "table", table, "How many were sold in both years?", ["11", "7", "4", "28"])
-    return [Sample("yifanzhang114/MME-RealWorld-lite-lmms-eval", "train", FEATURES, rows)]
+    return [
+        Sample("yifanzhang114/MME-RealWorld-lite-lmms-eval", "train", FEATURES, rows),
+        Sample("yifanzhang114/MME-RealWorld-Lmms-eval", "train", FEATURES, rows[:4]),
+        Sample("yifanzhang114/MME-RealWorld-CN-Lmms-eval", "train", FEATURES, _chinese()),
+    ]
+
+
+def _chinese() -> list[Row]:
+    """Two questions in Chinese; the options' brackets are those of Chinese texts in one of them."""
+    sign = page("OPEN\n9-17", (80, 60))
+    rows = []
+    for question, options, brackets in (
+        ("几点关门？", ("17点", "9点", "8点", "18点", "图片中没有"), "()"),
+        ("几点开门？", ("17点", "9点", "8点", "18点", "图片中没有"), "（）"),
+    ):
+        rows.append({
+            "bytes": base64.b64encode(png(sign)["bytes"]).decode(), "index": len(rows), "question": question,
+            "multi-choice options": [
+                f"{brackets[0]}{letter}{brackets[1]} {text}" for letter, text in zip("ABCDE", options, strict=True)
+            ],
+            "answer": "AB"[len(rows)], "category": "Perception/OCR with Complex Context", "l2-category": "advert",
+        })  # fmt: skip
+    return rows

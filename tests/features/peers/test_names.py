@@ -60,7 +60,7 @@ def test_a_difference_is_a_note_of_the_run() -> None:
         ("docvqa_val_reasoning", "docvqa_val has the same docs"),
         ("videomme_no_visual", "videomme --blind"),
         ("refcoco_bbox_val", "captions of regions"),
-        ("screenspot_rec", "screenspot_v2 and screenspot_pro are"),
+        ("screenspot_reg_test", "`screenspot` here asks where it is"),
         ("leaderboard_musr", "Parts that are: ifeval"),
         ("arc_de", "another language"),
         ("voicebench_wildvoice", "--include_path .../lmms_eval/tasks/voicebench"),
