@@ -24,6 +24,8 @@ LINKS      what the runs of a release know of each other: (requests by name, how
            requests to run, and ended(name), which is called when a run ended for good.
 CONFIGS    what `mm-eval run --config FILE` does with a file that has this key: (args, its options as a request) -> exit code.
 PAGES      the page of a finished run: (recorded run) -> its path.
+FINDINGS   what `mm-eval diagnose` finds in the samples of a task: a class with add(row), which gets each, and found() ->
+           (kind, docs with it, of how many, sentence, likely cause, what mends it, [(doc id, answer)]) for each fault.
 PAGE_PARTS what stands above the samples of a run's page: (recorded run) -> an object with
            look(task, row), which gets each sample, and about(), its data after the last one.
 ROW_NOTES  notes on a row of a run's table: (recorded run, name of a task or group) -> sentences.

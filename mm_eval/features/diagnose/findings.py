@@ -20,6 +20,7 @@ from mm_eval.request import RunRequest
 from mm_eval.results.recorded import RecordedRun
 from mm_eval.results.sample_rows import picked, preferred, right_answer
 from mm_eval.values.errors import MMEvalError
+from mm_eval.values.features import brought
 from mm_eval.values.reasoning.split import unknown_marks
 from mm_eval.values.words import of_all
 
@@ -94,7 +95,7 @@ class Diagnosis:
 
 def _of_task(case: _Case, seen: _Seen) -> list[Fault]:
     found = [*_failures(case, seen), *_forms(case, seen), *_no_template(case, seen), *_cut(case, seen)]
-    found += [*_bias(case, seen), *_low_categories(case, seen)]
+    found += [*_bias(case, seen), *_low_categories(case, seen), *_of_features(case, seen)]
     return sorted(found, key=lambda finding: -finding.share)
 
 
@@ -132,10 +133,13 @@ class _Seen:
         self.cut = _Kept()
         self.picked: Counter[tuple[str, str]] = Counter()  # (right, picked), of options or of yes and no
         self.wrong_picks: dict[str, _Kept] = {}
+        self.of_features = [kind() for kind in brought("FINDINGS").values()]
         self.by_category: dict[tuple[str, str], _Kept] = {}
 
     def add(self, row: Mapping[str, Any]) -> None:
         self.docs += 1
+        for each in self.of_features:
+            each.add(row)
         self.pictures = self.pictures or bool(row.get("images"))
         doc_id, right = row["doc_id"], right_answer(row)
         if error := row.get("error"):
@@ -315,6 +319,14 @@ def _low_categories(case: _Case, seen: _Seen) -> Iterator[Fault]:
             cause = "the model lacks this skill, or this part of the data is asked or read in another form"
             kept = seen.by_category.get((level, name), _Kept())
             yield case.finding("low category", replace(kept, docs=n), seen.answered, said, cause, "show")
+
+
+def _of_features(case: _Case, seen: _Seen) -> Iterator[Fault]:
+    """What features find in the rows that they know."""
+    for each in seen.of_features:
+        for kind, docs, of, said, cause, mending, examples in each.found():
+            kept = _Kept(docs, [FaultyDoc(doc_id, answer, "") for doc_id, answer in examples])
+            yield case.finding(kind, kept, of, said, cause, mending)
 
 
 def _kind_of_failure(what: str) -> str:

@@ -9,8 +9,10 @@ config        the key `tools` of task files
 turns         the conversation: what is said after each answer, by rules that the recorded answers alone decide
 calls         what the answers say: which calls, how many, and whether one is the last
 counting      the counts as numbers of a run and fields of its samples
+findings      what `mm-eval diagnose` says about them
 """
 
 QUESTION_KEYS = {"tools": "config:ToolsKey"}
 TURNS = {"tools": "turns:ToolTurns"}
 RUN_PARTS = {"tools": "counting:ToolsPart"}
+FINDINGS = {"tools": "findings:ToolFindings"}

@@ -69,7 +69,10 @@ class ToolCounts(Scorer):
         return self.raw_docs
 
     def _of_answer(self, answer: Answer | None) -> Counts:
-        return counts_of(answer.turns if answer else (), self.turns.schemas, self.turns.keys)
+        found = counts_of(answer.turns if answer else (), self.turns.schemas, self.turns.keys)
+        for tool in self.turns.tools:
+            found.by_tool.setdefault(tool.key, 0)  # a tool that is not called is part of the row
+        return found
 
     def row_entries(self, doc_id: int) -> dict[str, Any]:
         return {NAME: self.by_doc[doc_id].to_json()} if doc_id in self.by_doc else {}

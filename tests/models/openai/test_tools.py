@@ -68,7 +68,10 @@ def test_tools_are_sent_natively_and_results_go_back_so(tmp_path: Path) -> None:
     assert "Picture 1 is this part" in zoomed["content"] and computed["content"] == "42"
     assert picture["role"] == "user" and [part["type"] for part in picture["content"]] == ["image_url"]
     for row in rows_of(tmp_path / "run"):
-        assert row["tools"]["by_tool"] == {"calculator": 1, "zoom": 1} and row["tools"]["failed"] == 0
+        assert (
+            row["tools"]["by_tool"] == {"calculator": 1, "zoom": 1, "rotate": 0, "read_sign": 0}
+            and row["tools"]["failed"] == 0
+        )
         assert row["scores"]["exact_match,none"] == 1.0
     facts = json.loads((tmp_path / "run" / "run.json").read_text())["spec"]["tasks"]["looks"]["turns"]
     assert facts == {"format": "hermes", "boxes": "per_mille", "native": True}
@@ -108,7 +111,7 @@ def test_a_server_of_an_unknown_family_that_refuses_tools_is_asked_nothing(tmp_p
 def test_a_server_of_an_unknown_family_that_takes_tools(tmp_path: Path) -> None:
     server = Server(lambda body, nth: [native(("calculator", '{"expression": "1+1"}')), reply("B")][answered(body)])
     run(write(tmp_path / "task", 1), tmp_path / "run", server.model(model="my-model"))
-    assert rows_of(tmp_path / "run")[0]["tools"]["by_tool"] == {"calculator": 1}
+    assert rows_of(tmp_path / "run")[0]["tools"]["by_tool"]["calculator"] == 1
 
 
 def test_calls_that_the_server_gives_apart_are_part_of_the_answer() -> None:
