@@ -4,7 +4,8 @@
 
 One row a doc: {"task": "mme", "doc_id": 17, "resps": ["Yes"]}, one answer a repeat; for multiple choice one
 [log-likelihood in nats, is_greedy] a choice. `"ended": ["length"]` beside it says how each generated answer ended ("stop" without
-it). The samples/*.jsonl of a run are such files. `path` may be a folder of them.
+it). The samples/*.jsonl of a run are such files. The turns of a conversation stand under `turns`, a list for each repeat:
+`"turns": [[{"answer": "Zoom."}, {"answer": "A"}]]`. `path` may be a folder of them.
 A row's task is a path (`mmlu::mmlu_stem@mcqa`) or its last name. If no row has a task's own path or name, the rows of the one
 path that ends in its name are used.
 
@@ -46,6 +47,7 @@ class Replay(Model):
         self._rows: dict[tuple[str, int], list[Any]] = {}
         self._ended: dict[tuple[str, int], tuple[Ended, ...]] = {}
         self._told: dict[tuple[str, int], list[Any]] = {}  # reasoning that stands beside the answers
+        self._turns: dict[tuple[str, int], list[Any]] = {}  # of each conversation, its turns
         self._paths: dict[str, set[str]] = {}  # by their last names
         digest = hashlib.sha256()
         for file in files or [path]:
@@ -76,6 +78,8 @@ class Replay(Model):
             if key in self._rows:
                 raise ConfigError(f"a second row for task {key[0]!r} doc {key[1]}.", where=f"{file}:{number}")
             self._rows[key], self._ended[key] = resps, ended
+            if isinstance(turns := row.get("turns"), list):
+                self._turns[key] = turns
             if isinstance(told := row.get("reasoning"), list):
                 self._told[key] = told
             for judge, replies in _replies_in(row):
@@ -96,8 +100,13 @@ class Replay(Model):
 
     def generate(self, instances: Iterable[Instance]) -> Answers:
         for instance in instances:
+            if instance.then is not None and (place := self._place(instance)) in self._turns:
+                yield instance, self._turn(instance, self._turns[place])
+                continue
             answer, ended = self._answer(instance, instance.repeat)
-            if ended == "failed":
+            if instance.turn:
+                yield instance, self._missing(instance, f"turn {instance.turn + 1}", None)
+            elif ended == "failed":
                 yield instance, self._missing(instance, "an answer that is text", FAILED)
             elif isinstance(answer, str):
                 yield instance, Answer(answer, ended=ended, reasoning=self._reasoning(instance, answer))
@@ -114,6 +123,18 @@ class Replay(Model):
                     yield instance, self._missing(instance, "[log-likelihood, is_greedy] for each choice", answer)
 
     loglikelihood_rolling = loglikelihood
+
+    def _turn(self, instance: Instance, turns: list[Any]) -> Answer | ModelError:
+        """The recorded answer of a turn of a conversation. turns: of each repeat."""
+        try:
+            turn = turns[instance.repeat][instance.turn]
+            answer, ended, told = turn["answer"], turn.get("ended", "stop"), turn.get("reasoning")
+            if ended == "failed" or not isinstance(answer, str):
+                return self._missing(instance, "an answer that is text", FAILED)
+            own = told if isinstance(told, str) and not answer.startswith(told) else None
+            return Answer(answer, ended=ended, reasoning=own)
+        except (LookupError, TypeError, AttributeError, ValueError):
+            return self._missing(instance, f"turn {instance.turn + 1}", None)
 
     def _reasoning(self, instance: Instance, answer: str) -> str | None:
         """The reasoning beside a recorded answer. None if there is none, or if it is a part of the answer, as it was recorded."""

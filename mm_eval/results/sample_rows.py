@@ -212,12 +212,15 @@ _MARKS = {0.0: 0.0, 1.0: 1.0}
 
 
 def answer_tokens(folder: Path) -> dict[str, dict[int, int]]:
-    """{path of a task: {doc id: tokens of its first answer}}. Docs whose answer has no count are left out.
+    """{path of a task: {doc id: tokens of its first answer}}; of a conversation those of all turns.
+
+    Docs whose answer has no count are left out.
 
     A line that can't be read counts as none, since `mm-eval score` reports damage, and a copied folder may lack its journal.
     """
     by_key: dict[str, int] = {}
     slots: list[tuple[str, list[list[int | str]]]] = []
+    counts: dict[str, dict[tuple[int, int], int]] = {}
     found: dict[str, dict[int, int]] = {}
     files: list[Path] = []
     with suppress(MMEvalError):
@@ -235,5 +238,9 @@ def answer_tokens(folder: Path) -> dict[str, dict[int, int]]:
         with suppress(*UNREADABLE):
             for slot in map(Slot.from_json, of_key) if key in by_key else ():
                 if slot.repeat == 0 and not slot.judge:
-                    found.setdefault(slot.task, {})[int(slot.doc_id)] = by_key[key]
+                    counts.setdefault(slot.task, {})[int(slot.doc_id), int(slot.turn)] = by_key[key]
+    for task, of_task in counts.items():
+        of_docs = found.setdefault(task, {})
+        for (doc_id, _), tokens in of_task.items():
+            of_docs[doc_id] = of_docs.get(doc_id, 0) + tokens
     return found

@@ -18,11 +18,12 @@ Lookup = Callable[[Slot], Answer | None]
 def missing_of(answer: Answer) -> str:
     """Why a question that was asked has no answer (`UNANSWERED`); empty where it has one.
 
-    Reasoning that never closed is not known here, but to the filter that strips it.
+    Reasoning that never closed is not known here, but to the filter that strips it. A conversation that a call of a tool ended is
+    cut as one that the token cap ended.
     """
     if answer.ended in (FILTERED, REFUSED):
         return answer.ended
-    return TRUNCATED if answer.ended == "length" and not str(answer.output).strip() else ""
+    return TRUNCATED if answer.ended in ("length", "tool") and not str(answer.output).strip() else ""
 
 
 def scored_text(answer: Answer) -> str:

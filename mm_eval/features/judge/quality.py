@@ -220,8 +220,8 @@ def _probes(opened: OpenedTasks, name: str, task: Task, state: JournalState, doc
     judged = judge_of_task(task.config)
     if judged is not None and len(judged.steps) == 1 and judged.steps[0].is_pairwise:
         for doc_id in spread:
-            answer = state.answer(Slot(task.path, doc_id))
-            if answer is not None and shown_answer(text := scored_text(answer)).strip():
+            answer = state.lookup(Slot(task.path, doc_id))
+            if answer is not None and answer.error is None and shown_answer(text := scored_text(answer)).strip():
                 found.append(Probe(PAIR, doc_id, text))
             if sum(probe.kind == PAIR for probe in found) == docs:
                 break

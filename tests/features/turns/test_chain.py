@@ -6,8 +6,10 @@ from random import Random
 
 import pytest
 
+from mm_eval import evaluate
 from mm_eval.engine.journal import read_journal
-from tests.features.turns.talking import DOCS, TASK, TURNS, Talker, run, turns_of, write
+from mm_eval.results.sample_rows import answer_tokens
+from tests.features.turns.talking import DOCS, TASK, TURNS, UTILS, Talker, run, turns_of, write
 from tests.folders import results_of
 
 
@@ -166,3 +168,38 @@ def test_a_conversation_ends_at_max_rounds(tmp_path: Path) -> None:
     results = run(write(tmp_path / "task", task=TASK.replace("4", "2")), tmp_path / "run", Talker())
     assert results["talks"].failed == 0
     assert max(len(row["turns"][0]) for row in rows_of(tmp_path / "run")) == 2
+
+
+def test_the_samples_of_a_run_are_a_replay_file(tmp_path: Path) -> None:
+    task = write(tmp_path / "task")
+    model = Talker()
+    model.fails = {(7, 1)}
+    first = run(task, tmp_path / "run", model)
+    given = {"path": str(tmp_path / "run" / "samples")}
+    options = {"output_path": str(tmp_path / "again"), "report": False, "chat_template": True}
+    again = evaluate(task, "replay", given, **options)
+    assert again["talks"].failed == first["talks"].failed == 1
+    assert results_of(tmp_path / "run") == results_of(tmp_path / "again")
+
+
+def test_the_tokens_of_a_conversation_are_those_of_all_its_turns(tmp_path: Path) -> None:
+    run(write(tmp_path / "task"), tmp_path / "run", Talker())
+    assert answer_tokens(tmp_path / "run")["talks"] == {doc: 2 * turns_of(doc) for doc in range(DOCS)}
+
+
+@pytest.mark.parametrize("scored", ["last", "all"])
+def test_a_judge_reads_the_last_answer_or_all_of_them(tmp_path: Path, scored: str) -> None:
+    examples = '  verdict_examples: [["Yes", 1], ["?", null]]\n'
+    judge = f"judge:\n  prompt: !function utils.ask\n  verdict: !function utils.read\n{examples}"
+    utils = "def ask(doc, answer):\n    return f'Grade {answer}'\n\n\n"
+    utils += "def read(reply):\n    return None if reply == '?' else 1.0\n"
+    text = TASK.replace("metric_list: [{metric: exact_match}]\n", judge)
+    if scored == "all":
+        text = text.replace("!function utils.next_turn", "{next: !function utils.next_turn, scored: all}")
+    task = write(tmp_path / "task", task=text, utils=UTILS + "\n\n" + utils)
+    results = run(task, tmp_path / "run", Talker(), judge="dummy", judge_preflight=False)
+    row = rows_of(tmp_path / "run")[3]
+    turns = [turn["answer"] for turn in row["turns"][0]]
+    whole = turns[-1] if scored == "last" else json.dumps(turns)
+    assert row["resps"] == [whole] and f"Grade {whole}" in str(row["judge"]["prompt"])
+    assert results["talks"]["judge_score"].n == DOCS
