@@ -17,6 +17,8 @@ const flip = (row) => {
 };
 // A row's categories: those that its task declares, else the one that a column of the doc suggests
 const categoriesOf = (row) => [].concat(row.c).filter(Boolean);
+// The turns of a conversation, of each repeat a list
+const turnsOf = (row) => row.n ? `turns: ${Math.max(...row.n.map((turns) => turns.length))}` : "";
 const answerText = (row) => row.a.map((answer) => typeof answer === "string" ? answer : JSON.stringify(answer)).join(" | ");
 const modelOf = (row) => row.m === undefined ? "" : about.models[row.m];
 const addressOf = (task, doc) => `#${encodeURIComponent(task).replace(/%3A/g, ":").replace(/%40/g, "@")}/${doc}`;
@@ -108,6 +110,27 @@ function verdicts(row, judge) {
   if (row.jd && judge === row.j[row.j.length - 1]) parts.push(make("p", { class: "banner" }, "The judges disagree."));
   return parts;
 }
+function conversation(turns, of) {
+  // What was said, shown and answered in each turn
+  return turns.map((turn, place) => {
+    const box = make("section", { class: "verdict turn" }, make("h4", {}, `Turn ${place + 1}${of}`));
+    if (turn.i) {
+      const shownHere = make("div", { class: "pictures" });
+      turn.i.forEach((digest, number) => shownHere.append(pictureElement(digest, `turn ${place + 1}, picture ${number + 1}`)));
+      box.append(shownHere);
+    }
+    if (turn.p) box.append(...marked("Said to the model", turn.p));
+    if (turn.h) box.append(make("details", { class: "reasoning" }, make("summary", { class: "soft" }, `Its reasoning (${turn.h.length} characters)`), make("pre", {}, turn.h)));
+    if (turn.x) box.append(...block("Failed", turn.x)); else box.append(...marked("Answer", turn.a ?? ""));
+    const facts = make("dl", { class: "facts" });
+    const fact = (name, value) => facts.append(make("dt", {}, name), make("dd", {}, value));
+    if (turn.e && turn.e !== "stop") fact("ended", turn.e);
+    if (turn.k) fact("tokens", `${(turn.k[0] ?? 0).toLocaleString("en")} of the prompt, ${(turn.k[1] ?? 0).toLocaleString("en")} of the answer`);
+    if (turn.s !== undefined) fact("time", `${turn.s} s after the turn before`);
+    if (facts.children.length) box.append(facts);
+    return box;
+  });
+}
 function strips(row, box) {
   // The frames of each video side by side, with their times
   const elements = [...box.children];
@@ -138,6 +161,7 @@ function show(index, keepAddress) {
   parts.push(...marked(`Prompt, as asked${about.own ? ` in ${about.own}` : ""}`, row.p));
   if (row.k) parts.push(make("p", { class: "hint" }, "The prompt was cut: the model did not get its beginning."));
   if (row.e) parts.push(...block(row.s === "not requested" ? "Not requested" : "Failed", row.e));
+  (row.n || []).forEach((turns, place) => parts.push(...conversation(turns, row.n.length > 1 ? `, answer ${place + 1} of ${row.n.length}` : "")));
   const answers = []; // of all runs, side by side
   if (row.o) answers.push(block("Choices, with log-likelihood in nats", row.o.map((text, place) => `${place === row.g || (Array.isArray(row.g) && row.g.includes(place)) ? "→" : " "} ${logLikelihood(row.a[place]?.[0]).toFixed(3)}  ${text}`).join("\n")));
   else row.a.forEach((answer, place) => {
@@ -172,8 +196,8 @@ function matching() {
   const task = byId("f-task").value, category = byId("f-category").value, result = byId("f-result").value, words = byId("f-text").value.trim().toLowerCase();
   const model = byId("f-model").value;
   return (row) => (!only || only.keep(row)) && (!model || row.m === Number(model)) && (!task || row.t === task) && (!category || categoriesOf(row).includes(category)) &&
-    (!result || state(row)[0] === result || flip(row) === result || row.s === result || (result === "cut" && row.k) || (result === "flipped" && flip(row)) || (result === "judges disagree" && row.jd) || (result === "unreadable" && unreadable(row)) || (result === "wrong" && row.ok === false)) &&
-    (!words || row.p.toLowerCase().includes(words) || answerText(row).toLowerCase().includes(words) || (row.j || []).some((judge) => judge.e.some((one) => (one.r || "").toLowerCase().includes(words))) || String(row.d) === words);
+    (!result || state(row)[0] === result || flip(row) === result || row.s === result || turnsOf(row) === result || (result === "cut" && row.k) || (result === "flipped" && flip(row)) || (result === "judges disagree" && row.jd) || (result === "unreadable" && unreadable(row)) || (result === "wrong" && row.ok === false)) &&
+    (!words || row.p.toLowerCase().includes(words) || answerText(row).toLowerCase().includes(words) || (row.j || []).some((judge) => judge.e.some((one) => (one.r || "").toLowerCase().includes(words))) || (row.n || []).flat().some((turn) => `${turn.p || ""} ${turn.a || ""}`.toLowerCase().includes(words)) || String(row.d) === words);
 }
 function apply(wanted) {
   shown = rows.filter(matching());
@@ -267,10 +291,10 @@ function offerFilters(of) {
   for (const row of of) {
     offered.task.add(row.t);
     for (const name of categoriesOf(row)) offered.category.add(name);
-    for (const name of [state(row)[0], row.s, row.k && "cut", row.jd && "judges disagree", unreadable(row) && "unreadable"]) if (name) offered.result.add(name);
+    for (const name of [state(row)[0], row.s, row.k && "cut", row.jd && "judges disagree", unreadable(row) && "unreadable", turnsOf(row)]) if (name) offered.result.add(name);
     if (flip(row)) for (const name of ["flipped", "lost", "gained"]) offered.result.add(name);
   }
-  const names = { task: [...offered.task], category: [...offered.category].sort(), result: RESULTS.filter((name) => offered.result.has(name)) };
+  const names = { task: [...offered.task], category: [...offered.category].sort(), result: [...RESULTS.filter((name) => offered.result.has(name)), ...[...offered.result].filter((name) => name.startsWith("turns: ")).sort()] };
   Object.entries({ task: "all tasks", category: "all categories", result: "all results" }).forEach(([name, all], place) => {
     const select = byId(`f-${name}`), kept = select.value;
     if (select.length && offered[name].size === before[place]) return;

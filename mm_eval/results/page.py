@@ -150,6 +150,8 @@ class SampleRows:
                 if isinstance(shown["c"], str):
                     categories.setdefault(shown["c"], array("q")).append(row["doc_id"])
                 self.digests.update(dict.fromkeys(shown.get("images", ())))
+                for turns in shown.get("n", ()):
+                    self.digests.update(dict.fromkeys(digest for turn in turns for digest in turn.get("i", ())))
                 if beside:
                     shown["w"] = [
                         NOT_SHOWN if n not in chosen else answers.beside(row) if answers else None
@@ -235,8 +237,31 @@ def _shown(name: str, row: Mapping[str, Any], marking: Marking) -> dict[str, Any
     optional["u"] = unparsed or None
     optional["k"] = row.get("cut") or None
     optional["j"] = _judged(judges) or None
+    optional["n"] = [list(_turns(turns)) for turns in row.get("turns", ())] or None
     optional["jd"] = (bool(judges) and judges_disagree(row)) or None
     return {**shown, **{key: value for key, value in optional.items() if value is not None}}
+
+
+def _turns(turns: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+    """The turns of a conversation: what was said and shown, the answer, its tokens, and the seconds since the last one."""
+    before: Any = None
+    for turn in turns:
+        messages, tokens, at = turn.get("messages") or [], turn.get("tokens") or {}, turn.get("t")
+        shown: dict[str, Any] = {"a": _short(turn.get("answer")), "e": turn.get("ended")}
+        if messages:
+            shown["p"] = prompt_text(messages)
+        if digests := [part["digest"] for message in messages for part in message["content"] if "digest" in part]:
+            shown["i"] = digests
+        if turn.get("reasoning"):
+            shown["h"] = _short(turn["reasoning"])
+        if turn.get("error"):
+            shown["x"] = turn["error"]["what"]
+        if tokens:
+            shown["k"] = [tokens.get("prompt_tokens"), tokens.get("completion_tokens")]
+        if before and at:
+            shown["s"] = round(max(0.0, at - before), 1)
+        before = at
+        yield shown
 
 
 def _judged(judges: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[dict[str, Any]]:

@@ -62,8 +62,9 @@ def main(args: argparse.Namespace) -> int:
     request, stand_in = _with_stand_in(args)
     if args.keys and args.prompt_key:
         raise ConfigError("--keys and --prompt_key exclude each other.")
-    if args.html and (args.keys or args.judge is not None):
-        raise ConfigError("--html shows one prompt; it excludes --keys and --judge.", where="--html")
+    others = [f"--{name}" for name in ("keys", *brought("SHOWS")) if getattr(args, name, None) is not None]
+    if args.html and others:
+        raise ConfigError(f"--html shows one prompt; it excludes {others[0]}.", where="--html")
     prepared = prepare(request)
     for name, task in prepared.tasks.items():
         if args.doc >= len(task.docs):
@@ -72,8 +73,8 @@ def main(args: argparse.Namespace) -> int:
     if args.keys:
         _compare_keys(args, prepared, model)
         return 0
-    if args.judge is not None:
-        brought("SHOWS")["judge"](args, prepared)
+    for other in (each for each in brought("SHOWS") if getattr(args, each, None) is not None):
+        brought("SHOWS")[other](args, prepared)
         return 0
     shown = [_show(prepared, name, args.doc, model) for name in prepared.tasks]
     if args.html:

@@ -3,8 +3,11 @@
 rounds      the keys `rounds` and `max_rounds`, and what makes the turns of a task from them
 lmms_eval   the same of a task of lmms-eval, whose doc_to_text is called again after each answer
 run_part    what a run of such tasks adds
+show        a conversation with a scripted model, for `mm-eval show --turns`
 """
 
 QUESTION_KEYS = {"rounds": "rounds:RoundsKey", "max_rounds": "rounds:MostRoundsKey"}
 TURNS = {"rounds": "rounds:Rounds", "lmms_eval": "lmms_eval:LmmsEvalRounds"}
 RUN_PARTS = {"turns": "run_part:TurnsPart"}
+OPTIONS = {"turns": "options"}
+SHOWS = {"turns": "show:show_turns"}
