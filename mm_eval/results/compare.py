@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 from mm_eval.prompt.blocks import FRAMES_AS_KEY, FRAMES_KEY
 from mm_eval.results.estimates import Triple, group_differences
 from mm_eval.results.judged_by import AT, judges_behind, judges_differ
-from mm_eval.results.number_text import p_text, rounded, signed, signless, spread
+from mm_eval.results.number_text import EXACT, number, p_text, rounded, signed, signless, spread
 from mm_eval.results.recorded import RecordedRun, RecordedTask
 from mm_eval.results.sample_rows import KINDS
 from mm_eval.scoring.metrics.paired import Flips, flips, paired_difference, right_or_wrong
@@ -35,7 +35,8 @@ class Change:
     first, second: the number in each run over the docs that both scored. difference: second - first, paired.
     corrected: the p-value of the difference after Holm's correction. flips: of right/wrong metrics, else None.
     better: whether higher is better; None for a number without a direction.
-    headline: whether the number is not a part of another one of its task.
+    headline: whether the number is not a part of another one of its task. main: whether its row is compared by it
+        (`metadata.metric`), and the row stands in no group. copy_of: an earlier number of which it is another form.
     category: (level, category) of a number over the docs of one category.
     """
 
@@ -49,6 +50,8 @@ class Change:
     headline: bool = True
     corrected: float | None = None
     category: tuple[str, str] | None = None
+    main: bool = False
+    copy_of: MetricKey | None = None
 
     @property
     def told_apart(self) -> bool:
@@ -79,15 +82,16 @@ class Comparison:
 def compare(
     runs: Sequence[RecordedRun],
     only: Sequence[str] | None = None,
-    family: Callable[[Change], Hashable] = lambda change: "all",
+    family: Callable[[Change], Hashable] | None = None,
     categories: bool = False,
     mix_judges: bool = False,
 ) -> list[Comparison]:
     """Compares every run after the first with the first; p-values are corrected for their number.
 
-    only: the tasks to compare. family: changes with an equal value are corrected together; by default all numbers of all
-        runs, since each of them is read. categories: also the main number of each task by category; these are corrected
-        on their own, so that they change no other p-value. mix_judges: also numbers that two different judges gave.
+    only: the tasks to compare. family: changes with an equal value are corrected together; by default the main numbers of all
+        runs, and on their own all others, which are read less. Another form of the same number, and one without a direction, is
+        in neither. categories: also the main number of each task by category; these are corrected on their own, so that they
+        change no other p-value. mix_judges: also numbers that two different judges gave.
     Errors: ConfigError for an unknown task, and where two runs share no task.
     """
     first, compared = runs[0], list[Comparison]()
@@ -107,43 +111,81 @@ def compare(
             comparison.changes += _changes((first, run), name, keys, comparison, categories)
         comparison.changes = _with_groups(first, comparison)
         compared.append(comparison)
-    _correct(compared, family)
+    _correct(compared, family or _family)
     return compared
 
 
+def _family(change: Change) -> Hashable:
+    """The changes that are corrected together; None for one that is in no family."""
+    return None if change.better is None or change.copy_of else "main" if change.main else "others"
+
+
+def prompt_asked(run: RecordedRun, name: str) -> dict[str, Any]:
+    """What a task's prompt block adds to its questions; the rule of frames only where a prompt shows frames."""
+    prompt: Mapping[str, Any] = run.spec["tasks"].get(name, {}).get("prompt") or {}
+    stated = {key: value for key, value in (prompt.get("kwargs") or {}).items() if value != ""}
+    task = run.tasks.get(name)
+    frames = (FRAMES_KEY, FRAMES_AS_KEY) if task is not None and task.shows_frames else ()
+    return {**stated, **{key: prompt[key] for key in frames if key in prompt}}
+
+
+def data_asked(run: RecordedRun, name: str) -> dict[str, Any]:
+    """What two numbers of a task must share to be of one benchmark, in words; runs that differ here are not ranked."""
+    task = run.spec["tasks"].get(name, {})
+    return {
+        "the data": task.get("data"),
+        "the choice of docs": task.get("docs"),
+        "the number of examples": run.results.shots.get(name),
+        "the task's version": run.results.versions.get(name),
+    }
+
+
 def differences_in_spec(first: RecordedRun, second: RecordedRun) -> Iterator[str]:
-    """A sentence for each difference between the requests of two runs; none for two models under equal conditions."""
-    for what in ("chat", "system", "seed", "blind"):
+    """A sentence for each cause by which the requests of two runs differ; none for two models under equal conditions."""
+    names = {"chat": "chat template", "system": "system instruction", "seed": "seed", "blind": "use of the pictures"}
+    for what, named in names.items():
         if first.spec.get(what) != second.spec.get(what):
-            names = {
-                "chat": "chat template",
-                "system": "system instruction",
-                "seed": "seed",
-                "blind": "use of the pictures",
-            }
-            yield f"the {names[what]} differs: {first.spec.get(what)!r} and {second.spec.get(what)!r}"
+            yield f"the {named} differs: {first.spec.get(what)!r} and {second.spec.get(what)!r}"
     mine, other = first.spec["tasks"], second.spec["tasks"]
     if alone := sorted(mine.keys() ^ other.keys()):
         yield f"in one of the runs only: {listed(alone, 5)}"
-    versions = [run.results.versions for run in (first, second)]
+    causes: dict[str, list[str]] = {}
     for name in [name for name in mine if name in other]:
-        a, b = mine[name], other[name]
-        if a["data"] != b["data"]:
-            yield f"{name}: the data differs; only docs that are equal in both are paired"
-        if versions[0].get(name) != versions[1].get(name):
-            yield f"{name}: the task's version differs: {versions[0].get(name)} and {versions[1].get(name)}"
-        elif a["config"] != b["config"]:
-            yield f"{name}: the task's config differs"
-        if a["prompt"] != b["prompt"]:
-            yield f"{name}: the prompt differs: {_prompt(a['prompt'])} and {_prompt(b['prompt'])}"
-        if a["docs"] != b["docs"]:
-            yield f"{name}: not the same docs were asked ({a['docs']['count']} and {b['docs']['count']})"
+        for cause in _differences_on(first, second, name):
+            causes.setdefault(cause, []).append(name)
+    for cause, tasks in causes.items():
+        what, _, how = cause.partition(": ")
+        yield f"{what} on {listed(tasks, 6)}{f': {how}' if how else ''}"
 
 
-def _prompt(prompt: Mapping[str, Any]) -> str:
-    stated = {**prompt["kwargs"], **{name: prompt[name] for name in (FRAMES_KEY, FRAMES_AS_KEY) if name in prompt}}
-    said = ", ".join(f"{key}={value!r}" for key, value in stated.items() if value != "")
-    return f"{prompt['key']} ({said})" if said else str(prompt["key"])
+def _differences_on(first: RecordedRun, second: RecordedRun, name: str) -> Iterator[str]:
+    """How the requests of one task differ: "the data differs: ..."."""
+    a, b = first.spec["tasks"][name], second.spec["tasks"][name]
+    wheres = [data_asked(run, name) for run in (first, second)]
+    for what, value in wheres[0].items():
+        if value == wheres[1][what]:
+            continue
+        if what == "the data":
+            yield f"{what} differs: only docs that are equal in both are paired"
+        elif what == "the choice of docs":
+            yield f"not the same docs were asked: {a['docs']['count']} and {b['docs']['count']}"
+        else:
+            yield f"{what} differs: {value} and {wheres[1][what]}"
+    if a["config"] != b["config"] and wheres[0]["the task's version"] == wheres[1]["the task's version"]:
+        yield "the task's config differs"
+    prompts = [prompt_asked(run, name) for run in (first, second)]
+    if prompts[0] != prompts[1]:
+        said = [
+            _prompt(run, name, mine, other)
+            for run, mine, other in zip((first, second), prompts, prompts[::-1], strict=True)
+        ]
+        yield f"the prompt differs: {' and '.join(said)}"
+
+
+def _prompt(run: RecordedRun, name: str, mine: Mapping[str, Any], other: Mapping[str, Any]) -> str:
+    """The key of a block, with what is not as in the other."""
+    own = [f"{key}={mine[key]!r}" for key in mine if mine[key] != other.get(key)]
+    return f"{run.prompt_keys[name]} ({', '.join(own) or 'without ' + ', '.join(other.keys() - mine.keys())})"
 
 
 def _keys_of_one_judge(first: RecordedRun, name: str, comparison: Comparison, mix_judges: bool) -> Iterator[MetricKey]:
@@ -186,14 +228,21 @@ def _changes(
     headlines = set(headline_keys(first))
     main = pair[0].results.headline(name)
     unscored, unknown = 0, list[str]()
-    for key in keys:
+    known: list[tuple[list[int], Change]] = []
+    for key in sorted(
+        keys, key=lambda key: main is None or key != main.key
+    ):  # other forms of the main number are the copies
         scored = [i for i in same if i in first.values[key]]
         shared = sorted(i for i in scored if i in second.values[key])
         unscored = max(unscored, len(scored) - len(shared))
         change = change_of(first, second, key, shared)
         if change is not None:
-            yield replace(change, headline=key in headlines)
-            if categories and main is not None and main.key == key:
+            same_docs = (earlier for docs, earlier in known if docs == shared)
+            copied = next((earlier.key for earlier in same_docs if _is_copy(earlier, change)), None)
+            known.append((shared, change))
+            is_main = main is not None and main.key == key
+            yield replace(change, headline=key in headlines, main=is_main, copy_of=copied)
+            if categories and is_main:
                 yield from _by_category(first, second, key, shared)
         elif shared:
             unknown.append(key.label)
@@ -202,6 +251,35 @@ def _changes(
         comparison.differs.append(comparison.unknown[-1])
     if unscored:
         comparison.differs.append(f"{name}: {counted(unscored, 'doc')} failed in the other run: left out of both")
+
+
+def _is_copy(a: Change, b: Change) -> bool:
+    """Whether two numbers over the same docs are one, in other units: a count of hits and their share."""
+    if a.difference.interval is None:
+        return False  # equal values alone may be chance
+    return are_proportional(
+        *([n for each in (c.first, c.second, c.difference) for n in number_and_ends(each)] for c in (a, b))
+    )
+
+
+def number_and_ends(number: Number) -> list[float | None]:
+    """A number, its standard error, and the ends of its interval."""
+    return [number.value, number.stderr, *(number.interval or (None, None))]
+
+
+def are_proportional(first: Sequence[float | None], second: Sequence[float | None]) -> bool:
+    """Whether the second numbers are the first ones times one positive factor. None stands where None does.
+
+    >>> are_proportional([0.25, None, 0.5], [250.0, None, 500.0])
+    True
+    """
+    if [each is None for each in first] != [each is None for each in second]:
+        return False
+    a, b = ([each for each in numbers if each is not None] for numbers in (first, second))
+    sizes = [max(map(abs, numbers), default=0.0) for numbers in (a, b)]
+    if not all(sizes):
+        return sizes == [0, 0]
+    return all(abs(x / sizes[0] - y / sizes[1]) < 1e-9 for x, y in zip(a, b, strict=True))
 
 
 def _by_category(first: RecordedTask, second: RecordedTask, key: MetricKey, shared: list[int]) -> Iterator[Change]:
@@ -256,9 +334,18 @@ def _with_groups(run: RecordedRun, comparison: Comparison) -> list[Change]:
         for key, first, second, difference in group_differences(run, group, by_task):
             outermost = group not in inside
             up = run.results.better(group, key.metric)
-            ahead.append(Change(group, key, first, second, difference, None, up, headline=outermost))
+            headline = run.results.headline(group)
+            main = outermost and headline is not None and headline.key == key
+            ahead.append(Change(group, key, first, second, difference, None, up, headline=outermost, main=main))
             inside.update(below, run.results.members[group])
-    return ahead + [replace(change, headline=change.headline and change.task not in inside) for change in changes]
+    ahead = [replace(each, main=each.main and each.task not in inside) for each in ahead]
+    outside = {change.task for change in changes} - inside
+    return ahead + [
+        replace(
+            change, headline=change.headline and change.task in outside, main=change.main and change.task in outside
+        )
+        for change in changes
+    ]
 
 
 def headline_keys(task: RecordedTask) -> list[MetricKey]:
@@ -289,8 +376,8 @@ def _correct(compared: Sequence[Comparison], family: Callable[[Change], Hashable
     families: dict[Hashable, list[tuple[Comparison, int, float]]] = {}
     for comparison in compared:
         for place, change in enumerate(comparison.changes):
-            if (p := change.difference.p_value) is not None:
-                of = (family(change), change.category is not None)
+            of = (family(change), change.category is not None)
+            if (p := change.difference.p_value) is not None and of[0] is not None:
                 families.setdefault(of, []).append((comparison, place, p))
     for found in families.values():
         for (comparison, place, _), p in zip(found, holm([p for *_, p in found]), strict=True):
@@ -302,12 +389,12 @@ def verdict(change: Change, name: str, baseline: str) -> str:
     found, metric = change.difference, change.key.metric
     docs = found.n or 0
     where = f"{change.task} ({metric})"
-    if found.interval is None:
+    if change.difference.p_value is None:
         return f"{name} and {baseline} on {where}: no interval: {found.note}".removesuffix(": ")
     if change.told_apart:
         up = found.value > 0
         word = ("higher" if up else "lower") if change.better is None else "better" if up == change.better else "worse"
-        amount = f"{signless(found.value)} {spread(found)}"
+        amount = _amount(found)
         return f"{name} is {word} than {baseline} on {where} by {amount} (p {p_text(change.corrected, '= ')})."
     if found.value == 0:
         return f"{name} and {baseline} score the same on {where} with {counted(docs, 'doc')}."
@@ -319,6 +406,15 @@ def verdict(change: Change, name: str, baseline: str) -> str:
         f"On {where} no difference between {name} and {baseline} can be told apart with {counted(docs, 'doc')}; "
         f"about {rounded(needed):,} would be needed if it is as large as seen ({signed(found.value)})."
     )
+
+
+def _amount(found: Number) -> str:
+    """The size of a difference with its interval, without the sign that the words around it have."""
+    if found.interval is None or found.margin is not None or found.interval[0] < 0 < found.interval[1]:
+        return f"{signless(found.value)} {spread(found)}".rstrip()
+    low, high = sorted(map(abs, found.interval))
+    ends = ", ".join(number(end, found.value) for end in (low, high))
+    return f"{signless(found.value)} [{ends}]{f' {EXACT}' if found.exact else ''}"
 
 
 def marks(task: RecordedTask) -> dict[int, bool | None]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 from typing import Any
 
+from mm_eval.scoring.run_results import Results
 from mm_eval.scoring.task_scores import Scores
 from mm_eval.values.words import of_all
 
@@ -43,3 +45,20 @@ def incomplete(row: Scores) -> list[str]:
     }
     stopped = [row.stopped] if row.stopped else []
     return stopped + [of_all(count, row.n, *said) for name, said in flaws.items() if (count := getattr(row, name))]
+
+
+_SILENT = re.compile(r"([\d,]+ of [\d,]+) answers? (?:is|are) empty or unparsed, such as ")
+
+
+def brief_warnings(results: Results) -> Iterator[str]:
+    """The warnings of a run beside other runs: one line for the answers that say nothing, and what else is odd."""
+    yield from results.oddities
+    silent = []
+    for name, row in results.rows.items():
+        for said in row.warnings:
+            if found := _SILENT.match(said):
+                silent.append(f"{name} {found[1]}")
+            else:
+                yield f"{name}: {said}"
+    if silent:
+        yield f"answers are empty or unparsed: {', '.join(silent)} (`mm-eval diagnose` says why)"

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import csv
 import io
+import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from mm_eval.values.safe import csv_cell, html, in_line, latex, latex_comment, markdown
@@ -21,13 +22,21 @@ LONGEST = 80
 """Characters of a cell on the terminal; a longer one is cut in the middle."""
 
 
+LEAST_NAME = 12
+"""Characters to which a name is cut where a table is too wide for the terminal."""
+
+
 @dataclass(frozen=True)
 class Column:
-    """A column. kind: text is set flush left, numbers flush right. cell: the name of its cells in the rows, else the title."""
+    """A column. kind: text is set flush left, numbers flush right. cell: the name of its cells in the rows, else the title.
+
+    spare: how soon it is left out of a table that is too wide for the terminal: the highest first, 0 never.
+    """
 
     title: str
     kind: Literal["text", "number"] = "number"
     cell: str | None = None
+    spare: int = 0
 
     @property
     def key(self) -> str:
@@ -87,6 +96,53 @@ class Table:
     def grid(self, shown: Callable[[Cell], str]) -> list[list[str]]:
         """The rows as texts."""
         return [[shown(row.cells[column.key]) for column in self.columns] for row in self.rows]
+
+
+def terminal_width() -> int:
+    """Columns of the terminal: what COLUMNS says, else the terminal; 80 where the output is none."""
+    return shutil.get_terminal_size((80, 24)).columns
+
+
+def fitted(table: Table, width: int | None, longest: int | None = LONGEST) -> tuple[Table, list[str]]:
+    """The table within a width, and the titles of the columns that were left out for it.
+
+    A number is never cut: where nothing is left to leave out, the names in the first column are.
+    """
+    out: list[str] = []
+    while width is not None and _width(table, longest) > width:
+        spare = max((column.spare for column in table.columns), default=0)
+        if not spare:
+            return _with_short_names(table, width, longest), out
+        out = [column.title for column in table.columns if column.spare == spare] + out
+        table = replace(table, columns=[column for column in table.columns if column.spare != spare])
+    return table, out
+
+
+def left_out(titles: Sequence[str]) -> list[str]:
+    """The line below a table that names the columns without room; none where all stand there."""
+    return [f"not shown for want of room: {', '.join(titles)} (COLUMNS=200 shows them)"] if titles else []
+
+
+def _width(table: Table, longest: int | None) -> int:
+    return max(map(len, to_text(table, longest).split("\n")))
+
+
+def _with_short_names(table: Table, width: int, longest: int | None) -> Table:
+    """The table with the middle of long names left out, the longest first, down to 12 characters."""
+    texts = {column.key: 0 for column in table.columns if column.kind == "text"}
+    while (over := _width(table, longest) - width) > 0 and texts:
+        texts = {key: max((len(_text(row.cells[key])) for row in table.rows), default=0) for key in texts}
+        widest = max(texts, key=lambda key: texts[key])
+        if texts[widest] <= LEAST_NAME:
+            break
+        most = max(LEAST_NAME, texts[widest] - over)
+        rows = [replace(row, cells={**row.cells, widest: _short(_text(row.cells[widest]), most)}) for row in table.rows]
+        table = replace(table, rows=rows)
+    return table
+
+
+def _short(name: str, most: int) -> str:
+    return name if len(name) <= most else f"{name[: most - most // 2 - 1]}…{name[len(name) - most // 2 :]}"
 
 
 def to_text(table: Table, longest: int | None = LONGEST) -> str:

@@ -111,9 +111,9 @@ def test_a_mean_may_be_of_an_inner_groups_mean(cli, tmp_path: Path) -> None:
     assert ran.code == 0, ran.err
     assert ran.results["results"]["release"]["average,none"] == pytest.approx((3 / 8 + 6 / 8 + 4 / 8) / 3)
     run(cli, tmp_path, {**RIGHT, "third": 6}, name="b", group=group)
-    said = cli("compare", tmp_path / "run", tmp_path / "b")
+    said = cli("compare", tmp_path / "run", tmp_path / "b", "--categories")
     assert said.code == 0, said.err
-    assert "average" in said.out and "worst" in said.out
+    assert "(average)" in said.out and "worst" in said.out
 
 
 @pytest.mark.parametrize(

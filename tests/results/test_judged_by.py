@@ -96,13 +96,12 @@ def test_the_release_table_ranks_the_numbers_of_one_judge_only(folders):
     row = table.rows["mme", "judge_score"]
     assert {model: (found.best, found.set_apart) for model, found in row.items()} == {
         "a": (False, False),
-        "b": (True, False),
+        "b": (False, False),  # ahead of a, but a better number stands beside it
         "kind": (False, True),
     }
+    assert {model: found.rank for model, found in row.items()} == {"a": 2, "b": 1, "kind": None}
     text = as_markdown(table)
-    assert (
-        "| mme | 0.5000 | **0.6000** | 0.9000 ‡ |" in text and "‡ measured otherwise than the rest of its row" in text
-    )
+    assert "| mme | 50.0 | 60.0 | 90.0 ‡ |" in text and "‡ measured otherwise than the rest of its row" in text
     assert f"mme: judged by gpt-4o, official {OFFICIAL}: not comparable with published numbers." in text
     assert "kind, mme: judged by llama: not ranked with the others." in text
     assert "‡" in as_latex(table) and "‡" in as_html(table)
@@ -114,7 +113,7 @@ def test_judges_are_mixed_where_asked_and_the_notes_say_so(cli, folders):
     table = release_table(runs(folders, "a", "kind"), mix_judges=True)
     assert table.rows["mme", "judge_score"]["kind"].best
     mixed = cli("report", folders["a"], folders["kind"], "--format", "md", "--mix_judges").out
-    assert "**0.9000**" in mixed and "judged by llama: ranked together all the same (--mix_judges)" in mixed
+    assert "**90.0**" in mixed and "judged by llama: ranked together all the same (--mix_judges)" in mixed
     assert "**" not in cli("report", folders["a"], folders["kind"], "--format", "md").out.split("\n")[2]
 
 

@@ -64,10 +64,10 @@ class Blindness(Variants):
                 if (change := self.change(label, name, key)) is None:
                     continue
                 gain, where, over = self.difference(change), f"{name} ({key.metric})", GAINS[label]
-                if gain.interval is None:
+                if change.difference.p_value is None:
                     yield f"{where}: the gain {over} has no interval: {gain.note}".removesuffix(": ")
                 elif change.told_apart:
-                    amount = f"{signed(gain.value)} {spread(gain)} (p {p_text(change.corrected, '= ')})"
+                    amount = f"{f'{signed(gain.value)} {spread(gain)}'.rstrip()} (p {p_text(change.corrected, '= ')})"
                     down = change.better is not None and (gain.value > 0) != change.better
                     yield f"{where}: the gain {over} is {amount}{': it answers worse when it sees' if down else ''}."
                 else:
@@ -75,7 +75,7 @@ class Blindness(Variants):
                     more = (
                         f"; about {rounded(needed):,} docs would show it" if needed and needed > (gain.n or 0) else ""
                     )
-                    shown = f"{signed(gain.value)} {spread(gain)}"
+                    shown = f"{signed(gain.value)} {spread(gain)}".rstrip()
                     docs = counted(gain.n or 0, "doc")
                     yield f"{where}: no gain {over} can be told from 0 with {docs} ({shown}){more}."
 

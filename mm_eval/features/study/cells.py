@@ -18,6 +18,8 @@ def change_json(change: Change) -> dict[str, Any]:
         "task": change.task,
         "metric": str(change.key),
         "headline": change.headline,
+        "main": change.main,
+        **({"copy_of": str(change.copy_of)} if change.copy_of else {}),
         **({"level": change.category[0], "category": change.category[1]} if change.category else {}),
         "first": estimate_json(change.first),
         "second": estimate_json(change.second),

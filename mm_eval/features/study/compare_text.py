@@ -17,15 +17,18 @@ from mm_eval.results.compare import Change, Comparison, Kinds, count_kinds, verd
 from mm_eval.results.number_text import EXACT_NOTE, number, p_text
 from mm_eval.results.page import about_differences, run_fact
 from mm_eval.results.recorded import RecordedRun
-from mm_eval.results.table import Cell, Column, DocCount, Row, Table, to_page, to_text
+from mm_eval.results.rows import brief_warnings
+from mm_eval.results.table import Cell, Column, DocCount, Row, Table, fitted, left_out, to_page, to_text
 from mm_eval.values.safe import in_line, json_safe
 from mm_eval.values.types import Number
 from mm_eval.values.words import counted, of_all
+from mm_eval.values.words import listed as listed_names
 
 HINT = (
     "Positive differences are in favour of the later run, except where lower is better (↓). Only docs that both "
     "runs scored are paired; docs on one picture are drawn together. * can be told apart from 0 at 5%, corrected (Holm) "
-    "for the numbers of all runs in this table. Detectable: what as many docs would tell apart in 80% of evaluations."
+    "for the main numbers of all runs, and on their own for the others. Detectable: what as many docs would tell apart in 80% "
+    "of evaluations."
 )
 
 
@@ -51,24 +54,52 @@ class Runs(Variants):
         }
 
 
-def render(first: RecordedRun, compared: Sequence[Comparison], listed: int = 10, page: Path | None = None) -> str:
+def render(
+    first: RecordedRun,
+    compared: Sequence[Comparison],
+    listed: int = 10,
+    page: Path | None = None,
+    every: bool = False,
+    width: int | None = None,
+) -> str:
     """All comparisons: first how the requests differ, then the numbers, a verdict, and the docs that flipped.
 
     listed: flipped docs to list each way. page: the page of this comparison, to which the docs link; else they link to each
-    run's own report.
+    run's own report. every: all numbers, not each benchmark's main one. width: of the terminal; None for any.
     """
     found = Runs.compared_with(first, compared)
     parts = [f"{letter}: {found.runs[letter].folder} ({text})" for letter, text in found.texts().items()]
     for letter, run in found.runs.items():
-        parts += [f"warning: {letter}: {text}" for text in run.results.warnings]
+        parts += [f"warning: {letter}: {text}" for text in brief_warnings(run.results)]
     for letter, comparison in found.compared.items():
         if comparison.differs:
-            parts += ["", f"A and {letter} were not asked the same:", *(f"  {text}" for text in comparison.differs)]
+            said = _in_brief(comparison.differs)
+            parts += ["", f"A and {letter} were not asked the same:", *(f"  {text}" for text in said)]
     for letter, comparison in found.compared.items():
-        table = Table(_terminal_columns(letter), _rows(comparison, letter))
-        parts += ["", *to_text(table).split("\n"), "", *_below(comparison, letter)]
-        parts += _flipped(comparison, listed, page)
+        changes = [change for change in _unlike(comparison) if every or change.main]
+        hidden = sum(not change.main for change in _unlike(comparison)) if not every else 0
+        table, out = fitted(Table(_terminal_columns(letter, every), _rows(changes, letter)), width)
+        parts += ["", *to_text(table).split("\n"), "", *left_out(out)]
+        parts += [f"{counted(hidden, 'further number')} of these benchmarks: --categories"] if hidden else []
+        parts += [*_below(comparison, changes, letter), *_flipped(comparison, changes, listed, page)]
     return "\n".join(map(in_line, parts))
+
+
+MOST_PROMPTS = 2
+"""Pairs of prompts whose words the terminal quotes; the page and JSON have all."""
+
+
+def _in_brief(differs: Sequence[str]) -> list[str]:
+    """How two runs differ, with many prompts in one line."""
+    start = "the prompt differs on "
+    prompts = [said.removeprefix(start).partition(": ") for said in differs if said.startswith(start)]
+    if len(prompts) <= MOST_PROMPTS:
+        return list(differs)
+    blocks = dict.fromkeys(how for _, _, how in prompts)
+    names = [name for task, _, _ in prompts for name in task.split(", ")]
+    rest = [said for said in differs if not said.startswith(start)]
+    words = f"{start}{counted(len(names), 'task')} ({listed_names(names, 6)}), in {len(blocks)} ways"
+    return [*rest, f"{words}: `mm-eval compare --html FILE` and --format json have the words"]
 
 
 def write_comparison(path: Path, first: RecordedRun, compared: Sequence[Comparison]) -> Path:
@@ -96,15 +127,20 @@ def as_json(first: RecordedRun, compared: Sequence[Comparison]) -> str:
     return json_safe(json.dumps({"first": str(first.folder), "compared": rows}, indent=2, ensure_ascii=False))
 
 
-def _rows(comparison: Comparison, letter: str) -> list[Row]:
+def _unlike(comparison: Comparison) -> list[Change]:
+    """The changes without those of numbers that are another form of one of them."""
+    return [change for change in comparison.changes if change.copy_of is None]
+
+
+def _rows(changes: Sequence[Change], letter: str) -> list[Row]:
     """A row for each change, with the cells of both layouts."""
     rows, last = [], ""
     drawn_together: dict[tuple[str, bool], list[Number]] = {}
-    levels = {(change.task, change.category[0]) for change in comparison.changes if change.category}
+    levels = {(change.task, change.category[0]) for change in changes if change.category}
     several = {task: sum(task == other for other, _ in levels) > 1 for task, _ in levels}
-    for change in comparison.changes:
+    for change in changes:
         drawn_together.setdefault((change.task, change.headline), []).append(change.difference)
-    for change in comparison.changes:
+    for change in changes:
         found, flips = change.difference, change.flips
         scale = max(abs(change.first.value), abs(change.second.value))
         metric = change.key.label
@@ -113,9 +149,12 @@ def _rows(comparison: Comparison, letter: str) -> list[Row]:
         cells: dict[str, Cell] = {
             "task": change.task if change.task != last else "",
             "metric": metric,
+            "name": change.task if change.main else f"  {metric}" if change.task == last else f"{change.task} {metric}",
             "metric and direction": metric + (" ↓" if change.better is False else ""),
             "first": with_margin(change.first, scale),
             "second": with_margin(change.second, scale),
+            "A": number(change.first.value, scale),
+            "other": number(change.second.value, scale),
             **difference_cells(change, found, scale, reach(drawn_together[change.task, change.headline])),
             "p": p_text(found.p_value),
             "detectable": number(found.detectable, scale),
@@ -134,14 +173,23 @@ def _rows(comparison: Comparison, letter: str) -> list[Row]:
     return rows
 
 
-def _terminal_columns(letter: str) -> list[Column]:
+def _terminal_columns(letter: str, every: bool) -> list[Column]:
+    """The layout of the terminal: where there is no room, the difference with its interval stays."""
     return [
-        Column("task", "text"),
-        Column("metric", "text"),
-        Column("A ± 95%", cell="first"),
-        Column(f"{letter} ± 95%", cell="second"),
+        *([Column("task", "text", "name")] if every else [Column("task", "text"), Column("metric", "text", spare=2)]),
+        Column("A", cell="A"),
+        Column(letter, cell="other"),
         Column(f"{letter} - A", cell="difference"),
-        *map(Column, ("95% interval", "p", "p (Holm)", "detectable", "docs", "lost", "gained", "McNemar p")),
+        Column("95% interval"),
+        Column("p (Holm)", spare=1),
+        Column("docs", spare=3),
+        Column("lost", spare=4),
+        Column("gained", spare=4),
+        Column("detectable", spare=5),
+        Column("p", spare=6),
+        Column("McNemar p", spare=6),
+        Column("A ± 95%", cell="first", spare=7),
+        Column(f"{letter} ± 95%", cell="second", spare=7),
     ]
 
 
@@ -171,38 +219,34 @@ def _about(folder: Path, found: Runs) -> dict[str, Any]:
     for letter, comparison in found.compared.items():
         if comparison.differs:
             about["differs"].append({"title": f"A and {letter} were not asked the same", "said": comparison.differs})
-        table = Table(_page_columns(letter), _rows(comparison, letter))
-        said = list(_below(comparison, letter))
+        table = Table(_page_columns(letter), _rows(_unlike(comparison), letter))
+        said = list(_below(comparison, [change for change in _unlike(comparison) if change.headline], letter))
         sections.append({"title": f"{letter} against A", "tables": [to_page(table)], "said": said})
     return {**about, "sections": sections, "hint": HINT}
 
 
-def _below(comparison: Comparison, letter: str) -> Iterator[str]:
-    """Verdicts on the headline numbers, and what limits them."""
-    for change in comparison.changes:
+def _below(comparison: Comparison, changes: Sequence[Change], letter: str) -> Iterator[str]:
+    """Verdicts on the headline numbers, and what limits them. changes: those of the table."""
+    for change in changes:
         if change.headline:
             yield verdict(change, letter, "A")
-    if any(change.category for change in comparison.changes):
+    if any(change.category for change in changes):
         yield "p (Holm) of categories is corrected for the categories alone"
-    if any(e.exact for c in comparison.changes for e in (c.first, c.second, c.difference)):
+    if any(e.exact for c in changes for e in (c.first, c.second, c.difference)):
         yield EXACT_NOTE
-    few = [
-        c
-        for c in comparison.changes
-        if c.headline and c.difference.few and c.difference.interval and not c.difference.exact
-    ]
+    few = [c for c in changes if c.headline and c.difference.few and c.difference.interval and not c.difference.exact]
     for change in few:
         found = change.difference
         changed = "" if found.rarer is None else f" and {counted(found.rarer, 'doc')} that changed"
         are = "is" if found.clusters == 1 and not changed else "are"
         few_are = f"{counted(found.clusters or 0, 'cluster')}{changed} {are} few"
         yield f"note: {change.task} ({change.key.metric}): {few_are}: its interval may be too short"
-    for task, (changed_answers, docs) in comparison.answers.items():
-        yield f"{task}: {of_all(changed_answers, docs, 'doc', 'was', 'were')} answered in other words"
+    reworded = [f"{of_all(some, docs, 'doc')} of {task}" for task, (some, docs) in comparison.answers.items()]
+    yield f"answered in other words: {', '.join(reworded)}"
     for task, (first, second) in comparison.kinds.items():
         of = counted(comparison.answers[task][1], "doc")
         yield f"{task}: of {of} in both, A has {_said(first)}; {letter} has {_said(second)}"
-        for change in (each for each in comparison.changes if each.task == task and each.headline and each.flips):
+        for change in (each for each in changes if each.task == task and each.headline and each.flips):
             yield from _flipped_by_kind(change, first, second, letter)
 
 
@@ -227,9 +271,9 @@ def _flipped_by_kind(change: Change, first: Kinds, second: Kinds, letter: str) -
             yield f"  of the {counted(len(docs), 'doc')} {way} in {metric}, in {wrong}: {_said(found)}"
 
 
-def _flipped(comparison: Comparison, listed: int, page: Path | None) -> Iterator[str]:
+def _flipped(comparison: Comparison, changes: Sequence[Change], listed: int, page: Path | None) -> Iterator[str]:
     """The docs that flipped each way in each headline number, with a link to the first of them."""
-    for change in comparison.changes if listed else ():
+    for change in changes if listed else ():
         if change.flips is None or not change.headline:
             continue
         metric = change.key.metric

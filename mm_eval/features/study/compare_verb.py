@@ -19,7 +19,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "runs", nargs="+", metavar="RUN", help="run folders, or a release's; the first is compared with"
     )
     parser.add_argument("--tasks", metavar="A,B", help="only these tasks (default: all that the runs share)")
-    parser.add_argument("--categories", action="store_true", help="also each task's main number by category")
+    parser.add_argument(
+        "--categories", action="store_true", help="all numbers of each benchmark, and its main number by category"
+    )
     parser.add_argument(
         "--mix_judges",
         action="store_true",
@@ -39,6 +41,7 @@ def main(args: argparse.Namespace) -> int:
     from mm_eval.features.study.compare_text import as_json, render
     from mm_eval.results.compare import compare
     from mm_eval.results.recorded import RecordedRun
+    from mm_eval.results.table import terminal_width
 
     folders = run_folders(args.runs)
     if len(folders) < 2:
@@ -67,7 +70,7 @@ def main(args: argparse.Namespace) -> int:
     if args.format == "json":
         say_lines(as_json(runs[0], compared))
         return 0
-    say_lines(render(runs[0], compared, args.flips, page))
+    say_lines(render(runs[0], compared, args.flips, page, every=args.categories, width=terminal_width()))
     if page:
         say()
         say(f"page: {page}")

@@ -147,11 +147,15 @@ def paired_difference(
         influence=None if influence is None else lambda items: _change_of_influence(influence, items),
     )(difference)
     found = replace(estimate(declared, pairs, clusters, bootstrap_iters=bootstrap_iters, seed=seed), scale=scale)
-    far = reach(aggregation, first) if found.stderr == 0 and found.value == 0 and _are_marks(pairs) else None
+    far = reach(aggregation, first) if found.stderr == 0 and _are_marks(pairs) else None
     if far is None:
         return found
     room = far * unseen(independent_clusters(aggregation, first, clusters))
-    return replace(found, exact=(-room, room), exact_p=1.0, rarer=0, note="")
+    if found.value == 0:
+        return replace(found, exact=(-room, room), exact_p=1.0, rarer=0, note="")
+    # every cluster changed alike: an unseen one may change the other way, over twice the range, but none can change by more
+    ends = max(-far, found.value - 2 * room), min(far, found.value + 2 * room)
+    return replace(found, exact=ends, exact_p=found.p_value, note="")
 
 
 def _of_flips(

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from mm_eval.features.report.release.numbers import release_table
 from mm_eval.results.compare import compare, count_kinds, headline_keys, verdict
 from mm_eval.results.number_text import rounded
 from mm_eval.results.recorded import RecordedRun
@@ -79,17 +80,36 @@ def test_several_runs_are_corrected_for_their_number(perfect, worse, mme_rows, b
     path = answers_with(base / "third.jsonl", mme_rows, set(range(22)))
     third = ran(base / "third", "--tasks", "mme", "--model", "replay", "--model_args", f"path={path}")
     compared = compare([RecordedRun.read(folder) for folder in (perfect, worse, third)])
-    changes = [change for comparison in compared for change in comparison.changes]
-    assert len(changes) == 32, "16 numbers of two runs"
-    assert [c.corrected for c in changes] == pytest.approx(holm([c.difference.p_value for c in changes]))
-    assert compared[0].changes[0].corrected == pytest.approx(32 * compared[0].changes[0].difference.p_value)
+    main = [comparison.changes[0] for comparison in compared]
+    others = [change for comparison in compared for change in comparison.changes[1:]]
+    assert [c.main for c in main] == [True] * 2 and len(others) == 30 and not any(c.main for c in others)
+    for family in (main, others):
+        assert [c.corrected for c in family] == pytest.approx(holm([c.difference.p_value for c in family]))
+    assert compared[0].changes[0].corrected == pytest.approx(2 * compared[0].changes[0].difference.p_value)
 
 
-def test_the_numbers_of_one_run_are_corrected_for_their_number(perfect, worse, cli):
-    [comparison] = compare([RecordedRun.read(perfect), RecordedRun.read(worse)])
-    changes = comparison.changes
-    assert [c.corrected for c in changes] == pytest.approx(holm([c.difference.p_value for c in changes]))
-    assert "p (Holm)" in cli("compare", perfect, worse).out
+def test_other_forms_of_a_number_and_those_without_a_direction_are_in_no_family(base, cli):
+    """OCRBench prints hits, their share and 1000 times it; POPE the share of yes."""
+    folders = [
+        ran(base / f"forms-{seed}", "--tasks", "ocrbench,pope", "--model", "dummy", "--seed", str(seed))
+        for seed in (0, 1)
+    ]
+    [comparison] = compare([RecordedRun.read(folder) for folder in folders])
+    changes = {change.key.metric: change for change in comparison.changes}
+    assert [str(changes[name].copy_of) for name in ("hits", "ocrbench_accuracy")] == ["ocrbench_score,none"] * 2
+    assert changes["hits"].corrected is None and changes["yes_rate"].corrected is None
+    main = [change for change in comparison.changes if change.main]
+    assert [change.key.metric for change in main] == ["ocrbench_score", "f1_mean"]
+    assert [c.corrected for c in main] == pytest.approx(holm([c.difference.p_value for c in main]))
+    table = release_table([RecordedRun.read(folder, name) for folder, name in zip(folders, "ab", strict=True)])
+    for form in (("ocrbench", "hits"), ("ocrbench", "ocrbench_accuracy")):
+        assert table.copies[form] == ("ocrbench", "ocrbench_score") and form not in table.below(
+            ("ocrbench", "ocrbench_score")
+        )
+    short, every = cli("compare", *folders).out, cli("compare", *folders, "--categories").out
+    assert "recall" not in short and "  recall" in every and "hits" not in every
+    assert "further numbers of these benchmarks: --categories" in short
+    assert max(map(len, short.split("95% interval")[1].split("\n\n")[0].splitlines())) <= 80
 
 
 def test_no_flip_in_few_docs_is_an_interval_and_not_a_point(perfect, worse, cli):
@@ -97,7 +117,7 @@ def test_no_flip_in_few_docs_is_an_interval_and_not_a_point(perfect, worse, cli)
     same = next(c for c in comparison.changes if str(c.key) == "code_reasoning,none")
     room = 200 * (1 - 0.025 ** (1 / same.difference.clusters))
     assert same.difference.interval == pytest.approx((-room, room)) and same.difference.p_value == 1.0
-    out = cli("compare", perfect, worse).out
+    out = cli("compare", perfect, worse, "--categories").out
     assert f"[-{room:.2f}, +{room:.2f}] †" in out and "[0.00, 0.00]" not in out
     assert "† exact 95% interval" in out
 
@@ -231,3 +251,41 @@ def test_filtered_refused_and_truncated_docs_are_named_with_the_flips_that_they_
     assert [count_kinds(kinds) for kinds in other_way.kinds["mme"]] == [counts, {}]
     [same] = compare([RecordedRun.read(perfect), RecordedRun.read(perfect)])
     assert same.kinds == {}
+
+
+def test_all_wrong_against_all_right_has_a_verdict(base, mme_rows):
+    """0 of 20 against 20 of 20: no doc varies, and nothing is clearer."""
+    folders = []
+    for name, wrong in (("all", set(range(20))), ("none", set())):
+        path = answers_with(base / f"edge-{name}.jsonl", mme_rows, wrong)
+        words = ("--tasks", "mme", "--model", "replay", "--model_args", f"path={path}", "--limit", "20")
+        folders.append(ran(base / f"edge-{name}", *words))
+    [comparison] = compare([RecordedRun.read(folder) for folder in folders])
+    [change] = [change for change in comparison.changes if change.main]
+    found = change.difference
+    clusters = found.clusters
+    assert found.value == 200 and found.interval[1] == 200 and 0 < found.interval[0] < 100
+    assert found.p_value == pytest.approx(2 ** (1 - clusters)) and change.told_apart
+    assert verdict(change, "B", "A").startswith("B is better than A on mme (mme_perception_score) by 200.00 [")
+
+
+def test_frames_of_videos_are_no_difference_where_none_was_shown(base):
+    folders = [
+        ran(
+            base / f"rule-{n}",
+            "--tasks",
+            "mme,mvbench_action_sequence",
+            "--model",
+            "dummy",
+            "--limit",
+            "3",
+            "--video",
+            rule,
+        )
+        for n, rule in enumerate(("frames=2,ends", "frames=4,ends"))
+    ]
+    [comparison] = compare([RecordedRun.read(folder) for folder in folders])
+    [said] = [said for said in comparison.differs if said.startswith("the prompt differs")]
+    assert said.startswith("the prompt differs on mvbench_action_sequence: ") and "frames=4" in said
+    notes = release_table([RecordedRun.read(folder, name) for folder, name in zip(folders, "ab", strict=True)]).notes
+    assert sum(note.startswith("The prompt differs on 1 benchmark (mvbench_action_sequence)") for note in notes) == 1

@@ -23,10 +23,11 @@ from mm_eval.results.estimates import estimates
 from mm_eval.results.judged_by import by_another_judge, judges_behind, notes_on_holes
 from mm_eval.results.number_text import number, signed
 from mm_eval.results.recorded import RecordedRun, parts_of
-from mm_eval.results.rows import incomplete
+from mm_eval.results.rows import brief_warnings, incomplete
 from mm_eval.values.errors import ConfigError, did_you_mean
 from mm_eval.values.features import brought
 from mm_eval.values.types import MetricKey
+from mm_eval.values.words import listed
 
 REFERENCE_KEYS = ("model", "task", "metric", "value", "tolerance", "source", "judge")
 
@@ -108,10 +109,14 @@ def release_table(
     columns = [(_add_run(table, run), run) for run in runs]
     if any(run.results.run.sample for run in runs):
         table.notes.append("Sample data, not the benchmarks: no result to publish.")
+    parts: dict[str, dict[str, None]] = {}
     for column, run in columns:
-        table.notes += [f"{column}, {name}: {part}, no result on a benchmark." for name, part in parts_of(run).items()]
+        if in_part := [f"{part} of {name}" for name, part in parts_of(run).items()]:
+            parts.setdefault(", ".join(in_part), {})[column] = None
+    for said, of in parts.items():
+        table.notes.append(f"{listed(of, 6)}: {said}, no result on a benchmark.")
     for column, run in columns:
-        table.notes += [f"{column}, {said}" for said in run.results.warnings]
+        table.notes += [f"{column}: {said}" for said in brief_warnings(run.results)]
         if run.lacking:
             table.notes.append(f"{run.folder}: {run.lacking}.")
         if blind := run.spec.get("blind"):

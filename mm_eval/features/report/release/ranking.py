@@ -15,7 +15,7 @@ from itertools import combinations
 from typing import Any
 
 from mm_eval.features.report.release.table import ReleaseNumber, ReleaseTable
-from mm_eval.results.compare import change_of
+from mm_eval.results.compare import are_proportional, change_of, data_asked, prompt_asked
 from mm_eval.results.estimates import Triple, group_differences
 from mm_eval.results.judged_by import RecordedJudge, by_another_judge, judges_differ
 from mm_eval.results.recorded import RecordedRun
@@ -132,8 +132,9 @@ def _judged_otherwise(found: ReleaseNumber, of_row: Mapping[str, RecordedJudge])
 
 def rank(table: ReleaseTable) -> None:
     """Gives every number of the table its rank in its row, and marks those that share the first rank as best."""
+    table.copies = _copies(table)
     for headline in (True, False):
-        rows = [row for row in table.rows if (row in table.headlines) is headline]
+        rows = [row for row in table.rows if (row in table.headlines) is headline and row not in table.copies]
         found = _rank([(table.rows[row], table.better.get(row, True), None) for row in rows])
         table.told_apart.update(zip(rows, found, strict=True))
     _rank(
@@ -143,6 +144,43 @@ def rank(table: ReleaseTable) -> None:
             for category, numbers in found.items()
         ]
     )
+
+    for row, original in table.copies.items():
+        for column, found_here in table.rows[row].items():
+            found_here.rank, found_here.best = (
+                getattr(table.rows[original][column], name) for name in ("rank", "best")
+            )
+
+
+def _copies(table: ReleaseTable) -> dict[tuple[str, str], tuple[str, str]]:
+    """{row: an earlier row of which it is another form}: the same docs, and numbers that differ by one factor in all columns."""
+    copies: dict[tuple[str, str], tuple[str, str]] = {}
+    kept: list[tuple[str, str]] = []
+    for row in sorted(table.rows, key=lambda row: row not in table.headlines):
+        same = (first for first in kept if first[0] == row[0] and _is_copy(table.rows[first], table.rows[row]))
+        if row not in table.headlines and (original := next(same, None)):
+            copies[row] = original
+        else:
+            kept.append(row)
+    return copies
+
+
+def _is_copy(first: Mapping[str, ReleaseNumber], second: Mapping[str, ReleaseNumber]) -> bool:
+    if first.keys() != second.keys() or not all(found.ours for found in (*first.values(), *second.values())):
+        return False
+    if any(_docs(first[column]) != _docs(second[column]) or first[column].bounds is None for column in first):
+        return False  # equal values without an interval may be chance
+    sizes = [
+        [n for found in numbers.values() for n in (found.value, found.stderr, *(found.bounds or ()))]
+        for numbers in (first, second)
+    ]
+    return len(sizes[0]) == len(sizes[1]) and are_proportional(*sizes)
+
+
+def _docs(found: ReleaseNumber) -> Any:
+    """The docs behind a number of ours."""
+    task = found.run.tasks.get(found.name) if found.run else None
+    return task.values.get(found.key, {}).keys() if task else found.n
 
 
 _Row = tuple[Mapping[str, ReleaseNumber], bool | None, tuple[str, str] | None]
@@ -156,7 +194,7 @@ def _rank(every: Sequence[_Row]) -> list[set[frozenset[str]]]:
     for numbers, _, category in rows:
         ranked = [found for found in numbers.values() if not found.set_apart]
         pairs += [(a, b, differences.between(a, b, category)) for a, b in combinations(ranked, 2)]
-    paired = [(a, b, found.p_value) for a, b, found in pairs if found and found.interval and found.p_value is not None]
+    paired = [(a, b, found.p_value) for a, b, found in pairs if found and found.p_value is not None]
     corrected = holm([p for *_, p in paired])
     apart = {(id(a), id(b)) for (a, b, _), p in zip(paired, corrected, strict=True) if p < LEVEL}
     apart |= {(id(a), id(b)) for a, b, found in pairs if found is None and _outside(a, b)}
@@ -238,20 +276,18 @@ def _outside(a: ReleaseNumber, b: ReleaseNumber) -> bool:
 def _conditions(found: ReleaseNumber) -> dict[str, Any]:
     """What two numbers must share to be ranked together, in words."""
     known: dict[str, Any] = {}
-    for name, task in _tasks(found):
-        for what, value in (
-            ("the data", task.get("data")),
-            ("the choice of docs", task.get("docs")),
-            ("the number of examples", found.run.results.shots.get(name) if found.run else None),
-        ):
+    for name, _ in _tasks(found):
+        for what, value in data_asked(found.run, name).items() if found.run else ():
             known.setdefault(what, []).append(value)
     return known
 
 
 def _prompt(found: ReleaseNumber) -> dict[str, Any]:
-    """The prompt of a number's tasks: the kwargs of the block, and the system instruction."""
-    kwargs = [(task.get("prompt") or {}).get("kwargs") for _, task in _tasks(found)]
-    return {"the prompt": [found.run.spec.get("system") if found.run else None, kwargs]}
+    """The prompt of a number's tasks: what the block adds, the chat template, and the system instruction."""
+    if found.run is None:
+        return {"the prompt": None}
+    of_run = [found.run.spec.get(what) for what in ("chat", "system")]
+    return {"the prompt": [*of_run, *(prompt_asked(found.run, name) for name, _ in _tasks(found))]}
 
 
 def _is_default(found: ReleaseNumber) -> bool:

@@ -61,6 +61,7 @@ class ReleaseTable:
     categories: of a row, (level, category) to numbers by column. better: of a row, whether
     higher is better; None for a row without a direction, which has no ranks.
     headlines: the rows of each benchmark's main number. inside: of a member of a group, the group.
+    copies: rows that are another form of an earlier row of their benchmark, with that row.
     told_apart: of a row, the pairs of columns that differ significantly.
     average: of the benchmarks that all measured models have, by column. sentence: what the tests say of the first two models.
     """
@@ -72,6 +73,7 @@ class ReleaseTable:
     better: dict[tuple[str, str], bool | None] = field(default_factory=dict)
     headlines: set[tuple[str, str]] = field(default_factory=set)
     inside: dict[str, str] = field(default_factory=dict)
+    copies: dict[tuple[str, str], tuple[str, str]] = field(default_factory=dict)
     told_apart: dict[tuple[str, str], set[frozenset[str]]] = field(default_factory=dict)
     average: dict[str, ReleaseNumber] = field(default_factory=dict)
     sentence: str = ""
@@ -87,7 +89,8 @@ class ReleaseTable:
         shown = self.shown()
         if row != next((each for each in shown if each[0] == row[0]), None):
             return []
-        return [each for each in self.rows if each not in shown and row[0] in (each[0], self._group_of(each[0]))]
+        others = [each for each in self.rows if each not in shown and each not in self.copies]
+        return [each for each in others if row[0] in (each[0], self._group_of(each[0]))]
 
     def _group_of(self, name: str) -> str:
         """The outermost group that a row is in; its own name where it is in none."""

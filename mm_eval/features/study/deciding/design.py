@@ -146,14 +146,7 @@ def planned_of_runs(runs: Sequence[RecordedRun], tasks: Sequence[str] | None = N
 
 def _main_changes(first: RecordedRun, second: RecordedRun) -> Iterator[Change]:
     """The change of the main number of each row that is no part of another one."""
-    found: set[str] = set()
-    for change in compare([first, second])[0].changes:
-        if not change.headline or change.category or change.task in found:
-            continue
-        main = first.results.headline(change.task) if change.task in first.results.configs else None
-        if main is None or main.key == change.key:
-            found.add(change.task)
-            yield change
+    yield from (change for change in compare([first, second])[0].changes if change.main and not change.category)
 
 
 def size_of(run: RecordedRun, name: str) -> int:

@@ -235,7 +235,7 @@ def test_a_run_of_some_docs_is_told_wherever_its_numbers_are(cli, tmp_path):
     ran = cli("--tasks", "mme,seedbench", "--model", "dummy", "--sample", "--samples", '{"mme": [3, 5]}')
     assert "note: only 2 of 420 docs of mme were requested: no result on a benchmark" in ran.out
     run = RecordedRun.read(ran.folder)
-    assert "dummy, mme: 2 of 420 docs, no result on a benchmark." in as_markdown(release_table([run]))
+    assert "dummy: 2 of 420 docs of mme, no result on a benchmark." in as_markdown(release_table([run]))
     names = [result["dataset"]["name"] for result in model_index([run])[0]["results"]]
     assert names == ["mme (sample data, 2 of 420 docs)", "seedbench (sample data)"]
 
@@ -253,7 +253,7 @@ def test_a_note_names_the_column_that_it_is_about(perfect, worse):
         run.results.rows["mme"].warnings = [f"look at {number}"]
     table = release_table(runs)
     notes = [note for note in table.notes if "look at" in note]
-    assert notes == [f"{column}, mme: look at {number}" for number, column in enumerate(table.columns)]
+    assert notes == [f"{column}: mme: look at {number}" for number, column in enumerate(table.columns)]
     assert len(set(table.columns)) == 2
 
 
