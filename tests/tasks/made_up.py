@@ -1,6 +1,7 @@
 """Docs made for a test in the schema of a bundled sample, and answers to them that are replayed through the task that ships."""
 
 import re
+import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -40,6 +41,9 @@ class MadeUp:
             pq.write_table(table, folder / f"{self.split}-00000-of-00001.parquet")
             card += f"- config_name: {config!r}\n  data_files:\n"
             card += f"  - split: {self.split}\n    path: '{config}/{self.split}-*'\n"
+        for file in (ROOT / "assets" / "data" / self.hub_id).iterdir():  # archives of videos
+            if file.is_file() and file.name != "README.md":
+                shutil.copy(file, root / self.hub_id / file.name)
         (root / self.hub_id / "README.md").write_text(card + "---\n", encoding="utf-8")
         return root
 
