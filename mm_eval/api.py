@@ -15,6 +15,7 @@ from pathlib import Path
 from types import NoneType
 from typing import TYPE_CHECKING, Any
 
+from mm_eval.scoring.sample_row import SampleRow
 from mm_eval.values.errors import did_you_mean
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ class Results:
             raise KeyError(f"this run has no task {name!r}. {did_you_mean(name, rows)}")
         return rows[name]
 
-    def samples(self, task: str) -> Iterator[dict[str, Any]]:
+    def samples(self, task: str) -> Iterator[SampleRow]:
         """The rows of samples/<task>.jsonl: prompt, answer, extracted answer, rule, score."""
         from mm_eval.results.recorded import RecordedRun
 

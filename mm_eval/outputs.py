@@ -21,6 +21,7 @@ from mm_eval.results.recorded import RecordedRun
 from mm_eval.results.sample_rows import sample_name
 from mm_eval.results.thumbnails import pictures_of, thumbnails_of_requests, write_thumbnails
 from mm_eval.scoring.base import Scorer
+from mm_eval.scoring.sample_row import SampleRow
 from mm_eval.scoring.score_task import TaskScoring
 from mm_eval.scoring.submission import Submission
 from mm_eval.scoring.task_scores import TaskScores
@@ -64,7 +65,7 @@ def _json_value(value: Any) -> Any:
     return str(value) if own is value else own
 
 
-def _counted(rows: Iterator[dict[str, Any]], progress: Progress) -> Iterator[dict[str, Any]]:
+def _counted(rows: Iterator[SampleRow], progress: Progress) -> Iterator[SampleRow]:
     for row in rows:
         progress.tick(1, 0)
         yield row

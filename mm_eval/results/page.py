@@ -21,6 +21,7 @@ from typing import Any
 from mm_eval.results.media import Media
 from mm_eval.results.recorded import RecordedRun
 from mm_eval.results.sample_rows import Marking, judges_disagree, verdicts_in
+from mm_eval.scoring.sample_row import SampleRow
 from mm_eval.values.run_files import MOST_LINE, is_inside, json_value, lines_of, open_regular
 from mm_eval.values.safe import href, html, in_script
 from mm_eval.values.types import IMAGE_MARK, clips_of_json
@@ -123,7 +124,7 @@ class SampleRows:
         run: RecordedRun,
         others: Sequence[RecordedRun | None] = (),
         model: int | None = None,
-        look: Callable[[str, Mapping[str, Any]], None] | None = None,
+        look: Callable[[str, SampleRow], None] | None = None,
         choose: Callable[[str, int], Collection[int] | None] | None = None,
     ) -> None:
         """others: None for a run that does not exist. model: the run's place among the models of a page that shows several.
@@ -196,7 +197,7 @@ class Answers:
         for at, line in lines_of(run.folder, self._path):
             self._places[json_value(line or b"")["doc_id"]] = at
 
-    def beside(self, row: Mapping[str, Any]) -> dict[str, Any] | None:
+    def beside(self, row: SampleRow) -> dict[str, Any] | None:
         """The answer to the doc of another run's row, in the short keys of the page; None where this run lacks the doc."""
         at = self._places.get(row["doc_id"])
         if at is None:
@@ -211,7 +212,7 @@ class Answers:
         return {key: shown[key] for key in keys if key in shown}
 
 
-def _shown(name: str, row: Mapping[str, Any], marking: Marking) -> dict[str, Any]:
+def _shown(name: str, row: SampleRow, marking: Marking) -> dict[str, Any]:
     """A row of samples/<task>.jsonl in the short keys of the page, since there may be 20,000 rows."""
     scores, judges = row.get("scores", {}), verdicts_in(row)
     further = tuple(f"@{judge}" for judge in judges if judge)  # right or wrong is what the first judge says
@@ -230,7 +231,7 @@ def _shown(name: str, row: Mapping[str, Any], marking: Marking) -> dict[str, Any
         "v": {k: value.get("score", value) if isinstance(value, Mapping) else value for k, value in scores.items()},
         "c": category_labels(row["categories"]) if "categories" in row else _category(row.get("doc", {})),
     }
-    optional = {"ok": right, "images": row.get("images"), "o": row.get("choices")}
+    optional: dict[str, Any] = {"ok": right, "images": row.get("images"), "o": row.get("choices")}
     optional["h"] = [_short(thought) for thought in row.get("reasoning", ())] or None
     optional["f"] = [[clip.first, clip.seconds, clip.path] for clip in clips_of_json(row)] or None
     optional["e"] = row["error"]["what"] if row.get("error") else None

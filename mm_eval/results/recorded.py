@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, S
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from mm_eval.config.arguments import column_name
 from mm_eval.config.group import GroupMetric
@@ -26,6 +26,7 @@ from mm_eval.scoring.metrics.aggregation import mean
 from mm_eval.scoring.metrics.metric import AGGREGATIONS
 from mm_eval.scoring.metrics.paired import estimate, with_interval
 from mm_eval.scoring.run_results import Results
+from mm_eval.scoring.sample_row import SampleRow
 from mm_eval.scoring.task_scores import COUNTS, RARE_COUNTS, Scores
 from mm_eval.values.errors import ConfigError, MMEvalError, StoreError
 from mm_eval.values.run_files import UNREADABLE, json_value, lines_of, read_json
@@ -68,7 +69,7 @@ class RecordedTask:
     _keys: dict[str, MetricKey] = field(default_factory=dict, repr=False)
     _last: Any = field(default=None, repr=False)
 
-    def add(self, row: Mapping[str, Any]) -> None:
+    def add(self, row: SampleRow) -> None:
         """Adds a doc, as its row of samples/ has it."""
         doc_id = row["doc_id"]
         drawn_with = json.dumps(row["cluster"]) if "cluster" in row else doc_id  # it may be several digests long
@@ -197,7 +198,7 @@ class RecordedRun:
         """samples/<task>.jsonl"""
         return self.folder / "samples" / f"{sample_name(task)}.jsonl"
 
-    def rows(self, task: str, keep: bool = False) -> Iterator[dict[str, Any]]:
+    def rows(self, task: str, keep: bool = False) -> Iterator[SampleRow]:
         """The rows of samples/<task>.jsonl. keep: `tasks` is filled by this pass, where it has not been by another one."""
         path, read = self.samples_path(task), 0
         table = RecordedTask(task) if keep and task not in self._tables else None
@@ -384,7 +385,7 @@ def _has_circle(members: Mapping[str, Sequence[str]]) -> bool:
     return bool(left)
 
 
-def is_row(row: Any) -> bool:
+def is_row(row: Any) -> TypeGuard[SampleRow]:
     """Whether a value has the form of a row of samples/."""
     if not isinstance(row, dict) or not row.keys() >= OF_ROW:
         return False

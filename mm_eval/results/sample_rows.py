@@ -22,6 +22,7 @@ from mm_eval.engine.generation import token_counts
 from mm_eval.scoring.filters.base import FILTERED, REFUSED, TRUNCATED
 from mm_eval.scoring.metrics.paired import right_or_wrong
 from mm_eval.scoring.run_results import Results
+from mm_eval.scoring.sample_row import SampleRow, added_to
 from mm_eval.values.errors import MMEvalError
 from mm_eval.values.run_files import UNREADABLE, journal_files, json_value, lines_of
 from mm_eval.values.types import Slot
@@ -31,10 +32,10 @@ FIELD = "judge"
 Entry = Mapping[str, Any]
 
 
-def verdicts_in(row: Mapping[str, Any]) -> dict[str, list[Entry]]:
+def verdicts_in(row: SampleRow) -> dict[str, list[Entry]]:
     """{name of the judge: its entries} of a row, "" being the first judge; empty where nothing was judged."""
     found = {}
-    for key, value in row.items():
+    for key, value in added_to(row).items():
         if key == FIELD or key.startswith(f"{FIELD}@"):
             entries = value if isinstance(value, list) else [value]
             found[key[len(FIELD) + 1 :]] = [entry for entry in entries if isinstance(entry, Mapping)]
@@ -46,7 +47,7 @@ def unreadable(entries: list[Entry]) -> bool:
     return any(entry.get("verdict") is None for entry in entries)
 
 
-def judges_disagree(row: Mapping[str, Any]) -> bool:
+def judges_disagree(row: SampleRow) -> bool:
     """Whether two judges give a doc different scores, or a doc without scores different verdicts."""
     scores, judges = row.get("scores", {}), verdicts_in(row)
     for name in judges:
@@ -77,7 +78,7 @@ def was_sent(entries: list[Entry]) -> bool:
     return not any(entry.get("empty") for entry in entries)
 
 
-def picked(row: Mapping[str, Any]) -> tuple[str, str] | None:
+def picked(row: SampleRow) -> tuple[str, str] | None:
     """(right, picked) of a row whose right answer is an option or yes or no; None for another one, or an unread answer.
 
     Options are capital letters, yes and no are words.
@@ -101,7 +102,7 @@ def _option(text: Any) -> str | None:
     return bare.upper() if re.fullmatch("[a-z]", bare) else bare if bare in ("yes", "no") else None
 
 
-def right_answer(row: Mapping[str, Any]) -> str:
+def right_answer(row: SampleRow) -> str:
     """The right answer as text: of choices the right one's."""
     target, choices = row["target"], row.get("choices")
     if choices and isinstance(target, int) and 0 <= target < len(choices):
@@ -109,7 +110,7 @@ def right_answer(row: Mapping[str, Any]) -> str:
     return target if isinstance(target, str) else repr(target)
 
 
-def preferred(row: Mapping[str, Any]) -> str:
+def preferred(row: SampleRow) -> str:
     """The choice that a model prefers, by its log-likelihoods."""
     choices = row.get("choices")
     if not choices or not row["resps"]:
@@ -168,7 +169,7 @@ KINDS = (FILTERED, REFUSED, TRUNCATED)
 """How an answer may end other than by the model's own stop, in the order of the table's columns."""
 
 
-def kinds_of(row: Mapping[str, Any]) -> tuple[str, ...]:
+def kinds_of(row: SampleRow) -> tuple[str, ...]:
     """The `KINDS` that hold for a doc, each as the table counts it; none for a doc that failed.
 
     >>> kinds_of({"status": "filtered", "ended": ["filtered", "length"], "rules": {}})

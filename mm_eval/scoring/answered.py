@@ -8,6 +8,7 @@ from typing import Any
 
 from mm_eval.scoring.base import Scorer
 from mm_eval.scoring.filters.base import FILTERED, REFUSED, TRUNCATED, UNANSWERED, found_by
+from mm_eval.scoring.sample_row import Endings, SampleRow, Turn
 from mm_eval.values.errors import MMEvalError, ModelError
 from mm_eval.values.reasoning.recorded import as_text, parts_of
 from mm_eval.values.types import FRAME_MARK, Answer, Instance, ReducedDoc, ScoredDoc, Slot, clips_to_json
@@ -143,14 +144,15 @@ class AnsweredDoc:
         readers = [each for each in scorers if each.reads_answers and each.key in self.scored]
         return {each.name: list(self.scored[each.key][0].rules) for each in readers}
 
-    def row(self, name: str, scorers: Sequence[Scorer], rules: Mapping[str, list[str]]) -> dict[str, Any]:
+    def row(self, name: str, scorers: Sequence[Scorer], rules: Mapping[str, list[str]]) -> SampleRow:
         """The row of samples/<task>.jsonl. name: of the task."""
         first, error = self.instances[0], self.error
         filtered: dict[str, list[Any]] = {}
         for instance in self.instances if error is None else ():
             for pipeline, answers in instance.filtered_resps.items():
                 filtered.setdefault(pipeline, []).extend(answers)
-        row: dict[str, Any] = {
+        endings: Endings = {"ended": self.endings} if first.request_type == "generate_until" else {}
+        row: SampleRow = {
             "task": name,
             "doc_id": first.doc_id,
             "status": self.status,
@@ -158,7 +160,7 @@ class AnsweredDoc:
             "prompt": first.context,
             "target": first.target,
             "resps": self.resps if error is None else [],
-            **({"ended": self.endings} if first.request_type == "generate_until" else {}),
+            **endings,  # type: ignore[typeddict-item]
             "filtered_resps": filtered,
             "rules": rules,
             "scores": {
@@ -183,21 +185,21 @@ class AnsweredDoc:
             row["error"] = {"owner": error.owner, "what": str(error)}
         row["cut"] = self.cut
         for scorer in scorers if error is None else ():
-            row.update(scorer.row_entries(first.doc_id))
+            row.update(scorer.row_entries(first.doc_id))  # type: ignore[typeddict-item]
         return row
 
-    def pictures(self) -> dict[str, Any]:
-        """The entries of the row that say which pictures and clips the prompt shows; none without pictures."""
-        if self.shown is None:
-            return {}
-        return {"images": list(self.shown.images), **clips_to_json(self.shown.clips)}
+    def add_pictures(self, row: SampleRow) -> None:
+        """Adds which pictures and clips the prompt shows."""
+        if self.shown is not None:
+            row["images"] = list(self.shown.images)
+            row.update(clips_to_json(self.shown.clips))  # type: ignore[typeddict-item]
 
 
-def _turn(answer: Answer) -> dict[str, Any]:
-    """A turn of a conversation in a row: what was said before the answer, the answer, its tokens, its time and its ending."""
-    turn: dict[str, Any] = {"messages": list(answer.messages or ()), "answer": answer.output, "ended": answer.ended}
+def _turn(answer: Answer) -> Turn:
+    turn: Turn = {"messages": list(answer.messages or ()), "answer": answer.output, "ended": answer.ended}
     if answer.reasoning:
         turn["reasoning"] = answer.reasoning
     if answer.error is not None:
         turn["error"] = {"owner": answer.error.owner, "what": str(answer.error)}
-    return {**turn, "tokens": dict(answer.usage), "attempts": answer.attempts, "t": answer.at}
+    turn["tokens"], turn["attempts"], turn["t"] = dict(answer.usage), answer.attempts, answer.at
+    return turn

@@ -15,6 +15,7 @@ from mm_eval.scoring.answered import AnsweredDoc, Lookup
 from mm_eval.scoring.base import Scorer
 from mm_eval.scoring.categories import CategoryDocs
 from mm_eval.scoring.metrics.traits import CorpusMetric
+from mm_eval.scoring.sample_row import SampleRow
 from mm_eval.scoring.task_scores import Scores, TaskScores, Ungraded, grader_key, remarks_of
 from mm_eval.values.errors import MMEvalError, ScoringError
 from mm_eval.values.types import Instance, Number, ReducedDoc, Slot
@@ -44,7 +45,7 @@ class TaskScoring:
         self.scores.silent.blocks = tuple(self.task.config.prompt_kwargs)
         self.scores.ungraded = {scorer.graded_by: Ungraded() for scorer in self.scorers if scorer.graded_by}
 
-    def samples(self, doc_ids: Sequence[int]) -> Iterator[dict[str, Any]]:
+    def samples(self, doc_ids: Sequence[int]) -> Iterator[SampleRow]:
         """Scores the docs and gives one row each, for samples/<task>.jsonl; a row is also a valid replay row."""
         ids = iter(doc_ids)
         at_once = len(doc_ids) if any(scorer.filter.needs_all_docs for scorer in self.scorers) else CHUNK
@@ -110,7 +111,7 @@ class TaskScoring:
             for level, of_level in numbers.items()
         }
 
-    def _score_chunk(self, doc_ids: list[int]) -> Iterator[dict[str, Any]]:
+    def _score_chunk(self, doc_ids: list[int]) -> Iterator[SampleRow]:
         def turn_pictures(doc_id: int) -> tuple[int, ...] | None:
             found = self.lookup(Slot(self.task.path, doc_id))
             return found.turn_pictures if found else None
@@ -138,7 +139,8 @@ class TaskScoring:
                 row["categories"] = categories[doc_id]
             if doc_id in self._clusters and self._clusters[doc_id] != doc_id:
                 row["cluster"] = self._clusters[doc_id]  # so that runs can be compared by what was drawn together
-            yield {**row, **doc.pictures()}
+            doc.add_pictures(row)
+            yield row
 
     def _score_whole(self, docs: Mapping[int, AnsweredDoc]) -> None:
         """Scores the answered docs; one that a pipeline can't score becomes failed."""

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from mm_eval.config.task_config import TaskConfig
+from mm_eval.scoring.sample_row import SampleRow
 from mm_eval.values.errors import ConfigError, DocError, ScoringError, raise_all
 from mm_eval.values.types import Doc, plain
 from mm_eval.values.words import counted, of_all
@@ -37,7 +38,7 @@ class Submission:
         """Its path in the run folder."""
         return f"{FOLDER}/{self.stated['file']}"
 
-    def reading(self, rows: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    def reading(self, rows: Iterable[SampleRow]) -> Iterator[SampleRow]:
         """The rows of samples/<task>.jsonl, unchanged; each answered one adds a record."""
         for row in rows:
             yield row

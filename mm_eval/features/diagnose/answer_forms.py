@@ -9,11 +9,12 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from mm_eval.scoring.filters.base import FILTERED, REFUSED, TRUNCATED, UNPARSED
+from mm_eval.scoring.sample_row import SampleRow
 from mm_eval.values.reasoning.split import unknown_marks
 
 Mending = Literal["again", "tokens", "template", "prompts", "show", "length", "marks"]
@@ -162,7 +163,7 @@ def form_of(answer: Answered) -> Form | None:
     return next((form for form in FORMS if form.fits(answer)), None)
 
 
-def answers_of(row: Mapping[str, Any]) -> list[Answered]:
+def answers_of(row: SampleRow) -> list[Answered]:
     """The generated answers of a row of samples/<task>.jsonl, one a repeat; none where choices were scored."""
     asked, reasoning = _question(row["prompt"]), row.get("reasoning") or []
     of_row = "length" if row["status"] == "truncated" else "stop"  # older versions state no ending of each answer

@@ -19,6 +19,7 @@ from mm_eval.features.diagnose.command_line import as_command
 from mm_eval.request import RunRequest
 from mm_eval.results.recorded import RecordedRun
 from mm_eval.results.sample_rows import picked, preferred, right_answer
+from mm_eval.scoring.sample_row import SampleRow
 from mm_eval.values.errors import MMEvalError
 from mm_eval.values.features import brought
 from mm_eval.values.reasoning.split import unknown_marks
@@ -84,7 +85,7 @@ class Diagnosis:
     def __init__(self, run: RecordedRun) -> None:
         self._run, self._seen = run, dict[str, _Seen]()
 
-    def add(self, task: str, row: Mapping[str, Any]) -> None:
+    def add(self, task: str, row: SampleRow) -> None:
         """Counts a row of samples/<task>.jsonl."""
         self._seen.setdefault(task, _Seen()).add(row)
 
@@ -136,7 +137,7 @@ class _Seen:
         self.of_features = [kind() for kind in brought("FINDINGS").values()]
         self.by_category: dict[tuple[str, str], _Kept] = {}
 
-    def add(self, row: Mapping[str, Any]) -> None:
+    def add(self, row: SampleRow) -> None:
         self.docs += 1
         for each in self.of_features:
             each.add(row)

@@ -20,6 +20,7 @@ from mm_eval.engine.folder import RunFolder
 from mm_eval.results.media import Media
 from mm_eval.results.recorded import RecordedRun
 from mm_eval.results.sample_rows import sample_name
+from mm_eval.scoring.sample_row import SampleRow, added_to
 from mm_eval.scoring.task_scores import Scores
 from mm_eval.values.types import IMAGE_MARK
 
@@ -100,7 +101,7 @@ def _results(run: RecordedRun, task: str) -> dict[str, Any]:
     }
 
 
-def _sample(run: RecordedRun, row: Mapping[str, Any], media: Media) -> dict[str, Any]:
+def _sample(run: RecordedRun, row: SampleRow, media: Media) -> dict[str, Any]:
     answers = [answer if isinstance(answer, str) else json.dumps(answer) for answer in row["resps"]]
     read = next((found[0] for found in row["filtered_resps"].values() if found), None)
     rules = "; ".join(f"{name}: {', '.join(found)}" for name, found in row["rules"].items() if found)
@@ -132,15 +133,14 @@ def _sample(run: RecordedRun, row: Mapping[str, Any], media: Media) -> dict[str,
         sample["choices"] = [str(choice) for choice in row["choices"]]
     if len(answers) > 1:
         sample["metadata"]["answers"] = answers
-    for name in [name for name in row if name.startswith("judge")]:
-        sample["metadata"][name] = row[name]
+    sample["metadata"].update((name, value) for name, value in added_to(row).items() if name.startswith("judge"))
     if row.get("error"):
         what = str(row["error"]["what"])
         sample["error"] = {"message": what, "traceback": what, "traceback_ansi": what}
     return sample
 
 
-def _messages(row: Mapping[str, Any], media: Media) -> list[dict[str, Any]]:
+def _messages(row: SampleRow, media: Media) -> list[dict[str, Any]]:
     """The prompt as chat messages, with the pictures' thumbnails in their places."""
     pictures = iter(row.get("images", ()))
 

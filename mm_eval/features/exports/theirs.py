@@ -27,6 +27,7 @@ from mm_eval.results.sample_rows import sample_name
 from mm_eval.scoring.base import Scorer
 from mm_eval.scoring.filters.base import FilterEnsemble
 from mm_eval.scoring.run_results import Results
+from mm_eval.scoring.sample_row import SampleRow, added_to
 from mm_eval.values.run_files import MOST_LINE, UNREADABLE, json_value, lines_of, open_regular, read_json
 from mm_eval.values.types import Answer, Instance, ScoredDoc, Slot
 from mm_eval.values.words import counted
@@ -303,11 +304,11 @@ class OnPage:
         self._wanted = {name: set(pair["doc_ids"][:MOST_ON_PAGE]) for name, pair in self._first.items() if pair}
         self._shown: dict[str, list[dict[str, Any]]] = {}
 
-    def look(self, task: str, row: Mapping[str, Any]) -> None:
+    def look(self, task: str, row: SampleRow) -> None:
         """Keeps what the page shows of a document that is read otherwise."""
         if row["doc_id"] not in self._wanted.get(task, ()):
             return
-        pair, theirs = self._first[task], row.get(FIELD) or {}
+        pair, theirs = self._first[task], added_to(row).get(FIELD) or {}
         ours = row["scores"].get(pair["ours"])
         read = next((found for found in row.get("filtered_resps", {}).values() if found), [None])
         self._shown.setdefault(task, []).append(

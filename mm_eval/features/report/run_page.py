@@ -23,6 +23,7 @@ from mm_eval.results.rows import unanswered_words
 from mm_eval.scoring.answered_by import sentence as answer_names
 from mm_eval.scoring.metrics.aggregation import mean
 from mm_eval.scoring.metrics.paired import estimate
+from mm_eval.scoring.sample_row import SampleRow
 from mm_eval.values.features import brought
 
 MOST_CATEGORIES = 40
@@ -34,7 +35,7 @@ class PageParts:
     def __init__(self, run: RecordedRun) -> None:
         self._parts = {name: make(run) for name, make in brought("PAGE_PARTS").for_results(run.results.added).items()}
 
-    def look(self, task: str, row: Mapping[str, Any]) -> None:
+    def look(self, task: str, row: SampleRow) -> None:
         """Shows a sample to each part."""
         for part in self._parts.values():
             part.look(task, row)

@@ -1,0 +1,65 @@
+"""A row of samples/<task>.jsonl, as scoring makes it and as every reader gets it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NotRequired, TypedDict
+
+from mm_eval.values.types import Message
+
+
+class Turn(TypedDict):
+    """A turn of a conversation: what was said before the answer, the answer, its tokens, its time and its ending."""
+
+    messages: list[Message]
+    answer: Any
+    ended: str
+    reasoning: NotRequired[str]
+    error: NotRequired[Mapping[str, str]]
+    tokens: NotRequired[Mapping[str, int]]
+    attempts: NotRequired[int]
+    t: NotRequired[float]
+
+
+class Endings(TypedDict, total=False):
+    """How each answer of a doc ended, where answers are generated."""
+
+    ended: list[str]
+
+
+class SampleRow(Endings):
+    """A doc with its answers and scores.
+
+    status: "answered", "filtered", "refused", "truncated", "failed" or "not requested". resps: one a repeat, or one a choice.
+    filtered_resps, rules: of each pipeline, one a repeat. scores: by "metric,pipeline". ended: how each answer ended.
+    images: digests of the pictures that were shown. videos: the clips. cluster: what the docs of one cluster share.
+    categories: {level: names}. error: owner and what, of a doc that is in no number.
+    An older folder may lack what is marked so. Features add keys of their own, such as a judge's verdicts (`verdicts_in`).
+    """
+
+    doc_id: int
+    status: str
+    doc: dict[str, Any]
+    prompt: Any
+    target: Any
+    resps: list[Any]
+    scores: Mapping[str, Any]
+    task: NotRequired[str]
+    filtered_resps: NotRequired[Mapping[str, list[Any]]]
+    rules: NotRequired[Mapping[str, list[str]]]
+    cut: NotRequired[bool]
+    reasoning: NotRequired[list[str]]
+    choices: NotRequired[list[Any]]
+    turns: NotRequired[list[list[Turn]]]
+    ties: NotRequired[bool]
+    too_large: NotRequired[list[str]]
+    error: NotRequired[Mapping[str, str]]
+    images: NotRequired[list[str]]
+    videos: NotRequired[list[Mapping[str, Any]]]
+    cluster: NotRequired[Any]
+    categories: NotRequired[Mapping[str, list[str]]]
+
+
+def added_to(row: SampleRow) -> dict[str, Any]:
+    """What features added to a row, such as a judge's verdicts."""
+    return {name: value for name, value in row.items() if name not in SampleRow.__annotations__}
