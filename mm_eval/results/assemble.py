@@ -73,6 +73,7 @@ def assemble(plan: OpenedTasks, scores: Mapping[str, TaskScores]) -> tuple[Resul
     }
     for part in plan.parts:
         results.added.update(part.results())
+    results.name_judges()
     return results, order
 
 

@@ -57,7 +57,7 @@ def results_json(results: Results) -> dict[str, Any]:
 def results_of(found: Mapping[str, Any]) -> Results:
     """The results of a file, whose form has been checked."""
     better = found.get("higher_is_better", {})
-    return Results(
+    results = Results(
         {name: row_of(name, row, better.get(name, {})) for name, row in found["results"].items()},
         found.get("group_subtasks", {}),
         found.get("configs", {}),
@@ -75,6 +75,8 @@ def results_of(found: Mapping[str, Any]) -> Results:
         {key: part for key, part in found.items() if key not in CORE},
         RunFacts(found.get("run", {})),
     )
+    results.name_judges()
+    return results
 
 
 def part_of(folder: Path, name: str) -> dict[str, Any]:

@@ -122,24 +122,9 @@ def judges_of(results: Results, task: str) -> tuple[RecordedJudge, ...]:
 
 
 def judge_of(results: Results, task: str, key: MetricKey) -> RecordedJudge | None:
-    """The judge behind a number of a task; None for one that needs none.
-
-    A task whose judge only extracts answers has no metrics of the judge's own: all its numbers are judged.
-    """
-    judges = judges_of(results, task)
-    for judge in judges[1:]:
-        if key.metric.endswith(AT + judge.name):
-            return judge
-    return judges[0] if judges and key.metric in _judged_metrics(results, task, key.metric) else None
-
-
-def _judged_metrics(results: Results, task: str, metric: str) -> set[str]:
-    block = results.configs.get(task, {}).get("judge")
-    last = block[-1] if isinstance(block, list) and block else block
-    listed = last.get("metric_list") if isinstance(last, Mapping) else None
-    if not listed:
-        return {metric}
-    return {str(entry.get("metric")) for entry in listed if isinstance(entry, Mapping)}
+    """The judge behind a number of a task; None for one that needs none."""
+    name = results.judge_behind(task, key.metric)
+    return next((judge for judge in judges_of(results, task) if judge.name == name), None)
 
 
 def judges_behind(run: RecordedRun, name: str, key: MetricKey) -> dict[str, RecordedJudge]:

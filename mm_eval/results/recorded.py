@@ -184,10 +184,6 @@ class RecordedRun:
         """The prompt block of each task."""
         return {name: prompt["key"] for name, prompt in self.results.run.prompts.items()}
 
-    def judges(self, task: str) -> list[str]:
-        """The names of a task's judges, the first one first; none where it was not judged."""
-        return [str(entry["name"]) for entry in self.results.judges(task)]
-
     @cached_property
     def tokens(self) -> dict[str, dict[int, int]]:
         """{task: {doc id: tokens of its first answer}}, as far as they were counted."""
@@ -267,8 +263,8 @@ class RecordedRun:
         """The aggregation of each number by task and key, where results.json states one."""
         found: dict[str, dict[MetricKey, Aggregation]] = {}
         for name in self.spec["tasks"]:
-            for key in [number.key for number in self.results.rows.get(name, Scores()).numbers]:
-                metric = without_judge(key.metric, self.judges(name))
+            for number in self.results.rows.get(name, Scores()).numbers:
+                key, metric = number.key, number.metric.removesuffix(f"@{number.judge}")
                 stated = stated_aggregation(self.results.configs.get(name, {}), metric, key.scorer)
                 if isinstance(stated, str):
                     stated = own_aggregation(self.config(name), metric, key.scorer)
@@ -313,11 +309,6 @@ class RecordedRun:
         if self.results.group_metrics is not None:
             return ""
         return "an older version wrote it: groups have no interval and are not compared until `mm-eval score RUN`"
-
-
-def without_judge(metric: str, judges: Sequence[str]) -> str:
-    """The name of a metric without that of the further judge whose it is: `judge_score` for `judge_score@NAME`."""
-    return next((metric.removesuffix(f"@{name}") for name in judges if metric.endswith(f"@{name}")), metric)
 
 
 def read_run(folder: Path) -> dict[str, Any]:

@@ -408,6 +408,7 @@ class Number:
     None if unknown. higher_is_better: None if unknown, or for a number without a direction.
     rarer: of a right/wrong metric the docs of the rarer kind, of a difference the docs that changed; None for other metrics.
     exact_p: the p-value of a difference that belongs to `exact`. scale: the least and the greatest value that there is.
+    judge: the name of the judge that gave it; "" where rules did, and of a group whose tasks have several.
     """
 
     key: MetricKey
@@ -422,6 +423,7 @@ class Number:
     rarer: int | None = None
     exact_p: float | None = None
     scale: tuple[float, float] | None = None
+    judge: str = ""
 
     @property
     def metric(self) -> str:

@@ -190,3 +190,21 @@ def test_a_dash_in_the_table_says_that_nobody_judged_or_nothing_could_be_read(pe
         results["judges"]["mme"] = []
     notes = release_table([RecordedRun.read(blind, "blind"), RecordedRun.read(unjudged, "unjudged")]).notes
     assert "blind, mme: no doc has a verdict that could be read." in notes and "unjudged, mme: not judged." in notes
+
+
+def test_a_number_says_which_judge_gave_it():
+    names = ("judge_score", "judge_score@llama", "acc")
+    rows = {each: Scores(each, each, [Number(MetricKey(name, "none"), 0.5) for name in names]) for each in ("t", "G")}
+    results = Results(
+        rows,
+        {"G": ["t"]},
+        added={"judges": {"t": [judge(), judge("llama")]}},
+        configs={"t": {"judge": {"metric_list": [{"metric": "judge_score"}]}}},
+    )
+    results.name_judges()
+    assert [number.judge for name in ("t", "G") for number in rows[name].numbers] == ["gpt-4o", "llama", ""] * 2
+
+
+def test_the_judge_of_a_number_is_there_again_when_the_folder_is_read(folders):
+    [run] = runs(folders, "kind")
+    assert {number.judge for row in run.results.rows.values() for number in row.numbers} == {"llama"}
