@@ -18,7 +18,6 @@ from mm_eval.config.task_config import TaskConfig
 from mm_eval.features.judge.config import JudgeConfig, judge_of_task
 from mm_eval.scoring.base import DEFAULT_BOOTSTRAP_ITERS, Scorer
 from mm_eval.scoring.filters.base import TRUNCATED, UNPARSED, FilterEnsemble, is_unanswered
-from mm_eval.scoring.metrics.aggregation import mean
 from mm_eval.scoring.metrics.metric import Metric
 from mm_eval.scoring.of_task import scorers_of
 from mm_eval.scoring.process_results import ProcessResultsScorer, declared_metric
@@ -223,11 +222,6 @@ def judge_metrics(config: TaskConfig) -> list[Metric[Any, Any]]:
     """The metrics that a task's judge states; none where its verdicts work on the task's own."""
     judge = judge_of_task(config)
     return [] if judge is None or judge.replaces_rules else [declared_metric(entry) for entry in judge.metric_list]
-
-
-def judge_aggregations(config: TaskConfig) -> dict[str, Callable[..., float]]:
-    """{metric: its aggregation} of a task's judge."""
-    return {metric.name: metric.aggregation or mean for metric in judge_metrics(config)}
 
 
 def check_judge_metrics(config: TaskConfig, scorers: Sequence[Scorer]) -> None:

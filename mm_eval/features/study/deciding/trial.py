@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from mm_eval.features.study.deciding.boundaries import GroupSequential, group_sequential, upper_tail
+from mm_eval.features.study.deciding.boundaries import GroupSequential, group_sequential
 from mm_eval.features.study.deciding.sequences import around, half_width
 from mm_eval.values.types import Number
 
@@ -209,9 +209,3 @@ def power_of(theta: float, times: tuple[float, ...], alpha: float) -> tuple[floa
     ending = [b - a for a, b in zip((0.0, *found), found, strict=False)]
     share = math.fsum(time * chance for time, chance in zip(times, ending, strict=True)) + 1 - found[-1]
     return found[-1], share
-
-
-def fixed_power(theta: float, alpha: float) -> float:
-    """The power of one test over all docs."""
-    critical = z_of(alpha)
-    return upper_tail(critical - abs(theta)) + upper_tail(critical + abs(theta))
