@@ -163,10 +163,12 @@ class TaskConfig:
 
     @cached_property
     def _read(self) -> dict[str, Any]:
-        return {name: schema.key_of_feature(name).read(self) for name in schema.OF_FEATURES}
+        return {}
 
     def read(self, key: str) -> Any:
         """What the feature that brings a key makes of this task; None where it has nothing to do with it, or is not installed."""
+        if key not in self._read and key in schema.OF_FEATURES:
+            self._read[key] = schema.key_of_feature(key).read(self)
         return self._read.get(key)
 
     @property

@@ -12,7 +12,11 @@ from mm_eval.request import RunRequest
 from mm_eval.values.features import brought, stated
 
 PLAIN = {"tasks": ("mme",), "model": "dummy", "output_path": "nowhere/at/all"}
-JUDGED = SimpleNamespace(read=lambda key: object())
+JUDGED = SimpleNamespace(read=lambda key: object(), of_features={})
+
+
+def task_with(key: str) -> SimpleNamespace:
+    return SimpleNamespace(read=lambda name: None, of_features={key: object()})
 
 
 def needed(*configs: object, **fields: object) -> set[str]:
@@ -42,6 +46,7 @@ def test_an_option_brings_its_part(name: str, fields: dict[str, object]) -> None
 
 def test_a_judged_task_and_what_an_earlier_launch_left_bring_theirs(tmp_path: Path) -> None:
     assert needed(JUDGED) == {"judge"}
+    assert needed(task_with("tools")) == {"tools"} and needed(task_with("rounds")) == {"turns"}
     folder = tmp_path / "run"
     for name, left in (("imported", "imported"), ("deciding", "looks")):
         (folder / left).mkdir(parents=True)
@@ -57,7 +62,8 @@ def test_a_plain_run_imports_no_part(tmp_path: Path) -> None:
     code = (
         "import sys; from mm_eval.cli import main\n"
         f"main(['--tasks', 'mme', '--limit', '2', '--sample', '--model', 'dummy', '--output_path', {str(tmp_path)!r}])\n"
-        "print([name for name in sys.modules if name.endswith(('.run_part', '.part', '.theirs', '.verdicts', '.text'))])"
+        "ends = ('.run_part', '.part', '.theirs', '.verdicts', '.counting', '.text')\n"
+        "print([name for name in sys.modules if name.endswith(ends)])"
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ran.stdout.splitlines()[-1] == "['mm_eval.features.diagnose.text']", ran.stdout[-500:]

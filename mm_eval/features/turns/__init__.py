@@ -6,8 +6,18 @@ run_part    what a run of such tasks adds
 show        a conversation with a scripted model, for `mm-eval show --turns`
 """
 
+from collections.abc import Sequence
+from typing import Any
+
 QUESTION_KEYS = {"rounds": "rounds:RoundsKey", "max_rounds": "rounds:MostRoundsKey"}
 TURNS = {"rounds": "rounds:Rounds", "lmms_eval": "lmms_eval:LmmsEvalRounds"}
 RUN_PARTS = {"turns": "run_part:TurnsPart"}
 OPTIONS = {"turns": "options"}
 SHOWS = {"turns": "show:show_turns"}
+
+
+def _needed(request: Any, configs: Sequence[Any]) -> bool:
+    return any("rounds" in config.of_features for config in configs)
+
+
+NEEDED = {"turns": _needed}
