@@ -17,6 +17,7 @@ from mm_eval.results.judged_by import AT, judges_behind, judges_differ
 from mm_eval.results.number_text import EXACT, number, p_text, rounded, signed, signless, spread
 from mm_eval.results.recorded import RecordedRun, RecordedTask
 from mm_eval.results.sample_rows import KINDS
+from mm_eval.results.variants import said_of, with_variants
 from mm_eval.scoring.metrics.paired import Flips, flips, paired_difference, right_or_wrong
 from mm_eval.values.distributions import holm
 from mm_eval.values.errors import ConfigError, did_you_mean
@@ -67,6 +68,7 @@ class Comparison:
     answers differ, docs in both runs). kinds: for each task, of each of the two runs, the docs in both whose answer was filtered,
     refused or truncated, with which of these holds; empty where none was.
     two_judges: (task, key) to how the judges of a number differ that was not compared.
+    said: what variants of tasks gained and lost.
     unknown: the numbers whose aggregation is not available, in sentences.
     """
 
@@ -77,6 +79,7 @@ class Comparison:
     answers: dict[str, tuple[int, int]] = field(default_factory=dict)
     unknown: list[str] = field(default_factory=list)
     kinds: dict[str, tuple[Kinds, Kinds]] = field(default_factory=dict)
+    said: list[str] = field(default_factory=list)
 
 
 def compare(
@@ -100,7 +103,7 @@ def compare(
             raise ConfigError(
                 f"{name!r} is not a task of {first.folder}.", hint=did_you_mean(name, first.spec["tasks"])
             )
-    for run in runs[1:]:
+    for run in (with_variants(first, each) for each in runs[1:]):
         comparison = Comparison(run, differs=list(differences_in_spec(first, run)))
         comparison.differs += [f"{each.folder}: {each.lacking}" for each in (first, run) if each.lacking]
         shared = [name for name in first.tasks if name in run.tasks and (only is None or name in only)]
@@ -110,6 +113,8 @@ def compare(
             keys = list(_keys_of_one_judge(first, name, comparison, mix_judges))
             comparison.changes += _changes((first, run), name, keys, comparison, categories)
         comparison.changes = _with_groups(first, comparison)
+        said = (said_of(first, run, each.task, each.key) for each in comparison.changes if each.headline)
+        comparison.said = list(filter(None, said))
         compared.append(comparison)
     _correct(compared, family or _family)
     return compared

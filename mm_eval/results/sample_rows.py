@@ -12,7 +12,7 @@ import hashlib
 import json
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -213,16 +213,23 @@ _MARKS = {0.0: 0.0, 1.0: 1.0}
 
 
 def answer_tokens(folder: Path) -> dict[str, dict[int, int]]:
-    """{path of a task: {doc id: tokens of its first answer}}; of a conversation those of all turns.
-
-    Docs whose answer has no count are left out.
+    """{path of a task: {doc id: tokens of its first answer}}, of all turns of a conversation. Docs without a count are left out.
 
     A line that can't be read counts as none, since `mm-eval score` reports damage, and a copied folder may lack its journal.
     """
+    return _tokens(folder, ("completion_tokens",))
+
+
+def tokens_of_docs(folder: Path, task: str) -> dict[int, int]:
+    """{doc id: tokens of its prompts and answers} of a task, by its path; docs without a count are left out."""
+    return _tokens(folder, ("prompt_tokens", "completion_tokens")).get(task, {})
+
+
+def _tokens(folder: Path, names: Sequence[str]) -> dict[str, dict[int, int]]:
+    """The sum of some counts, by task and doc. Of a doc with several choices it is that of one."""
     by_key: dict[str, int] = {}
     slots: list[tuple[str, list[list[int | str]]]] = []
-    counts: dict[str, dict[tuple[int, int], int]] = {}
-    found: dict[str, dict[int, int]] = {}
+    found: dict[str, dict[int, dict[int, int]]] = {}
     files: list[Path] = []
     with suppress(MMEvalError):
         files = journal_files(folder)
@@ -232,16 +239,13 @@ def answer_tokens(folder: Path) -> dict[str, dict[int, int]]:
                 with suppress(*UNREADABLE):
                     record = json_value(line or b"")
                     if record["kind"] == "answer":
-                        by_key[record["key"]] = token_counts(record["usage"])["completion_tokens"]
+                        counts = token_counts(record["usage"])
+                        by_key[record["key"]] = sum(counts[name] for name in names)
                     if record["kind"] in ("answer", "slots"):
                         slots.append((record["key"], record["slots"]))
     for key, of_key in slots:  # further slots of an answer may stand in an earlier file
         with suppress(*UNREADABLE):
             for slot in map(Slot.from_json, of_key) if key in by_key else ():
                 if slot.repeat == 0 and not slot.judge:
-                    counts.setdefault(slot.task, {})[int(slot.doc_id), int(slot.turn)] = by_key[key]
-    for task, of_task in counts.items():
-        of_docs = found.setdefault(task, {})
-        for (doc_id, _), tokens in of_task.items():
-            of_docs[doc_id] = of_docs.get(doc_id, 0) + tokens
-    return found
+                    found.setdefault(slot.task, {}).setdefault(int(slot.doc_id), {})[slot.turn] = by_key[key]
+    return {task: {doc_id: sum(turns.values()) for doc_id, turns in docs.items()} for task, docs in found.items()}

@@ -121,6 +121,7 @@ def as_json(first: RecordedRun, compared: Sequence[Comparison]) -> str:
                 for task, both in comparison.kinds.items()
             },
             "changes": [change_json(change) for change in comparison.changes],
+            **({"variants": comparison.said} if comparison.said else {}),
         }
         for comparison in compared
     ]
@@ -230,6 +231,7 @@ def _below(comparison: Comparison, changes: Sequence[Change], letter: str) -> It
     for change in changes:
         if change.headline:
             yield verdict(change, letter, "A")
+    yield from comparison.said
     if any(change.category for change in changes):
         yield "p (Holm) of categories is corrected for the categories alone"
     if any(e.exact for c in changes for e in (c.first, c.second, c.difference)):

@@ -1,0 +1,110 @@
+"""Tasks that ask the questions of another one in another way (`metadata.variant_of`), such as with tools.
+
+mm-eval compare RUN_OF_VSTAR RUN_OF_VSTAR_TOOLS
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any
+
+from mm_eval.results.recorded import RecordedRun
+from mm_eval.results.sample_rows import sample_name, tokens_of_docs
+from mm_eval.scoring.metrics.paired import right_or_wrong
+from mm_eval.values.types import MetricKey
+from mm_eval.values.words import counted
+
+KEY = "variant_of"
+
+
+@dataclass(frozen=True)
+class VariantRun(RecordedRun):
+    """A recorded run some of whose tasks have the names of those that they are variants of. own: {that name: its own name}."""
+
+    own: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def prompt_keys(self) -> dict[str, str]:
+        found = super().prompt_keys
+        return {**found, **{plain: found[name] for plain, name in self.own.items() if name in found}}
+
+    def samples_path(self, task: str) -> Path:
+        return self.folder / "samples" / f"{sample_name(self.own.get(task, task))}.jsonl"
+
+
+def with_variants(first: RecordedRun, second: RecordedRun) -> RecordedRun:
+    """The second run with its variants of tasks of the first under the names of these; the run itself where there are none.
+
+    A task that both runs have is compared with itself, unless the folder is the same: `mm-eval compare RUN RUN` compares the
+    variants in it with the tasks beside them.
+    """
+    same = first.folder.resolve() == second.folder.resolve()
+    own = {}
+    for name, config in second.results.configs.items():
+        plain = _plain_of(config)
+        if (
+            plain in first.spec["tasks"]
+            and name in second.spec["tasks"]
+            and (same or plain not in second.spec["tasks"])
+        ):
+            own[plain] = name
+    if not own:
+        return second
+    names = {name: plain for plain, name in own.items()}
+    spec = {**second.spec, "tasks": _renamed(second.spec["tasks"], names, own if same else ())}
+    changed: dict[str, Any] = {
+        each.name: _renamed(value, names, own if same else ())
+        for each in fields(second.results)
+        if isinstance(value := getattr(second.results, each.name), dict) and names.keys() & value.keys()
+    }
+    stated = {each.name: getattr(second, each.name) for each in fields(RecordedRun)}
+    return VariantRun(**{**stated, "results": replace(second.results, **changed), "spec": spec}, own=own)
+
+
+def _plain_of(config: Mapping[str, Any]) -> str:
+    """The task that a config is a variant of, as it was written; empty for none."""
+    stated = config.get("metadata")
+    entries = stated if isinstance(stated, list) else [stated]
+    found = next((entry[KEY] for entry in entries if isinstance(entry, Mapping) and entry.get(KEY)), "")
+    return found if isinstance(found, str) else ""
+
+
+def _renamed(mapping: Mapping[str, Any], names: Mapping[str, str], hidden: Collection[str]) -> dict[str, Any]:
+    """A mapping by task with the variants under their new names. hidden: names of which only the variant stays."""
+    return {names.get(name, name): value for name, value in mapping.items() if name in names or name not in hidden}
+
+
+def said_of(first: RecordedRun, second: RecordedRun, task: str, key: MetricKey) -> str:
+    """What a variant gained and lost in a number, and what it took; empty for a task that is none.
+
+    For vstar_tools: "zoom gained 11 docs, lost 3, at 4.2 times the tokens".
+    """
+    if not isinstance(second, VariantRun) or task not in second.own:
+        return ""
+    name = second.own[task]
+    stated = second.results.configs.get(task, {}).get("tools")
+    used = stated.get("use") if isinstance(stated, Mapping) else stated
+    what = ", ".join(map(str, used)) if isinstance(used, list) else name
+    before, after = (run.tasks[task].values.get(key, {}) for run in (first, second))
+    pairs = [(_right(before[doc_id]), _right(after[doc_id])) for doc_id in before.keys() & after.keys()]
+    parts = []
+    if pairs and not any(right is None for pair in pairs for right in pair):
+        parts = [f"gained {counted(pairs.count((False, True)), 'doc')}", f"lost {pairs.count((True, False))}"]
+    if ratio := _tokens(first, second, task):
+        parts.append(f"at {ratio:.1f} times the tokens")
+    return f"{task} and {name}: {what} {', '.join(parts)}" if parts else ""
+
+
+def _right(value: Any) -> bool | None:
+    """Whether a doc is right by its value, which may stand behind the name of its group; None for one that is neither."""
+    return right_or_wrong(value[-1] if isinstance(value, (list, tuple)) and len(value) == 2 else value)
+
+
+def _tokens(first: RecordedRun, second: RecordedRun, task: str) -> float:
+    """The tokens of the second run over those of the first, prompts and answers of the docs that both counted; 0 if unknown."""
+    before, after = (tokens_of_docs(run.folder, run.spec["tasks"][task]["path"]) for run in (first, second))
+    shared = before.keys() & after.keys()
+    total = sum(before[doc_id] for doc_id in shared)
+    return sum(after[doc_id] for doc_id in shared) / total if total else 0.0
