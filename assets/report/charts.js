@@ -19,36 +19,16 @@ function countCell(cell, count, most, same) {
 }
 function bars(parts, choose) {
   // choose(part): shows the samples of a category; undefined where the bars are no categories
-  const highest = Math.max(...parts.map((part) => Math.max(part.value, part.interval ? part.interval[1] : 0)), 0.0001);
-  const top = highest <= 1 ? 1 : highest; // a third is a third of the width, also where no category has more
-  const low = Math.min(0, ...parts.map((part) => Math.min(part.value, part.interval ? part.interval[0] : 0)));
-  const line = 24, left = choose ? 180 : 160, width = 140, at = (value) => left + width * (value - low) / (top - low);
-  const svg = draw("svg", { viewBox: `0 0 ${left + width + (choose ? 96 : 58)} ${parts.length * line + 6}`, role: choose ? "group" : "img", "aria-label": "score of each category" });
-  parts.forEach((part, index) => {
-    const y = index * line + 4;
-    const longest = choose ? 24 : 22, name = part.name.length > longest ? `${part.name.slice(0, longest - 1)}…` : part.name;
-    const text = draw("text", { x: left - 8, y: y + 13, "text-anchor": "end" }, name);
-    text.append(draw("title", {}, part.name));
-    svg.append(text);
-    const bar = draw("rect", { class: "bar", x: at(Math.min(0, part.value)), y, width: Math.max(1, Math.abs(at(part.value) - at(0))), height: line - 8, opacity: 0.55 });
-    bar.append(draw("title", {}, `${part.name}: ${number(part.value)} of ${part.n} docs`));
-    svg.append(bar);
-    if (choose) {
-      text.setAttribute("tabindex", "0");
-      text.setAttribute("role", "button");
-      text.lastChild.textContent = visible(`${part.name}: show its ${part.n} samples`); // its name for a screen reader
-      for (const element of [text, bar]) { element.classList.add("choice"); element.addEventListener("click", () => choose(part)); }
-      text.addEventListener("keydown", (event) => { if (event.key === "Enter" || event.key === " ") { event.preventDefault(); choose(part); } });
-    }
-    if (part.interval) {
-      const [from, to] = part.interval.map(at), middle = y + line / 2 - 4;
-      svg.append(draw("line", { class: "whisker", x1: from, x2: to, y1: middle, y2: middle }));
-      for (const x of [from, to]) svg.append(draw("line", { class: "whisker", x1: x, x2: x, y1: middle - 4, y2: middle + 4 }));
-    }
-    svg.append(draw("text", { x: left + width + 8, y: y + 13 }, number(part.value)));
-    if (choose) svg.append(draw("text", { class: "soft", x: left + width + 58, y: y + 13 }, part.n.toLocaleString("en")));
-  });
-  return svg;
+  const values = parts.map((part) => [part.value, part.interval || []]).flat(2).filter((value) => typeof value === "number"), share = isShare(values);
+  const drawn = parts.map((part) => part.value).filter((value) => typeof value === "number"), reach = 1.25 * Math.max(...drawn, 0.0001);
+  const high = share ? 1 : Math.min(reach, Math.max(...values, 0.0001)), low = Math.max(Math.min(0, ...drawn), Math.min(0, ...values)); // a third is a third of the width, also where no category has more
+  const box = make("div", { class: `bars${parts.length > 24 ? " tall" : ""}`, role: "group", "aria-label": "score of each category" });
+  for (const part of parts) {
+    const name = choose ? make("button", { type: "button", class: "choice", title: part.name, "aria-label": `${part.name}: show its ${part.n} samples` }, part.name) : make("span", { title: part.name }, part.name);
+    if (choose) name.addEventListener("click", () => choose(part));
+    box.append(name, track(part, low, high, { bar: true }), make("b", {}, shownAs(part.value, share)), make("small", { class: "soft" }, part.n.toLocaleString("en")));
+  }
+  return box;
 }
 const clean = (value) => String(value).trim().toLowerCase();
 

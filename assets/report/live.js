@@ -3,7 +3,7 @@
 const facts = make("dl", { class: "facts" }), bar = make("progress", { max: 1, value: 0, "aria-label": "answers so far" });
 function drawTop() {
   byId("top").append(make("h1", {}, about.model), make("div", { class: "soft" }, `${about.tasks.map((task) => task.name).join(", ")}: the run is going on`), bar, facts);
-  if (about.sample) byId("top").append(make("div", { class: "banner" }, "Sample data: drawn for trying mm-eval out, and no result on a benchmark."));
+  if (about.sample) byId("top").append(sampleBanner());
 }
 const clock = (seconds) => seconds < 60 ? `${Math.round(seconds)} s` : seconds < 3600 ? `${Math.round(seconds / 60)} min` : `${(seconds / 3600).toFixed(1)} h`;
 function drawProgress(now) {

@@ -50,15 +50,12 @@ function part(one) {
   if (opening && !shown.length) { clearFilters(); apply(); }
 }
 // What the address asks for, where the samples before did not have it
-let awaited = location.hash.length > 1 && !location.hash.startsWith("#?");
+let awaited = asksForSample();
 function unsettled() {
   if (location.hash.startsWith("#?")) {
     const asked = [...new URLSearchParams(location.hash.slice(2))].filter(([name]) => FILTERS[name]);
     if (asked.every(([name, value]) => byId(FILTERS[name]).value === value)) return false;
-  } else if (!awaited || !fromAddress()) {
-    awaited = awaited && about.loading;
-    return false;
-  }
+  } else if (!awaited || !(fromAddress() || !about.loading)) return false;
   awaited = false;
   jump();
   return true;

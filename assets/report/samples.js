@@ -149,9 +149,10 @@ function show(index, keepAddress) {
   if (top < list.scrollTop) list.scrollTop = top;
   if (top + HEIGHT > list.scrollTop + list.clientHeight) list.scrollTop = top + HEIGHT - list.clientHeight;
   paint();
-  const copy = make("button", { type: "button", id: "copy" }, "Copy link");
+  const back = make("button", { type: "button", class: "on-narrow" }, "← All samples"), copy = make("button", { type: "button", id: "copy" }, "Copy link");
+  back.addEventListener("click", () => land(byId("samples")));
   copy.addEventListener("click", () => navigator.clipboard?.writeText(location.href).then(() => { copy.textContent = "Copied"; }, () => {}));
-  const parts = [make("div", { class: "head" }, make("h3", {}, `${row.t}, doc ${row.d}${row.c.length ? ` (${categoriesOf(row).join(", ")})` : ""}`), make("span", {}, label(row), " ", copy))];
+  const parts = [make("div", { class: "head" }, make("h3", {}, `${row.t}, doc ${row.d}${row.c.length ? ` (${categoriesOf(row).join(", ")})` : ""}`), make("span", {}, label(row), " ", copy, " ", back))];
   if (row.images) {
     const box = make("div", { class: "pictures" });
     row.images.forEach((digest, place) => box.append(pictureElement(digest, `picture ${place + 1}`)));
@@ -211,6 +212,7 @@ function apply(wanted) {
 }
 function counted() {
   const every = Math.max(rows.length, about.samples || 0).toLocaleString("en");
+  many("samples", Math.max(rows.length, about.samples || 0));
   byId("count").textContent = `${shown.length.toLocaleString("en")} of ${every}${about.loading ? ` (${rows.length.toLocaleString("en")} loaded)` : ""}`;
 }
 function clearFilters() {
@@ -223,7 +225,7 @@ function showCategory(task, category) {
   byId("f-task").value = task;
   byId("f-category").value = category;
   apply();
-  byId("samples").scrollIntoView();
+  land(byId("samples"));
 }
 function showOnly(cell) {
   // The docs behind a count of the tables, and no others
@@ -231,7 +233,7 @@ function showOnly(cell) {
   const docs = Object.fromEntries(Object.entries(cell.docs).map(([task, ids]) => [task, new Set(ids)])), model = cell.model ?? null;
   only = { said: `${cell.count} ${cell.said}`, keep: (row) => docs[row.t]?.has(row.d) && (row.m ?? null) === model };
   apply();
-  byId("samples").scrollIntoView();
+  land(byId("samples"));
 }
 // The samples of a chart's cell, whose texts are in the address: #?cell=length,mme,characters,2,3
 function setCell(text) {
@@ -243,7 +245,7 @@ function showCell(cell) {
   setCell(cell.map(encodeURIComponent).join(","));
   apply();
   keepFilters();
-  byId("samples").scrollIntoView();
+  land(byId("samples"));
 }
 function fromAddress() {
   const decoded = (text) => { try { return decodeURIComponent(text); } catch { return text; /* a name with a bare % */ } };
@@ -258,31 +260,37 @@ const FILTERS = { model: "f-model", task: "f-task", category: "f-category", besi
 function keepFilters() {
   const stated = Object.entries(FILTERS).map(([name, id]) => [name, byId(id).value]).filter(([, value]) => value);
   if (only?.cell) stated.push(["cell", only.cell]);
-  history.replaceState(null, "", stated.length ? `#?${new URLSearchParams(stated)}` : location.pathname + location.search);
+  history.replaceState(null, "", stated.length ? `#?${new URLSearchParams(stated)}` : "#samples");
 }
 // The docs that a page of one run shows first, where its address asks for nothing: those that something is wrong with
 function openOnFailures() {
   const counted = { failed: "failed", "not requested": "not_requested", "no verdict": "judge_failed", unparsed: "unparsed" };
   const [failure] = Object.keys(counted).filter((name) => about.next ? (about.table || []).some((row) => row[counted[name]]) : rows.some((row) => state(row)[0] === name || row.s === name));
-  if (about.kind !== "run" || location.hash.length > 1 || !failure) return;
+  if (about.kind !== "run" || (location.hash.length > 1 && !partOfAddress()) || !failure) return;
   offerFilters([{ t: about.tasks[0].name, c: "", s: failure }].filter(() => about.next));
   byId("f-result").value = failure;
   opening = `These docs first: ${failure}.`;
 }
+// What the address asks for: a part of the page, filters, or a sample. A sample that is not there (yet) is said to be missing
+const asksForSample = () => location.hash.length > 1 && !location.hash.startsWith("#?") && !partOfAddress();
 function jump() {
+  const name = partOfAddress();
+  if (name) { turnTo(name); return; }
   if (location.hash.startsWith("#?")) {
     clearFilters();
     for (const [name, value] of new URLSearchParams(location.hash.slice(2))) if (FILTERS[name]) byId(FILTERS[name]).value = value; else if (name === "cell") setCell(value);
     apply();
-    byId("samples").scrollIntoView();
+    land(byId("samples"));
     return;
   }
+  if (!asksForSample()) return;
   const row = fromAddress();
-  if (!row) return;
-  clearFilters();
-  apply(row);
-  byId("samples").scrollIntoView();
+  showPart("samples");
+  if (row) { clearFilters(); apply(row); } else { chosen = -1; paint(); detail.replaceChildren(make("p", { class: "soft" }, about.loading ? "Loading samples ..." : `This page has no sample ${location.hash.slice(1)}.`)); }
+  landOnSample();
 }
+// The sample beside the list; on a phone, where it stands below the list, the sample alone
+function landOnSample() { land(narrow() ? detail : byId("samples")); }
 // The filters' options, with those of rows that came since
 const RESULTS = ["right", "wrong", "unparsed", "filtered", "refused", "truncated", "cut", "failed", "not requested", "no verdict", "judges disagree", "unreadable", "flipped", "lost", "gained"];
 const offered = { task: new Set(), category: new Set(), result: new Set() };
@@ -314,17 +322,18 @@ function samples() {
   byId("f-text").addEventListener("input", () => { clearTimeout(timer); timer = setTimeout(() => { opening = ""; apply(); keepFilters(); }, 80); });
   byId("filters").addEventListener("submit", (event) => event.preventDefault());
   list.addEventListener("scroll", paint, { passive: true });
-  list.addEventListener("click", (event) => { const element = event.target.closest(".row"); if (element) show(Number(element.dataset.index)); });
+  list.addEventListener("click", (event) => { const element = event.target.closest(".row"); if (!element) return; show(Number(element.dataset.index)); if (narrow()) land(detail); });
   addEventListener("resize", paint);
   addEventListener("hashchange", jump);
   addEventListener("keydown", (event) => {
     const typing = /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName);
-    if (event.key === "Escape" && typing) { list.focus(); return; }
+    if (event.key === "Escape" && typing) { list.focus({ preventScroll: true }); return; }
     if (typing || event.ctrlKey || event.metaKey || event.altKey) return;
     const inList = document.activeElement === list;
+    if ((event.key === "j" || event.key === "k") && currentPart !== "samples") turnTo("samples");
     if (event.key === "j" || (inList && event.key === "ArrowDown")) show(chosen + 1);
     else if (event.key === "k" || (inList && event.key === "ArrowUp")) show(chosen - 1);
-    else if (event.key === "/") byId("f-text").focus();
+    else if (event.key === "/") { if (currentPart !== "samples") turnTo("samples"); byId("f-text").focus(); }
     else return;
     event.preventDefault();
   });
@@ -334,6 +343,7 @@ function samples() {
 about.loading = Boolean(about.next);
 drawTop();
 if (about.outside) byId("filters").after(make("p", { class: "hint", id: "outside" }, `${about.outside.toLocaleString("en")} pictures are not in this file: they are in media/ of ${about.where}. Keep the page there, or share what this writes: mm-eval report ${about.where} --bundle DIR`));
+tabs();
 samples();
-jump();
+if (location.hash.length > 1) jump();
 document.documentElement.dataset.ready = String(Math.round(performance.now()));

@@ -27,3 +27,32 @@ function draw(tag, attributes, text) {
 const number = (value, scale) => typeof value !== "number" ? "–" : Math.abs(scale ?? value) >= 2 ? value.toFixed(2) : value.toFixed(4);
 const percent = (share) => `${(100 * share).toFixed(1)}%`;
 const logLikelihood = (value) => value === "-inf" ? -Infinity : Number(value);
+// Shares are printed in percent, as papers do (61.3); points keep their own digits. of: the values that are printed together
+const isShare = (...of) => of.flat(2).every((value) => typeof value !== "number" || (value >= 0 && value <= 1));
+const inPercent = (value) => typeof value === "number" ? (100 * value).toFixed(1) : "–";
+const shownAs = (value, share, scale) => share ? inPercent(value) : number(value, scale);
+// A value on a line from low to high with its 95% interval, as a dot or as a bar from `zero`. The page's own layout draws it: it is as
+// wide as its place, and what it is made of is as large in each place
+function track(one, low, high, { bar, zero, colour } = {}) {
+  const at = (value) => 100 * (Math.min(high, Math.max(low, value)) - low) / (high - low || 1), line = make("span", { class: "track", "aria-hidden": "true" });
+  const put = (kind, from, to) => { const mark = make("i", { class: kind }); mark.style.left = `${from.toFixed(2)}%`; if (to !== undefined) mark.style.width = `${(to - from).toFixed(2)}%`; line.append(mark); return mark; };
+  if (zero !== undefined && !bar) put("zero", at(zero));
+  if (typeof one.value !== "number") return line;
+  const ends = bar ? [at(zero ?? 0), at(one.value)].sort((a, b) => a - b) : [];
+  const mark = bar ? put("bar", ...ends) : null;
+  if (one.interval) put(`whisker${one.interval[0] < low ? " before" : ""}${one.interval[1] > high ? " beyond" : ""}`, ...one.interval.map(at)); // without an end where it goes on
+  const dot = bar ? mark : put("dot", at(one.value));
+  if (colour) dot.style.background = colour;
+  return line;
+}
+// Sample data is no benchmark: said in one line
+function sampleBanner(names = []) {
+  const most = names.length === 4 ? 4 : 3, more = names.length - most;
+  return make("div", { class: "banner" }, `Sample data${names.length ? `, not ${names.slice(0, most).join(", ")}${more > 0 ? ` and ${more} more` : ""}` : ""}: drawn for trying mm-eval out, and no result on a benchmark.`);
+}
+// A button that shows the lines of a table that are no headline
+function moreNumbers(body, hidden) {
+  const button = make("button", { type: "button" }, `Show ${hidden} more number${hidden === 1 ? "" : "s"}`);
+  button.addEventListener("click", () => { for (const line of body.querySelectorAll("tr.part")) line.hidden = false; button.remove(); });
+  return button;
+}

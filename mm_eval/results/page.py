@@ -56,7 +56,7 @@ def page(
     about: the data of the part above the samples. Both are called after the last row, so that they may use what the rows collect.
     in_parts: the samples come from scripts beside the page, of which `about` names the first as `next`.
     """
-    scripts = ("shared.js", "charts.js", top, "samples.js", *(["parts.js"] if in_parts else []))
+    scripts = ("shared.js", "tabs.js", "charts.js", top, "samples.js", *(["parts.js"] if in_parts else []))
     values: dict[str, Callable[[], Iterable[str]]] = {
         "TITLE": lambda: [html(title)],
         "STYLE": lambda: [asset("report.css")],

@@ -30,7 +30,8 @@ LEAST_NAME = 12
 class Column:
     """A column. kind: text is set flush left, numbers flush right. cell: the name of its cells in the rows, else the title.
 
-    spare: how soon it is left out of a table that is too wide for the terminal: the highest first, 0 never.
+    spare: how soon it is left out of a table that is too wide for the terminal: the highest first, 0 never. A page shows
+        such a column on demand.
     """
 
     title: str
@@ -223,8 +224,8 @@ def to_html(table: Table) -> str:
 
 
 def to_page(table: Table) -> dict[str, Any]:
-    """JSON for differences.js: the head as (title, class) pairs, and the rows."""
-    head = [[column.title, "n" if column.kind == "number" else ""] for column in table.columns]
+    """JSON for differences.js: the head as (title, class, whether it is shown on demand), and the rows."""
+    head = [[column.title, "n" if column.kind == "number" else "", column.spare > 0] for column in table.columns]
     rows = [
         {
             "cells": [_page_cell(row.cells[column.key]) for column in table.columns],

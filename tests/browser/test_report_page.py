@@ -10,7 +10,7 @@ from mm_eval.features.report.run_page import write_report
 from mm_eval.results.recorded import RecordedRun
 from tests.folders import edited
 
-from .conftest import ATTACK
+from .conftest import ATTACK, answers_with, ran
 
 pytestmark = pytest.mark.browser
 
@@ -55,10 +55,10 @@ def test_the_page_draws_at_each_width_and_never_scrolls_sideways(opened, dummy_r
         "unparsed",
         "Sample data, not MME",
         "Says yes to",
-        "Share right by characters of the answer",
+        "By category",
     ):
         assert words in text
-    assert page.execute_script("return document.querySelectorAll('#overview svg').length") >= 5
+    assert page.execute_script("return document.querySelectorAll('#overview .track .dot').length") >= 5
     colours = page.execute_script(
         "return [getComputedStyle(document.body).backgroundColor, getComputedStyle(document.body).color]"
     )
@@ -92,12 +92,12 @@ def test_filters_and_search_find_what_is_there(opened, worse):
 
 def test_a_click_on_a_category_shows_its_samples(opened, dummy_run):
     page = opened(dummy_run / "report.html")
-    bars = "[...document.querySelectorAll('svg text.choice')].filter((one) => !/^[0-9]/.test(one.textContent))"
-    names = page.execute_script(f"return {bars}.map((one) => one.firstChild.textContent)")
+    bars = "[...document.querySelectorAll('.bars .choice')].filter((one) => !/^[0-9]/.test(one.textContent))"
+    names = page.execute_script(f"return {bars}.map((one) => one.textContent)")
     assert len(names) == 12 and names[1] == "Instance Identity"
     page.execute_script(f"{bars}[1].dispatchEvent(new MouseEvent('click', {{ bubbles: true }}))")
     assert count(page) == "24 of 672" and "(Instance Identity)" in detail(page)
-    key(page, "Enter", f"{bars}[9]")
+    page.execute_script(f"{bars}[9].click()")
     assert count(page) == "12 of 672" and "(Action Recognition)" in detail(page)
 
 
@@ -159,17 +159,15 @@ def test_2000_docs_are_there_at_once_and_20000_are_usable(opened, large):
     )
 
 
-def test_the_findings_stand_above_the_samples_and_their_examples_open_them(opened, odd):
+def test_the_findings_are_a_part_of_the_page_and_their_examples_open_samples(opened, odd):
     page = opened(odd / "report.html")
+    page.find_element("id", "tab-problems").click()
     findings = page.execute_script("return document.getElementById('findings').innerText")
     assert "What went wrong" in findings and "empty: the answers to 12 of 40 docs are empty" in findings
     page.execute_script("document.querySelectorAll('details.finding').forEach((one) => { one.open = true; })")
     findings = page.execute_script("return document.getElementById('findings').innerText")
     for words in ("Likely: ", "mm-eval ", "doc 0", "right: "):
         assert words in findings
-    assert page.execute_script(
-        "return document.getElementById('findings').compareDocumentPosition(document.getElementById('samples')) & 4"
-    )
     page.execute_script("document.querySelector('#findings a[href=\"#mme/1\"]').click()")
     assert "mme, doc 1" in wait_for(page, "mme, doc 1")
     assert page.execute_script("return window.attacked") is None
@@ -185,7 +183,7 @@ def wait_for(page, words):
 
 
 def test_the_page_opens_on_what_failed_unless_its_address_asks_for_something(opened, odd, perfect):
-    page = opened(odd / "report.html")
+    page = opened(odd / "report.html", "#samples")
     assert count(page) == "12 of 40" and "unparsed" in page.find_element("id", "only").text
     page.find_element("css selector", "#only button").click()
     assert count(page) == "40 of 40" and page.execute_script("return document.getElementById('only').hidden")
@@ -213,7 +211,7 @@ def test_a_letter_stands_beside_the_text_of_its_option(opened, dummy_run):
 
 
 def test_the_facts_say_when_and_what_it_took(opened, dummy_run):
-    facts = opened(dummy_run / "report.html").find_element("css selector", "dl.facts").text
+    facts = opened(dummy_run / "report.html", "#asked").find_element("css selector", "#asked dl.facts").text
     assert re.search(r"date\s+20\d\d-\d\d-\d\d \d\d:\d\d UTC\s+wall time\s+[\d.]+ s", facts) and "parameters" in facts
 
 
@@ -237,7 +235,7 @@ def test_the_run_of_another_version_has_a_page_whose_findings_lack_a_command(ope
     shutil.copytree(odd, folder)
     with edited(folder / "run.json") as stored:
         stored["request"]["an_option_of_another_version"] = 1
-    page = opened(write_report(RecordedRun.read(folder)))
+    page = opened(write_report(RecordedRun.read(folder)), "#problems")
     page.execute_script("document.querySelectorAll('details.finding').forEach((one) => { one.open = true; })")
     findings = page.find_element("id", "findings").text
     assert "12 of 40 docs are empty" in findings and "doc 0" in findings and "Try" not in findings
@@ -258,13 +256,17 @@ def test_cells_of_charts_show_their_samples_and_stand_in_the_address(opened, wor
     assert count(opened(worse / "report.html", "#?cell=nonsense%2C1")) == "420 of 420"
 
 
-def test_lengths_of_answers_show_their_samples(opened, dummy_run):
-    page = opened(dummy_run / "report.html")
-    bars = "[...document.querySelectorAll('svg text.choice')].filter((e) => /^[0-9]/.test(e.textContent))"
-    said = page.execute_script(f"return {bars}.map((e) => e.lastChild.textContent.split(': ')[1])")
+def test_lengths_of_answers_show_their_samples(opened, base, mme_rows):
+    said = dict.fromkeys(range(8), "Yes, and here is why: the picture shows it.")
+    path = answers_with(base / "wordy.jsonl", mme_rows[:40], set(), said=said)
+    folder = ran(base / "wordy", "--tasks", "mme", "--limit", "40", "--model", "replay", "--model_args", f"path={path}")
+    page = opened(folder / "report.html")
+    assert "Share right by characters of the answer" in page.execute_script("return document.body.innerText")
+    bars = "[...document.querySelectorAll('.bars .choice')].filter((e) => /^[0-9]/.test(e.textContent))"
+    said = page.execute_script(f"return {bars}.map((e) => e.getAttribute('aria-label').split(': ')[1])")
     assert said[0].startswith("show its ") and len(said) >= 2
     for place in (0, 1):
-        page.execute_script(f"{bars}[{place}].dispatchEvent(new MouseEvent('click', {{ bubbles: true }}))")
+        page.execute_script(f"{bars}[{place}].click()")
         assert count(page).split()[0] == said[place].split()[2] and "cell=length" in page.current_url
 
 

@@ -27,17 +27,28 @@ def test_tokens_are_those_of_each_docs_first_answer(tmp_path):
 
 
 def test_the_share_of_right_answers_by_length_is_of_docs_that_are_right_or_wrong():
-    values = {0: 1.0, 1: 0.0, 2: 1.0, 3: 1.0, 4: 0.5, 5: 1.0}
+    values = {doc_id: float(doc_id % 3 > 0) for doc_id in range(10)} | {10: 0.5, 11: 1.0}
     task = RecordedTask(
         "t", Scores(), {MetricKey("acc", "none"): values}, dict.fromkeys(values, 0) | {i: i for i in values}
     )
-    task.sizes = {"characters": {0: 2, 1: 3, 2: 4, 3: 7, 4: 2, 5: 0}}
-    [chart] = right_by_size(task, {0: 1, 1: 1})
+    lengths = [2, 3, 2, 3, 2, 8, 9, 15, 8, 9]
+    task.sizes = {"characters": dict(enumerate(lengths)) | {10: 2, 11: 0}}
+    [chart] = right_by_size(task, dict.fromkeys(range(10), 1))
     assert [(part["name"], part["value"], part["n"]) for part in chart["parts"]] == [
         ("0", 1.0, 1),
-        ("2 to 3", 0.5, 2),
-        ("4 to 7", 1.0, 2),
+        ("2 to 3", 0.6, 5),
+        ("8 to 15", 0.6, 5),
     ]
     assert all(0 <= bound <= 1 for part in chart["parts"] for bound in part["interval"] or ())
+    [chart] = right_by_size(task, dict(enumerate(lengths)))
+    assert chart["unit"] == "tokens", "of a model that reasons they are what was spent"
     task.sizes = {}
+    assert list(right_by_size(task, {})) == []
+
+
+def test_lengths_that_hardly_differ_are_no_chart():
+    """Yes and no, with an empty answer here and there."""
+    values = {doc_id: float(doc_id % 2) for doc_id in range(40)}
+    task = RecordedTask("t", Scores(), {MetricKey("acc", "none"): values}, {i: i for i in values})
+    task.sizes = {"characters": {doc_id: 2 + doc_id % 3 for doc_id in values} | dict.fromkeys(range(6), 0)}
     assert list(right_by_size(task, {})) == []

@@ -27,6 +27,8 @@ from mm_eval.scoring.sample_row import SampleRow
 from mm_eval.values.features import brought
 
 MOST_CATEGORIES = 40
+LEAST, APART = 5, 2
+"""Docs of a bar that counts, and how many powers of two such bars must lie apart for a chart of lengths."""
 
 
 class PageParts:
@@ -161,14 +163,14 @@ def _table(run: RecordedRun) -> Iterator[dict[str, Any]]:
             )
         names = ("n", "failed", "not_requested", "filtered", "refused", "truncated", "unparsed", "cut", "judge_failed")
         counts = {count: getattr(row, count) for count in names}
-        headlines = [str(key) for key in headline_keys(task)] if task is not None else []
+        main = run.results.headline(name)
         lacking = [run.lacking] if run.lacking and name in run.results.members else []
         yield {
             "name": name,
             "alias": row.shown or row.alias,
             "group": name in run.results.members,
             "numbers": numbers,
-            "headlines": headlines,
+            "main": str(main.key) if main else None,
             "better": row.better,
             "notes": [*_notes_of_features(run, name), *_missing_notes(run, name), *row.notes, *lacking],
             "warnings": row.warnings,
@@ -230,19 +232,22 @@ def _levels(run: RecordedRun, task: RecordedTask) -> Iterator[dict[str, Any]]:
 
 
 def right_by_size(task: RecordedTask, tokens: Mapping[int, int]) -> Iterator[dict[str, Any]]:
-    """A chart for characters and one for tokens, each with a bar for lengths from a power of two to the next.
+    """A chart with a bar for lengths from a power of two to the next: of tokens where they are known, else of characters.
 
-    tokens: of each doc's first answer. Only docs that are right or wrong count; no chart where all lengths are in one bar.
+    tokens: of each doc's first answer. Only docs that are right or wrong count; no chart where the lengths differ too little to say
+    something, as those of "yes" and "no" do.
     """
     right = {doc_id: mark for doc_id, mark in marks(task).items() if mark is not None}
-    for unit, sizes in (("characters", task.sizes.get("characters", {})), ("tokens", tokens)):
+    for unit, sizes in (("tokens", tokens), ("characters", task.sizes.get("characters", {}))):
         bins: dict[int, list[int]] = {}
         for doc_id, size in sizes.items():
             if doc_id in right:
                 bins.setdefault(size.bit_length(), []).append(doc_id)
-        if len(bins) > 1:
+        held = [place for place, doc_ids in bins.items() if place and len(doc_ids) >= LEAST]
+        if held and max(held) - min(held) >= APART:
             parts = [_part(task, right, place, bins[place]) for place in sorted(bins)]
             yield {"by": f"Share right by {unit} of the answer", "unit": unit, "parts": parts}
+            return
 
 
 def _part(task: RecordedTask, right: Mapping[int, bool], place: int, doc_ids: list[int]) -> dict[str, Any]:

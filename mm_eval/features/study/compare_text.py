@@ -136,11 +136,17 @@ def _unlike(comparison: Comparison) -> list[Change]:
 def _rows(changes: Sequence[Change], letter: str) -> list[Row]:
     """A row for each change, with the cells of both layouts."""
     rows, last = [], ""
-    drawn_together: dict[tuple[str, bool], list[Number]] = {}
+    drawn_together: dict[tuple[str, bool, str], list[Number]] = {}
+
+    def line(change: Change) -> tuple[str, bool, str]:
+        """What is drawn on lines of one length: the shares of a task, and points of one kind."""
+        points = max(abs(change.first.value), abs(change.second.value)) > 1
+        return change.task, change.headline, change.key.label if points and change.headline else ""
+
     levels = {(change.task, change.category[0]) for change in changes if change.category}
     several = {task: sum(task == other for other, _ in levels) > 1 for task, _ in levels}
     for change in changes:
-        drawn_together.setdefault((change.task, change.headline), []).append(change.difference)
+        drawn_together.setdefault(line(change), []).append(change.difference)
     for change in changes:
         found, flips = change.difference, change.flips
         scale = max(abs(change.first.value), abs(change.second.value))
@@ -156,7 +162,7 @@ def _rows(changes: Sequence[Change], letter: str) -> list[Row]:
             "second": with_margin(change.second, scale),
             "A": number(change.first.value, scale),
             "other": number(change.second.value, scale),
-            **difference_cells(change, found, scale, reach(drawn_together[change.task, change.headline])),
+            **difference_cells(change, found, scale, reach(drawn_together[line(change)])),
             "p": p_text(found.p_value),
             "detectable": number(found.detectable, scale),
             "docs": str(found.n),
@@ -198,15 +204,16 @@ def _page_columns(letter: str) -> list[Column]:
     return [
         Column("task", "text"),
         Column("metric", "text", "metric and direction"),
-        Column("A", cell="first"),
-        Column(letter, cell="second"),
         Column(f"{letter} − A", cell="difference"),
         Column("95% interval"),
         Column("", "text", "drawing"),
-        *map(Column, ("p (Holm)", "lost", "gained", "McNemar p")),
-        Column("p alone", cell="p"),
-        Column("detectable"),
-        Column("docs"),
+        Column("A", cell="first"),
+        Column(letter, cell="second"),
+        *map(Column, ("p (Holm)", "lost", "gained")),
+        Column("McNemar p", spare=1),
+        Column("p alone", cell="p", spare=1),
+        Column("detectable", spare=1),
+        Column("docs", spare=1),
     ]
 
 
@@ -222,8 +229,27 @@ def _about(folder: Path, found: Runs) -> dict[str, Any]:
             about["differs"].append({"title": f"A and {letter} were not asked the same", "said": comparison.differs})
         table = Table(_page_columns(letter), _rows(_unlike(comparison), letter))
         said = list(_below(comparison, [change for change in _unlike(comparison) if change.headline], letter))
-        sections.append({"title": f"{letter} against A", "tables": [to_page(table)], "said": said})
+        summary = said_of_all(comparison, letter, "A")
+        section = {"title": f"{letter} against A", "summary": summary, "tables": [to_page(table)], "said": said}
+        sections.append(section)
     return {**about, "sections": sections, "hint": HINT}
+
+
+def said_of_all(comparison: Comparison, letter: str, other: str) -> str:
+    """On how many headline numbers a run is ahead of the first one, behind, or neither, by the corrected tests."""
+    changes = [change for change in _unlike(comparison) if change.headline and change.better is not None]
+    if not changes:
+        return ""
+    apart = [change for change in changes if change.told_apart]
+    ahead = sum((change.difference.value > 0) == change.better for change in apart)
+    behind, same = len(apart) - ahead, len(changes) - len(apart)
+    if not apart:
+        return f"{letter} and {other} can't be told apart on any of {counted(len(changes), 'number')}."
+    first, second, count = ("ahead of", ", behind on {}", ahead) if ahead else ("behind", "", behind)
+    parts = [f"{letter} is {first} {other} on {count} of {counted(len(changes), 'number')}"]
+    parts += [second.format(behind)] if behind else []
+    parts += [f"; {same} can't be told apart"] if same else []
+    return "".join(parts) + "."
 
 
 def _below(comparison: Comparison, changes: Sequence[Change], letter: str) -> Iterator[str]:
