@@ -56,7 +56,7 @@ def test_a_page_gets_docs_drawings_and_marks() -> None:
     found = Number(UNNAMED, 0.1, 0.05, (-0.1, 0.3), 9, clusters=9)
     rows = [*ROWS, Row({"model": "d", "score": Drawing(found, 0.4), "lost": ""}, marked=True)]
     drawn = to_page(Table(COLUMNS, rows))
-    assert drawn["head"] == [["model", ""], ["a_b", "n"], ["lost", "n"]]
+    assert drawn["head"] == [["model", "", False], ["a_b", "n", False], ["lost", "n", False]]
     assert drawn["rows"][0]["cells"][2] == {
         "kind": "docs",
         "count": 2,

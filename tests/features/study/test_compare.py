@@ -166,7 +166,7 @@ def test_the_page_holds_the_table_and_every_sample_with_both_answers(cli, perfec
     data, rows = in_page(page, "data"), in_page(page, "rows")
     [section] = data["sections"]
     table = section["tables"][0]
-    first = dict(zip((name for name, _ in table["head"]), table["rows"][0]["cells"], strict=True))
+    first = dict(zip((name for name, *_ in table["head"]), table["rows"][0]["cells"], strict=True))
     assert (first["task"], first["metric"], first["docs"]) == ("mme", "mme_perception_score", "300")
     assert first["lost"]["docs"] == {"mme": list(range(20, 150))} and first["gained"]["count"] == 10
     assert first["B − A"].endswith(" *") and table["rows"][0]["marked"] and first["p (Holm)"] == "<0.001"
