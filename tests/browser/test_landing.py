@@ -17,7 +17,6 @@ PHONE = 760
 """Widest page on which a sample stands below the list."""
 
 
-
 def further(*values):
     """Values that stand in the full set."""
     return [pytest.param(value, marks=pytest.mark.full) for value in values]

@@ -146,7 +146,6 @@ def _cost(cost: Mapping[str, Any]) -> str | None:
 def _table(run: RecordedRun) -> Iterator[dict[str, Any]]:
     """The rows of results.json, each number with its 95% interval where there is one."""
     for name, row in run.results.rows.items():
-        task = run.tasks.get(name)
         numbers, known = [], estimates(run, name)
         for number in row.numbers:
             found = known.get(number.key)
@@ -234,8 +233,8 @@ def _levels(run: RecordedRun, task: RecordedTask) -> Iterator[dict[str, Any]]:
 def right_by_size(task: RecordedTask, tokens: Mapping[int, int]) -> Iterator[dict[str, Any]]:
     """A chart with a bar for lengths from a power of two to the next: of tokens where they are known, else of characters.
 
-    tokens: of each doc's first answer. Only docs that are right or wrong count; no chart where the lengths differ too little to say
-    something, as those of "yes" and "no" do.
+    tokens: of each doc's first answer. Only docs that are right or wrong count; no chart where the lengths differ too little
+    to say something, as those of "yes" and "no" do.
     """
     right = {doc_id: mark for doc_id, mark in marks(task).items() if mark is not None}
     for unit, sizes in (("tokens", tokens), ("characters", task.sizes.get("characters", {}))):
