@@ -1,7 +1,8 @@
-"""ScreenSpot, ScreenSpot-v2 and ScreenSpot-Pro: an instruction, a screenshot, and the box of the element that must be clicked.
+"""ScreenSpot (three versions) and OSWorld-G: an instruction, a screenshot, and the box of the element that must be clicked.
 
 Sources: Cheng et al. 2024, arXiv:2401.10935 (the rule); Wu et al. 2024, arXiv:2410.23218 (v2); Li et al. 2025, arXiv:2504.07981
-(Pro; eval_screenspot_pro.py of likaixin2000/ScreenSpot-Pro-GUI-Grounding). The columns are those that lmms-eval reads.
+(Pro; eval_screenspot_pro.py of likaixin2000/ScreenSpot-Pro-GUI-Grounding); Xie et al. 2025, arXiv:2505.13227 (OSWorld-G).
+The columns are those that lmms-eval reads.
 """
 
 import json
@@ -30,6 +31,21 @@ def pro_places(dataset: Any) -> Any:
     def place(doc: Doc, width: int, height: int) -> list[float]:
         size = _numbers(doc["img_size"]) if doc.get("img_size") else [width, height]
         return _shares(_numbers(doc["bbox"]), *size[:2])
+
+    return _asked(dataset, place)
+
+
+def osworld_places(dataset: Any) -> Any:
+    """The docs of OSWorld-G with their boxes. The authors' polygons and instructions without an element are an error."""
+
+    def place(doc: Doc, width: int, height: int) -> list[float]:
+        kind, box = str(doc["box_type"]).lower(), _numbers(doc["box_coordinates"])
+        if kind not in ("bbox", "polygon") or len(box) != 4:
+            raise DocError(f"box_type is {kind!r} with {len(box)} numbers; boxes of four numbers are read here.")
+        if kind == "bbox":
+            box = [box[0], box[1], box[0] + box[2], box[1] + box[3]]
+        left, top, right, bottom = min(box[::2]), min(box[1::2]), max(box[::2]), max(box[1::2])
+        return [left / width, top / height, right / width, bottom / height]
 
     return _asked(dataset, place)
 

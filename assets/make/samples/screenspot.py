@@ -15,6 +15,10 @@ PRO = {
     "instruction_cn": Value("string"), "id": Value("string"), "application": Value("string"), "platform": Value("string"),
     "img_size": Sequence(Value("int64")), "ui_type": Value("string"), "group": Value("string"),
 }  # fmt: skip
+OSWORLD = {
+    "id": Value("string"), "image": Image(), "image_size": Sequence(Value("int64")), "instruction": Value("string"),
+    "box_type": Value("string"), "box_coordinates": Sequence(Value("float64")),
+}  # fmt: skip
 SOURCES = ("ios", "android", "windows", "macos", "shop", "forum", "gitlab", "tool")
 APPLICATIONS = (
     ("vscode", "macos", "Dev"), ("blender", "windows", "Creative"), ("autocad", "windows", "CAD"),
@@ -69,10 +73,24 @@ def _pro() -> list[Row]:
     return rows
 
 
+def _osworld() -> list[Row]:
+    rows: list[Row] = []
+    for number, kind in enumerate(("bbox", "polygon", "bbox")):
+        made, word, boxes = _window(f"osworld{number}", (200, 120))
+        left, top, right, bottom = boxes["text"]
+        box = [left, top, right - left, bottom - top] if kind == "bbox" else [left, top, right, bottom]
+        rows.append({
+            "id": str(number), "image": png(made), "image_size": [200, 120], "instruction": f"click the button {word}",
+            "box_type": kind, "box_coordinates": box,
+        })  # fmt: skip
+    return rows
+
+
 def samples() -> list[Sample]:
     """The test splits."""
     return [
         Sample("rootsautomation/ScreenSpot", "test", V2, _v2()[:4]),
         Sample("HongxinLi/ScreenSpot_v2", "test", V2, _v2()),
         Sample("TIGER-Lab/ScreenSpot-Pro", "test", PRO, _pro()),
+        Sample("MMInstruction/OSWorld-G", "test", OSWORLD, _osworld()),
     ]

@@ -160,6 +160,7 @@ SAME: dict[str, tuple[str, str]] = {
     "MVBench_MP4": ("mvbench", ""),
     "OCRBench": ("ocrbench", ""),
     "OmniDocBench": ("omnidocbench", ""),
+    "OSWorld_G": ("osworld_g", "the hub's 510 rows, asked in the units of each family"),
     "POPE": ("pope", ""),
     "RealWorldQA": ("realworldqa", ""),
     "RefCOCO": ("refcoco,refcocoplus,refcocog", ""),

@@ -1,0 +1,43 @@
+"""All-Angles Bench: questions on several views of one scene.
+
+Source: Yeh et al. 2025, arXiv:2504.15280, and Chenyu-Wang567/All-Angles-Bench (VLMEvalkit/vlmeval/dataset/image_mcq.py).
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from mm_eval.tasks.rules.whole_groups import whole_groups
+
+Doc = Mapping[str, Any]
+LETTERS = "ABC"
+pairs_right = whole_groups("pair")
+"""The share of pairs with two right answers."""
+
+
+def with_pairs(dataset: Any) -> Any:
+    """The docs with `pair`: the lower index of a question and of the one that it is paired with, if that points back; else -1."""
+    partner = {int(index): _number(pair) for index, pair in zip(dataset["index"], dataset["pair_idx"], strict=True)}
+    pairs = [min(one, other) if partner.get(other) == one != other else -1 for one, other in partner.items()]
+    return dataset.add_column("pair", pairs)
+
+
+def _number(value: Any) -> int:
+    return int(value) if value not in (None, "") else -1
+
+
+def doc_to_text(doc: Doc, model_specific_prompt_kwargs: Mapping[str, str]) -> str:
+    """The question, without its options where it repeats them, and the lettered options, between the block's texts."""
+    block, question = model_specific_prompt_kwargs, str(doc["question"])
+    for letter in LETTERS:
+        question = question.replace(str(doc[letter]), "")
+    if question != doc["question"]:
+        question = question.strip().replace(",", "").strip()
+    lines = "".join(f"{letter}. {doc[letter]}\n" for letter in LETTERS)
+    return f"{block['pre_prompt']}{question}\n{block['options']}{lines}{block['post_prompt']}"
+
+
+def process_results(doc: Doc, results: Sequence[Any]) -> dict[str, Any]:
+    """Whether the letter is right, for the mean over questions and for the pairs."""
+    right = int(results[0] == doc["answer"])
+    pair = doc["pair"] if doc["pair"] >= 0 else None
+    return {"acc": float(right), "pair_accuracy": {"right": right, "pair": pair}}
