@@ -71,7 +71,7 @@ def instances(first: int, videos: int, questions: int) -> list[Instance]:
             made.append(
                 Instance(
                     "generate_until", "videos", number * questions + asked, {}, [{"role": "user", "content": parts}],
-                    generation_kwargs=STEPS, images=lambda frames=frames: frames, videos=(clip,),
+                    generation_kwargs=STEPS, images=lambda frames=frames: frames, clips=(clip,),
                     image_digests=tuple(f"{FRAME_MARK} {number} {place}" for place in range(FRAMES)),
                 )
             )  # fmt: skip

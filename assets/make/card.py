@@ -15,6 +15,8 @@ from typing import Any
 from sample_data import SEED_BENCH
 from videos import TYPES as VIDEO_TYPES
 
+from mm_eval.values.types import MetricKey
+
 MODELS = Path(__file__).parent.parent / "models"
 DATA = Path(__file__).parent.parent / "data"
 PROMPTS = {"tiny-llava": ("default", "qwen_vl"), "tiny-qwen2-vl": ("qwen_vl", "default")}
@@ -113,8 +115,7 @@ def _figure(estimate: Any, top: float, scale: float = 1.0) -> Figure:
 
 def _of_mme(run: Any) -> dict[str, Figure]:
     task = run.tasks["mme"]
-    names = [key.partition(",")[0] for key in task.values]
-    estimates = {name: task.estimate(f"{name},none") for name in names}
+    estimates = {key.metric: task.number(key) for key in task.values}
     return {name: _figure(estimate, TOP.get(name, MME_TOP)) for name, estimate in estimates.items()}
 
 
@@ -127,7 +128,10 @@ def _of_seed_bench(run: Any, name: str, key: str) -> dict[str, Figure]:
     }
     for number, kind in enumerate((*SEED_BENCH, *VIDEO_TYPES), 1):
         rows[kind] = [doc_id for doc_id, doc in docs.items() if doc["question_type_id"] == number]
-    return {row: _figure(task.estimate(key, of_docs), PERCENT, scale=PERCENT) for row, of_docs in rows.items()}
+    return {
+        row: _figure(task.number(MetricKey.parse(key), of_docs), PERCENT, scale=PERCENT)
+        for row, of_docs in rows.items()
+    }
 
 
 def _of_videos(run: Any) -> dict[str, Figure]:
@@ -135,7 +139,7 @@ def _of_videos(run: Any) -> dict[str, Figure]:
     hits: dict[str, list[tuple[float, str]]] = {kind: [] for kind in ("all", *VIDEO_QUESTIONS)}
     for name, task in run.tasks.items():
         asked = {row["doc_id"]: str(row["doc"]["question"]).lower() for row in run.rows(name)}
-        for doc_id, value in task.values["acc,none"].items():
+        for doc_id, value in task.values[MetricKey.parse("acc,none")].items():
             kinds = [kind for kind, words in VIDEO_QUESTIONS.items() if words.lower() in asked[doc_id]]
             for kind in ("all", *kinds):
                 hits[kind].append((float(value), f"{name} {task.clusters[doc_id]}"))
