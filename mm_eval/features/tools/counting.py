@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from mm_eval.config.manager import Loaded
 from mm_eval.engine.folder import RunFolder
 from mm_eval.features.tools.boxes import UNITS
-from mm_eval.features.tools.calls import UNKNOWN, Counts, counts_of
+from mm_eval.features.tools.calls import Counts, counts_of
 from mm_eval.features.tools.config import KEY
 from mm_eval.features.tools.turns import ToolTurns
 from mm_eval.opening import OpenedTasks, RunPart
@@ -24,7 +24,7 @@ from mm_eval.values.types import Answer, Instance, ScoredDoc, Slot
 NAME = "tools"
 """The second part of the keys of its numbers, and the entry of a row."""
 
-FIXED = ("turns", "calls", "failed", "malformed", "repeated")
+FIXED = ("turns", "calls", "failed", "malformed")
 """The counts of a document that are numbers of every task with tools: their means."""
 SHARES = ("looked", "unanswered")
 """What holds for a share of the documents."""
@@ -43,7 +43,8 @@ class ToolCounts(Scorer):
 
     @classmethod
     def of_task(cls, turns: ToolTurns, lookup: Callable[[Slot], Answer | None]) -> ToolCounts:
-        names = [*FIXED, *SHARES, *(f"calls_{tool.key}" for tool in turns.tools), f"calls_{UNKNOWN}"]
+        several = [f"calls_{tool.key}" for tool in turns.tools] if len(turns.tools) > 1 else []
+        names = [*FIXED, *SHARES, *several]
         metrics: list[Metric[Any, Any]] = [
             Metric(name, _not_called, aggregation=mean, higher_is_better=None) for name in names
         ]
@@ -62,7 +63,7 @@ class ToolCounts(Scorer):
             values: dict[str, list[Any]] = {
                 name: [float(getattr(counts, name)) for counts in each] for name in (*FIXED, *SHARES)
             }
-            for key in [*(tool.key for tool in self.turns.tools), UNKNOWN]:
+            for key in (tool.key for tool in self.turns.tools if len(self.turns.tools) > 1):
                 values[f"calls_{key}"] = [float(counts.by_tool[key]) for counts in each]
             scored[doc_id] = ScoredDoc(doc_id, group[0].target, values)
         self.set_results(scored)
@@ -93,7 +94,10 @@ class ToolsPart(RunPart):
         return cls() if any(KEY in config.of_features for config in loaded.tasks.values()) else None
 
     def opened(self, opened: OpenedTasks) -> list[str]:
-        """How the tools are offered, for whoever reads the table."""
+        """How the tools are offered, for whoever reads the table. Boxes follow the limits of `--model_args`."""
+        for name, style in opened.styles.items():
+            if isinstance(style.turns, ToolTurns):
+                opened.styles[name] = replace(style, turns=style.turns.within_pixels(opened.request.model_args))
         self._learn(opened)
         notes = list[str]()
         for name, style in opened.styles.items():

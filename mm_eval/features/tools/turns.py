@@ -102,6 +102,23 @@ class ToolTurns:
             bool(stated.get("known", True)),
         )
 
+    def within_pixels(self, model_args: Mapping[str, Any]) -> ToolTurns:
+        """The turns of a model whose processor has the limits that the user states. ConfigError for one that is no number."""
+        if self.resized is None:
+            return self
+        factor, least, most = self.resized
+        limits = {"min_pixels": least, "max_pixels": most}
+        for name in limits:
+            stated = model_args.get(name)
+            if stated is not None:
+                try:
+                    limits[name] = int(stated)
+                except (TypeError, ValueError) as error:
+                    raise ConfigError(
+                        f"{name} is {stated!r}; a number of pixels is needed.", where="--model_args"
+                    ) from error
+        return replace(self, resized=(factor, limits["min_pixels"], limits["max_pixels"]))
+
     def to_json(self) -> Mapping[str, Any]:
         shown = {"resized": list(self.resized)} if self.resized else {}
         others = {"native": True} if self.native else {}

@@ -7,6 +7,11 @@ from typing import Any
 
 import pytest
 
+from mm_eval.engine.model import ModelFacts
+from mm_eval.features.tools.formats.table import family_of
+from mm_eval.features.tools.turns import ToolTurns
+from mm_eval.run import score
+from mm_eval.values.errors import ConfigError
 from tests.features.tools.scripted import TASK, WAYS, Scripted, Way, box, call, rows_of, run, way, write
 
 
@@ -33,7 +38,7 @@ def test_the_outcome_of_a_way(name: str, whole: tuple[Path, Scripted, dict[str, 
 def test_the_numbers_of_a_task(whole: tuple[Path, Scripted, dict[str, dict[str, Any]]]) -> None:
     folder, _, rows = whole
     results = json.loads((folder / "run" / "results.json").read_text())["results"]["looks"]
-    for name in ("calls", "failed", "malformed", "repeated", "turns", "looked", "unanswered"):
+    for name in ("calls", "failed", "malformed", "turns", "looked", "unanswered"):
         mean = sum(row["tools"][name] for row in rows.values()) / len(rows)
         assert results[f"{name},tools"] == pytest.approx(mean), name
     zooms = sum(row["tools"]["by_tool"].get("zoom", 0) for row in rows.values())
@@ -90,3 +95,21 @@ def test_the_task_states_its_unit_and_its_format(tmp_path: Path) -> None:
     run(write(tmp_path / "task", 1, task), tmp_path / "run", model)
     assert rows_of(tmp_path / "run")[0]["tools"]["looked"]
     assert "<|tool_call>call:function-name{" in model.prompts[0, 0] and "from 0 to 1, relative" in model.prompts[0, 0]
+
+
+def test_boxes_in_the_resized_picture_follow_the_limits_of_the_model() -> None:
+    facts = ModelFacts(name="Qwen2.5-VL-7B-Instruct")
+    turns = ToolTurns((), unit="resized", resized=(28, 3136, 12845056))
+    assert turns.within_pixels({"max_pixels": "401408"}).resized == (28, 3136, 401408)
+    assert turns.within_pixels({}) == turns and ToolTurns(()).within_pixels({"max_pixels": 1}).resized is None
+    with pytest.raises(ConfigError, match="max_pixels is 'many'"):
+        turns.within_pixels({"max_pixels": "many"})
+    found = family_of([facts.name])
+    assert found is not None and found.resized == turns.resized
+
+
+def test_a_run_is_scored_again_without_its_model(whole: tuple[Path, Scripted, dict[str, dict[str, Any]]]) -> None:
+    folder, _, rows = whole
+    (folder / "run" / "samples" / "looks.jsonl").unlink()
+    score(folder / "run", include_path=str(folder / "task"))
+    assert rows_of(folder / "run") == list(rows.values())
