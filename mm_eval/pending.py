@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from mm_eval.engine.journal import JournalState
-from mm_eval.engine.model import request_key
+from mm_eval.engine.model import Model, request_key
 from mm_eval.engine.ranks import Processes
 from mm_eval.engine.same_run import shows_by_code
 from mm_eval.prepare import Prepared
 from mm_eval.values.errors import ConfigError
-from mm_eval.values.types import Instance, Slot
+from mm_eval.values.types import Answer, End, Instance, Slot
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ def find_pending(prepared: Prepared, state: JournalState, own: Processes, change
     mine = {name: _share(prepared, name, state, own) for name in prepared.tasks}
     for name in prepared.tasks:
         with_pictures = name in changed and shows_by_code(prepared.tasks[name].config)
-        doc_ids[name], found = _pending_docs(prepared, name, mine[name], state, with_pictures)
+        doc_ids[name], found = _pending_docs(prepared, name, mine[name], state, with_pictures, name in changed)
         first = prepared.tasks[name].instances(prepared.doc_ids[name][:1], prepared.styles[name], lambda doc_id: None)
         per_doc = sum(1 for _ in first)  # all docs of a task make as many requests
         answered, share, total = (
@@ -91,11 +91,12 @@ def _share(prepared: Prepared, name: str, state: JournalState, own: Processes) -
 
 
 def _pending_docs(
-    prepared: Prepared, name: str, doc_ids: list[int], state: JournalState, with_pictures: bool
+    prepared: Prepared, name: str, doc_ids: list[int], state: JournalState, with_pictures: bool, changed: bool
 ) -> tuple[list[int], int]:
-    """The docs with a slot that has no answer, and how many answers the others have.
+    """The docs with a slot that has no answer, and how many answers the others have. A conversation counts as one.
 
     with_pictures: decode the pictures of the answered docs; otherwise they are taken to be the recorded ones.
+    changed: make the later turns of conversations again, to be compared; otherwise they follow from the same functions.
     Errors: ConfigError if a recorded answer is to another question than the doc makes now. A changed function of the task, or
         a changed file that only its functions read, can cause this.
     """
@@ -118,12 +119,36 @@ def _pending_docs(
             if not with_pictures:
                 instance.image_digests, instance.clips = found.images, found.clips
             if instance.error is not None or found.key != request_key(prepared.model, instance):
-                hint = "The task's functions, or a file that they read, must have changed; give the run another --output_path."
-                what = "the recorded answer is to another question than the one that this doc makes now"
-                what += f" ({instance.error.what})." if instance.error is not None else "."
-                raise ConfigError(what, where=f"{task.path} doc {doc_id}", hint=hint)
+                raise _other_question(instance)
             if instance.then is not None and not state.complete(instance.slot):
                 pending.add(doc_id)
+            elif instance.then is not None and changed:
+                _check_turns(prepared.model, state, instance, found)
         if doc_id not in pending:
             answered += answers
     return sorted(pending), answered
+
+
+def _check_turns(model: Model, state: JournalState, first: Instance, answer: Answer) -> None:
+    """ConfigError if a later turn of a complete conversation, or its end, is another one than the task makes now."""
+    instance, found = first, answer
+    while True:
+        assert instance.then is not None
+        following = instance.then(found)
+        if isinstance(following, End):
+            if following != state.ends[first.slot]:
+                raise _other_question(instance)
+            return
+        recorded = state.answer(following.slot)
+        if following.error is not None or recorded is None or recorded.key != request_key(model, following):
+            raise _other_question(following)
+        instance, found = following, recorded
+
+
+def _other_question(instance: Instance) -> ConfigError:
+    """The error that a recorded answer is to another question than the one of an instance."""
+    hint = "The task's functions, or a file that they read, must have changed; give the run another --output_path."
+    what = "the recorded answer is to another question than the one that this doc makes now"
+    what += f" ({instance.error.what})." if instance.error is not None else "."
+    turn = f", turn {instance.turn + 1}" if instance.turn else ""
+    return ConfigError(what, where=f"{instance.task} doc {instance.doc_id}{turn}", hint=hint)

@@ -9,6 +9,7 @@ import pytest
 from mm_eval import evaluate
 from mm_eval.engine.journal import read_journal
 from mm_eval.results.sample_rows import answer_tokens
+from mm_eval.values.errors import ConfigError
 from tests.features.turns.talking import DOCS, TASK, TURNS, UTILS, Talker, run, turns_of, write
 from tests.folders import results_of
 
@@ -203,3 +204,20 @@ def test_a_judge_reads_the_last_answer_or_all_of_them(tmp_path: Path, scored: st
     whole = turns[-1] if scored == "last" else json.dumps(turns)
     assert row["resps"] == [whole] and f"Grade {whole}" in str(row["judge"]["prompt"])
     assert results["talks"]["judge_score"].n == DOCS
+
+
+def test_a_changed_function_is_found_at_its_turn(tmp_path: Path) -> None:
+    """What the function makes is compared with what was asked; a change that asks the same changes nothing."""
+    task, folder = write(tmp_path / "task"), tmp_path / "run"
+    run(task, folder, Talker())
+    before = results_of(folder)
+    write(tmp_path / "task", utils=UTILS + "\n\ndef unused():\n    pass\n")
+    again = Talker()
+    run(task, folder, again)
+    assert not again.asked and results_of(folder) == before
+    changes = {"And this part of it?": "And that?", 'doc["n"] % 4': 'doc["n"] % 3'}
+    for (old, new), where in zip(changes.items(), ("talks doc 2, turn 3", "talks doc 3"), strict=True):
+        write(tmp_path / "task", utils=UTILS.replace(old, new))
+        with pytest.raises(ConfigError, match="another question") as caught:
+            run(task, folder, Talker())
+        assert caught.value.where == where
