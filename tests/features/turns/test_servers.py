@@ -1,11 +1,21 @@
 """Conversations with a server, and over several processes and workers."""
 
 import json
+import pickle
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import httpx
+import pytest
 
+from mm_eval import evaluate
+from mm_eval.engine.journal import read_journal
+from mm_eval.engine.model import ModelSettings
+from mm_eval.features.ray import blocks
+from mm_eval.features.ray.worker import row_of
+from mm_eval.values.files import digest_of
+from mm_eval.values.types import Answer, Instance
+from tests.engine.fakes import Echo, Threads, a_fleet
 from tests.faults.server import Server, fault, reply
 from tests.features.turns.talking import DOCS, TASK, TURNS, UTILS, run, turns_of, write
 from tests.folders import results_of
@@ -80,3 +90,39 @@ def test_what_a_conversation_cost_is_counted_over_all_turns(tmp_path: Path) -> N
     facts = json.loads((tmp_path / "run" / "results.json").read_text())["run"]
     assert facts["usage"]["prompt_tokens"] == 7 * TURNS
     assert facts["cost"]["dollars"] == 8 * TURNS / 1e6
+
+
+@pytest.mark.parametrize("lost", [False, True])
+def test_workers_answer_whole_conversations(tmp_path: Path, lost: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two workers, of which one may be lost: every turn is recorded once, and the numbers are those of one process."""
+    monkeypatch.setattr(blocks, "BLOCK", 4)
+    task = write(tmp_path / "task")
+    evaluate(task, Digests({}, ModelSettings()), output_path=str(tmp_path / "one"), report=False)
+    fleet, joined = a_fleet(Losing if lost else Digests, 2)
+    Losing.joined = joined
+    results = evaluate(task, fleet, output_path=str(tmp_path / "fleet"), report=False)
+    assert all(pickle.loads(pickle.dumps(row_of(instance))) for instance in fleet.model.asked), "they can travel"
+    assert results["talks"].failed == 0 and (joined[0].killed != []) >= lost
+    state = read_journal(tmp_path / "fleet")
+    assert len(state.slots) == TURNS and len(state.ends) == DOCS
+    assert results_of(tmp_path / "one") == results_of(tmp_path / "fleet")
+
+
+class Digests(Echo):
+    """Answers with a digest of its prompt."""
+
+    asked: ClassVar[list[Instance]] = []
+
+    def answer(self, instance: Instance) -> Answer:
+        return Answer(digest_of([instance.context, instance.image_digests])[:4])
+
+
+class Losing(Digests):
+    """Loses the first worker once the third request has come."""
+
+    joined: ClassVar[list[Threads]] = []
+
+    def answer(self, instance: Instance) -> Answer:
+        if len(self.asked) == 3:
+            self.joined[0].lose(1)
+        return super().answer(instance)
