@@ -56,7 +56,7 @@ def _class_in_file(file: Path, name: str) -> type[Model]:
     found = getattr(module, name, None)
     if not isinstance(found, type) or not issubclass(found, Model):
         kinds = [key for key, value in vars(module).items() if isinstance(value, type) and issubclass(value, Model)]
-        what = f"{name!r} is no subclass of mm_eval.Model." if found is not None else f"the file has no {name!r}."
+        what = f"{name!r} is not a subclass of mm_eval.Model." if found is not None else f"the file has no {name!r}."
         raise ConfigError(what, where=where, hint=did_you_mean(name, [kind for kind in kinds if kind != "Model"]))
     return found
 

@@ -44,7 +44,7 @@ class UntrustedCode(ConfigError):
 def trusted_request(stored: Any, include_path: str | None, folder: Path) -> RunRequest:
     """The request of run.json, with task code from the installation and from `include_path` alone. Imports nothing.
 
-    Errors: UntrustedCode where that is not enough; ConfigError for tasks that there are not; StoreError for what is no request.
+    Errors: UntrustedCode where that is not enough; ConfigError for unknown tasks; StoreError for what is not a request.
     """
     where = str(folder / "run.json")
     request = recorded_request(stored, where)
@@ -103,7 +103,7 @@ def _of_another(what: str, folder: Path) -> UntrustedRun:
 
 
 def recorded_request(stored: Any, where: str) -> RunRequest:
-    """The request of run.json, without workers, and for all of its docs. StoreError for what is no request."""
+    """The request of run.json, without workers, and for all of its docs. StoreError for what is not a request."""
     try:
         return RunRequest.from_json(stored).of_record()
     except UNREADABLE as error:

@@ -145,7 +145,7 @@ def prepare(
 
 
 def _without_chat(plan: Prepared) -> list[str]:
-    """The tasks whose conversations are no chat."""
+    """The tasks whose conversations are not chats."""
     return [name for name, style in plan.styles.items() if style.turns and not (style.chat or style.turns.fresh)]
 
 

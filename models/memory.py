@@ -98,7 +98,7 @@ def _adapter(thing: Any, args: Mapping[str, Any], settings: ModelSettings, ident
         hint = (
             "Give a model's name, a function of messages, an object of mm_eval.Model, or a module with its processor."
         )
-        raise ConfigError(f"{_named(thing)} is no model.", where="evaluate", hint=hint)
+        raise ConfigError(f"{_named(thing)} is not a model.", where="evaluate", hint=hint)
     if inspect.iscoroutinefunction(thing) or inspect.iscoroutinefunction(vars(type(thing)).get("__call__")):
         raise ConfigError(
             f"{_named(thing)} is a coroutine function.", where="evaluate", hint="Give a function that returns the text."

@@ -84,7 +84,7 @@ class Ending:
 def ending_of(reason: object, *, tools: bool = False) -> Ending:
     """How a generation ended that states this reason.
 
-    reason: a text in any case, an enum of one, or None. tools: the request offered tools; without it, a call of one is no answer.
+    reason: a text in any case, an enum of one, or None. tools: the request offered tools; without it, a call is not an answer.
     """
     value = getattr(reason, "value", reason)  # an enum's
     said = value if isinstance(value, str) else "" if value is None else repr(value)

@@ -155,7 +155,7 @@ class _Chain:
         return following
 
     def _said(self, messages: Sequence[Message], where: str) -> _Said:
-        """What the task's code says, checked. Raises DataError for what is no message, and for a picture that can't be shown."""
+        """What the task's code says, checked. Raises DataError for what is not a message or a picture."""
         given: list[Any] = []
         taken = [_message(message, given, where) for message in messages]
         visuals = self.shown.visuals(given, where) if given else []

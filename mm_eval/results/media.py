@@ -104,7 +104,7 @@ class Media:
     def address(self, digest: str, page_folder: Path) -> str | None:
         """The address of a thumbnail in a page in `page_folder`: a data URL, or a path below the run folder's `media`.
 
-        None if it was not there at the start, if it is a link to outside of the run folder, and for what is no digest.
+        None if it was not there at the start, if it is a link to outside of the run folder, and for what is not a digest.
         """
         if self._pack is not None and digest in self._places:
             return f"data:image/jpeg;base64,{self._packed(self._pack, digest).decode(errors='replace')}"

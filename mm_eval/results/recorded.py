@@ -324,7 +324,7 @@ def read_run(folder: Path) -> dict[str, Any]:
             raise StoreError(f"it does not say what was asked of {name[:100]!r}.", where=where)
     for key in ("model_args", "gen_kwargs"):
         if not isinstance(request.get(key) or {}, dict):
-            raise StoreError(f"{key!r} of its request is no mapping.", where=where)
+            raise StoreError(f"{key!r} of its request is not a mapping.", where=where)
     return run
 
 
@@ -340,13 +340,13 @@ def check_results(results: Mapping[str, Any], path: Path) -> None:
     for part in ("results", "groups", "configs", "higher_is_better"):
         for name, row in results[part].items():
             if not isinstance(row, dict):
-                raise _odd(f"{name[:100]!r} of {part!r} is no mapping", path)
+                raise _odd(f"{name[:100]!r} of {part!r} is not a mapping", path)
     for name, row in results["results"].items():
         for key, value in row.items():
             if key in _COUNTS and (type(value) is not int or value < 0):
-                raise _odd(f"{key!r} of {name[:100]!r} is no count", path)
+                raise _odd(f"{key!r} of {name[:100]!r} is not a count", path)
             if "," in key and not (value is None or isinstance(value, (bool, int, float, str)) or _is_parts(value)):
-                raise _odd(f"{key[:100]!r} of {name[:100]!r} is no number", path)
+                raise _odd(f"{key[:100]!r} of {name[:100]!r} is not a number", path)
     members = results["group_subtasks"]
     if not all(isinstance(names, list) and all(isinstance(n, str) for n in names) for names in members.values()):
         raise _odd("'group_subtasks' does not name the members of the groups", path)

@@ -493,7 +493,7 @@ class Number:
 
 
 UNNAMED = MetricKey("", "none")
-"""The key of a number that is no metric's."""
+"""The key of a number that is not a metric's."""
 FEW_CLUSTERS, FEW_OF_A_KIND = 60, 10
 """Below so many clusters, or docs of the rarer kind, an interval is of few data."""
 

@@ -74,7 +74,7 @@ def plain_module(thing: Any) -> Any:
         module = inner
     if not hasattr(module, "config") or not hasattr(module, "generation_config"):
         hint = "Give a function of messages for it: evaluate(tasks, lambda messages: ...)."
-        raise ConfigError(f"{names[-1]} is no model of transformers that generates.", where=WHERE, hint=hint)
+        raise ConfigError(f"{names[-1]} is not a model of transformers that generates.", where=WHERE, hint=hint)
     if any(parameter.is_meta for parameter in module.parameters()):
         raise ConfigError(
             f"{names[-1]} has parameters on the device meta.", where=WHERE, hint="Load its weights first."
@@ -105,7 +105,7 @@ def save_files(module: Any, processor: Any, folder: Path) -> None:
     if is_image_text(kind) and not hasattr(processor, "tokenizer"):
         hint = "AutoProcessor.from_pretrained gives it."
         raise ConfigError(
-            f"{kind} reads pictures, and {type(processor).__name__} is no processor.", where=WHERE, hint=hint
+            f"{kind} reads pictures, and {type(processor).__name__} is not a processor.", where=WHERE, hint=hint
         )
     try:
         with quiet():

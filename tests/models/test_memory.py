@@ -181,7 +181,7 @@ async def asynchronous(messages):
 @pytest.mark.parametrize(
     ("model", "options", "said"),
     [
-        (3, {}, "int is no model"),
+        (3, {}, "int is not a model"),
         (asynchronous, {}, "asynchronous is a coroutine function"),
         (Counted(), {"processor": object()}, "processor= belongs to a module of torch, not to Counted"),
         (Counted(), {"model_args": {"x": 1}}, "'x': Counted takes no model_args"),
@@ -225,7 +225,7 @@ def test_a_file_without_the_class_says_what_it_has(tmp_path, capsys):
     file = tmp_path / "other.py"
     file.write_text(FILE.format(answer="YES") + "\nnumber = 3\n")
     words = ["run", "--tasks", "mme", "--sample", "--limit", "2", "--model"]
-    for name, said in (("Shuot", "has no 'Shuot'. Did you mean 'Shout'"), ("number", "'number' is no subclass")):
+    for name, said in (("Shuot", "has no 'Shuot'. Did you mean 'Shout'"), ("number", "'number' is not a subclass")):
         assert main([*words, f"{file}:{name}"]) == 2
         assert said in capsys.readouterr().err
     assert main([*words, f"{tmp_path}/none.py:Shout"]) == 2

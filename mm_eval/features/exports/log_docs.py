@@ -14,14 +14,14 @@ from mm_eval.values.errors import ConfigError
 
 BATCH = 1000
 MOST_GAPS = 20
-"""Times as many documents as the log has rows: more gaps between doc_ids are no part of a data set."""
+"""Times as many documents as the log has rows: more gaps between doc_ids are not part of a data set."""
 GIVE_DATA = "Give the data set (--data_root DIR), or name the columns: --columns question=THEIRS,answer=THEIRS."
 
 
 def write_docs(root: Path, config: TaskConfig, log: Log) -> None:
     """Writes the documents of a log to root/org/name, so that the task finds its split there; each at the row of its doc_id.
 
-    Errors: ConfigError where the log holds no documents, or the task's data is no data set with a name.
+    Errors: ConfigError where the log holds no documents, or the task's data is not a data set with a name.
     """
     path, names = config.dataset_path, config.dataset_name
     if config.custom_dataset is not None or path is None or path in LOCAL_FILES or path.startswith(("/", ".")):

@@ -35,7 +35,7 @@ def download(
     Errors: Unreachable; NotHereError if the server refuses or ends early; ConfigError for other content than `md5` says.
     """
     if urlsplit(url).scheme not in ("http", "https"):
-        raise ConfigError(f"{url!r} is no web address.")
+        raise ConfigError(f"{url!r} is not a web address.")
     if target.exists() and md5 is None:
         return
     partial = target.with_name(f"{target.name}.partial")

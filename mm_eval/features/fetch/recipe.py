@@ -139,7 +139,7 @@ class Recipe:
             or name.startswith("/")
             or any(part in ("..", "") or "\\" in part or "\0" in part for part in parts)
         ):
-            raise DataError(f"{name!r} is no file inside the data set.", where=self.task)
+            raise DataError(f"{name!r} is not a file inside the data set.", where=self.task)
         return self.unfinished.joinpath(*parts)
 
 
@@ -171,5 +171,5 @@ def last_parts(path: Path, field: str) -> Sequence[str]:
         rows = json.loads(path.read_text("utf-8"))
         names = [str(row[field]).rpartition("/")[2] for row in rows]
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise DataError(f"{path.name} is no list of rows with {field!r}: {error}", where=str(path)) from error
+        raise DataError(f"{path.name} is not a list of rows with {field!r}: {error}", where=str(path)) from error
     return list(dict.fromkeys(name for name in names if name))

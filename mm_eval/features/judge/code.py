@@ -32,7 +32,7 @@ class CodeVerdicts(Verdicts):
 
     @cached_property
     def _scorer(self) -> ProcessResultsScorer:
-        """A scorer of its own: what it is run on is no score of the run."""
+        """A scorer of its own: what it is run on is not a score of the run."""
         [scorer] = scorers_of(self.task.config)
         assert isinstance(scorer, ProcessResultsScorer)
         scorer.replies = self

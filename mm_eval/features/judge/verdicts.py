@@ -161,7 +161,7 @@ class Verdicts:
 
 
 def unfinished(reply: Answer) -> str:
-    """Why a judge's reply is no verdict whatever it says; empty for one that ended by itself: "0." may be cut from "0.7"."""
+    """Why a judge's reply is not a verdict whatever it says; empty for one that ended by itself: "0." may be cut from "0.7"."""
     if reply.ended == "stop":
         return ""
     said = shortly(str(reply.output))

@@ -38,13 +38,13 @@ class Kept:
 
 
 class KeptMapping(dict[str, Any]):
-    """A mapping of the other side that is no plain dict, with its entries."""
+    """A mapping of the other side that is not a plain dict, with its entries."""
 
     number: int = 0
 
 
 class KeptTuple(tuple[Any, ...]):
-    """A tuple of the other side that is no plain one (a namedtuple), with its items."""
+    """A tuple of the other side that is not a plain one (a namedtuple), with its items."""
 
     number: int
 
@@ -359,7 +359,7 @@ class Line:
     def receive(self, left: Callable[[], float | None] = lambda: None) -> tuple[dict[str, Any], list[bytes]]:
         """The next message and its bytes. left: the seconds that may still pass.
 
-        Raises EOFError if the other end is gone, TimeoutError if the seconds are over, ValueError for what is no message.
+        Raises EOFError if the other end is gone, TimeoutError if the seconds are over, ValueError for what is not a message.
         """
         self._end.settimeout(left())
         length, count = _LENGTHS.unpack(self._bytes(_LENGTHS.size, left))

@@ -169,14 +169,14 @@ class Watch:
         return code
 
     def request_of(self, checkpoint: Path) -> RunRequest:
-        """The request of a checkpoint. ConfigError for an adapter whose model is not known, and a model that is no adapter."""
+        """The request of a checkpoint. ConfigError for an adapter of an unknown model, and for a model that is not an adapter."""
         args = dict(self.base.model_args)
         if (checkpoint / ADAPTER).is_file():
             args = {"pretrained": base_of(checkpoint), **args, "peft": str(checkpoint)}
         elif "pretrained" in args:
             hint = "Leave it out: each checkpoint is the model."
             raise ConfigError(
-                f"{checkpoint.name} is no adapter of {args['pretrained']!r}.", where="--model_args", hint=hint
+                f"{checkpoint.name} is not an adapter of {args['pretrained']!r}.", where="--model_args", hint=hint
             )
         else:
             args["pretrained"] = str(self._completed(checkpoint))

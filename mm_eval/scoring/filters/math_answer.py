@@ -47,7 +47,7 @@ class MathAnswerFilter(EachAnswer):
 def last_boxed(text: str) -> str | None:
     r"""The content of the last \boxed{...} whose braces are balanced, or of "\boxed 7"; None without one.
 
-    A sign in front belongs to it: "x = -\boxed{3}" is "-3". A difference ("5-\boxed{3}") and a dash ("- \boxed{3}") are no sign.
+    A sign in front belongs to it: "x = -\boxed{3}" is "-3". A difference ("5-\boxed{3}") and a dash ("- \boxed{3}") are not sign.
     """
     for match in reversed([*_BOX.finditer(text)][-20:]):
         box, depth = match.end(), 0

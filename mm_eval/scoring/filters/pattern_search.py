@@ -103,7 +103,7 @@ def steps(pattern: str, flags: int, length: int) -> int:
         from re import _parser  # type: ignore[attr-defined]
 
         return min(_CAP, (length + 1) * _ways(_parser.parse(pattern, flags), length))
-    except Exception:  # the parser is no public part of Python: what can't be judged runs in the child
+    except Exception:  # the parser is not a public part of Python: what can't be judged runs in the child
         return _CAP
 
 

@@ -113,8 +113,8 @@ class TokenReader:
     ) -> Reply:
         """The reply in token ids. opened: `opened` of the prompt. capped: the token cap ended them.
 
-        chat: leading white space is no answer yet, so no stop string is looked for in it. In a plain text it is, as the text's
-            continuation may well begin with the string that ends it.
+        chat: leading white space is not an answer yet, so no stop string is looked for in it. In a plain text it is:
+            its continuation may begin with the string that ends it.
         """
         text, quoted, certain = self._text(ids)
         parts = self._split(text, opened, quoted, certain, capped)

@@ -13,7 +13,7 @@ def native_clips(instance: Instance, splits: bool = False) -> tuple[Clip, ...]:
     """The videos of an instance if the frames of each stand together in its prompt; else none.
 
     With text between the frames of a video (subtitles) all frames of the instance are shown as pictures. With `splits` the frames
-    that stand together are a video of their own then, and white space is no text.
+    that stand together are a video of their own then, and white space is not a text.
     """
     count = len(instance.image_digests)
     places = (

@@ -49,7 +49,7 @@ def read_text(
 
     A reasoning that never closed stays in the text, with its opening mark.
     tools: the request offered tools. calls: those that the server gives apart are written behind the text. marks: those that
-        the user states. chat: white space before the answer is no answer yet.
+        the user states. chat: white space before the answer is not an answer yet.
     thinks: the model is known to reason, so that a text without marks that the token cap ended may be reasoning.
     begun: the beginning of the answer that the prompt ends in, where the server repeats it.
 

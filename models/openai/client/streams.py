@@ -10,7 +10,7 @@ MERGED = ("content", "reasoning_content", "reasoning", "refusal")
 
 
 def streamed(text: str) -> dict[str, Any] | None:
-    """The reply of a stream, in the form of one that was not streamed; None if the text is no stream.
+    """The reply of a stream, in the form of one that was not streamed; None if the text is not a stream.
 
     Lines of comments (`: OPENROUTER PROCESSING`) and events other than data are ignored. An error in the stream is the reply.
     A stream that broke off has no finish_reason.

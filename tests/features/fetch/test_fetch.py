@@ -105,7 +105,7 @@ def test_what_the_server_refuses_is_said_once(tmp_path: Path, server: FileServer
     with pytest.raises(NotHereError, match="the server answered 404"):
         download(f"{server.url}/none", tmp_path / "none")
     assert len(server.asked) == 1
-    with pytest.raises(ConfigError, match="no web address"):
+    with pytest.raises(ConfigError, match="not a web address"):
         download("file:///etc/passwd", tmp_path / "a")
 
 
@@ -146,7 +146,7 @@ def test_pictures_that_a_template_names_are_fetched_and_its_rows_written(
 def test_what_a_recipe_names_stays_inside_its_folder(tmp_path: Path) -> None:
     recipe = Recipe.of_task("mmhal", tmp_path)
     for name in ("../a", "/etc/a", "a/../../b", ""):
-        with pytest.raises(DataError, match="no file inside"):
+        with pytest.raises(DataError, match="not a file inside"):
             recipe._inside(name)
     (tmp_path / "rows.json").write_text('[{"f": "https://a/../../x"}, {"f": "x"}, {"f": ".."}]')
     assert last_parts(tmp_path / "rows.json", "f") == ["x", ".."]

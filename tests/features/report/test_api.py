@@ -68,7 +68,7 @@ def test_what_is_not_there_is_said_with_a_suggestion(results):
         ({"seed": "x"}, "a whole number"),
         ({"gen_kwargs": "temperature=1"}, "`gen_kwargs` is 'temperature=1'; a mapping"),
         ({"model_args": "a=1"}, "`model_args` is 'a=1'; a mapping"),
-        ({"model": 3}, "int is no model. Give a model's name"),
+        ({"model": 3}, "int is not a model. Give a model's name"),
         ({"tasks": None}, "no task is named by None"),
         ({"tasks": ["mme", 3]}, "no task is named by"),
         ({"samples": {"mme": 3}}, "{task: [doc ids]}"),

@@ -107,7 +107,7 @@ def test_adapters_are_given_as_peft_on_the_model_that_they_name(tmp_path, capsys
     checkpoint(tmp_path / "out", 8)
     words = ["watch", str(tmp_path / "out"), "--once", *WORDS, "--model_args", "pretrained=mine"]
     assert main([*words, "--output_path", str(tmp_path / "study")]) == 3
-    assert "checkpoint-8 is no adapter of 'mine'" in capsys.readouterr().err
+    assert "checkpoint-8 is not an adapter of 'mine'" in capsys.readouterr().err
 
 
 def test_while_watching_a_checkpoint_that_stays_unreadable_is_reported_once(tmp_path, capsys, monkeypatch):

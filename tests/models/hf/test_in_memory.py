@@ -157,7 +157,7 @@ def test_what_wraps_a_module_is_taken_off_and_weights_in_parts_are_refused(llava
     Wrapped.__name__ = "FullyShardedDataParallel"
     with pytest.raises(ConfigError, match="are in parts"):
         plain_module(Wrapped(module))
-    with pytest.raises(ConfigError, match="Linear is no model of transformers"):
+    with pytest.raises(ConfigError, match="Linear is not a model of transformers"):
         plain_module(torch.nn.Linear(1, 1))
     with torch.device("meta"):
         empty = type(module)(module.config)
@@ -169,6 +169,6 @@ def test_the_processor_is_needed_and_a_tokenizer_alone_reads_no_pictures(tmp_pat
     with pytest.raises(ConfigError, match="comes without its processor.*processor=processor"):
         run(llava[0], tmp_path / "run")
     tokenizer = load_tokenizer(FOLDER / "tiny-llava", Arguments.read({"pretrained": str(FOLDER / "tiny-llava")}))
-    with pytest.raises(ConfigError, match="llava reads pictures, and .* is no processor"):
+    with pytest.raises(ConfigError, match="llava reads pictures, and .* is not a processor"):
         run(llava[0], tmp_path / "run", processor=tokenizer)
     assert not (tmp_path / "run").exists()

@@ -145,7 +145,7 @@ def planned_of_runs(runs: Sequence[RecordedRun], tasks: Sequence[str] | None = N
 
 
 def _main_changes(first: RecordedRun, second: RecordedRun) -> Iterator[Change]:
-    """The change of the main number of each row that is no part of another one."""
+    """The change of the main number of each row that is not part of another one."""
     yield from (change for change in compare([first, second])[0].changes if change.main and not change.category)
 
 
@@ -160,7 +160,7 @@ def size_of(run: RecordedRun, name: str) -> int:
 def planned_of_tasks(names: Sequence[str], question: Question, include_path: str | None = None) -> list[Planned]:
     """Tasks and groups by their stated sizes, with a stated or assumed spread. No data is opened.
 
-    Errors: ConfigError for a task without a stated size, and for one whose numbers are no fractions where no spread is stated.
+    Errors: ConfigError for a task without a stated size, and for one whose numbers are not fractions where no spread is stated.
     """
     loaded = TaskManager(include_path=include_path).load(list(names))
     found = []

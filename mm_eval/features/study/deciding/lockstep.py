@@ -79,7 +79,7 @@ def pairs_of(names: Sequence[str], stated: Any) -> list[tuple[str, str]]:
     if isinstance(stated, Mapping):
         reference = stated["reference"]
         if reference not in names:
-            what = f"the reference {reference!r} is no model of this release."
+            what = f"the reference {reference!r} is not a model of this release."
             raise ConfigError(what, where="pairs", hint=did_you_mean(reference, names))
         return [(reference, name) for name in names if name != reference]
     if stated is None and len(names) > 2:

@@ -87,7 +87,7 @@ def said(row: Mapping[str, Any]) -> str:
     option = "--stop_when" if row["why"] in (DECIDED, BROKEN) else "--until_interval"
     of = f"{row['docs']:,} of {row['of']:,}"
     more = f"the command without {option} goes on to all docs"
-    return f"{stopped(row)} ({of}). It is no number of the whole benchmark; {more}."
+    return f"{stopped(row)} ({of}). It is not a number of the whole benchmark; {more}."
 
 
 def stopped(row: Mapping[str, Any]) -> str:

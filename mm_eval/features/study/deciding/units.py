@@ -108,7 +108,7 @@ def _of_group(opened: OpenedTasks, name: str, leaves: Sequence[str]) -> Unit:
     if entry is None:
         return Unit(name, (), refusal="the group has no number of its own: name its tasks")
     if entry.of or entry.aggregation != "mean":
-        return Unit(name, (), refusal="the number of the group is no mean over docs or tasks: name its tasks")
+        return Unit(name, (), refusal="the number of the group is not a mean over docs or tasks: name its tasks")
     parts, refusal, better = [], "", entry.higher_is_better
     for leaf in dict.fromkeys(leaves):
         own = [
