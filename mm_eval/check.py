@@ -210,7 +210,7 @@ class ChangedAnswer:
         place = f"{self.slot.task} doc {self.slot.doc_id}"
         place += f" repeat {self.slot.repeat}" if self.slot.repeat else ""
         place += f" choice {self.slot.choice}" if isinstance(self.alone, tuple) else ""
-        return f"{place}: {_shown(self.alone)} at batch 1, {_shown(self.other)} {self.way}"
+        return f"{place}: {_shorten(self.alone)} at batch 1, {_shorten(self.other)} {self.way}"
 
 
 @dataclass(frozen=True)
@@ -231,7 +231,7 @@ def invariance(request: RunRequest) -> Iterator[BatchComparison]:
     """Requests the docs at batch 1, at the real batch and in two shards; one comparison for each of the latter two."""
     plan = prepare(replace(request, batch_size=1))
     alone = _answers(plan.model, _instances(plan))
-    if failed := [output for output in alone.values() if _failed(output)]:
+    if failed := [output for output in alone.values() if _is_error(output)]:
         log.warning("%d of %d questions failed at batch 1, the first with %s", len(failed), len(alone), failed[0])
     del plan  # its memory is needed for the other model
     real = prepare(request)
@@ -247,7 +247,7 @@ def compare_batching(alone: Outputs, other: Outputs, way: str) -> BatchCompariso
     worst, differences, answers = 0.0, [], 0
     for slot, one in alone.items():
         two = other.get(slot)
-        if _failed(one) and _failed(two):
+        if _is_error(one) and _is_error(two):
             continue
         answers += 1
         if isinstance(one, tuple) and isinstance(two, tuple):
@@ -286,12 +286,12 @@ def _answers(model: Model, instances: Iterator[Instance]) -> Outputs:
     return found
 
 
-def _failed(output: Any) -> bool:
+def _is_error(output: Any) -> bool:
     return isinstance(output, MMEvalError)
 
 
-def _shown(output: Any) -> str:
+def _shorten(output: Any) -> str:
     if isinstance(output, tuple):
         return f"{output[0]:.5f}{' (greedy)' if output[1] else ''}"
-    text = f"error: {output}" if _failed(output) else repr(output)
+    text = f"error: {output}" if _is_error(output) else repr(output)
     return text if len(text) < 80 else f"{text[:77]}..."

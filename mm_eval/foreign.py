@@ -49,7 +49,9 @@ def trusted_request(stored: Any, include_path: str | None, folder: Path) -> RunR
     where = str(folder / "run.json")
     request = recorded_request(stored, where)
     if request.include_path and not include_path:
-        raise _untrusted(f"the run was made with --include_path {request.include_path}", request.include_path, where)
+        raise _untrusted_code(
+            f"the run was made with --include_path {request.include_path}", request.include_path, where
+        )
     path = str(Path(include_path).resolve()) if include_path else None
     request = replace(request, include_path=path, output_path=str(folder))
     check_code(load_configs(request), request.include_path, where)
@@ -68,9 +70,9 @@ def check_own(request: Mapping[str, Any], mark: Any, folder: Path) -> None:
     """Raises UntrustedRun if the request of a run.json, as it is stored, names a model or a judge and another user made it."""
     model = request.get("model") or DEFAULT_MODEL
     named = [] if _is_bundled(model) and not request.get("model_args") else [("--model", model, request)]
-    adapters, args = _listed(request.get("judge")), _listed(request.get("judge_args"))
+    adapters, args = _as_list(request.get("judge")), _as_list(request.get("judge_args"))
     named += [("--judge", adapter, {"model_args": args[i : i + 1]}) for i, adapter in enumerate(adapters)]
-    said = [_said(option, name, given.get("model_args")) for option, name, given in named if name not in HARMLESS]
+    said = [_describe(option, name, given.get("model_args")) for option, name, given in named if name not in HARMLESS]
     if said and not is_own({"request": request}, mark):
         raise _of_another("; ".join(said), folder)
 
@@ -83,14 +85,14 @@ def _is_bundled(model: Any) -> bool:
 def check_own_judge(adapter: Any, args: Any, is_own_judge: bool, folder: Path) -> None:
     """The same of one judge of a run.json. is_own_judge: this user's mark stands under it."""
     if adapter not in HARMLESS and not is_own_judge:
-        raise _of_another(_said("--judge", adapter, args), folder)
+        raise _of_another(_describe("--judge", adapter, args), folder)
 
 
-def _listed(value: Any) -> list[Any]:
+def _as_list(value: Any) -> list[Any]:
     return list(value) if isinstance(value, (list, tuple)) else [value] if value else []
 
 
-def _said(option: str, name: Any, args: Any) -> str:
+def _describe(option: str, name: Any, args: Any) -> str:
     return f"{option} {shortly(name)} with {shortly(args, 300)}"
 
 
@@ -117,7 +119,7 @@ def check_code(loaded: Loaded, include_path: str | None, where: str) -> None:
         for reference in _functions(config):
             if not _is_trusted(reference, include_path):
                 what = f"the task {config.name!r} has code of its own in {reference.file.parent}"
-                raise _untrusted(what, str(reference.file.parent), where)
+                raise _untrusted_code(what, str(reference.file.parent), where)
 
 
 def installed_config(path: str, include_path: str | None = None) -> TaskConfig | None:
@@ -125,17 +127,17 @@ def installed_config(path: str, include_path: str | None = None) -> TaskConfig |
 
     Imports nothing.
     """
-    loaded = _installed(path, include_path)
+    loaded = _load_installed(path, include_path)
     return next((config for config in loaded.tasks.values() if config.path == path), None) if loaded else None
 
 
 def installed_group(name: str, include_path: str | None = None) -> GroupConfig | None:
     """The same of a recorded group."""
-    loaded = _installed(name, include_path)
+    loaded = _load_installed(name, include_path)
     return loaded.groups.get(name) if loaded else None
 
 
-def _installed(name: str, include_path: str | None) -> Loaded | None:
+def _load_installed(name: str, include_path: str | None) -> Loaded | None:
     try:
         loaded = TaskManager(include_path=include_path).load([str(name)])
         check_code(loaded, include_path, "")
@@ -154,6 +156,6 @@ def _is_trusted(reference: FunctionRef, include_path: str | None) -> bool:
     return any(file.is_relative_to(folder.resolve()) for folder in folders)
 
 
-def _untrusted(what: str, path: str, where: str) -> UntrustedCode:
+def _untrusted_code(what: str, path: str, where: str) -> UntrustedCode:
     hint = f"If you trust what is there, name it: --include_path {path}"
     return UntrustedCode(f"{what}, and a run folder is not trusted to name code.", where=where, hint=hint, path=path)

@@ -45,7 +45,7 @@ def score_tasks(
         for part in opened.parts:
             scorers = part.scorers(task, scorers, state.lookup)
         scoring = TaskScoring(task, opened.styles[name], scorers, state.lookup)
-        rows = _counted(scoring.samples(opened.doc_ids[name]), progress)
+        rows = _count_rows(scoring.samples(opened.doc_ids[name]), progress)
         if task.config.submission is not None:
             submissions.append(Submission(name, task.config.submission))
             rows = submissions[-1].reading(rows)
@@ -65,7 +65,7 @@ def _json_value(value: Any) -> Any:
     return str(value) if own is value else own
 
 
-def _counted(rows: Iterator[SampleRow], progress: Progress) -> Iterator[SampleRow]:
+def _count_rows(rows: Iterator[SampleRow], progress: Progress) -> Iterator[SampleRow]:
     for row in rows:
         progress.tick(1, 0)
         yield row
@@ -79,7 +79,7 @@ def write_page(opened: OpenedTasks, folder: RunFolder, progress: Progress) -> li
         progress.start("thumbnails", sum(len(opened.doc_ids[name]) for name in pictured))
         with Media(folder.path) as media:
             for name, task in pictured.items():
-                rows = _counted(recorded.rows(name, keep=True), progress)
+                rows = _count_rows(recorded.rows(name, keep=True), progress)
                 write_thumbnails(media, task, opened.styles[name], pictures_of(rows))
         progress.stop()
         progress.phase("report")

@@ -220,7 +220,7 @@ def _names(text: str) -> tuple[str, ...]:
     return tuple(name.strip() for name in text.split(",") if name.strip())
 
 
-def _listed(value: Any) -> list[Any]:
+def _as_list(value: Any) -> list[Any]:
     return list(value) if isinstance(value, (list, tuple)) else [value]
 
 
@@ -256,8 +256,8 @@ RULES: dict[str, Rule] = {
     "system_instruction": Rule("a text", lambda value: value == "" or is_text(value)),
     "verbosity": Rule("DEBUG, INFO, WARNING or ERROR", lambda value: value in LEVELS, str.upper),
     **dict.fromkeys(("model_args", "gen_kwargs", "prompt_blocks", *TRACKERS), _MAPPING),
-    "judge": Rule("a model's name, or a list of them", lambda value: all(map(is_text, _listed(value)))),
-    "judge_args": Rule(f"{_MAPPING.needed}, or a list of them", lambda value: all(map(_MAPPING.fits, _listed(value)))),
+    "judge": Rule("a model's name, or a list of them", lambda value: all(map(is_text, _as_list(value)))),
+    "judge_args": Rule(f"{_MAPPING.needed}, or a list of them", lambda value: all(map(_MAPPING.fits, _as_list(value)))),
     "judge_retries": COUNT_FROM_0,
     "stop_when": Rule("decided", lambda value: value == "decided"),
     "looks": Rule("a count from 1 to 100", lambda value: is_count(value, 1, 100), whole_number),

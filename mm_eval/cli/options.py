@@ -209,7 +209,7 @@ def read_pairs(text: str, option: str, *, typed: bool = False) -> dict[str, Any]
     typed: values are read as JSON where they are JSON (0.7, true, ["a"]), and stay text otherwise.
     """
     if text.lstrip().startswith("{"):
-        return _checked(dict(read_json(text, option)), option)
+        return _check_pairs(dict(read_json(text, option)), option)
     pairs: dict[str, Any] = {}
     for item in _split(text):
         name, equals, value = item.partition("=")
@@ -217,11 +217,11 @@ def read_pairs(text: str, option: str, *, typed: bool = False) -> dict[str, Any]
             raise ConfigError(f"{option} has {shortly(item)} where name=value is needed.")
         if name.strip() in pairs:
             raise ConfigError(f"{option} gives {shortly(name.strip())} twice.")
-        pairs[name.strip()] = _typed(value.strip()) if typed else value.strip()
-    return _checked(pairs, option)
+        pairs[name.strip()] = _read_value(value.strip()) if typed else value.strip()
+    return _check_pairs(pairs, option)
 
 
-def _checked(pairs: dict[str, Any], option: str) -> dict[str, Any]:
+def _check_pairs(pairs: dict[str, Any], option: str) -> dict[str, Any]:
     for name, value in pairs.items():
         if not _NAMED_VALUE.fits({name: value}):
             raise invalid(f"{option}: {shortly(name)}", value, _NAMED_VALUE)
@@ -247,7 +247,7 @@ def _split(text: str) -> list[str]:
     return [item for item in [*items, current] if item.strip()]
 
 
-def _typed(value: str) -> Any:
+def _read_value(value: str) -> Any:
     """A value as JSON where it is JSON, else as text. A number that is not finite becomes a float, for the check to reject."""
     words = {"true": True, "false": False, "none": None, "null": None}
     if value.lower() in words:

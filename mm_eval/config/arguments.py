@@ -155,7 +155,9 @@ JSON_OBJECT = Rule("a JSON object", lambda value: isinstance(value, Mapping) and
 def read_json(text: str, option: str) -> Any:
     """The JSON value of an option; ConfigError where it is invalid, repeats a key or holds a number that is not finite."""
     try:
-        return json.loads(text, object_pairs_hook=_once, parse_constant=_finite, parse_float=_finite, parse_int=_sized)
+        return json.loads(
+            text, object_pairs_hook=_once, parse_constant=_finite, parse_float=_finite, parse_int=_read_int
+        )
     except RecursionError as error:
         raise ConfigError(f"{option} is nested too deeply.", hint=f"{DEEPEST} levels are allowed.") from error
     except ValueError as error:
@@ -177,7 +179,7 @@ def _finite(text: str) -> float:
     return value
 
 
-def _sized(text: str) -> int:
+def _read_int(text: str) -> int:
     if len(text) > MOST_DIGITS:
         raise ValueError(f"a number of {len(text):,} digits is too large")
     return int(text)

@@ -42,7 +42,7 @@ class CategoryLevel:
 
         Errors: DataError at the entry's line if the column is missing, if its value is a struct, or if the function fails.
         """
-        value = self._called(doc) if callable(self.column) else self._read(doc)
+        value = self._call(doc) if callable(self.column) else self._read(doc)
         return list(dict.fromkeys(self.names.get(text, text) for text in self._texts(value)))
 
     def in_order(self, found: Iterable[str]) -> list[str]:
@@ -58,7 +58,7 @@ class CategoryLevel:
     def _places(self) -> dict[str, int]:
         return {name: place for place, name in enumerate(dict.fromkeys(self.names.values()))}
 
-    def _called(self, doc: Doc) -> Any:
+    def _call(self, doc: Doc) -> Any:
         try:
             return self.column(dict(doc))
         except Exception as error:  # the task's own code

@@ -253,7 +253,7 @@ class Expander:
         made = GroupConfig.from_mapping(merged, file=path, path=identity)
         defaults = scope.defaults
         if made.include is not None:
-            included = self._included(made.source, made.file)
+            included = self._keys_of_includes(made.source, made.file)
             schema.check_keys(included, schema.TASK_KEYS, f"the include of group {made.name!r}")
             defaults = merge(defaults, included)
         inner = replace(
@@ -299,7 +299,7 @@ class Expander:
             schema.check_keys(without(stated, ["class"]), rules, f"the overrides of {base!r}")
             return self.spec(name, scope.for_reference(stated))
         if key == "task" and defines:
-            below = self._included(member, file) if "include" in member else LocatedDict()
+            below = self._keys_of_includes(member, file) if "include" in member else LocatedDict()
             own = merge(merge(scope.for_members, below), without(member, ["include"]))
             return [self.task(own, file, replace(scope, for_members=LocatedDict()))]
         error = self._unknown(base, scope)
@@ -308,7 +308,7 @@ class Expander:
         raise error
 
     @staticmethod
-    def _included(stated: LocatedDict, file: Path | None) -> LocatedDict:
+    def _keys_of_includes(stated: LocatedDict, file: Path | None) -> LocatedDict:
         """The keys of the files that `include` names, or of the mapping under it."""
         from mm_eval.config.yaml import include_paths, included
 

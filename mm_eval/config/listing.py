@@ -56,7 +56,9 @@ def flat(entries: Mapping[str, Entry]) -> list[Line]:
         for path in paths:
             kind, tags, group = kinds[path]
             if kind == "task":
-                lines.append(Line(name if len(paths) == 1 else path, kind, 0, _shared(group.card), tuple(tags), path))
+                lines.append(
+                    Line(name if len(paths) == 1 else path, kind, 0, _card_of_members(group.card), tuple(tags), path)
+                )
     return sorted(lines, key=lambda line: line.name)
 
 
@@ -96,7 +98,7 @@ def _below(name: str, entries: Mapping[str, Entry], depth: int, around: tuple[st
     for path, kind, tags in entry.inline:
         inner, short = path.count("::"), path.rpartition("::")[2]
         if short not in entries:
-            yield Line(short, kind, depth + inner, _shared(entry.card), tuple(tags), path)
+            yield Line(short, kind, depth + inner, _card_of_members(entry.card), tuple(tags), path)
 
 
 def _members(entry: Entry, entries: Mapping[str, Entry]) -> list[str]:
@@ -121,6 +123,6 @@ def _members(entry: Entry, entries: Mapping[str, Entry]) -> list[str]:
     return list(found)
 
 
-def _shared(card: Mapping[str, Any]) -> dict[str, Any]:
+def _card_of_members(card: Mapping[str, Any]) -> dict[str, Any]:
     """What the card of a group says about each of its members."""
     return {key: value for key, value in card.items() if key not in ("size", "published")}

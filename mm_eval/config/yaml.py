@@ -53,15 +53,15 @@ def load_config(path: Path) -> tuple[LocatedDict, list[Path]]:
 
 def load_for_use(path: Path) -> LocatedDict:
     """`load_config` of a requested file; logs its warnings."""
-    return _warned(load_config(path)[0])
+    return _warn_once(load_config(path)[0])
 
 
 def load_file(path: Path) -> LocatedDict:
     """One file, without its includes; logs its warnings."""
-    return _warned(_read_file(path))
+    return _warn_once(_read_file(path))
 
 
-def _warned(config: LocatedDict) -> LocatedDict:
+def _warn_once(config: LocatedDict) -> LocatedDict:
     for warning in config.warnings:
         _warn(warning)
     return config

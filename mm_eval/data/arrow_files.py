@@ -64,7 +64,7 @@ def read_rows(path: str, names: Sequence[str | None], split: str, options: Mappi
 
 def _read(files: SplitFiles) -> Rows:
     source = _Parquet(files) if files.suffix == ".parquet" else _JsonLines(files)
-    batches = _mapped(source, files.paths) if source.size > IN_MEMORY else list(source.batches())
+    batches = _map_batches(source, files.paths) if source.size > IN_MEMORY else list(source.batches())
     features = {name: source.features[name] for name in source.schema.names}
     if files.rows is not None and sum(batch.num_rows for batch in batches) != files.rows:
         raise _Other("the card states another number of rows")
@@ -76,7 +76,7 @@ def _read(files: SplitFiles) -> Rows:
     return rows
 
 
-def _mapped(source: _Parquet | _JsonLines, paths: Sequence[Path]) -> list[Any]:
+def _map_batches(source: _Parquet | _JsonLines, paths: Sequence[Path]) -> list[Any]:
     """The record batches, mapped from an arrow file in the cache, which the first process writes."""
     import pyarrow as pa
 
@@ -123,7 +123,7 @@ class _Parquet:
         )
 
     def batches(self) -> Iterator[Any]:
-        return _divided(self._tables(), self.schema, self.rows_a_batch)
+        return _divide(self._tables(), self.schema, self.rows_a_batch)
 
     def _tables(self) -> Iterator[Any]:
         for file in self._files:
@@ -168,10 +168,10 @@ class _JsonLines:
                     yield pyarrow.json.read_json(BytesIO(chunk), read_options=options)
 
     def batches(self) -> Iterator[Any]:
-        return _divided(self._tables(), self.schema, self.rows_a_batch)
+        return _divide(self._tables(), self.schema, self.rows_a_batch)
 
 
-def _divided(tables: Iterator[Any], schema: Any, most: int) -> Iterator[Any]:
+def _divide(tables: Iterator[Any], schema: Any, most: int) -> Iterator[Any]:
     """The record batches that `datasets` makes of some tables: at most so many rows each; single rows in sequence are joined."""
     import pyarrow as pa
 

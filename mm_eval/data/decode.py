@@ -108,7 +108,7 @@ def _shareable(content: bytes, check: Callable[[Image], None]) -> Image:
 
     key = key_of(content)
     digest = known_pictures().get(key)
-    picture, plain = _decode(content, check) if digest is None else (_opened(content, check), True)
+    picture, plain = _decode(content, check) if digest is None else (_open_picture(content, check), True)
     is_file = plain and picture.format in MIME and _same_everywhere(picture)
     if is_file:
         picture.info[SOURCE] = picture.format, content
@@ -128,7 +128,7 @@ def _shareable(content: bytes, check: Callable[[Image], None]) -> Image:
     return share(picture, Original(None, own, digest, decode=decoded, file_bytes=len(content)))
 
 
-def _opened(content: bytes, check: Callable[[Image], None]) -> Image:
+def _open_picture(content: bytes, check: Callable[[Image], None]) -> Image:
     """A picture of which the header is read. The size in it is checked."""
     from PIL import Image, UnidentifiedImageError
 
@@ -151,7 +151,7 @@ def _decode(content: bytes, check: Callable[[Image], None]) -> tuple[Image, bool
     """
     from PIL import ImageOps
 
-    picture = _opened(content, check)
+    picture = _open_picture(content, check)
     picture.load()
     scaled = eight_bits(picture)
     if picture.getexif().get(0x0112) is not None:

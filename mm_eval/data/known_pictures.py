@@ -51,7 +51,7 @@ class KnownPictures:
             if (found := self._new.get(key)) is not None:
                 return found.hex()
             query = "SELECT digest, checked FROM pictures WHERE file = ?"
-            row = self._used(lambda database: database.execute(query, (key,)).fetchone())
+            row = self._use(lambda database: database.execute(query, (key,)).fetchone())
         return row[0].hex() if isinstance(row, tuple) and row[1] == _check(key, row[0]) else None
 
     def put(self, key: bytes, digest: str) -> None:
@@ -75,12 +75,12 @@ class KnownPictures:
                 database.executemany("INSERT OR REPLACE INTO pictures VALUES (?, ?, ?)", rows)
             return True
 
-        if self._used(insert):
+        if self._use(insert):
             self._new.clear()
         while len(self._new) > MOST_REMEMBERED:
             self._new.pop(next(iter(self._new)))
 
-    def _used(self, work: Callable[[sqlite3.Connection], object]) -> object:
+    def _use(self, work: Callable[[sqlite3.Connection], object]) -> object:
         """What `work` returns for the database; None if it can't be used. A damaged one is deleted.
 
         A process that was forked opens it anew.
@@ -89,7 +89,7 @@ class KnownPictures:
         try:
             if self._process != os.getpid():
                 self._process, self._database = os.getpid(), None
-                self._database = _opened(path)
+                self._database = _open_database(path)
             return None if self._database is None else work(self._database)
         except (OSError, sqlite3.OperationalError):  # a folder that is read only, a full disk, a lock
             return None
@@ -100,7 +100,7 @@ class KnownPictures:
             return None
 
 
-def _opened(path: Path) -> sqlite3.Connection:
+def _open_database(path: Path) -> sqlite3.Connection:
     path.parent.mkdir(parents=True, exist_ok=True)
     if path.exists() and path.stat().st_size > MOST_BYTES:
         path.unlink()

@@ -55,8 +55,8 @@ def _get(url: str, most_bytes: int, deadline: float) -> tuple[int, str | None, b
         raise DataError(f"{url[:200]!r} is not an http(s) URL.")
     port = parts.port or (443 if parts.scheme == "https" else 80)
     address = public_address(parts.hostname, port)
-    connection = http.client.HTTPConnection(parts.hostname, port, timeout=_left(deadline))
-    raw = socket.create_connection((address, port), timeout=_left(deadline))
+    connection = http.client.HTTPConnection(parts.hostname, port, timeout=_seconds_left(deadline))
+    raw = socket.create_connection((address, port), timeout=_seconds_left(deadline))
     try:
         if parts.scheme == "https":
             raw = ssl.create_default_context().wrap_socket(raw, server_hostname=parts.hostname)
@@ -71,14 +71,14 @@ def _get(url: str, most_bytes: int, deadline: float) -> tuple[int, str | None, b
             body += chunk
             if len(body) > most_bytes:
                 raise DataError(f"{url[:200]!r} is larger than {most_bytes} bytes.")
-            raw.settimeout(_left(deadline))
+            raw.settimeout(_seconds_left(deadline))
         return reply.status, None, bytes(body)
     finally:
         connection.close()
         raw.close()
 
 
-def _left(deadline: float) -> float:
+def _seconds_left(deadline: float) -> float:
     left = deadline - time.monotonic()
     if left <= 0:
         raise TimeoutError("time limit exceeded")

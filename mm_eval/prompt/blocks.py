@@ -216,7 +216,7 @@ class _RecordingBlock(dict[str, Any]):
         self.read = read
 
 
-def _recorded(name: str) -> Callable[..., Any]:
+def _recording(name: str) -> Callable[..., Any]:
     """The method of dict with this name, for a _RecordingBlock."""
 
     def method(block: _RecordingBlock, *args: Any) -> Any:
@@ -227,7 +227,7 @@ def _recorded(name: str) -> Callable[..., Any]:
 
 
 for _name in ("__getitem__", "get", "pop", "__contains__", "__iter__", "keys", "values", "items"):
-    setattr(_RecordingBlock, _name, _recorded(_name))
+    setattr(_RecordingBlock, _name, _recording(_name))
 
 
 class _Docs(Protocol):

@@ -82,7 +82,7 @@ def plain_context(question: Turn, shots: Sequence[Turn], layout: Layout, descrip
     pictures first.
     """
     if any(shot.pictures for shot in shots):
-        shots, question = [_marked(shot) for shot in shots], _marked(question)
+        shots, question = [_with_marks(shot) for shot in shots], _with_marks(question)
     lead = f"{system}\n\n" if system else ""
     ending = joined(question.text, question.prefix, layout.target_delimiter)
     return f"{lead}{description}{''.join(map(layout.example, shots))}{ending}"
@@ -122,7 +122,7 @@ def written_context(
     return messages
 
 
-def _marked(turn: Turn) -> Turn:
+def _with_marks(turn: Turn) -> Turn:
     """The turn with an IMAGE_MARK for each of its pictures."""
     if turn.text.count(IMAGE_MARK) == turn.pictures:
         return turn

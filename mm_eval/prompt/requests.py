@@ -34,7 +34,7 @@ def requests_of(
             own_space = question.answer[:1].isspace()  # as lambada's targets have
             bare_answer = own_space or context == ""  # no delimiter is needed
             continuation = question.answer if bare_answer else config.target_delimiter + question.answer
-            yield _scored(context, continuation, question.answer, 0, repeat, common)
+            yield _scored_request(context, continuation, question.answer, 0, repeat, common)
         else:
             yield from _choices(config, question, contexts, repeat, common, bare)
 
@@ -69,11 +69,11 @@ def _choices(
     for choice, option in enumerate(options):
         scored = question.answer if question.contexts else option
         context = contexts[choice if question.contexts else 0]
-        yield _scored(context, delimiter + scored, option, choice, repeat, common)
+        yield _scored_request(context, delimiter + scored, option, choice, repeat, common)
     if bare:
         without = {**common, "images": None, "image_digests": (), "clips": (), "pixels": 0}
         for choice, option in enumerate(options):
-            instance = _scored("", delimiter + option, option, len(options) + choice, repeat, without)
+            instance = _scored_request("", delimiter + option, option, len(options) + choice, repeat, without)
             instance.metadata["acc_mutual_info"] = True
             yield instance
 
@@ -89,7 +89,7 @@ def _generation_kwargs(config: TaskConfig, chat: bool) -> dict[str, Any]:
     return kwargs
 
 
-def _scored(
+def _scored_request(
     context: Context, continuation: str, option: str, choice: int, repeat: int, common: dict[str, Any]
 ) -> Instance:
     instance = Instance(

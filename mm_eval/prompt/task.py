@@ -306,13 +306,13 @@ class Task:
     @property
     def cluster_columns(self) -> list[str]:
         """The columns of `cluster_key`; none for a shipped task whose data lacks one of them (`lacking` names it)."""
-        return [] if self.lacking else _listed(self.config.cluster_key)
+        return [] if self.lacking else _as_list(self.config.cluster_key)
 
     @cached_property
     def lacking(self) -> list[str]:
         """The columns of a shipped task's `cluster_key` that the data lacks: a copy of it needs no column that scores nothing."""
-        known = self.docs.columns if self.config.is_shipped else _listed(self.config.cluster_key)
-        return [name for name in _listed(self.config.cluster_key) if name not in known]
+        known = self.docs.columns if self.config.is_shipped else _as_list(self.config.cluster_key)
+        return [name for name in _as_list(self.config.cluster_key) if name not in known]
 
     def clusters(self, docs: Mapping[int, Doc], digests: Mapping[int, tuple[str, ...]]) -> dict[int, object]:
         """{doc id: its cluster} for standard errors: its `cluster_key`, else what it shows, else the doc itself.
@@ -362,5 +362,5 @@ class Task:
         return docs.fingerprint if isinstance(docs, Docs) and docs.fingerprint != self.docs.fingerprint else None
 
 
-def _listed(names: str | Sequence[str] | None) -> list[str]:
+def _as_list(names: str | Sequence[str] | None) -> list[str]:
     return [names] if isinstance(names, str) else list(names or ())

@@ -59,7 +59,7 @@ def render(
     """
     token = METER.set(Meter(doc))
     try:
-        return _rendered(template, {**keywords, **doc} if keywords else doc, spaced)
+        return _render(template, {**keywords, **doc} if keywords else doc, spaced)
     except TooMuch as error:
         hint = f"Make the template {template!r:.200} smaller."
         raise DataError(f"{what} is too much to render: {error}.", where=where, hint=hint) from None
@@ -82,7 +82,7 @@ def render(
         METER.reset(token)
 
 
-def _rendered(template: str, doc: Doc, spaced: bool) -> Any:
+def _render(template: str, doc: Doc, spaced: bool) -> Any:
     if match := _ONE_EXPRESSION.match(template):
         before, source, after = match.groups()
         expression = _expression(source)
@@ -142,8 +142,8 @@ def _expression(source: str) -> Any:
 def _environment() -> _Environment:
     environment = _Environment(undefined=jinja2.StrictUndefined, keep_trailing_newline=True, finalize=_shown)
     environment.filters["regex_replace"] = _regex_replace
-    environment.filters.update({name: _metered(name, filter) for name, filter in environment.filters.items()})
-    environment.filters.update({"_step": _step, "_made": _made, "_concatenated": _concatenated})
+    environment.filters.update({name: _meter_filter(name, filter) for name, filter in environment.filters.items()})
+    environment.filters.update({"_step": _step, "_made": _made, "_concatenate": _concatenate})
     del environment.globals["lipsum"]  # random words
     return environment
 
@@ -221,7 +221,7 @@ def _made(context: Any, value: Any) -> Any:
 
 
 @jinja2.pass_context
-def _concatenated(context: Any, values: list[Any]) -> Any:
+def _concatenate(context: Any, values: list[Any]) -> Any:
     """`a ~ b`, for which the sandbox has no hook."""
     now = meter()
     now.step()
@@ -245,7 +245,7 @@ class _Metered(NodeTransformer):
 
     def visit_Concat(self, node: nodes.Concat) -> nodes.Node:
         self.generic_visit(node)
-        return _filter("_concatenated", nodes.List(node.nodes, lineno=node.lineno), node)
+        return _filter("_concatenate", nodes.List(node.nodes, lineno=node.lineno), node)
 
     def visit_List(self, node: nodes.List | nodes.Dict | nodes.Tuple | nodes.Getitem) -> nodes.Node:
         self.generic_visit(node)
@@ -260,7 +260,7 @@ def _filter(name: str, value: nodes.Expr, at: nodes.Node) -> nodes.Filter:
     return nodes.Filter(value, name, [], [], None, None, lineno=at.lineno)
 
 
-def _metered(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+def _meter_filter(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     """A filter whose cost is checked before it runs, and whose result is paid for."""
     first = 1 if hasattr(function, "jinja_pass_arg") else 0  # the context or environment comes before the value
 
@@ -287,12 +287,12 @@ def _regex_replace(string: str, pattern: str, repl: str = "", count: int = 0) ->
         now.require((len(repl) + 1) * (len(match[0]) + 1))
         return str(now.made(match.expand(repl)))
 
-    with _interrupted(now):
+    with _interruptible(now):
         return re.sub(pattern, replaced, string, count=count)
 
 
 @contextmanager
-def _interrupted(now: Meter) -> Iterator[None]:
+def _interruptible(now: Meter) -> Iterator[None]:
     """Inside, a signal stops a regular expression that backtracks without end; in the main thread only."""
     if threading.current_thread() is not threading.main_thread() or not hasattr(signal, "setitimer"):
         yield

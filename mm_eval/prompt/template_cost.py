@@ -135,11 +135,11 @@ def _number(value: Any) -> int | float:
     return abs(value) if isinstance(value, (int, float)) else 0
 
 
-def _replaced(text: Any, old: Any, new: Any, times: Any = None, **_: Any) -> float:
+def _length_of_replace(text: Any, old: Any, new: Any, times: Any = None, **_: Any) -> float:
     return (text.count(old) + 1) * len(new) if isinstance(old, (str, bytes)) and isinstance(new, (str, bytes)) else 0
 
 
-def _joined(items: Iterable[Any], between: Any) -> float:
+def _length_of_join(items: Iterable[Any], between: Any) -> float:
     return length(items) + len(items) * len(between) if isinstance(items, (list, tuple, str, dict)) else 0
 
 
@@ -173,8 +173,8 @@ FILTERS: dict[str, Callable[..., float]] = {
     "slice": lambda value, slices, fill_with=None: _number(slices),
     "wordwrap": lambda s, *args, **kwargs: len(str(s)) * (1 + length([args, kwargs])),
     "urlize": lambda value, *args, **kwargs: len(str(value)) * (1 + length([args, kwargs])),
-    "replace": lambda s, old, new, count=None: _replaced(str(s), str(old), str(new)),
-    "join": lambda value, d="", attribute=None: _joined(value, str(d)),
+    "replace": lambda s, old, new, count=None: _length_of_replace(str(s), str(old), str(new)),
+    "join": lambda value, d="", attribute=None: _length_of_join(value, str(d)),
     "format": lambda value, *args, **kwargs: percent(value, kwargs or args),
     "tojson": _as_json,
     "pprint": lambda value: length(value) + count(value) * _depth(value),
@@ -187,8 +187,8 @@ METHODS: dict[str, Callable[..., float]] = {
     **dict.fromkeys(("center", "ljust", "rjust"), lambda text, width, *_: _number(width)),
     "zfill": lambda text, width: _number(width),
     "expandtabs": lambda text, tabsize=8: text.count("\t" if isinstance(text, str) else b"\t") * _number(tabsize),
-    "replace": _replaced,
-    "join": lambda text, items: _joined(items, text),
+    "replace": _length_of_replace,
+    "join": lambda text, items: _length_of_join(items, text),
     "translate": lambda text, table, **_: (
         len(text) * max((length(value) for value in table.values()), default=1) if isinstance(table, Mapping) else 0
     ),

@@ -53,7 +53,7 @@ def visuals_of(
     if isinstance(doc_to_visual, list):
         return [visual for column in doc_to_visual for visual in visuals_of(column, doc, block, where, places)]
     if callable(doc_to_visual):
-        return to_visuals(_returned("doc_to_visual", doc_to_visual, doc, block, where), block, where, places)
+        return to_visuals(_call("doc_to_visual", doc_to_visual, doc, block, where), block, where, places)
     found = require_column(doc, doc_to_visual, "doc_to_visual", where)
     names = [found] if isinstance(found, str) else found
     if places and isinstance(names, Sequence) and names and all(isinstance(name, str) for name in names):
@@ -125,7 +125,7 @@ def messages_of(
     A part {"type": "video", "url": a path or a Video} becomes a place for each of its frames.
     Errors: DataError if it fails or returns another kind of turn or part, such as audio.
     """
-    turns = _returned("doc_to_messages", doc_to_messages, doc, block, where)
+    turns = _call("doc_to_messages", doc_to_messages, doc, block, where)
     if not isinstance(turns, list) or not turns:
         raise DataError(f"doc_to_messages gave {turns!r:.80}; expected a list of turns.", where=where)
     visuals: list[Visual] = []
@@ -148,7 +148,7 @@ def messages_of(
     return [_turn(turn, shown, where) for turn in turns], visuals
 
 
-def _returned(name: str, function: Callable[..., Any], doc: Doc, block: PromptBlock, where: str) -> Any:
+def _call(name: str, function: Callable[..., Any], doc: Doc, block: PromptBlock, where: str) -> Any:
     """What a task's function returns. It may decode pictures, so all that it raises is a DataError of this doc."""
     with decoding(where):
         try:
@@ -285,10 +285,10 @@ class PictureCache:
             self._pictures.setdefault(key, pictures)
             self._count(key)
         for original in undecoded:
-            original.decoded = partial(self._decoded, key, again)
+            original.decoded = partial(self._note_decoded, key, again)
         return pictures
 
-    def _decoded(self, key: object, again: bool) -> None:
+    def _note_decoded(self, key: object, again: bool) -> None:
         """Pixels of a key's pictures were decoded. again: they had been before."""
         with self._lock:
             if again:

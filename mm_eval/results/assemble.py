@@ -35,7 +35,7 @@ def assemble(plan: OpenedTasks, scores: Mapping[str, TaskScores]) -> tuple[Resul
     Everything here is a function of the spec and the answers, so that equal runs give equal bytes.
     """
     members = _with_leaves(plan.loaded.group_map, scores)
-    order = list(_ordered(plan.loaded.roots, members, scores))
+    order = list(_rows_in_order(plan.loaded.roots, members, scores))
     rows: dict[str, Scores] = {
         name: as_recorded(score, name, plan.tasks[name].config.row_name) for name, score in scores.items()
     }
@@ -231,7 +231,7 @@ def _version(name: str) -> str | None:
         return None
 
 
-def _ordered(
+def _rows_in_order(
     names: list[str], members: Mapping[str, list[str]], tasks: Container[str], depth: int = 0
 ) -> list[tuple[str, int]]:
     """Rows in the requested order, each group above its members; a member of two groups has a row below each."""
@@ -239,7 +239,7 @@ def _ordered(
     for name in names:
         if name in members:
             order.append((name, depth))
-            order += _ordered(members[name], members, tasks, depth + 1)
+            order += _rows_in_order(members[name], members, tasks, depth + 1)
         elif name in tasks:
             order.append((name, depth))
     return order

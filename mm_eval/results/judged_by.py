@@ -102,7 +102,7 @@ class RecordedJudge:
     def difference(self, other: RecordedJudge) -> str:
         """How another judge differs, in words; empty for the same judge."""
         if (self.adapter, self.model or self.name) != (other.adapter, other.model or other.name):
-            return f"{self._asked(other)} and {other._asked(self)}"
+            return f"{self._name_beside(other)} and {other._name_beside(self)}"
         if self.versions != other.versions or len(self.versions) > 1:
             return f"{self.described()} and {other.described()}"
         parts = [("prompt", self.prompt_digest != other.prompt_digest), ("options", self.options != other.options)]
@@ -111,7 +111,7 @@ class RecordedJudge:
             f"{self.described()} with different {changed.replace('prompt', 'prompts or functions')}" if changed else ""
         )
 
-    def _asked(self, other: RecordedJudge) -> str:
+    def _name_beside(self, other: RecordedJudge) -> str:
         same_name = self.described() == other.described()
         return f"{self.described()} through {self.adapter}" if same_name else self.described()
 

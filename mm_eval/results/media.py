@@ -107,14 +107,14 @@ class Media:
         None if it was not there at the start, if it is a link to outside of the run folder, and for what is not a digest.
         """
         if self._pack is not None and digest in self._places:
-            return f"data:image/jpeg;base64,{self._packed(self._pack, digest).decode(errors='replace')}"
+            return f"data:image/jpeg;base64,{self._read_packed(self._pack, digest).decode(errors='replace')}"
         return href(Path(os.path.relpath(self._loose(digest), page_folder))) if self._is_loose(digest) else None
 
     def content(self, digest: str) -> bytes | None:
         """The JPEG of a thumbnail; None if it was not there at the start, or is a link to outside of the run folder."""
         if self._pack is not None and digest in self._places:
             with suppress(ValueError):
-                return base64.b64decode(self._packed(self._pack, digest), validate=True)
+                return base64.b64decode(self._read_packed(self._pack, digest), validate=True)
         if not DIGEST.fullmatch(digest):
             return None
         with suppress(OSError):
@@ -126,7 +126,7 @@ class Media:
         path = self._loose(digest) if DIGEST.fullmatch(digest) else self._folder
         return path.is_file() and is_inside(self._run, path)
 
-    def _packed(self, pack: BinaryIO, digest: str) -> bytes:
+    def _read_packed(self, pack: BinaryIO, digest: str) -> bytes:
         pack.seek(self._places[digest])
         return pack.readline(MOST_THUMBNAIL)[LINE_START:-LINE_END]
 

@@ -60,8 +60,8 @@ def page(
     values: dict[str, Callable[[], Iterable[str]]] = {
         "TITLE": lambda: [html(title)],
         "STYLE": lambda: [asset("report.css")],
-        "ROWS": lambda: _bracketed("[]", (in_script(row) for row in rows)),
-        "MEDIA": lambda: _bracketed("{}", (f"{in_script(digest)}:{in_script(at)}" for digest, at in pictures())),
+        "ROWS": lambda: _json_lines("[]", (in_script(row) for row in rows)),
+        "MEDIA": lambda: _json_lines("{}", (f"{in_script(digest)}:{in_script(at)}" for digest, at in pictures())),
         "DATA": lambda: [in_script(about())],
         "BESIDE": lambda: [" 'self' file:" if in_parts else ""],
         "SCRIPT": lambda: map(asset, scripts),
@@ -145,7 +145,7 @@ class SampleRows:
                     continue
                 if self.look is not None:
                     self.look(name, row)
-                shown = _shown(name, row, marking)
+                shown = _page_row(name, row, marking)
                 if row["resps"] and isinstance(row["resps"][0], str):
                     shown["z"] = [len(row["resps"][0]), self.run.tokens.get(name, {}).get(row["doc_id"])]
                 if isinstance(shown["c"], str):
@@ -173,7 +173,7 @@ def pictures(digests: Iterable[str], folders: Sequence[Path], page_folder: Path)
                 yield digest, address
 
 
-def _bracketed(brackets: str, items: Iterable[str]) -> Iterator[str]:
+def _json_lines(brackets: str, items: Iterable[str]) -> Iterator[str]:
     """JSON items between brackets, one a line."""
     before = brackets[0]
     for item in items:
@@ -207,12 +207,12 @@ class Answers:
             other = json_value(file.readline(MOST_LINE))
         if (other["doc"], other["target"]) != (row["doc"], row["target"]):
             return None  # the data differs, so that the id is that of another doc
-        shown = _shown(self._task, other, self._marking)
+        shown = _page_row(self._task, other, self._marking)
         keys = ("a", "ok", "e", "u", "x") if row["prompt"] == other["prompt"] else ("a", "ok", "e", "u", "x", "p")
         return {key: shown[key] for key in keys if key in shown}
 
 
-def _shown(name: str, row: SampleRow, marking: Marking) -> dict[str, Any]:
+def _page_row(name: str, row: SampleRow, marking: Marking) -> dict[str, Any]:
     """A row of samples/<task>.jsonl in the short keys of the page, since there may be 20,000 rows."""
     scores, judges = row.get("scores", {}), verdicts_in(row)
     further = tuple(f"@{judge}" for judge in judges if judge)  # right or wrong is what the first judge says
@@ -237,7 +237,7 @@ def _shown(name: str, row: SampleRow, marking: Marking) -> dict[str, Any]:
     optional["e"] = row["error"]["what"] if row.get("error") else None
     optional["u"] = unparsed or None
     optional["k"] = row.get("cut") or None
-    optional["j"] = _judged(judges) or None
+    optional["j"] = _page_verdicts(judges) or None
     optional["n"] = [list(_turns(turns)) for turns in row.get("turns", ())] or None
     optional["jd"] = (bool(judges) and judges_disagree(row)) or None
     return {**shown, **{key: value for key, value in optional.items() if value is not None}}
@@ -265,7 +265,7 @@ def _turns(turns: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
         yield shown
 
 
-def _judged(judges: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[dict[str, Any]]:
+def _page_verdicts(judges: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[dict[str, Any]]:
     """The judges of a row, each with its verdicts: prompt, reply, what was read, version and attempts."""
     return [
         {
@@ -290,16 +290,16 @@ def _judged(judges: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[dict[str,
 def prompt_text(prompt: Any) -> str:
     """A prompt as a page shows it: text, or the messages of a chat with their roles. Many pictures in a row are one line."""
     if isinstance(prompt, str):
-        return str(_short(_collapsed(prompt)))
+        return str(_short(_collapse_frames(prompt)))
     lines = []
     for message in prompt:
         parts = message["content"]
         text = parts if isinstance(parts, str) else "".join(part.get("text", "<image>\n") for part in parts)
         lines.append(f"[{message['role']}]\n{text}")
-    return str(_short(_collapsed("\n\n".join(lines))))
+    return str(_short(_collapse_frames("\n\n".join(lines))))
 
 
-def _collapsed(text: str) -> str:
+def _collapse_frames(text: str) -> str:
     """A clip of 768 frames would fill the panel with its marks."""
     return re.sub(rf"(?:{IMAGE_MARK}\s*){{5,}}", lambda run: f"{IMAGE_MARK} x{run[0].count(IMAGE_MARK)}\n", text)
 

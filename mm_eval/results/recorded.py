@@ -215,7 +215,7 @@ class RecordedRun:
             hint = "mm-eval score RUN writes it anew."
             raise StoreError(f"a row can't be read: {error}.", where=f"{path}:{read + 1}", hint=hint) from error
         if table is not None:
-            self._tables[task] = self._completed(table)
+            self._tables[task] = self._complete(table)
 
     @cached_property
     def _tables(self) -> dict[str, RecordedTask]:
@@ -229,7 +229,7 @@ class RecordedRun:
                 pass
         return {name: self._tables[name] for name in self.spec["tasks"]}
 
-    def _completed(self, table: RecordedTask) -> RecordedTask:
+    def _complete(self, table: RecordedTask) -> RecordedTask:
         """A table of which all rows are read, in the order of results.json."""
         name = table.name
         table.aggregations = self.aggregations.get(name, {})

@@ -142,13 +142,13 @@ def _stored_pictures(task: Task, style: PromptStyle, doc_id: int, doc: Doc) -> l
     """The doc's pictures where each is a stored JPEG that the task's function returned without decoding it; else none."""
     pictures: list[Visual] = []
     with suppress(MMEvalError), decoding(f"doc {doc_id}"):
-        opened = {name: _stored(doc[name]) if name in task.docs.media_columns else doc[name] for name in doc}
+        opened = {name: _open_stored(doc[name]) if name in task.docs.media_columns else doc[name] for name in doc}
         pictures = task.pictures(opened, style, f"doc {doc_id}")
     stored = [picture for picture in pictures if isinstance(picture, StoredJpeg) and not picture.decoded]
     return stored if len(stored) == len(pictures) else []
 
 
-def _stored(value: Any) -> Any:
+def _open_stored(value: Any) -> Any:
     """A stored picture, opened but not decoded. ValueError unless it is an upright RGB JPEG in the row itself."""
     content = value.get("bytes") if isinstance(value, Mapping) else None
     if not content or not content.startswith(JPEG):
@@ -163,7 +163,7 @@ def _stored(value: Any) -> Any:
 def _write_stored(media: Media, digest: str, picture: StoredJpeg) -> int:
     if digest in media:
         return 0
-    media.add(digest, picture.content if _is_small(picture, picture.content) else _encoded(picture))
+    media.add(digest, picture.content if _is_small(picture, picture.content) else _encode(picture))
     return 1
 
 
@@ -173,8 +173,8 @@ def thumbnail_of(picture: Image) -> bytes:
     if file is not None and _is_small(picture, file):
         return file
     if file is not None and file.startswith(JPEG) and undecoded(picture) is not None:
-        return _encoded(StoredJpeg(file))
-    return _encoded(picture)
+        return _encode(StoredJpeg(file))
+    return _encode(picture)
 
 
 def thumbnail(content: bytes) -> bytes:
@@ -202,7 +202,7 @@ def _write_decoded(media: Media, task: Task, style: PromptStyle, doc_id: int, di
     return made
 
 
-def _encoded(picture: Image) -> bytes:
+def _encode(picture: Image) -> bytes:
     """A small JPEG of a picture. One that is not decoded yet is decoded at a fraction of its size.
 
     The picture is first divided by a whole number, which costs a fifth of scaling it, and mostly leaves nothing to scale.

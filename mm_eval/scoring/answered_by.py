@@ -54,9 +54,9 @@ def oddity(asked: str, models: Mapping[str, int]) -> str:
     names = by_name(models)
     different = {plain_name(name) for name in names}
     if len(different) > 1:
-        return f"{counted(len(different), 'model')} answered: {_said(names)}"
+        return f"{counted(len(different), 'model')} answered: {_list_names(names)}"
     others = {name: count for name, count in names.items() if asked and not answers_for(name, asked)}
-    return f"{_said(others)} answered, and {asked} was asked" if others else ""
+    return f"{_list_names(others)} answered, and {asked} was asked" if others else ""
 
 
 def sentence(models: Mapping[str, int]) -> str:
@@ -69,7 +69,7 @@ def sentence(models: Mapping[str, int]) -> str:
     return ", ".join(parts[:MOST]) + more
 
 
-def _said(names: Mapping[str, int]) -> str:
+def _list_names(names: Mapping[str, int]) -> str:
     shown = [f"{name} ({count:,})" for name, count in list(names.items())[:MOST]]
     return ", ".join(shown) + (f" and {len(names) - MOST} more" if len(names) > MOST else "")
 

@@ -136,13 +136,13 @@ def _scores_of_repeats(
             if not is_missing:
                 raise
             found = metric.compute(One([reference]), One([""]), **context)
-        named = _named(metric, found)
+        named = _by_name(metric, found)
         scored.append({name: at_least_one(value) for name, value in named.items()} if is_missing else named)
     names = next((list(one) for one in scored if one is not None), [metric.name])
     return {name: [worst if one is None else one[name] for one in scored] for name in names}
 
 
-def _named(metric: Metric[Any, Any], value: Any) -> dict[str, Any]:
+def _by_name(metric: Metric[Any, Any], value: Any) -> dict[str, Any]:
     """A metric function's result as {name: value}; a metric used under another name reports under that one."""
     if isinstance(metric.fn, CorpusMetric):
         return {metric.name: value}

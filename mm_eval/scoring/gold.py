@@ -138,7 +138,7 @@ class Trial:
     def gold_answers(self) -> TrialResult:
         """The docs scored with their gold answers; a list of answers one after the other."""
         if not self.generated:
-            return self._scored(self.known, lambda slot: self.right.get(slot), "gold", must_be_full=True)
+            return self._score(self.known, lambda slot: self.right.get(slot), "gold", must_be_full=True)
         whole: TrialResult | None = None
         for number in range(max(len(texts) for texts in self.gold.values())):
             texts = {doc_id: each[number] for doc_id, each in self.gold.items() if number < len(each)}
@@ -154,7 +154,7 @@ class Trial:
         if not self.generated:
             usable = {slot.doc_id for slot, answer in self.wrong.items() if answer is not None}
             docs = [doc_id for doc_id in known if doc_id in usable]
-            return self._scored(docs, lambda slot: self.wrong.get(slot), "wrong")
+            return self._score(docs, lambda slot: self.wrong.get(slot), "wrong")
         return self._texts({doc_id: wrong_text(self.gold[doc_id], self.choices[doc_id]) for doc_id in known}, "wrong")
 
     @property
@@ -170,12 +170,12 @@ class Trial:
     def missing_answers(self) -> TrialResult:
         """The first docs scored as those that the vendor's filter took: the worst value of each metric."""
         known = list(islice(self.known, WRONG_TRIED)) if self.generated else []
-        return self._scored(known, lambda slot: Answer("", ended="filtered"), "missing")
+        return self._score(known, lambda slot: Answer("", ended="filtered"), "missing")
 
     def _texts(self, texts: Mapping[int, str], kind: str, must_be_full: bool = False) -> TrialResult:
-        return self._scored(list(texts), lambda slot: texts.get(slot.doc_id), kind, must_be_full)
+        return self._score(list(texts), lambda slot: texts.get(slot.doc_id), kind, must_be_full)
 
-    def _scored(
+    def _score(
         self, doc_ids: Sequence[int], answer: Callable[[Slot], Any], kind: str, must_be_full: bool = False
     ) -> TrialResult:
         """Scores docs with the answers that a function gives. must_be_full: a mark below 1 is a fault."""

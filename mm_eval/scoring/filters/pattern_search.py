@@ -148,7 +148,7 @@ class _Child:
         """The spans of all matches and their groups."""
         key = pattern.pattern, pattern.flags, text
         with self.lock:
-            line = b"" if key in self.failed else self._asked(pattern, text)
+            line = b"" if key in self.failed else self._ask(pattern, text)
             if not line:
                 self.failed[key] = None  # a document is filtered again alone after one beside it has failed
                 while len(self.failed) > _MOST_FAILED:
@@ -164,7 +164,7 @@ class _Child:
             hint="It tries too many ways to match: avoid a repetition within a repetition, such as (a+)+.",
         )
 
-    def _asked(self, pattern: re.Pattern[str], text: str) -> bytes:
+    def _ask(self, pattern: re.Pattern[str], text: str) -> bytes:
         """The child's reply; empty where it was ended."""
         process = self._running()
         assert process.stdin and process.stdout

@@ -110,19 +110,19 @@ def unwrapped(text: str) -> str:
     for _ in range(3):
         text = _LATEX_TEXT.sub(r"\1", text)
     text = text.replace("\\(", "").replace("\\)", "").replace("\\[", "").replace("\\]", "").replace("$", " ")
-    return _collapsed(text)
+    return _collapse(text)
 
 
 def plain(text: str) -> str:
     """Text without markdown emphasis and headings, white space at the ends removed."""
     text = re.sub(r"\*+|`+|(?<!\w)__?|__?(?!\w)", "", text)
-    return _collapsed(re.sub(r"^\s{0,3}#{1,6}\s+", "", text, flags=re.MULTILINE)).strip()
+    return _collapse(re.sub(r"^\s{0,3}#{1,6}\s+", "", text, flags=re.MULTILINE)).strip()
 
 
 def boxed(text: str) -> list[str]:
     """The content of the last LaTeX box, else of the last answer tag."""
     found = [match[1] for match in _BOXED.finditer(text)][-1:]
-    return found or _tagged(text)[-1:]
+    return found or _tag_contents(text)[-1:]
 
 
 def lines_of(text: str) -> list[str]:
@@ -161,8 +161,8 @@ def readable(text: str) -> str:
     The rules read this text, each in time proportional to its length: a pattern with an unbounded repetition must not be tried
     from many places (write `[^.]{0,300}`), and no rule copies the rest of the text for each of its matches.
     """
-    short = _bounded(_collapsed(without_invisible(text)))
-    return _bounded(_collapsed(normal(short)))
+    short = _shorten(_collapse(without_invisible(text)))
+    return _shorten(_collapse(normal(short)))
 
 
 def normal(text: str) -> str:
@@ -194,12 +194,12 @@ def _few_marks(text: str) -> str:
     return "".join(kept)
 
 
-def _collapsed(text: str) -> str:
+def _collapse(text: str) -> str:
     """Text with one space for a run of white space, and at most one blank line in a row."""
     return re.sub(r"\n\s*\n", "\n\n", re.sub(r"[^\S\n]+", " ", text))
 
 
-def _bounded(text: str) -> str:
+def _shorten(text: str) -> str:
     return text if len(text) <= LONGEST + 1 else f"{text[: LONGEST // 5]}\n{text[-LONGEST * 4 // 5 :]}"
 
 
@@ -217,7 +217,7 @@ def _without_tail(text: str) -> str:
     return text if end == whole else text[:end]
 
 
-def _tagged(text: str) -> list[str]:
+def _tag_contents(text: str) -> list[str]:
     """The content between each answer tag and the next closing one of its kind."""
     tags = [
         (tag.start(), tag.end(), tag[2] is None, tag[1] == "/" or (tag[3] or "").lower() == "end")
@@ -265,7 +265,7 @@ def _claims_nothing(clause: str, texts: Sequence[str], denying: Sequence[re.Patt
         masked = option.sub("x", masked)
     lower = masked.lower()
     about = _NAMES_ANSWER.search(masked) or any(text in lower for text in texts)
-    return bool(about and (DENIES.search(masked) or masked.rstrip().endswith("?") or _rejected(masked)))
+    return bool(about and (DENIES.search(masked) or masked.rstrip().endswith("?") or _is_rejected(masked)))
 
 
 def _follows(before: str, clause: str) -> bool:
@@ -273,6 +273,6 @@ def _follows(before: str, clause: str) -> bool:
     return bool(_IF.search(before) and before.rstrip().endswith(",") and _WOULD_BE.search(clause))
 
 
-def _rejected(clause: str) -> bool:
+def _is_rejected(clause: str) -> bool:
     label = _LABEL.match(clause)
     return bool(label and _VERDICT.match(clause, label.end()) and not _NO.match(clause, label.end()))

@@ -95,7 +95,7 @@ class YesNoFilter(EachAnswer):
         levels: list[Level] = [
             ("word", lambda: _alone(text)),
             ("boxed", lambda: [word for content in boxed(marked) for word in _alone(plain(content))]),
-            ("answer_is", lambda: _declared(text)),
+            ("answer_is", lambda: _declaration(text)),
             ("first", lambda: _leading(text)),
             ("last_line", lambda: _alone(lines_of(text)[-1]) if len(lines_of(text)) > 1 else []),
             ("after_question", lambda: _after_question(text)),
@@ -120,14 +120,14 @@ def _meaning(word: str) -> str:
     return _SAYS[word.lower()]
 
 
-def _declared(text: str) -> list[str]:
+def _declaration(text: str) -> list[str]:
     """The meaning of the last "answer is ..."."""
     declared = reversed(list(_ANSWER_IS.finditer(text)))
-    last = next((match for match in declared if not _denied(text, match.start(), match.start())), None)
+    last = next((match for match in declared if not _is_denied(text, match.start(), match.start())), None)
     return _with_other(text, last.end(), last[1]) if last else []
 
 
-def _denied(text: str, start: int, end: int) -> bool:
+def _is_denied(text: str, start: int, end: int) -> bool:
     """Whether the clause around a part of the text denies it, or its sentence supposes."""
     reach = max(0, start - _REACH)
     clause = max((m.end() for m in _CLAUSE.finditer(text, reach, start)), default=reach)
@@ -183,7 +183,7 @@ def _within(text: str) -> list[str]:
             continue
         if word == "no" and not _ENDS_HERE.match(text, end):
             found |= {"no"} if says_yes else set()
-        elif before.endswith("-") or _NAMED.search(before) or _LEGEND.match(text, end) or _denied(text, start, end):
+        elif before.endswith("-") or _NAMED.search(before) or _LEGEND.match(text, end) or _is_denied(text, start, end):
             return []
         else:
             found.add(word)

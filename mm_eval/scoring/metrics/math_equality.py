@@ -94,7 +94,7 @@ def _equal(one: str, other: str, decimals: int | None, depth: int) -> bool:
             return same_base and base[1].lower() == other_base[1].lower()
     first, second = exact(one), exact(other)
     if first is not None and second is not None:
-        return first == second or (decimals is not None and _rounded(first, decimals) == _rounded(second, decimals))
+        return first == second or (decimals is not None and _round(first, decimals) == _round(second, decimals))
     if depth < 5:
         (kind, parts), (other_kind, other_parts) = _parts(one), _parts(other)
         if len(parts) > 1 or len(other_parts) > 1:
@@ -147,7 +147,7 @@ def same_value(one: Value, other: Value, decimals: int | None) -> bool:
     """Equality of two numbers of `value_of`."""
     real = not getattr(one, "imag", 0) and not getattr(other, "imag", 0)
     if decimals is not None and real and max(abs(one), abs(other)) < 1e300:
-        return _rounded(one.real, decimals) == _rounded(other.real, decimals)
+        return _round(one.real, decimals) == _round(other.real, decimals)
     return bool(
         abs(one - other) <= max(abs(one), abs(other)) * 10 ** -(DIGITS * 3 / 5) or max(abs(one), abs(other)) < 1e-40
     )
@@ -169,7 +169,7 @@ def exact(text: str) -> Fraction | None:
     return None
 
 
-def _rounded(number: Any, decimals: int) -> float:
+def _round(number: Any, decimals: int) -> float:
     try:
         return round(float(number), decimals)
     except OverflowError:

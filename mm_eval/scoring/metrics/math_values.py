@@ -81,7 +81,7 @@ def value_of(text: str, symbols: Mapping[str, Value] | None = None) -> Value | N
     if tree is None:
         return None
     try:
-        return _evaluated(tree, symbols or {})
+        return _evaluate(tree, symbols or {})
     except (_NoValueError, ZeroDivisionError, ValueError, OverflowError, TypeError, RecursionError):
         return None
 
@@ -165,14 +165,14 @@ def _functions() -> dict[Any, str]:
     return {getattr(sympy, name): name for name in names} | {sympy.Abs: "fabs", sympy.ceiling: "ceil"}
 
 
-def _evaluated(node: Any, symbols: Mapping[str, Value]) -> Value:
+def _evaluate(node: Any, symbols: Mapping[str, Value]) -> Value:
     import sympy
 
     numbers = _numbers()
     if isinstance(node, sympy.Rational):
-        return _bounded(numbers.mpf(int(node.p)) / int(node.q))
+        return _check_size(numbers.mpf(int(node.p)) / int(node.q))
     if isinstance(node, sympy.Float):
-        return _bounded(numbers.mpf(str(node)))
+        return _check_size(numbers.mpf(str(node)))
     if isinstance(node, sympy.Symbol):
         if node.name in symbols:
             return symbols[node.name]
@@ -182,11 +182,11 @@ def _evaluated(node: Any, symbols: Mapping[str, Value]) -> Value:
     constant = {sympy.pi: numbers.pi, sympy.E: numbers.e, sympy.I: numbers.j}.get(node)
     if constant is not None:
         return +constant
-    arguments = [_evaluated(each, symbols) for each in node.args]
+    arguments = [_evaluate(each, symbols) for each in node.args]
     if isinstance(node, sympy.Add):
-        return _bounded(numbers.fsum(arguments))
+        return _check_size(numbers.fsum(arguments))
     if isinstance(node, sympy.Mul):
-        return _bounded(numbers.fprod(arguments))
+        return _check_size(numbers.fprod(arguments))
     if isinstance(node, sympy.UnevaluatedExpr):
         return arguments[0]
     if isinstance(node, sympy.Pow):
@@ -198,7 +198,7 @@ def _evaluated(node: Any, symbols: Mapping[str, Value]) -> Value:
     name = _functions().get(type(node))
     if name is None or (name in ("exp", "sinh", "cosh") and abs(arguments[0]) > 2 * _LARGEST):
         raise _NoValueError
-    return _bounded(getattr(numbers, name)(*arguments))
+    return _check_size(getattr(numbers, name)(*arguments))
 
 
 def _power(base: Value, exponent: Value) -> Value:
@@ -210,10 +210,10 @@ def _power(base: Value, exponent: Value) -> Value:
         return numbers.mpf(exponent == 0)
     if abs(exponent) * abs(numbers.log(abs(base), 10)) > _LARGEST or abs(exponent) > 10**9:
         raise _NoValueError
-    return _bounded(numbers.power(base, exponent))
+    return _check_size(numbers.power(base, exponent))
 
 
-def _bounded(number: Value) -> Value:
+def _check_size(number: Value) -> Value:
     numbers = _numbers()
     if not numbers.isfinite(number) or abs(number) > numbers.mpf(10) ** _LARGEST:
         raise _NoValueError

@@ -149,10 +149,10 @@ def _by_kind(
         kept = [i for i, value in enumerate(values) if not math.isnan(value)]
         kept_clusters = [clusters[i] for i in kept] if clusters is not None else None
         value = mean_stderr([values[i] for i in kept], kept_clusters)
-        return _checked(value, "fewer than two clusters with a number: no standard error.")
+        return _check_value(value, "fewer than two clusters with a number: no standard error.")
     if traits.influence is not None:
         strata = [traits.stratum(value) if traits.stratum else None for value in values]
-        return _linearised(traits.influence(values), strata, members)
+        return _by_linearisation(traits.influence(values), strata, members)
     sums = _trusted_sums(aggregation, traits, values)
     if sums is None and traits.smooth is not False:
         return _without_draws(aggregation, traits, values, members, seed, most_calls)
@@ -161,10 +161,10 @@ def _by_kind(
     if most_calls is not None and sums is None and traits.weighted is None:
         iters = min(iters, most_calls)
     deviation = _deviation(_draws(aggregation, traits, sums, values, members, iters, seed))
-    return _checked(deviation, "the number is not finite on some draws: no standard error.")
+    return _check_value(deviation, "the number is not finite on some draws: no standard error.")
 
 
-def _linearised(influences: Sequence[float], strata: Sequence[Hashable], members: Members) -> StandardError:
+def _by_linearisation(influences: Sequence[float], strata: Sequence[Hashable], members: Members) -> StandardError:
     """sqrt(sum over strata of R/(R-1) sum over its R clusters of (the cluster's influences)^2).
 
     Strata that share a cluster count as one. The formula is that of a total under stratified cluster sampling (Cochran,
@@ -190,7 +190,7 @@ def _linearised(influences: Sequence[float], strata: Sequence[Hashable], members
     alone = len(squares) - len(known)
     note = f"{alone} of {len(squares)} strata have a single cluster, whose spread is unknown." if alone else ""
     variance = math.fsum(len(found) / (len(found) - 1) * math.fsum(found) for found in known)
-    return _checked(math.sqrt(variance), "the number is not finite: no standard error.", note)
+    return _check_value(math.sqrt(variance), "the number is not finite: no standard error.", note)
 
 
 def _without_draws(
@@ -271,5 +271,5 @@ def _deviation(draws: NDArray[Any]) -> float:
         return 0.0 if draws.min() == draws.max() else float(np.std(draws, ddof=1))
 
 
-def _checked(value: float | None, reason: str, note: str = "") -> StandardError:
+def _check_value(value: float | None, reason: str, note: str = "") -> StandardError:
     return StandardError(value, note) if value is not None and math.isfinite(value) else StandardError(None, reason)

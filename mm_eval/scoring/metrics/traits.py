@@ -169,13 +169,13 @@ def filter_kwargs(fn: Callable[..., Any], kwargs: Mapping[str, Any]) -> dict[str
 def parameters_of(fn: Callable[..., Any]) -> frozenset[str]:
     """The names of the arguments that a function takes by keyword; "**" among them if it takes any."""
     try:
-        return _cached(fn)
+        return _keyword_names(fn)
     except TypeError:  # not hashable
-        return _cached.__wrapped__(fn)
+        return _keyword_names.__wrapped__(fn)
 
 
 @cache
-def _cached(fn: Callable[..., Any]) -> frozenset[str]:
+def _keyword_names(fn: Callable[..., Any]) -> frozenset[str]:
     try:
         parameters = inspect.signature(fn).parameters.values()
     except (TypeError, ValueError):

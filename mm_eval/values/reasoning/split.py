@@ -81,7 +81,7 @@ def split(
     """
     if marks.off:
         return Parts("", text)
-    found, seen = _found(text, marks, quoted)
+    found, seen = _find_marks(text, marks, quoted)
     if certain is None and not any(not mark.opens for mark in found) and _ends_in_half_a_mark(text):
         return Parts(text, "", closed=False)
     closings = [place for place, mark in enumerate(found) if not mark.opens]
@@ -107,7 +107,7 @@ def split(
     return Parts(text, outside)
 
 
-def _found(text: str, marks: Marks, quoted: Sequence[Span]) -> tuple[list[_Mark], str]:
+def _find_marks(text: str, marks: Marks, quoted: Sequence[Span]) -> tuple[list[_Mark], str]:
     """The marks in a text, and the text with what is quoted blotted out."""
     seen = text
     for start, end in quoted:
