@@ -32,6 +32,10 @@ ROW_NOTES  notes on a row of a run's table: (recorded run, name of a task or gro
 MARKS      a mark and a verdict on a number of a release table: (recorded run, task, key) -> two texts.
 STUDIES    folders of runs that have a page of their own: (folder, include_path) -> None for another folder, or an object with
            write_page(path or None) -> its path, text(md, latex or csv), write_figures(folder) -> paths.
+TOGETHER   pages of `mm-eval view` on several runs: (run folders, include_path) -> None where there is nothing to show, or an
+           object with `title`; `leads`, whether it is the first page; state(), a text that changes when the page would; said(), a
+           sentence for the index; page() -> the page in pieces; and about(), what a page without samples shows now, else None.
+           Asked again when a run begins.
 TABLE_NOTES notes below a release table: (column, recorded run) -> sentences.
 RELEASE_NOTES notes on all models of a release table together: (recorded runs) -> sentences.
 FOOTERS    lines below the table of a run: (results) -> lines.

@@ -49,21 +49,31 @@ def page(
     pictures: Callable[[], Iterable[tuple[str, str]]],
     about: Callable[[], Mapping[str, Any]],
     in_parts: bool = False,
+    live: bool = False,
 ) -> Iterator[str]:
     """The page in pieces, each of whole lines.
 
     top: the script that draws the part above the samples. rows: the samples. pictures: (digest, address) of each picture.
     about: the data of the part above the samples. Both are called after the last row, so that they may use what the rows collect.
     in_parts: the samples come from scripts beside the page, of which `about` names the first as `next`.
+    live: it is served; scripts beside it, of which `about` has the address as `live`, say when there is something new.
     """
-    scripts = ("shared.js", "tabs.js", "charts.js", top, "samples.js", *(["parts.js"] if in_parts else []))
+    scripts = (
+        "shared.js",
+        "tabs.js",
+        "charts.js",
+        top,
+        "samples.js",
+        *(["parts.js"] if in_parts else []),
+        *(["together.js"] if live else []),
+    )
     values: dict[str, Callable[[], Iterable[str]]] = {
         "TITLE": lambda: [html(title)],
         "STYLE": lambda: [asset("report.css")],
         "ROWS": lambda: _json_lines("[]", (in_script(row) for row in rows)),
         "MEDIA": lambda: _json_lines("{}", (f"{in_script(digest)}:{in_script(at)}" for digest, at in pictures())),
         "DATA": lambda: [in_script(about())],
-        "BESIDE": lambda: [" 'self' file:" if in_parts else ""],
+        "BESIDE": lambda: [" 'self' file:" if in_parts or live else ""],
         "SCRIPT": lambda: map(asset, scripts),
     }
     yield from filled("report.html", values)

@@ -18,7 +18,10 @@ from mm_eval.values.words import counted
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "runs", nargs="+", metavar="RUN", help="run folders, also of runs that go on, or that of a release"
+        "runs",
+        nargs="+",
+        metavar="RUN",
+        help="run folders, also of runs that go on, or that of a release or a training",
     )
     add_option(parser, "port", "N", "the port at 127.0.0.1 (default: a free one)", default=0)
     add_code_option(parser)
@@ -43,7 +46,7 @@ def main(args: argparse.Namespace) -> int:
     for each in (signal.SIGTERM, signal.SIGHUP):  # without a handler they end Python before the pages are removed
         signal.signal(each, end)
     try:
-        serve(folders, args.port, said, args.include_path)
+        serve(folders, args.port, said, args.include_path, lambda: list(map(Path, run_folders(args.runs))))
     except KeyboardInterrupt:
         say("ended")
     return 0

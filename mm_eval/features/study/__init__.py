@@ -18,6 +18,7 @@ RUN_PARTS = {"deciding": "deciding.run_part:DecidingPart"}
 OPTIONS = {"deciding": "deciding.options"}
 MARKS = {"deciding": "deciding.record:cell_mark"}
 RELEASE_NOTES = {"deciding": "deciding.design:what_it_tells"}
+TOGETHER = {"anytime": "deciding.live_page:compared"}
 LINKS = {"deciding": "deciding.lockstep:linked"}
 
 

@@ -118,7 +118,7 @@ class Curve:
 class Study:
     """The evaluations below a folder. `refresh` reads those that are new; nothing is read twice.
 
-    waiting: steps without results so far. unreadable: {folder name: why}.
+    version: counts the changes. waiting: steps without results so far. unreadable: {folder name: why}.
     """
 
     folder: Path
@@ -126,6 +126,7 @@ class Study:
     evaluations: dict[int, Evaluation] = field(default_factory=dict)
     waiting: list[int] = field(default_factory=list)
     unreadable: dict[str, str] = field(default_factory=dict)
+    version: int = 0
     _times: dict[Path, int] = field(default_factory=dict)
     _changes: dict[tuple[int, int, str], Change | None] = field(default_factory=dict)
 
@@ -154,6 +155,7 @@ class Study:
         self._changes = {pair: each for pair, each in self._changes.items() if not changed.intersection(pair[:2])}
         begun = {step_of(path) for path in self.folder.glob("step-*") if (path / "run.json").is_file()}
         before, self.waiting = self.waiting, sorted(step for step in begun if step is not None and step not in found)
+        self.version += bool(changed) or self.waiting != before
         return bool(changed) or self.waiting != before
 
     @property

@@ -8,9 +8,12 @@ Of the samples, the page has those whose answer became right or wrong between tw
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterator, Mapping
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from itertools import islice
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 from mm_eval.engine.folder import RunFolder
@@ -30,6 +33,8 @@ from mm_eval.values.errors import ConfigError, MMEvalError
 from mm_eval.values.words import counted
 
 PAGE = "curve.html"
+WAIT = 3000
+"""Milliseconds after which a served page asks for a new step."""
 MOST_DOCS = 3_000
 """Samples of a page, those that changed last first."""
 
@@ -48,13 +53,16 @@ def open_study(folder: Path, include_path: str | None = None) -> StudyPage | Non
 class StudyPage:
     """What `mm-eval report` writes of a training."""
 
-    def __init__(self, study: Study) -> None:
-        self.study = study
+    title, leads = "Curve", True
+
+    def __init__(self, study: Study, media: Path | None = None) -> None:
+        """media: where thumbnails are written that no run has kept; the study's folder by default."""
+        self.study, self.media = study, media or study.folder
 
     def write_page(self, path: Path | None = None) -> Path:
         """Writes curve.html into the study's folder, or the page elsewhere, and returns its path."""
         path = path or self.study.folder / PAGE
-        return RunFolder(path.parent).write_lines(path.name, self.page(path.parent))
+        return RunFolder(path.parent).write_lines(path.name, self.pieces(path.parent))
 
     def text(self, form: str) -> str:
         """The curves as a table in Markdown, LaTeX or CSV."""
@@ -71,8 +79,8 @@ class StudyPage:
             written[-1].write_bytes(drawing.png())
         return written
 
-    def page(self, folder: Path) -> Iterator[str]:
-        """The page in pieces. folder: where it will lie, for its links."""
+    def pieces(self, folder: Path, live: Mapping[str, Any] | None = None) -> Iterator[str]:
+        """The page in pieces. folder: where it will lie, for its links. live: what else a page has that is served."""
         changed = changed_docs(self.study)
         shown = dict(islice(changed.items(), MOST_DOCS))
         steps = list(self.study.evaluations.values())
@@ -93,7 +101,7 @@ class StudyPage:
                 yield row
 
         def thumbnails() -> Iterator[tuple[str, str]]:
-            folders = [self.study.folder, *(each.run.folder for each in reversed(steps))]
+            folders = [self.media, *(each.run.folder for each in reversed(steps))]
             found = dict(pictures(samples.digests, folders, folder))
             if samples.digests.keys() > found.keys():
                 self._write_thumbnails(last.run, wanted)
@@ -105,7 +113,8 @@ class StudyPage:
             "differences.js",
             rows(),
             thumbnails,
-            lambda: self._about(folder, len(changed)),
+            lambda: {**self._about(folder, len(changed)), **(live or {})},
+            live=live is not None,
         )
 
     def _write_thumbnails(self, run: RecordedRun, wanted: Mapping[str, list[Wanted]]) -> None:
@@ -116,7 +125,7 @@ class StudyPage:
         given = {**run.request, "judge": [], "judge_args": [], "allow_url_media": False, "offline": True}
         try:
             opened = prepare_from_spec(trusted_request(given, self.study.include_path, run.folder), dict(run.spec))
-            with Media(self.study.folder) as media:
+            with Media(self.media) as media:
                 for name, of_task in wanted.items():
                     write_thumbnails(media, opened.tasks[name], opened.styles[name], of_task)
         except (MMEvalError, OSError):
@@ -146,6 +155,49 @@ class StudyPage:
         those = those if changed > MOST_DOCS else f"the {counted(changed, 'doc')} that changed,"
         docs = f"The samples are {those} with the answers before and after."
         return {**about, "sections": sections, "hint": f"{HINT} {docs}"}
+
+
+class Viewed(StudyPage):
+    """The page as `mm-eval view` serves it: nothing is written into the study; with a new step it is loaded again."""
+
+    def __init__(self, study: Study) -> None:
+        self._own = tempfile.TemporaryDirectory(prefix="mm-eval-curve-", ignore_cleanup_errors=True)
+        self._lock = Lock()
+        super().__init__(study, Path(self._own.name))
+
+    def state(self) -> str:
+        with self._lock:
+            self.study.refresh()
+            return str(self.study.version)
+
+    def said(self) -> str:
+        return f"{counted(len(self.study.evaluations), 'step')}"
+
+    def about(self) -> None:
+        """It has samples, so that a new state loads it again."""
+
+    def page(self) -> Iterator[str]:
+        state = self.state()
+        with self._lock:
+            facts = [{"name": "all steps", "text": "their own pages", "link": "../runs.html", "at": "table"}]
+            live = {"live": {"address": "curve.js", "state": state, "wait": WAIT}, "facts": facts}
+            yield from list(self.pieces(self.study.folder, live))
+
+
+def viewed(folders: Sequence[Path], include_path: str | None = None) -> Viewed | None:
+    """The page of a training, where the run folders are its steps and one has results."""
+    parents = {folder.resolve().parent for folder in folders}
+    if len(parents) > 1 or not is_study(parent := parents.pop()):
+        return None
+    page = _viewed(parent, include_path)
+    page.state()
+    return page if page.study.evaluations else None
+
+
+@cache
+def _viewed(folder: Path, include_path: str | None) -> Viewed:
+    """One of each folder, so that no evaluation is read twice."""
+    return Viewed(Study(folder, include_path))
 
 
 def _section(curve: Curve) -> dict[str, Any]:

@@ -178,7 +178,7 @@ def test_steps_that_were_not_asked_the_same_and_unread_ones_are_named(folder, tm
     (tmp_path / "step-00000400" / "results.json").unlink()
     study = Study(tmp_path)
     assert study.waiting == [400] and (study.differs or study.unreadable)
-    text = "".join(open_study(tmp_path).page(tmp_path))
+    text = "".join(open_study(tmp_path).pieces(tmp_path))
     assert "Without results so far" in text
     for path in tmp_path.glob("*/results.json"):
         path.unlink()

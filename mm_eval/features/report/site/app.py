@@ -11,7 +11,7 @@ from __future__ import annotations
 import hmac
 import re
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -30,6 +30,7 @@ from mm_eval.values.safe import html
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+INDEX = "runs.html"
 HEADERS = {
     "content-security-policy": "default-src 'none'; img-src 'self' data:; style-src 'unsafe-inline'; "
     "script-src 'self' 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
@@ -46,7 +47,10 @@ def app_of(shown: Shown, token: str, hosts: Sequence[str]) -> ASGIApp:
     """The application. hosts: the addresses ("127.0.0.1:8000") under which it answers."""
     pages = _Pages(shown)
     routes = {
-        "/": pages.index,
+        "/": pages.first,
+        f"/{INDEX}": pages.index,
+        "/together/{name}.html": pages.together,
+        "/together/{name}.js": pages.changes,
         f"/{{run}}/{PAGE}": pages.run_page,
         "/{run}/rows/{number}.js": pages.rows,
         "/{run}/live.js": pages.live,
@@ -66,10 +70,33 @@ class _Pages:
     def __init__(self, shown: Shown) -> None:
         self._shown = shown
 
-    def index(self, request: Request) -> Response:
+    def first(self, request: Request) -> Response:
+        """The page of a single run, that of all runs together if there is one, else the index."""
+        self._shown.look_for_new()
         if len(self._shown.runs) == 1:
             return RedirectResponse(f"{next(iter(self._shown.runs))}/{PAGE}")
+        if (name := self._shown.together.first) is not None:
+            return RedirectResponse(f"together/{name}.html")
+        return self.index(request)
+
+    def index(self, request: Request) -> Response:
         return HTMLResponse(self._shown.index())
+
+    def together(self, request: Request) -> Response:
+        page = self._together(request)
+        return HTMLResponse("".join(f"{piece}\n" for piece in page.page()))
+
+    def changes(self, request: Request) -> Response:
+        self._shown.look_for_new()
+        self._together(request)
+        state = request.query_params.get("state", "")
+        return _script(self._shown.together.script(request.path_params["name"], state))
+
+    def _together(self, request: Request) -> Any:
+        page = self._shown.together.pages.get(request.path_params["name"])
+        if page is None:
+            raise HTTPException(404)
+        return page
 
     def run_page(self, request: Request) -> Response:
         pieces = self._shown.run_page(self._run(request))

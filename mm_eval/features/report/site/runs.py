@@ -6,7 +6,7 @@ again when results.json has changed. A run that goes on is read from its journal
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from threading import Event, Lock, Thread
 from typing import Any
@@ -15,13 +15,14 @@ from mm_eval.config.arguments import column_name
 from mm_eval.features.report.release.numbers import release_table
 from mm_eval.features.report.release.page import release_page
 from mm_eval.features.report.site.bundle import beside, names_of
-from mm_eval.features.report.site.live import LiveRun, is_live
+from mm_eval.features.report.site.live import LiveRun, is_live, why_unreadable
 from mm_eval.features.report.site.parts import PAGE, RunPictures, part, write_run_page
 from mm_eval.results.media import Media
 from mm_eval.results.page import page
 from mm_eval.results.recorded import RecordedRun
 from mm_eval.results.thumbnails import thumbnail
 from mm_eval.values.errors import MMEvalError, StoreError
+from mm_eval.values.features import brought
 from mm_eval.values.run_files import UNREADABLE, odd_content, read_bytes
 from mm_eval.values.safe import in_script
 from mm_eval.values.words import counted, of_all
@@ -136,14 +137,72 @@ class ShownRun:
         return next(((mime, content) for found, mime, content in wanted if found == digest), None)
 
 
+class Together:
+    """The pages on several runs together, by name: what features bring."""
+
+    def __init__(self, folders: Sequence[Path], include_path: str | None) -> None:
+        made = (
+            {name: make(folders, include_path) for name, make in brought("TOGETHER").items()}
+            if len(folders) > 1
+            else {}
+        )
+        self.pages = {name: page for name, page in made.items() if page is not None}
+
+    @property
+    def first(self) -> str | None:
+        """The page that stands in place of the index."""
+        return next((name for name, page in self.pages.items() if page.leads), None)
+
+    def lines(self) -> list[dict[str, str]]:
+        """What the index says of each."""
+        return [
+            {"name": page.title, "link": f"together/{name}.html", "said": page.said()}
+            for name, page in self.pages.items()
+        ]
+
+    def script(self, name: str, state: str) -> str:
+        """What a page gets that shows a state: that it is the same, what it shows now, or that it must be loaded again."""
+        page = self.pages[name]
+        now = page.state()
+        if now == state:
+            return "same();"
+        about = page.about()
+        return "reload();" if about is None else f"again({in_script(about)});"
+
+
 class Shown:
     """All runs by their names in an address."""
 
-    def __init__(self, folders: Sequence[Path], pages: Path, include_path: str | None = None) -> None:
-        named = zip(names_of(folders), folders, strict=True)
-        self.runs = {name: ShownRun(folder, name, pages / name, include_path) for name, folder in named}
+    def __init__(
+        self,
+        folders: Sequence[Path],
+        pages: Path,
+        include_path: str | None = None,
+        find: Callable[[], Sequence[Path]] | None = None,
+    ) -> None:
+        """find: the folders now; runs that begin later are shown, too."""
+        self._folders, self._pages, self._include_path = list(folders), pages, include_path
+        self._find = find or (lambda: ())
+        self.runs: dict[str, ShownRun] = {}
         self._index: tuple[Any, str] | None = None
-        self._stopped = Event()
+        self._stopped, self._adding = Event(), Lock()
+        self._add()
+        self.together = Together(list(folders), include_path)
+
+    def look_for_new(self) -> None:
+        """Adds runs that began since."""
+        with self._adding:
+            known = {folder.resolve() for folder in self._folders}
+            fresh = [each for each in self._find() if each.resolve() not in known and not why_unreadable(each)]
+            if fresh:
+                self._folders += fresh
+                self._add()
+                self.together = Together(list(self._folders), self._include_path)
+
+    def _add(self) -> None:
+        for name, folder in zip(names_of(self._folders), self._folders, strict=True):
+            if name not in self.runs:
+                self.runs[name] = ShownRun(folder, name, self._pages / name, self._include_path)
 
     def prepare(self) -> None:
         """Writes the pages of all finished runs in the background, in their order, until `stop`."""
@@ -222,8 +281,9 @@ class Shown:
 
     def index(self) -> str:
         """The release page of the finished runs, above it the runs that go on. Its links are to the pages of the runs."""
+        self.look_for_new()
         state = self.state()
-        going = [_going(name, run) for name, run in self.runs.items() if not run.results_time]
+        going = self.together.lines() + [_going(name, run) for name, run in self.runs.items() if not run.results_time]
         key = state, going
         if self._index is None or self._index[0] != key:
             runs, holes = [], dict[str, str]()

@@ -18,8 +18,16 @@ from mm_eval.values.errors import ConfigError
 HOST = "127.0.0.1"
 
 
-def serve(folders: Sequence[Path], port: int, said: Callable[[str], None], include_path: str | None = None) -> None:
+def serve(
+    folders: Sequence[Path],
+    port: int,
+    said: Callable[[str], None],
+    include_path: str | None = None,
+    find: Callable[[], Sequence[Path]] | None = None,
+) -> None:
     """Serves run folders until it is interrupted (KeyboardInterrupt). port: 0 for a free one. said: gets the address.
+
+    find: the folders now, so that runs that begin later are shown.
 
     Errors: ConfigError without starlette and uvicorn, and for a port that is taken.
     """
@@ -39,7 +47,7 @@ def serve(folders: Sequence[Path], port: int, said: Callable[[str], None], inclu
             raise ConfigError(f"port {port} can't be used: {error.strerror}.", hint=hint) from error
         listening.listen(128)  # before the address is printed: a request may come at once
         with tempfile.TemporaryDirectory(prefix="mm-eval-view-", ignore_cleanup_errors=True) as pages:
-            shown, token = Shown(folders, Path(pages), include_path), secrets.token_urlsafe(24)
+            shown, token = Shown(folders, Path(pages), include_path, find), secrets.token_urlsafe(24)
             port = listening.getsockname()[1]
             settings = uvicorn.Config(
                 app_of(shown, token, (f"{HOST}:{port}", f"localhost:{port}")),

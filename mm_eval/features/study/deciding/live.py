@@ -8,7 +8,7 @@ A run that goes on has no results yet: its answers are scored from the journal, 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +41,19 @@ class LiveRun:
     total: Mapping[str, int]
     drawn: bool
     goes_on: bool
+
+    def refreshed(self) -> LiveRun:
+        """The run with what was answered since: only docs without a value are scored."""
+        state = read_journal(self.folder)
+        values = dict(self.values)
+        for leaf in (leaf for unit in self.units for leaf in unit.leaves):
+            known = values.get(leaf.task, TaskValues())
+            fresh = [d for d in _answered(self.opened, leaf.task, state.answer) if d not in known.values]
+            if fresh:
+                found = score_docs(self.opened, leaf.task, fresh, state.lookup, leaf.key_of)
+                both = {**known.values, **found.values}, {**known.clusters, **found.clusters}
+                values[leaf.task] = TaskValues(*both, found.key or known.key)
+        return replace(self, values=values, goes_on=not (self.folder / "results.json").exists())
 
     @classmethod
     def read(cls, folder: str, include_path: str | None = None) -> LiveRun:
