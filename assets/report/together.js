@@ -13,9 +13,9 @@ function same() { ask(); }
 function reload() { location.reload(); }
 function again(fresh) {
   Object.assign(about, fresh);
-  for (const id of ["top", "overview"]) byId(id).replaceChildren();
+  for (const id of ["top", "overview", "asked"]) byId(id).replaceChildren();
   drawTop();
   ask();
 }
-if (!rows.length && !about.next) byId("samples").hidden = true;
+if (!rows.length && !about.next) { byId("tab-samples")?.remove(); byId("bar").hidden = byId("tabs").childElementCount < 2; }
 if (about.live) ask();
