@@ -16,7 +16,7 @@ ANSWERS = ("Yes", "No", "A", "B", "C", "D", "42", "I can't tell.")
 class Dummy(Model):
     """Seeded random answers, instantly; the same question always gets the same one."""
 
-    facts = ModelFacts(name="dummy", endings=("stop",))
+    facts = ModelFacts(name="dummy", endings=("stop",), together=True)
 
     def identity(self, instance: Instance) -> Mapping[str, Any]:
         return {"adapter": "dummy", **question(instance, self.settings.seed)}

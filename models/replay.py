@@ -35,7 +35,7 @@ FAILED = "an answer that failed"
 class Replay(Model):
     """Answers from a JSONL file of recorded answers (path=FILE.jsonl)."""
 
-    facts = ModelFacts(name="replay", travels=False)
+    facts = ModelFacts(name="replay", together=True, travels=False)
 
     def __init__(self, args: Mapping[str, Any], settings: ModelSettings) -> None:
         super().__init__(args, settings)

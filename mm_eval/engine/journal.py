@@ -8,9 +8,14 @@ Each line carries a crc, so one flipped bit costs one answer, which is requested
 
     {"v":1,"kind":"answer","key":sha256,"slots":[[task,doc_id,repeat,choice]],"output":{...},"usage":{...},"attempts":1,"t":...,"crc":...}
 
-A key has one answer record. A `slots` record adds slots that the same answer fills (the same question in two tasks). A judge's
-replies are records of the kind "judge". In a conversation each turn is an answer record, with the messages before it; a record
-of the kind "end" says that nothing more is asked, and what is scored.
+A key has one answer record. The log-likelihoods of a doc's choices, if the adapter gives them one after another, are one record
+of version 2, with keys, slots and outputs in one order; it is written once the last of them has come:
+
+    {"v":2,"kind":"answers","keys":[...],"slots":[...],"outputs":[[ll,is_greedy],...],"cut":false,"attempts":1,"t":...,"crc":...}
+
+A `slots` record adds slots that the same answer fills (the same question in two tasks). A judge's replies are records of the
+kind "judge". In a conversation each turn is an answer record, with the messages before it; a record of the kind "end" says that
+nothing more is asked, and what is scored.
 
 Each process writes its own file; readers take the union of all files. An error never replaces an answer; of two answers with
 one key the last counts. SQLite would be as fast, but needs a file system with reliable locks. Lines can be read by `tail -f`,
@@ -34,7 +39,16 @@ from pathlib import Path
 from typing import Any
 
 from mm_eval.engine.generation import token_counts
-from mm_eval.engine.records import NO_USAGE, VERSION, answer_of, decode, encode, error_fields, error_of
+from mm_eval.engine.records import (
+    NO_USAGE,
+    VERSION,
+    answer_of,
+    decode,
+    encode,
+    error_fields,
+    error_of,
+    single_records,
+)
 from mm_eval.values.errors import StoreError
 from mm_eval.values.files import make_folder, sync, sync_folder, write_all
 from mm_eval.values.reasoning.recorded import Reading
@@ -196,12 +210,19 @@ def add_record(state: JournalState, record: Mapping[str, Any]) -> None:
         if record["kind"] == "end":
             state.ends.update(dict.fromkeys(map(Slot.from_json, record["slots"]), End.of_json(record)))
             return
-        answer = state.answers.get(record["key"]) if record["kind"] == "slots" else answer_of(record)
-        if answer is not None:
-            slots = list(map(Slot.from_json, record["slots"]))
-            state.add(answer, slots)
-            if answer.messages is None:
-                state.count(record.get("usage"), slots)
+        found = [
+            (
+                state.answers.get(each["key"]) if each["kind"] == "slots" else answer_of(each),
+                list(map(Slot.from_json, each["slots"])),
+                each.get("usage"),
+            )
+            for each in single_records(record)
+        ]
+        for answer, slots, usage in found:
+            if answer is not None:
+                state.add(answer, slots)
+                if answer.messages is None:
+                    state.count(usage, slots)
     except UNREADABLE:
         state.damaged += 1
 

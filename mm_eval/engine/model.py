@@ -92,6 +92,8 @@ class ModelFacts:
         ones), "scores" (log-likelihoods alone), "none".
     bundled: this model is shipped with mm-eval, so it is evaluated on the bundled sample data by default. Stated by the class.
     local: it holds weights on this machine, so that another model is closed before it is loaded as a judge.
+    together: the log-likelihoods of the choices of a doc come directly one after another, since they were computed together. The
+        journal then has one line a doc.
     tries_first: the first request finds out what an endpoint takes, so it is one with a picture.
     takes_tools: it takes `Instance.tools`, and messages with `tool_calls` and of the role `tool`. Otherwise a task's tools are
         described in text.
@@ -116,6 +118,7 @@ class ModelFacts:
     shares: Sharing = "all"
     bundled: bool = False
     local: bool = False
+    together: bool = False
     tries_first: bool = False
     takes_tools: bool = False
     travels: bool = True

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from mm_eval.engine.generation import token_counts
@@ -14,7 +14,10 @@ from mm_eval.values.files import encoder
 from mm_eval.values.run_files import json_value
 from mm_eval.values.types import Answer, End, Ended, LLOutput, Slot, clips_of_json, clips_to_json
 
-VERSION = 1
+VERSION = 2
+"""The newest form of a record that is read. `answers` records are of this form."""
+FIRST = 1
+"""The form of all other records, so that an older mm-eval reads a journal without `answers` records."""
 _CRC_LENGTH = len(',"crc":"00000000"}')
 NO_USAGE: Mapping[str, int] = {}
 
@@ -25,7 +28,7 @@ def answer_record(answer: Answer, slots: Iterable[Slot]) -> dict[str, Any]:
     of_judge = bool(slots) and bool(slots[0].judge)
     error, kind = answer.error, "error" if answer.error is not None else "judge" if of_judge else "answer"
     record: dict[str, Any] = {
-        "v": VERSION,
+        "v": FIRST,
         "kind": kind,
         "key": answer.key,
         "slots": [slot.to_json() for slot in slots],
@@ -40,9 +43,7 @@ def answer_record(answer: Answer, slots: Iterable[Slot]) -> dict[str, Any]:
         return {**record, "error": error_fields(error)}
     output: dict[str, Any] = {"text": answer.output}
     if isinstance(answer.output, tuple):
-        ll, is_greedy = answer.output
-        # JSON has no infinity and no NaN: they are written as the text that `float` reads.
-        output = {"ll": ll if ll - ll == 0 else str(ll), "is_greedy": is_greedy}
+        output = dict(zip(("ll", "is_greedy"), _scored(answer.output), strict=True))
     if answer.reasoning is not None:
         output["reasoning"] = answer.reasoning
     if answer.ended != "stop":
@@ -53,6 +54,65 @@ def answer_record(answer: Answer, slots: Iterable[Slot]) -> dict[str, Any]:
     return {**record, "output": output, "usage": token_counts(answer.usage)}
 
 
+def answers_record(answers: Sequence[tuple[Answer, Slot]]) -> dict[str, Any]:
+    """The one record of the log-likelihoods of a doc's choices, which are `alike`: keys, slots and outputs in one order."""
+    first = answers[0][0]
+    record: dict[str, Any] = {
+        "v": VERSION,
+        "kind": "answers",
+        "keys": [answer.key for answer, _ in answers],
+        "slots": [slot.to_json() for _, slot in answers],
+        "outputs": [_scored(answer.output) for answer, _ in answers if isinstance(answer.output, tuple)],
+        "cut": first.cut,
+        "attempts": first.attempts,
+        "t": now(),
+    }
+    if first.images:
+        record["images"], record["turn_pictures"] = list(first.images), list(first.turn_pictures)
+    record.update(clips_to_json(first.clips))
+    if first.model:
+        record["model"] = first.model
+    if any(answer.usage for answer, _ in answers):
+        record["usages"] = [token_counts(answer.usage) for answer, _ in answers]
+    return record
+
+
+def alike(one: Answer, other: Answer) -> bool:
+    """Whether one `answers` record can hold both: log-likelihoods that differ in nothing but key, output and usage."""
+    return (
+        type(one.output) is type(other.output) is tuple
+        and one.ended == other.ended == "stop"
+        and one.reasoning is other.reasoning is None
+        and one.messages is other.messages is None
+        and one.error is other.error is None
+        and (one.cut, one.attempts, one.model) == (other.cut, other.attempts, other.model)
+        and (one.images, one.turn_pictures, one.clips) == (other.images, other.turn_pictures, other.clips)
+    )
+
+
+def single_records(record: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """A record; of an `answers` record one `answer` record for each of its answers.
+
+    Raises KeyError, TypeError or ValueError for another form.
+    """
+    if record["kind"] != "answers":
+        yield record
+        return
+    keys, outputs = record["keys"], record["outputs"]
+    common = {name: record[name] for name in ("images", "turn_pictures", "videos", "attempts", "t") if name in record}
+    ended = {name: record[name] for name in ("cut", "model") if name in record}
+    usages = record.get("usages") or [NO_USAGE] * len(keys)
+    for key, slot, (ll, is_greedy), usage in zip(keys, record["slots"], outputs, usages, strict=True):
+        output = {"ll": ll, "is_greedy": is_greedy, **ended}
+        yield {"v": FIRST, "kind": "answer", "key": key, "slots": [slot], **common, "output": output, "usage": usage}
+
+
+def _scored(output: LLOutput) -> tuple[float | str, bool]:
+    """A log-likelihood in a record. JSON has no infinity and no NaN: they are written as the text that `float` reads."""
+    ll, is_greedy = output
+    return ll if ll - ll == 0 else str(ll), is_greedy
+
+
 def now() -> float:
     """The time as records have it, in seconds since 1970."""
     return round(time.time(), 3)
@@ -60,12 +120,12 @@ def now() -> float:
 
 def end_record(key: str, slot: Slot, end: End) -> dict[str, Any]:
     """The record of the end of a conversation. key: of its last answer. slot: of its first turn."""
-    return {"v": VERSION, "kind": "end", "key": key, "slots": [slot.to_json()], **end.to_json(), "t": now()}
+    return {"v": FIRST, "kind": "end", "key": key, "slots": [slot.to_json()], **end.to_json(), "t": now()}
 
 
 def slots_record(key: str, slots: Iterable[Slot]) -> dict[str, Any]:
     """The record of more slots for a recorded answer, so that a key keeps its one answer record."""
-    return {"v": VERSION, "kind": "slots", "key": key, "slots": [slot.to_json() for slot in slots]}
+    return {"v": FIRST, "kind": "slots", "key": key, "slots": [slot.to_json() for slot in slots]}
 
 
 def error_fields(error: MMEvalError) -> dict[str, str]:

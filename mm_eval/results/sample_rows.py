@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from mm_eval.engine.generation import token_counts
+from mm_eval.engine.records import single_records
 from mm_eval.scoring.filters.base import FILTERED, REFUSED, TRUNCATED
 from mm_eval.scoring.metrics.paired import right_or_wrong
 from mm_eval.scoring.run_results import Results
@@ -231,18 +232,21 @@ def _tokens(folder: Path, names: Sequence[str]) -> dict[str, dict[int, int]]:
     slots: list[tuple[str, list[list[int | str]]]] = []
     found: dict[str, dict[int, dict[int, int]]] = {}
     files: list[Path] = []
+    counted = names[0].encode()
     with suppress(MMEvalError):
         files = journal_files(folder)
     for path in files:
         with suppress(OSError):
             for _, line in lines_of(folder, path):
+                if line is None or not (counted in line or b'"slots"' in line[:40]):
+                    continue  # parsing lines that count nothing would take most of the time
                 with suppress(*UNREADABLE):
-                    record = json_value(line or b"")
-                    if record["kind"] == "answer":
-                        counts = token_counts(record["usage"])
-                        by_key[record["key"]] = sum(counts[name] for name in names)
-                    if record["kind"] in ("answer", "slots"):
-                        slots.append((record["key"], record["slots"]))
+                    for record in single_records(json_value(line)):
+                        if record["kind"] == "answer":
+                            counts = token_counts(record["usage"])
+                            by_key[record["key"]] = sum(counts[name] for name in names)
+                        if record["kind"] in ("answer", "slots"):
+                            slots.append((record["key"], record["slots"]))
     for key, of_key in slots:  # further slots of an answer may stand in an earlier file
         with suppress(*UNREADABLE):
             for slot in map(Slot.from_json, of_key) if key in by_key else ():

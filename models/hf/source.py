@@ -71,6 +71,7 @@ class Source:
             family=kind,
             prompt_keys=keys if own_key is None or own_key in keys else (own_key,),
             chat=self.has_template,
+            together=True,
             frames_rule=self.videos.kind.rule if self.videos else "",
             frames_as="video" if self.videos else "pictures",
             endings=("stop", "length"),

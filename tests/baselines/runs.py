@@ -20,6 +20,7 @@ from unittest.mock import patch
 
 from mm_eval.cli import main
 from mm_eval.engine.model import request_key
+from mm_eval.engine.records import single_records
 from mm_eval.prepare import prepare
 from mm_eval.request import RunRequest
 from tests.features.judge.server import serving
@@ -132,12 +133,13 @@ def _without_clock(text: str) -> str:
 
 
 def _records(folder: Path) -> Iterator[bytes]:
-    """The journal's records without their time. A line that was torn is none."""
+    """The journal's records without their time, those of one line one by one. A line that was torn is none."""
     for path in (folder / "journal").glob("*.jsonl"):
         for line in path.read_bytes().splitlines():
-            record = json.loads(line)
-            del record["t"], record["crc"]
-            yield json.dumps(record).encode()
+            for record in map(dict, single_records(json.loads(line))):
+                del record["t"]
+                record.pop("crc", None)
+                yield json.dumps(record).encode()
 
 
 def hf_keys(model: str) -> str:

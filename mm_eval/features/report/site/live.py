@@ -11,7 +11,7 @@ import re
 import socket
 import time
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
@@ -19,7 +19,7 @@ from threading import Lock
 from typing import Any
 
 from mm_eval.engine.folder import is_alive
-from mm_eval.engine.records import answer_of, decode
+from mm_eval.engine.records import answer_of, decode, single_records
 from mm_eval.features.report.site.parts import RunPictures
 from mm_eval.results.page import prompt_text
 from mm_eval.results.recorded import read_run
@@ -88,7 +88,8 @@ class LiveRun:
             for path in journal_files(self.folder):
                 for line in self._new_lines(path):
                     with suppress(*UNREADABLE):
-                        self._add(decode(line.strip()))
+                        for record in single_records(decode(line.strip())):
+                            self._add(record)
 
     def _new_lines(self, path: Path) -> list[bytes]:
         """The whole lines behind those that were read, at most `AT_ONCE` bytes; none of what is no file of the folder."""
@@ -104,7 +105,7 @@ class LiveRun:
         self._ends[path] = self._ends.get(path, 0) + end
         return content[:end].splitlines()
 
-    def _add(self, record: dict[str, Any]) -> None:
+    def _add(self, record: Mapping[str, Any]) -> None:
         slots = [Slot.from_json(slot) for slot in record["slots"]]
         answer = self._keys.get(record["key"]) if record["kind"] == "slots" else answer_of(record)
         if answer is None:
