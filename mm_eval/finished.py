@@ -28,7 +28,7 @@ from mm_eval.prepare import Prepared
 from mm_eval.results.file import results_of
 from mm_eval.results.run_report import Report
 from mm_eval.values.errors import MMEvalError
-from mm_eval.values.run_files import journal_files
+from mm_eval.values.run_files import journal_files, open_regular
 
 NAME = "finished.json"
 BEGAN = time.time_ns()
@@ -51,19 +51,21 @@ PACKAGES = (
 
 def keep_report(prepared: Prepared, folder: RunFolder, spec: Mapping[str, Any], report: Report) -> None:
     """Records what a finished run was made of and what was said of it."""
+    with suppress(OSError):
+        (folder.path / NAME).unlink(missing_ok=True)
     modules = _modules()
     if report.exit_code or report.problems or modules is None or not _can_be_known(prepared):
-        (folder.path / NAME).unlink(missing_ok=True)
         return
-    made_of = {**_made_of(prepared, folder, spec), "modules": modules}
-    said = {"order": report.order, "notes": report.notes, "made_of": made_of}
-    if mark := mark_of(said):
-        folder.write(NAME, json.dumps({"v": 1, **said, "mark": mark}, ensure_ascii=False))
+    with suppress(MMEvalError, OSError):  # a file that can't be read now is no reason to lose the numbers
+        made_of = {**_made_of(prepared, folder, spec), "modules": modules}
+        said = {"order": report.order, "notes": report.notes, "made_of": made_of}
+        if mark := mark_of(said):
+            folder.write(NAME, json.dumps({"v": 1, **said, "mark": mark}, ensure_ascii=False))
 
 
 def kept_report(prepared: Prepared, folder: RunFolder, spec: Mapping[str, Any]) -> Report | None:
     """The report of a run that is finished and whose numbers were made of what there is now; None for any other."""
-    if not (folder.path / NAME).exists() or not _can_be_known(prepared):
+    if not os.path.isfile(folder.path / NAME) or not _can_be_known(prepared):
         return None
     with suppress(MMEvalError, OSError, KeyError, TypeError, ValueError, AttributeError):
         found = folder.read(NAME) or {}
@@ -98,8 +100,8 @@ def _made_of(prepared: Prepared, folder: RunFolder, spec: Mapping[str, Any]) -> 
                 "spec": _text_digest(spec),
                 "notes": prepared.notes,
                 "scored_by": {name: config.digest() for name, config in prepared.configs.items()},
-                "journal": {each.name: _digest(each) for each in journal_files(path)},
-                "results": _digest(path / "results.json"),
+                "journal": {each.name: _digest_in(path, each) for each in journal_files(path)},
+                "results": _digest_in(path, path / "results.json"),
                 "left": {str(each.relative_to(path)): _state(each) for each in left},
                 "mm_eval": [__version__, _package()],
                 "python": sys.version,
@@ -126,6 +128,12 @@ def _text_digest(value: Any) -> str:
 
 def _digest(path: Path) -> str:
     with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _digest_in(folder: Path, path: Path) -> str:
+    """Of a file of a run folder, which may be a stranger's: it may be a pipe, or a link out."""
+    with open_regular(folder, path) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
