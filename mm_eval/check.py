@@ -16,14 +16,14 @@ from typing import Any
 
 from mm_eval.config.manager import Loaded
 from mm_eval.data.data_files import has_files
-from mm_eval.data.manifest import known_data_set
 from mm_eval.engine.model import METHODS, Model
 from mm_eval.engine.order import in_cheapest_order
+from mm_eval.first_rows import columns_that_differ, rows_that_differ
 from mm_eval.opening import OpenedTasks, part_classes, without_sample
 from mm_eval.preflight import group_faults
 from mm_eval.prepare import Prepared, load_configs, prepare, prepare_without_model
 from mm_eval.prompt.blocks import check_prompt_keys, choose_block
-from mm_eval.prompt.task import EVALUATION_SPLITS, PromptStyle, Task
+from mm_eval.prompt.task import PromptStyle, Task
 from mm_eval.request import RunRequest
 from mm_eval.scoring.base import Scorer
 from mm_eval.scoring.gold import FULL, Trial, TrialResult
@@ -94,23 +94,6 @@ def _findings(name: str, error: MMEvalError) -> Iterator[TaskCheck]:
         yield TaskCheck(name, False, f"{fault.owner} error: {fault}")
 
 
-def surprises(task: Task) -> list[str]:
-    """In what the docs of a task are not those of its data set as it is known: rows and columns. Nothing for sample data."""
-    config = task.config
-    known = known_data_set(str(config.dataset_path)) if config.dataset_path else None
-    split = next((name for key in EVALUATION_SPLITS if (name := getattr(config, key))), None)
-    if known is None or split is None or task.docs.bundled or config.process_docs is not None:
-        return []
-    names = config.dataset_name if isinstance(config.dataset_name, list) else [config.dataset_name]
-    rows, found = known.rows_of(names, split), []
-    if rows is not None and rows != len(task.docs):
-        found.append(f"{len(task.docs):,} rows, where {rows:,} are known ({known.known.get('rows', 'data_sets.json')})")
-    lost = [name for name in known.columns if name not in task.docs.columns]
-    if lost:
-        found.append(f"no column {', '.join(map(repr, lost))}, which {known.known['columns']} has")
-    return found
-
-
 def check_task(plan: OpenedTasks, name: str, task: Task) -> TaskCheck:
     """Builds every doc's prompt, and scores its gold answer, a wrong answer and an empty one."""
     style, doc_ids, blocks = plan.styles[name], plan.doc_ids[name], task.config.prompt_kwargs
@@ -140,7 +123,7 @@ def check_task(plan: OpenedTasks, name: str, task: Task) -> TaskCheck:
             return TaskCheck(name, True, f"{counted(len(doc_ids), 'doc')}; {found.said}")
     without = len(doc_ids) - len(trial.known)
     said = counted(len(doc_ids), "doc") + (f", {without} without a gold answer" if without else "")
-    checked = [*surprises(task), *checked]
+    checked = [*rows_that_differ(task), *columns_that_differ(task), *checked]
     said = "; ".join([said, *checked])
     if not trial.known:
         written = f", and a run writes {task.config.submission['file']}" if task.config.submission else ""

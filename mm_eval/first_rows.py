@@ -1,0 +1,111 @@
+"""Whether the first rows of real data are those that a shipped task was written for: columns, types, and gold answers.
+
+A data set moves, a column gets another type, "B" becomes 1: nothing fails, and every answer is wrong. `first_rows` looks at a few
+rows before the first request and says so in one sentence for each task; `mm-eval validate` looks at all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from typing import Any
+
+from mm_eval.data.manifest import KnownDataSet, known_data_set
+from mm_eval.opening import OpenedTasks, part_classes
+from mm_eval.prompt.task import EVALUATION_SPLITS, Task
+from mm_eval.scoring.gold import Trial
+from mm_eval.values.errors import MMEvalError
+from mm_eval.values.words import counted
+
+FIRST = 8
+"""How many rows are looked at before a run."""
+KINDS = {
+    "string": "text", "large_string": "text", "int": "number", "uint": "number", "float": "number", "double": "number",
+    "bool": "bool", "image": "picture", "struct": "record",
+}  # fmt: skip
+"""Types that mean the same to a task, by how their names begin."""
+
+
+def first_rows(opened: OpenedTasks) -> Iterator[str]:
+    """A note for each shipped task whose real data surprises; none for sample data and for data sets that nobody here knows."""
+    for name, task in opened.tasks.items():
+        if not task.config.is_shipped or _known(task) is None:
+            continue
+        found = columns_that_differ(task)
+        if not found and not opened.request.predict_only:
+            found = _gold_that_fails(opened, name, task)
+        if found:
+            yield f"{name}: {'; '.join(found)}: its numbers may be wrong. `mm-eval validate {name}` checks all rows."
+
+
+def _known(task: Task) -> KnownDataSet | None:
+    """What is known of the data of a task; None for sample data."""
+    path = task.config.dataset_path
+    return known_data_set(str(path)) if path and not task.docs.bundled else None
+
+
+def rows_that_differ(task: Task) -> list[str]:
+    """The number of rows, where another one is known."""
+    config, known = task.config, _known(task)
+    split = next((name for key in EVALUATION_SPLITS if (name := getattr(config, key))), None)
+    if known is None or split is None or config.process_docs is not None:
+        return []
+    names = config.dataset_name if isinstance(config.dataset_name, list) else [config.dataset_name]
+    rows = known.rows_of(names, split)
+    if rows is None or rows == len(task.docs):
+        return []
+    return [f"{len(task.docs):,} rows, where {rows:,} are known ({known.known.get('rows', 'data_sets.json')})"]
+
+
+def columns_that_differ(task: Task) -> list[str]:
+    """The columns that are missing, or hold something else than is known: text for numbers, a text for a list of texts."""
+    known = _known(task)
+    if known is None or task.config.process_docs is not None:
+        return []
+    source, found = known.known.get("columns", "data_sets.json"), list[str]()
+    lost = [name for name in known.columns if name not in task.docs.columns]
+    if lost:
+        found.append(f"no column {', '.join(map(repr, lost))}, which {source} has")
+    types = getattr(task.docs.rows, "features", None) or {}
+    for name, expected in known.columns.items():
+        there = kind_of(types[name]) if name in types else ""
+        if there and there != kind_of(expected):
+            found.append(f"the column {name!r} is {there}, where {source} has {kind_of(expected)}")
+    return found
+
+
+def kind_of(feature: Any) -> str:
+    """What a column holds: text, number, bool, picture, record, or a list of these. "" where its type says nothing.
+
+    >>> kind_of("list<float16>"), kind_of("int32"), kind_of("null")
+    ('list of number', 'number', '')
+    """
+    if isinstance(feature, Mapping):
+        return "record"
+    if isinstance(feature, list):
+        return f"list of {kind_of(feature[0])}".removesuffix(" of ")
+    inner = getattr(feature, "feature", None)
+    if inner is not None:
+        return f"list of {kind_of(inner)}".removesuffix(" of ")
+    if isinstance(feature, str) and feature.startswith("list<"):
+        return f"list of {kind_of(feature[5:-1])}".removesuffix(" of ")
+    text = str(getattr(feature, "dtype", feature)) if type(feature).__name__ != "Image" else "image"
+    return next((kind for beginning, kind in KINDS.items() if text.lower().startswith(beginning)), "")
+
+
+def _gold_that_fails(opened: OpenedTasks, name: str, task: Task) -> list[str]:
+    """Whether the gold answers of at least half of the first rows score nothing. No picture is decoded, no frame looked for."""
+    doc_ids = list(islice(opened.doc_ids[name], FIRST))
+    trial = Trial(task, opened.styles[name], opened.scorers[name])
+    try:
+        if any(part.validate(task, doc_ids).grades_all for part in part_classes(None, [task.config])):
+            return []
+        for instance in task.instances(doc_ids, opened.styles[name], lambda doc_id: None):
+            if instance.error is None:
+                trial.add(instance)
+        tried = trial.gold_marks()
+    except MMEvalError:
+        return []  # the same fault fails the doc, and is counted there
+    if not tried.docs or 2 * tried.zero < tried.docs:
+        return []
+    return [f"the gold answers of {tried.zero} of the first {counted(tried.docs, 'row')} score 0"]
