@@ -293,7 +293,7 @@ RULES: dict[str, Rule] = {
         lambda value: isinstance(value, (list, tuple)) and all(map(is_text, value)),
         _names,
     ),
-    **dict.fromkeys(("model", "name", "device", "prompt_key", "protocol", "only"), TEXT),
+    **dict.fromkeys(("model", "name", "device", "prompt_key", "protocol", "only", "title", "url"), TEXT),
     **dict.fromkeys(_names("sample,offline,predict_only,allow_url_media,report,no_report"), SWITCH),
     **dict.fromkeys(_names("fewshot_as_multiturn,categories,no_judge,judge_preflight"), SWITCH),
 }

@@ -11,15 +11,19 @@ const asText = (row, value) => !byId("c-unit").value && shares(row) ? `${(100 * 
 const breaking = (name) => String(name).split(/(?<=[_/:])/).flatMap((part) => [make("wbr", {}), part]);
 const shortened = (name, most) => name.length > most ? `${name.slice(0, most - 1)}…` : name;
 const room = () => Math.max(280, Math.min(640, innerWidth - 56));
+const AVERAGE = "Average";
+// ?embed: the table alone, for the frame of another page
+const embedded = new URLSearchParams(location.search).has("embed");
 
 function head() {
-  const top = byId("top");
-  const measured = about.rows.filter((row) => row.task !== "Average").length;
+  const top = byId("top"), measured = about.rows.filter((row) => row.task !== AVERAGE).length;
+  document.body.classList.toggle("embed", embedded);
   top.append(make("h1", {}, about.title));
-  top.append(make("div", { class: "soft" }, `${about.columns.length} model${about.columns.length === 1 ? "" : "s"}, ${measured} benchmark${measured === 1 ? "" : "s"}`));
-  if (about.sentence) top.append(make("p", { class: "sentence" }, about.sentence));
+  const models = `${about.columns.length} model${about.columns.length === 1 ? "" : "s"}`, benchmarks = `${measured} benchmark${measured === 1 ? "" : "s"}`;
+  top.append(make("div", { class: "soft" }, [about.date, models, benchmarks].filter(Boolean).join(" · ")));
+  if (about.sentence) top.append(make("p", { class: "summary sentence" }, about.sentence));
   if (about.going.length) top.append(make("h2", {}, "Going on"), make("ul", { id: "going" }, ...about.going.map((one) => make("li", {}, make("a", { href: one.link }, one.name), `: ${one.said}`))));
-  if (about.sample.length) top.append(make("div", { class: "banner" }, `Sample data, not ${about.sample.join(", ")}: drawn for trying mm-eval out, and no result on a benchmark.`));
+  if (about.sample.length) top.append(sampleBanner(about.sample));
 }
 
 // Columns in their order: as given, or by the numbers of one row
@@ -46,15 +50,8 @@ function shade(row, cells, cell) {
   return `background-color: color-mix(in srgb, var(--fill) ${Math.round(darkest * (row.better ? share : 1 - share))}%, transparent)`;
 }
 function whisker(cells, cell) {
-  const ends = cells.filter(Boolean).flatMap((one) => [one.v, ...(one.at ? one.at : [])]), low = Math.min(...ends), high = Math.max(...ends), width = 88;
-  const x = (value) => 4 + (width - 8) * (value - low) / (high - low || 1);
-  const svg = draw("svg", { viewBox: `0 0 ${width} 10`, width, height: 10, "aria-hidden": "true" });
-  if (cell.at) {
-    svg.append(draw("line", { class: "whisker", x1: x(cell.at[0]), x2: x(cell.at[1]), y1: 5, y2: 5 }));
-    for (const end of cell.at) svg.append(draw("line", { class: "whisker", x1: x(end), x2: x(end), y1: 2, y2: 8 }));
-  }
-  svg.append(draw("circle", { class: "dot", cx: x(cell.v), cy: 5, r: 3 }));
-  return svg;
+  const ends = cells.filter(Boolean).flatMap((one) => [one.v, ...(one.at ? one.at : [])]);
+  return track({ value: cell.v, interval: cell.at }, Math.min(...ends), Math.max(...ends));
 }
 function cellOf(row, cells, place, of) {
   const cell = cells[place], model = about.columns[place];
@@ -65,12 +62,12 @@ function cellOf(row, cells, place, of) {
   if (cell.rank) said.push(`rank ${cell.rank}`);
   said.push(cell.apart || "", cell.own || "", cell.flaw || "", cell.ours ? "" : "as reported, not measured by us", cell.protocol ? `under the protocol ${cell.protocol}` : "");
   const td = make("td", { class: kinds, style: shade(row, cells, cell) || null, title: said.filter(Boolean).join("\n") });
-  const shown = make(cell.link ? "a" : "div", { href: cell.link });
+  const shown = make(cell.link ? "a" : "div", cell.link ? { href: cell.link, target: embedded ? "_blank" : null, rel: embedded ? "noopener" : null } : {});
   shown.append(cell.rank ? make("span", { class: "rank" }, `#${cell.rank}`) : "", make("span", { class: "value" }, asText(row, cell.v)));
   if (cell.flaw) shown.append(make("span", { class: "mark", "aria-label": cell.flaw }, " ⚠"));
   if (cell.own) shown.append(make("span", { class: "mark", "aria-label": cell.own }, " ¶"));
   if (!cell.ours) shown.append(make("span", { class: "mark" }, " *"));
-  if (byId("c-intervals").checked) shown.append(make("br", {}), whisker(cells, cell));
+  if (byId("c-intervals").checked) shown.append(whisker(cells, cell));
   if (cell.verdict) shown.append(make("small", { class: "verdict" }, cell.verdict));
   if (cell.protocol) shown.append(make("small", { class: "verdict" }, `§ ${cell.protocol}`));
   if (cell.apart) shown.append(make("small", {}, "not ranked"));
@@ -84,7 +81,7 @@ function table() {
   for (const place of order) {
     const column = about.columns[place], hide = make("button", { type: "button", "aria-label": `hide ${column.name}`, title: "hide" }, "✕");
     hide.addEventListener("click", () => { hidden.add(place); refresh(); });
-    line.append(make("th", { scope: "col", class: "head" }, column.name, hide, ...column.facts.map((fact) => make("small", {}, fact))));
+    line.append(make("th", { scope: "col", class: "head" }, ...breaking(column.name), hide, column.parameters ? make("small", {}, `${inWords(column.parameters)} parameters`) : null, ...column.facts.map((fact) => make("small", {}, fact))));
   }
   const body = make("tbody", {});
   for (const { row, place } of rowsInOrder()) {
@@ -97,13 +94,15 @@ function table() {
     const sort = make("button", { type: "button", title: "order the columns by this row; once more: as given", "aria-pressed": String(byRow === place) }, byRow === place ? "⇤" : "⇄");
     sort.addEventListener("click", () => { byRow = byRow === place ? null : place; refresh(); });
     name.append(...breaking(row.label), row.better === false ? " ↓" : "", " ", sort);
-    body.append(make("tr", { class: row.group ? "group" : "" }, name, ...order.map((column) => cellOf(row, row.cells, column, row.label))));
+    body.append(make("tr", { class: row.task === AVERAGE ? "average" : row.group ? "group" : "" }, name, ...order.map((column) => cellOf(row, row.cells, column, row.label))));
     if (all || opened.has(place)) for (const part of row.parts) {
       const row_of = part.unit === "points" ? { ...row, cells: part.cells, scale: 100 } : row;
       body.append(make("tr", { class: "part" }, make("th", { scope: "row" }, ...breaking(part.label)), ...order.map((column) => cellOf(row_of, part.cells, column, `${row.label}, ${part.label}`))));
     }
   }
-  byId("table").replaceChildren(make("table", { class: "heat" }, make("thead", {}, line), body));
+  const heat = make("table", { class: "heat" }, make("thead", {}, line), body);
+  heat.style.maxWidth = `${280 + 560 * order.length}px`; // the whole width, but no cell as wide as a page
+  byId("table").replaceChildren(heat);
   const columnList = byId("c-columns");
   columnList.replaceChildren(make("option", { value: "" }, hidden.size ? `${hidden.size} hidden` : "all shown"), ...[...hidden].map((place) => make("option", { value: place }, `show ${about.columns[place].name}`)));
   columnList.disabled = !hidden.size;
@@ -111,36 +110,37 @@ function table() {
 
 // Charts
 const picked = (id) => byId(id).value;
+// A line for each model: its number in one benchmark
 function bars(row) {
-  const order = columns().filter((place) => row.cells[place]), width = room(), left = width < 480 ? 112 : 190, step = 26;
-  const ends = order.flatMap((place) => [row.cells[place].v, ...(row.cells[place].at || [])]), low = Math.min(0, ...ends), high = shares(row) ? Math.max(1, ...ends) : Math.max(...ends);
-  const x = (value) => left + (width - left - 70) * (value - low) / (high - low || 1);
-  const svg = draw("svg", { viewBox: `0 0 ${width} ${order.length * step + 10}`, width, role: "img", "aria-label": `${row.label} by model` });
-  order.forEach((place, at) => {
-    const cell = row.cells[place], y = at * step + 4;
-    svg.append(draw("text", { x: left - 8, y: y + 14, "text-anchor": "end" }, shortened(about.columns[place].name, left < 190 ? 16 : 28)));
-    svg.append(draw("rect", { x: x(Math.min(0, cell.v)), y, width: Math.abs(x(cell.v) - x(0)), height: 18, fill: colour(place), opacity: cell.ours && !cell.apart ? .75 : .35 }));
-    if (cell.at) svg.append(draw("line", { class: "whisker", x1: x(cell.at[0]), x2: x(cell.at[1]), y1: y + 9, y2: y + 9 }));
-    svg.append(draw("text", { x: Math.max(x(cell.v), cell.at ? x(cell.at[1]) : 0) + 6, y: y + 14 }, asText(row, cell.v)));
-  });
-  return svg;
-}
-function radar(row, parts) {
-  const size = 420, radius = 140, centre = [size / 2 + 40, size / 2], order = columns().filter((place) => parts.some((part) => part.cells[place]));
-  const values = parts.flatMap((part) => part.cells.filter(Boolean).map((cell) => cell.v)), high = shares(row) ? 1 : Math.max(...values);
-  const point = (at, value) => { const angle = 2 * Math.PI * at / parts.length - Math.PI / 2; return [centre[0] + radius * value / high * Math.cos(angle), centre[1] + radius * value / high * Math.sin(angle)]; };
-  const svg = draw("svg", { viewBox: `0 0 ${size + 80} ${size}`, width: size + 80, class: "radar", role: "img", "aria-label": `${row.label} by category and model` });
-  for (const ring of [.25, .5, .75, 1]) svg.append(draw("circle", { class: "ring", cx: centre[0], cy: centre[1], r: radius * ring }));
-  parts.forEach((part, at) => {
-    const [x, y] = point(at, high), [tx, ty] = point(at, high * 1.12);
-    svg.append(draw("line", { class: "axis", x1: centre[0], y1: centre[1], x2: x, y2: y }));
-    svg.append(draw("text", { x: tx, y: ty + 4, "text-anchor": Math.abs(tx - centre[0]) < 12 ? "middle" : tx > centre[0] ? "start" : "end" }, part.name.length > 18 ? `${part.name.slice(0, 17)}…` : part.name));
-  });
+  const order = columns().filter((place) => row.cells[place]), ends = order.flatMap((place) => [row.cells[place].v, ...(row.cells[place].at || [])]);
+  const low = Math.min(0, ...ends), high = shares(row) ? Math.max(1, ...ends) : Math.max(...ends), box = make("div", { class: "bars", role: "group", "aria-label": `${row.label} by model` });
   for (const place of order) {
-    const corners = parts.map((part, at) => point(at, Math.max(0, part.cells[place]?.v ?? 0)).map((value) => value.toFixed(1)).join(","));
-    svg.append(draw("polygon", { class: "trace", points: corners.join(" "), stroke: colour(place) }));
+    const cell = row.cells[place], line = track({ value: cell.v, interval: cell.at }, low, high, { bar: true, colour: colour(place) });
+    if (!cell.ours || cell.apart) line.classList.add("pale");
+    box.append(make("span", { title: about.columns[place].name }, about.columns[place].name), line, make("b", {}, asText(row, cell.v)), make("small", { class: "soft" }, cell.ours ? cell.apart ? "not ranked" : "" : "reported"));
   }
-  return svg;
+  return box;
+}
+// Several numbers of all models: a line for each number, on it a dot for each model, with 95% intervals
+function dots(lines, row) {
+  const order = columns(), ends = lines.flatMap((line) => order.flatMap((place) => line.cells[place] ? [line.cells[place].v, ...(line.cells[place].at || [])] : []));
+  const share = isShare(ends), step = share ? .1 : 10 ** Math.floor(Math.log10(Math.max(...ends.map(Math.abs), 1)));
+  const low = Math.floor(Math.min(...ends) / step + 1e-9) * step, high = Math.max(low + step, Math.ceil(Math.max(...ends) / step - 1e-9) * step);
+  const box = make("div", { class: "dots", role: "group", "aria-label": "numbers of all models with 95% intervals" });
+  const axis = make("span", { class: "axis" });
+  for (const part of [0, .25, .5, .75, 1]) { const tick = make("small", { class: "soft" }, shownAs(low + part * (high - low), share)); tick.style.left = `${100 * part}%`; axis.append(tick); }
+  for (const line of lines) {
+    const lanes = make("span", { class: "lanes" });
+    for (const place of order) if (line.cells[place]) {
+      const cell = line.cells[place], lane = track({ value: cell.v, interval: cell.at }, low, high, { colour: colour(place) });
+      lane.title = visible(`${about.columns[place].name}: ${shownAs(cell.v, share)}${cell.at ? ` (${cell.at.map((end) => shownAs(end, share)).join(" to ")})` : ""}`);
+      if (!cell.ours || cell.apart) lane.classList.add("pale");
+      lanes.append(lane);
+    }
+    box.append(make("span", { title: line.label, class: line.task === AVERAGE ? "average" : "" }, line.label), lanes);
+  }
+  box.append(make("span"), axis);
+  return box;
 }
 function scatter(row, axis) {
   const order = columns().filter((place) => row.cells[place] && typeof row.cells[place][axis] === "number" && row.cells[place][axis] > 0);
@@ -168,32 +168,36 @@ function scatter(row, axis) {
   return svg;
 }
 const AXES = { parameters: "parameters", tokens: "tokens a document", seconds: "seconds of requests a document", dollars: "dollars of the whole run" };
+// What a benchmark's numbers can be drawn against: three models at least, not all alike
+const drawable = (row, axis) => { const found = row.cells.map((cell) => cell?.[axis]).filter((value) => value > 0); return found.length > 2 && new Set(found).size > 1; };
+const card = (title, ...inside) => make("div", { class: "card" }, make("h3", {}, title), ...inside);
 function charts() {
-  const box = byId("chart");
-  const options = about.rows.map((row, place) => make("option", { value: place }, row.label));
-  box.append(make("h2", {}, "Charts"), make("div", { class: "pick" }, make("label", {}, "Benchmark ", make("select", { id: "h-row" }, ...options)), make("label", {}, "Categories ", make("select", { id: "h-level" })), make("label", {}, "Against ", make("select", { id: "h-axis" }, ...Object.entries(AXES).map(([value, text]) => make("option", { value }, text))))));
-  box.append(make("div", { class: "charts", id: "drawings" }), make("p", { class: "hint", id: "series" }));
-  const recorded = (axis) => about.rows.some((row) => row.cells.some((cell) => cell?.[axis] > 0));
-  byId("h-axis").value = ["parameters", "tokens", "seconds", "dollars"].find(recorded) || "tokens";
+  const box = byId("chart"), options = about.rows.map((row, place) => make("option", { value: place }, row.label));
+  const axes = Object.entries(AXES).filter(([axis]) => about.rows.some((row) => drawable(row, axis)));
+  if (!about.rows.length || embedded) return;
+  box.append(make("h2", {}, "Charts"), make("p", { class: "hint", id: "series" }), make("div", { id: "every" }), make("div", { class: "pick" }, make("label", {}, "Benchmark ", make("select", { id: "h-row" }, ...options)), make("label", {}, "Categories ", make("select", { id: "h-level" })), make("label", {}, "Against ", make("select", { id: "h-axis" }, ...axes.map(([value, text]) => make("option", { value }, text))))));
+  box.append(make("div", { class: "charts", id: "drawings" }));
+  byId("h-axis").parentElement.hidden = !axes.length;
   byId("h-row").addEventListener("change", () => { levels(); drawCharts(); });
   for (const id of ["h-level", "h-axis"]) byId(id).addEventListener("change", drawCharts);
   levels();
 }
 function levels() {
-  const row = about.rows[picked("h-row")], found = [...new Set(row.parts.map((part) => part.level))];
+  const row = about.rows[picked("h-row")], found = [...new Set(row.parts.map((part) => part.level).filter(Boolean))];
   byId("h-level").replaceChildren(...found.map((level) => make("option", { value: level }, level)));
   byId("h-level").parentElement.hidden = !found.length;
 }
+// First all benchmarks of which the numbers are shares, where there are two; then the chosen one
 function drawCharts() {
-  const row = about.rows[picked("h-row")];
-  if (!row) return;
-  const parts = row.parts.filter((part) => part.level === picked("h-level"));
-  const card = (title, ...inside) => make("div", { class: "card" }, make("h3", {}, title), ...inside);
-  const drawings = [card(row.label, bars(row))];
-  if (parts.length >= 3 && parts.length <= 40) drawings.push(card(`${row.label} by ${picked("h-level")}`, radar(row, parts)));
-  drawings.push(card(`${row.label} against ${AXES[picked("h-axis")]}`, scatter(row, picked("h-axis"))));
+  if (!byId("drawings")) return;
+  const row = about.rows[picked("h-row")], every = about.rows.filter((one) => shares(one) && one.better !== null), axis = picked("h-axis");
+  const left = about.rows.filter((one) => !every.includes(one)).map((one) => one.label);
+  byId("every").replaceChildren(...(every.length > 1 ? [card("All benchmarks", dots(every), make("p", { class: "hint" }, `Percent, with 95% intervals.${left.length ? ` In points, and not drawn here: ${left.join(", ")}.` : ""}`))] : []));
+  const parts = row.parts.filter((part) => part.level && part.level === picked("h-level")), drawings = [card(row.label, bars(row))];
+  if (parts.length > 1) drawings.push(card(`${row.label} by ${picked("h-level")}`, dots(parts)));
+  if (axis && drawable(row, axis)) drawings.push(card(`${row.label} against ${AXES[axis]}`, scatter(row, axis)));
   byId("drawings").replaceChildren(...drawings);
-  byId("series").replaceChildren("Models:", ...columns().flatMap((place) => [make("span", { class: "series", style: `background:${colour(place)}` }), about.columns[place].name]));
+  byId("series").replaceChildren(...columns().flatMap((place) => [make("span", { class: "series", style: `background:${colour(place)}` }), about.columns[place].name]));
 }
 function keepState() {
   const state = new URLSearchParams();
@@ -215,6 +219,7 @@ function fromAddress() {
 }
 function refresh() { table(); drawCharts(); keepState(); }
 head();
+byId("options").open = innerWidth > 760 && !embedded;
 charts();
 fromAddress();
 for (const id of ["c-order", "c-unit", "c-intervals", "c-parts"]) byId(id).addEventListener("change", refresh);

@@ -36,7 +36,6 @@ function header() {
   byId("asked").append(make("h2", {}, "How it was asked"), facts);
 }
 
-const inWords = (count) => count < 1e6 ? count.toLocaleString("en") : count < 1e9 ? `${(count / 1e6).toPrecision(3)} million` : `${(count / 1e9).toPrecision(3)} billion`;
 const duration = (seconds) => seconds < 60 ? `${seconds.toFixed(1)} s` : [[3600, "h"], [60, "min"], [1, "s"]].map(([size, unit], place, all) => [Math.floor(place ? Math.round(seconds) % all[place - 1][0] / size : Math.round(seconds) / size), unit]).filter(([count]) => count).map((pair) => pair.join(" ")).join(" ");
 
 let findingCount = 0;

@@ -50,6 +50,7 @@ function sampleBanner(names = []) {
   const most = names.length === 4 ? 4 : 3, more = names.length - most;
   return make("div", { class: "banner" }, `Sample data${names.length ? `, not ${names.slice(0, most).join(", ")}${more > 0 ? ` and ${more} more` : ""}` : ""}: drawn for trying mm-eval out, and no result on a benchmark.`);
 }
+const inWords = (count) => count < 1e6 ? count.toLocaleString("en") : count < 1e9 ? `${(count / 1e6).toPrecision(3)} million` : `${(count / 1e9).toPrecision(3)} billion`;
 // A button that shows the lines of a table that are no headline
 function moreNumbers(body, hidden) {
   const button = make("button", { type: "button" }, `Show ${hidden} more number${hidden === 1 ? "" : "s"}`);

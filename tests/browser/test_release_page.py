@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from mm_eval.cli import main
 from mm_eval.features.report.release.numbers import Reported, release_table
 from mm_eval.features.report.release.page import write_release_page
 from mm_eval.results.recorded import RecordedRun
@@ -135,10 +136,12 @@ def test_charts_are_readable_at_each_width(opened, release: Path, width: int) ->
     browser = opened(release, width=width)
     assert browser.execute_script("return document.documentElement.scrollWidth <= innerWidth")
     scales = browser.execute_script(
-        "return [...document.querySelectorAll('#drawings svg:not(.radar)')]"
+        "return [...document.querySelectorAll('#drawings svg')]"
         ".map(s => s.getBoundingClientRect().width / s.viewBox.baseVal.width)"
     )
-    assert len(scales) == 2 and min(scales) > 0.85
+    assert len(scales) == 1 and min(scales) > 0.85
+    sizes = "[...document.querySelectorAll('.bars > span:first-child, .dots > span:first-child')]"
+    assert len(set(browser.execute_script(f"return {sizes}.map(e => getComputedStyle(e).fontSize)"))) == 1
     overlaps = browser.execute_script(
         """const names = [...document.querySelectorAll('#drawings svg')].flatMap(s => [...s.querySelectorAll('text')]
           .map(t => t.getBoundingClientRect()).flatMap((a, at, all) => all.slice(at + 1).filter(b =>
@@ -152,3 +155,64 @@ def test_the_scatter_begins_with_what_the_runs_recorded(opened, release: Path) -
     browser = opened(release)
     assert browser.execute_script("return document.getElementById('h-axis').value") == "seconds"
     assert "No run recorded this" not in browser.find_element("id", "drawings").text
+
+
+def test_the_first_chart_is_what_the_data_can_show(opened, base, perfect, worse, dummy_run) -> None:
+    """Two models are no cloud of dots; two benchmarks in percent are lines with a dot for each model."""
+    two = release_table([RecordedRun.read(perfect, "good"), RecordedRun.read(worse, "worse")])
+    browser = opened(write_release_page(base / "two.html", two))
+    assert not browser.find_elements("css selector", "#chart svg, #chart .dots"), "one benchmark of points"
+    assert len(browser.find_elements("css selector", "#drawings .bars .bar")) == 2
+    assert browser.execute_script("return document.getElementById('h-axis').parentElement.hidden")
+    table = release_table([RecordedRun.read(dummy_run, "a"), RecordedRun.read(dummy_run, "b")])
+    [row] = [row for row in table.shown() if row[0] == "seedbench"]
+    table.rows[("other", "acc")] = table.rows[row]
+    table.headlines.add(("other", "acc"))
+    browser = opened(write_release_page(base / "dots.html", table))
+    lines = browser.find_elements("css selector", "#every .dots .lanes")
+    assert len(lines) >= 2 and all(len(line.find_elements("css selector", ".dot")) == 2 for line in lines)
+
+
+def test_a_page_for_posting_has_a_title_and_says_what_a_link_shows(opened, base, perfect, worse) -> None:
+    out = base / "titled.html"
+    words = ["report", str(perfect), str(worse), "--output", str(out), "--title", f"Ours & theirs {ODD}"]
+    assert main(words) == 0
+    browser = opened(out)
+    assert browser.find_element("css selector", "h1").text == f"Ours & theirs {ODD}" == browser.title
+    meta = "return document.querySelector(`meta[property='${arguments[0]}']`)?.content"
+    assert browser.execute_script(meta, "og:title") == browser.title
+    sentence = browser.find_element("css selector", ".sentence").text
+    assert browser.execute_script(meta, "og:description") == sentence and "perfect.jsonl" in sentence
+    assert browser.execute_script(meta, "og:image") is None, "a file of its own has no picture beside it"
+    assert browser.execute_script("return window.attacked") is None
+
+
+def test_a_bundle_has_the_picture_of_its_links(base, perfect, worse, capsys) -> None:
+    from PIL import Image
+
+    folder = base / "posted"
+    words = ["report", str(perfect), str(worse), "--bundle", str(folder), "--title", "Ours"]
+    assert main([*words, "--url", "example.org"]) == 2 and "--url is the address" in capsys.readouterr().err
+    assert main([*words, "--url", "https://example.org/ours/"]) == 0
+    text = (folder / "index.html").read_text()
+    assert '<meta property="og:image" content="https://example.org/ours/preview.png">' in text
+    with Image.open(folder / "preview.png") as picture:
+        assert picture.size == (1200, 630) and len(picture.convert("RGB").getcolors(1 << 20)) > 20
+
+
+def test_a_frame_shows_the_table_alone_and_its_links_leave_the_frame(opened, release: Path) -> None:
+    browser = opened(release, "?embed")
+    shown = browser.execute_script("return ['table', 'options', 'chart'].map((id) => byId(id).offsetHeight > 0)")
+    assert shown == [True, False, False]
+    assert browser.find_element("css selector", "table.heat td a").get_attribute("target") == "_blank"
+
+
+def test_paper_gets_the_table_and_no_controls(opened, release: Path) -> None:
+    browser = opened(release)
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    try:
+        shown = browser.execute_script("return ['table', 'options'].map((id) => byId(id).offsetHeight > 0)")
+        assert shown == [True, False]
+        assert not any(one.is_displayed() for one in browser.find_elements("css selector", "table.heat button"))
+    finally:
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})

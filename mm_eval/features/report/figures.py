@@ -63,7 +63,7 @@ def heat_map(table: ReleaseTable) -> Iterator[str]:
         yield _text(left - 10, y + ROW / 2 + 4, names[row], anchor="end")
         for place, column in enumerate(table.columns):
             x, found = left + across * place, numbers.get(column)
-            yield _cell(x, y, across, found, _shade(found, list(numbers.values()), table.better.get(row, True)))
+            yield _cell(x, y, across, found, shade(found, list(numbers.values()), table.better.get(row, True)))
             yield from _value(x, y, across, found, ranks.get(column))
     yield from _below(remarks, high + 18)
     yield "</svg>"
@@ -145,7 +145,7 @@ def _value(x: float, y: float, across: float, found: ReleaseNumber | None, rank:
         yield _text(x + across / 2, y + 29, text, anchor="middle", size=SMALL, colour=SOFT)
 
 
-def _shade(found: ReleaseNumber | None, numbers: Sequence[ReleaseNumber], higher: bool | None) -> float:
+def shade(found: ReleaseNumber | None, numbers: Sequence[ReleaseNumber], higher: bool | None) -> float:
     """A number's place between the worst and the best ranked one of its row; pale where no two can be told apart."""
     ranked = [each for each in numbers if not each.set_apart]
     values = [each.value for each in ranked]

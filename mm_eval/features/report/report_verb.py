@@ -67,6 +67,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "DIR",
         "html: write the release page, each run's page and all pictures in full size as files for a web server into a new folder",
     )
+    add_option(parser, "title", "TEXT", "html: the title of the release page (default: Release table)")
+    add_option(
+        parser, "url", "URL", "with --bundle: the address where it will stand, for the picture beside links to it"
+    )
     add_option(parser, "output", "FILE", "the file, or of an export the folder, to write to")
     add_code_option(parser)
 
@@ -77,6 +81,10 @@ def main(args: argparse.Namespace) -> int:
     from mm_eval.features.report.run_page import write_report
     from mm_eval.results.recorded import RecordedRun
 
+    if args.url and not (args.bundle and args.url.startswith(("https://", "http://"))):
+        raise ConfigError(
+            f"--url is the address of a bundle: https://... (got {args.url!r}).", hint="Add --bundle DIR."
+        )
     if _report_study(args):
         return 0
     runs, holes = _read(run_folders(args.runs), args.include_path)
@@ -86,11 +94,14 @@ def main(args: argparse.Namespace) -> int:
         card = brought("CARDS")["model-index"](runs)
         _write(args.model_index, yaml.safe_dump({"model-index": card}, sort_keys=False))
     reference = read_reference(args.reference) if args.reference else ()
+
+    def table() -> ReleaseTable:
+        found = release_table(runs, reference, holes, mix_judges=args.mix_judges, same_prompt=args.same_prompt)
+        found.title = args.title or found.title
+        return found
+
     if args.figures:
-        _write_figures(
-            Path(args.figures),
-            release_table(runs, reference, holes, mix_judges=args.mix_judges, same_prompt=args.same_prompt),
-        )
+        _write_figures(Path(args.figures), table())
         return 3 if holes else 0
     if args.format in brought("EXPORTS"):
         for path in _export(runs, args.format, args.output):
@@ -99,11 +110,10 @@ def main(args: argparse.Namespace) -> int:
     if args.bundle:
         if args.format != "html" or args.against or args.output:
             raise ConfigError("--bundle goes with --format html, without --against and --output.")
-        table = release_table(runs, reference, holes, mix_judges=args.mix_judges, same_prompt=args.same_prompt)
         from mm_eval.features.report.site.bundle import write_bundle
 
         with _writing("the files", args.bundle):
-            index = write_bundle(Path(args.bundle), runs, table, say)
+            index = write_bundle(Path(args.bundle), runs, table(), say, args.url or "")
         say(index)
         return 3 if holes else 0
     if args.format == "html" and len(runs) == 1:
@@ -120,17 +130,16 @@ def main(args: argparse.Namespace) -> int:
         raise ConfigError(
             "--against is for report.html of one run.", hint="mm-eval compare shows differences of several."
         )
-    table = release_table(runs, reference, holes, mix_judges=args.mix_judges, same_prompt=args.same_prompt)
     if args.format == "html":
         from mm_eval.features.report.release.page import write_release_page
 
         page = Path(args.output or "release.html")
         with _writing("the page", str(page)):
-            write_release_page(page, table)
+            write_release_page(page, table())
         say(page)
         return 3 if holes else 0
     ways = {"md": release.as_markdown, "latex": release.as_latex, "csv": release.as_csv}
-    text = ways[args.format](table, args.intervals, args.categories)
+    text = ways[args.format](table(), args.intervals, args.categories)
     if args.output:
         _write(args.output, text + "\n")
     else:

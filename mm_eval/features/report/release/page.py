@@ -10,11 +10,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
 from mm_eval.engine.folder import RunFolder
+from mm_eval.features.report.preview import SIZE
 from mm_eval.features.report.release.average import AVERAGE
 from mm_eval.features.report.release.ranking import ranked_columns
 from mm_eval.features.report.release.table import ReleaseNumber, ReleaseTable
@@ -22,13 +24,17 @@ from mm_eval.results.page import asset, filled, shown_category
 from mm_eval.results.recorded import RecordedRun
 from mm_eval.values.run_files import is_inside
 from mm_eval.values.safe import href, html, in_script
+from mm_eval.values.words import counted
 
-TITLE = "Release table"
 
+def write_release_page(
+    path: Path, table: ReleaseTable, pages: Mapping[Path, str] | None = None, picture: str | None = None
+) -> Path:
+    """Writes the page and returns its path. pages: links to the runs' pages, by run folder (None: report.html of each).
 
-def write_release_page(path: Path, table: ReleaseTable, pages: Mapping[Path, str] | None = None) -> Path:
-    """Writes the page and returns its path. pages: links to the runs' pages, by run folder (None: report.html of each)."""
-    return RunFolder(path.parent).write_lines(path.name, release_page(table, path.parent, pages))
+    picture: the address of the picture that other sites show beside a link to the page.
+    """
+    return RunFolder(path.parent).write_lines(path.name, release_page(table, path.parent, pages, picture=picture))
 
 
 def release_page(
@@ -36,8 +42,9 @@ def release_page(
     folder: Path,
     pages: Mapping[Path, str] | None = None,
     going: Sequence[Mapping[str, str]] = (),
+    picture: str | None = None,
 ) -> Iterator[str]:
-    """The page in pieces. folder: where it will lie, for its links. pages: as in `write_release_page`.
+    """The page in pieces. folder: where it will lie, for its links. pages, picture: as in `write_release_page`.
 
     going: name, link and progress of runs that have no numbers yet.
     """
@@ -47,7 +54,8 @@ def release_page(
     return filled(
         "release.html",
         {
-            "TITLE": lambda: [html(TITLE)],
+            "TITLE": lambda: [html(table.title)],
+            "META": lambda: _meta(table, picture),
             "STYLE": lambda: map(asset, ("report.css", "release.css")),
             "DATA": lambda: [in_script({**about(table, shown), **more})],
             "SCRIPT": lambda: map(asset, ("shared.js", "release.js")),
@@ -60,13 +68,47 @@ def about(table: ReleaseTable, pages: Mapping[Path, str]) -> dict[str, Any]:
     runs = _runs(table)
     every = [run for found in runs.values() for run in found]
     return {
-        "title": TITLE,
+        "title": table.title,
+        "date": _dates(every),
         "sample": sorted({name for run in every for name in run.results.run.sample}),
-        "columns": [{"name": name, "facts": _facts(name, runs), "hole": _hole(table, name)} for name in table.columns],
+        "columns": [
+            {
+                "name": name,
+                "parameters": next(
+                    (size for run in runs[name] if (size := run.results.run.facts.get("parameters"))), None
+                ),
+                "facts": _facts(name, runs),
+                "hole": _hole(table, name),
+            }
+            for name in table.columns
+        ],
         "sentence": table.sentence,
         "rows": [*(_row(table, row, pages) for row in table.shown()), *_average(table, pages)],
         "notes": table.notes,
     }
+
+
+def _meta(table: ReleaseTable, picture: str | None) -> Iterator[str]:
+    """What other sites show beside a link to the page."""
+    models, benchmarks = counted(len(table.columns), "model"), counted(len(table.shown()), "benchmark")
+    described = table.sentence or f"{models} on {benchmarks}"
+    said = {"og:type": "article", "og:title": table.title, "og:description": described}
+    if picture:
+        said |= {"og:image": picture, "og:image:width": str(SIZE[0]), "og:image:height": str(SIZE[1])}
+    yield f'<meta name="description" content="{html(described)}">'
+    for name, text in said.items():
+        yield f'<meta property="{name}" content="{html(text)}">'
+    if picture:
+        yield '<meta name="twitter:card" content="summary_large_image">'
+
+
+def _dates(runs: Sequence[RecordedRun]) -> str | None:
+    """The day or days on which runs were made; None where none recorded it."""
+    started = [at for run in runs if (at := run.results.run.answering.get("started"))]
+    days = (
+        [datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d") for at in (min(started), max(started))] if started else []
+    )
+    return " to ".join(dict.fromkeys(days)) or None
 
 
 def _row(table: ReleaseTable, row: tuple[str, str], pages: Mapping[Path, str]) -> dict[str, Any]:

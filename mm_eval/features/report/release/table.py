@@ -56,7 +56,7 @@ class ReleaseNumber:
 
 @dataclass
 class ReleaseTable:
-    """rows: (benchmark, metric) to numbers by column. columns: models in order, ours first. notes: below the table.
+    """rows: (benchmark, metric) to numbers by column. columns: models in order, ours first. title: above it. notes: below it.
 
     categories: of a row, (level, category) to numbers by column. better: of a row, whether
     higher is better; None for a row without a direction, which has no ranks.
@@ -77,6 +77,7 @@ class ReleaseTable:
     told_apart: dict[tuple[str, str], set[frozenset[str]]] = field(default_factory=dict)
     average: dict[str, ReleaseNumber] = field(default_factory=dict)
     sentence: str = ""
+    title: str = "Release table"
 
     def shown(self) -> list[tuple[str, str]]:
         """The rows that stand in the table: each benchmark's main number, and what others reported."""

@@ -2,7 +2,7 @@
 
     write_bundle(Path("site"), [RecordedRun.read("runs/llava")], release_table(runs))
 
-    index.html                      the release page
+    index.html  preview.png         the release page, and its picture for links
     <run>/report.html  <run>/rows/  the page of a run, and its samples
     thumbnails/ab/<digest>.jpg      of all runs
     pictures/ab/<digest>.png        in full size
@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from mm_eval.features.report.preview import preview
 from mm_eval.features.report.release.page import write_release_page
 from mm_eval.features.report.release.table import ReleaseTable
 from mm_eval.features.report.site.parts import ENDINGS, PAGE, RunPictures, write_run_page
@@ -26,7 +27,7 @@ from mm_eval.values.errors import ConfigError
 from mm_eval.values.files import write_atomic
 from mm_eval.values.words import counted
 
-INDEX = "index.html"
+INDEX, PICTURE = "index.html", "preview.png"
 FOLDERS = {"thumbnails": "../thumbnails/", "full": "../pictures/", "listed": True}
 
 
@@ -36,7 +37,7 @@ def names_of(folders: Sequence[Path]) -> list[str]:
     for folder in folders:
         name = own = sample_name(folder.resolve().name).replace("@", "_").replace("+", "_")
         number = 2
-        while name in (*names, "thumbnails", "pictures", INDEX):
+        while name in (*names, "thumbnails", "pictures", INDEX, PICTURE):
             name, number = f"{own}-{number}", number + 1
         names.append(name)
     return names
@@ -53,10 +54,15 @@ def beside(names: Sequence[str], runs: Sequence[RecordedRun], own: RecordedRun) 
 
 
 def write_bundle(
-    folder: Path, runs: Sequence[RecordedRun], table: ReleaseTable, said: Callable[[str], None] = lambda text: None
+    folder: Path,
+    runs: Sequence[RecordedRun],
+    table: ReleaseTable,
+    said: Callable[[str], None] = lambda text: None,
+    url: str = "",
 ) -> Path:
     """Writes the files into a new or empty folder and returns the page to open first. index.html is written last.
 
+    url: where the folder will stand, for the picture that other sites show beside a link: they need its whole address.
     said: gets a sentence on each run when it is written. Errors: ConfigError for a folder with files in it; OSError; StoreError.
     """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
@@ -68,7 +74,8 @@ def write_bundle(
             count = write_run_page(folder / name, run, beside(names, runs, run), FOLDERS, files.of_row)
         said(f"{run.folder}: {counted(count, 'sample')}{files.said()}")
     pages = {run.folder: f"{name}/{PAGE}" for name, run in zip(names, runs, strict=True)}
-    return write_release_page(folder / INDEX, table, pages)
+    write_atomic(folder / PICTURE, preview(table), durable=False)
+    return write_release_page(folder / INDEX, table, pages, f"{url.rstrip('/')}/{PICTURE}" if url else PICTURE)
 
 
 class _Files:
