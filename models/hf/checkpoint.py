@@ -103,6 +103,19 @@ class Checkpoint:
         found = [path.read_text(encoding="utf-8", errors="replace") for path in files if path.is_file()]
         return "".join([*found, *(str(self.read(name).get("chat_template") or "") for name in configs)])
 
+    def template_of(self, pictures: bool) -> str:
+        """The source of the template that prompts are written by; empty where there are several by name.
+
+        pictures: it is the processor's, whose own file counts before the tokenizer's.
+        """
+        file = self.folder / "chat_template.jinja"
+        if file.is_file():
+            return file.read_text(encoding="utf-8", errors="replace")
+        of_processor = ("processor_config.json", "chat_template.json") if pictures else ()
+        stated = (self.read(name).get("chat_template") for name in (*of_processor, "tokenizer_config.json"))
+        found = next((each for each in stated if each), "")
+        return found if isinstance(found, str) else ""
+
     def weights(self) -> list[Path]:
         """The weight files that will be loaded, fetched if need be."""
         if self._local is None:

@@ -17,6 +17,7 @@ from .arguments import WHERE, PromptArguments
 from .checkpoint import Checkpoint
 from .families import FAMILIES, TEXT_FAMILIES, family_of
 from .prompts.prompt import PromptWriter
+from .prompts.tools import writes_tools
 from .prompts.video_prompt import VideoWriter, video_identity
 from .prompts.videos import Videos
 from .torchvision import leave_out_if_broken
@@ -76,7 +77,17 @@ class Source:
             frames_as="video" if self.videos else "pictures",
             endings=("stop", "length"),
             local=True,
+            takes_tools=self._takes_tools(),
         )
+
+    def _takes_tools(self) -> bool:
+        """Whether the chat template writes tools. One that is chosen by its name is not tried."""
+        if not self.chats or isinstance(self.settings.chat_template, str):
+            return False
+        shows = any(word in name for name in self.checkpoint.config for word in ("vision", "image", "visual"))
+        return writes_tools(
+            self.template or self.checkpoint.template_of(shows), shows
+        )  # `image_text` would import transformers
 
     @property
     def chats(self) -> bool:

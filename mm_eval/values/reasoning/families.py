@@ -90,6 +90,12 @@ LAST_MARKS = r"(?:<\|(?:return|end|call|END_RESPONSE|END_TEXT|end_of_box|end_of_
 TOOL_CALL = r"<(?:\w+:)?tool_call>|<\|tool_calls_section_begin\|>|<\|tool_call>|\[TOOL_CALLS\]|<\|action_start\|>"
 """The beginnings of tool calls, which end an open reasoning. Hunyuan's `<tool_calls>` is text inside it."""
 
+CALL_MARKS = (
+    r"</?(?:\w+:)?tool_calls?>|<\|tool_calls?(?:_section)?_(?:begin|end)\|>|<\|tool_call_argument_begin\|>|<\|tool_call>|<tool_call\|>"
+    r"|<\|\"\|>|\[(?:TOOL_CALLS|ARGS|CALL_ID)\]|<\|action_(?:start|end)\|>|<\|plugin\|>|</?arg_(?:key|value)>"
+)
+"""All marks of tool calls that a tokenizer may have as special tokens: a call can't be read without them."""
+
 FRAME_TOKENS = (
     "<|begin_of_box|>", "<|end_of_box|>", "<|START_RESPONSE|>", "<|END_RESPONSE|>", "<|START_TEXT|>", "<|END_TEXT|>",
     "<|begin_of_solution|>", "<|end_of_solution|>", "<answer>", "</answer>", "<response>", "</response>",

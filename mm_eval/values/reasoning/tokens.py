@@ -13,18 +13,18 @@ from dataclasses import dataclass
 from typing import Any
 
 from mm_eval.values.reasoning.families import (
+    CALL_MARKS,
     FAMILIES,
     FRAME_TOKENS,
     LIKE_REASONING,
     NO_MARKS,
-    TOOL_CALL,
     Marks,
     marks_in_template,
 )
 from mm_eval.values.reasoning.split import Parts, Span, cut_at, split
 
 _LIKE_REASONING = re.compile(LIKE_REASONING, re.IGNORECASE)
-_TOOL_CALL = re.compile(TOOL_CALL)
+_CALL_MARK = re.compile(CALL_MARKS)
 _BUDGET = re.compile(r"\s*<seed:cot_budget_reflect>[^<]*</seed:cot_budget_reflect>\s*\Z")
 _TAIL = 400
 """Characters at the end of a prompt in which its last mark is looked for."""
@@ -76,7 +76,7 @@ class TokenReader:
         self._spelled = re.compile("|".join(map(re.escape, sorted(self.tokens.values(), key=len, reverse=True))))
 
     def _is_mark(self, text: str, kept: set[str]) -> bool:
-        found = self.marks.anywhere.fullmatch(text) or _TOOL_CALL.fullmatch(text)
+        found = self.marks.anywhere.fullmatch(text) or _CALL_MARK.fullmatch(text)
         return text in kept or found is not None or _LIKE_REASONING.search(text) is not None
 
     @property

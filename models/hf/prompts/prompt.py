@@ -15,7 +15,7 @@ These rules decide the numbers:
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -160,7 +160,11 @@ class PromptWriter:
                 hint="Choose an image-text model, or tasks without pictures.",
             )
         chat = not isinstance(instance.context, str)
-        text = self._rendered(self._messages(instance, pictures)) if chat else self._plain(instance, pictures)
+        text = (
+            self._rendered(self._messages(instance, pictures), instance.tools)
+            if chat
+            else self._plain(instance, pictures)
+        )
         return Prompt([], text, self._special(text, chat), chat)
 
     @property
@@ -260,11 +264,13 @@ class PromptWriter:
             raise DataError(f"The messages have {counted(pictured, 'image part')} for {counted(count, 'picture')}.")
         return messages
 
-    def _rendered(self, messages: list[dict[str, Any]]) -> str:
-        """Messages written by the chat template."""
+    def _rendered(self, messages: list[dict[str, Any]], tools: Sequence[Mapping[str, Any]] = ()) -> str:
+        """Messages written by the chat template. tools: what it declares, for one that does."""
         from jinja2 import TemplateError
 
         for message in messages:
+            if calls := message.get("tool_calls"):
+                message["tool_calls"] = [self._hidden(call) for call in calls]
             parts = [
                 {**part, "text": self.data_text.hide(part["text"])} if "text" in part else part
                 for part in _parts(message)
@@ -280,11 +286,20 @@ class PromptWriter:
                 tokenize=False,
                 add_generation_prompt=not go_on,
                 continue_final_message=go_on,
+                **({"tools": list(tools)} if tools else {}),
                 **self.variables,
             )
         except (TemplateError, ValueError, TypeError) as error:
             raise ModelError(f"The chat template of {self.name!r} refuses the messages: {error}") from error
         return str(rendered)
+
+    def _hidden(self, value: Any) -> Any:
+        """A call of the model's with marks in place of special tokens in its texts, which are data."""
+        if isinstance(value, str):
+            return self.data_text.hide(value)
+        if isinstance(value, Mapping):
+            return {self.data_text.hide(str(name)): self._hidden(inner) for name, inner in value.items()}
+        return [self._hidden(inner) for inner in value] if isinstance(value, (list, tuple)) else value
 
     def _encode(self, instance: Instance, count: int, loaded: Sequence[Any] | None) -> Prompt:
         """The prompt of an instance with its ids and pictures. loaded: the pictures; None: preprocessed once by digest."""
