@@ -151,7 +151,7 @@ class Trial:
     def gold_marks(self) -> TrialResult:
         """What the docs score with their first gold answers."""
         if not self.generated:
-            return self._scored(self.known, lambda slot: self.right.get(slot), "gold")
+            return self._score(self.known, lambda slot: self.right.get(slot), "gold")
         return self._texts({doc_id: texts[0] for doc_id, texts in self.gold.items() if texts}, "gold")
 
     def wrong_answers(self) -> TrialResult:
