@@ -23,6 +23,10 @@ mm-eval itself runs in these environments too (tests/peers), so that both suites
 """
 
 
+FREE = {LMMS_EVAL: ("av", "protobuf")}
+"""Packages of constraints.txt whose version a peer can't have: lmms-eval 0.7.3 wants av < 16, and its wandb protobuf < 7."""
+
+
 def installed(peer: str) -> Path | None:
     """The Python of this peer's environment; None where it has not been made, or with other requirements."""
     folder = SCRATCH / "peers" / peer.partition("=")[0]
@@ -39,13 +43,21 @@ def environment(peer: str) -> Path:
     python = folder / "bin" / "python"
     if not python.exists():
         subprocess.run([sys.executable, "-m", "venv", "--clear", str(folder)], check=True)
-    install = [str(python), "-m", "pip", "install", "-q", "-c", str(ROOT / "constraints.txt")]
+    constraints = folder / "constraints.txt"
+    constraints.write_text("".join(f"{line}\n" for line in _constraints(peer)))
+    install = [str(python), "-m", "pip", "install", "-q", "-c", str(constraints)]
     subprocess.run([*install, *_requirements(peer).split()], check=True)
     if subprocess.run([str(python), "-c", "import torchvision"], capture_output=True).returncode:
         # PyPI's is for CUDA: beside a CPU's torch it can't be imported, and transformers stops at it where it is there.
         subprocess.run([str(python), "-m", "pip", "uninstall", "-q", "-y", "torchvision"], check=True)
     (folder / "complete").write_text(_requirements(peer))
     return python
+
+
+def _constraints(peer: str) -> list[str]:
+    """The lines of constraints.txt that this peer can keep."""
+    lines = (ROOT / "constraints.txt").read_text().splitlines()
+    return [line for line in lines if line.partition("==")[0] not in FREE.get(peer, ())]
 
 
 def _requirements(peer: str) -> str:
