@@ -29,7 +29,7 @@ def sections() -> list[tuple[str, list[str]]]:
 
 def help_of(words: list[str]) -> str:
     """What `--help` prints at a width of 110 columns."""
-    command = [sys.executable, "-m", "mm_eval", *words, "--help"]
+    command = [sys.executable, "-m", "mm_eval", *words, "--help", *(["all"] if words else [])]
     environment = {**os.environ, "COLUMNS": "110"}
     return subprocess.run(command, capture_output=True, text=True, check=True, env=environment).stdout
 

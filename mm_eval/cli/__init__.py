@@ -12,7 +12,9 @@ import importlib
 import logging
 import os
 import shlex
+import shutil
 import sys
+import textwrap
 from collections.abc import Sequence
 
 from mm_eval.cli import say as output
@@ -52,12 +54,58 @@ WRITES_RESULTS = ("run", "score", "prompts", "why", "blind")
 
 
 class Parser(argparse.ArgumentParser):
-    """An argument parser that raises ConfigError, so that every mistake is printed in one form."""
+    """An argument parser that raises ConfigError, so that every mistake is printed in one form.
+
+    common: options that stand first in the help, which then only names the others. every: the help describes all of them.
+    """
+
+    common: Sequence[str] = ()
+    every = False
+
+    def format_help(self) -> str:
+        """The help of argparse, or for a verb with many options the common ones, and the names of the others by group."""
+        if not self.common:
+            return super().format_help()
+        known = {action.dest: action for action in self._actions if action.help != argparse.SUPPRESS}
+        formatter = self._get_formatter()
+        formatter.add_usage("%(prog)s --tasks A,B [OPTIONS]", [], [], "usage: ")
+        formatter.add_text(self.description)
+        _section(formatter, "common options", [known[name] for name in self.common])
+        rest = [
+            ("other" if group is self._optionals else str(group.title), actions)
+            for group in self._action_groups
+            if (actions := [a for a in group._group_actions if a.dest in known.keys() - {*self.common, "help"}])
+        ]
+        for title, actions in rest if self.every else ():
+            _section(formatter, title, actions)
+        text = formatter.format_help()
+        return text if self.every else f"{text}\nmore options, described by --help all:\n{_names_by_group(rest)}\n"
 
     def error(self, message: str) -> None:  # type: ignore[override]
         extra = message.startswith("unrecognized arguments: ")
         hint = "Separate names with commas." if extra else f"See {self.prog} --help."
         raise ConfigError(f"{message}.", hint=hint)
+
+
+def _section(formatter: argparse.HelpFormatter, title: str, actions: Sequence[argparse.Action]) -> None:
+    formatter.start_section(title)
+    formatter.add_arguments(actions)
+    formatter.end_section()
+
+
+def _names_by_group(groups: Sequence[tuple[str, Sequence[argparse.Action]]]) -> str:
+    """The names of options by group, a paragraph each."""
+    width = max(len(title) for title, _ in groups) + 4
+    return "\n".join(
+        textwrap.fill(
+            " ".join(action.option_strings[-1] for action in actions),
+            shutil.get_terminal_size().columns - 2,
+            initial_indent=f"  {title:<{width - 2}}",
+            subsequent_indent=" " * width,
+            break_on_hyphens=False,
+        )
+        for title, actions in groups
+    )
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -129,6 +177,10 @@ def _dispatch(words: list[str]) -> int:
         help="DEBUG, INFO, WARNING (default) or ERROR",
     )
     module.add_arguments(parser)
+    parser.common, parser.every = getattr(module, "COMMON", ()), rest[-1:] == ["all"]
+    for action in parser._actions:
+        if action.dest in getattr(module, "NOT_SHOWN", ()):
+            action.help = argparse.SUPPRESS
     known = [option for action in parser._actions for option in action.option_strings]
     for other in brought("COMMANDS").values():
         rest, notes = other.words_of(verb, rest, known)

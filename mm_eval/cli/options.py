@@ -19,12 +19,21 @@ from mm_eval.values.features import brought
 
 if TYPE_CHECKING:
     from mm_eval.request import RunRequest
+    from mm_eval.results.run_report import Report
 
 
 _NAMED_VALUE = Rule("a text, a finite number, a list or a mapping with a name", is_json)
 
 
-def add_option(parser: argparse.ArgumentParser, name: str, metavar: str, help: str, **more: Any) -> None:
+def in_group(parser: argparse._ActionsContainer, title: str) -> argparse._ActionsContainer:
+    """The group of options of this title in the help of a verb."""
+    if isinstance(parser, argparse._ArgumentGroup):
+        return parser
+    known = (group for group in parser._action_groups if group.title == title)
+    return next(known, None) or parser.add_argument_group(title)
+
+
+def add_option(parser: argparse._ActionsContainer, name: str, metavar: str, help: str, **more: Any) -> None:
     """Adds `--name`, read and checked by its rule. more: further arguments of `add_argument`."""
     parser.add_argument(f"--{COMMAND_NAMES.get(name, name)}", type=option(name), metavar=metavar, help=help, **more)
 
@@ -34,8 +43,9 @@ def option(name: str) -> Callable[[str], Any]:
     return partial(read_option, name)
 
 
-def add_task_options(parser: argparse.ArgumentParser) -> None:
+def add_task_options(parser: argparse._ActionsContainer) -> None:
     """Which tasks, and where they and their data are."""
+    parser = in_group(parser, "tasks and data")
     add_option(parser, "include_path", "DIR", "a folder with tasks of your own; they override built-in names")
     add_option(parser, "num_fewshot", "N", "examples before each question (default: the task's)")
     add_option(parser, "limit", "N", "only the first N docs of each task, or a share below 1")
@@ -50,8 +60,9 @@ def add_task_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--offline", action="store_true", help="open no network connection")
 
 
-def add_model_options(parser: argparse.ArgumentParser, *, several: bool = False) -> None:
+def add_model_options(parser: argparse._ActionsContainer, *, several: bool = False) -> None:
     """Which model, and how it is prompted. several: these may be given more than once, as lists."""
+    parser = in_group(parser, "model and prompts")
     action = "append" if several else "store"
     add_option(
         parser, "model", "NAME", "see `mm-eval ls models`; without it the bundled tiny-llava runs", action=action
@@ -94,15 +105,16 @@ def add_model_options(parser: argparse.ArgumentParser, *, several: bool = False)
     add_option(parser, "seed", "N", "of sampling, few-shot choice and bootstrap (default 0)", default=0)
 
 
-def add_reasoning_option(parser: argparse.ArgumentParser) -> None:
+def add_reasoning_option(parser: argparse._ActionsContainer) -> None:
     what = 'the marks around the reasoning, beside those of known models: "<a>,</a>", pairs as JSON, or none to cut nothing'
     add_option(parser, "reasoning_tags", "A,B", what)
 
 
 def add_store_options(
-    parser: argparse.ArgumentParser, output: str = "the run folder (default: a name made of the run, in ./runs)"
+    parser: argparse._ActionsContainer, output: str = "the run folder (default: a name made of the run, in ./runs)"
 ) -> None:
     """Where answers are kept, and how many failures stop a run. output: what --output_path is."""
+    parser = in_group(parser, "answers and failures")
     add_option(parser, "output_path", "DIR", output)
     add_option(parser, "use_cache", "DIR", "share greedy answers with other runs, by all that decides an answer")
     add_option(
@@ -115,12 +127,12 @@ def add_store_options(
     )
 
 
-def add_feature_options(parser: argparse.ArgumentParser, verb: str, **how: Any) -> None:
+def add_feature_options(parser: argparse._ActionsContainer, verb: str, **how: Any) -> None:
     """The options that features add to a verb, or to those of `add_model_options` ("model")."""
-    for options in brought("OPTIONS").values():
+    for name, options in brought("OPTIONS").items():
         if verb in options.VERBS:
             try:
-                options.add_options(parser, **how)
+                options.add_options(in_group(parser, name), **how)
             except argparse.ArgumentError as error:
                 said = f"{options.__name__} brings an option of `mm-eval {verb}` that another part has: {error}."
                 raise ConfigError(said, hint="Rename it, or remove that feature's folder.") from error
@@ -132,8 +144,9 @@ def read_feature_options(args: argparse.Namespace, verb: str) -> dict[str, Any]:
     return {name: value for fields in found for name, value in fields.items()}
 
 
-def add_cost_options(parser: argparse.ArgumentParser) -> None:
+def add_cost_options(parser: argparse._ActionsContainer) -> None:
     """What the model's answers may cost, and where prices are found."""
+    parser = in_group(parser, "cost")
     what = (
         "the most that the model's answers may cost; nothing more is requested then. A model without a price is refused"
     )
@@ -142,13 +155,23 @@ def add_cost_options(parser: argparse.ArgumentParser) -> None:
     add_option(parser, "prices", "FILE", what)
 
 
-def add_bootstrap_option(parser: argparse.ArgumentParser) -> None:
+def add_bootstrap_option(parser: argparse._ActionsContainer) -> None:
     add_option(parser, "bootstrap_iters", "N", "draws for corpus metrics; 0: none", default=100_000)
 
 
-def add_categories_option(parser: argparse.ArgumentParser) -> None:
-    what = "show the main number of every category in the table (default: of up to 20 categories)"
+def add_categories_option(parser: argparse._ActionsContainer) -> None:
+    what = "show all numbers of each task, and its main number by category (default: its main number)"
     parser.add_argument("--categories", action="store_true", help=what)
+    what = "the table for the terminal (default) or in Markdown"
+    parser.add_argument("--format", choices=("text", "md"), default="text", help=what)
+
+
+def report_lines(report: Report, args: argparse.Namespace) -> str:
+    """The report of a run as the options of `add_categories_option` want it, on a terminal of this width."""
+    from mm_eval.results.run_table import render
+    from mm_eval.results.table import terminal_width
+
+    return render(report, terminal_width(), markdown=args.format == "md")
 
 
 def read_task_request(args: argparse.Namespace, **rest: Any) -> RunRequest:

@@ -1,12 +1,16 @@
-"""Shows how far a run is on the error stream: a bar on a terminal, elsewhere a line every 30 seconds."""
+"""Shows how far a run is on the error stream: a bar on a terminal, elsewhere a plain line every 30 seconds."""
 
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable
 from typing import Any
 
 from mm_eval.cli.streams import Lenient, finish_line, say_loading
+
+EVERY = 30.0
+"""Seconds between two lines where there is no terminal."""
 
 
 class ProgressBar:
@@ -27,21 +31,15 @@ class ProgressBar:
         """Takes a function that gives the dollars spent; a bar does not show them."""
 
     def start(self, name: str, total: int) -> None:
+        finish_line()
+        self._failed = 0
+        if not self._live:
+            self._bar = _Lines(name, total, self._stream)
+            return
         from tqdm import tqdm
 
         tqdm.monitor_interval = 0  # no thread that looks for slow bars: each tick looks at the clock itself
-        finish_line()
-        self._failed = 0
-        self._bar = tqdm(
-            total=total,
-            desc=name,
-            file=self._stream,
-            mininterval=0.1 if self._live else 30,
-            miniters=1,
-            ncols=None if self._live else 100,
-            leave=self._live,
-            delay=0 if self._live else 30,
-        )
+        self._bar = tqdm(total=total, desc=name, file=self._stream, mininterval=0.1, miniters=1)
 
     def tick(self, done: int, failed: int) -> None:
         if failed:
@@ -51,3 +49,50 @@ class ProgressBar:
 
     def stop(self) -> None:
         self._bar.close()
+
+
+class _Lines:
+    """The progress of a phase in lines of a log: "mm-eval: answering: 1,200 of 2,374 (51%), 12.3/s, 1:35 left, 2 failed"."""
+
+    def __init__(self, name: str, total: int, stream: Any) -> None:
+        self._name, self._total, self._stream = name, total, stream
+        self._done = self._failed = 0
+        self._began = self._last = time.monotonic()
+        self._before = 0
+
+    def set_postfix(self, failed: int, refresh: bool) -> None:
+        self._failed = failed
+
+    def update(self, count: int) -> None:
+        self._done += count
+        now = time.monotonic()
+        if now - self._last >= EVERY and self._done < self._total:
+            rate = (self._done - self._before) / (now - self._last)
+            left = f", {clock((self._total - self._done) / rate)} left" if rate else ""
+            share = 100 * self._done // self._total
+            self._say(f"{self._done:,} of {self._total:,} ({share}%), {_rate(rate)}{left}")
+            self._last, self._before = now, self._done
+
+    def close(self) -> None:
+        """Says how long a phase took of which a line was printed."""
+        seconds = time.monotonic() - self._began
+        if seconds >= EVERY:
+            self._say(f"{self._done:,} of {self._total:,} in {clock(seconds)}, {_rate(self._done / seconds)}")
+
+    def _say(self, text: str) -> None:
+        failed = f", {self._failed:,} failed" if self._failed else ""
+        print(f"mm-eval: {self._name}: {text}{failed}", file=self._stream, flush=True)
+
+
+def _rate(rate: float) -> str:
+    """Requests a second, or a minute where they are slow."""
+    return f"{rate:,.1f}/s" if rate >= 1 else f"{60 * rate:,.1f}/min"
+
+
+def clock(seconds: float | None) -> str:
+    """1:35 or 2:01:35; "?" for None. >>> clock(95)  gives  '1:35'"""
+    if seconds is None:
+        return "?"
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"

@@ -18,6 +18,7 @@ from mm_eval.cli.options import (
     add_task_options,
     read_feature_options,
     read_request,
+    report_lines,
 )
 from mm_eval.cli.say import say_lines
 from mm_eval.values.errors import ConfigError
@@ -25,6 +26,13 @@ from mm_eval.values.features import brought
 
 if TYPE_CHECKING:
     from mm_eval.request import RunRequest
+
+
+COMMON = (
+    *("tasks", "model", "model_args", "output_path", "limit", "num_fewshot", "batch_size", "device", "gen_kwargs"),
+    *("sample", "categories", "config"),
+)
+"""The options that the help describes first."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -70,12 +78,11 @@ def main(args: argparse.Namespace) -> int:
     if not request.tasks and not any(kind.asked_for(request)[0] for kind in part_classes(request)):
         raise ConfigError("no task is named: --tasks is needed.", hint="`mm-eval ls tasks` lists them.")
     from mm_eval.cli.progress import ProgressBar
-    from mm_eval.results.run_table import render
     from mm_eval.run import evaluate
 
     report = evaluate(request, progress=ProgressBar())
     if not report.silent:
-        say_lines(render(report))
+        say_lines(report_lines(report, args))
     return report.exit_code
 
 

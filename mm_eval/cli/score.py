@@ -15,6 +15,7 @@ from mm_eval.cli.options import (
     add_option,
     add_reasoning_option,
     read_feature_options,
+    report_lines,
 )
 from mm_eval.cli.say import say_lines
 
@@ -32,12 +33,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     from mm_eval.cli.progress import ProgressBar
-    from mm_eval.results.run_table import render
     from mm_eval.run import score
 
     options, path = read_feature_options(args, "score"), args.include_path
     report = score(
         Path(args.run), args.bootstrap_iters, ProgressBar(), options, args.protocol, path, args.reasoning_tags
     )
-    say_lines(render(replace(report, categories=args.categories or report.categories)))
+    say_lines(report_lines(replace(report, categories=args.categories or report.categories), args))
     return report.exit_code

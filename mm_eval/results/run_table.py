@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from mm_eval.prompt.blind import SAID
 from mm_eval.results.number_text import EXACT
 from mm_eval.results.rows import is_official, unanswered_words
-from mm_eval.results.table import LONGEST, Column, Row, Table, to_text
+from mm_eval.results.table import LONGEST, Column, Row, Table, fitted, left_out, to_markdown, to_text
 from mm_eval.scoring.answered_by import sentence as answer_names
 from mm_eval.scoring.run_results import Results
 from mm_eval.scoring.task_scores import Scores
@@ -36,6 +37,9 @@ COLUMNS = (
     Column("stderr"),
     *map(Column, ("docs", "n", *COUNTED)),
 )
+SPARE = {"n-shot": 3, "docs": 2, **dict.fromkeys(COUNTED[2:], 1)}
+SPARE_ZEROS = 4
+"""How soon a column is left out where the table is too wide: first counts that are all 0."""
 BLANK = {column.key: "" for column in COLUMNS}
 LONGEST_NAME = 40
 """Characters of a category's name."""
@@ -46,14 +50,15 @@ SILENT = {
 """Values that say nothing: a column that has no others is left out."""
 
 
-def render(report: Report) -> str:
-    """The whole report of a run: what was measured, the table, problems, and where the files are."""
+def render(report: Report, width: int | None = None, markdown: bool = False) -> str:
+    """The whole report of a run: what was measured, the table, problems, and where the files are.
+
+    width: of the terminal, into which the table is fitted; None for any. markdown: the table is one of GitHub's Markdown.
+    """
     results, parts = report.results, list[str]()
-    warning = ""
     if results and results.run.sample:
         names = listed(results.run.sample, MOST_NAMES)
-        warning = f"sample data, not {names}: drawn for trying mm-eval out, and no result on a benchmark"
-        parts.append(warning)
+        parts.append(f"sample data, not {names}: drawn for trying mm-eval out, and no result on a benchmark")
     if results:
         blind = f" ({SAID[results.run.blind]})" if results.run.blind else ""
         parts.append(f"model: {results.run.model_name}{blind}")
@@ -62,8 +67,15 @@ def render(report: Report) -> str:
         if warnings:
             parts.append(f"`mm-eval diagnose {shlex.quote(str(report.folder))}` says what went wrong and what to try")
         chosen = levels_shown(results, report.order, report.categories)
-        parts += ["", *table(results, report.order, chosen).split("\n"), ""]
-        parts += [*_footer(results, chosen), *hidden_categories(results, chosen)]
+        shown = made(results, report.order, chosen, report.categories)
+        shown, out = fitted(shown, None if markdown else width, longest=None)
+        parts += [
+            "",
+            *(to_markdown if markdown else _as_text)(shown).split("\n"),
+            "",
+            *left_out([each for each in out if any(row.cells[each] not in ("", "0") for row in shown.rows)]),
+        ]
+        parts += [*_footer(results, chosen, report.categories), *hidden_numbers(results, chosen, report.categories)]
         for footer in brought("FOOTERS").for_results(results.added).values():
             if lines := list(footer(results)):
                 parts += ["", *lines, ""]
@@ -71,21 +83,34 @@ def render(report: Report) -> str:
     if report.problems:
         parts += ["", *report.problems]
     parts.append(f"run folder: {report.folder}")
-    if warning:
-        parts.append(warning)
     return "\n".join(map(in_line, parts))
 
 
 def table(results: Results, order: Sequence[tuple[str, int]], levels: Mapping[str, Sequence[str]] | None = None) -> str:
+    """The table as text, with all numbers of a row. Arguments as in `made`."""
+    return _as_text(made(results, order, levels))
+
+
+def _as_text(table: Table) -> str:
+    return to_text(table, longest=None)
+
+
+def made(
+    results: Results,
+    order: Sequence[tuple[str, int]],
+    levels: Mapping[str, Sequence[str]] | None = None,
+    every: bool = True,
+) -> Table:
     """Rows in the YAML's order, groups above their members; the counts stand on a row's first line.
 
     order: (row name, depth below the outermost group). levels: {task: levels of categories to show below it}.
+    every: all numbers of a row, not its main one.
     """
     rows = [
         Row(cells)
         for name, depth in order
         for cells in (
-            *_lines(results, name, depth),
+            *_lines(results, name, depth, every),
             *(line for level in (levels or {}).get(name, ()) for line in _category_lines(results, name, level, depth)),
         )
     ]
@@ -94,12 +119,22 @@ def table(results: Results, order: Sequence[tuple[str, int]], levels: Mapping[st
         for column in COLUMNS
         if column.key not in SILENT or any(row.cells[column.key] not in SILENT[column.key] for row in rows)
     ]
-    return to_text(Table(shown, rows), longest=None)
+    says = {column.key: any(row.cells[column.key] not in ("", "0") for row in rows) for column in shown}
+    spare = {key: SPARE_ZEROS if key in COUNTED and not says[key] else SPARE.get(key, 0) for key in says}
+    return Table([replace(column, spare=spare[column.key]) for column in shown], rows)
 
 
-def _lines(results: Results, name: str, depth: int) -> Iterator[dict[str, str]]:
+def main_numbers(results: Results, name: str) -> list[Number]:
+    """The numbers of a row that stand in a short table: that of `metadata.metric`; all where the task states none."""
+    numbers, headline = results.rows[name].numbers, results.headline(name)
+    stated = (results.configs.get(name, {}).get("metadata") or {}).get("metric")
+    return [headline] if headline is not None and stated in (headline.metric, str(headline.key)) else list(numbers)
+
+
+def _lines(results: Results, name: str, depth: int, every: bool) -> Iterator[dict[str, str]]:
     """The cells of one task or group: a line for each number, or one without any."""
     row = results.rows[name]
+    numbers = row.numbers if every else main_numbers(results, name)
     once = {
         "task": "  " * depth + ("- " if depth else "") + in_line(row.shown or row.alias, LONGEST),
         "n-shot": str(results.shots.get(name, "")),
@@ -109,7 +144,7 @@ def _lines(results: Results, name: str, depth: int) -> Iterator[dict[str, str]]:
     if not row.numbers:
         written = results.added.get("submissions", {}).get(name)
         yield {**BLANK, **once, "metric": f"submission: {written['file']}" if written else ""}
-    for place, number in enumerate(row.numbers):
+    for place, number in enumerate(numbers):
         yield {**BLANK, **({} if place else once), **_name_cells(number), **_value_cells(row, number)}
 
 
@@ -183,7 +218,7 @@ def judged_by(judges: Mapping[str, Sequence[Mapping[str, Any]]]) -> Iterator[str
         yield f"{', '.join(names)}: {line}"
 
 
-def _footer(results: Results, chosen: Mapping[str, Sequence[str]]) -> Iterator[str]:
+def _footer(results: Results, chosen: Mapping[str, Sequence[str]], every: bool = True) -> Iterator[str]:
     """The prompt block of each task, what the marks mean, and the tasks' notes."""
     prompts = results.run.prompts
     by_block: dict[str, list[str]] = {}
@@ -194,8 +229,9 @@ def _footer(results: Results, chosen: Mapping[str, Sequence[str]]) -> Iterator[s
         if any(prompts[name]["kwargs"] for name in names):
             yield f"prompt of {', '.join(names)}: {block}"
     levels = [results.categories[name][level] for name, levels in chosen.items() for level in levels]
-    rows = [*results.rows.values(), *(row for found in levels for row in found.values())]
-    exact = [(number.value, *number.exact) for row in rows for number in row.numbers if number.exact]
+    numbers = [n for name, row in results.rows.items() for n in (row.numbers if every else main_numbers(results, name))]
+    numbers += [number for found in levels for row in found.values() for number in row.numbers]
+    exact = [(number.value, *number.exact) for number in numbers if number.exact]
     if any(low < value < high for value, low, high in exact):
         end = "the exact 95% interval, or its end where all docs are right or wrong"
         yield f"{EXACT} no cluster of docs differs from the others: {end}"
@@ -241,37 +277,31 @@ def _has_unvaried(results: Results, name: str, levels: Sequence[str]) -> bool:
 
 MOST_NAMES = 5
 """Data sets that the warning on sample data names; the page and run.json have all."""
-MOST_ROWS = 20
-"""Categories that a table shows without being asked."""
-
 Chosen = Mapping[str, Sequence[str]]
 """{task: levels that the table shows}"""
 
 
 def levels_shown(results: Results, order: Sequence[tuple[str, int]], every: bool) -> dict[str, list[str]]:
-    """The levels of each task that a table shows: all, or the first short one of each task if that makes a short table.
-
-    every: all categories were asked for.
-    """
-    by_task = results.categories
-    tasks = [name for name in dict.fromkeys(name for name, _ in order) if name in by_task]
-    if every:
-        return {name: list(by_task[name]) for name in tasks}
-    short = {name: [level for level, found in by_task[name].items() if len(found) <= MOST_ROWS][:1] for name in tasks}
-    rows = sum(len(by_task[name][level]) for name, levels in short.items() for level in levels)
-    return short if rows <= MOST_ROWS else {}
+    """The levels of each task's categories that a table shows: all of them, or none. every: they were asked for."""
+    tasks = [name for name in dict.fromkeys(name for name, _ in order) if name in results.categories]
+    return {name: list(results.categories[name]) for name in tasks} if every else {}
 
 
-def hidden_categories(results: Results, chosen: Chosen) -> Iterator[str]:
-    """A sentence about the categories that the table leaves out; none where it shows all."""
+def hidden_numbers(results: Results, chosen: Chosen, every: bool) -> Iterator[str]:
+    """A sentence about what the table leaves out: other numbers than the main ones, and categories; none where it shows all."""
+    numbers = (
+        0 if every else sum(len(row.numbers) - len(main_numbers(results, name)) for name, row in results.rows.items())
+    )
     hidden = {
         name: {level: found for level, found in levels.items() if level not in chosen.get(name, ())}
         for name, levels in results.categories.items()
     }
-    count = sum(len(found) for levels in hidden.values() for found in levels.values())
-    said = [f"{name} by {', '.join(levels)}" for name, levels in hidden.items() if levels]
-    if said:
-        more = f" and {counted(len(said) - 3, 'more task')}" if len(said) > 3 else ""
+    categories = sum(len(found) for levels in hidden.values() for found in levels.values())
+    parts = [
+        *([counted(numbers, "further number")] if numbers else []),
+        *([counted(categories, "category", "categories")] if categories else []),
+    ]
+    if parts:
+        verb = "is" if numbers + categories == 1 else "are"
         where = "--categories shows them; they are in results.json and on the page"
-        what = counted(count, "category is", "categories are")
-        yield f"{what} not in this table ({'; '.join(said[:3])}{more}): {where}"
+        yield f"{' and '.join(parts)} {verb} not in this table: {where}"

@@ -11,6 +11,9 @@ from mm_eval.cli.options import add_task_options, option, read_task_request
 from mm_eval.cli.say import say
 from mm_eval.values.words import counted
 
+NOT_SHOWN = ("num_fewshot", "limit", "samples")
+"""Options that are read and decide nothing here: the help leaves them out."""
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(

@@ -46,6 +46,7 @@ def main(args: argparse.Namespace) -> int:
     from mm_eval.features.exports.importing import ImportRequest, import_logs
     from mm_eval.request import RunRequest
     from mm_eval.results.run_table import render
+    from mm_eval.results.table import terminal_width
 
     request = RunRequest(
         tasks=(),
@@ -69,7 +70,7 @@ def main(args: argparse.Namespace) -> int:
         not args.no_pictures,
     )
     report, left_out = import_logs(asked, ProgressBar())
-    say_lines(render(report))
+    say_lines(render(report, terminal_width()))
     for sentence in left_out:
         say(f"left out: {sentence}")
     return report.exit_code or (3 if left_out else 0)

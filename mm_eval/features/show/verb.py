@@ -33,6 +33,10 @@ if TYPE_CHECKING:
     from mm_eval.values.types import Instance
 
 
+NOT_SHOWN = ("batch_size", "device", "reasoning_tags", "limit", "samples")
+"""Options that are read and decide nothing here: the help leaves them out."""
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("tasks", metavar="TASK", help="a task (or several, with commas)")
     add_option(parser, "doc", "N", "the doc id (default 0)", default=0)

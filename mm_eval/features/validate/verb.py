@@ -15,6 +15,10 @@ SAMPLES = 16
 """Docs of each task that are requested with --model and without --limit."""
 
 
+NOT_SHOWN = ("batch_size", "device", "on_long_prompt", "reasoning_tags", "blind", "seed")
+"""Options that are read and decide nothing here: the help leaves them out."""
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("tasks", nargs="?", metavar="TASKS", help="tasks or groups, with commas")
     parser.add_argument("--tasks", dest="named_tasks", metavar="TASKS", help="the same")

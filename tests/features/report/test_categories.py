@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -11,8 +12,9 @@ from mm_eval.features.report.release.numbers import release_table
 from mm_eval.features.report.release.text import as_csv, as_latex, as_markdown
 from mm_eval.results.file import results_of, row_of
 from mm_eval.results.recorded import RecordedRun
-from mm_eval.results.run_table import hidden_categories, levels_shown, table
+from mm_eval.results.run_table import hidden_numbers, levels_shown, main_numbers, table
 from mm_eval.scoring.metrics.intervals import exact_share
+from mm_eval.values.types import MetricKey
 
 from .conftest import in_page
 
@@ -35,34 +37,19 @@ def made(**sizes: dict[str, int]):
     return results_of({"results": rows, "categories": by_task}), [(name, 0) for name in sizes]
 
 
-@pytest.mark.parametrize(
-    ("sizes", "shown", "hidden"),
-    [
-        ({"a": {"kind": 20}}, {"a": ["kind"]}, ""),
-        ({"a": {"kind": 21}}, {"a": []}, "21 categories are not in this table (a by kind): "),
-        ({"a": {"kind": 21, "skill": 3}}, {"a": ["skill"]}, "21 categories are not in this table (a by kind): "),
-        ({"a": {"area": 6, "kind": 5}}, {"a": ["area"]}, "5 categories are not in this table (a by kind): "),
-        ({"a": {"x": 12}, "b": {"y": 8}}, {"a": ["x"], "b": ["y"]}, ""),
-        ({"a": {"x": 12}, "b": {"y": 9}}, {}, "21 categories are not in this table (a by x; b by y): "),
-        (
-            {name: {"x": 20} for name in "abcde"},
-            {},
-            "100 categories are not in this table (a by x; b by x; c by x and 2 more tasks): ",
-        ),
-    ],
-)
-def test_a_short_level_is_shown_and_the_others_are_counted(sizes, shown, hidden) -> None:
-    results, order = made(**sizes)
-    assert levels_shown(results, order, every=False) == shown
-    said = list(hidden_categories(results, shown))
-    assert [sentence[: len(hidden)] for sentence in said] == ([hidden] if hidden else [])
-    assert all(
-        sentence.endswith("--categories shows them; they are in results.json and on the page") for sentence in said
-    )
+def test_categories_and_further_numbers_are_shown_on_demand_and_counted_else() -> None:
+    results, order = made(a={"kind": 20, "skill": 1}, b={})
+    assert levels_shown(results, order, every=False) == {}
+    [said] = hidden_numbers(results, {}, every=False)
+    assert said.startswith("21 categories are not in this table: --categories shows them; ")
     every = levels_shown(results, order, every=True)
-    assert every == {name: list(levels) for name, levels in sizes.items()} and not list(
-        hidden_categories(results, every)
-    )
+    assert every == {"a": ["kind", "skill"], "b": []} and not list(hidden_numbers(results, every, every=True))
+    results.rows["a"].numbers.append(replace(results.rows["a"].numbers[0], key=MetricKey("f1", "none")))
+    assert len(main_numbers(results, "a")) == 2, "the task states no main number"
+    results.configs["a"] = {"metadata": {"metric": "f1"}}
+    assert [number.metric for number in main_numbers(results, "a")] == ["f1"]
+    [said] = hidden_numbers(results, {}, every=False)
+    assert said.startswith("1 further number and 21 categories are not in this table")
 
 
 def test_rows_of_categories_stand_below_their_task() -> None:
@@ -93,22 +80,24 @@ def test_the_headline_is_the_stated_metric_else_the_first(dummy_run) -> None:
 
 def test_the_command_shows_them(cli) -> None:
     words = ["--tasks", "seedbench", "--model", "dummy", "--sample", "--limit", "50"]
-    ran = cli(*words)
+    ran = cli(*words, "--categories")
     lines = ran.out.splitlines()
     at = next(n for n, line in enumerate(lines) if line.split()[:4] == ["by", "question", "type", "seed_all"])
     rows = ran.results["categories"]["seedbench"]["question type"]
     assert [line[4:].split("  ")[0] for line in lines[at + 1 : at + 1 + len(rows)]] == list(rows)
-    assert "categories are not" not in ran.out
-    assert cli("score", ran.folder, "--categories").out.count("Scene Understanding") == 1
+    assert "not in this table" not in ran.out
+    short = cli(*words).out
+    assert "Scene Understanding" not in short and "seed_image" not in short and "seed_all" in short
+    assert max(map(len, short.split("task  ")[1].split("\n\n")[0].splitlines())) <= 80
+    markdown = cli("score", ran.folder, "--format", "md").out
+    assert "| seedbench | 0 | seed_all |" in markdown
 
 
 def test_every_category_is_shown_where_that_is_asked_for(cli, tmp_path, base) -> None:
     words = ["--tasks", "seedbench,seedbench_ppl", "--model", "dummy", "--sample"]
     short = cli(*words)
     assert "Scene" not in short.out
-    assert (
-        "24 categories are not in this table (seedbench by question type; seedbench_ppl by question type)" in short.out
-    )
+    assert "24 categories are not in this table" in short.out
     assert cli(*words, "--categories").out.count("Scene Understanding") == 2
     options = {"sample": True, "output_path": str(base / "every"), "categories": True}
     assert mm_eval.evaluate("seedbench,seedbench_ppl", "dummy", **options).table().count("Scene Understanding") == 2
@@ -203,5 +192,5 @@ def test_runs_are_compared_by_category_on_demand(cli, dummy_run, base, tmp_path)
 
 
 def test_one_hidden_category_is_one() -> None:
-    [said] = hidden_categories(results_of({"results": {}, "categories": {"a": {"kind": {"x": {}}}}}), {})
-    assert said.startswith("1 category is not in this table (a by kind): --categories shows")
+    [said] = hidden_numbers(results_of({"results": {}, "categories": {"a": {"kind": {"x": {}}}}}), {}, every=False)
+    assert said.startswith("1 category is not in this table: --categories shows")

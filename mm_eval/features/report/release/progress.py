@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+from mm_eval.cli.progress import clock
 from mm_eval.cli.streams import Lenient
 from mm_eval.values.safe import in_line
 from mm_eval.values.words import of_all
@@ -78,15 +79,6 @@ class ModelProgress:
 
 def _costs(failed: int, dollars: float | None) -> list[str]:
     return [*([f"{failed:,} failed"] if failed else []), *([f"${dollars:,.2f}"] if dollars else [])]
-
-
-def clock(seconds: float | None) -> str:
-    """1:35 or 2:01:35. >>> clock(95)  gives  '1:35'"""
-    if seconds is None:
-        return "?"
-    whole = round(seconds)
-    hours, rest = divmod(whole, 3600)
-    return f"{hours}:{rest // 60:02d}:{rest % 60:02d}" if hours else f"{rest // 60}:{rest % 60:02d}"
 
 
 class ReleaseProgress:

@@ -1,0 +1,30 @@
+"""`--help` describes what most people need first, and only what means something for a verb."""
+
+import argparse
+
+import pytest
+
+
+def help_of(cli, capsys, *words: str) -> str:
+    with pytest.raises(SystemExit):
+        cli(*words)
+    return capsys.readouterr().out
+
+
+def test_the_help_of_run_has_twelve_options_first_and_the_others_by_group(cli, capsys, monkeypatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    short = help_of(cli, capsys, "run", "--help")
+    described, named = short.split("more options, described by --help all:")
+    assert sum(line.startswith("  --") for line in described.splitlines()) == 12
+    assert "judge" in named and "--use_cache" in named and "--protocol" in named
+    assert max(map(len, short.splitlines())) <= 84  # the first lines are a sentence of the module
+    whole = help_of(cli, capsys, "run", "--help", "all")
+    names = [word for word in named.split() if word.startswith("--")]
+    assert len(names) > 40 and all(f"\n  {name}" in whole for name in names), "each is described in the long help"
+    assert "\ncommon options:\n" in whole and "\ntasks and data:\n" in whole
+
+
+@pytest.mark.parametrize(("verb", "absent"), [("show", "--batch_size"), ("validate", "--seed"), ("bundle", "--limit")])
+def test_a_verb_shows_only_options_that_mean_something_there(cli, capsys, verb: str, absent: str) -> None:
+    said = help_of(cli, capsys, verb, "--help")
+    assert absent not in said and "--include_path" in said and argparse.SUPPRESS not in said
