@@ -24,6 +24,8 @@ LONG = 30
 """Words from which an unparsed answer is an explanation."""
 LETTERS = 8
 """Letters that an answer needs for its script to be known."""
+WORD = 3
+"""Letters from which a right answer says in which script it wants to be answered; an option's letter does not."""
 
 _ROLES = re.compile(
     r"(?:^|\n)\s*(?:user|human|assistant|question|q)\s*:|<\|(?:im_start|im_end|user|assistant|eot_id)|\[/?INST\]",
@@ -45,7 +47,7 @@ class Answered:
     """One answer to a doc.
 
     rules: what each filter pipeline said of it. ended: how it ended (`mm_eval.values.types.Ended`). asked: the question's text.
-    reasoning: what was cut from it, or stands beside it.
+    reasoning: what was cut from it, or stands beside it. gold: the right answers, as far as they are text.
     """
 
     text: str
@@ -53,11 +55,24 @@ class Answered:
     ended: str
     asked: str
     reasoning: str = ""
+    gold: tuple[str, ...] = ()
 
     @property
     def marks(self) -> tuple[str, ...]:
         """The marks that look like those of a reasoning which was not cut."""
         return unknown_marks(self.text.removeprefix(self.reasoning))
+
+    @property
+    def in_other_script(self) -> bool:
+        """Whether its script is not that of the right answers; nor of the question, where these are a letter or a number."""
+        said = script(self.text)
+        right = {found for gold in self.gold if (found := script(gold, least=1))}
+        if not said or said in right:
+            return False
+        if any(script(gold, least=WORD) for gold in self.gold):
+            return True
+        asked = script(self.asked)
+        return bool(asked) and said != asked
 
     @property
     def unparsed(self) -> bool:
@@ -136,10 +151,10 @@ FORMS: tuple[Form, ...] = (
     ),
     Form(
         "script",
-        "are in another script than the question",
-        "the model answers in another language than it was asked in",
+        "are in another script than the right answer",
+        "the model answers in another language than the gold answers, or the question where a gold answer is only a letter",
         "prompts",
-        lambda answer: _differ(script(answer.text), script(answer.asked)),
+        lambda answer: answer.in_other_script,
     ),
     Form(
         "explanation",
@@ -175,17 +190,25 @@ def answers_of(row: SampleRow) -> list[Answered]:
             str(ended[place]) if place < len(ended) else of_row,
             asked,
             reasoning[place] if place < len(reasoning) else "",
+            _texts_of(row.get("target")),
         )
         for place, text in enumerate(row["resps"])
         if isinstance(text, str)
     ]
 
 
+def _texts_of(target: Any) -> tuple[str, ...]:
+    """The right answers of a doc that are texts."""
+    found = target if isinstance(target, list) else [target]
+    return tuple(each for each in found if isinstance(each, str))
+
+
 _LATIN = re.compile("[A-Za-z]")
+_JAPANESE = {"HIRAGANA": "CJK", "KATAKANA": "CJK"}
 
 
-def script(text: str) -> str:
-    """The script of most letters of a text: "LATIN", "CJK", "CYRILLIC", ...; empty for fewer than `LETTERS` letters.
+def script(text: str, least: int = LETTERS) -> str:
+    """The script of most letters of a text: "LATIN", "CJK", "CYRILLIC", ...; empty for fewer letters than `least`.
 
     >>> script("The answer is a red bus."), script("这是一张图片，里面有一辆红色的公共汽车"), script("B")
     ('LATIN', 'CJK', '')
@@ -194,14 +217,11 @@ def script(text: str) -> str:
     found = Counter({"LATIN": len(_LATIN.findall(start))})
     if not start.isascii():
         letters = (character for character in start if not character.isascii() and character.isalpha())
-        found.update(unicodedata.name(character, "?").split()[0] for character in letters)
-    if found.total() < LETTERS:
+        names = (unicodedata.name(character, "?").split()[0] for character in letters)
+        found.update(_JAPANESE.get(name, name) for name in names)
+    if found.total() < least:
         return ""
     return found.most_common(1)[0][0]
-
-
-def _differ(one: str, other: str) -> bool:
-    return bool(one and other) and one != other
 
 
 def _question(prompt: Any) -> str:

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from mm_eval.engine.generation import GenerationOptions
 from mm_eval.engine.progress import Progress
 from mm_eval.features.study.blind import MODES
 from mm_eval.features.study.reported import Difference, reports
@@ -29,7 +30,7 @@ from mm_eval.results.recorded import RecordedRun, read_run
 from mm_eval.run import Report
 from mm_eval.several import folder_name
 from mm_eval.values.errors import ConfigError, did_you_mean
-from mm_eval.values.words import counted
+from mm_eval.values.words import counted, listed
 
 RECORDED = "replay"
 """The adapter of recorded answers, whose model can't be asked anew."""
@@ -96,7 +97,7 @@ def plan_trials(
     request = _of_tasks(request, prepare(request), tasks, protocol)
     whole = prepare(request)
     plan.rows = _verdict_rows(whole, protocol, recorded)
-    differing = _differing(whole, protocol)
+    differing = _that_matter(plan, whole, _differing(whole, protocol))
     if differing:
         samples = {task: _docs_of(plan, task, docs, request.seed) for task in whole.tasks if task in recorded.tasks}
         _add_trials(plan, protocol, replace(request, limit=None, samples=samples), differing)
@@ -209,6 +210,47 @@ def _differing(opened: Prepared, protocol: Published) -> Differing:
         for each in reports().differences(opened, protocol, task):
             found.setdefault(setting_of(each), {}).setdefault(task, []).append(each)
     return found
+
+
+SAMPLING = frozenset({"temperature", "top_p", "top_k", "min_p", "do_sample"})
+"""Generation options that decide nothing where the likeliest token is taken."""
+
+
+def _that_matter(plan: Plan, opened: Prepared, differing: Differing) -> Differing:
+    """The differences that may change an answer of the run; a note names the others with the reason."""
+    found: Differing = {}
+    reasons: dict[tuple[str, str], list[str]] = {}
+    for setting, by_task in differing.items():
+        for task, each in ((task, each) for task, of_task in by_task.items() for each in of_task):
+            if why := _without_effect(plan.run, opened, task, each, by_task[task]):
+                reasons.setdefault((each.said, why), []).append(task)
+            else:
+                found.setdefault(setting, {}).setdefault(task, []).append(each)
+    for (said, why), tasks in reasons.items():
+        plan.notes.append(f"not tried, since it can change no answer: {said} on {listed(tasks, 3)}: {why}")
+    return found
+
+
+def _without_effect(
+    run: RecordedRun, opened: Prepared, task: str, difference: Difference, others: Sequence[Difference]
+) -> str:
+    """Why a difference can change no answer of a task of the run; "" where it may. others: all of its setting."""
+    if task not in run.tasks:
+        return ""
+    name, ours, theirs = difference.name, difference.ours, difference.theirs
+    if name == "video" and not run.tasks[task].shows_frames:
+        return "its prompts show no video"
+    if name == "chat_template" and isinstance(theirs, bool) and ours is None and run.spec.get("chat") == theirs:
+        return "the model's default is the same"
+    if (name, ours, theirs) in (("num_beams", None, 1), ("num_beams", 1, None), ("num_fewshot", None, 0)):
+        return "both are the default"
+    if name == "max_new_tokens" and ours is not None and (theirs is None or theirs > ours):
+        return "" if run.results.rows[task].truncated else "no answer of the run was cut"
+    own = opened.tasks[task].config.generation_kwargs
+    reports_own = {**own, **{each.name: each.theirs for each in others if each.name in SAMPLING}}
+    if name in SAMPLING and not any(GenerationOptions.from_kwargs(each).do_sample for each in (own, reports_own)):
+        return "both take the likeliest token"
+    return ""
 
 
 def _docs_of(plan: Plan, task: str, count: int | None, seed: int) -> list[int]:

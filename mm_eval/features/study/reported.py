@@ -22,10 +22,17 @@ class Setting(Protocol):
 
 
 class Difference(Protocol):
-    """A setting that the run does not have. name: of the setting, or of a generation option. said: in words."""
+    """A setting that the run does not have. name: of the setting, or of a generation option. ours, theirs: the values.
+
+    said: in words.
+    """
 
     @property
     def name(self) -> str: ...
+    @property
+    def ours(self) -> Any: ...
+    @property
+    def theirs(self) -> Any: ...
     @property
     def said(self) -> str: ...
     @property

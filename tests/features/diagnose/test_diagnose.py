@@ -56,6 +56,25 @@ def test_a_chinese_question_may_be_answered_in_chinese() -> None:
     assert script("B. 42") == "" and script("שלום עולם שלום") == "HEBREW"
 
 
+@pytest.mark.parametrize(
+    ("text", "gold", "odd"),
+    [
+        ("It is the red cross.", ("red cross",), False),  # an English gold to a Chinese question
+        ("图片里面有一个红色的十字形状", ("red cross",), True),
+        ("图片里面有一个红色的十字形状", ("B",), False),  # a letter asks for no language
+        ("The answer is option B.", ("B",), False),
+        ("На картинке красный крест.", ("B",), True),
+        ("На картинке красный крест.", ("42",), True),
+        ("The red cross on the left.", ("红十字", "red cross"), False),
+        ("あの赤い十字のしるしです", ("赤十字です",), False),
+    ],
+)
+def test_an_answers_script_is_compared_with_that_of_the_gold(text: str, gold: tuple[str, ...], odd: bool) -> None:
+    asked = "图片里面有没有一个红色的十字形状？"
+    found = form_of(Answered(text, ("word",), "stop", asked, gold=gold))
+    assert ((found and found.name) == "script") is odd
+
+
 def replayed(cli, tmp_path: Path, answers: list[str], task: str = "mme", name: str = "run"):
     file = tmp_path / f"{name}.jsonl"
     rows = [{"task": task, "doc_id": n, "resps": [answer]} for n, answer in enumerate(answers)]

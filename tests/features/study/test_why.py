@@ -97,6 +97,37 @@ def test_nothing_is_asked_where_nothing_differs(own: Path, capsys: pytest.Captur
     assert not (folder / "why-mine").exists()
 
 
+def test_what_can_change_no_answer_is_not_tried(own: Path, capsys: pytest.CaptureFixture[str]) -> None:  # noqa: F811
+    """A longer cap where no answer was cut, sampling options of greedy decoding, frames where no video is shown."""
+    text = PROTOCOL.replace("{max_new_tokens: 9}", "{max_new_tokens: 9, top_p: 0.5}")
+    video = "  video: {value: 'frames=4,ends', known: assumed}\nconditions:"
+    (own / "mine.yaml").write_text(text.replace("conditions:", video, 1))
+    folder = run(own, "--gen_kwargs", "max_new_tokens=5")
+    capsys.readouterr()
+    assert main(["why", str(folder), "--protocol", "mine"]) == 0
+    said = capsys.readouterr().out
+    assert "max_new_tokens is 5 (protocol: 9) on own: no answer of the run was cut" in said
+    assert "top_p is not set (protocol: 0.5" in said and "on own: both take the likeliest token" in said
+    assert "on own: its prompts show no video" in said
+    assert len(ASKED) == 40, "the prompt alone is tried"
+
+
+def test_a_longer_cap_is_tried_where_an_answer_was_cut(
+    own: Path,  # noqa: F811
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(Obeys, "generate", _cut)
+    folder = run(own, "--gen_kwargs", "max_new_tokens=5")
+    assert main(["why", str(folder), "--protocol", "mine"]) == 0
+    assert len(ASKED) == 3 * 40 and {cap for _, cap in ASKED} == {5, 9}
+
+
+def _cut(self, instances):  # type: ignore[no-untyped-def]
+    for instance in instances:
+        ASKED.append((instance.doc_id, instance.generation_kwargs.get("max_new_tokens")))
+        yield instance, Answer(str(instance.target), ended="length" if instance.doc_id == 3 else "stop")
+
+
 def test_extraction_scores_the_same_answers_again(own: Path, capsys: pytest.CaptureFixture[str]) -> None:  # noqa: F811
     extraction = "[{name: none, filter: [{function: lowercase}]}]"
     settings = f"settings:\n  filter_list: {{value: {extraction}, known: assumed}}\n"
