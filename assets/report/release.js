@@ -229,7 +229,7 @@ byId("controls").addEventListener("submit", (event) => event.preventDefault());
 addEventListener("resize", drawCharts);
 addEventListener("hashchange", () => { fromAddress(); table(); drawCharts(); });
 byId("legend").append("Colour: from the worst ", make("span", { class: "key", style: "background:linear-gradient(to right, transparent, color-mix(in srgb, var(--fill) 40%, transparent))" }), " to the best ranked number of a row; pale where no two models of the row can be told apart. #1= means that several models share the first rank: they can't be told apart at 5% after Holm's correction over all pairs of this table. Hatched: not ranked. ⚠ a remark, * as reported. A number opens the samples behind it.");
-if (about.apart.length) byId("notes").append(make("p", { class: "hint", id: "apart" }, `This page holds all its numbers and charts. Samples and pictures are on the pages of the runs, to which its numbers link: ${about.apart.map((folder) => `${folder}/report.html`).join(", ")}. mm-eval report RUNS --bundle DIR writes a folder that can be copied as a whole.`));
+if (about.apart.length) byId("notes").append(make("p", { class: "hint", id: "apart" }, `This page holds all its numbers and charts. Samples and pictures are on the pages of the runs, to which its numbers link: ${about.apart.map((folder) => `${folder}/report.html`).join(", ")}. mm-eval report RUNS --site DIR writes a folder that can be copied as a whole.`));
 if (about.notes.length) byId("notes").append(make("h2", {}, "Notes"), make("ul", {}, ...about.notes.map((note) => make("li", {}, note))));
 table();
 drawCharts();

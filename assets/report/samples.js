@@ -342,7 +342,7 @@ function samples() {
 }
 about.loading = Boolean(about.next);
 drawTop();
-if (about.outside) byId("filters").after(make("p", { class: "hint", id: "outside" }, `${about.outside.toLocaleString("en")} pictures are not in this file: they are in media/ of ${about.where}. Keep the page there, or share what this writes: mm-eval report ${about.where} --bundle DIR`));
+if (about.outside) byId("filters").after(make("p", { class: "hint", id: "outside" }, `${about.outside.toLocaleString("en")} pictures are not in this file: they are in media/ of ${about.where}. Keep the page there, or share what this writes: mm-eval report ${about.where} --site DIR`));
 tabs();
 samples();
 if (location.hash.length > 1) jump();

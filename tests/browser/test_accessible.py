@@ -60,7 +60,7 @@ def released(base, perfect, worse, dummy_run):
 
 @pytest.fixture(scope="session")
 def bundled(base, odd, dummy_run):
-    assert main(["report", str(odd), str(dummy_run), "--bundle", str(base / "axe-bundle")]) == 0
+    assert main(["report", str(odd), str(dummy_run), "--site", str(base / "axe-bundle")]) == 0
     return base / "axe-bundle/odd/report.html"
 
 

@@ -87,7 +87,7 @@ def landing(base, dummy_run, worse, perfect):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(parts, "ROWS", 100)
         patch.setattr(parts, "FIRST", 50)
-        assert main(["report", str(dummy_run), str(worse), "--bundle", str(base / "landing")]) == 0
+        assert main(["report", str(dummy_run), str(worse), "--site", str(base / "landing")]) == 0
     assert main(["compare", str(perfect), str(worse), "--html", str(base / "landing-compare.html")]) == 0
     return {
         "file": dummy_run / "report.html",

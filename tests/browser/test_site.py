@@ -44,7 +44,7 @@ def bundle(base, perfect, worse, dummy_run):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(parts, "ROWS", 100)
         patch.setattr(parts, "FIRST", 50)
-        assert main(["report", str(perfect), str(worse), str(dummy_run), "--bundle", str(base / "written")]) == 0
+        assert main(["report", str(perfect), str(worse), str(dummy_run), "--site", str(base / "written")]) == 0
     shutil.move(base / "written", base / "moved")
     return base / "moved"
 
@@ -93,7 +93,7 @@ def test_a_picture_opens_in_full_size(opened, bundle):
 
 
 def test_a_page_in_parts_opens_on_failures(opened, base, odd):
-    assert main(["report", str(odd), "--bundle", str(base / "odd-bundle")]) == 0
+    assert main(["report", str(odd), "--site", str(base / "odd-bundle")]) == 0
     page = complete(opened(base / "odd-bundle/odd/report.html", "#samples"))
     assert count(page) == "12 of 40" and "unparsed" in page.find_element("id", "only").text
     search(page, "no doc says this")
@@ -128,7 +128,7 @@ def test_a_copied_page_says_where_the_pictures_are_that_it_does_not_hold(
 def test_a_copied_release_page_names_the_pages_with_the_samples(opened, perfect, worse, tmp_path):
     assert main(["report", str(perfect), str(worse), "--output", str(tmp_path / "release.html")]) == 0
     apart = opened(tmp_path / "release.html").find_element("id", "apart").text
-    assert f"{perfect}/report.html" in apart and f"{worse}/report.html" in apart and "--bundle DIR" in apart
+    assert f"{perfect}/report.html" in apart and f"{worse}/report.html" in apart and "--site DIR" in apart
 
 
 def test_the_release_page_of_a_bundle_leads_to_its_own_pages(opened, bundle):

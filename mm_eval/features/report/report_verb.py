@@ -5,21 +5,18 @@ The page opens from disk with no network. Nothing is requested and no model is l
 from __future__ import annotations
 
 import argparse
-import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mm_eval.cli.folders import add_code_option, run_folders
-from mm_eval.cli.options import add_option
+from mm_eval.cli.options import add_option, option
 from mm_eval.cli.say import complain_briefly, say, say_lines
-from mm_eval.values.errors import ConfigError, MMEvalError, StoreError
+from mm_eval.features.report.reading import read_runs, writing
+from mm_eval.values.errors import ConfigError
 from mm_eval.values.features import brought
 
 if TYPE_CHECKING:
     from mm_eval.features.report.release.table import ReleaseTable
-    from mm_eval.results.recorded import RecordedRun
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -31,10 +28,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--format",
-        choices=("html", "md", "latex", "csv", *brought("EXPORTS")),
+        choices=("html", "text", "md", "latex", "csv", *brought("EXPORTS")),
+        metavar="{html,text,md,latex,csv}",
         default="html",
-        help="html (default): report.html of one run, release.html of several; md, latex, csv: a table, which is printed; "
-        "inspect, lm_eval, lmms_eval: files that these tools read; eval_results: YAML for a model's repository on the hub",
+        help="html (default): report.html of one run, release.html of several; text (for the terminal), md, latex, csv: a "
+        "table, which is printed (`mm-eval export` writes the formats of other tools)",
     )
     add_option(parser, "against", "RUN", "report.html: another run's answers beside each sample, flips as a filter")
     parser.add_argument(
@@ -61,17 +59,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "DIR",
         "write the table's figures, and nothing else: a heat map and each benchmark's bars as SVG, and as PDF with matplotlib",
     )
-    add_option(
-        parser,
-        "bundle",
-        "DIR",
-        "html: write the release page, each run's page and all pictures in full size as files for a web server into a new folder",
-    )
+    what = "html: the release page, each run's page and all pictures in full size, as files for a web server in a new folder"
+    parser.add_argument("--site", type=option("bundle"), metavar="DIR", help=what)
+    parser.add_argument("--bundle", dest="site", type=option("bundle"), help=argparse.SUPPRESS)  # its former name
     add_option(parser, "title", "TEXT", "html: the title of the release page (default: Release table)")
-    add_option(
-        parser, "url", "URL", "with --bundle: the address where it will stand, for the picture beside links to it"
-    )
-    add_option(parser, "output", "FILE", "the file, or of an export the folder, to write to")
+    add_option(parser, "url", "URL", "with --site: the address where it will stand, for the picture beside links to it")
+    add_option(parser, "output", "FILE", "the file to write to")
     add_code_option(parser)
 
 
@@ -81,13 +74,11 @@ def main(args: argparse.Namespace) -> int:
     from mm_eval.features.report.run_page import write_report
     from mm_eval.results.recorded import RecordedRun
 
-    if args.url and not (args.bundle and args.url.startswith(("https://", "http://"))):
-        raise ConfigError(
-            f"--url is the address of a bundle: https://... (got {args.url!r}).", hint="Add --bundle DIR."
-        )
+    if args.url and not (args.site and args.url.startswith(("https://", "http://"))):
+        raise ConfigError(f"--url is the address of a site: https://... (got {args.url!r}).", hint="Add --site DIR.")
     if _report_study(args):
         return 0
-    runs, holes = _read(run_folders(args.runs), args.include_path)
+    runs, holes = read_runs(run_folders(args.runs), args.include_path)
     if args.model_index:
         import yaml
 
@@ -104,16 +95,18 @@ def main(args: argparse.Namespace) -> int:
         _write_figures(Path(args.figures), table())
         return 3 if holes else 0
     if args.format in brought("EXPORTS"):
-        for path in _export(runs, args.format, args.output):
+        from mm_eval.features.report.export_verb import write_exports
+
+        for path in write_exports(runs, args.format, args.output):
             say(path)
         return 3 if holes else 0
-    if args.bundle:
+    if args.site:
         if args.format != "html" or args.against or args.output:
-            raise ConfigError("--bundle goes with --format html, without --against and --output.")
+            raise ConfigError("--site goes with --format html, without --against and --output.")
         from mm_eval.features.report.site.bundle import write_bundle
 
-        with _writing("the files", args.bundle):
-            index = write_bundle(Path(args.bundle), runs, table(), say, args.url or "")
+        with writing("the files", args.site):
+            index = write_bundle(Path(args.site), runs, table(), say, args.url or "")
         say(index)
         return 3 if holes else 0
     if args.format == "html" and len(runs) == 1:
@@ -134,11 +127,11 @@ def main(args: argparse.Namespace) -> int:
         from mm_eval.features.report.release.page import write_release_page
 
         page = Path(args.output or "release.html")
-        with _writing("the page", str(page)):
+        with writing("the page", str(page)):
             write_release_page(page, table())
         say(page)
         return 3 if holes else 0
-    ways = {"md": release.as_markdown, "latex": release.as_latex, "csv": release.as_csv}
+    ways = {"text": release.as_text, "md": release.as_markdown, "latex": release.as_latex, "csv": release.as_csv}
     text = ways[args.format](table(), args.intervals, args.categories)
     if args.output:
         _write(args.output, text + "\n")
@@ -151,15 +144,15 @@ def _report_study(args: argparse.Namespace) -> bool:
     """Writes the page, table or figures of a folder that has its own, such as a training's; False for any other."""
     opened = (study(Path(args.runs[0]), args.include_path) for study in brought("STUDIES").values())
     study = next((each for each in opened if each), None) if len(args.runs) == 1 else None
-    for_runs = (args.against, args.reference, args.model_index, args.bundle, args.categories, args.intervals)
+    for_runs = (args.against, args.reference, args.model_index, args.site, args.categories, args.intervals)
     if study is None or any(for_runs) or args.format in brought("EXPORTS"):
         return False
     if args.figures:
-        with _writing("the figures", args.figures):
+        with writing("the figures", args.figures):
             for path in study.write_figures(Path(args.figures)):
                 say(path)
     elif args.format == "html":
-        with _writing("the page", args.output or args.runs[0]):
+        with writing("the page", args.output or args.runs[0]):
             say(study.write_page(Path(args.output) if args.output else None))
     elif args.output:
         _write(args.output, study.text(args.format) + "\n")
@@ -168,38 +161,11 @@ def _report_study(args: argparse.Namespace) -> bool:
     return True
 
 
-def _export(runs: list[RecordedRun], kind: str, output: str | None) -> list[Path]:
-    """Writes the runs in the format of another tool, by default below export-FORMAT."""
-    from mm_eval.features.report.site.bundle import names_of
-
-    folder, written = Path(output or f"export-{kind}"), list[Path]()
-    names = names_of([run.folder for run in runs])
-    with _writing("the files", str(folder)):
-        for name, run in zip(names, runs, strict=True):
-            written += brought("EXPORTS")[kind](run, folder, name, len(runs) == 1)
-    return written
-
-
-def _read(folders: list[str], include_path: str | None) -> tuple[list[RecordedRun], dict[str, str]]:
-    """The runs with numbers, and {folder name: reason} of begun runs without. A single run must have numbers."""
-    from mm_eval.results.recorded import RecordedRun
-
-    runs, holes = [], dict[str, str]()
-    for folder in folders:
-        try:
-            runs.append(RecordedRun.read(folder, include_path=include_path))
-        except MMEvalError as error:
-            if not os.path.isfile(Path(folder) / "run.json") or folder == folders[-1] and not runs:
-                raise
-            holes[Path(folder).name] = str(error)
-    return runs, holes
-
-
 def _write_figures(folder: Path, table: ReleaseTable) -> None:
     from mm_eval.features.report import pdf
     from mm_eval.features.report.figures import write_figures
 
-    with _writing("the figures", str(folder)):
+    with writing("the figures", str(folder)):
         drawn = write_figures(folder, table)
         for path in [*drawn, *(pdf.write_pdfs(drawn) if pdf.is_available() else ())]:
             say(path)
@@ -208,14 +174,5 @@ def _write_figures(folder: Path, table: ReleaseTable) -> None:
 
 
 def _write(path: str, text: str) -> None:
-    with _writing("the file", path):
+    with writing("the file", path):
         Path(path).write_text(text, encoding="utf-8")
-
-
-@contextmanager
-def _writing(what: str, where: str) -> Iterator[None]:
-    """StoreError for an OSError inside."""
-    try:
-        yield
-    except OSError as error:
-        raise StoreError(f"{what} can't be written: {error.strerror}.", where=where) from error

@@ -64,7 +64,7 @@ def first_picture(run):
 
 
 def test_a_bundle_has_every_picture_as_the_prompt_showed_it_and_no_address_elsewhere(run, tmp_path, capsys):
-    assert main(["report", str(run), "--bundle", str(tmp_path / "site")]) == 0
+    assert main(["report", str(run), "--site", str(tmp_path / "site")]) == 0
     assert "80 samples, 60 pictures in full size" in capsys.readouterr().out
     pictures = list((tmp_path / "site/pictures").glob("*/*"))
     assert len(pictures) == 60
@@ -88,7 +88,7 @@ def test_the_frames_of_a_video_are_there_in_full_size_too(tmp_path):
     paths = [path for name in digests for path in (f"thumbnails/{name[:2]}/{name}.jpg", f"pictures/{name[:2]}/{name}")]
     answers = asked([folder], "clips/report.html", "clips/rows/1.js", *(f"clips/{path}" for path in paths))
     assert [each.status_code for each in answers] == [200] * 6
-    assert main(["report", str(folder), "--bundle", str(tmp_path / "site")]) == 0
+    assert main(["report", str(folder), "--site", str(tmp_path / "site")]) == 0
     assert {path.stem for path in (tmp_path / "site/pictures").glob("*/*")} == set(digests)
 
 
@@ -103,7 +103,7 @@ def test_a_bundle_is_not_written_over_other_files(run, tmp_path, capsys):
 def test_a_bundle_without_the_data_has_the_thumbnails_and_says_why(own, tmp_path, capsys):
     with edited(own / "run.json") as stored:
         stored["spec"]["tasks"]["mme"]["data"] = "0" * 64
-    assert main(["report", str(own), "--bundle", str(tmp_path / "site")]) == 0
+    assert main(["report", str(own), "--site", str(tmp_path / "site")]) == 0
     said = capsys.readouterr().out
     assert "60 only as thumbnails: " in said and "the data of 'mme' is not what the run was requested on" in said
     assert not (tmp_path / "site/pictures").exists() and len(list((tmp_path / "site/thumbnails").glob("*/*"))) == 60
@@ -111,7 +111,7 @@ def test_a_bundle_without_the_data_has_the_thumbnails_and_says_why(own, tmp_path
 
 def test_two_folders_of_one_name_have_two_pages(run, own, tmp_path):
     twin = shutil.copytree(run, tmp_path / "twin" / "dummy")
-    assert main(["report", str(run), str(twin), "--bundle", str(tmp_path / "site")]) == 0
+    assert main(["report", str(run), str(twin), "--site", str(tmp_path / "site")]) == 0
     assert (tmp_path / "site/dummy/report.html").is_file() and (tmp_path / "site/dummy-2/report.html").is_file()
 
 

@@ -23,7 +23,7 @@ def run(cli):
 
 
 def test_a_log_of_inspect_for_each_task(cli, run, tmp_path: Path) -> None:
-    done = cli("report", run.folder, "--format", "inspect", "--output", tmp_path / "logs")
+    done = cli("export", run.folder, "--format", "inspect", "--output", tmp_path / "logs")
     assert done.code == 0
     paths = [Path(line) for line in done.out.splitlines()]
     assert [path.name.partition("_")[2] for path in paths] == ["mme.json", "seedbench_ppl.json", "gsm8k.json"]
@@ -42,6 +42,19 @@ def test_a_log_of_inspect_for_each_task(cli, run, tmp_path: Path) -> None:
     assert len(logs[1]["samples"][0]["choices"]) == 4
     [score] = [score for score in mme["results"]["scores"] if score["name"] == "mme_perception_score,none"]
     assert score["metrics"]["mean"]["value"] == run.results["results"]["mme"]["mme_perception_score,none"]
+
+
+def test_the_former_words_are_still_read(cli, run, tmp_path: Path) -> None:
+    now = cli("export", run.folder, "--format", "lm_eval", "--output", tmp_path / "now")
+    former = cli("report", run.folder, "--format", "lm_eval", "--output", tmp_path / "former")
+    assert now.code == former.code == 0
+    assert [Path(line).name for line in now.out.splitlines()] == [Path(line).name for line in former.out.splitlines()]
+    assert cli("report", run.folder, "--site", tmp_path / "site").code == 0
+    assert cli("report", run.folder, "--bundle", tmp_path / "bundle").code == 0
+    assert {path.name for path in (tmp_path / "site").iterdir()} == {
+        path.name for path in (tmp_path / "bundle").iterdir()
+    }
+    assert cli("export", run.folder).code == 2
 
 
 def test_inspect_reads_its_logs(cli, run, tmp_path: Path) -> None:

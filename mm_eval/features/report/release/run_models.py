@@ -29,7 +29,7 @@ def run_release(args: argparse.Namespace, read: Callable[[argparse.Namespace], R
     from mm_eval.features.report.release.outcomes import Outcomes
     from mm_eval.features.report.release.page import write_release_page
     from mm_eval.features.report.release.plan import at_a_time, read_release
-    from mm_eval.features.report.release.text import as_markdown
+    from mm_eval.features.report.release.text import as_markdown, as_text
     from mm_eval.several import INTERRUPTED, check_models
 
     named = bool(args.tasks)
@@ -58,9 +58,9 @@ def run_release(args: argparse.Namespace, read: Callable[[argparse.Namespace], R
     if found.runs or found.holes:
         found.runs.sort(key=lambda run: list(release.runs).index(run.name))
         table = release_table(found.runs, holes=found.holes, order=list(release.runs))
+        categories = any(request.categories for request in requests.values())
         say_lines(
-            "\n"
-            + as_markdown(table, intervals=True, categories=any(request.categories for request in requests.values()))
+            "\n" + (as_markdown if args.format == "md" else as_text)(table, intervals=True, categories=categories)
         )
         if found.runs:
             folder = Path(os.path.commonpath([run.folder.resolve().parent for run in found.runs]))

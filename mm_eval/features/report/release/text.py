@@ -5,14 +5,54 @@ print(as_markdown(release_table(runs), intervals=True))
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from mm_eval.features.report.release.average import AVERAGE
 from mm_eval.features.report.release.table import ReleaseNumber, ReleaseTable
-from mm_eval.results.table import Cell, Column, Row, Table, Value, to_csv, to_html, to_latex, to_markdown
+from mm_eval.results.table import (
+    Cell,
+    Column,
+    Row,
+    Table,
+    Value,
+    fitted,
+    terminal_width,
+    to_csv,
+    to_html,
+    to_latex,
+    to_markdown,
+    to_text,
+)
+from mm_eval.values.safe import in_line
 from mm_eval.values.words import counted
 
 SET_APART = "‡"
 UNDER_PROTOCOL = "§"
 OWN_PROMPT = "¶"
+
+
+def as_text(table: ReleaseTable, intervals: bool = False, categories: bool = False, width: int | None = None) -> str:
+    """The table for a terminal, with the notes as plain lines. width: of the terminal, by default this one's.
+
+    Where it is too narrow the intervals are left out, and then the models stand in several tables.
+    """
+    width = width or terminal_width()
+    whole = _table(table, intervals, categories)
+    names, *models = whole.columns
+    out = []
+    if intervals and not _fits(whole, width):
+        whole, out = _table(table, False, categories), ["The intervals: no room (COLUMNS=200 shows them)."]
+    parts: list[list[Column]] = [[]]
+    for column in models:
+        if parts[-1] and not _fits(replace(whole, columns=[names, *parts[-1], column]), width):
+            parts.append([])
+        parts[-1].append(column)
+    texts = [to_text(fitted(replace(whole, columns=[names, *part]), width)[0]) for part in parts]
+    return "\n\n".join([*texts, "\n".join(in_line(note) for note in (*whole.notes, *out))]).rstrip()
+
+
+def _fits(table: Table, width: int) -> bool:
+    return max(map(len, to_text(table).split("\n"))) <= width
 
 
 def as_markdown(table: ReleaseTable, intervals: bool = False, categories: bool = False) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from mm_eval.features.report.release.numbers import release_table
-from mm_eval.features.report.release.text import as_csv, as_latex, as_markdown
+from mm_eval.features.report.release.text import as_csv, as_latex, as_markdown, as_text
 from mm_eval.results.recorded import RecordedRun
 
 TASKS = "mmstar,scienceqa_img,seedbench,mme"
@@ -131,3 +131,21 @@ def test_points_near_zero_are_no_share(model) -> None:
     row = next(row for row in table.shown() if row[0] == "mme")
     assert {found.value for found in table.rows[row].values()} == {0.0} and not table.in_percent(row)
     assert not table.average, "one share only"
+
+
+def test_the_table_on_a_terminal_fits_its_width_and_its_notes_are_plain(model) -> None:
+    table = release_table(
+        [model(name, tasks="mmstar,mme", mme=n) for n, name in enumerate(("one", "two", "three", "four"))]
+    )
+    whole = as_text(table, intervals=True, width=200)
+    assert "[" in whole.split("\n\n")[0] and len(whole.split("\n\n")) == 2
+    bare = as_text(table, intervals=True, width=50)
+    assert "[" not in bare.split("\n\n")[0] and "The intervals: no room" in bare
+    narrow = as_text(table, width=30).split("\n\n")
+    assert len(narrow) > 2 and narrow[0].startswith("benchmark") and narrow[1].startswith("benchmark")
+    assert all(len(line) <= 30 for part in narrow[:-1] for line in part.splitlines())
+    assert (
+        sum(name in line.split() for part in narrow[:-1] for line in part.splitlines()[:1] for name in table.columns)
+        == 4
+    )
+    assert "\\" not in whole and "**" not in whole and table.sentence in whole.splitlines()

@@ -1,0 +1,45 @@
+"""Writes recorded runs in the formats of other tools: logs of inspect_ai, the files of lm-evaluation-harness and lmms-eval, and
+the YAML file of a model's repository on the hub.
+
+Nothing is requested and no model is loaded. `mm-eval import` reads the logs of other suites."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from mm_eval.cli.folders import add_code_option, run_folders
+from mm_eval.cli.options import add_option
+from mm_eval.cli.say import say
+from mm_eval.features.report.reading import read_runs, writing
+from mm_eval.results.recorded import RecordedRun
+from mm_eval.values.features import brought
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "runs", nargs="+", metavar="RUN", help="run folders; the folder of a release stands for its runs"
+    )
+    what = "inspect, lm_eval, lmms_eval: files that these tools read; eval_results: YAML for a model's repository"
+    parser.add_argument("--format", choices=tuple(brought("EXPORTS")), required=True, help=what)
+    add_option(parser, "output", "DIR", "the folder to write to (default: export-FORMAT)")
+    add_code_option(parser)
+
+
+def main(args: argparse.Namespace) -> int:
+    runs, holes = read_runs(run_folders(args.runs), args.include_path)
+    for path in write_exports(runs, args.format, args.output):
+        say(path)
+    return 3 if holes else 0
+
+
+def write_exports(runs: list[RecordedRun], kind: str, output: str | None) -> list[Path]:
+    """Writes the runs in the format of another tool, by default below export-FORMAT."""
+    from mm_eval.features.report.site.bundle import names_of
+
+    folder, written = Path(output or f"export-{kind}"), list[Path]()
+    names = names_of([run.folder for run in runs])
+    with writing("the files", str(folder)):
+        for name, run in zip(names, runs, strict=True):
+            written += brought("EXPORTS")[kind](run, folder, name, len(runs) == 1)
+    return written

@@ -1,0 +1,33 @@
+"""Reads the runs that a command names, and turns errors of writing into sentences."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from mm_eval.results.recorded import RecordedRun
+from mm_eval.values.errors import MMEvalError, StoreError
+
+
+def read_runs(folders: list[str], include_path: str | None) -> tuple[list[RecordedRun], dict[str, str]]:
+    """The runs with numbers, and {folder name: reason} of begun runs without. A single run must have numbers."""
+    runs, holes = [], dict[str, str]()
+    for folder in folders:
+        try:
+            runs.append(RecordedRun.read(folder, include_path=include_path))
+        except MMEvalError as error:
+            if not os.path.isfile(Path(folder) / "run.json") or folder == folders[-1] and not runs:
+                raise
+            holes[Path(folder).name] = str(error)
+    return runs, holes
+
+
+@contextmanager
+def writing(what: str, where: str) -> Iterator[None]:
+    """StoreError for an OSError inside."""
+    try:
+        yield
+    except OSError as error:
+        raise StoreError(f"{what} can't be written: {error.strerror}.", where=where) from error
