@@ -12,6 +12,7 @@ from mm_eval.engine.progress import Progress
 from mm_eval.features.study.variants import Variants
 from mm_eval.features.study.variants_text import as_json, render, write_page
 from mm_eval.prepare import Prepared
+from mm_eval.results.table import terminal_width
 from mm_eval.run import Report, run
 from mm_eval.several import INTERRUPTED
 
@@ -52,7 +53,7 @@ def show_study(studies: Sequence[Variants], output: Path, name: str, form: str, 
     if form == "json":
         say_lines(text)
         return
-    say_lines(render(studies) + "\n")
+    say_lines(render(studies, terminal_width()) + "\n")
     if notes:
         say_lines("\n".join(f"note: {note}" for note in notes))
     say(f"page with the flips: {page}")

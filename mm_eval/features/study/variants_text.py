@@ -16,32 +16,45 @@ from mm_eval.features.study.cells import change_json, difference_cells, estimate
 from mm_eval.features.study.variants import Variants
 from mm_eval.results.number_text import EXACT, EXACT_NOTE, p_text, signed, spread
 from mm_eval.results.page import SampleRows, about_differences, page, pictures, run_fact
-from mm_eval.results.table import Cell, Column, DocCount, Row, Table, to_page, to_text
+from mm_eval.results.rows import brief_warnings
+from mm_eval.results.table import Cell, Column, DocCount, Row, Table, fitted, left_out, to_page, to_text
 from mm_eval.values.safe import in_line, json_safe
 
 SHARES = ("unparsed", "filtered", "refused", "truncated", "failed")
 FLIPS = ("lost", "gained", "reworded")
+OTHER_NUMBERS, ZERO_SHARES = 4, 5
+"""How soon columns of other numbers than the main one, and shares that are all 0, leave a table that is too wide."""
 
 
-def render(models: Sequence[Variants]) -> str:
-    """For each model and task a table and verdicts, and the matrix models x variants where there are several models."""
+def render(models: Sequence[Variants], width: int | None = None) -> str:
+    """For each model and task a table and verdicts, and the matrix models x variants where there are several models.
+
+    width: of the terminal; None for any.
+    """
     parts: list[str] = []
     for of_model in models:
         sample = of_model.runs[of_model.baseline].results.run.sample
         parts += [f"model: {of_model.model}{'   (sample data, not the benchmarks)' if sample else ''}", ""]
         warnings = [
-            f"warning: {of_model.noun} {key!r}: {w}" for key, run in of_model.runs.items() for w in run.results.warnings
+            f"warning: {of_model.noun} {key!r}: {said}"
+            for key, run in of_model.runs.items()
+            for said in brief_warnings(run.results)
         ]
         parts += [*warnings, ""] if warnings else []
         for name in of_model.names:
-            parts += [*to_text(_terminal_table(of_model, name)).split("\n"), ""]
+            table, out = fitted(_terminal_table(of_model, name), width)
+            parts += [
+                *to_text(table).split("\n"),
+                "",
+                *left_out(list(dict.fromkeys(each for each in out if each not in SHARES))),
+            ]
             verdicts = list(of_model.verdicts(name))
             parts += [*verdicts, ""] if verdicts else []
         parts += [EXACT_NOTE, ""] if any(EXACT in part for part in parts) else []
         parts += [f"{of_model.noun} {key!r}: {text}" for key, text in of_model.texts().items()] + [""]
     if len(models) > 1:
         for table in _matrix(models):
-            parts += [*to_text(table).split("\n"), ""]
+            parts += [*to_text(fitted(table, width)[0]).split("\n"), ""]
         parts.append("* each model's best one; its interval is that of the number, see above for paired differences")
     return "\n".join(map(in_line, parts)).rstrip()
 
@@ -129,11 +142,13 @@ def _terminal_table(of_model: Variants, name: str) -> Table:
     columns = [Column(name, "text", "label")]
     shown = of_model.shown(name)
     keys = of_model.headlines(name)
+    main = of_model.runs[of_model.baseline].results.headline(name)
     for key in keys:
-        columns.append(Column(key.label, cell=str(key)))
+        other = main is not None and main.key in keys and key != main.key
         columns += [
-            Column(of_model.heading, cell=f"difference of {key}"),
-            Column("p (Holm)", cell=f"p of {key}"),
+            Column(key.label, cell=str(key), spare=OTHER_NUMBERS if other else 0),
+            Column(of_model.heading, cell=f"difference of {key}", spare=OTHER_NUMBERS if other else 0),
+            Column("p (Holm)", cell=f"p of {key}", spare=OTHER_NUMBERS if other else 1),
         ]
     rows = []
     for label in shown:
@@ -149,7 +164,9 @@ def _terminal_table(of_model: Variants, name: str) -> Table:
                 cells[f"difference of {key}"] = said + (" *" if change.told_apart else "")
                 cells[f"p of {key}"] = p_text(change.corrected)
         rows.append(Row(cells))
-    return Table([*columns, *map(Column, (*SHARES, *FLIPS))], rows)
+    for share in SHARES:
+        columns.append(Column(share, spare=2 if any(row.cells[share] != "0.0%" for row in rows) else ZERO_SHARES))
+    return Table([*columns, *(Column(way, spare=3) for way in FLIPS)], rows)
 
 
 def _page_table(of_model: Variants, place: int, name: str) -> Table:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
@@ -59,9 +60,8 @@ def run_release(args: argparse.Namespace, read: Callable[[argparse.Namespace], R
         found.runs.sort(key=lambda run: list(release.runs).index(run.name))
         table = release_table(found.runs, holes=found.holes, order=list(release.runs))
         categories = any(request.categories for request in requests.values())
-        say_lines(
-            "\n" + (as_markdown if args.format == "md" else as_text)(table, intervals=True, categories=categories)
-        )
+        plain = args.format == "text" and sys.stdout.isatty()  # elsewhere it goes into a file or another program
+        say_lines("\n" + (as_text if plain else as_markdown)(table, intervals=True, categories=categories))
         if found.runs:
             folder = Path(os.path.commonpath([run.folder.resolve().parent for run in found.runs]))
             say(f"page: {write_release_page(folder / 'release.html', table)}")
