@@ -22,6 +22,7 @@ EXECUTORS  where a model answers (`--executor NAME`): (model, request) -> the mo
 SHARED     what several runs that go on side by side share: (requests by name) -> a context with the requests to run.
 LINKS      what the runs of a release know of each other: (requests by name, how many run at a time) -> an object with the
            requests to run, and ended(name), which is called when a run ended for good.
+AGAINST    a request that stops when it is decided against a finished run: (request, that run's folder) -> the request.
 CONFIGS    what `mm-eval run --config FILE` does with a file that has this key: (args, its options as a request) -> exit code.
 PAGES      the page of a finished run: (recorded run) -> its path.
 FINDINGS   what `mm-eval diagnose` finds in the samples of a task: a class with add(row), which gets each, and found() ->

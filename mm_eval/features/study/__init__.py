@@ -19,6 +19,7 @@ OPTIONS = {"deciding": "deciding.options"}
 MARKS = {"deciding": "deciding.record:cell_mark"}
 RELEASE_NOTES = {"deciding": "deciding.design:what_it_tells"}
 TOGETHER = {"anytime": "deciding.live_page:compared"}
+AGAINST = {"deciding": "deciding.against:against"}
 LINKS = {"deciding": "deciding.lockstep:linked"}
 
 

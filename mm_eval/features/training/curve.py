@@ -62,11 +62,12 @@ class Evaluation:
 
 @dataclass(frozen=True)
 class Point:
-    """A number at a step. change: paired, from the step before; None at the first one."""
+    """A number at a step. change: paired, from the step before; None at the first one. remark: that its run stopped early."""
 
     step: int
     number: Number
     change: Change | None = None
+    remark: str = ""
 
 
 @dataclass(frozen=True)
@@ -191,7 +192,10 @@ class Study:
         changes = [self.change(first, second, name) for first, second in pairs(having)]
         shown = iter(corrected([change for change in changes if change is not None]))
         before = [None, *(None if change is None else next(shown) for change in changes)]
-        points = [Point(each.step, each.numbers[name], c) for each, c in zip(having, before, strict=True)]
+        points = [
+            Point(each.step, each.numbers[name], change, each.run.results.rows[name].stopped)
+            for each, change in zip(having, before, strict=True)
+        ]
         last = having[-1]
         key, settled = last.numbers[name].key, self._settled(having, name)
         regressions = list(self._regressions(having, name, settled))

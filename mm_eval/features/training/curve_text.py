@@ -79,6 +79,7 @@ def _is_marked(point: Point) -> bool:
 
 def _cells(curve: Curve, place: int, reach: float) -> dict[str, Cell]:
     point = curve.points[place]
+    settled = "nothing later is better" if curve.settled == point.step and not curve.improves else ""
     cells: dict[str, Cell] = {
         "step": f"{point.step:,}",
         "value": number(point.number.value),
@@ -89,7 +90,7 @@ def _cells(curve: Curve, place: int, reach: float) -> dict[str, Cell]:
         "drawing": "",
         "learned": "",
         "forgotten": "",
-        "mark": "nothing later is better" if curve.settled == point.step and not curve.improves else "",
+        "mark": "; ".join(filter(None, (settled, point.remark))),
     }
     if (change := point.change) is None:
         return cells

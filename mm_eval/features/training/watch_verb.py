@@ -20,7 +20,10 @@ from mm_eval.cli.options import add_option
 from mm_eval.cli.say import complain_briefly, say, say_lines
 from mm_eval.features.training.study import step_folder, step_of
 from mm_eval.request import RunRequest
+from mm_eval.results.recorded import RecordedRun
 from mm_eval.values.errors import ConfigError, MMEvalError
+from mm_eval.values.features import brought
+from mm_eval.values.files import write_atomic
 
 if TYPE_CHECKING:
     from mm_eval.features.training.curve import Study
@@ -51,6 +54,8 @@ def main(args: argparse.Namespace) -> int:
     if not args.tasks and not args.protocol:
         raise ConfigError("no task is named: --tasks is needed.", hint="`mm-eval ls tasks` lists them.")
     base = run_verb.request_of(args)
+    if base.stop_when and base.until_interval:
+        raise ConfigError("--stop_when and --until_interval exclude each other.", hint="Give one or the other.")
     if "peft" in base.model_args:
         raise ConfigError("peft is each checkpoint that is an adapter.", where="--model_args", hint="Leave it out.")
     folder, processor = Path(args.checkpoints), Path(args.processor or args.checkpoints)
@@ -120,10 +125,16 @@ class Watch:
         """The complete checkpoints without results, in the order in which they are evaluated."""
         found = [path for path in self.folder.iterdir() if path.is_dir() and step_of(path) is not None]
         for path in sorted(found, key=lambda path: step_of(path) or 0, reverse=self.newest_first):
-            if (self._folder_of(path) / "results.json").is_file() or self.failed.get(path) == files_of(path):
+            if self._is_done(self._folder_of(path)) or self.failed.get(path) == files_of(path):
                 continue
             if self.is_complete(path):
                 yield path
+
+    def _is_done(self, folder: Path) -> bool:
+        """Whether a run folder has results; those of the reference must be of all docs."""
+        if not (folder / "results.json").is_file():
+            return False
+        return not self.base.stop_when or self._reference() != folder or not _stopped(folder)
 
     def is_complete(self, checkpoint: Path) -> bool:
         """Whether all files of a checkpoint are there and whole: the adapter describes it by them, and they stay as they are."""
@@ -152,7 +163,7 @@ class Watch:
         """Evaluates a checkpoint and prints the curve. An error is a line; the others go on."""
         say(f"{checkpoint.name}: {self._folder_of(checkpoint)}")
         try:
-            code = self.run(self.request_of(checkpoint))
+            code = self._run(self.request_of(checkpoint))
         except MMEvalError as error:
             complain_briefly(f"{checkpoint.name}: {error}")
             code = 2
@@ -167,6 +178,39 @@ class Watch:
             self._curves.refresh()
             say_lines("\n".join(lines(self._curves)))
         return code
+
+    def _run(self, request: RunRequest) -> int:
+        """Runs a request. With --stop_when against the reference: the first checkpoint, then each that is better than it."""
+        if not request.stop_when:
+            return self.run(request)
+        whole = replace(request, stop_when=None)
+        reference, folder = self._reference(), Path(str(request.output_path))
+        if reference is None or reference == folder:
+            code = self.run(whole)
+        else:
+            [link] = brought("AGAINST").values()
+            code = self.run(link(request, reference))
+            if code or not is_better_than_reference(folder):
+                return code
+            say(
+                f"  {folder.name} is better than {reference.name}: it goes on to all docs, and later ones are compared with it"
+            )
+            write_atomic(self._reference_file, folder.name)  # first: a launch that ends here goes on with all docs
+            code = self.run(whole)
+        if code == 0:
+            write_atomic(self._reference_file, folder.name)
+        return code
+
+    @property
+    def _reference_file(self) -> Path:
+        return self.study / "reference.txt"
+
+    def _reference(self) -> Path | None:
+        """The folder of the checkpoint that later ones are compared with; None where there is none so far."""
+        try:
+            return self.study / Path(self._reference_file.read_text(encoding="utf-8").strip()).name
+        except OSError:
+            return None
 
     def request_of(self, checkpoint: Path) -> RunRequest:
         """The request of a checkpoint. ConfigError for an adapter of an unknown model, and for a model that is not an adapter."""
@@ -215,6 +259,23 @@ def files_of(checkpoint: Path) -> tuple[object, ...]:
     except OSError:  # a file that is being replaced
         return (time.monotonic(),)
     return tuple((name, status.st_size, status.st_mtime_ns) for name, status in found)
+
+
+def _stopped(folder: Path) -> bool:
+    """Whether a run ended before all docs."""
+    return any(row.stopped for row in RecordedRun.read(folder).results.rows.values())
+
+
+def is_better_than_reference(folder: Path) -> bool:
+    """Whether a run that stopped is better than the one it was compared with in a number, and worse in none."""
+    results = RecordedRun.read(folder).results
+    found = []
+    for each in results.added.get("looks", {}).get("comparisons", ()):
+        if each["ended"] == "differs" and each.get("difference"):
+            metric = results.headline(each["row"])
+            better = None if metric is None else results.better(each["row"], metric.metric)
+            found.append(better is not None and (each["difference"] > 0) == better)
+    return bool(found) and all(found)
 
 
 def is_of_processor(name: str) -> bool:
