@@ -295,6 +295,8 @@ ODD: list[Any] = [
 def _places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
     if path:
         yield path
+    if len(path) == 100:
+        return  # a part that an earlier change has put deep
     if isinstance(value, dict):
         for key, item in value.items():
             yield from _places(item, (*path, key))
