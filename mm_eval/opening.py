@@ -59,6 +59,11 @@ class OpenedTasks:
         """The config of each task."""
         return {name: task.config for name, task in self.tasks.items()}
 
+    @property
+    def conversations(self) -> frozenset[str]:
+        """The paths of the tasks whose docs are conversations."""
+        return frozenset(task.path for name, task in self.tasks.items() if self.styles[name].turns is not None)
+
     def check_first_docs(self) -> None:
         """ConfigError if the prompt of a task's first doc can't be built, or scoring reads a column that the data lacks."""
         for name, task in self.tasks.items():

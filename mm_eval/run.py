@@ -80,7 +80,7 @@ def run(prepared: Prepared, progress: Progress | None = None, started: float | N
     for part in asking if own.leads else ():
         if prepared.request.executor and part.needs_memory:
             close_model(prepared.model)  # workers that were started to describe it
-        part.before(prepared, _read_journal(folder), progress.phase)
+        part.before(prepared, _read_journal(folder, prepared), progress.phase)
         if own.count == 1:
             part.check()
     if not folder.has_answers and not any(part.error for part in asking) and not prepared.earlier:
@@ -104,7 +104,7 @@ def run(prepared: Prepared, progress: Progress | None = None, started: float | N
             kept.notes += [note for part in prepared.parts for note in part.finished(folder.path)]
             return kept
         recall(prepared.model, folder.findings())
-        state = _read_journal(folder)
+        state = _read_journal(folder, prepared)
         state.reading = replace(reading)
         launch.all_have_read()
         outcome = _answer(prepared, folder, state, progress if own.leads else Silent(), launch)
@@ -116,7 +116,7 @@ def run(prepared: Prepared, progress: Progress | None = None, started: float | N
             return Report(None, folder.path, code, [], notes, problems_of({}, outcome, prepared.parts))
         if waiting := next((part.waiting for part in prepared.parts if part.waiting), ""):
             return Report(None, folder.path, _exit_code(outcome, outcome.failed), [], waiting=waiting)
-        state = state if own.count == 1 else _read_journal(folder)  # with the answers of the other processes
+        state = state if own.count == 1 else _read_journal(folder, prepared)  # with the answers of the other processes
         state.reading = replace(reading)  # it may have looked at a part of the answers
         return _report(prepared, folder, state, outcome, spec, started, progress)
 
@@ -156,11 +156,11 @@ def score(
         folder.hold_files(opened.picture_files)
         for part in opened.parts:
             part.join(opened, folder)
-        state = _read_journal(folder)
+        state = _read_journal(folder, opened)
         state.reading = Reading(marks)
         for part in (part for part in opened.parts if part.asks):
             part.recall(folder)
-            part.before(opened, _read_journal(folder), progress.phase)
+            part.before(opened, _read_journal(folder, opened), progress.phase)
             part.check()
             part.record(folder)
             with StopSignal().listening() as stop, closing(_open_journal(folder)) as journal:
@@ -240,10 +240,10 @@ def _ask_parts(prepared: Prepared, asking: Asking) -> None:
         part.after(prepared, asking)
 
 
-def _read_journal(folder: RunFolder) -> JournalState:
+def _read_journal(folder: RunFolder, opened: OpenedTasks) -> JournalState:
     """The answers that are recorded. Raises ConfigError if the journal is unreadable."""
     try:
-        return read_journal(folder.path)
+        return read_journal(folder.path, opened.conversations)
     except StoreError as error:
         raise ConfigError(error.what, where=error.where, hint=error.hint) from error
 

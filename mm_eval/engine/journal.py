@@ -32,7 +32,7 @@ import queue
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -63,6 +63,7 @@ class JournalState:
     """The answers of a run: the union of its journal files, and what this process has recorded since.
 
     slots: answers and failures by slot. answers: answers by request key. ends: of conversations, by the slot of their first turn.
+    conversations: the paths of tasks whose docs are conversations. One answer may fill slots of these and of other tasks.
     damaged: lines with a wrong crc or form; what they held is requested again.
     reading: how their texts are read when they are scored.
     usage: tokens of all answers, including replaced ones: they were paid for. judge_usage: those of each judge, by its name.
@@ -71,6 +72,7 @@ class JournalState:
     slots: dict[Slot, Answer] = field(default_factory=dict)
     answers: dict[str, Answer] = field(default_factory=dict)
     ends: dict[Slot, End] = field(default_factory=dict)
+    conversations: Container[str] = ()
     damaged: int = 0
     usage: dict[str, int] = field(default_factory=dict)
     judge_usage: dict[str, dict[str, int]] = field(default_factory=dict)
@@ -81,14 +83,19 @@ class JournalState:
 
         In the slot of a conversation's first turn: of the whole conversation, None as long as it goes on.
         """
-        answer = self.slots.get(slot)
-        if answer is not None and answer.messages is not None and not slot.turn:
-            answer = self._whole(slot)
+        answer = self.result(slot)
         if answer is None:
             return None
         if slot.judge:
             return Reading(opened=False).read(answer, ())
         return self.reading.read(answer, self._own_answers())
+
+    def result(self, slot: Slot) -> Answer | None:
+        """The same as it was recorded."""
+        answer = self.slots.get(slot)
+        if answer is not None and slot.task in self.conversations and not slot.turn and not slot.judge:
+            return self._whole(slot)
+        return answer
 
     def _whole(self, first: Slot) -> Answer | None:
         """The result of a conversation with its turns: its last answer, or the failure that broke it. None if it goes on."""
@@ -161,13 +168,15 @@ _INVISIBLE = b"\r\0 \t\xef\xbb\xbf"
 """What an editor, a copy between systems or a crash may put around a line: CR, NUL, blanks and a byte order mark."""
 
 
-def read_journal(folder: Path) -> JournalState:
+def read_journal(folder: Path, conversations: Container[str] = ()) -> JournalState:
     """The union of all journal files in `folder`/journal. An empty state if there are none.
+
+    conversations: the paths of tasks whose docs are conversations.
 
     A last line without a newline is still being written, or torn: it is ignored.
     Raises StoreError for an unreadable file or a record of a newer version.
     """
-    state = JournalState()
+    state = JournalState(conversations=conversations)
     later: list[dict[str, Any]] = []  # a slots record may stand in another file than its answer
     for path in journal_files(folder):
         try:

@@ -151,7 +151,7 @@ def ask_the_judge(
     with folder.locked():
         folder.hold_files(opened.picture_files)
         with StopSignal().listening() as stop, closing(Journal(path)) as journal:
-            state = read_journal(path)
+            state = read_journal(path, opened.conversations)
             judge.recall(folder)
             _ask(opened, judge, state, journal, stop, docs, progress, quality, only)
             judge.keep_findings(folder)

@@ -9,6 +9,7 @@ import pytest
 from mm_eval import evaluate
 from mm_eval.engine.journal import read_journal
 from mm_eval.results.sample_rows import answer_tokens
+from mm_eval.run import score
 from mm_eval.values.errors import ConfigError
 from tests.features.turns.talking import DOCS, TASK, TURNS, UTILS, Talker, run, turns_of, write
 from tests.folders import results_of
@@ -221,3 +222,49 @@ def test_a_changed_function_is_found_at_its_turn(tmp_path: Path) -> None:
         with pytest.raises(ConfigError, match="another question") as caught:
             run(task, folder, Talker())
         assert caught.value.where == where
+
+
+def test_a_task_of_one_turn_shares_the_first_answer_of_a_conversation(tmp_path: Path) -> None:
+    """Both orders: the first question is asked once, and neither task takes the other's form."""
+    task = write(tmp_path / "task")
+    plain = tmp_path / "task" / "plain.yaml"
+    lines = [line for line in TASK.splitlines() if "round" not in line]
+    plain.write_text("\n".join(lines).replace("task: talks", "task: plain"))
+    for number, tasks in enumerate(([task, str(plain)], [str(plain), task])):
+        model, folder = Talker(5), tmp_path / str(number)
+        results = evaluate(tasks, model, identity="talker", output_path=str(folder), report=False)
+        assert results.exit_code == 0 and len(model.asked) == TURNS
+        assert results["talks"].failed == results["plain"].failed == 0
+        row = json.loads((folder / "samples" / "plain.jsonl").read_text().splitlines()[3])
+        assert "turns" not in row and row["resps"] == [rows_of(folder)[3]["turns"][0][0]["answer"]]
+        again = Talker()
+        evaluate(tasks, again, identity="talker", output_path=str(folder), report=False)
+        assert not again.asked
+
+
+def test_answers_are_shared_between_runs(tmp_path: Path) -> None:
+    task, cache = write(tmp_path / "task"), str(tmp_path / "cache")
+    for name in ("first", "second"):
+        model = Talker()
+        run(task, tmp_path / name, model, use_cache=cache)
+        assert len(model.asked) == (TURNS if name == "first" else 0)
+    assert results_of(tmp_path / "first") == results_of(tmp_path / "second")
+
+
+def test_without_pictures_no_turn_shows_one(tmp_path: Path) -> None:
+    model = Talker()
+    run(write(tmp_path / "task"), tmp_path / "run", model, blind="without")
+    assert len(model.asked) == TURNS and not any(model.pictures.values())
+    assert "<image>" not in "".join(model.prompts.values())
+
+
+def test_an_interrupted_conversation_is_not_scored(tmp_path: Path) -> None:
+    """Its answers are kept, its document is in no number, and the same command goes on."""
+    task, folder = write(tmp_path / "task"), tmp_path / "run"
+    run(task, folder, Talker())
+    cut_journal(folder, 7)
+    again = score(folder, include_path=str(tmp_path / "task"))
+    assert again.exit_code == 3
+    rows = rows_of(folder)
+    unfinished = [row for row in rows if row["status"] == "not requested"]
+    assert unfinished and all(not row["scores"] and not row["resps"] for row in unfinished)

@@ -104,8 +104,8 @@ class Course:
                     docs = self._not_done(name, look)
                     for doc_id, group in groupby(self.pending.requests(name, docs), key=lambda each: each.doc_id):
                         instances = list(group)
-                        slots = self.asking.state.slots
-                        self._asked[name, doc_id] = {each.slot: slots.get(each.slot) for each in instances}
+                        held = self.asking.state.result
+                        self._asked[name, doc_id] = {each.slot: held(each.slot) for each in instances}
                         yield from instances
                 look += 1
 
@@ -147,8 +147,8 @@ class Course:
         if (slots := self._asked.get((name, doc_id))) is None:
             return False
         for slot, before in slots.items():
-            now = self.asking.state.slots.get(slot)
-            if now is None or now.error is not None and now is before:
+            now = self.asking.state.result(slot)
+            if now is None or now.error is not None and before is not None and now.error is before.error:
                 return False
         return True
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from mm_eval.engine.folder import RunFolder
-from mm_eval.engine.journal import read_journal
+from mm_eval.engine.journal import JournalState, read_journal
 from mm_eval.features.study.deciding.looks import score_docs
 from mm_eval.features.study.deciding.sequences import LEAST_CLUSTERS, anytime
 from mm_eval.features.study.deciding.units import TaskValues, Unit, difference_of, number_of, units_of
@@ -64,13 +64,13 @@ class LiveRun:
         opened = prepare_from_spec(trusted_request(stored, include_path, path), recorded["spec"], {})
         for part in opened.parts:
             part.join(opened, RunFolder(path))
-        state = read_journal(path)
+        state = read_journal(path, opened.conversations)
         units = [unit for unit in units_of(opened) if not unit.refusal]
         values = {
             leaf.task: score_docs(opened, leaf.task, answered, state.lookup, leaf.key_of)
             for unit in units
             for leaf in unit.leaves
-            if (answered := _answered(opened, leaf.task, state.answer))
+            if (answered := _answered(opened, leaf.task, state))
         }
         total = {name: len(docs) for name, docs in opened.doc_ids.items()}
         name = str(stored.get("name") or path.name)
@@ -78,9 +78,9 @@ class LiveRun:
         return cls(path, name, opened, units, values, total, drawn, not (path / "results.json").exists())
 
 
-def _answered(opened: OpenedTasks, name: str, answer: Any) -> list[int]:
-    task = opened.tasks[name]
-    return [doc_id for doc_id in opened.doc_ids[name] if answer(Slot(task.path, doc_id)) is not None]
+def _answered(opened: OpenedTasks, name: str, state: JournalState) -> list[int]:
+    held = {doc_id: state.result(Slot(opened.tasks[name].path, doc_id)) for doc_id in opened.doc_ids[name]}
+    return [doc_id for doc_id, found in held.items() if found is not None and found.error is None]
 
 
 @dataclass(frozen=True)
