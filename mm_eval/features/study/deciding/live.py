@@ -44,11 +44,11 @@ class LiveRun:
 
     def refreshed(self) -> LiveRun:
         """The run with what was answered since: only docs without a value are scored."""
-        state = read_journal(self.folder)
+        state = read_journal(self.folder, self.opened.conversations)
         values = dict(self.values)
         for leaf in (leaf for unit in self.units for leaf in unit.leaves):
             known = values.get(leaf.task, TaskValues())
-            fresh = [d for d in _answered(self.opened, leaf.task, state.answer) if d not in known.values]
+            fresh = [d for d in _answered(self.opened, leaf.task, state) if d not in known.values]
             if fresh:
                 found = score_docs(self.opened, leaf.task, fresh, state.lookup, leaf.key_of)
                 both = {**known.values, **found.values}, {**known.clusters, **found.clusters}
