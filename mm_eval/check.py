@@ -94,70 +94,88 @@ def _findings(name: str, error: MMEvalError) -> Iterator[TaskCheck]:
         yield TaskCheck(name, False, f"{fault.owner} error: {fault}")
 
 
+class _FaultError(Exception):
+    """What is wrong with a task, in a sentence."""
+
+
 def check_task(plan: OpenedTasks, name: str, task: Task) -> TaskCheck:
     """Builds every doc's prompt, and scores its gold answer, a wrong answer and an empty one."""
-    style, doc_ids, blocks = plan.styles[name], plan.doc_ids[name], task.config.prompt_kwargs
+    try:
+        return TaskCheck(name, True, _examine(plan, name, task))
+    except _FaultError as fault:
+        return TaskCheck(name, False, str(fault))
+    except MMEvalError as error:
+        return TaskCheck(name, False, f"{error.owner} error: {error}")
+
+
+def _examine(plan: OpenedTasks, name: str, task: Task) -> str:
+    """What was checked, in words."""
+    doc_ids, submission, of_parts = plan.doc_ids[name], task.config.submission, list[str]()
+    trial = _trial(plan, name, task)
+    docs = counted(len(doc_ids), "doc")
+    for part in part_classes(None, [task.config]):
+        found = part.validate(task, doc_ids)
+        of_parts += [found.said] if found.said else []
+        if found.grades_all or found.said and not any(scorer.metrics for scorer in plan.scorers[name]):
+            return f"{docs}; {found.said}"
+    if not trial.known:
+        written = f", and a run writes {submission['file']}" if submission else ""
+        return f"{docs}; none has a gold answer, so the scores were not checked{written}"
+    without = len(doc_ids) - len(trial.known)
+    said = "; ".join(
+        [
+            docs + (f", {without} without a gold answer" if without else ""),
+            *rows_that_differ(task),
+            *columns_that_differ(task),
+            *of_parts,
+        ]
+    )
+    return _scores_said(trial, said)
+
+
+def _trial(plan: OpenedTasks, name: str, task: Task) -> Trial:
+    """The prompts of all docs, with every block of the task."""
+    style, doc_ids, submission = plan.styles[name], plan.doc_ids[name], task.config.submission
     trial = Trial(task, style, plan.scorers[name])
     unseen = None if shows_frames(task, doc_ids, style) else lambda doc_id: None
     for instance in task.instances(doc_ids, style, unseen):
         if instance.error is not None:
-            return TaskCheck(name, False, f"{instance.error.owner} error: {instance.error}")
-        try:
-            trial.add(instance)
-            if task.config.submission is not None:
-                record_of(task.config.submission["record"], instance.doc, "answer")
-        except MMEvalError as error:
-            return TaskCheck(name, False, f"{error.owner} error: {error}")
-    try:
-        check_prompt_keys(task, doc_ids, [choose_block(task.config, (), key) for key in blocks])
-    except MMEvalError as error:
-        return TaskCheck(name, False, f"{error.owner} error: {error}")
-    checked: list[str] = []
-    for part in part_classes(None, [task.config]):
-        try:
-            found = part.validate(task, doc_ids)
-        except MMEvalError as error:
-            return TaskCheck(name, False, f"{error.owner} error: {error}")
-        checked += [found.said] if found.said else []
-        if found.grades_all or found.said and not any(scorer.metrics for scorer in plan.scorers[name]):
-            return TaskCheck(name, True, f"{counted(len(doc_ids), 'doc')}; {found.said}")
-    without = len(doc_ids) - len(trial.known)
-    said = counted(len(doc_ids), "doc") + (f", {without} without a gold answer" if without else "")
-    checked = [*rows_that_differ(task), *columns_that_differ(task), *checked]
-    said = "; ".join([said, *checked])
-    if not trial.known:
-        written = f", and a run writes {task.config.submission['file']}" if task.config.submission else ""
-        return TaskCheck(
-            name,
-            True,
-            f"{counted(len(doc_ids), 'doc')}; none has a gold answer, so the scores were not checked{written}",
-        )
+            raise instance.error
+        trial.add(instance)
+        if submission is not None:
+            record_of(submission["record"], instance.doc, "answer")
+    check_prompt_keys(task, doc_ids, [choose_block(task.config, (), key) for key in task.config.prompt_kwargs])
+    return trial
+
+
+def _scores_said(trial: Trial, said: str) -> str:
+    """What gold, wrong, empty and missing answers score, behind what was said before."""
     gold = trial.gold_answers()
     if gold.fault or gold.scores is None:
-        return TaskCheck(name, False, gold.fault)
+        raise _FaultError(gold.fault)
     shown = [f"{number.key} = {number.value:g}" for number in gold.scores.numbers if number.value is not None]
     said += f"; gold answers score {', '.join(shown)}"
     if fault := _below_full(trial, gold):
-        return TaskCheck(name, False, fault)
+        raise _FaultError(fault)
     for kind, tried in (("wrong", trial.wrong_answers()), ("empty", trial.empty_answers())):
         if tried.fault:
-            return TaskCheck(name, False, tried.fault)
+            raise _FaultError(tried.fault)
         if tried.docs and tried.full == tried.docs and (kind == "wrong" or trial.gold_varies):
             tried_in = "the only doc" if tried.docs == 1 else f"all {tried.docs} docs"
-            return TaskCheck(name, False, f"{said}; {kind} answers get full marks, too, in {tried_in} tried")
+            raise _FaultError(f"{said}; {kind} answers get full marks, too, in {tried_in} tried")
         said += f"; {kind} answers score 0 in {tried.zero} of {tried.docs}" if tried.docs else ""
         right, number = trial.headline(gold), trial.headline(tried)
         if right and number and not tried.docs:
             said += f"; {kind} answers score {number[0]} = {number[1]:g}"
-            if kind == "wrong" and "metric" in task.config.metadata and not _better(right, number):
-                return TaskCheck(name, False, f"{said}, no worse than the gold answers")
+            if kind == "wrong" and "metric" in trial.task.config.metadata and not _better(right, number):
+                raise _FaultError(f"{said}, no worse than the gold answers")
     missing = trial.missing_answers()
     if missing.fault or missing.zero < missing.docs:
         what = (
             "an answer that is missing (filtered, refused, cut before any text) gets marks: state `worst` of the metric"
         )
-        return TaskCheck(name, False, missing.fault or what)
-    return TaskCheck(name, True, said)
+        raise _FaultError(missing.fault or what)
+    return said
 
 
 def shows_frames(task: Task, doc_ids: Sequence[int], style: PromptStyle) -> bool:
