@@ -10,7 +10,8 @@ from collections.abc import Iterable
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from mm_eval.cli import streams
+from mm_eval.cli.streams import finish_line
+from mm_eval.cli.streams import say as write
 from mm_eval.values.errors import MMEvalError, all_faults
 from mm_eval.values.safe import in_line, terminal_safe
 
@@ -37,9 +38,9 @@ def say_lines(text: str) -> None:
 
 def _print(text: str) -> None:
     if output_may_be_lost:
-        streams.say(text)
+        write(text)
     else:
-        streams.finish_line()
+        finish_line()
         print(text, flush=True)
 
 
@@ -65,7 +66,7 @@ def complain(error: MMEvalError) -> None:
 
 def complain_briefly(text: object) -> None:
     """Prints one line on the error stream."""
-    streams.finish_line()
+    finish_line()
     print(f"mm-eval: {in_line(text)}", file=sys.stderr)
 
 
