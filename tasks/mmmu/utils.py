@@ -74,18 +74,28 @@ def _prompt(doc: Mapping[str, Any], block: Mapping[str, str]) -> str:
 
 
 def doc_to_text(doc: Mapping[str, Any], model_specific_prompt_kwargs: Mapping[str, str] | None = None) -> str:
-    """The prompt, each picture at its token; with `pictures: first` the tokens are kept and the pictures stand in front."""
+    """The prompt, each picture at its token. With `pictures: first` the tokens are kept and the pictures stand in front, with
+    `pictures: named` under their names if there are several."""
     block = model_specific_prompt_kwargs or {}
     prompt = _prompt(doc, block)
+    if block.get("pictures") == "named":
+        several = _in_front(prompt, block)
+        return "".join(f"Image-{place}: <image>\n" for place in range(1, len(several) + 1)) + prompt
     return prompt if block.get("pictures") == "first" else at_image_marks(prompt, TOKEN)[0]
 
 
+def _in_front(prompt: str, block: Mapping[str, str]) -> list[int]:
+    """The numbers of the pictures that stand under their names: those of the prompt's tokens, if there are several."""
+    named = sorted(set(at_image_marks(prompt, TOKEN)[1])) if block.get("pictures") == "named" else []
+    return named if len(named) > 1 else []
+
+
 def doc_to_visual(doc: Mapping[str, Any], model_specific_prompt_kwargs: Mapping[str, str] | None = None) -> list[Any]:
-    """The pictures that the prompt names, at each token or (`pictures: first`) each once in the order of the columns."""
+    """The pictures that the prompt names, at each token, or in front each once in the order of the columns."""
     block = model_specific_prompt_kwargs or {}
-    numbers = at_image_marks(_prompt(doc, block), TOKEN)[1]
-    if not numbers or block.get("pictures") == "first":
-        numbers = list(range(1, 8))
+    prompt = _prompt(doc, block)
+    numbers = _in_front(prompt, block) if "pictures" in block else at_image_marks(prompt, TOKEN)[1]
+    numbers = numbers or list(range(1, 8))
     pictures = [doc.get(f"image_{number}") for number in numbers]
     return [picture.convert("RGB") for picture in pictures if picture is not None]
 

@@ -35,7 +35,21 @@ def doc_to_text(doc: Mapping[str, Any], model_specific_prompt_kwargs: Mapping[st
     lines += [block["options_prompt"]] if block.get("options_prompt") else []
     options = listed_options(doc["options"])
     lines += [block.get("option", "{}. {}").format(chr(ord("A") + n), text) for n, text in enumerate(options)]
-    return "\n".join(lines) + block.get("post_prompt", "")
+    text = "\n".join(lines) + block.get("post_prompt", "")
+    return _named(text) if block.get("pictures") == "named" else text
+
+
+def _named(text: str) -> str:
+    """A prompt with its pictures in front under their names, which stand at their places, too, unless all stand together there.
+
+    VLMEvalKit's prompt for InternVL.
+    """
+    count = text.count("<image>")
+    names = "".join(f"Image-{place}: <image>\n" for place in range(1, count + 1))
+    text = text.replace(" ".join(["<image>"] * count), "")
+    for place in range(1, count + 1):
+        text = text.replace("<image>", f"<Image-{place}>", 1)
+    return names + text
 
 
 def process_results(doc: Mapping[str, Any], results: Sequence[str]) -> dict[str, Any]:

@@ -69,7 +69,6 @@ def test_mmmus_default_prompt_of_an_open_question(cli: Any, tmp_path: Path) -> N
             "Question: {q}\nOptions:\nA. <image 2>\nB. <image 1>\nPlease select the correct answer from the options above.",
             "Question: {q}",
         ),
-        ("internvl", "{q}\nA. <image 2>\nB. <image 1>\n" + LETTER, "{q}\nAnswer the question directly."),
         ("qwen_vl", "{q}\nA. <image 2>\nB. <image 1>\n" + LETTER, "{q}\nAnswer the question directly."),
     ],
 )
@@ -84,6 +83,15 @@ def test_mmmus_other_blocks_have_the_pictures_in_front(
     assert prompt_of(cli, tmp_path, "mmmu_val", 3, "--prompt_key", block, "--output_path", str(tmp_path / "b")) == [
         PICTURE, text(open_ended.format(q=asked))
     ]  # fmt: skip
+
+
+def test_internvl_sees_several_pictures_of_mmmu_under_their_names(cli: Any, tmp_path: Path) -> None:
+    asked = "Only one of the pictures shows a yellow triangle among 2 shapes. Which one?"
+    assert prompt_of(cli, tmp_path, "mmmu_val", 2, "--prompt_key", "internvl") == [
+        text("Image-1: "), PICTURE, text("\nImage-2: "), PICTURE, text(f"\n{asked}\nA. <image 2>\nB. <image 1>\n{LETTER}")
+    ]  # fmt: skip
+    parts = prompt_of(cli, tmp_path, "mmmu_val", 3, "--prompt_key", "internvl", "--output_path", str(tmp_path / "b"))
+    assert parts == [PICTURE, text("How many shapes does <image 1> show?\nAnswer the question directly.")]
 
 
 def test_vlmevalkits_own_prompt_of_mmmu_has_the_pictures_at_their_places(cli: Any, tmp_path: Path) -> None:

@@ -24,7 +24,6 @@ def text(said: str) -> dict[str, str]:
          "\nHint: Please provide the correct option letter, such as A, B, C, D, directly.\nAnswer:"),
         ("llava", ASKED, "{}. ", f"\n{LETTER}"),
         ("qwen2_5_vl", ASKED, "{}. ", f"\n{LETTER}"),
-        ("internvl", ASKED, "{}. ", f"\n{LETTER}"),
         ("qwen3_vl", ASKED, "{}. ", f"\n{LETTER}"),
         ("qwen3_custom", f"Question: {ASKED}\nOptions:", "{}. ", "\nAnswer with the option letter only."),
     ],
@@ -42,6 +41,19 @@ def test_the_prompt(cli: Any, tmp_path: Path, block: str, lead: str, option: str
     for letter in lettered[1:4]:
         parts += [text(f"\n{letter}"), PICTURE]
     assert turn["content"] == [*parts, text(f"\n{lettered[4]}{NONE}{end}")]
+
+
+def test_internvl_sees_the_pictures_under_their_names(cli: Any, tmp_path: Path) -> None:
+    answers = write_answers(tmp_path / "a.jsonl", {"muirbench": ["A"] * 3})
+    ran = cli(
+        "--tasks", "muirbench", "--model", "replay", "--model_args", f"path={answers}", "--sample", "--limit", 3,
+        "--prompt_key", "internvl", "--apply_chat_template",
+    )  # fmt: skip
+    assert ran.code == 0, ran.err
+    [turn] = ran.samples("muirbench")[2]["prompt"]
+    parts = [part for n in range(1, 5) for part in (text(f"{chr(10) if n > 1 else ''}Image-{n}: "), PICTURE)]
+    end = f"\n{ASKED}\nA. <Image-1>\nB. <Image-2>\nC. <Image-3>\nD. <Image-4>\nE. {NONE}\n{LETTER}"
+    assert turn["content"] == [*parts, text(end)]
 
 
 @pytest.mark.parametrize(
