@@ -18,7 +18,11 @@ from mm_eval.values.safe import markdown
 
 PAGE = Path(__file__).parent.parent / "reference" / "tasks.md"
 TASKS = Path(__file__).parent.parent.parent / "tasks"
-HEAD = """# Tasks that are shipped
+HEAD = """---
+hide: [toc]
+---
+
+# Tasks that are shipped
 
 This page is written by `python docs/make/catalogue.py` from the task files. `mm-eval ls tasks` prints the same in short, with
 those of your own. *Prompts* are the keys of the prompt blocks beside `default`; *tokens* the mean characters of the default

@@ -1,4 +1,4 @@
-"""Makes docs/terminal.png and docs/report.png from a real run of the bundled model. Needs Chromium.
+"""Makes docs/terminal.png, docs/report.png and docs/release.png from real runs of the bundled models. Needs Chromium.
 
 python docs/make/pictures.py
 """
@@ -10,6 +10,8 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+
+from gallery import write_gallery
 
 DOCS = Path(__file__).parent.parent
 COMMAND = ["--tasks", "mme,seedbench", "--output_path", "runs/first"]
@@ -31,6 +33,8 @@ def main() -> None:
         page.write_text(TERMINAL % html.escape(printed), encoding="utf-8")
         photograph(page, DOCS / "terminal.png", 1180, 60 + 20 * (printed.count("\n") + 2))
         photograph(folder / "runs/first/report.html", DOCS / "report.png", 1280, 1000)
+        write_gallery(folder / "gallery")
+        photograph(folder / "gallery/release/index.html", DOCS / "release.png", 1100, 940)
 
 
 def photograph(page: Path, target: Path, width: int, height: int) -> None:
