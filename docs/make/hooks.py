@@ -1,6 +1,7 @@
 """What the built site has beyond the files in docs/.
 
-Links to source files of the core lead to the reference page with their source, and gallery/samples/ holds pages of real runs of the bundled models. `mkdocs serve` does not make those.
+Links to source files of the core lead to the reference page with their source, and gallery/samples/ holds pages of real runs of
+the bundled models, which `mkdocs serve` does not make.
 """
 
 from __future__ import annotations
