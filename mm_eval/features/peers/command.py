@@ -155,7 +155,11 @@ def _stated(name: str) -> Mapping[str, Any] | None:
         return None
     runs = found if isinstance(found, list) else [found]
     if not runs or not all(
-        isinstance(run, dict) and "models" not in run and {"model", "tasks"} & run.keys() for run in runs
+        isinstance(run, dict)
+        and "models" not in run
+        and {"model", "tasks"} & run.keys()
+        and not isinstance(run.get("model"), (list, dict))  # a slip for `models:`
+        for run in runs
     ):
         return None
     if len(runs) > 1:
