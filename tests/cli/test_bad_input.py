@@ -39,7 +39,7 @@ def data_root(tmp_path: Path, pictures: list[bytes], **columns: list) -> Path:
     [
         (["--tasks", "mne"], "Did you mean 'mme'"),
         (["--tasks", "mme", "--model", "lava"], "Did you mean 'llava'"),
-        (["--task", "mme"], "Did you mean '--tasks'"),
+        (["--taks", "mme"], "Did you mean '--tasks'"),
         (["--tasks", "mme", "--modle=llava"], "Did you mean '--model'"),
         (["--tasks", ""], "no task is named"),
         (["--tasks", "mme", "--model", "hf", "--model_args", "pretraned=x"], "Did you mean 'pretrained'"),

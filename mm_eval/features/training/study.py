@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -26,9 +27,9 @@ def step_of(folder: Path) -> int | None:
 
 def is_study(folder: Path) -> bool:
     """Whether a folder holds the evaluations of a training, and no other runs."""
-    if not folder.is_dir() or (folder / "run.json").exists():
+    if not os.path.isdir(folder) or os.path.lexists(folder / "run.json") or not os.access(folder, os.R_OK | os.X_OK):
         return False
-    runs = [path for path in folder.iterdir() if (path / "run.json").is_file()]
+    runs = [path for path in folder.iterdir() if os.path.isfile(path / "run.json")]
     return bool(runs) and all(path.name.startswith("step-") and step_of(path) is not None for path in runs)
 
 
