@@ -1,13 +1,14 @@
 """A finished run's command, given again, prints what it printed and scores nothing, unless something has changed."""
 
 import json
-import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from mm_eval import run
+from mm_eval.scoring.metrics.metric import AGGREGATIONS
+from mm_eval.values.errors import ModelError
 
 YAML = """
 task: own
@@ -16,27 +17,20 @@ dataset_kwargs: {data_files: {test: ROWS}}
 test_split: test
 doc_to_text: question
 doc_to_target: answer
-process_results: !function utils.scored
-metric_list: [{metric: right, aggregation: mean}]
+metric_list: [{metric: exact_match, aggregation: mean}]
+metadata: {version: 1}
 """
-UTILS = "from .helper import value\n\n\ndef scored(doc, results):\n    return {'right': value(results[0])}\n"
+GROUP = "group: both\ntask: [own]\naggregate_metric_list: [{metric: exact_match, weight_by_size: true}]\n"
+CODE = "process_results: !function utils.scored\n"
 
 
 @pytest.fixture
-def own(tmp_path: Path, cli: Callable[..., object]) -> Iterator[Callable[..., object]]:
+def own(tmp_path: Path, cli: Callable[..., object]) -> Callable[..., object]:
     (tmp_path / "own.yaml").write_text(YAML.replace("ROWS", str(tmp_path / "rows.jsonl")))
-    (tmp_path / "utils.py").write_text(UTILS)
-    (tmp_path / "helper.py").write_text("def value(text):\n    return 1.0\n")
-    rows = [json.dumps({"question": f"{number}?", "answer": "1"}) for number in range(8)]
+    (tmp_path / "both.yaml").write_text(GROUP)
+    rows = [json.dumps({"question": f"{number}?", "answer": "1", "kind": f"k{number % 2}"}) for number in range(8)]
     (tmp_path / "rows.jsonl").write_text("\n".join(rows) + "\n")
-    date_back(tmp_path)
-    yield lambda *more: cli("--tasks", "own", "--include_path", tmp_path, "--model", "dummy", *more)
-    date_back(tmp_path)  # the modules stay imported in this process, whose next tests ask when their files were changed
-
-
-def date_back(folder: Path) -> None:
-    for path in folder.glob("*.py"):
-        os.utime(path, (10**9, 10**9))  # before this process began
+    return lambda *more: cli("--tasks", "both", "--include_path", tmp_path, "--model", "dummy", *more)
 
 
 @pytest.fixture
@@ -66,12 +60,14 @@ def replace_in(path: Path, old: str, new: str) -> None:
 
 
 CHANGES: dict[str, Callable[[Path], None]] = {
-    "a helper of the task": lambda root: replace_in(root / "helper.py", "1.0", "0.5"),
     "the task's file": lambda root: replace_in(root / "own.yaml", "aggregation: mean", "aggregation: median"),
-    "the task's functions": lambda root: replace_in(root / "utils.py", "value(results[0])", "0.25"),
-    "a file that the task's code may read": lambda root: (root / "words.txt").write_text("one\n") and None,
+    "what asks nothing": lambda root: (root / "own.yaml").open("a").write("categories: [{column: kind}]\n") and None,
+    "the group": lambda root: replace_in(root / "both.yaml", "weight_by_size: true", "weight_by_size: false"),
+    "another file beside it": lambda root: (root / "other.yaml").write_text("task: other\n") and None,
     "the journal": lambda root: next((root / "run/journal").glob("*.jsonl")).open("a").write("{}\n") and None,
-    "results.json": lambda root: replace_in(root / "run/results.json", '"right,none": 1.0', '"right,none": 0.9'),
+    "results.json": lambda root: replace_in(
+        root / "run/results.json", '"exact_match,none": 0.0', '"exact_match,none": 0.9'
+    ),
     "samples": lambda root: replace_in(root / "run/samples/own.jsonl", '"1"', '"2"'),
     "the page": lambda root: (root / "run/report.html").unlink(),
     "what was said": lambda root: replace_in(root / "run/finished.json", "nothing was", "everything was"),
@@ -81,21 +77,27 @@ CHANGES: dict[str, Callable[[Path], None]] = {
 @pytest.mark.parametrize("what", CHANGES)
 def test_whatever_changed_is_scored_again(what: str, own, scored: list[int], tmp_path: Path) -> None:
     own()
+    assert (tmp_path / "run/finished.json").exists()
     CHANGES[what](tmp_path)
     again = own()
     assert scored == [1, 1]
-    value = {"the task's functions": 0.25}.get(what, 1.0)  # this process has imported the helper before
-    assert again.results["results"]["own"]["right,none"] == value
+    assert again.results["results"]["own"]["exact_match,none"] == 0.0
     assert "everything was" not in again.out and (tmp_path / "run/report.html").exists()
 
 
-def test_code_that_was_changed_while_the_process_ran_is_never_taken_for_known(
-    own, scored: list[int], tmp_path: Path
-) -> None:
-    os.utime(tmp_path / "helper.py")
+def test_code_that_is_not_of_mm_eval_is_never_taken_for_known(own, scored: list[int], tmp_path: Path) -> None:
+    (tmp_path / "own.yaml").open("a").write(CODE)
+    (tmp_path / "utils.py").write_text("def scored(doc, results):\n    return {'exact_match': 1.0}\n")
     own()
     own()
     assert scored == [1, 1] and not (tmp_path / "run/finished.json").exists()
+
+
+def test_a_metric_that_was_registered_in_this_process_is_never_taken_for_known(own, scored, monkeypatch) -> None:
+    monkeypatch.setitem(AGGREGATIONS._objects, "of_a_notebook", lambda values: 0.0)
+    own()
+    own()
+    assert scored == [1, 1]
 
 
 def test_other_options_of_scoring_score_again(own, scored: list[int]) -> None:
@@ -105,7 +107,10 @@ def test_other_options_of_scoring_score_again(own, scored: list[int]) -> None:
     assert scored == [1, 1]
 
 
-def test_a_run_with_failures_is_never_taken_for_a_finished_one(own, scored: list[int], tmp_path: Path) -> None:
-    (tmp_path / "helper.py").write_text("def value(text):\n    return 1 / 0\n")
+def test_a_run_with_failures_is_never_taken_for_a_finished_one(own, scored: list[int], monkeypatch) -> None:
+    def fail(*_: object) -> None:
+        raise ModelError("no")
+
+    monkeypatch.setattr("mm_eval.models.dummy.Dummy.generate", fail)
     assert own().code == own().code == 3
     assert scored == [1, 1]

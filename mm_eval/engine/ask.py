@@ -210,6 +210,8 @@ class Asker:
                 return True
             if key in self.state.answers:
                 self.outcome.shared += 1
+                for doc in [doc for doc in self._docs.values() if any(held.key == key for held, _ in doc.held)]:
+                    self._write(doc)  # a slot counts as answered when its answer is in the journal, and not before
                 done = self._done([instance])
                 self.journal.put(slots_record(key, [instance.slot]), lambda: self.tick(done, 0))
                 self.state.add(self.state.answers[key], [instance.slot])

@@ -103,6 +103,11 @@ class Registry(Generic[T]):
         text = found.summary if isinstance(found, _Lazy) else describe(found)
         return text.strip().split("\n")[0]
 
+    def of_others(self) -> bool:
+        """Whether something is registered that is not mm-eval's own, by a plugin or by code that ran in this process."""
+        with self._lock:
+            return any(_module_of(thing).partition(".")[0] != "mm_eval" for thing in self._objects.values())
+
     def _scan(self) -> None:
         """Finds the declared names, once. A thread that comes meanwhile waits: it would find none of them."""
         if self._scanned:
@@ -129,6 +134,14 @@ def entry_points(group: str) -> Iterable[importlib.metadata.EntryPoint]:
 def _entry_points() -> Any:  # its type differs between versions of Python
     """Those of all groups: one reading of every distribution's files serves all registries."""
     return importlib.metadata.entry_points()
+
+
+def _module_of(thing: Any) -> str:
+    """The module of what is registered, or of the function it wraps; "" if that is not known."""
+    if isinstance(thing, _Lazy):
+        return thing.target.partition(":")[0]
+    inner = getattr(thing, "fn", None) or getattr(thing, "func", None) or thing
+    return str(getattr(inner, "__module__", None) or "")
 
 
 def describe(thing: Any) -> str:

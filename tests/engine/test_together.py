@@ -137,6 +137,24 @@ def test_an_equal_question_of_another_doc_is_filled_too(tmp_path: Path) -> None:
     assert all(state.answer(each.slot).output == ALL[each.slot] for each in same)
 
 
+def test_a_slot_counts_as_answered_only_when_its_answer_is_in_the_journal(tmp_path: Path) -> None:
+    class Ahead(Choosing):
+        def loglikelihood(self, instances):
+            coming = iter(instances)
+            yield next(coming), Answer((-1.0, True))
+            for instance in list(
+                coming
+            ):  # the first choice of the second doc is the same question: filled while this is read
+                yield instance, Answer((-1.0 - instance.choice, False))
+
+    asked = choices(2)
+    asked[CHOICES] = replace(asked[CHOICES], context=asked[0].context)
+    ask(tmp_path, Ahead(), asked)
+    held, known = [(each["kind"], each.get("key")) for each in lines(tmp_path)][:2], read_journal(tmp_path)
+    assert [kind for kind, _ in held] == ["answer", "slots"] and held[0][1] == held[1][1]
+    assert known.answer(asked[CHOICES].slot).output == (-1.0, True) and len(known.slots) == 2 * CHOICES
+
+
 def test_one_bad_part_costs_the_line_and_nothing_else(tmp_path: Path) -> None:
     from mm_eval.engine.records import encode
 

@@ -13,7 +13,6 @@ import re
 import shlex
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from mm_eval.features.peers.flags import FLAGS, LISTS, LM_EVAL, LMMS_EVAL, PROGRAMS, SHORT, VERBS, Flag
@@ -149,8 +148,16 @@ def _stated(name: str) -> Mapping[str, Any] | None:
     """The options of another suite's file; None for any other file. ConfigError for several runs in one."""
     import yaml
 
+    from mm_eval.config.yaml import MAX_BYTES
+
+    if not os.path.isfile(name):  # a pipe can be read once, and its reader is another
+        return None
     try:
-        found = yaml.safe_load(Path(name).read_text(encoding="utf-8"))
+        with open(name, "rb") as file:
+            text = file.read(MAX_BYTES + 1)
+        if len(text) > MAX_BYTES:
+            return None
+        found = yaml.safe_load(text.decode("utf-8"))
     except (OSError, ValueError, yaml.YAMLError):
         return None
     runs = found if isinstance(found, list) else [found]
