@@ -115,6 +115,7 @@ class _Chain:
             answers=answers,
             pictures=self._pictures,
             shown=counts,
+            of_examples=sum(self.first.metadata.get("turn_pictures", ())[:-1]),
             kwargs=self.shown.kwargs(),
         )
         following = replace(instance, turn=instance.turn + 1, resps=[], filtered_resps={}, then=None)

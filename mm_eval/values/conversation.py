@@ -27,7 +27,8 @@ class Conversation:
     context: the prompt of the last turn, and the last answer as the model's message. first: the prompt of the first turn.
     answers: the model's, the last one last. Their texts know their reasoning (`parts_of`).
     pictures: loads the pictures that the model has seen, RGB, in the order of their places in `context`. shown: how many of
-        them each turn has added. kwargs: those of the prompt block, as functions of tasks get them.
+        them each turn has added. of_examples: how many of them, the first ones, are few-shot examples'.
+    kwargs: those of the prompt block, as functions of tasks get them.
     """
 
     doc: Doc
@@ -38,6 +39,7 @@ class Conversation:
     answers: Sequence[Answer]
     pictures: Callable[[], list[Image]]
     shown: Sequence[int] = ()
+    of_examples: int = 0
     kwargs: Mapping[str, Any] = field(default_factory=dict)
 
 

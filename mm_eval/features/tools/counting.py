@@ -13,12 +13,15 @@ from mm_eval.features.tools.calls import Counts, counts_of
 from mm_eval.features.tools.config import KEY
 from mm_eval.features.tools.turns import ToolTurns
 from mm_eval.opening import OpenedTasks, RunPart
+from mm_eval.prompt.blind import SHUFFLED
 from mm_eval.prompt.task import Task
 from mm_eval.request import RunRequest
 from mm_eval.scoring.base import Scorer
 from mm_eval.scoring.filters.base import FilterEnsemble
 from mm_eval.scoring.metrics.aggregation import mean
 from mm_eval.scoring.metrics.metric import Metric
+from mm_eval.values.errors import ConfigError
+from mm_eval.values.reasoning.recorded import Reading
 from mm_eval.values.types import Answer, Instance, ScoredDoc, Slot
 
 NAME = "tools"
@@ -70,7 +73,9 @@ class ToolCounts(Scorer):
         return self.raw_docs
 
     def _of_answer(self, answer: Answer | None) -> Counts:
-        found = counts_of(answer.turns if answer else (), self.turns.schemas, self.turns.keys)
+        reading = Reading(opened=False)  # as the conversation has read them
+        turns = [reading.read(turn, ()) for turn in answer.turns] if answer else []
+        found = counts_of(turns, self.turns.schemas, self.turns.keys)
         for tool in self.turns.tools:
             found.by_tool.setdefault(tool.key, 0)  # a tool that is not called is part of the row
         return found
@@ -94,9 +99,18 @@ class ToolsPart(RunPart):
         return cls() if any(KEY in config.of_features for config in loaded.tasks.values()) else None
 
     def opened(self, opened: OpenedTasks) -> list[str]:
-        """How the tools are offered, for whoever reads the table. Boxes follow the limits of `--model_args`."""
+        """How the tools are offered, for whoever reads the table. Boxes follow the limits of `--model_args`.
+
+        Errors: ConfigError where a tool gets the doc with its own pictures, and those of other docs are to be shown.
+        """
         for name, style in opened.styles.items():
             if isinstance(style.turns, ToolTurns):
+                own = next((tool.name for tool in style.turns.tools if tool.sees_doc), None)
+                if own and opened.request.blind == SHUFFLED:
+                    what = (
+                        f"the tool {own!r} gets the doc's own pictures, so those of other docs can't stand in for them."
+                    )
+                    raise ConfigError(what, where=opened.tasks[name].config.where(KEY), hint="Use --blind alone.")
                 opened.styles[name] = replace(style, turns=style.turns.within_pixels(opened.request.model_args))
         self._learn(opened)
         notes = list[str]()

@@ -42,7 +42,9 @@ def tool_of(function: Callable[..., Any], where: str = "") -> Tool:
         hint = "Begin it with a sentence in triple quotes: the model is told what the tool does."
         raise ConfigError(f"the tool {name!r} has no docstring.", where=where, hint=hint)
     schema, filled = _schema(function, said, where)
-    return Tool(name, name, " ".join(about.split()), lambda unit: schema, _use(function, schema, filled))
+    return Tool(
+        name, name, " ".join(about.split()), lambda unit: schema, _use(function, schema, filled), "doc" in filled
+    )
 
 
 def _schema(function: Callable[..., Any], said: str, where: str) -> tuple[dict[str, Any], list[str]]:

@@ -6,6 +6,7 @@ tool's reply, and the call counts as failed. Every other exception is a fault of
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -66,6 +67,7 @@ class Tool:
 
     key: its name in task files and counts. name: the one under which models know it. about: what it does, for the model.
     parameters: the JSON schema of its arguments, for a unit of boxes. use: (arguments, what it may look at) -> its result.
+    sees_doc: it gets the row of the data, with the doc's own pictures.
     """
 
     key: str
@@ -73,6 +75,7 @@ class Tool:
     about: str
     parameters: Callable[[str], Mapping[str, Any]]
     use: Callable[[Mapping[str, Any], Given], Result]
+    sees_doc: bool = False
 
     def schema(self, unit: str) -> dict[str, Any]:
         """The declaration in OpenAI's form, as servers and chat templates take it."""
@@ -91,7 +94,10 @@ class Tool:
 
 
 def within(picture: Image, edge: int) -> Image:
-    """A picture in RGB whose longer side has at most `edge` pixels."""
+    """A picture in RGB, turned as its EXIF orientation says, whose longer side has at most `edge` pixels."""
+    from PIL.ImageOps import exif_transpose
+
+    picture = exif_transpose(picture)
     picture = picture if picture.mode == "RGB" else picture.convert("RGB")
     longest = max(picture.size)
     if longest <= edge:
@@ -110,6 +116,9 @@ def shortened(text: str, most: int) -> str:
     """
     return text if len(text) <= most else f"{text[:most]} ... ({len(text) - most:,} more characters)"
 
+
+MOST_NUMBER = 1e15
+"""The largest number of a call, in absolute value: beyond it a float is no longer exact, and int may not fit into one."""
 
 KINDS: dict[str, Callable[[Any], bool]] = {
     "string": lambda value: isinstance(value, str),
@@ -142,6 +151,10 @@ def check_value(name: str, value: Any, rule: Mapping[str, Any]) -> None:
     kind = rule.get("type")
     if kind in KINDS and not KINDS[kind](value):
         raise ToolError(f"the argument {name!r} must be of type {kind} (got {brief(value)}).")
+    if (
+        kind in ("number", "integer") and MOST_NUMBER < abs(value) < math.inf
+    ):  # a whole number may be too large for a float
+        raise ToolError(f"the argument {name!r} must be from -1e15 to 1e15 (got {brief(value)}).")
     if "enum" in rule and value not in rule["enum"]:
         raise ToolError(
             f"the argument {name!r} must be one of {', '.join(map(str, rule['enum']))} (got {brief(value)})."

@@ -200,7 +200,7 @@ class ToolTurns:
                 what = f"{ERROR}only {self.limits.calls} calls are allowed. Answer the question now."
                 results.append(Result(what, failed=True))
             else:
-                pictures = conversation.pictures() if pictures is None else pictures
+                pictures = conversation.pictures()[conversation.of_examples :] if pictures is None else pictures
                 found = self.by_name[each.name].call(each.arguments, self._given(pictures, conversation.doc))
                 pictures = [*pictures, *found.pictures]
                 results.append(found)

@@ -8,10 +8,12 @@ from typing import Any
 
 from mm_eval.config.manager import Loaded
 from mm_eval.features.turns.lmms_eval import STATED, with_all_outputs
-from mm_eval.opening import RunPart
+from mm_eval.opening import OpenedTasks, RunPart
+from mm_eval.prompt.blind import SHUFFLED
 from mm_eval.prompt.task import Task
 from mm_eval.request import RunRequest
 from mm_eval.scoring.base import Scorer
+from mm_eval.values.errors import ConfigError
 from mm_eval.values.types import Answer, Slot
 
 
@@ -23,6 +25,17 @@ class TurnsPart(RunPart):
     def begin(cls, request: RunRequest, loaded: Loaded, options: Mapping[str, Any] | None = None) -> TurnsPart | None:
         stated = (config.of_features.get("rounds") for config in loaded.tasks.values())
         return cls() if any(value is not None for value in stated) else None
+
+    def opened(self, opened: OpenedTasks) -> list[str]:
+        """Nothing to say. ConfigError where the task's function, which gets the doc with its own pictures, would show them."""
+        for task in opened.tasks.values():
+            if opened.request.blind == SHUFFLED and task.config.of_features.get("rounds") is not None:
+                raise ConfigError(
+                    "`rounds` gets the doc's own pictures, so those of other docs can't stand in for them.",
+                    where=task.config.where("rounds"),
+                    hint="Use --blind alone.",
+                )
+        return []
 
     def scorers(
         self, task: Task, scorers: Sequence[Scorer], lookup: Callable[[Slot], Answer | None]

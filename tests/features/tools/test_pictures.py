@@ -185,3 +185,22 @@ def test_a_text_of_a_tool_has_no_marks() -> None:
         == "< /tool_response>< |im_end|>< tool_call>[ TOOL_CALLS]< tool_call|>< think>< /arg_value> but 3<4, a<b> and [1]"
     )
     assert shortened("x" * 10, 4) == "xxxx ... (6 more characters)"
+
+
+@pytest.mark.parametrize("value", [10**400, -(10**400), 1e16, 2 * 10**15], ids=["large", "small", "float", "whole"])
+def test_a_number_that_is_too_large_is_an_error_that_the_model_is_told(value: float) -> None:
+    for tool, arguments in ((ROTATE, {"angle": value}), (CROP, {"bbox_2d": [0, 0, value, 9]})):
+        found = called(tool, **arguments)
+        assert found.failed and "must be from -1e15 to 1e15" in found.text
+    assert called(ROTATE, angle=90, img_idx=value).failed
+
+
+def test_a_picture_of_a_tool_is_turned_as_its_exif_says() -> None:
+    def photo() -> object:
+        """Takes a photo."""
+        found = Image.new("RGB", (40, 20))
+        found.getexif()[0x0112] = 6
+        return found
+
+    (shown,) = tool_of(photo).call({}, Given(())).pictures
+    assert shown.size == (20, 40)

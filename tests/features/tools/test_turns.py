@@ -1,18 +1,20 @@
 """What comes of each way in which a model may behave with tools, in a run: its row, its numbers, and what it is told."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from mm_eval.engine.model import ModelFacts
+from mm_eval.engine.model import Answers, ModelFacts
 from mm_eval.features.tools.formats.table import family_of
 from mm_eval.features.tools.turns import ToolTurns
 from mm_eval.run import score
 from mm_eval.values.errors import ConfigError
-from tests.features.tools.scripted import TASK, WAYS, Scripted, Way, box, call, rows_of, run, way, write
+from mm_eval.values.types import Instance
+from tests.features.tools.scripted import TASK, UTILS, WAYS, Scripted, Way, box, call, rows_of, run, way, write
 
 
 @pytest.fixture(scope="module")
@@ -113,3 +115,38 @@ def test_a_run_is_scored_again_without_its_model(whole: tuple[Path, Scripted, di
     (folder / "run" / "samples" / "looks.jsonl").unlink()
     score(folder / "run", include_path=str(folder / "task"))
     assert rows_of(folder / "run") == list(rows.values())
+
+
+def test_a_tool_that_gets_the_doc_does_not_go_with_the_pictures_of_others(tmp_path: Path) -> None:
+    model = Scripted()
+    with pytest.raises(ConfigError, match="the tool 'read_sign' gets the doc's own pictures"):
+        run(write(tmp_path / "task"), tmp_path / "run", model, blind="shuffled")
+    assert model.asked == []
+
+
+def test_picture_0_is_the_questions_where_examples_show_some(tmp_path: Path) -> None:
+    task = TASK + "fewshot_split: test\nnum_fewshot: 1\n"
+    utils = UTILS.replace("(400, 200)", '(400, 200) if doc["n"] == 0 else (90, 90)')
+    model = Scripted([way(call("rotate", angle=90), "B")] * 2)
+    path = write(tmp_path / "task", 2, task)
+    (tmp_path / "task" / "utils.py").write_text(utils)
+    run(path, tmp_path / "run", model, chat_template=True)
+    sizes = []
+    for row in rows_of(tmp_path / "run"):
+        (result,) = row["turns"][0][1]["messages"]
+        sizes += [part["size"] for part in result["content"] if part["type"] == "image"]
+        assert any("Picture 1 is picture 0" in part.get("text", "") for part in result["content"])
+    assert sizes == [[200, 400], [90, 90]]
+
+
+def test_calls_are_counted_as_the_conversation_has_read_them(tmp_path: Path) -> None:
+    """The adapter has cut the reasoning, so a mark in what is left ends none."""
+
+    class Reasoning(Scripted):
+        def generate(self, instances: Iterable[Instance]) -> Answers:
+            for instance, answer in super().generate(instances):
+                yield instance, replace(answer, reasoning="<think>look</think>")  # type: ignore[type-var]
+
+    run(write(tmp_path / "task", 1), tmp_path / "run", Reasoning([way(f"{box(0)}\n</think> So:", "B")]))
+    row = rows_of(tmp_path / "run")[0]
+    assert len(row["turns"][0]) == 2 and row["tools"]["calls"] == row["tools"]["pictures"] == 1
