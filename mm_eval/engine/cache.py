@@ -91,7 +91,7 @@ class EarlierAnswers:
             if (answer is None or answer.key != key) and shares(self._model, instance):
                 answer = state.answers.get(key)
             if answer is not None and answer.key == key:
-                return replace(answer, attempts=0)
+                return replace(answer, attempts=0, usage={})
         return None
 
     def put(self, answer: Answer, instance: Instance) -> None:

@@ -51,7 +51,7 @@ from mm_eval.engine.records import (
 )
 from mm_eval.values.errors import StoreError
 from mm_eval.values.files import make_folder, sync, sync_folder, write_all
-from mm_eval.values.reasoning.recorded import Reading
+from mm_eval.values.reasoning.recorded import Reading, Recorded
 from mm_eval.values.run_files import UNREADABLE, journal_files, lines_of, refuse_links_out
 from mm_eval.values.types import Answer, End, Slot
 
@@ -88,7 +88,10 @@ class JournalState:
             return None
         if slot.judge:
             return Reading(opened=False).read(answer, ())
-        return self.reading.read(answer, self._own_answers())
+        found = self.reading.read(answer, self._own_answers())
+        if answer.turns and answer.error is None and isinstance(found.output, Recorded):
+            found.output.listed = self.ends[slot].listed
+        return found
 
     def result(self, slot: Slot) -> Answer | None:
         """The same as it was recorded."""

@@ -55,6 +55,15 @@ def message_of(answer: Answer) -> Message:
     return {"role": "assistant", "content": [{"type": "text", "text": text}]}
 
 
+def answer_in(answer: Answer) -> str:
+    """The text of an answer without its reasoning; empty where the reasoning has not ended."""
+    output = as_text(answer.output)
+    parts = parts_of(output)
+    if not parts.closed:
+        return ""
+    return parts.answer if parts.reasoning else str(output)
+
+
 @dataclass(frozen=True)
 class _Said:
     """A turn: its messages with a place for each picture, the pictures and frames, and the same messages for the journal."""

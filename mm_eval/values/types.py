@@ -192,22 +192,26 @@ class End:
     output, ended: what is scored in place of the last answer, and how it ended; None for the last answer's own.
     why: what ended it, in a word that is counted ("max_rounds"). Empty where there was nothing more to say.
     turns: the answers that it has.
+    listed: the output is a list of answers as JSON, whose texts are without reasoning: no reasoning and no frame is cut from it.
     """
 
     output: str | None = None
     ended: Ended | None = None
     why: str = ""
     turns: int = 0
+    listed: bool = field(default=False, compare=False)
 
     def to_json(self) -> dict[str, Any]:
         """The end as JSON values, without what is not stated."""
-        fields = {"turns": self.turns, "output": self.output, "ended": self.ended, "why": self.why or None}
+        why, listed = self.why or None, self.listed or None
+        fields = {"turns": self.turns, "output": self.output, "ended": self.ended, "why": why, "listed": listed}
         return {name: value for name, value in fields.items() if value is not None}
 
     @classmethod
     def of_json(cls, record: Mapping[str, Any]) -> End:
         """The end that `to_json` wrote. Raises TypeError, KeyError or ValueError for anything else."""
-        return cls(record.get("output"), record.get("ended"), str(record.get("why", "")), int(record["turns"]))
+        why, listed = str(record.get("why", "")), record.get("listed") is True
+        return cls(record.get("output"), record.get("ended"), why, int(record["turns"]), listed)
 
 
 @dataclass(slots=True, eq=False)

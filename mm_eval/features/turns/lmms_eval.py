@@ -18,7 +18,7 @@ from typing import Any
 from mm_eval.config.task_config import TaskConfig
 from mm_eval.engine.model import ModelFacts
 from mm_eval.features.turns.rounds import AT_MOST, MOST_ROUNDS, arguments_of
-from mm_eval.prompt.conversation import message_of
+from mm_eval.prompt.conversation import answer_in, message_of
 from mm_eval.scoring.base import Scorer
 from mm_eval.scoring.process_results import ProcessResultsScorer
 from mm_eval.values.conversation import Conversation
@@ -57,7 +57,7 @@ class LmmsEvalRounds:
         outputs: list[str] = []
         info: Any = None
         for round_idx, answer in enumerate(conversation.answers, 1):
-            outputs = [*outputs, str(answer.output)]
+            outputs = [*outputs, answer_in(answer)]
             found = self.doc_to_text(
                 conversation.doc,
                 **arguments_of(self.doc_to_text, conversation),
@@ -70,9 +70,9 @@ class LmmsEvalRounds:
             pictures, text, is_end, said, info = found
             outputs = list(map(str, outputs if said is None else said))
             if is_end:
-                return End(output=json.dumps(outputs, ensure_ascii=False))
+                return End(output=json.dumps(outputs, ensure_ascii=False), listed=True)
         if len(conversation.answers) >= self.most:
-            return End(output=json.dumps(outputs, ensure_ascii=False), why=AT_MOST)
+            return End(output=json.dumps(outputs, ensure_ascii=False), why=AT_MOST, listed=True)
         return messages_of(pictures, text)
 
     def said(self, answer: Answer) -> Message:

@@ -22,7 +22,7 @@ from mm_eval.config.schema import FUNCTION, POSITIVE, check_keys, is_function
 from mm_eval.config.task_config import TaskConfig
 from mm_eval.engine.model import ModelFacts
 from mm_eval.prompt.blocks import PROMPT_KEYWORDS
-from mm_eval.prompt.conversation import message_of
+from mm_eval.prompt.conversation import answer_in, message_of
 from mm_eval.values.conversation import Conversation
 from mm_eval.values.errors import ConfigError
 from mm_eval.values.types import Answer, End, Instance, Message
@@ -129,7 +129,7 @@ class Rounds:
     def _end(self, conversation: Conversation, why: str = "") -> End:
         if not self.scores_all:
             return End(why=why)
-        return End(json.dumps([str(answer.output) for answer in conversation.answers], ensure_ascii=False), why=why)
+        return End(json.dumps(list(map(answer_in, conversation.answers)), ensure_ascii=False), why=why, listed=True)
 
     def said(self, answer: Answer) -> Message:
         return message_of(answer)

@@ -19,7 +19,7 @@ from mm_eval.scoring.filters.base import (
     register_filter,
 )
 from mm_eval.values.errors import InvalidValue
-from mm_eval.values.reasoning.recorded import parts_of
+from mm_eval.values.reasoning.recorded import Recorded, parts_of
 from mm_eval.values.reasoning.split import unframed
 from mm_eval.values.types import Doc
 
@@ -124,6 +124,8 @@ class StripThinkingFilter(Rewriting):
         self.keeps = tuple(keeps)
 
     def one(self, answer: str) -> Any:
+        if isinstance(answer, Recorded) and answer.listed:
+            return answer
         found = parts_of(answer)
         if not found.closed:
             return found_by("", TRUNCATED)

@@ -19,12 +19,14 @@ class Recorded(str):
 
     marks: those that the user states. capped: the token cap ended it. told: the reasoning that the adapter has cut; None if it
     did not tell. opened: the prompt opened the reasoning, so far as the other answers show.
+    listed: it is a list of answers, as JSON, each without its reasoning (`End`).
     """
 
     marks: Marks = NO_MARKS
     capped: bool = False
     opened: bool = False
     told: str | None = None
+    listed: bool = False
 
 
 def parts_of(answer: str) -> Parts:
@@ -35,6 +37,8 @@ def parts_of(answer: str) -> Parts:
     """
     if not isinstance(answer, Recorded):
         return split(answer)
+    if answer.listed:
+        return Parts("", str(answer))
     if answer.told is None:
         found = split(answer, answer.marks, capped=answer.capped)
         if answer.opened and answer.capped and found.closed and not found.cut:

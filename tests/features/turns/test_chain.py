@@ -1,16 +1,20 @@
 """Each turn of a conversation is a recorded answer: asked once, whatever ends the run, and scored as a whole or not at all."""
 
 import json
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 
 import pytest
 
 from mm_eval import evaluate
+from mm_eval.engine.cache import EarlierAnswers
 from mm_eval.engine.journal import read_journal
 from mm_eval.results.sample_rows import answer_tokens
 from mm_eval.run import score
 from mm_eval.values.errors import ConfigError
+from mm_eval.values.types import Instance
 from tests.features.turns.talking import DOCS, TASK, TURNS, UTILS, Talker, run, turns_of, write
 from tests.folders import results_of
 
@@ -268,3 +272,44 @@ def test_an_interrupted_conversation_is_not_scored(tmp_path: Path) -> None:
     rows = rows_of(folder)
     unfinished = [row for row in rows if row["status"] == "not requested"]
     assert unfinished and all(not row["scores"] and not row["resps"] for row in unfinished)
+
+
+def test_the_pictures_of_other_docs_can_not_be_shown_with_rounds(tmp_path: Path) -> None:
+    """The function gets the doc with its own pictures, and would show them after the first turn."""
+    model = Talker()
+    with pytest.raises(ConfigError, match="`rounds` gets the doc's own pictures"):
+        run(write(tmp_path / "task"), tmp_path / "run", model, blind="shuffled")
+    assert not model.asked
+
+
+def test_a_list_of_all_answers_is_without_reasoning_and_stays_a_list(tmp_path: Path) -> None:
+    says = ["<think>one</think><answer>A</answer>", "<think>two</think>B", "<answer>C</answer>", "<think>no end"]
+    task = write(tmp_path / "task", task=TASK.replace("!function utils.next_turn", LISTED))
+    run(task, tmp_path / "run", Saying(says))
+    row = rows_of(tmp_path / "run")[3]
+    whole = json.dumps(["<answer>A</answer>", "B", "<answer>C</answer>", ""])
+    assert row["resps"] == [whole] and row["filtered_resps"]["none"] == [whole] and row["status"] == "answered"
+
+
+LISTED = "{next: !function utils.next_turn, scored: all}"
+
+
+class Saying(Talker):
+    """Says the same at each turn, whatever was asked."""
+
+    def __init__(self, says: list[str]) -> None:
+        super().__init__()
+        self.says = says
+
+    def _answers(self, batch: list) -> Iterator:
+        for instance, answer in super()._answers(batch):
+            yield instance, replace(answer, output=self.says[instance.turn])
+
+
+def test_the_tokens_of_turns_that_are_taken_over_are_not_counted_again(tmp_path: Path) -> None:
+    run(write(tmp_path / "task"), tmp_path / "run", Talker())
+    slot, answer = next(iter(read_journal(tmp_path / "run").slots.items()))
+    assert answer.usage
+    instance = Instance("generate_until", slot.task, slot.doc_id, {}, repeat=slot.repeat, turn=slot.turn)
+    found = EarlierAnswers([tmp_path / "run"], Talker()).find(answer.key, instance)
+    assert found is not None and found.output == answer.output and not found.usage
