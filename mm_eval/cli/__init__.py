@@ -16,6 +16,7 @@ import shutil
 import sys
 import textwrap
 from collections.abc import Sequence
+from itertools import takewhile
 
 from mm_eval.cli import say as output
 from mm_eval.cli.options import option
@@ -57,10 +58,12 @@ class Parser(argparse.ArgumentParser):
     """An argument parser that raises ConfigError, so that every mistake is printed in one form.
 
     common: options that stand first in the help, which then only names the others. every: the help describes all of them.
+    words: what is read.
     """
 
     common: Sequence[str] = ()
     every = False
+    words: Sequence[str] = ()
 
     def format_help(self) -> str:
         """The help of argparse, or for a verb with many options the common ones, and the names of the others by group."""
@@ -79,11 +82,19 @@ class Parser(argparse.ArgumentParser):
         for title, actions in rest if self.every else ():
             _section(formatter, title, actions)
         text = formatter.format_help()
-        return text if self.every else f"{text}\nmore options, described by --help all:\n{_names_by_group(rest)}\n"
+        return (
+            text
+            if self.every
+            else f"{text}\nmore options, described by {self.prog} --help all:\n{_names_by_group(rest)}\n"
+        )
 
     def error(self, message: str) -> None:  # type: ignore[override]
         extra = message.startswith("unrecognized arguments: ")
         hint = "Separate names with commas." if extra else f"See {self.prog} --help."
+        names = list(takewhile(lambda word: not word.startswith("-"), self.words))
+        if extra and names and self.prog == "mm-eval run" and not {"--tasks", "--config"} & set(self.words):
+            meant = ["mm-eval", "run", "--tasks", ",".join(names), *self.words[len(names) :]]
+            hint = f"Tasks are named by an option: {shlex.join(meant)}"
         raise ConfigError(f"{message}.", hint=hint)
 
 
@@ -192,6 +203,7 @@ def _dispatch(words: list[str]) -> int:
         ):  # checked first: argparse would report a missing option instead
             raise ConfigError(f"unknown option {word.split('=')[0]!r}.", hint=did_you_mean(word.split("=")[0], known))
     typed = shlex.join(["mm-eval", verb, *rest])
+    parser.words = rest
     args = parser.parse_intermixed_args(rest)  # `ls tasks --include_path DIR WORD`: words may follow options
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(SafeFormatter("mm-eval: %(message)s"))
@@ -252,7 +264,7 @@ def _overview() -> str:
         "      the bundled tiny model on the bundled sample data; needs no network\n"
         "  mm-eval --tasks mme,seedbench --model llava --model_args pretrained=llava-hf/llava-1.5-7b-hf\n"
         "      a model of your own on the real data\n\n"
-        f"verbs:\n{verbs}\n\nmm-eval VERB --help lists the options of a verb.\n"
+        f"verbs:\n{verbs}\n\nmm-eval VERB --help lists the options of a verb; mm-eval run --help all describes all of run.\n"
         "exit codes: 0 all was answered and scored; 2 the command or a config is wrong, nothing was requested;\n"
         "            3 some requests failed, results are partial; 130 interrupted, finished answers are kept"
     )

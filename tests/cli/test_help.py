@@ -14,7 +14,7 @@ def help_of(cli, capsys, *words: str) -> str:
 def test_the_help_of_run_has_twelve_options_first_and_the_others_by_group(cli, capsys, monkeypatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     short = help_of(cli, capsys, "run", "--help")
-    described, named = short.split("more options, described by --help all:")
+    described, named = short.split("more options, described by mm-eval run --help all:")
     assert sum(line.startswith("  --") for line in described.splitlines()) == 12
     assert "judge" in named and "--use_cache" in named and "--protocol" in named
     assert max(map(len, short.splitlines())) <= 84  # the first lines are a sentence of the module
@@ -28,3 +28,8 @@ def test_the_help_of_run_has_twelve_options_first_and_the_others_by_group(cli, c
 def test_a_verb_shows_only_options_that_mean_something_there(cli, capsys, verb: str, absent: str) -> None:
     said = help_of(cli, capsys, verb, "--help")
     assert absent not in said and "--include_path" in said and argparse.SUPPRESS not in said
+
+
+def test_tasks_without_their_option_are_answered_with_it(cli) -> None:
+    said = cli("run", "mme", "seedbench", "--limit", "3")
+    assert said.code == 2 and "mm-eval run --tasks mme,seedbench --limit=3" in said.err

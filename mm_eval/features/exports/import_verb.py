@@ -4,7 +4,9 @@ DIR is what lm-eval or lmms-eval (--log_samples), VLMEvalKit (the folder of a mo
 file of it. The answers are scored by our rules; `score`, `compare`, `report`, `diagnose` and `view` read the folder as any other.
 Documents are matched with our data by place and text; what can't be shown to be the same document is left out and counted.
 
-A table of your own (JSONL, TSV, CSV, XLSX) needs the names of its columns: --columns resps=prediction,id=question_id,target=gold.
+A table of your own (JSONL, TSV, CSV, XLSX) needs the names of its columns:
+--columns resps=prediction,id=question_id,target=gold,question=question. Name that of the question by its name in our data, or as
+prompt=COLUMN: without a text nothing shows which document a row is about.
 """
 
 from __future__ import annotations
@@ -81,8 +83,8 @@ def _tasks(words: list[str]) -> dict[str, str]:
     for word in words:
         theirs, equals, ours = word.partition("=")
         if not equals or not theirs.strip() or not ours.strip():
-            raise ConfigError(f"--task has {word!r} where THEIRS=OURS is needed.", where="--task")
+            raise ConfigError(f"{word!r} is given where THEIRS=OURS is needed.", where="--task")
         if theirs.strip() in found:
-            raise ConfigError(f"--task names {theirs.strip()!r} twice.", where="--task")
+            raise ConfigError(f"{theirs.strip()!r} is named twice.", where="--task")
         found[theirs.strip()] = ours.strip()
     return found

@@ -29,7 +29,7 @@ from mm_eval.engine.model import Answers, Model, ModelFacts, ModelSettings
 from mm_eval.engine.outcome import Outcome, StopSignal
 from mm_eval.engine.progress import Progress
 from mm_eval.features.exports.log_docs import GIVE_DATA, write_docs
-from mm_eval.features.exports.logs.find import find_logs
+from mm_eval.features.exports.logs.find import TABLE, find_logs
 from mm_eval.features.exports.logs.values import Log, LogRow, mapped
 from mm_eval.features.exports.matching import WRONG_KIND, Matched, Matcher, answers_fit
 from mm_eval.opening import OpenedTasks, choose_styles, open_tasks, parts_of
@@ -156,6 +156,9 @@ def _tasks(asked: ImportRequest, logs: Sequence[Log]) -> tuple[dict[str, Importe
             raise ConfigError(what, where=str(log.path), hint="--tasks NAMES takes only some of them.")
         found[name] = Imported(replace(log, rows=partial(_mapped, log, asked.columns)), ours, list(log.notes))
     if not found:
+        for log in logs:
+            if log.suite == TABLE:  # a file that is no table at all is told before its name
+                next(iter(log.rows()), None)
         raise first or ConfigError("no task of the logs was named.", where="--tasks")
     return found, left_out
 
@@ -173,7 +176,7 @@ def _mapped(log: Log, columns: Mapping[str, str]) -> Iterator[LogRow]:
         except (TypeError, ValueError) as error:
             raise ConfigError(f"--columns does not fit: {error}.", where=row.where) from error
         if not found.resps and not found.failed:
-            if log.suite == "table":
+            if log.suite == TABLE:
                 raise ConfigError("no column has the answers.", where=row.where, hint="--columns resps=COLUMN")
             found = replace(found, failed="the log has no answer")
         yield found

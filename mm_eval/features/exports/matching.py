@@ -113,6 +113,7 @@ class Matched:
 
 NOT_OURS = "no document of our data has this text"
 SEVERAL = "several documents have this text, and the log does not say which one"
+NO_TEXT = "it has no text that shows which document it is about"
 TWICE = "the document is in the log twice; the first row counts"
 UNREADABLE = "the document can't be read here"
 WRONG_KIND = "its answers are not what the task asks for"
@@ -174,6 +175,8 @@ class Matcher:
                 len(found.doc_ids), found.rows, "row", "of the log is a document", "of the log are documents"
             )
             hint = "Is it the same split and version? --docs log scores by the log's own documents."
+            if NO_TEXT in found.counts:
+                hint = "Name the question's column too: --columns ...,question=COLUMN, by its name in our data, or prompt=COLUMN."
             where = next((examples[0] for examples in found.left_out.values()), self.task.path)
             raise ConfigError(f"only {share} of our data of {self.task.path}: {said}.", where=where, hint=hint)
 
@@ -216,7 +219,7 @@ class Matcher:
         if len(candidates) == 1:
             self.found.by_text += place is not None
             return candidates[0]
-        self.found.leave_out(SEVERAL if candidates else NOT_OURS, row)
+        self.found.leave_out(SEVERAL if candidates else NOT_OURS if any(_texts(row)) else NO_TEXT, row)
         return None
 
     def _candidates(self, row: LogRow) -> list[int]:

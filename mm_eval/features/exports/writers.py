@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from mm_eval.cli.say import complain_briefly
 from mm_eval.features.exports import harness, hub
 from mm_eval.features.exports.inspect import write_inspect
 from mm_eval.results.recorded import RecordedRun
@@ -28,6 +29,10 @@ def eval_results(run: RecordedRun, folder: Path, name: str, alone: bool) -> list
     """The YAML file of a model's repository on the hub."""
     import yaml
 
+    for task in run.spec["tasks"]:
+        if flaws := hub.flaws_of(run, task):
+            said = f"warning: {name}: {task} is of {', '.join(flaws)}: no result on the benchmark, and its notes say so; do not"
+            complain_briefly(f"{said} publish it")
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{name}.yaml"
     path.write_text(yaml.safe_dump(hub.eval_results(run), sort_keys=False), encoding="utf-8")

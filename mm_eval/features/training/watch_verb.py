@@ -103,6 +103,9 @@ class Watch:
 
     def until_interrupted(self, seconds: int | None) -> int:
         """Evaluates until the user ends it; None: once what is there. Returns the exit code."""
+        if not self._checkpoints():
+            after = "" if seconds is None else f"; it is looked at every {seconds} s"
+            complain_briefly(f"{self.folder} has no checkpoint (a folder such as checkpoint-500) so far{after}.")
         while True:
             while (checkpoint := next(self.pending(), None)) is not None:
                 if self.evaluate(checkpoint) == INTERRUPTED:
@@ -121,10 +124,12 @@ class Watch:
                 complain_briefly(f"{path.name} can't be evaluated so far: {why}")
         self._before = {path: state for path, (state, _) in self.seen.items()}
 
+    def _checkpoints(self) -> list[Path]:
+        return [path for path in self.folder.iterdir() if path.is_dir() and step_of(path) is not None]
+
     def pending(self) -> Iterator[Path]:
         """The complete checkpoints without results, in the order in which they are evaluated."""
-        found = [path for path in self.folder.iterdir() if path.is_dir() and step_of(path) is not None]
-        for path in sorted(found, key=lambda path: step_of(path) or 0, reverse=self.newest_first):
+        for path in sorted(self._checkpoints(), key=lambda path: step_of(path) or 0, reverse=self.newest_first):
             if self._is_done(self._folder_of(path)) or self.failed.get(path) == files_of(path):
                 continue
             if self.is_complete(path):

@@ -220,3 +220,20 @@ def test_columns_make_documents_of_a_log_without_any(cli, tmp_path: Path) -> Non
     assert needs.code == 2 and "'answer' is undefined" in needs.err and "--columns" in needs.err
     done = cli("import", log, "--output_path", tmp_path / "run", "--docs", "log", "--columns", "answer=target")
     assert done.code == 0 and len(rows(tmp_path / "run", "gsm8k")) == 6
+
+
+def test_a_table_needs_a_text_and_a_file_that_is_none_is_said(cli, tmp_path: Path) -> None:
+    ran = cli("--tasks", "seedbench", "--model", "dummy", "--sample", "--limit", 6)
+    log = tmp_path / "mine.jsonl"
+    rows = [json.loads(line) for line in (ran.folder / "samples" / "seedbench.jsonl").read_text().splitlines()]
+    docs = [{"prediction": row["resps"][0], "gold": row["target"], **row["doc"]} for row in rows]
+    log.write_text("".join(json.dumps(doc) + "\n" for doc in docs))
+    command = ("import", log, "--sample", "--output_path", tmp_path / "made", "--columns")
+    columns = "resps=prediction,id=question_id,target=gold"
+    needs = cli(*command, columns, "--task", "mine=seedbench")
+    assert needs.code == 2 and "question=COLUMN" in needs.err, "a gold that is the same letter shows nothing"
+    done = cli(*command, f"{columns},question=question", "--task", "mine=seedbench")
+    assert done.code == 0 and done.results["n-samples"]["seedbench"]["effective"] == 6, done.err
+    assert "--task: 'mine' is given where" in cli(*command, columns, "--task", "mine").err
+    log.write_text("no JSON\n")
+    assert "mine.jsonl:1: the log can't be read" in cli(*command, columns).err

@@ -98,6 +98,7 @@ def test_lm_evals_own_table_shows_our_numbers(cli, run, tmp_path: Path) -> None:
 
 def test_the_hub_reads_its_entries(cli, run, tmp_path: Path) -> None:
     done = cli("report", run.folder, "--format", "eval_results", "--output", tmp_path / "hub")
+    assert "mme is of sample data" in done.err and "no result on the benchmark" in done.err
     entries = parse_eval_result_entries(yaml.safe_load(Path(done.out.strip()).read_text()))
     by_task = {entry.task_id: entry for entry in entries}
     assert by_task["mme"].dataset_id == "lmms-lab/MME" and "sample data" in by_task["mme"].notes

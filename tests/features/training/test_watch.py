@@ -141,3 +141,9 @@ def test_while_watching_a_checkpoint_that_stays_unreadable_is_reported_once(tmp_
 def test_a_wrong_command_is_one_sentence(tmp_path, capsys, words, said):
     assert main(["watch", str(tmp_path), *words]) == 2 and said in capsys.readouterr().err
     assert main(["watch", str(tmp_path / "none"), "--tasks", "mme"]) == 2
+
+
+def test_a_folder_without_a_checkpoint_is_said(tmp_path, capsys):
+    (tmp_path / "empty").mkdir()
+    assert main(["watch", str(tmp_path / "empty"), "--once", *WORDS]) == 0
+    assert "empty has no checkpoint" in capsys.readouterr().err

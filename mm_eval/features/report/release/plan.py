@@ -17,12 +17,21 @@ import logging
 import os
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
 from mm_eval.config.arguments import Rule, column_name, faults, shortly
-from mm_eval.request import EXECUTOR, REQUEST_RULES, RULES, RunRequest, by_field, model_arguments, task_names
+from mm_eval.request import (
+    COMMAND_NAMES,
+    EXECUTOR,
+    REQUEST_RULES,
+    RULES,
+    RunRequest,
+    by_field,
+    model_arguments,
+    task_names,
+)
 from mm_eval.several import check_folders, folder_name
 from mm_eval.values.errors import ConfigError, did_you_mean, raise_all
 
@@ -58,9 +67,10 @@ class Release:
         return {name: run for name, run in self.runs.items() if not given or name in given}
 
 
-def read_release(path: str, base: RunRequest) -> Release:
+def read_release(path: str, base: RunRequest, given: Sequence[str] = ()) -> Release:
     """The release that a file describes; the command's own options hold where the file says nothing.
 
+    given: the command's options that were stated, by field, which the file must not contradict.
     Errors: ConfigError with file, line and key for everything that is unknown, missing or invalid.
     """
     from mm_eval.config.yaml import load_file
@@ -82,6 +92,7 @@ def read_release(path: str, base: RunRequest) -> Release:
         where = f"{path}: model {place}"
         try:
             request = _read_model(entry, where, shared, base)
+            _check_given(request, base, given, path, shared, entry, where)
             name = str(request.name)
             if name in runs:
                 raise ConfigError(f"two models are called {shortly(name)}.", where=where, hint="Give each a `name`.")
@@ -94,6 +105,41 @@ def read_release(path: str, base: RunRequest) -> Release:
     if common.get("verbosity"):
         logging.getLogger().setLevel(str(common["verbosity"]))
     return Release(runs, common.get("parallel"))
+
+
+def stated(base: RunRequest) -> list[str]:
+    """The fields of a request that the command's options state, or variables such as MM_EVAL_DATA_ROOT that hold as defaults."""
+    known = RunRequest(())
+    found = [each.name for each in fields(base) if getattr(base, each.name) != getattr(known, each.name)]
+    return [name for name in found if name in OF_BOTH]
+
+
+def _check_given(
+    request: RunRequest,
+    base: RunRequest,
+    given: Sequence[str],
+    path: str,
+    shared: Mapping[str, Any],
+    entry: Mapping[str, Any],
+    where: str,
+) -> None:
+    """Refuses options of the command that the file contradicts: one of both would be ignored without a word."""
+    own = by_field(entry, where)
+    found = []
+    for name in given:
+        theirs = getattr(request, name)
+        if request.executor is None and name in EXECUTOR:  # idle in the file, and refused in the command
+            continue
+        if theirs != getattr(base, name):
+            said = ",".join(theirs) if name == "tasks" else theirs
+            what = f"the command has another value, and the file says `{name}: {shortly(said)}`."
+            hint = "Leave out the option, or the line of the file."
+            found.append(
+                ConfigError(
+                    what, where=f"--{COMMAND_NAMES.get(name, name)}: {where if name in own else path}", hint=hint
+                )
+            )
+    raise_all(found)
 
 
 def _without_idle_options(runs: Mapping[str, RunRequest], base: RunRequest, path: str) -> dict[str, RunRequest]:

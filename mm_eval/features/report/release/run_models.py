@@ -29,7 +29,7 @@ def run_release(args: argparse.Namespace, read: Callable[[argparse.Namespace], R
     from mm_eval.features.report.release.numbers import release_table
     from mm_eval.features.report.release.outcomes import Outcomes
     from mm_eval.features.report.release.page import write_release_page
-    from mm_eval.features.report.release.plan import at_a_time, read_release
+    from mm_eval.features.report.release.plan import at_a_time, read_release, stated
     from mm_eval.features.report.release.text import as_markdown, as_text
     from mm_eval.several import INTERRUPTED, check_models
 
@@ -39,7 +39,9 @@ def run_release(args: argparse.Namespace, read: Callable[[argparse.Namespace], R
         what = "--model, --model_args and --name belong into the file of --config."
         raise ConfigError(what, hint="Give one or the other.")
     base = read(args)
-    release = read_release(args.config, base if named else replace(base, tasks=()))
+    base = base if named else replace(base, tasks=())
+    given = [name for name in stated(base) if name != "data_root" or args.data_root]
+    release = read_release(args.config, base, given)
     requests = release.chosen(args.only)
     parallel = at_a_time(requests, args.parallel or release.parallel)
     ends: list[Callable[[str], None]] = []

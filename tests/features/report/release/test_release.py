@@ -263,3 +263,26 @@ def test_a_folder_with_aliases_of_an_earlier_version_is_shown_by_its_names(perfe
         for row in results["results"].values():
             row["alias"] = "Shown name"
     assert {name for name, _ in release_table([RecordedRun.read(folder)]).rows} == {"mme"}
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--tasks", "mmstar"], "`tasks: 'mme,seedbench'`"),
+        (["--limit", "5"], "`limit: 20`"),
+        (["--seed", "3"], "model 2"),
+    ],
+)
+def test_an_option_that_the_file_contradicts_is_refused(cli, tmp_path, words, said):
+    path = tmp_path / "release.yaml"
+    path.write_text(CONFIG.format(out=tmp_path / "out").replace("limit: 20", "limit: 20\nseed: 3"))
+    done = cli("run", "--config", path, *words)
+    assert done.code == 2 and words[0] in done.err and said in done.err and not (tmp_path / "out").exists()
+
+
+def test_an_option_that_the_file_states_alike_or_not_at_all_holds(cli, tmp_path):
+    path = tmp_path / "release.yaml"
+    path.write_text(CONFIG.format(out=tmp_path / "out").replace(", tasks: mme, seed: 1", ""))
+    done = cli("run", "--config", path, "--tasks", "mme,seedbench", "--limit", "20", "--seed", "2", "--only", "A")
+    assert done.code == 0, done.err
+    assert json.loads((tmp_path / "out" / "A" / "run.json").read_text())["spec"]["seed"] == 2
