@@ -78,7 +78,7 @@ function confusion(task) {
   }
   const box = make("div", { class: "card" }, make("h3", {}, "Answers against gold"), make("div", { class: "scroll" }, table));
   const bias = (label) => (saidIt[label] || 0) - (goldIt[label] || 0), named = labels[0] === "yes" ? "yes" : [...labels].sort((a, b) => bias(b) - bias(a))[0];
-  if (answered) {
+  if (answered >= 20) { // a share of fewer answers says nothing about a preference
     const said = (saidIt[named] || 0) / answered, gold = (goldIt[named] || 0) / answered, verb = named === "yes" ? "Says yes to" : `Picks ${show(named)} for`;
     box.append(make("p", { class: "hint" }, `${verb} ${percent(said)} of the questions that it answered; ${show(named)} is right for ${percent(gold)}.`));
   }

@@ -34,7 +34,7 @@ function drawTop() {
   const facts = make("dl", { class: "facts" });
   for (const fact of about.facts) facts.append(make("dt", {}, fact.name), make("dd", {}, fact.text, make("div", { class: "soft" }, fact.link ? make("a", { href: fact.link }, fact.at) : fact.at)));
   asked.append(make("h2", {}, "How they were asked"), facts);
-  for (const one of about.differs) asked.append(make("div", { class: "banner" }, make("b", {}, `${one.title}:`), make("ul", {}, ...one.said.map((said) => make("li", {}, said)))));
+  for (const one of about.differs) asked.append(make("div", { class: "banner" }, make("b", {}, `${one.title}:`), make("ul", {}, ...one.said.map((said) => make("li", {}, ...inCode(said))))));
   for (const one of about.sections) {
     const box = one.folded ? make("details", {}, make("summary", {}, one.title)) : section;
     if (one.folded) section.append(box); else box.append(make("h2", {}, one.title));
@@ -42,7 +42,7 @@ function drawTop() {
     if (one === about.sections[0] && about.differs.length) section.append(make("p", { class: "hint", id: "remarks" }, make("a", { href: "#asked" }, `⚠ ${[...new Set(about.differs.map((each) => each.title))].join("; ")}`)));
     if (one.figure) box.append(make("img", { class: "figure", src: one.figure, alt: `${one.title} over the steps` }));
     box.append(...one.tables.flatMap(drawnTable));
-    if (one.said.length) box.append(make("details", { open: one.said.length <= 4 ? "" : null }, make("summary", { class: "soft" }, "In words, with notes"), make("ul", { class: "said" }, ...one.said.map((said) => make("li", {}, said)))));
+    if (one.said.length) box.append(make("details", { open: one.said.length <= 4 ? "" : null }, make("summary", { class: "soft" }, "In words, with notes"), make("ul", { class: "said" }, ...one.said.map((said) => make("li", {}, ...inCode(said))))));
     for (const more of one.below || []) box.append(make("h3", {}, more.title), ...drawnTable(more.table));
   }
   section.append(make("p", { class: "hint" }, about.hint));

@@ -113,7 +113,7 @@ const picked = (id) => byId(id).value;
 // A line for each model: its number in one benchmark
 function bars(row) {
   const order = columns().filter((place) => row.cells[place]), ends = order.flatMap((place) => [row.cells[place].v, ...(row.cells[place].at || [])]);
-  const low = Math.min(0, ...ends), high = shares(row) ? Math.max(1, ...ends) : Math.max(...ends), box = make("div", { class: "bars", role: "group", "aria-label": `${row.label} by model` });
+  const low = Math.min(0, ...order.map((place) => row.cells[place].v)), high = shares(row) ? Math.max(1, ...ends) : Math.max(...ends), box = make("div", { class: "bars", role: "group", "aria-label": `${row.label} by model` });
   for (const place of order) {
     const cell = row.cells[place], line = track({ value: cell.v, interval: cell.at }, low, high, { bar: true, colour: colour(place) });
     if (!cell.ours || cell.apart) line.classList.add("pale");
@@ -228,9 +228,9 @@ byId("c-columns").addEventListener("change", () => { if (picked("c-columns") !==
 byId("controls").addEventListener("submit", (event) => event.preventDefault());
 addEventListener("resize", drawCharts);
 addEventListener("hashchange", () => { fromAddress(); table(); drawCharts(); });
-byId("legend").append("Colour: from the worst ", make("span", { class: "key", style: "background:linear-gradient(to right, transparent, color-mix(in srgb, var(--fill) 40%, transparent))" }), " to the best ranked number of a row; pale where no two models of the row can be told apart. #1= means that several models share the first rank: they can't be told apart at 5% after Holm's correction over all pairs of this table. Hatched: not ranked. ⚠ a remark, ¶ asked with a prompt of the model's own, * as reported. A number opens the samples behind it.");
+byId("legend").append("Colour: from the worst ", make("span", { class: "key", style: "background:linear-gradient(to right, transparent, color-mix(in srgb, var(--fill) 40%, transparent))" }), " to the best ranked number of a row; pale where no two models of the row can be told apart. #1= means that several models share the first rank: they can't be told apart at 5% after Holm's correction over all pairs of this table. Hatched: not ranked. ⚠ a remark, ¶ asked with another prompt, chat template or system instruction than others in its row, * as reported. A number opens the samples behind it.");
 if (about.apart.length) byId("notes").append(make("p", { class: "hint", id: "apart" }, `This page holds all its numbers and charts. Samples and pictures are on the pages of the runs, to which its numbers link: ${about.apart.map((folder) => `${folder}/report.html`).join(", ")}. mm-eval report RUNS --site DIR writes a folder that can be copied as a whole.`));
-if (about.notes.length) byId("notes").append(make("h2", {}, "Notes"), make("ul", {}, ...about.notes.map((note) => make("li", {}, note))));
+if (about.notes.length) byId("notes").append(make("h2", {}, "Notes"), make("ul", {}, ...about.notes.map((note) => make("li", {}, ...inCode(note)))));
 table();
 drawCharts();
 document.documentElement.dataset.ready = String(Math.round(performance.now()));

@@ -111,7 +111,7 @@ function overview() {
   const section = byId("overview");
   section.append(make("h2", {}, "Results"));
   const warnings = [...about.warnings, ...about.table.flatMap((row) => row.warnings.map((said) => `${row.alias}: ${said}`))];
-  if (warnings.length) section.append(make("details", { class: "banner", open: narrow() ? null : "" }, make("summary", {}, `⚠ ${warnings.length === 1 ? "A warning" : `${warnings.length} warnings`}: look at the answers before these numbers`), ...warnings.map((said) => make("p", { role: "alert" }, said))));
+  if (warnings.length) section.append(make("details", { class: "banner", open: narrow() ? null : "" }, make("summary", {}, `⚠ ${warnings.length === 1 ? "A warning" : `${warnings.length} warnings`}: look at the answers before these numbers`), ...warnings.map((said) => make("p", { role: "alert" }, ...inCode(said)))));
   section.append(make("div", { class: "card scroll" }, table));
   if (hidden) section.append(make("p", {}, moreNumbers(body, hidden)));
   for (const row of about.table) if (row.bounds) section.append(make("p", { class: "hint" }, `${row.alias}: ${row.judge_failed} docs without a verdict are in no number; with all of them at the lowest or the highest verdict it would be ${row.bounds.map((bound) => shownAs(bound, isShare(row.bounds))).join(" or ")}.`));

@@ -18,6 +18,8 @@ function make(tag, attributes, ...children) {
   element.append(...children.filter((child) => child !== null && child !== undefined).map((child) => child instanceof Node ? child : visible(child)));
   return element;
 }
+// A sentence of ours as nodes: what stands in backticks is code
+const inCode = (said) => String(said).split(/`([^`]+)`/).map((part, place) => place % 2 ? make("code", {}, part) : part);
 function draw(tag, attributes, text) {
   const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
   for (const [name, value] of Object.entries(attributes || {})) element.setAttribute(name, value);

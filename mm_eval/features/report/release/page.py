@@ -183,7 +183,7 @@ def _cell(
         "at": list(found.bounds) if found.bounds else None,
         "rank": rank,
         "best": found.best or None,
-        "own": "asked with a prompt of the model's own" if found.own_prompt else None,
+        "own": f"asked with another {found.own_prompt} than others in its row" if found.own_prompt else None,
         "apart": "measured otherwise than the rest of its row: not ranked" if found.set_apart else None,
         "flaw": found.flaw or None,
         "verdict": found.verdict or None,

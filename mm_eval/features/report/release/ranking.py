@@ -33,32 +33,33 @@ def set_apart(table: ReleaseTable, same_prompt: bool = False) -> list[str]:
     same_prompt: a prompt of a model's own sets its number apart too; otherwise it is only marked.
     """
     causes: dict[tuple[str, str], list[str]] = {}
-    prompts: dict[str, None] = {}
+    prompts: dict[str, dict[str, None]] = {}
     for row, numbers in table.rows.items():
         measured = {column: found for column, found in numbers.items() if found.run is not None and not found.set_apart}
         for column, what in _unlike(measured, _conditions).items():
             _set_apart(table, row, column)
             causes.setdefault((column, what), []).append(row[0])
         ranked = {column: found for column, found in measured.items() if not found.set_apart}
-        for column in _unlike(ranked, _prompt):
+        for column, what in _unlike(ranked, _prompt).items():
             if same_prompt:
                 _set_apart(table, row, column)
-                causes.setdefault((column, "the prompt"), []).append(row[0])
+                causes.setdefault((column, what), []).append(row[0])
             else:
-                prompts[row[0]] = None
+                prompts.setdefault(what, {})[row[0]] = None
                 for cells in (numbers, *table.categories.get(row, {}).values()):
                     if column in cells:
-                        cells[column].own_prompt = True
+                        cells[column].own_prompt = what.replace("the ", "")
     notes = []
-    for (column, what), names in causes.items():
-        of = listed(dict.fromkeys(names), 6)
+    for (column, what), of_cause in causes.items():
+        of = listed(dict.fromkeys(of_cause), 6)
         notes.append(
             f"{column}: {what} {'differ' if ' and ' in what else 'differs'} from most models on {of}: not ranked there."
         )
-    if prompts:
-        of = f"{counted(len(prompts), 'benchmark')} ({listed(prompts, 6)})"
+    for what, names in prompts.items():
+        of = f"{counted(len(names), 'benchmark')} ({listed(names, 6)})"
+        differ = f"{what[0].upper()}{what[1:]} {'differ' if ' and ' in what else 'differs'}"
         notes.append(
-            f"The prompt differs on {of}: each model is asked with its own, and ranked; --same_prompt ranks equal ones only."
+            f"{differ} on {of}: each model is asked with its own, and ranked; --same_prompt ranks equal ones only."
         )
     return notes
 
@@ -285,9 +286,12 @@ def _conditions(found: ReleaseNumber) -> dict[str, Any]:
 def _prompt(found: ReleaseNumber) -> dict[str, Any]:
     """The prompt of a number's tasks: what the block adds, the chat template, and the system instruction."""
     if found.run is None:
-        return {"the prompt": None}
-    of_run = [found.run.spec.get(what) for what in ("chat", "system")]
-    return {"the prompt": [*of_run, *(prompt_asked(found.run, name) for name, _ in _tasks(found))]}
+        return {}
+    return {
+        "the chat template": found.run.spec.get("chat"),
+        "the system instruction": found.run.spec.get("system"),
+        "the prompt": [prompt_asked(found.run, name) for name, _ in _tasks(found)],
+    }
 
 
 def _is_default(found: ReleaseNumber) -> bool:

@@ -20,7 +20,7 @@ class ReleaseNumber:
     flaw: failed, missing or cut docs.
     judges: {task: judge} of a judged number; judge: the one that a reported number names.
     set_apart: it was measured otherwise than the rest of its row (judge, data, docs), and is not ranked.
-    own_prompt: its model was asked with another prompt than most of its row, and is ranked all the same.
+    own_prompt: what its model was asked with other than most of its row ("prompt", "chat template"), ranked all the same.
     stderr, n: its standard error and its docs, as far as they are known.
     rank: in its row, 1 for the first; models that can't be told apart share a rank. None where it is not ranked.
     protocol: the named protocol under which ours was measured.
@@ -37,7 +37,7 @@ class ReleaseNumber:
     judges: Mapping[str, RecordedJudge] = field(default_factory=dict)
     judge: str = ""
     set_apart: bool = False
-    own_prompt: bool = False
+    own_prompt: str = ""
     stderr: float | None = None
     n: int | None = None
     rank: int | None = None

@@ -124,8 +124,13 @@ def _average(rows: Sequence[Planned], question: Question, alpha: float) -> Plann
     return _answered(average, question, alpha, quantile_above(alpha / 2) + quantile_above(1 - question.power))
 
 
-def planned_of_runs(runs: Sequence[RecordedRun], tasks: Sequence[str] | None = None) -> list[Planned]:
-    """The main numbers that two runs or more share, with the standard deviations of their differences."""
+def planned_of_runs(
+    runs: Sequence[RecordedRun], tasks: Sequence[str] | None = None, as_asked: bool = False
+) -> list[Planned]:
+    """The main numbers that two runs or more share, with the standard deviations of their differences.
+
+    as_asked: of the docs that the runs have, the fewest of a pair; otherwise of the whole benchmark.
+    """
     found: dict[tuple[str, str], list[float]] = {}
     docs: dict[tuple[str, str], int] = {}
     fractions: dict[tuple[str, str], bool] = {}
@@ -136,8 +141,12 @@ def planned_of_runs(runs: Sequence[RecordedRun], tasks: Sequence[str] | None = N
                 continue
             unit = 100.0 if number.scale is not None else 1.0
             found.setdefault(key, []).append(unit * number.stderr * math.sqrt(number.n))
+            fractions[key] = number.scale is not None
+            if as_asked:
+                docs[key] = min(number.n, docs.get(key, number.n))
+                continue
             share = min(1.0, number.n / max(1, first.results.rows[change.task].n))  # a number may be of some docs only
-            docs[key], fractions[key] = round(size_of(first, change.task) * share), number.scale is not None
+            docs[key] = round(size_of(first, change.task) * share)
     return [
         Planned(*key, docs[key], (min(each), max(each)), True, is_fraction=fractions[key])
         for key, each in found.items()
@@ -205,7 +214,7 @@ def what_it_tells(runs: Sequence[RecordedRun]) -> list[str]:
         return []
     question = Question(models=len(named))
     try:
-        rows = planned_of_runs([own[0] for own in named.values()][:READ_FOR_NOTE])
+        rows = planned_of_runs([own[0] for own in named.values()][:READ_FOR_NOTE], as_asked=True)
     except MMEvalError:  # runs without a task in common
         return []
     said: list[str] = []

@@ -100,22 +100,28 @@ def test_other_data_is_not_ranked(noisy) -> None:
 
 
 @pytest.mark.parametrize(
-    "change", [{"prompt": {"key": "mine", "kwargs": {"post_prompt": "?"}}}, {"system": "Be brief."}]
+    ("change", "what"),
+    [
+        ({"prompt": {"key": "mine", "kwargs": {"post_prompt": "?"}}}, "prompt"),
+        ({"system": "Be brief."}, "system instruction"),
+        ({"chat": "another"}, "chat template"),
+    ],
 )
-def test_each_model_is_ranked_under_its_own_prompt(noisy, change: dict) -> None:
+def test_each_model_is_ranked_under_its_own_prompt(noisy, change: dict, what: str) -> None:
     """That is what releases do. The cell is marked, a note says it once, and --same_prompt ranks equal prompts only."""
     of_task = {"mme": {**noisy[0].spec["tasks"]["mme"], **{k: v for k, v in change.items() if k == "prompt"}}}
-    of_run = {k: v for k, v in change.items() if k == "system"}
+    of_run = {k: v for k, v in change.items() if k != "prompt"}
     own = replace(noisy[0], spec={**noisy[0].spec, **of_run, "tasks": of_task}, name="own")
     row = ("mme", "mme_perception_score")
     table = release_table([*noisy[1:], own])
-    assert table.rows[row]["own"].rank == 1 and table.rows[row]["own"].own_prompt
-    assert [found.own_prompt for found in table.rows[row].values()].count(True) == 1
+    assert table.rows[row]["own"].rank == 1 and table.rows[row]["own"].own_prompt == what
+    assert [bool(found.own_prompt) for found in table.rows[row].values()].count(True) == 1
     text = as_markdown(table)
-    assert "¶" in text and text.count("The prompt differs on 1 benchmark (mme)") == 1
+    assert f"¶ asked with another {what} than others in its row" in text
+    assert text.count(f"The {what} differs on 1 benchmark (mme)") == 1
     strict = release_table([*noisy[1:], own], same_prompt=True)
     assert strict.rows[row]["own"].set_apart and strict.rows[row]["own"].rank is None
-    assert "own: the prompt differs from most models on mme: not ranked there." in strict.notes
+    assert f"own: the {what} differs from most models on mme: not ranked there." in strict.notes
 
 
 @pytest.mark.parametrize(("value", "rank"), [(2100.0, 1), (1.0, 5)])

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mm_eval.features.study.deciding.design import FLIPPED, Planned, Question, answered
+from mm_eval.features.study.deciding.design import FLIPPED, Planned, Question, answered, planned_of_runs
 from mm_eval.results.compare import compare
 from mm_eval.results.recorded import RecordedRun
 
@@ -61,6 +61,10 @@ def test_with_runs_the_spread_is_that_of_their_paired_differences(cli, tmp_path:
     assert table.code == 0 and "The spread is that of the runs" in table.out and "mme" in table.out
     release = cli("report", *runs, "--format", "md")
     assert "What this release can tell apart in 80% of evaluations" in release.out
+    asked = {row.name: row for row in planned_of_runs([RecordedRun.read(run) for run in runs], as_asked=True)}
+    assert asked["seedbench"].docs == 100, "of the part that the runs were asked"
+    [of_table] = [row for row in answered(list(asked.values()), Question()) if row.name == "seedbench"]
+    assert f"{of_table.name} ({of_table.metric}) {of_table.detectable[1]:.1f}" in release.out
 
 
 @pytest.mark.parametrize(
