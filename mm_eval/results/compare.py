@@ -17,7 +17,7 @@ from mm_eval.results.judged_by import AT, judges_behind, judges_differ
 from mm_eval.results.number_text import EXACT, number, p_text, rounded, signed, signless, spread
 from mm_eval.results.recorded import RecordedRun, RecordedTask
 from mm_eval.results.sample_rows import KINDS
-from mm_eval.results.variants import said_of, with_variants
+from mm_eval.results.variants import VariantRun, said_of, with_variants
 from mm_eval.scoring.metrics.paired import Flips, flips, paired_difference, right_or_wrong
 from mm_eval.values.distributions import holm
 from mm_eval.values.errors import ConfigError, did_you_mean
@@ -65,8 +65,8 @@ class Comparison:
     """One run against the first.
 
     differs: how the requests differ, in sentences; to be read before the numbers. answers: for each task (docs whose raw
-    answers differ, docs in both runs). kinds: for each task, of each of the two runs, the docs in both whose answer was filtered,
-    refused or truncated, with which of these holds; empty where none was.
+    answers differ in more than the white space around them, docs in both runs). kinds: for each task, of each of the two runs,
+    the docs in both whose answer was filtered, refused or truncated, with which of these holds; empty where none was.
     two_judges: (task, key) to how the judges of a number differ that was not compared.
     said: what variants of tasks gained and lost.
     unknown: the numbers whose aggregation is not available, in sentences.
@@ -152,7 +152,8 @@ def differences_in_spec(first: RecordedRun, second: RecordedRun) -> Iterator[str
         if first.spec.get(what) != second.spec.get(what):
             yield f"the {named} differs: {first.spec.get(what)!r} and {second.spec.get(what)!r}"
     mine, other = first.spec["tasks"], second.spec["tasks"]
-    if alone := sorted(mine.keys() ^ other.keys()):
+    beside = second.own.values() if isinstance(second, VariantRun) else ()  # variants, compared under other names
+    if alone := sorted((mine.keys() ^ other.keys()).difference(beside)):
         yield f"in one of the runs only: {listed(alone, 5)}"
     causes: dict[str, list[str]] = {}
     for name in [name for name in mine if name in other]:

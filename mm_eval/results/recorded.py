@@ -253,7 +253,7 @@ class RecordedRun:
         """The docs of a task and their answers, as digests, by doc id."""
         return {
             row["doc_id"]: DocDigests(
-                value_digest([row["doc"], row["target"]]), value_digest(row["resps"]), kinds_of(row)
+                value_digest([row["doc"], row["target"]]), value_digest(_without_edges(row["resps"])), kinds_of(row)
             )
             for row in self.rows(name)
         }
@@ -436,3 +436,10 @@ def _read(folder: Path, name: str, needed: frozenset[str]) -> dict[str, Any]:
 def parts_of(run: RecordedRun) -> dict[str, str]:
     """{task: "60 of 420 docs"} where docs were left out."""
     return {name: of_all(requested, every, "doc") for name, (requested, every) in run.results.run.in_part.items()}
+
+
+def _without_edges(said: Any) -> Any:
+    """Answers without the white space around them, so that " Yes" and "Yes" are the same words."""
+    if isinstance(said, str):
+        return said.strip()
+    return [_without_edges(each) for each in said] if isinstance(said, list) else said

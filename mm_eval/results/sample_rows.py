@@ -156,7 +156,7 @@ class Marking:
 
 
 class DocDigests(NamedTuple):
-    """A doc and its raw answers, each as a digest, so that two runs can be compared.
+    """A doc and its raw answers (without the white space around them), each as a digest, so that two runs can be compared.
 
     kinds: how its answers ended (`kinds_of`).
     """

@@ -21,9 +21,13 @@ KEY = "variant_of"
 
 @dataclass(frozen=True)
 class VariantRun(RecordedRun):
-    """A recorded run some of whose tasks have the names of those that they are variants of. own: {that name: its own name}."""
+    """A recorded run some of whose tasks have the names of those that they are variants of. own: {that name: its own name}.
+
+    stated: the run with all its tasks under their own names.
+    """
 
     own: Mapping[str, str] = field(default_factory=dict)
+    stated: RecordedRun | None = None
 
     @property
     def prompt_keys(self) -> dict[str, str]:
@@ -60,7 +64,7 @@ def with_variants(first: RecordedRun, second: RecordedRun) -> RecordedRun:
         if isinstance(value := getattr(second.results, each.name), dict) and names.keys() & value.keys()
     }
     stated = {each.name: getattr(second, each.name) for each in fields(RecordedRun)}
-    return VariantRun(**{**stated, "results": replace(second.results, **changed), "spec": spec}, own=own)
+    return VariantRun(**{**stated, "results": replace(second.results, **changed), "spec": spec}, own=own, stated=second)
 
 
 def _plain_of(config: Mapping[str, Any]) -> str:

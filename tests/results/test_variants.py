@@ -76,6 +76,9 @@ def test_two_runs(runs: dict[str, RecordedRun]) -> None:
 def test_one_run_with_both(runs: dict[str, RecordedRun]) -> None:
     compared = compare([runs["both"], runs["both"]])
     assert compared[0].said == compare([runs["plain"], runs["tools"]], only=["vstar"])[0].said
+    assert not [said for said in compared[0].differs if "in one of the runs only" in said]
+    shown = render(runs["both"], compared)
+    assert "report.html#vstar_tools/" in shown and "report.html#vstar/" not in shown
 
 
 def test_runs_without_a_variant_are_left_as_they_are(runs: dict[str, RecordedRun], tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from mm_eval.results.page import about_differences, run_fact
 from mm_eval.results.recorded import RecordedRun
 from mm_eval.results.rows import brief_warnings
 from mm_eval.results.table import Cell, Column, DocCount, Row, Table, fitted, left_out, to_page, to_text
+from mm_eval.results.variants import VariantRun
 from mm_eval.values.safe import in_line, json_safe
 from mm_eval.values.types import Number
 from mm_eval.values.words import counted, of_all
@@ -70,7 +71,8 @@ def render(
     found = Runs.compared_with(first, compared)
     parts = [f"{letter}: {found.runs[letter].folder} ({text})" for letter, text in found.texts().items()]
     for letter, run in found.runs.items():
-        parts += [f"warning: {letter}: {text}" for text in brief_warnings(run.results)]
+        stated = run.stated if isinstance(run, VariantRun) and run.stated else run
+        parts += [f"warning: {letter}: {text}" for text in brief_warnings(stated.results)]
     for letter, comparison in found.compared.items():
         if comparison.differs:
             said = _in_brief(comparison.differs)
@@ -308,5 +310,7 @@ def _flipped(comparison: Comparison, changes: Sequence[Change], listed: int, pag
         for way, docs in (("lost", change.flips.lost), ("gained", change.flips.gained)):
             if docs:
                 shown = ", ".join(map(str, docs[:listed])) + (f", ... ({len(docs)})" if len(docs) > listed else "")
-                link = f"{page or comparison.run.folder / 'report.html'}#{change.task}/{docs[0]}"
-                yield f"{change.task} ({metric}) {way}: {shown}   {link}"
+                run = comparison.run
+                name = run.own.get(change.task, change.task) if isinstance(run, VariantRun) else change.task
+                link = f"{page}#{change.task}" if page else f"{run.folder / 'report.html'}#{name}"
+                yield f"{change.task} ({metric}) {way}: {shown}   {link}/{docs[0]}"

@@ -76,6 +76,20 @@ def test_docs_that_are_not_the_same_are_not_paired(perfect, worse, base):
     assert any("1 doc is not the same" in said for said in comparison.differs)
 
 
+def test_white_space_around_an_answer_is_no_other_word(perfect, base):
+    import shutil
+
+    changed = base / "spaced"
+    shutil.copytree(perfect, changed)
+    rows = [json.loads(line) for line in (changed / "samples/mme.jsonl").read_text().splitlines()]
+    for row in rows[:20]:
+        row["resps"] = [f" {said}\n" for said in row["resps"]]
+    rows[0]["resps"] = ["something else"]
+    (changed / "samples/mme.jsonl").write_text("\n".join(json.dumps(row) for row in rows))
+    [comparison] = compare([RecordedRun.read(perfect), RecordedRun.read(changed)])
+    assert comparison.answers == {"mme": (1, 420)}
+
+
 def test_several_runs_are_corrected_for_their_number(perfect, worse, mme_rows, base):
     path = answers_with(base / "third.jsonl", mme_rows, set(range(22)))
     third = ran(base / "third", "--tasks", "mme", "--model", "replay", "--model_args", f"path={path}")

@@ -31,7 +31,10 @@ from mm_eval.values.types import Number, Slot
 
 @dataclass(frozen=True)
 class LiveRun:
-    """A run as far as it is answered. total: docs by task. drawn: in random order. goes_on: it has no results yet."""
+    """A run as far as it is answered. total: docs by task. drawn: in random order. goes_on: it has no results yet.
+
+    answered: the docs of each task with an answer, also those that a task's number does not use.
+    """
 
     folder: Path
     name: str
@@ -41,19 +44,22 @@ class LiveRun:
     total: Mapping[str, int]
     drawn: bool
     goes_on: bool
+    answered: Mapping[str, frozenset[int]]
 
     def refreshed(self) -> LiveRun:
         """The run with what was answered since: only docs without a value are scored."""
         state = read_journal(self.folder, self.opened.conversations)
-        values = dict(self.values)
+        values, answered = dict(self.values), dict(self.answered)
         for leaf in (leaf for unit in self.units for leaf in unit.leaves):
             known = values.get(leaf.task, TaskValues())
-            fresh = [d for d in _answered(self.opened, leaf.task, state) if d not in known.values]
+            answered[leaf.task] = frozenset(_answered(self.opened, leaf.task, state))
+            fresh = sorted(answered[leaf.task].difference(known.values))
             if fresh:
                 found = score_docs(self.opened, leaf.task, fresh, state.lookup, leaf.key_of)
                 both = {**known.values, **found.values}, {**known.clusters, **found.clusters}
                 values[leaf.task] = TaskValues(*both, found.key or known.key)
-        return replace(self, values=values, goes_on=not (self.folder / "results.json").exists())
+        going = not (self.folder / "results.json").exists()
+        return replace(self, values=values, answered=answered, goes_on=going)
 
     @classmethod
     def read(cls, folder: str, include_path: str | None = None) -> LiveRun:
@@ -66,16 +72,25 @@ class LiveRun:
             part.join(opened, RunFolder(path))
         state = read_journal(path, opened.conversations)
         units = [unit for unit in units_of(opened) if not unit.refusal]
+        leaves = [leaf for unit in units for leaf in unit.leaves]
+        answered = {leaf.task: _answered(opened, leaf.task, state) for leaf in leaves}
         values = {
-            leaf.task: score_docs(opened, leaf.task, answered, state.lookup, leaf.key_of)
-            for unit in units
-            for leaf in unit.leaves
-            if (answered := _answered(opened, leaf.task, state))
+            leaf.task: score_docs(opened, leaf.task, answered[leaf.task], state.lookup, leaf.key_of)
+            for leaf in leaves
+            if answered[leaf.task]
         }
         total = {name: len(docs) for name, docs in opened.doc_ids.items()}
         name = str(stored.get("name") or path.name)
         drawn = bool(stored.get("stop_when") or stored.get("until_interval"))
-        return cls(path, name, opened, units, values, total, drawn, not (path / "results.json").exists())
+        going = not (path / "results.json").exists()
+        held = {task: frozenset(docs) for task, docs in answered.items()}
+        return cls(path, name, opened, units, values, total, drawn, going, held)
+
+    @property
+    def described(self) -> str:
+        """The folder, with the name and what is to be known before the numbers."""
+        sample = ", sample data" if self.opened.sampled else ""
+        return f"{self.folder} ({self.name}{sample}{', goes on' if self.goes_on else ''})"
 
 
 def _answered(opened: OpenedTasks, name: str, state: JournalState) -> list[int]:
@@ -87,7 +102,8 @@ def _answered(opened: OpenedTasks, name: str, state: JournalState) -> list[int]:
 class LookedAt:
     """One number of two runs over the docs that both have answered. interval: of the difference, valid at every look.
 
-    docs: that both have; total: of the number's tasks.
+    docs: that both have and the number uses; total: how many it uses of all docs, by its share of those answered in both.
+    estimated: docs are missing and the number does not use all, so that its total is not known exactly.
     """
 
     unit: Unit
@@ -97,6 +113,7 @@ class LookedAt:
     interval: tuple[float, float] | None
     docs: int
     total: int
+    estimated: bool = False
 
     @property
     def verdict(self) -> str:
@@ -135,9 +152,12 @@ def looked_at(first: LiveRun, second: LiveRun, alpha: float = 0.05) -> Iterator[
         total = sum(first.total[leaf.task] for leaf in unit.leaves)
         if a is None or b is None or difference is None or not difference.n:
             continue
+        known = sum(len(first.answered[leaf.task] & second.answered[leaf.task]) for leaf in unit.leaves)
+        estimated = difference.n < known < total
+        total = round(difference.n * total / max(known, difference.n))  # a number may be of some docs only
         half = (difference.clusters or 1) * total / difference.n / 2  # half the benchmark, in clusters
         interval = anytime(difference, max(1.0, half), alpha / len(shared))
-        yield LookedAt(unit, a, b, difference, interval, difference.n, total)
+        yield LookedAt(unit, a, b, difference, interval, difference.n, total, estimated)
 
 
 def _same_docs(first: LiveRun, second: LiveRun, name: str) -> set[int]:
@@ -149,9 +169,9 @@ def _same_docs(first: LiveRun, second: LiveRun, name: str) -> set[int]:
 
 def render(runs: Sequence[LiveRun], found: Mapping[str, Sequence[LookedAt]]) -> str:
     """The tables of each run after the first, and what they mean."""
-    parts = [f"A: {runs[0].folder} ({runs[0].name}{', goes on' if runs[0].goes_on else ''})"]
+    parts = [f"A: {runs[0].described}"]
     for run in runs[1:]:
-        parts.append(f"B: {run.folder} ({run.name}{', goes on' if run.goes_on else ''})")
+        parts.append(f"B: {run.described}")
         columns = [
             Column("task", "text"),
             *map(Column, ("A", "B", "B - A", "at any time", "docs")),
@@ -167,7 +187,7 @@ def render(runs: Sequence[LiveRun], found: Mapping[str, Sequence[LookedAt]]) -> 
                     "at any time": None
                     if each.interval is None
                     else f"[{', '.join(signed(end, each.first.value) for end in each.interval)}]",
-                    "docs": f"{each.docs:,} of {each.total:,}",
+                    "docs": f"{each.docs:,} of {'about ' if each.estimated else ''}{each.total:,}",
                     "verdict": each.verdict,
                 }
             )
@@ -179,7 +199,7 @@ def render(runs: Sequence[LiveRun], found: Mapping[str, Sequence[LookedAt]]) -> 
         "and stop when one excludes 0."
     )
     if loose := [
-        run for run in runs if not run.drawn and any(len(v.values) < run.total[n] for n, v in run.values.items())
+        run for run in runs if not run.drawn and any(len(docs) < run.total[n] for n, docs in run.answered.items())
     ]:
         named = " and ".join(str(run.folder) for run in loose)
         parts.append(

@@ -131,7 +131,9 @@ def _cells(each: LookedAt, reach: float) -> dict[str, Any]:
         "B − A": signed(each.difference.value, scale),
         "at any time": "" if each.interval is None else " to ".join(signed(end, scale) for end in each.interval),
         "drawing": drawing or "",
-        "docs": of_all(each.docs, each.total, "doc"),
+        "docs": f"{each.docs:,} of about {each.total:,} docs"
+        if each.estimated
+        else of_all(each.docs, each.total, "doc"),
         "verdict": each.verdict,
     }
 

@@ -55,6 +55,7 @@ def test_runs_that_go_on_are_compared_on_the_docs_that_both_have(cli, runs: list
     assert found["docs"] == 150 and found["interval"][0] < found["difference"] < found["interval"][1]
     said = cli("compare", *runs, "--anytime").out
     assert "goes on" in said and "in the order of the data" in said and "150 of 252" in said
+    assert said.count("sample data") == 2
     cut(runs[0], 10)
     [early] = compared(cli, *runs)
     assert early["interval"] is None and early["verdict"].startswith("too few")
@@ -65,3 +66,20 @@ def test_nothing_in_common_is_one_clear_error(cli, runs: list[Path]) -> None:
     done = cli("compare", *runs, "--anytime")
     assert done.code == 2 and "no answered doc in common" in done.err
     assert "exclude each other" in cli("compare", *runs, "--anytime", "--categories").err
+
+
+def test_the_docs_of_a_number_are_those_that_it_uses(cli, tmp_path: Path) -> None:
+    """The first number of MME is of the questions on perception: the others are no docs that it lacks."""
+    for name, knows in (("a", 0.9), ("b", 0.5)):
+        options = (
+            "--model",
+            "skilled",
+            "--model_args",
+            f"knows={knows}",
+            "--no_report",
+            "--output_path",
+            tmp_path / name,
+        )
+        assert cli("run", "--tasks", "mme", "--sample", *options).code == 0
+    [found] = compared(cli, tmp_path / "a", tmp_path / "b")
+    assert found["docs"] == found["of"] < 420
