@@ -178,7 +178,7 @@ def test_a_release_file_that_is_none(content: bytes, elsewhere: Path, capsys) ->
 
 
 def test_a_release_file_takes_every_option_of_the_command_by_its_own_name(elsewhere: Path) -> None:
-    """Of the command's options only `--config` itself and `--only` can't stand in the file."""
+    """Of the command's options only `--config` itself, `--only` and `--format` can't stand in the file."""
     import argparse
 
     from mm_eval.features.report.release.plan import read_release
@@ -200,7 +200,7 @@ def test_a_release_file_takes_every_option_of_the_command_by_its_own_name(elsewh
     }  # fmt: skip
     for action in parser._actions:
         name = action.dest
-        if name in ("help", "config", "only"):
+        if name in ("help", "config", "only", "format"):
             continue
         value = values.get(name, True if action.nargs == 0 or name == "fewshot_as_multiturn" else "text")
         entry = {"model": "dummy", **({name: value} if name in ("model", "model_args", "name", "output_path") else {})}
