@@ -12,7 +12,7 @@ from __future__ import annotations
 import logging
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import groupby
 from numbers import Real
@@ -22,7 +22,7 @@ from mm_eval.engine.cache import AnswerCache, EarlierAnswers
 from mm_eval.engine.journal import Journal, JournalState
 from mm_eval.engine.model import METHODS, Model, prepare_once, request_key, shares, stop
 from mm_eval.engine.outcome import Outcome, StopSignal, model_boundary
-from mm_eval.engine.records import alike, answer_record, answers_record, end_record, now, slots_record
+from mm_eval.engine.records import alike, answer_record, answers_record, digest_of_answer, end_record, now, slots_record
 from mm_eval.values.errors import MMEvalError, ModelError
 from mm_eval.values.types import Answer, End, Instance, Slot
 
@@ -213,8 +213,9 @@ class Asker:
                 for doc in [doc for doc in self._docs.values() if any(held.key == key for held, _ in doc.held)]:
                     self._write(doc)  # a slot counts as answered when its answer is in the journal, and not before
                 done = self._done([instance])
-                self.journal.put(slots_record(key, [instance.slot]), lambda: self.tick(done, 0))
-                self.state.add(self.state.answers[key], [instance.slot])
+                at = self._at(instance)
+                self.journal.put(slots_record(key, [instance.slot], at), lambda: self.tick(done, 0))
+                self.state.add(self.state.answers[key], [instance.slot], at)
                 self._goes_on(instance, self.state.answers[key])
                 return True
         answer = self.cache.find(key, instance) if self.cache else None
@@ -236,10 +237,22 @@ class Asker:
     def _end(self, last: Instance, answer: Answer, end: End) -> None:
         """Records the end of a conversation, which completes its doc."""
         first = last.slot._replace(turn=0)
-        if self.state.ends.get(first) != end:
+        old = self.state.ends.get(first)
+        if old != end or not self.state.complete(first):
+            turns = [self.state.answer(first._replace(turn=turn)) for turn in range(end.turns)]
+            said = tuple(digest_of_answer(each) for each in turns if each is not None)
+            at = max(now(), old.at + 0.001 if old else 0.0)
+            end = replace(end, key=answer.key, said=said, at=at)
             self.journal.put(end_record(answer.key, first, end), lambda: self.tick(1, 0))
-            self.state.ends[first] = end
+            self.state.add_end(first, end)
             self.outcome.answered += 1
+
+    def _at(self, instance: Instance) -> float:
+        """The time at which a turn is recorded, later than what its slot has; 0 outside of conversations."""
+        if instance.messages is None:
+            return 0.0
+        old = self.state.slots.get(instance.slot)
+        return max(now(), round(old.at + 0.001, 3) if old else 0.0)
 
     @staticmethod
     def _done(instances: list[Instance]) -> int:
@@ -301,7 +314,7 @@ class Asker:
             ended=answer.ended,
             reasoning=answer.reasoning,
             messages=first.messages,
-            at=0.0 if first.messages is None else now(),
+            at=self._at(first),
         )
         answered, failed = (self._done(instances), 0) if answer.error is None else (0, len(slots))
         self.outcome.answered += answered

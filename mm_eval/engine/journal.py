@@ -15,7 +15,8 @@ of version 2, with keys, slots and outputs in one order; it is written once the 
 
 A `slots` record adds slots that the same answer fills (the same question in two tasks). A judge's replies are records of the
 kind "judge". In a conversation each turn is an answer record, with the messages before it; a record of the kind "end" says that
-nothing more is asked, and what is scored.
+nothing more is asked, what is scored, and of which answers it is the end: a turn may be asked again with another answer. In a
+turn's slot the later record counts, in whatever order files are read.
 
 Each process writes its own file; readers take the union of all files. An error never replaces an answer; of two answers with
 one key the last counts. SQLite would be as fast, but needs a file system with reliable locks. Lines can be read by `tail -f`,
@@ -44,6 +45,7 @@ from mm_eval.engine.records import (
     VERSION,
     answer_of,
     decode,
+    digest_of_answer,
     encode,
     error_fields,
     error_of,
@@ -102,7 +104,7 @@ class JournalState:
 
     def _whole(self, first: Slot) -> Answer | None:
         """The result of a conversation with its turns: its last answer, or the failure that broke it. None if it goes on."""
-        end, turns = self.ends.get(first), list[Answer]()
+        end, turns = self._end(first), list[Answer]()
         while end is None or len(turns) < end.turns:
             found = self.slots.get(first._replace(turn=len(turns)))
             if found is None:
@@ -127,8 +129,22 @@ class JournalState:
 
     def complete(self, first: Slot) -> bool:
         """Whether a conversation has ended and all its answers are recorded. first: the slot of its first turn."""
-        end = self.ends.get(first)
-        return end is not None and all(self.answer(first._replace(turn=turn)) for turn in range(end.turns))
+        return self._end(first) is not None
+
+    def _end(self, first: Slot) -> End | None:
+        """The end of a conversation, if it is the end of the answers that its slots have now.
+
+        A turn may have been asked again since: then what followed it is another conversation's.
+        """
+        if (end := self.ends.get(first)) is None:
+            return None
+        turns = list[Answer]()
+        while len(turns) < end.turns:
+            if (found := self.answer(first._replace(turn=len(turns)))) is None:
+                return None
+            turns.append(found)
+        fits = end.said == tuple(map(digest_of_answer, turns)) if end.said else turns and turns[-1].key == end.key
+        return end if fits else None
 
     def _own_answers(self) -> Iterator[Answer]:
         """The answers of the model that is evaluated, without those of judges."""
@@ -139,8 +155,11 @@ class JournalState:
         answer = self.slots.get(slot)
         return answer if answer is not None and answer.error is None else None
 
-    def add(self, answer: Answer, slots: Iterable[Slot]) -> None:
-        """Adds an answer or a failure to its slots. A failure never replaces an answer. Tokens are counted, not kept."""
+    def add(self, answer: Answer, slots: Iterable[Slot], at: float = 0.0) -> None:
+        """Adds an answer or a failure to its slots. A failure never replaces an answer. Tokens are counted, not kept.
+
+        at: when a turn's slots got it, if that was later than the answer itself.
+        """
         slots = list(slots)
         if answer.usage and self.answers.get(answer.key) is not answer:
             self.count(answer.usage, slots)
@@ -150,8 +169,27 @@ class JournalState:
         else:  # a copy: the traceback of the original would keep the adapter's tensors and pictures alive
             answer = replace(answer, error=error_of(error_fields(answer.error)))
         for slot in slots:
-            if answer.error is None or self.answer(slot) is None:
-                self.slots[slot] = answer
+            found = replace(answer, at=at) if at and answer.at else answer
+            if self._replaces(found, slot):
+                self.slots[slot] = found
+
+    def _replaces(self, new: Answer, slot: Slot) -> bool:
+        """Whether an answer or a failure takes the place of what is in its slot, in whatever order journals are read.
+
+        In a conversation the later one does: a turn is asked another question where an earlier answer is another one since.
+        """
+        old = self.slots.get(slot)
+        if old is not None and old.at and new.at and not slot.judge and (slot.turn or slot.task in self.conversations):
+            failed = old.error is not None, new.error is not None
+            if failed[0] == failed[1] or old.key and new.key and old.key != new.key:
+                return new.at >= old.at
+        return new.error is None or old is None or old.error is not None
+
+    def add_end(self, first: Slot, end: End) -> None:
+        """Adds the end of a conversation; the later one of two counts. first: the slot of its first turn."""
+        old = self.ends.get(first)
+        if old is None or end.at >= old.at:
+            self.ends[first] = end
 
     def count(self, usage: Any, slots: Sequence[Slot]) -> None:
         """Adds the tokens of an answer to `usage`, or to those of the judge whose slots it fills."""
@@ -220,19 +258,22 @@ def add_record(state: JournalState, record: Mapping[str, Any]) -> None:
     """Adds a record to the state. One with a correct crc and a wrong form counts as damaged."""
     try:
         if record["kind"] == "end":
-            state.ends.update(dict.fromkeys(map(Slot.from_json, record["slots"]), End.of_json(record)))
+            end = End.of_json(record)
+            for slot in map(Slot.from_json, record["slots"]):
+                state.add_end(slot, end)
             return
         found = [
             (
                 state.answers.get(each["key"]) if each["kind"] == "slots" else answer_of(each),
                 list(map(Slot.from_json, each["slots"])),
                 each.get("usage"),
+                float(each.get("t", 0.0)) if each["kind"] == "slots" else 0.0,
             )
             for each in single_records(record)
         ]
-        for answer, slots, usage in found:
+        for answer, slots, usage, at in found:
             if answer is not None:
-                state.add(answer, slots)
+                state.add(answer, slots, at)
                 if answer.messages is None:
                     state.count(usage, slots)
     except UNREADABLE:

@@ -10,7 +10,7 @@ from typing import Any
 
 from mm_eval.engine.generation import token_counts
 from mm_eval.values.errors import ERRORS_BY_OWNER, MMEvalError
-from mm_eval.values.files import encoder
+from mm_eval.values.files import digest_of, encoder
 from mm_eval.values.run_files import json_value
 from mm_eval.values.types import Answer, End, Ended, LLOutput, Slot, clips_of_json, clips_to_json
 
@@ -120,12 +120,18 @@ def now() -> float:
 
 def end_record(key: str, slot: Slot, end: End) -> dict[str, Any]:
     """The record of the end of a conversation. key: of its last answer. slot: of its first turn."""
-    return {"v": FIRST, "kind": "end", "key": key, "slots": [slot.to_json()], **end.to_json(), "t": now()}
+    return {"v": FIRST, "kind": "end", "key": key, "slots": [slot.to_json()], **end.to_json(), "t": end.at or now()}
 
 
-def slots_record(key: str, slots: Iterable[Slot]) -> dict[str, Any]:
-    """The record of more slots for a recorded answer, so that a key keeps its one answer record."""
-    return {"v": FIRST, "kind": "slots", "key": key, "slots": [slot.to_json() for slot in slots]}
+def digest_of_answer(answer: Answer) -> str:
+    """A short digest of an answer and its question."""
+    return digest_of([answer.key, answer.output, answer.reasoning])[:16]
+
+
+def slots_record(key: str, slots: Iterable[Slot], at: float = 0.0) -> dict[str, Any]:
+    """The record of more slots for a recorded answer, so that a key keeps its one answer record. at: when, for a turn."""
+    record = {"v": FIRST, "kind": "slots", "key": key, "slots": [slot.to_json() for slot in slots]}
+    return {**record, "t": at} if at else record
 
 
 def error_fields(error: MMEvalError) -> dict[str, str]:

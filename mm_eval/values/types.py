@@ -193,6 +193,8 @@ class End:
     why: what ended it, in a word that is counted ("max_rounds"). Empty where there was nothing more to say.
     turns: the answers that it has.
     listed: the output is a list of answers as JSON, whose texts are without reasoning: no reasoning and no frame is cut from it.
+    key: of the last answer's request. said: a digest of each answer, so that one that has another answer since is known; () in
+        a journal of an older version. at: when it was recorded.
     """
 
     output: str | None = None
@@ -200,18 +202,29 @@ class End:
     why: str = ""
     turns: int = 0
     listed: bool = field(default=False, compare=False)
+    key: str = field(default="", compare=False)
+    said: tuple[str, ...] = field(default=(), compare=False)
+    at: float = field(default=0.0, compare=False)
 
     def to_json(self) -> dict[str, Any]:
         """The end as JSON values, without what is not stated."""
         why, listed = self.why or None, self.listed or None
-        fields = {"turns": self.turns, "output": self.output, "ended": self.ended, "why": why, "listed": listed}
+        fields: dict[str, Any] = {
+            "turns": self.turns,
+            "output": self.output,
+            "ended": self.ended,
+            "why": why,
+            "listed": listed,
+        }
+        fields["said"] = list(self.said) or None
         return {name: value for name, value in fields.items() if value is not None}
 
     @classmethod
     def of_json(cls, record: Mapping[str, Any]) -> End:
         """The end that `to_json` wrote. Raises TypeError, KeyError or ValueError for anything else."""
         why, listed = str(record.get("why", "")), record.get("listed") is True
-        return cls(record.get("output"), record.get("ended"), why, int(record["turns"]), listed)
+        output, ended, key, at = record.get("output"), record.get("ended"), str(record["key"]), float(record["t"])
+        return cls(output, ended, why, int(record["turns"]), listed, key, tuple(map(str, record.get("said", ()))), at)
 
 
 @dataclass(slots=True, eq=False)

@@ -10,11 +10,11 @@ import pytest
 
 from mm_eval import evaluate
 from mm_eval.engine.cache import EarlierAnswers
-from mm_eval.engine.journal import read_journal
+from mm_eval.engine.journal import JournalState, add_record, read_journal
 from mm_eval.results.sample_rows import answer_tokens
 from mm_eval.run import score
 from mm_eval.values.errors import ConfigError
-from mm_eval.values.types import Instance
+from mm_eval.values.types import Answer, Instance, Slot
 from tests.features.turns.talking import DOCS, TASK, TURNS, UTILS, Talker, run, turns_of, write
 from tests.folders import results_of
 
@@ -313,3 +313,64 @@ def test_the_tokens_of_turns_that_are_taken_over_are_not_counted_again(tmp_path:
     instance = Instance("generate_until", slot.task, slot.doc_id, {}, repeat=slot.repeat, turn=slot.turn)
     found = EarlierAnswers([tmp_path / "run"], Talker()).find(answer.key, instance)
     assert found is not None and found.output == answer.output and not found.usage
+
+
+def stale(folder: Path, task: str, **fails: object) -> None:
+    """The run folder of a conversation of which turn 2 was lost, and asked again with another answer.
+
+    The next run's journal comes first by name. It ends at turn 3, which can't be answered.
+    """
+    [journal] = (folder / "journal").glob("*.jsonl")
+    kept = [line for line in journal.read_text().splitlines(keepends=True) if ",3,0,0,1]" not in line]
+    journal.unlink()
+    (folder / "journal" / "z.jsonl").write_text("".join(kept))
+    model = Other()
+    model.fails = {(3, 2)}
+    run(task, folder, model)
+    assert model.asked == [(3, 0, 1), (3, 0, 2)]
+    [journal] = [path for path in (folder / "journal").glob("*.jsonl") if path.name != "z.jsonl"]
+    journal.rename(folder / "journal" / "a.jsonl")
+
+
+class Other(Talker):
+    """Gives other answers to the same questions."""
+
+    def _answers(self, batch: list) -> Iterator:
+        for instance, answer in super()._answers(batch):
+            yield instance, answer if isinstance(answer, Exception) else replace(answer, output=f"no {answer.output}")
+
+
+@pytest.mark.parametrize("killed", [False, True], ids=["failed", "killed before it"])
+def test_a_stale_turn_is_not_scored(tmp_path: Path, killed: bool) -> None:
+    """Old later turns and their end do not belong to another answer before them, in whatever order journals are read."""
+    task, folder = write(tmp_path / "task"), tmp_path / "run"
+    run(task, folder, Talker())
+    stale(folder, task)
+    first = folder / "journal" / "a.jsonl"
+    if killed:
+        first.write_text("".join(line for line in first.read_text().splitlines(keepends=True) if "error" not in line))
+    score(folder, include_path=str(tmp_path / "task"))
+    row = rows_of(folder)[3]
+    assert row["status"] == ("not requested" if killed else "failed") and not row["scores"] and not row["resps"]
+    again = Other()
+    run(task, folder, again)
+    assert again.asked == [(3, 0, 2), (3, 0, 3)]
+    for path in (folder / "journal").glob("*.jsonl"):  # the newest first
+        path.rename(path.with_name(f"{'ba'[path.name[0] not in 'az']}{path.name}"))
+    score(folder, include_path=str(tmp_path / "task"))
+    said = [turn["answer"] for turn in rows_of(folder)[3]["turns"][0]]
+    assert [text.startswith("no") for text in said] == [False, True, True, True]
+    assert rows_of(folder)[3]["resps"] == said[-1:]
+    silent = Other()
+    run(task, folder, silent)
+    assert not silent.asked
+
+
+def test_an_end_of_an_older_version_is_that_of_its_last_answer() -> None:
+    first = Slot("t", 0)
+    for key, whole in (("two", True), ("other", False)):
+        state = JournalState(conversations={"t"})
+        for turn, name in enumerate(("one", "two")):
+            state.add(Answer(name, key=name, messages=(), at=1.0 + turn), [first._replace(turn=turn)])
+        add_record(state, {"v": 1, "kind": "end", "key": key, "slots": [first.to_json()], "turns": 2, "t": 3.0})
+        assert state.complete(first) is whole and (state.result(first) is not None) is whole
