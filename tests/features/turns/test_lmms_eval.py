@@ -1,11 +1,13 @@
 """Tasks of lmms-eval with `generate_until_multi_round` run as they are, in this process or in one of their own."""
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from mm_eval.config.task_config import TaskConfig
+from mm_eval.values.types import Answer
 from tests.features.turns.talking import Talker, run
 
 TASK = """task: forward
@@ -108,3 +110,19 @@ def test_the_output_type_is_read_as_rounds() -> None:
         "task": "t", "dataset_path": "d", "test_split": "test", "doc_to_text": len, "output_type": "generate_until_multi_round",
     })  # fmt: skip
     assert config.output_type == "generate_until" and config.of_features == {"rounds": "doc_to_text"}
+
+
+@pytest.mark.parametrize("imports", ["", ELSEWHERE], ids=["here", "in a process of its own"])
+def test_outputs_are_without_reasoning(tmp_path: Path, imports: str) -> None:
+    class Thinking(Talker):
+        def _answers(self, batch: list) -> Iterator:
+            for instance, _ in super()._answers(batch):
+                yield instance, Answer(f"<think>a while</think>{instance.turn}")
+
+    utils = UTILS.replace(
+        'return {{"share"', 'assert outputs == list("0123"[: len(outputs)]), outputs\n    return {{"share"'
+    )
+    model = Thinking(3)
+    results = run(write(tmp_path / "task", imports, utils=utils), tmp_path / "run", model)
+    assert results.exit_code == 0 and results["forward"]["share"].value == (1 + 2 + 3 + 4) / 4
+    assert "Round 2 of Q3: 1 Briefly." in model.prompts[3, 2]
