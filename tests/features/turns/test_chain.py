@@ -1,7 +1,6 @@
 """Each turn of a conversation is a recorded answer: asked once, whatever ends the run, and scored as a whole or not at all."""
 
 import json
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from random import Random
@@ -11,6 +10,7 @@ import pytest
 from mm_eval import evaluate
 from mm_eval.engine.cache import EarlierAnswers
 from mm_eval.engine.journal import JournalState, add_record, read_journal
+from mm_eval.engine.model import Answers
 from mm_eval.results.sample_rows import answer_tokens
 from mm_eval.run import score
 from mm_eval.values.errors import ConfigError
@@ -301,8 +301,9 @@ class Saying(Talker):
         super().__init__()
         self.says = says
 
-    def _answers(self, batch: list) -> Iterator:
+    def _answers(self, batch: list[Instance]) -> Answers:
         for instance, answer in super()._answers(batch):
+            assert isinstance(answer, Answer)
             yield instance, replace(answer, output=self.says[instance.turn])
 
 
@@ -315,7 +316,7 @@ def test_the_tokens_of_turns_that_are_taken_over_are_not_counted_again(tmp_path:
     assert found is not None and found.output == answer.output and not found.usage
 
 
-def stale(folder: Path, task: str, **fails: object) -> None:
+def stale(folder: Path, task: str) -> None:
     """The run folder of a conversation of which turn 2 was lost, and asked again with another answer.
 
     The next run's journal comes first by name. It ends at turn 3, which can't be answered.
@@ -335,9 +336,9 @@ def stale(folder: Path, task: str, **fails: object) -> None:
 class Other(Talker):
     """Gives other answers to the same questions."""
 
-    def _answers(self, batch: list) -> Iterator:
+    def _answers(self, batch: list[Instance]) -> Answers:
         for instance, answer in super()._answers(batch):
-            yield instance, answer if isinstance(answer, Exception) else replace(answer, output=f"no {answer.output}")
+            yield instance, replace(answer, output=f"no {answer.output}") if isinstance(answer, Answer) else answer
 
 
 @pytest.mark.parametrize("killed", [False, True], ids=["failed", "killed before it"])

@@ -1,13 +1,13 @@
 """Tasks of lmms-eval with `generate_until_multi_round` run as they are, in this process or in one of their own."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from mm_eval.config.task_config import TaskConfig
-from mm_eval.values.types import Answer
+from mm_eval.engine.model import Answers
+from mm_eval.values.types import Answer, Instance
 from tests.features.turns.talking import Talker, run
 
 TASK = """task: forward
@@ -115,7 +115,7 @@ def test_the_output_type_is_read_as_rounds() -> None:
 @pytest.mark.parametrize("imports", ["", ELSEWHERE], ids=["here", "in a process of its own"])
 def test_outputs_are_without_reasoning(tmp_path: Path, imports: str) -> None:
     class Thinking(Talker):
-        def _answers(self, batch: list) -> Iterator:
+        def _answers(self, batch: list[Instance]) -> Answers:
             for instance, _ in super()._answers(batch):
                 yield instance, Answer(f"<think>a while</think>{instance.turn}")
 
