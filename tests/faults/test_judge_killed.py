@@ -81,7 +81,7 @@ def test_kill_9_at_every_stage_asks_only_what_is_owed(
     for point in ("answers", "verdict1", "verdict4", "verdict9", "verdicts", "samples", "scoring", "results"):
         safe, before = on_disk(folder), asked(log)
         died = run(point, words, folder)
-        assert died.returncode == -signal.SIGKILL, (point, died.stderr)
+        assert died.returncode == -signal.SIGKILL, (point, died.stdout)
         assert on_disk(folder) >= safe
         if point == "answers":
             assert not asked(log), "a verdict was asked for before all answers were there"
