@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mm_eval import run
+from mm_eval import finished, run
 from mm_eval.scoring.metrics.metric import AGGREGATIONS
 from mm_eval.values.errors import ModelError
 
@@ -36,6 +36,7 @@ def own(tmp_path: Path, cli: Callable[..., object]) -> Callable[..., object]:
 @pytest.fixture
 def scored(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Grows each time when something is scored."""
+    monkeypatch.setattr(finished, "SCORING", ())  # other tests of this process register metrics of their own
     found: list[int] = []
     real = run.score_tasks
     monkeypatch.setattr(run, "score_tasks", lambda *given: found.append(1) or real(*given))
@@ -94,6 +95,7 @@ def test_code_that_is_not_of_mm_eval_is_never_taken_for_known(own, scored: list[
 
 
 def test_a_metric_that_was_registered_in_this_process_is_never_taken_for_known(own, scored, monkeypatch) -> None:
+    monkeypatch.setattr(finished, "SCORING", (AGGREGATIONS,))
     monkeypatch.setitem(AGGREGATIONS._objects, "of_a_notebook", lambda values: 0.0)
     own()
     own()

@@ -54,7 +54,7 @@ OPTIONAL = {"prompt_tokens": int, "num_fewshot": int, "variant_of": str}
 MOST_LINES, MOST_CODE, MOST_BYTES, MOST_IN_ALL = 45, 80, 60_000, 2_000_000
 TABLES = ("metadata", "categories", "dataset_mirrors", "fewshot_config")
 """Keys that hold facts, a line each, or the text of worked examples: their lines don't count."""
-LONGER = {"bbh.yaml", "mme.yaml", "mmlu.yaml"}
+LONGER = {"bbh.yaml", "mme.yaml", "mmlu.yaml", "mmmu_val.yaml"}
 """Files with more lines: a metric or a member a line."""
 SEVERAL = {"docvqa": 2, "egoschema": 2, "mathverse": 2, "mvbench": 4, "refcoco": 3}
 """Modules that write the samples of several benchmarks, or of one with many versions, videos or sources of videos."""
