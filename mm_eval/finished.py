@@ -30,7 +30,7 @@ from mm_eval.scoring.base import SCORERS
 from mm_eval.scoring.filters.base import FILTERS
 from mm_eval.scoring.metrics.metric import AGGREGATIONS, METRICS, REDUCTIONS
 from mm_eval.values.errors import MMEvalError
-from mm_eval.values.registry import Registry
+from mm_eval.values.registry import Registry, entry_points
 from mm_eval.values.run_files import journal_files, open_regular
 
 NAME = "finished.json"
@@ -87,7 +87,7 @@ def _can_be_known(prepared: Prepared) -> bool:
     request, loaded = prepared.request, prepared.loaded
     if any(part.asks for part in prepared.parts) or request.predict_only or request.protocol:
         return False
-    if _plugins() or any(registry.of_others() for registry in SCORING):
+    if any(entry_points("mm_eval.tasks")) or any(registry.of_others() for registry in SCORING):
         return False
     own = tuple(f"{folder}{os.sep}" for folder in _own_folders())
     sources = [config.source for config in (*prepared.configs.values(), *loaded.tasks.values())]
@@ -164,19 +164,11 @@ def _version(name: str) -> str:
         return ""
 
 
-def _plugins() -> bool:
-    """Whether an installed package brings tasks or what scores them."""
-    groups = ("tasks", "metrics", "aggregations", "filters", "scorers", "formats")
-    return any(metadata.entry_points(group=f"mm_eval.{group}") for group in groups)
-
-
 def _package() -> str:
     """A digest of the sizes and times of change of mm-eval's own files: in a checkout they change under one version."""
     found = hashlib.sha256()
-    files = (
-        each for folder in _own_folders() for each in folder.rglob("*") if each.suffix in (".py", ".yaml", ".json")
-    )
-    for path in sorted(files):
+    files = (each for folder in _own_folders() for each in folder.rglob("*") if each.parent.name != "__pycache__")
+    for path in sorted(each for each in files if each.is_file()):
         found.update(f"{path} {_state(path)}\n".encode())
     return found.hexdigest()
 

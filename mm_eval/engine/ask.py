@@ -191,15 +191,14 @@ class Asker:
             for each in held[1:]:
                 (group if alike(first, each[0]) else rest).append(each)
             held = rest
-            done = sum(len(slots) for _, slots in group)
-            acknowledge = partial(self.tick, done, 0)
             if len(group) == 1:
-                self.journal.put(answer_record(first, group[0][1]), acknowledge)
+                self.journal.put(answer_record(first, group[0][1]), partial(self.tick, len(group[0][1]), 0))
                 continue
-            self.journal.put(answers_record([(answer, slots[0]) for answer, slots in group]), acknowledge)
+            record = answers_record([(answer, slots[0]) for answer, slots in group])
+            self.journal.put(record, partial(self.tick, len(group), 0))
             for answer, slots in group:
                 if slots[1:]:
-                    self.journal.put(slots_record(answer.key, slots[1:]))
+                    self.journal.put(slots_record(answer.key, slots[1:]), partial(self.tick, len(slots) - 1, 0))
 
     def _has_answer(self, key: str, instance: Instance) -> bool:
         """Whether this question was answered, or requested, before: in this run, or in the cache. Fills the slot if so."""

@@ -113,24 +113,24 @@ class _Chain:
         if answer.ended in ENDS:
             return End(turns=len(answers))
         counts = self.counts or (len(instance.image_digests),)
-        said = self.turns.said(answers[-1])
-        context = instance.context if isinstance(instance.context, str) else [*instance.context, said]
-        told = Conversation(
-            doc=self.doc,
-            doc_id=instance.doc_id,
-            repeat=instance.repeat,
-            context=context,
-            first=self.first.context,
-            answers=answers,
-            pictures=self._pictures,
-            shown=counts,
-            of_examples=sum(self.first.metadata.get("turn_pictures", ())[:-1]),
-            kwargs=self.shown.kwargs(),
-        )
-        following = replace(instance, turn=instance.turn + 1, resps=[], filtered_resps={}, then=None)
+        following = replace(instance, turn=instance.turn + 1, resps=[], filtered_resps={}, then=None, messages=())
         following.metadata = {**instance.metadata}
         where = f"{instance.task} doc {instance.doc_id}, turn {following.turn + 1}"
         try:
+            said = self.turns.said(answers[-1])
+            context = instance.context if isinstance(instance.context, str) else [*instance.context, said]
+            told = Conversation(
+                doc=self.doc,
+                doc_id=instance.doc_id,
+                repeat=instance.repeat,
+                context=context,
+                first=self.first.context,
+                answers=answers,
+                pictures=self._pictures,
+                shown=counts,
+                of_examples=sum(self.first.metadata.get("turn_pictures", ())[:-1]),
+                kwargs=self.shown.kwargs(),
+            )
             found = self.turns.next(told)
             if isinstance(found, End):
                 return replace(found, turns=len(answers))

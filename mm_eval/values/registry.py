@@ -105,6 +105,8 @@ class Registry(Generic[T]):
 
     def of_others(self) -> bool:
         """Whether something is registered that is not mm-eval's own, by a plugin or by code that ran in this process."""
+        if self.entry_points and any(entry_points(self.entry_points)):
+            return True
         with self._lock:
             return any(_module_of(thing).partition(".")[0] != "mm_eval" for thing in self._objects.values())
 

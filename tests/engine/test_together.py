@@ -130,9 +130,12 @@ def test_what_differs_from_the_other_choices_has_a_line_of_its_own(tmp_path: Pat
 
 
 def test_an_equal_question_of_another_doc_is_filled_too(tmp_path: Path) -> None:
-    same = choices(text="Question?")  # of each doc
-    ask(tmp_path, model := Choosing(), same)
-    assert model.given == CHOICES
+    same, ticks = choices(text="Question?"), []  # of each doc
+    ask(tmp_path, model := Choosing(), same, tick=lambda *done: ticks.append(done[0]))
+    assert model.given == CHOICES and sum(ticks) == len(same)
+    assert ticks == [len(each.get("keys", each["slots"])) for each in lines(tmp_path)], (
+        "each record counts what it holds"
+    )
     state = read_journal(tmp_path)
     assert all(state.answer(each.slot).output == ALL[each.slot] for each in same)
 

@@ -11,6 +11,7 @@ from mm_eval import evaluate
 from mm_eval.engine.cache import EarlierAnswers
 from mm_eval.engine.journal import JournalState, add_record, read_journal
 from mm_eval.engine.model import Answers
+from mm_eval.features.turns.rounds import Rounds
 from mm_eval.results.sample_rows import answer_tokens
 from mm_eval.run import score
 from mm_eval.values.errors import ConfigError
@@ -153,6 +154,16 @@ def test_a_fault_of_the_function_is_its_documents(tmp_path: Path) -> None:
     assert results["talks"].failed == 1
     what = rows_of(tmp_path / "run")[5]["error"]["what"]
     assert "ZeroDivisionError" in what and "doc 5, turn 2" in what
+
+
+def test_a_fault_in_what_the_model_is_said_to_have_said_is_its_documents(tmp_path: Path, monkeypatch) -> None:
+    def say(self: object, answer: Answer) -> None:
+        raise ValueError("no message")
+
+    monkeypatch.setattr(Rounds, "said", say)
+    results = run(write(tmp_path / "task"), tmp_path / "run", Talker())
+    assert results["talks"].failed == DOCS
+    assert "turn 2: the next turn can't be made: ValueError: no message" in str(rows_of(tmp_path / "run")[0]["error"])
 
 
 def test_repeats_are_conversations_of_their_own(tmp_path: Path) -> None:
