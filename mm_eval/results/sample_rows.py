@@ -57,19 +57,22 @@ def judges_disagree(row: SampleRow) -> bool:
             plain = f"{metric.removesuffix(f'@{name}')},{scorer}"
             if metric.endswith(f"@{name}") and plain in scores and scores[plain] != value:
                 return True
-    last = [entries[-1].get("verdict") for entries in judges.values()]
+    last = [entries[-1].get("total", entries[-1].get("verdict")) for entries in judges.values()]
     known = [verdict for verdict in last if verdict is not None]
     return any(verdict != known[0] for verdict in known)
 
 
 def final_verdicts(entries: list[Entry], steps: int) -> list[Any]:
-    """The verdicts of one judge on a doc, one for each repeat; None for one that is missing. steps: questions a verdict takes."""
+    """The verdicts of one judge on a doc, one for each repeat; None for one that is missing.
+
+    steps: questions a verdict takes; 0 where that is not the same for all docs, and the last entry has the `total`.
+    """
     found: list[Any] = []
     asked = 0
     for entry in entries:
         asked += 1
-        if asked == steps or entry.get("verdict") is None or entry.get("empty"):
-            found.append(entry.get("verdict"))
+        if asked == steps or "total" in entry or entry.get("verdict") is None or entry.get("empty"):
+            found.append(entry.get("total", entry.get("verdict")))
             asked = 0
     return found
 

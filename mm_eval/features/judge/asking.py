@@ -19,8 +19,9 @@ from mm_eval.engine.model import Model, closing_model
 from mm_eval.engine.order import by_cost
 from mm_eval.engine.outcome import Outcome, failure_limit, model_boundary
 from mm_eval.features.judge.code import verdicts_of
-from mm_eval.features.judge.config import judge_of_task
-from mm_eval.features.judge.judges import Judge
+from mm_eval.features.judge.config import JudgeConfig, judge_of_task
+from mm_eval.features.judge.cost import questions_about
+from mm_eval.features.judge.judges import RENDERED, Judge
 from mm_eval.features.judge.preflight import judges_spent
 from mm_eval.features.judge.scoring import rules_read_nothing
 from mm_eval.features.judge.verdicts import ASTRAY, PURE, is_astray
@@ -105,8 +106,16 @@ class JudgePass:
         found = 0
         for name, ids in self.doc_ids.items():
             config = judge_of_task(self.opened.tasks[name].config)
-            found += len(ids) * config.repeats * max(1, len(config.steps)) if config else 0
+            found += len(ids) * config.repeats * self._questions(name, config) if config else 0
         return found
+
+    def _questions(self, name: str, config: JudgeConfig) -> int:
+        """The questions about an answer; the most of the first docs where their number differs."""
+        if config.total is None:
+            return max(1, len(config.steps))
+        task = self.opened.tasks[name]
+        texts = task.docs.texts(self.doc_ids[name][:RENDERED])
+        return max((len(questions_about(task, doc_id, doc, "answer")) for doc_id, doc in texts), default=1)
 
     def ask(self, asker: Asker) -> None:
         """Asks until nothing is pending. Replies that stay unreadable count as failed requests."""

@@ -7,8 +7,8 @@ from typing import Any
 
 from mm_eval.features.judge.code import CodeVerdicts
 from mm_eval.features.judge.config import judge_of_task
-from mm_eval.features.judge.prompts import doc_of, judge_instance
-from mm_eval.features.judge.verdicts import first_value, read_reply
+from mm_eval.features.judge.prompts import all_questions, doc_of, judge_instance
+from mm_eval.features.judge.verdicts import first_value, read_reply, total_of
 from mm_eval.prompt.task import Task
 from mm_eval.values.errors import ConfigError
 from mm_eval.values.words import counted
@@ -30,10 +30,19 @@ def check_judge(task: Task, doc_ids: Sequence[int]) -> str:
     for number, step in enumerate(judge.steps):
         for doc_id, doc in task.docs.texts(first):
             answer = "an answer" if number == 0 else first_value(judge.steps[number - 1])
-            error = judge_instance(task, "validate", number, doc_id, doc, answer).error
+            if judge.total is not None:
+                asked = list(all_questions(task, "validate", doc_id, doc, answer, first_value(step)))
+            else:
+                asked = [judge_instance(task, "validate", number, doc_id, doc, answer)]
+            error = next((each.error for each in asked if each.error is not None), None)
             if error is not None:
                 raise ConfigError(error.what, where=f"{step.where}: {error.where}", hint=error.hint) from error
-        last = number == len(judge.steps) - 1
+            if judge.total is not None:
+                verdicts = [first_value(step)] * len(asked)
+                _, why = total_of(judge, verdicts, doc_of(task, doc_id, doc), answer)
+                if why:
+                    raise ConfigError(why, where=f"{step.where}: {task.path} doc {doc_id}")
+        last = number == len(judge.steps) - 1 and judge.total is None
         for reply, expected, columns in step.examples:
             doc = {**task.docs.text(first[0]), **columns}
             value, why = read_reply(judge, step, reply, doc_of(task, first[0], doc), last)

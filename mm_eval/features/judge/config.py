@@ -7,6 +7,8 @@
       official: gpt-4o-2024-05-13
 
 A list of such mappings is a chain of steps: the verdict of each is the `answer` of the next one's prompt.
+With `total: !function utils.total` the judge is asked several questions about one answer, such as one for each turn of a
+conversation: `prompt` also gets the verdicts so far and returns None at the end, and `total` makes the doc's verdict of all.
 """
 
 from __future__ import annotations
@@ -56,6 +58,7 @@ LAST_KEYS: dict[str, Rule] = {
     "official": TEXT,
     "only_unparsed": BOOLEAN,
     "extracts": BOOLEAN,
+    "total": FUNCTION,
     "empty": Rule("a verdict: a number, a text, a mapping, or a !function of the doc", lambda v: v is not None),
     "range": Rule(
         "[lowest, highest] or a function of the doc",
@@ -86,9 +89,13 @@ class JudgeStep:
     generation_kwargs: Mapping[str, Any]
     where: str = ""
 
-    def ask(self, doc: Any, answer: Any, swapped: bool = False) -> Any:
-        """What the task's function writes for an answer: text or chat messages. swapped: the other order of a pair."""
-        return self.prompt(doc, answer, **({"swapped": swapped} if self.is_pairwise else {}))
+    def ask(self, doc: Any, answer: Any, swapped: bool = False, verdicts: Sequence[Any] | None = None) -> Any:
+        """What the task's function writes for an answer: text or chat messages. swapped: the other order of a pair.
+
+        verdicts: of the questions before, under `total`; None is returned where no further one is to be asked.
+        """
+        before = () if verdicts is None else (list(verdicts),)
+        return self.prompt(doc, answer, *before, **({"swapped": swapped} if self.is_pairwise else {}))
 
     def read(self, reply: str, doc: Any, swapped: bool = False) -> Any:
         """What the task's function reads in a reply; None where it can't."""
@@ -110,6 +117,7 @@ class JudgeConfig:
         function of the doc that gives it.
     range: [lowest, highest] verdict, or a function of the doc that gives it. repeats: verdicts a doc.
     only_unparsed: only answers that the task's own rules could not read are judged.
+    total: makes the doc's verdict of those of several questions: (verdicts, doc, answer) -> verdict; None for one question.
     extracts: what is read takes the place of the answer, and the task's own filters and metrics score it.
     by_code: there is no `judge:`; the task's own process_results asks the judge, through lmms-eval's module.
     """
@@ -122,6 +130,7 @@ class JudgeConfig:
     range: Any = field(default_factory=lambda: [0, 1])
     repeats: int = 1
     metric_list: Sequence[Mapping[str, Any]] = field(default_factory=lambda: METRICS)
+    total: Any = None
     by_code: bool = False
 
     @property
@@ -150,7 +159,7 @@ class JudgeConfig:
         """Why a verdict can't be used. Empty if it can."""
         if self.extracts:
             return "" if isinstance(value, str) else f"it is {value!r:.60}, and `extracts` needs a text."
-        bounds = (None, None) if callable(self.range) else self.range
+        bounds = (None, None) if is_function(self.range) else self.range
         named = value if isinstance(value, Mapping) else {"": value}
         for name, part in named.items():
             if name and name not in self.metrics and not (self.only_unparsed and not self.metric_list):
@@ -251,6 +260,9 @@ def judge_of(stated: Any, fallback: str) -> JudgeConfig:
         tuple(_step(entry, fallback) for entry in entries),
         **{key: last[key] for key in LAST_KEYS if last.get(key) is not None},
     )
+    if made.total is not None and (made.extracts or made.only_unparsed or len(entries) > 1):
+        what = "`total` belongs to a judge of one step, without extracts and only_unparsed."
+        raise ConfigError(what, where=last.where("total"))
     if made.extracts and last.get("metric_list") is not None:
         what = "under `extracts` the task's own metrics score what is read, so `judge` has no metric_list."
         raise ConfigError(what, where=last.where("metric_list"))
@@ -262,11 +274,11 @@ def judge_of(stated: Any, fallback: str) -> JudgeConfig:
         made = replace(made, metric_list=entries_of)
     if made.extracts and made.repeats > 1:
         raise ConfigError("`extracts` takes one verdict a doc, so repeats is 1.", where=last.where("repeats"))
-    if not made.extracts and not callable(made.empty) and (fault := made.fault(made.empty)):
+    if not made.extracts and not is_function(made.empty) and (fault := made.fault(made.empty)):
         what = f"the verdict of an empty answer can't be used: {fault}"
         raise ConfigError(what, where=last.where("empty" if "empty" in last else "range"), hint="State it as `empty`.")
     for number, step in enumerate(made.steps):
-        for reply, value, _ in step.examples if number == len(made.steps) - 1 else ():
+        for reply, value, _ in step.examples if number == len(made.steps) - 1 and made.total is None else ():
             if value is not None and (fault := made.fault(value)):
                 what = f"the verdict of the example {reply!r:.60} can't be used: {fault}"
                 raise ConfigError(what, where=last.where("verdict_examples"))

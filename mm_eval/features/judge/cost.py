@@ -9,7 +9,7 @@ from mm_eval.engine.generation import GenerationOptions
 from mm_eval.engine.model import Model, dollars, flatten, show
 from mm_eval.features.judge.code import CodeVerdicts, first_questions, without_replies
 from mm_eval.features.judge.config import judge_of_task
-from mm_eval.features.judge.prompts import judge_instance
+from mm_eval.features.judge.prompts import all_questions, judge_instance
 from mm_eval.features.judge.verdicts import first_value
 from mm_eval.prompt.task import PromptStyle, Task
 from mm_eval.scoring.gold import gold_texts
@@ -71,14 +71,17 @@ def cost_of(task: Task, style: PromptStyle, doc_ids: Sequence[int], model: Model
         questions_about(task, each.doc_id, each.doc, gold_answer(task, style, each) or MADE_UP, chat, code)
         for each in task.instances(list(sample), style, lambda doc_id: None)
     ]
-    options = [each.generation_kwargs for each in next(iter(asked), [])]
     counts = [[_tokens(model, each) for each in questions] for questions in asked]
     prompts = sum(tokens for questions in counts for tokens, _ in questions)
     measured = all(exact for questions in counts for _, exact in questions)
-    calls = len(doc_ids) * config.repeats * max(1, len(config.steps))
-    prompt_tokens = round(prompts / max(1, len(counts)) * len(doc_ids) * config.repeats)
-    caps = sum(GenerationOptions.from_kwargs(kwargs).max_new_tokens for kwargs in options)
-    reply_tokens = len(doc_ids) * config.repeats * caps
+    verdicts, of_doc = len(doc_ids) * config.repeats, float(max(1, len(config.steps)))
+    if config.total is not None:
+        of_doc = sum(map(len, asked)) / max(1, len(asked))
+    options = [each.generation_kwargs for each in next(iter(asked), [])]
+    caps = [GenerationOptions.from_kwargs(kwargs).max_new_tokens for kwargs in options]
+    calls = round(verdicts * of_doc)
+    prompt_tokens = round(prompts / max(1, len(counts)) * verdicts)
+    reply_tokens = calls * max(caps, default=0) if config.total is not None else verdicts * sum(caps)
     used = {"prompt_tokens": prompt_tokens, "completion_tokens": reply_tokens}
     return Cost(calls, prompt_tokens, reply_tokens, dollars(model, used) if model else None, measured)
 
@@ -86,14 +89,16 @@ def cost_of(task: Task, style: PromptStyle, doc_ids: Sequence[int], model: Model
 def questions_about(
     task: Task, doc_id: int, doc: Doc, answer: str, chat: bool = True, code: CodeVerdicts | None = None
 ) -> list[Instance]:
-    """The judge's questions about an answer: one for each step; of a task's own code the first one.
+    """The judge's questions about an answer: one for each step, all of a step with `total`, the first one of a task's own code.
 
-    Where a step's prompt needs the verdict of the one before, that is the first of its examples.
+    Where a prompt needs the verdict of the one before, that is the first of its examples.
     """
     config = judge_of_task(task.config)
     assert config is not None
     if config.by_code:
         return list(first_questions(task, [doc_id], answer, code))
+    if config.total is not None:
+        return list(all_questions(task, "", doc_id, doc, answer, first_value(config.steps[0]), chat=chat))
     said = [answer, *map(first_value, config.steps[:-1])]
     return [judge_instance(task, "", number, doc_id, doc, each, chat=chat) for number, each in enumerate(said)]
 

@@ -22,7 +22,7 @@ from mm_eval.engine.journal import read_journal
 from mm_eval.engine.model import MODELS, Model, check_generation, close_model, create_model, expect, measured, recall
 from mm_eval.engine.own_runs import mark_of
 from mm_eval.features.judge.config import judge_of_task
-from mm_eval.features.judge.prompts import judge_instance
+from mm_eval.features.judge.prompts import all_questions, judge_instance
 from mm_eval.features.judge.verdicts import first_value
 from mm_eval.prompt.task import Task
 from mm_eval.request import RunRequest
@@ -35,6 +35,8 @@ log = logging.getLogger(__name__)
 
 EXEMPT = ("replay", "dummy")
 """Adapters that are not tried before a run: a file answers nothing else than what it holds, and a dummy knows nothing."""
+FUNCTIONS = ("prompt", "verdict", "total")
+"""Keys of a step that name functions."""
 RENDERED = 4
 """Docs whose prompts are in the digest of a task's judge."""
 
@@ -302,7 +304,9 @@ def _functions(config: TaskConfig) -> list[Any]:
     stated = config.source.get("judge")
     if stated is None:
         return [config.source.get("process_results")]
-    return [step[key] for step in (stated if isinstance(stated, list) else [stated]) for key in ("prompt", "verdict")]
+    return [
+        step[key] for step in (stated if isinstance(stated, list) else [stated]) for key in FUNCTIONS if key in step
+    ]
 
 
 def _first_questions(task: Task) -> Iterator[Instance]:
@@ -314,6 +318,9 @@ def _first_questions(task: Task) -> Iterator[Instance]:
         yield from first_questions(task, doc_ids)
         return
     for doc_id, doc in task.docs.texts(doc_ids):
+        if judge.total is not None:
+            yield from all_questions(task, "", doc_id, doc, "answer", first_value(judge.steps[0]), asked=False)
+            continue
         for number in range(len(judge.steps)):
             answer = "answer" if number == 0 else first_value(judge.steps[number - 1])
             yield judge_instance(task, "", number, doc_id, doc, answer, asked=False)

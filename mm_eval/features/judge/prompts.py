@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from mm_eval.config.runner import NO_CALLS, during
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 NO_SOCKET = "which a task with `judge` may not: mm-eval asks the judge itself (--judge)"
 """Why a task's `prompt` and `verdict` open no connection."""
+MOST_QUESTIONS = 100
+"""Questions about one answer, for a prompt function that never ends."""
 
 
 def doc_of(task: Task, doc_id: int, text: Doc) -> LazyDoc:
@@ -50,18 +52,96 @@ def judge_instance(
     """
     stated = judge_of_task(task.config)
     assert stated is not None
-    of_step, where = stated.steps[step], f"{task.path} doc {doc_id}"
     instance = Instance("generate_until", task.path, doc_id, text, repeat=repeat, judge=judge, step=step)
+    of_step = stated.steps[step]
+    found = _written(
+        task, instance, of_step, None, lambda doc: of_step.ask(doc, answer, swapped), chat=chat, asked=asked
+    )
+    assert found is not None
+    return found
 
-    def write() -> tuple[list[Message], list[Image]]:
-        return written(of_step, doc_of(task, doc_id, text), answer, where, swapped)
+
+def next_question(
+    task: Task,
+    judge: str,
+    doc_id: int,
+    text: Doc,
+    answer: Any,
+    verdicts: Sequence[Any],
+    *,
+    doc: LazyDoc | None = None,
+    repeat: int = 0,
+    chat: bool = True,
+    asked: bool = True,
+) -> Instance | None:
+    """The question that follows on these verdicts, where a judge is asked several about one answer; None after the last one.
+
+    doc: of `doc_of`; questions that share one decode its pictures once. The rest as of `judge_instance`.
+    """
+    stated = judge_of_task(task.config)
+    assert stated is not None
+    [step], number = stated.steps, len(verdicts)
+    instance = Instance("generate_until", task.path, doc_id, text, repeat=repeat, judge=judge, step=number)
+    if number >= MOST_QUESTIONS:
+        what = f"the judge's prompt asks more than {MOST_QUESTIONS} questions about one answer."
+        hint = "It returns None when `verdicts` has as many as there are questions."
+        instance.error = JudgeError(what, where=f"{task.path} doc {doc_id}", hint=hint)
+        return instance
+    known = list(verdicts)
+    return _written(
+        task, instance, step, doc, lambda doc: step.ask(doc, answer, verdicts=known), chat=chat, asked=asked, ends=True
+    )
+
+
+def all_questions(
+    task: Task,
+    judge: str,
+    doc_id: int,
+    text: Doc,
+    answer: Any,
+    verdict: Any,
+    *,
+    chat: bool = True,
+    asked: bool = True,
+) -> Iterator[Instance]:
+    """The questions about one answer, where each of them gets this verdict. The last one may have an error."""
+    doc, verdicts = doc_of(task, doc_id, text), list[Any]()
+    while True:
+        found = next_question(task, judge, doc_id, text, answer, verdicts, doc=doc, chat=chat, asked=asked)
+        if found is None:
+            return
+        yield found
+        if found.error is not None:
+            return
+        verdicts.append(verdict)
+
+
+def _written(
+    task: Task,
+    instance: Instance,
+    step: JudgeStep,
+    doc: LazyDoc | None,
+    ask: Callable[[LazyDoc], Any],
+    *,
+    chat: bool,
+    asked: bool,
+    ends: bool = False,
+) -> Instance | None:
+    """The instance with what a step writes, or with its error. ends: None is returned where it writes None."""
+    where, text = f"{task.path} doc {instance.doc_id}", instance.doc
+
+    def say(doc: LazyDoc | None = None) -> Any:  # without one the pictures are not kept in memory
+        return _said(lambda: ask(doc if doc is not None else doc_of(task, instance.doc_id, text)), where)
 
     def images() -> list[Image]:
-        return write()[1]
+        return turns_of(say(), where)[1]
 
     try:
-        messages, pictures = write()
-        instance.generation_kwargs = of_step.generation_kwargs
+        said = say(doc)
+        if said is None and ends:
+            return None
+        messages, pictures = turns_of(said, where)
+        instance.generation_kwargs = step.generation_kwargs
         return filled(instance, messages, pictures, images, chat=chat, asked=asked)
     except MMEvalError as error:
         instance.error = error.located(where)
@@ -89,18 +169,15 @@ def filled(
     return instance
 
 
-def written(
-    step: JudgeStep, doc: Doc, answer: Any, where: str, swapped: bool = False
-) -> tuple[list[Message], list[Image]]:
-    """(chat messages, their pictures in order) that a step writes. JudgeError if its function fails or gives something else."""
+def _said(ask: Callable[[], Any], where: str) -> Any:
+    """What the task's function gives as its prompt. JudgeError if it fails."""
     try:
         with during(NO_CALLS, NO_SOCKET):
-            said = step.ask(doc, answer, swapped)
+            return ask()
     except MMEvalError:
         raise
     except Exception as error:  # the task's own code
         raise JudgeError(f"the judge's prompt failed: {type(error).__name__}: {error}", where=where) from error
-    return turns_of(said, where)
 
 
 def turns_of(said: Any, where: str) -> tuple[list[Message], list[Image]]:

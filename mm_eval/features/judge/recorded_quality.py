@@ -92,7 +92,7 @@ def _judged_task(run: RecordedRun, name: str) -> JudgedTask:
     reads = judge.steps[-1] if judge is not None and not judge.extracts else None
     task = JudgedTask(name, judges_of(run.results, name), clusters=run.tasks[name].clusters)
     task.readable = [] if reads is not None else None
-    steps = len(stated) if isinstance(stated, list) else 1
+    steps = len(stated) if isinstance(stated, list) else 0 if stated and "total" in stated else 1
     for row in run.rows(name):
         judged, doc_id = verdicts_in(row), row["doc_id"]
         if not judged:
@@ -138,21 +138,23 @@ def position(judge: JudgeConfig, doc: Mapping[str, Any], verdict: Any) -> float 
 
 
 def _parts(value: Any) -> dict[Any, Any]:
-    """The parts of a verdict that is several numbers; empty for a single one."""
-    return (
-        dict(value)
-        if isinstance(value, Mapping)
-        else dict(enumerate(value))
-        if isinstance(value, (list, tuple))
-        else {}
-    )
+    """The parts of a verdict that is several numbers, of each metric where it is of several; empty for a single one."""
+    if isinstance(value, (list, tuple)):
+        return dict(enumerate(value))
+    if not isinstance(value, Mapping):
+        return {}
+    parts = {name: _parts(part) or {0: part} for name, part in value.items()}
+    return {(name, place): each for name, of_name in parts.items() for place, each in of_name.items()}
 
 
 def _value(verdict: Any, judge: JudgeConfig | None, doc: Mapping[str, Any]) -> Any:
-    """The number or class of a verdict: of a mapping that of the first metric, of a pair its place in the task's range."""
+    """The number or class of a verdict: of a mapping that of the first metric, of several numbers their place in the range."""
     if isinstance(verdict, Mapping):
         metric = judge.metrics[0] if judge is not None and judge.metrics else ""
-        verdict = verdict.get(metric, next(iter(verdict.values()), None))
+        picked = verdict.get(metric, next(iter(verdict.values()), None))
+        if isinstance(picked, list) and judge is not None:
+            return position(judge, doc, {metric: picked})
+        verdict = picked
     if isinstance(verdict, list) and judge is not None:
         return position(judge, doc, verdict)
     return verdict if isinstance(verdict, (bool, int, float, str)) else None

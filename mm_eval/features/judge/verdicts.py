@@ -14,7 +14,7 @@ from typing import Any
 from mm_eval.config.arguments import shortly
 from mm_eval.config.runner import NO_CALLS, during
 from mm_eval.features.judge.config import JudgeConfig, JudgeStep, judge_of_task
-from mm_eval.features.judge.prompts import NO_SOCKET, doc_of, judge_instance
+from mm_eval.features.judge.prompts import NO_SOCKET, doc_of, judge_instance, next_question
 from mm_eval.features.judge.scoring import DocVerdict
 from mm_eval.prompt.task import Task
 from mm_eval.values.errors import JudgeError, MMEvalError
@@ -100,6 +100,8 @@ class Verdicts:
                 return Chain(error=JudgeError(what), rows=[row])
             row = {"prompt": None, "reply": None, "verdict": empty, "model": None, "attempts": 0, "empty": True}
             return Chain(empty, rows=[row])
+        if config.total is not None:
+            return self._several(doc_id, doc, value, repeat)
         chain = Chain()
         for number, step in enumerate(config.steps):
             instance = judge_instance(
@@ -111,6 +113,34 @@ class Verdicts:
                 return replace(found, rows=chain.rows)
             value = chain.value = found.value
         return chain
+
+    def _several(self, doc_id: int, doc: Doc, answer: str, repeat: int) -> Chain:
+        """The verdict of several questions about one answer, or the next of them."""
+        config, full, verdicts = self.config, doc_of(self.task, doc_id, doc), list[Any]()
+        rows: list[dict[str, Any]] = []
+        [step] = config.steps
+
+        def question(asked: bool) -> Instance | None:
+            more = {"repeat": repeat, "chat": self.chat, "asked": asked}
+            return next_question(self.task, self.judge, doc_id, doc, answer, verdicts, doc=full, **more)  # type: ignore[arg-type]
+
+        while (instance := question(asked=False)) is not None:
+            found = self._reading(step, instance, last=False)
+            rows.append({"step": len(verdicts) + 1, **found.rows[0]})
+            if found.value is None:
+                if found.pending is not None and self.asks and (whole := question(asked=True)) is not None:
+                    found.pending = replace(whole, repeat=found.pending.repeat)  # pictures with their digests
+                return replace(found, rows=rows)
+            verdicts.append(found.value)
+        value, why = total_of(config, verdicts, full, answer)
+        if not rows:  # nothing in the answer is asked about
+            rows.append({"prompt": None, "reply": None, "verdict": value, "model": None, "attempts": 0, "empty": True})
+        if why:
+            error = JudgeError(why, where=f"{self.task.path} doc {doc_id}")
+            rows[-1].update(verdict=None, error=str(error))
+            return Chain(error=error, rows=rows)
+        rows[-1]["total"] = value
+        return Chain(value, rows=rows)
 
     def of_doc(self, doc_id: int, doc: Doc, answer: str) -> DocVerdict:
         """All verdicts of a doc as one value: their mean where there are several."""
@@ -189,6 +219,17 @@ def read_reply(
         return None, f"the judge's reply can't be read: {text.strip()[:120]!r}"
     fault = judge.fault(value) if last else ""
     return (None, f"the verdict on {text.strip()[:120]!r} can't be used: {fault}") if fault else (value, "")
+
+
+def total_of(judge: JudgeConfig, verdicts: list[Any], doc: Doc, answer: Any) -> tuple[Any, str]:
+    """(the doc's verdict of those of several questions, "") or (None, why there is none)."""
+    try:
+        with during(NO_CALLS, NO_SOCKET):
+            value = plain(judge.total(verdicts, doc, answer))
+    except Exception as error:  # the task's own code
+        return None, f"the task's `total` failed: {type(error).__name__}: {error}"
+    fault = "it is None." if value is None else judge.fault(value)
+    return (None, f"what the task's `total` gives can't be used: {fault}") if fault else (value, "")
 
 
 def _mean(values: list[Any]) -> Any:
