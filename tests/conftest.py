@@ -1,6 +1,7 @@
 """What many tests use: the command line in this process, and the recorded answers of a published evaluation."""
 
 import json
+from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -42,6 +43,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """A test stands in one set: `pytest -m full` runs no sweep."""
     if both := [item.nodeid for item in items if item.get_closest_marker("full") and item.get_closest_marker("slow")]:
         raise pytest.UsageError(f"marked `full` and `slow`: {', '.join(both)}")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Says what was skipped and why, a line for each cause; the names of failed tests come after it, as the last lines."""
+    causes = Counter[str]()
+    for report in terminalreporter.stats.get("skipped", []):
+        *_, reason = report.longrepr if isinstance(report.longrepr, tuple) else (str(report.longrepr),)
+        cause = reason.removeprefix("Skipped: ")
+        causes["recorded files that `python tests/papers/fetch.py` copies" if "papers/fetch.py" in cause else cause] += 1
+    for cause, tests in causes.most_common():
+        terminalreporter.write_line(f"{tests} skipped: {cause}")
 
 
 @dataclass
