@@ -3,7 +3,7 @@
     from mm_eval import evaluate
     evaluate(tasks="mme,seedbench").table()
 
-The names in `__all__` are public. Each is imported when it is first used, so that `import mm_eval` costs nothing.
+`dir(mm_eval)` has the public names and modules. Each is imported when it is first used, so that `import mm_eval` costs nothing.
 """
 
 import importlib
@@ -55,12 +55,16 @@ _PUBLIC = {
     "register_scorer": ("mm_eval.scorers", "register_scorer"),
 }
 
+_MODULES = ("errors", "filters", "metrics", "registry", "scorers", "tasks", "training", "types")
+
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return sorted((*__all__, *_MODULES))
 
 
 def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return importlib.import_module(f"mm_eval.{name}")
     if name not in _PUBLIC:
         raise AttributeError(f"module 'mm_eval' has no attribute {name!r}")
     module, attribute = _PUBLIC[name]

@@ -51,7 +51,9 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     for report in terminalreporter.stats.get("skipped", []):
         *_, reason = report.longrepr if isinstance(report.longrepr, tuple) else (str(report.longrepr),)
         cause = reason.removeprefix("Skipped: ")
-        causes["recorded files that `python tests/papers/fetch.py` copies" if "papers/fetch.py" in cause else cause] += 1
+        causes[
+            "recorded files that `python tests/papers/fetch.py` copies" if "papers/fetch.py" in cause else cause
+        ] += 1
     for cause, tests in causes.most_common():
         terminalreporter.write_line(f"{tests} skipped: {cause}")
 
