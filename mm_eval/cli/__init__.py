@@ -19,7 +19,6 @@ from collections.abc import Sequence
 from itertools import takewhile
 
 from mm_eval.cli import say as output
-from mm_eval.cli.options import option
 from mm_eval.cli.say import SafeFormatter, complain, complain_briefly, guard_streams, say, say_lines
 from mm_eval.cli.streams import OutputError, discard_output, finish_line, output_was_lost, usable_streams
 from mm_eval.package import __version__
@@ -170,6 +169,8 @@ def _dispatch(words: list[str]) -> int:
         return EXIT_OK if words else EXIT_USAGE
     if not words[0].startswith("-") and words[0] not in VERBS:
         raise ConfigError(f"unknown command {words[0]!r}.", hint=_meant(words))
+    from mm_eval.cli.options import option  # `--help` needs no option's rule, and they take a third of its time
+
     verb, rest = (words[0], words[1:]) if words[0] in VERBS else ("run", words)
     output.output_may_be_lost = verb in WRITES_RESULTS
     _wait_without_spinning()

@@ -28,6 +28,18 @@ DESCRIPTIONS = ("README.md", "dataset_infos.json")
 """Files of a dataset's folder that say how the others are read."""
 
 
+def may_have_data_files(folder: Path) -> bool:
+    """Whether there is a file in a data set's folder that is not hidden, beside its descriptions; or one of these names files."""
+    for at, folders, names in os.walk(folder):
+        folders[:] = [name for name in folders if name[0] != "."]
+        if any(name[0] != "." and (name not in DESCRIPTIONS or at != str(folder)) for name in names):
+            return True
+        if any(os.path.islink(os.path.join(at, name)) for name in folders):
+            return True
+    card = folder / DESCRIPTIONS[0]
+    return card.is_file() and b"data_files" in card.read_bytes()
+
+
 def content_cache(build: Callable[..., Any], path: str, name: str | None, options: Mapping[str, Any]) -> dict[str, Any]:
     """{"cache_dir": folder} for `datasets.load_dataset`, by the content of the local files that it reads; {} if none.
 

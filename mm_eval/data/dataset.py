@@ -11,7 +11,7 @@ from typing import Any
 
 from mm_eval.config.runner import FURTHER_DATA, NoStream, Stream, during
 from mm_eval.data.arrow_files import read_rows
-from mm_eval.data.data_files import FILES_KEY, content_cache, has_files, places_of
+from mm_eval.data.data_files import FILES_KEY, content_cache, has_files, may_have_data_files, places_of
 from mm_eval.data.decode import check_pillow
 from mm_eval.data.docs import Docs, fingerprint_of
 from mm_eval.data.further import load_further
@@ -24,6 +24,7 @@ from mm_eval.data.source import (
     DataSource,
     hub_answers,
     load_from_hub,
+    may_be_cached,
     repository,
     sample_root,
     token_of,
@@ -215,6 +216,9 @@ def _load(
     options = {key: value for key, value in kwargs.items() if key not in IGNORED_KWARGS | unread}
     path = ids[0].path
     if found := source.found(*ids):
+        if not may_have_data_files(found[1]):
+            hint = "Put the files of its repository there, such as data/*.parquet."
+            raise DataError(f"there are no data files in {str(found[1])!r}.", where=where, hint=hint)
         return read(*found), found[1]
     if Path(path).is_dir() or path in LOCAL_FILES:
         return read(ids[0], path), Path(path) if Path(path).is_dir() else None
@@ -228,6 +232,8 @@ def _load(
     failures = []
     reachable = not source.offline and hub_answers()
     for one, hub_id in names:
+        if not reachable and not may_be_cached(hub_id, options.get("cache_dir")):
+            continue
         try:
             return _read_all(one, hub_id, split, {**options, **token_of(kwargs)}, where, searched, reachable), None
         except DataError as error:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 import socket
 import threading
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
@@ -21,6 +23,7 @@ LOCAL_FILES = frozenset({"json", "csv", "parquet", "text", "arrow", "imagefolder
 """Dataset paths for files of the user's own (`dataset_kwargs: {data_files: ...}`); they are read with `--sample` too."""
 
 
+@lru_cache(maxsize=1)
 def sample_root() -> Path:
     """The data root with the bundled sample data."""
     return Path(str(files("mm_eval.assets").joinpath("data")))
@@ -160,6 +163,28 @@ def hub_answers() -> bool:
     except OSError:
         return False
     return True
+
+
+def may_be_cached(hub_id: str, cache_dir: str | None = None) -> bool:
+    """Whether the local caches hold anything of a dataset of the hub. Its name is compared by letters and digits alone.
+
+    cache_dir: a further cache of `datasets`. That nothing is there is known without the import of `datasets`.
+    """
+    from huggingface_hub.constants import HF_HOME, HF_HUB_CACHE
+
+    from mm_eval.data.data_files import datasets_cache
+
+    modules = Path(os.environ.get("HF_MODULES_CACHE") or os.path.join(HF_HOME, "modules"), "datasets_modules/datasets")
+    wanted = _letters(hub_id)
+    for folder in (Path(HF_HUB_CACHE), datasets_cache(), modules, *([Path(cache_dir)] if cache_dir else [])):
+        with suppress(OSError):
+            if any(wanted in _letters(name) for name in os.listdir(folder)):
+                return True
+    return False
+
+
+def _letters(name: str) -> str:
+    return re.sub(r"[\W_]", "", name).lower()
 
 
 LOADING = threading.RLock()

@@ -6,20 +6,29 @@ its subfolders (so that listing the models does not import torch); a Python entr
 
 from __future__ import annotations
 
-import ast
 import importlib
-import importlib.metadata
 import importlib.util
+import os
+import sys
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
+from importlib.machinery import PathFinder
 from pathlib import Path
 from threading import RLock
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from mm_eval.values.errors import InvalidValue, did_you_mean
 
+if TYPE_CHECKING:
+    import ast
+    from importlib.metadata import EntryPoint
+
 T = TypeVar("T")
+
+OURS = "mm_eval."
+"""What the name of each of our groups of entry points begins with."""
 
 
 @dataclass(frozen=True)
@@ -126,16 +135,44 @@ class Registry(Generic[T]):
             self._scanned = True
 
 
-def entry_points(group: str) -> Iterable[importlib.metadata.EntryPoint]:
+def entry_points(group: str) -> Iterable[EntryPoint]:
     """The entry points of a group that installed distributions declare."""
-    found: Iterable[importlib.metadata.EntryPoint] = _entry_points().select(group=group)
+    if group.startswith(OURS) and not _may_have_plugins():
+        return ()
+    found: Iterable[EntryPoint] = _entry_points().select(group=group)
     return found
 
 
 @cache
 def _entry_points() -> Any:  # its type differs between versions of Python
     """Those of all groups: one reading of every distribution's files serves all registries."""
+    import importlib.metadata
+
     return importlib.metadata.entry_points()
+
+
+def _may_have_plugins() -> bool:
+    """Whether an installed distribution may declare entry points of ours: a file of them names one, or not all can be seen.
+
+    `importlib.metadata` imports the parser of e-mails and reads every distribution: a third of the time of `mm-eval ls`.
+    """
+    finders = (each for each in sys.meta_path if hasattr(each, "find_distributions"))
+    return any(each is not PathFinder for each in finders) or _declares_ours(tuple(sys.path))
+
+
+@cache
+def _declares_ours(path: tuple[str, ...]) -> bool:
+    """Whether a distribution in one of these folders has entry points of ours; True for an archive, which is not opened."""
+    for folder in path:
+        if os.path.isfile(folder):
+            return True
+        with suppress(OSError):
+            for name in os.listdir(folder or "."):
+                if name.lower().endswith((".dist-info", "egg-info")):
+                    with suppress(OSError), open(os.path.join(folder, name, "entry_points.txt"), "rb") as file:
+                        if f"[{OURS}".encode() in file.read():
+                            return True
+    return False
 
 
 def _module_of(thing: Any) -> str:
@@ -163,6 +200,8 @@ def _declared(package: str, decorator: str) -> list[tuple[str, _Lazy]]:
     """The names declared with `@decorator("name", ...)` in a package's files and one folder down; imports nothing."""
     if not package or not decorator:
         return []
+    import ast
+
     spec = importlib.util.find_spec(package)
     found = []
     for folder in spec.submodule_search_locations or () if spec else ():
@@ -180,6 +219,8 @@ def _declared(package: str, decorator: str) -> list[tuple[str, _Lazy]]:
 
 
 def _names_in(node: ast.FunctionDef | ast.ClassDef, decorator: str) -> list[str]:
+    import ast
+
     calls = [call for call in node.decorator_list if isinstance(call, ast.Call)]
     return [
         argument.value
