@@ -97,11 +97,11 @@ class JudgeStep:
         before = () if verdicts is None else (list(verdicts),)
         return self.prompt(doc, answer, *before, **({"swapped": swapped} if self.is_pairwise else {}))
 
-    def read(self, reply: str, doc: Any, swapped: bool = False) -> Any:
-        """What the task's function reads in a reply; None where it can't."""
-        takes = _parameters(self.verdict)
-        more = {"swapped": swapped} if "swapped" in takes else {}
-        return self.verdict(reply, doc, **more) if len(takes - {"swapped"}) > 1 else self.verdict(reply, **more)
+    def read(self, reply: str, doc: Any, swapped: bool = False, verdicts: Sequence[Any] = ()) -> Any:
+        """What the task's function reads in a reply; None where it can't. verdicts: of the questions before, under `total`."""
+        takes, known = _parameters(self.verdict), {"swapped": swapped, "verdicts": list(verdicts)}
+        more = {name: value for name, value in known.items() if name in takes}
+        return self.verdict(reply, doc, **more) if len(takes - known.keys()) > 1 else self.verdict(reply, **more)
 
     @property
     def is_pairwise(self) -> bool:

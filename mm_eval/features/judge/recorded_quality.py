@@ -90,6 +90,8 @@ def _judged_task(run: RecordedRun, name: str) -> JudgedTask:
     stated = (run.results.configs.get(name) or {}).get("judge")
     judge = _installed_judge(run, name) if stated else None
     reads = judge.steps[-1] if judge is not None and not judge.extracts else None
+    if reads is not None and _read(reads, "I don't know.", {}) is not None:
+        reads = None  # it takes any text for a verdict
     task = JudgedTask(name, judges_of(run.results, name), clusters=run.tasks[name].clusters)
     task.readable = [] if reads is not None else None
     steps = len(stated) if isinstance(stated, list) else 0 if stated and "total" in stated else 1

@@ -7,7 +7,7 @@ missing, its question is pending; once all are known, the value is the verdict.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -125,7 +125,7 @@ class Verdicts:
             return next_question(self.task, self.judge, doc_id, doc, answer, verdicts, doc=full, **more)  # type: ignore[arg-type]
 
         while (instance := question(asked=False)) is not None:
-            found = self._reading(step, instance, last=False)
+            found = self._reading(step, instance, False, verdicts)
             rows.append({"step": len(verdicts) + 1, **found.rows[0]})
             if found.value is None:
                 if found.pending is not None and self.asks and (whole := question(asked=True)) is not None:
@@ -155,8 +155,8 @@ class Verdicts:
         except TypeError:
             return DocVerdict(None, JudgeError("the mean of its verdicts needs numbers."), shown)
 
-    def _reading(self, step: JudgeStep, instance: Instance, last: bool) -> Chain:
-        """The verdict of one step from the recorded replies to its question."""
+    def _reading(self, step: JudgeStep, instance: Instance, last: bool, verdicts: Sequence[Any] = ()) -> Chain:
+        """The verdict of one step from the recorded replies to its question. verdicts: of the questions before."""
         row: dict[str, Any] = {"prompt": instance.metadata.get("prompt"), "reply": None, "verdict": None}
         row.update(model=None, attempts=0)
         if instance.error is not None:
@@ -170,9 +170,8 @@ class Verdicts:
             reply, last_slot = as_text(found.output), instance.slot
             value, why = None, unfinished(found)
             if not why:
-                value, why = read_reply(
-                    self.config, step, reply, doc_of(self.task, instance.doc_id, instance.doc), last
-                )
+                doc = doc_of(self.task, instance.doc_id, instance.doc)
+                value, why = read_reply(self.config, step, reply, doc, last, verdicts=verdicts)
             row.update(reply=reply, model=found.model or None, attempts=row["attempts"] + 1)
             if found.ended != "stop":
                 row["ended"] = found.ended
@@ -201,7 +200,14 @@ def unfinished(reply: Answer) -> str:
 
 
 def read_reply(
-    judge: JudgeConfig, step: JudgeStep, reply: str, doc: Doc, last: bool, *, swapped: bool = False
+    judge: JudgeConfig,
+    step: JudgeStep,
+    reply: str,
+    doc: Doc,
+    last: bool,
+    *,
+    swapped: bool = False,
+    verdicts: Sequence[Any] = (),
 ) -> tuple[Any, str]:
     """(the verdict that a reply holds, "") or (None, why it can't be read). last: the step is the judge's last one.
 
@@ -212,7 +218,7 @@ def read_reply(
         return None, "the judge's reply is empty."
     try:
         with during(NO_CALLS, NO_SOCKET):
-            value = plain(step.read(text, doc, swapped))
+            value = plain(step.read(text, doc, swapped, verdicts))
     except Exception as error:  # the task's own code
         return None, f"the task's `verdict` failed on {text[:120]!r}: {type(error).__name__}: {error}"
     if value is None:
