@@ -32,6 +32,7 @@ from mm_eval.scoring.task_scores import TaskScores
 from mm_eval.values.conversation import Turns
 from mm_eval.values.errors import ConfigError, MMEvalError, NotHereError, did_you_mean, raise_all
 from mm_eval.values.features import brought, stated
+from mm_eval.values.reasoning.families import marks_of
 from mm_eval.values.types import Answer, Instance, Slot
 from mm_eval.values.words import counted
 
@@ -443,7 +444,11 @@ def choose_styles(
     if key and key not in known:
         hint = did_you_mean(key, known)
         raise ConfigError(f"no task of this run has the prompt key {key!r}.", where="--prompt_key", hint=hint)
-    system, multiturn = request.system_instruction, request.fewshot_as_multiturn
+    system, multiturn, marks = (
+        request.system_instruction,
+        request.fewshot_as_multiturn,
+        marks_of(request.reasoning_tags),
+    )
     facts = model.facts if model else ModelFacts()
     keys, of_model = facts.prompt_keys, (facts.frames_rule, facts.frames_as)
     of_parts = [found for kind in part_classes(request) if (found := kind.prompts(request)) is not None]
@@ -458,7 +463,7 @@ def choose_styles(
         return choose_block(configs[name], keys, key, blocks[name], frames, rule)
 
     return {
-        name: PromptStyle(block(name), chat, system, multiturn, request.blind, turns_of(configs[name], facts))
+        name: PromptStyle(block(name), chat, system, multiturn, request.blind, turns_of(configs[name], facts), marks)
         for name in blocks
     }
 

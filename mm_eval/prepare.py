@@ -23,7 +23,9 @@ from mm_eval.preflight import docs_digest, requests_digest
 from mm_eval.prompt.blocks import PromptBlock, check_pixel_limits
 from mm_eval.prompt.task import PromptStyle
 from mm_eval.request import DEFAULT_MODEL, RunRequest
+from mm_eval.values.conversation import Turns
 from mm_eval.values.errors import ConfigError, NotHereError, collected, did_you_mean, raise_all
+from mm_eval.values.reasoning.families import marks_of
 from mm_eval.values.words import listed
 
 FIRST_DOCS = 20
@@ -61,11 +63,16 @@ class Prepared(OpenedTasks):
                     "docs": docs_digest(self.doc_ids[name]),
                     "prompt": self.styles[name].block.to_json(),
                     "multiturn": self.styles[name].multiturn,
-                    **({"turns": dict(turns.to_json())} if (turns := self.styles[name].turns) else {}),
+                    **({"turns": self._turns_to_json(turns)} if (turns := self.styles[name].turns) else {}),
                 }
                 for name, task in self.tasks.items()
             },
         }
+
+    def _turns_to_json(self, turns: Turns) -> dict[str, Any]:
+        """What the turns of a task are made of beside it, for run.json. What is said next goes by answers without reasoning."""
+        tags = self.request.reasoning_tags
+        return {**turns.to_json(), **({"reasoning_tags": tags} if tags is not None else {})}
 
     def check_generation(self) -> None:
         """ConfigError if the model, or a part of the run, can't generate with a task's generation_kwargs."""
@@ -177,6 +184,7 @@ def prepare_from_spec(
                 stored["multiturn"],
                 spec.get("blind"),
                 turns_of(configs[name], ModelFacts(), stored.get("turns") or {}),
+                marks_of((stored.get("turns") or {}).get("reasoning_tags")),
             )
             for name, stored in spec["tasks"].items()
             if name in configs

@@ -25,8 +25,10 @@ ALIASES = {
 }
 """Other spellings: a slip of lmms-eval's task guide, lm-eval's and lmms-eval's names."""
 
-MULTI_ROUND = "generate_until_multi_round"
-"""lmms-eval's output_type of conversations: here `rounds: doc_to_text` says so."""
+ROUNDS_OF_LMMS_EVAL = {"generate_until_multi_round": "doc_to_text", "generate_until_agentic": "agentic"}
+"""lmms-eval's output_types of conversations: here `rounds` says so."""
+AGENTIC_STEPS = "max_agentic_steps"
+"""What bounds the latter, among its generation_kwargs: here `max_rounds`."""
 
 OF_LMMS_EVAL = ("lmms_eval_specific_kwargs", "model_specific_generation_kwargs")
 """Keys that only lmms-eval's files have."""
@@ -258,9 +260,12 @@ def canonical_keys(config: Mapping[Any, Any]) -> LocatedDict:
             canonical[name] = canonical.pop(alias)
             if alias in canonical.places:
                 canonical.places[name] = canonical.places.pop(alias)
-    if canonical.get("output_type") == MULTI_ROUND:
+    if (rounds := ROUNDS_OF_LMMS_EVAL.get(str(canonical.get("output_type")))) is not None:
         canonical["output_type"] = "generate_until"
-        canonical.setdefault("rounds", "doc_to_text")
+        canonical.setdefault("rounds", rounds)
+    if isinstance(options := canonical.get("generation_kwargs"), Mapping) and AGENTIC_STEPS in options:
+        canonical["generation_kwargs"] = {name: options[name] for name in options if name != AGENTIC_STEPS}
+        canonical.setdefault("max_rounds", options[AGENTIC_STEPS])
     if is_mappings(canonical.get("metadata")):
         canonical["metadata"] = one_mapping(canonical["metadata"])
     return canonical

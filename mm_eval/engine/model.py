@@ -95,6 +95,8 @@ class ModelFacts:
     together: the log-likelihoods of the choices of a doc come directly one after another, since they were computed together. The
         journal then has one line a doc.
     tries_first: the first request finds out what an endpoint takes, so it is one with a picture.
+    fits: how its processor resizes a picture, as far as that is known: both sides to multiples of `factor`, the area from
+        `min_pixels` to `max_pixels`.
     takes_tools: it takes `Instance.tools`, and messages with `tool_calls` and of the role `tool`. Otherwise a task's tools are
         described in text.
     travels: workers on other machines can answer for it; False for one that reads a file of this machine.
@@ -120,6 +122,7 @@ class ModelFacts:
     local: bool = False
     together: bool = False
     tries_first: bool = False
+    fits: Mapping[str, int] = field(default_factory=dict)
     takes_tools: bool = False
     travels: bool = True
     elsewhere: bool = False

@@ -11,6 +11,7 @@ from mm_eval.prompt.layout import joined
 from mm_eval.prompt.visuals import PictureCache, Seen, Visual, looked_at, with_frames
 from mm_eval.values.conversation import Conversation, Turns
 from mm_eval.values.errors import DataError, MMEvalError
+from mm_eval.values.reasoning.families import NO_MARKS, Marks
 from mm_eval.values.reasoning.recorded import Reading, as_text, parts_of
 from mm_eval.values.types import IMAGE_MARK, Answer, Clip, Context, Doc, End, Instance, Message
 
@@ -26,7 +27,7 @@ class Shown:
     """How a task's code shows something in a turn.
 
     kwargs: gives those of the prompt block. visuals: (what the code gives, where) -> what is shown, as of `doc_to_visual`.
-    cache, seen: of the task. blind: `--blind`.
+    cache, seen: of the task. blind: `--blind`. marks: those that the user states, around the reasoning in answers.
     """
 
     kwargs: Callable[[], Mapping[str, Any]]
@@ -34,6 +35,7 @@ class Shown:
     cache: PictureCache
     seen: Seen | None = None
     blind: str | None = None
+    marks: Marks = NO_MARKS
 
 
 def begin(instance: Instance, turns: Turns, doc: Doc, shown: Shown) -> Instance:
@@ -62,6 +64,11 @@ def answer_in(answer: Answer) -> str:
     if not parts.closed:
         return ""
     return parts.answer if parts.reasoning else str(output)
+
+
+def told_apart(answer: Answer) -> Answer:
+    """The answer with its reasoning beside its text, whether the adapter has told the two apart or not."""
+    return replace(answer, output=answer_in(answer), reasoning=parts_of(as_text(answer.output)).reasoning)
 
 
 @dataclass(frozen=True)
@@ -109,7 +116,7 @@ class _Chain:
 
     def after(self, instance: Instance, answer: Answer) -> Instance | End:
         """The next request, or the end. A fault of the task's function is the error of that request."""
-        answers = (*self.answers, Reading(opened=False).read(answer, ()))
+        answers = (*self.answers, Reading(self.shown.marks, opened=False).read(answer, ()))
         if answer.ended in ENDS:
             return End(turns=len(answers))
         counts = self.counts or (len(instance.image_digests),)

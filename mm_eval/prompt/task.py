@@ -41,6 +41,7 @@ from mm_eval.prompt.visuals import (
 from mm_eval.values.conversation import Turns
 from mm_eval.values.errors import ConfigError, DataError, MMEvalError, did_you_mean
 from mm_eval.values.lazy_doc import WithoutPictures
+from mm_eval.values.reasoning.families import NO_MARKS, Marks
 from mm_eval.values.types import Context, Doc, Instance, Message, RequestType
 
 EVALUATION_SPLITS = ("test_split", "validation_split")
@@ -54,6 +55,7 @@ class PromptStyle:
     system: `--system_instruction`. multiturn: `--fewshot_as_multiturn`; None leaves it to the task.
     blind: `--blind`, one of `BLIND`: without pictures, or with those of other docs. None for the docs' own.
     turns: what makes the turns after the first; None for a task of one turn.
+    marks: those around the reasoning in its answers, as the user states them.
     """
 
     block: PromptBlock = PromptBlock(stated=False)
@@ -62,6 +64,7 @@ class PromptStyle:
     multiturn: bool | None = None
     blind: str | None = None
     turns: Turns | None = None
+    marks: Marks = NO_MARKS
 
 
 @dataclass(eq=False)
@@ -218,7 +221,7 @@ class Task:
         def visuals(given: list[Any], where: str) -> list[Visual]:
             return to_visuals(given, style.block, where, self.docs.places, "the next turn")
 
-        return Shown(style.block.for_function, visuals, self._cache, self.seen, style.blind)
+        return Shown(style.block.for_function, visuals, self._cache, self.seen, style.blind, style.marks)
 
     def _blocks_with_clips(
         self, turns: Sequence[PictureLoader], block: PromptBlock, count: int, where: str

@@ -10,6 +10,7 @@ import hashlib
 import json
 import math
 import os
+import re
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import cached_property
@@ -19,7 +20,7 @@ from typing import Any
 from mm_eval.values.errors import ConfigError, NotHereError
 from mm_eval.values.files import write_atomic
 
-from .arguments import WHERE, looks_like_a_path
+from .arguments import WHERE, PromptArguments, looks_like_a_path
 
 _ROLES = {
     "config": ("config.json", "generation_config.json"),
@@ -189,6 +190,26 @@ class Checkpoint:
                 where=WHERE,
                 hint=hint,
             ) from error
+
+
+def fits_of(checkpoint: Checkpoint, arguments: PromptArguments) -> dict[str, int]:
+    """How a processor of Qwen's resizes a picture (`ModelFacts.fits`), by the files and the user's limits; {} for another one.
+
+    The files are read in the order in which transformers reads them. What they do not state is the processor's default.
+    """
+    stated = checkpoint.read("processor_config.json").get("image_processor") or checkpoint.read(
+        "preprocessor_config.json"
+    )
+    if not re.match(r"qwen2(_5)?_?vl", str(stated.get("image_processor_type") or checkpoint.model_type).lower()):
+        return {}
+    size = found if isinstance(found := stated.get("size"), dict) else {}
+    try:
+        least = arguments.min_pixels or stated.get("min_pixels") or size.get("shortest_edge") or 56 * 56
+        most = arguments.max_pixels or stated.get("max_pixels") or size.get("longest_edge") or 28 * 28 * 1280
+        factor = int(stated.get("patch_size") or 14) * int(stated.get("merge_size") or 2)
+        return {"factor": factor, "min_pixels": int(least), "max_pixels": int(most)}
+    except (TypeError, ValueError):  # what is no number is refused where the processor is loaded
+        return {}
 
 
 class DigestCache:

@@ -14,7 +14,7 @@ from mm_eval.values.reasoning.families import marks_of
 from mm_eval.values.types import Instance
 
 from .arguments import WHERE, PromptArguments
-from .checkpoint import Checkpoint
+from .checkpoint import Checkpoint, fits_of
 from .families import FAMILIES, TEXT_FAMILIES, family_of
 from .prompts.prompt import PromptWriter
 from .prompts.tools import writes_tools
@@ -77,6 +77,7 @@ class Source:
             frames_as="video" if self.videos else "pictures",
             endings=("stop", "length"),
             local=True,
+            fits=fits_of(self.checkpoint, arguments),
             takes_tools=self._takes_tools(),
         )
 

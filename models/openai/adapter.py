@@ -55,6 +55,7 @@ from .arguments import (
     prompt_keys,
     secrets_of,
     sent_headers,
+    stated_limits,
 )
 from .client.endpoint import DECIDING, PICTURES, TOOLS, Endpoint
 from .messages import (
@@ -130,6 +131,7 @@ class OpenAI(Model):
             frames_as=SHOWN_AS[self.videos.way],
             shares="greedy",  # a server samples anew each time
             tries_first=True,
+            fits=stated_limits(self.extra_body),
             takes_tools=True,
             free=False,
         )

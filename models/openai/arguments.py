@@ -255,6 +255,13 @@ def json_object(value: Any) -> dict[str, Any]:
         raise ConfigError("extra_body is not a JSON object.", where=WHERE, hint='extra_body={"top_k": 1}') from error
 
 
+def stated_limits(extra_body: Mapping[str, Any]) -> dict[str, int]:
+    """The limits of pixels that the user has a server's processor keep to, under vLLM's name for them (`ModelFacts.fits`)."""
+    stated = extra_body.get("mm_processor_kwargs")
+    limits = stated if isinstance(stated, Mapping) else {}
+    return {name: value for name in ("min_pixels", "max_pixels") if type(value := limits.get(name)) is int}
+
+
 NAMES: dict[str, str] = {
     r"aya-vision": "aya_vision",
     r"instructblip": "instructblip",

@@ -1,15 +1,17 @@
 """A calculator: arithmetic on exact fractions, some functions of real numbers, and a bound on everything. No code is run.
 
-    2 + 3 * 4, 2^10, (1/3) * 3, 15% * 200, sqrt(2), round(2/3, 2), max(1, 2), 5!, pi
+    2 + 3 * 4, 2^10, (1/3) * 3, 15% * 200, 1,250 / 5, sqrt(2), round(2/3, 2), max(1, 2), 5!, pi
 
-A fraction stays exact: 0.1 + 0.2 is 0.3.
+A fraction stays exact: 0.1 + 0.2 is 0.3. What can be read in two ways (`max(1,000, 2)`, `5%-3`) is refused with both ways to
+write it, or read by a rule that the model is told (`log`).
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -25,8 +27,11 @@ DIGITS = 12
 
 Value = Fraction | float
 _TOKEN = re.compile(
-    r"\s*(?:(\d+(?:\.\d*)?(?:[eE][+-]?\d{1,4})?|\.\d+(?:[eE][+-]?\d{1,4})?)|([A-Za-z_]+\d*)|(\*\*|//|[-+*/^%!(),]))"
+    r"\s*(?:(\d+(?:\.\d*)?(?:[eE][+-]?\d{1,4})?|\.\d+(?:[eE][+-]?\d{1,4})?)|((?:math\.)?[A-Za-z_]+\d*)|(\*\*|//|[-+*/^%!(),]))"
 )
+_GROUPED = re.compile(r"\s*(\d{1,3}(?:,\d{3})+(?![\d,])(?:\.\d*)?)")
+"""A number with thousands separators."""
+_GROUPS = re.compile(r"(?<![\d.,])\d{1,3}(?:,\d{3})+(?!\d)")
 _SIGNS = str.maketrans(
     {"×": "*", "·": "*", "⋅": "*", "÷": "/", "−": "-", "–": "-", "π": " pi ", "[": "(", "]": ")", "²": "^2", "³": "^3"}
 )
@@ -63,6 +68,17 @@ def written(value: Value) -> str:
     return f"{float(value):.{DIGITS}g}"
 
 
+@dataclass(frozen=True)
+class _Token:
+    """A number, name or sign. spaced: white space stands before it."""
+
+    text: str
+    spaced: bool = False
+
+
+_END = _Token("", True)
+
+
 class _Reader:
     """Reads an expression from left to right; every method reads one kind of it and returns its value."""
 
@@ -70,9 +86,12 @@ class _Reader:
         self.tokens = list(_tokens(text.translate(_SIGNS).strip().rstrip("= ")))
         self.place = self.depth = 0
 
+    def at(self, place: int) -> _Token:
+        return self.tokens[place] if place < len(self.tokens) else _END
+
     @property
     def next(self) -> str:
-        return self.tokens[self.place] if self.place < len(self.tokens) else ""
+        return self.at(self.place).text
 
     def take(self, *signs: str) -> str:
         found = self.next
@@ -136,16 +155,24 @@ class _Reader:
         while True:
             if self.take("!"):
                 found = factorial(found)
-            elif self.next == "%" and not self.begins_value(self.place + 1):
+            elif self.next == "%" and self.is_percent():
                 self.place += 1
                 found = bounded(_both(found, Fraction(100), lambda a, b: a / b))
             else:
                 return found
 
-    def begins_value(self, place: int) -> bool:
-        """Whether a value begins here, so that `%` before it is the remainder and not a percent sign."""
-        found = self.tokens[place] if place < len(self.tokens) else ""
-        return found == "(" or found[:1].isalnum() or found[:1] == "."
+    def is_percent(self) -> bool:
+        """Whether the `%` that is next is a percent sign, not the remainder of what stands behind it.
+
+        Before a sign the blanks decide: `5% - 3` is a percentage, `5 % -3` a remainder.
+        """
+        mark, after, last = (self.at(self.place + number) for number in range(3))
+        if after.text not in ("-", "+"):
+            return not (after.text == "(" or after.text[:1].isalnum() or after.text[:1] == ".")
+        if mark.spaced == last.spaced:
+            what = f"'% {after.text}' can be a percentage or a remainder. Write (5/100) {after.text} 3, or mod(5, {after.text}3)."
+            raise ToolError(what)
+        return last.spaced
 
     def atom(self) -> Value:
         found = self.next
@@ -156,16 +183,21 @@ class _Reader:
         self.place += 1
         if found[:1].isdigit() or found[:1] == ".":
             return bounded(number(found))
-        if found.lower() in CONSTANTS:
-            return CONSTANTS[found.lower()]
-        if found.lower() in FUNCTIONS:
-            return self.of_function(found.lower())
+        name = found.lower()
+        if name == "math.log":  # the one that is another function under Python's name
+            return self.of_function("log", _log_of_python)
+        name = name.removeprefix("math.")
+        if name in CONSTANTS:
+            return CONSTANTS[name]
+        if name in FUNCTIONS:
+            return self.of_function(name)
         if not found:
             raise ToolError("the expression ends too early.")
         known = f" Functions are {', '.join(sorted(FUNCTIONS))}." if found[0].isalpha() else ""
         raise ToolError(f"{found!r} is not expected here.{known}")
 
-    def of_function(self, name: str) -> Value:
+    def of_function(self, name: str, other: Callable[..., Value] | None = None) -> Value:
+        """The value of a function. other: what is computed in place of the function of this name."""
         least, most, function = FUNCTIONS[name]
         self.expect("(")
         values = [] if self.next == ")" else [self.sum()]
@@ -176,18 +208,45 @@ class _Reader:
             raise ToolError(
                 f"{name} takes {least if least == most else f'{least} to {most}'} values (got {len(values)})."
             )
-        return bounded(function(*values))
+        return bounded((other or function)(*values))
 
 
-def _tokens(text: str) -> list[str]:
-    found, place = list[str](), 0
+def _tokens(text: str) -> Iterator[_Token]:
+    """The tokens. Directly inside a function's brackets a comma stands between values, elsewhere between thousands."""
+    place, before = 0, ""
+    of_functions = list[bool]()
     while place < len(text):
-        token = _TOKEN.match(text, place)
+        separates = bool(of_functions) and of_functions[-1]
+        token = (None if separates else _GROUPED.match(text, place)) or _TOKEN.match(text, place)
         if token is None:
             raise ToolError(f"{text[place:].strip()[:1]!r} is no part of an expression.")
-        found.append(token[1] or token[2] or token[3])
-        place = token.end()
-    return found
+        found = next(filter(None, token.groups()))
+        if found == "(":
+            of_functions.append(before[:1].isalpha())
+            if of_functions[-1]:
+                _check_values(text, token.end())
+        elif found == ")" and of_functions:
+            of_functions.pop()
+        yield _Token(found.replace(",", "") if found[0].isdigit() else found, token[0][:1].isspace())
+        place, before = token.end(), found
+
+
+def _check_values(text: str, start: int) -> None:
+    """ToolError for values of a function, from its bracket on, that may be numbers with thousands separators.
+
+    `max(100,200)` has two values. `max(1,000, 2)` separates in two ways, and no value is written 000.
+    """
+    values, depth = list[str](), 0
+    for sign in text[start:]:
+        depth += (sign == "(") - (sign == ")")
+        if depth < 0:
+            break
+        values.append(sign if not depth else " ")  # what stands in brackets of its own is looked at there
+    given = "".join(values)
+    if (found := _GROUPS.search(given)) and (", " in given or re.search(r",0\d\d", found[0])):
+        one = found[0].replace(",", "")
+        what = f"{found[0]!r} can be one number or several values. Write {one}, or a blank after each comma between values."
+        raise ToolError(what)
 
 
 def number(text: str) -> Fraction:
@@ -271,7 +330,13 @@ def _rounded(value: Value, digits: Value = Fraction(0)) -> Fraction:
 
 
 def _log(value: Value, base: Value = Fraction(10)) -> float:
-    return math.log10(value) if base == 10 else math.log(value) / math.log(base)
+    if base in (2, 10):  # exact for their powers
+        return math.log10(value) if base == 10 else math.log2(value)
+    return math.log(value) / math.log(base)
+
+
+def _log_of_python(value: Value, base: Value = math.e) -> float:
+    return math.log(value) if base == math.e else _log(value, base)
 
 
 CONSTANTS: Mapping[str, Value] = {"pi": math.pi, "e": math.e}
@@ -306,7 +371,12 @@ FUNCTIONS: Mapping[str, tuple[int, int, Callable[..., Value]]] = {
 
 
 def _parameters(unit: str) -> dict[str, Any]:
-    about = "An arithmetic expression, such as (12 + 3.5) * 2^3 or sqrt(2)."
+    about = (
+        "An arithmetic expression, such as (12 + 3.5) * 2^3. "
+        f"Functions: {', '.join(FUNCTIONS)}. Constants: {', '.join(CONSTANTS)}. "
+        "log(x) is to base 10, log(x, b) to base b, ln(x) is natural. Angles are in radians. "
+        "15% is 15/100, and 7 % 3 is the remainder. 5! is a factorial. In the brackets of a function a comma separates values."
+    )
     return {
         "type": "object",
         "properties": {"expression": {"type": "string", "description": about}},

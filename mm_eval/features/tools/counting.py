@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from mm_eval.config.manager import Loaded
@@ -21,6 +21,7 @@ from mm_eval.scoring.filters.base import FilterEnsemble
 from mm_eval.scoring.metrics.aggregation import mean
 from mm_eval.scoring.metrics.metric import Metric
 from mm_eval.values.errors import ConfigError
+from mm_eval.values.reasoning.families import Marks
 from mm_eval.values.reasoning.recorded import Reading
 from mm_eval.values.types import Answer, Instance, ScoredDoc, Slot
 
@@ -37,21 +38,24 @@ SHARES = ("looked", "unanswered")
 class ToolCounts(Scorer):
     """Counts the calls of each document. Its numbers are means over the documents; none of them is better high or low.
 
-    turns: those of the task. lookup: the recorded answers. by_doc: of the documents that were scored last.
+    turns: those of the task. marks: around the reasoning. lookup: the recorded answers. by_doc: of the documents that were scored
+    last.
     """
 
     turns: ToolTurns
+    marks: Marks
     lookup: Callable[[Slot], Answer | None]
     by_doc: dict[int, Counts] = field(default_factory=dict)
 
     @classmethod
-    def of_task(cls, turns: ToolTurns, lookup: Callable[[Slot], Answer | None]) -> ToolCounts:
+    def of_task(cls, turns: ToolTurns, marks: Marks, lookup: Callable[[Slot], Answer | None]) -> ToolCounts:
         several = [f"calls_{tool.key}" for tool in turns.tools] if len(turns.tools) > 1 else []
         names = [*FIXED, *SHARES, *several]
         metrics: list[Metric[Any, Any]] = [
             Metric(name, _not_called, aggregation=mean, higher_is_better=None) for name in names
         ]
-        return cls(name=NAME, filter=FilterEnsemble(NAME, []), metrics=metrics, turns=turns, lookup=lookup)
+        filters = FilterEnsemble(NAME, [])
+        return cls(name=NAME, filter=filters, metrics=metrics, turns=turns, marks=marks, lookup=lookup)
 
     @property
     def reads_answers(self) -> bool:
@@ -73,7 +77,7 @@ class ToolCounts(Scorer):
         return self.raw_docs
 
     def _of_answer(self, answer: Answer | None) -> Counts:
-        reading = Reading(opened=False)  # as the conversation has read them
+        reading = Reading(self.marks, opened=False)  # as the conversation has read them
         turns = [reading.read(turn, ()) for turn in answer.turns] if answer else []
         found = counts_of(turns, self.turns.schemas, self.turns.keys)
         for tool in self.turns.tools:
@@ -92,14 +96,14 @@ class ToolsPart(RunPart):
     """The part of a run with tools: it counts their calls."""
 
     def __init__(self) -> None:
-        self._turns: dict[str, ToolTurns] = {}
+        self._turns: dict[str, tuple[ToolTurns, Marks]] = {}
 
     @classmethod
     def begin(cls, request: RunRequest, loaded: Loaded, options: Mapping[str, Any] | None = None) -> ToolsPart | None:
         return cls() if any(KEY in config.of_features for config in loaded.tasks.values()) else None
 
     def opened(self, opened: OpenedTasks) -> list[str]:
-        """How the tools are offered, for whoever reads the table. Boxes follow the limits of `--model_args`.
+        """How the tools are offered, for whoever reads the table.
 
         Errors: ConfigError where a tool gets the doc with its own pictures, and those of other docs are to be shown.
         """
@@ -111,7 +115,6 @@ class ToolsPart(RunPart):
                         f"the tool {own!r} gets the doc's own pictures, so those of other docs can't stand in for them."
                     )
                     raise ConfigError(what, where=opened.tasks[name].config.where(KEY), hint="Use --blind alone.")
-                opened.styles[name] = replace(style, turns=style.turns.within_pixels(opened.request.model_args))
         self._learn(opened)
         notes = list[str]()
         for name, style in opened.styles.items():
@@ -119,7 +122,8 @@ class ToolsPart(RunPart):
                 way = "natively" if turns.native else f"as text ({turns.form})"
                 if not turns.known and not turns.native:
                     way += ", since the format of this model is not known"
-                notes.append(f"{name}: tools are called {way}; boxes are {UNITS[turns.unit]}")
+                fits = f", of {turns.resized[1]:,} to {turns.resized[2]:,} pixels" if turns.resized else ""
+                notes.append(f"{name}: tools are called {way}; boxes are {UNITS[turns.unit]}{fits}")
         return notes
 
     def join(self, opened: OpenedTasks, folder: RunFolder) -> None:
@@ -128,10 +132,10 @@ class ToolsPart(RunPart):
     def _learn(self, opened: OpenedTasks) -> None:
         for name, style in opened.styles.items():
             if isinstance(style.turns, ToolTurns):
-                self._turns[opened.tasks[name].path] = style.turns
+                self._turns[opened.tasks[name].path] = style.turns, style.marks
 
     def scorers(
         self, task: Task, scorers: Sequence[Scorer], lookup: Callable[[Slot], Answer | None]
     ) -> Sequence[Scorer]:
-        turns = self._turns.get(task.path)
-        return [*scorers, ToolCounts.of_task(turns, lookup)] if turns is not None else scorers
+        found = self._turns.get(task.path)
+        return [*scorers, ToolCounts.of_task(*found, lookup)] if found is not None else scorers

@@ -23,7 +23,7 @@ from mm_eval.features.tools.calls import ERROR, Said, said_in, signature
 from mm_eval.features.tools.config import KEY, ToolsConfig
 from mm_eval.features.tools.formats.as_text import announced
 from mm_eval.features.tools.formats.call import Broken, Call
-from mm_eval.features.tools.formats.table import FORMATS, Format, family_of
+from mm_eval.features.tools.formats.table import FORMATS, Family, Format, family_of
 from mm_eval.features.tools.tool import Given, Limits, Result, Tool, brief, harmless
 from mm_eval.values.conversation import Conversation
 from mm_eval.values.errors import ConfigError
@@ -38,6 +38,8 @@ MALFORMED = "malformed calls"
 """The same: two turns whose calls can't be read."""
 LAST = "This was the last result: answer the question now."
 UNREADABLE = f"{ERROR}the call can't be read: "
+FITS = ("factor", "min_pixels", "max_pixels")
+"""Names of `ModelFacts.fits`."""
 DEFAULT = "hermes"
 """The format for a model of an unknown family."""
 
@@ -74,9 +76,9 @@ class ToolTurns:
         family = family_of([facts.name, *facts.prompt_keys])
         form = found.format or (family.format if family else DEFAULT)
         unit = found.boxes or (family.unit if family else "per_mille")
-        shown = family.resized if family is not None and unit == "resized" else None
+        shown = _resized(family, facts) if unit == "resized" else None
         if unit == "resized" and shown is None:
-            hint = "Choose another unit; a family of Qwen2.5-VL has this one."
+            hint = "Choose another unit; models of the family of Qwen2.5-VL have this one."
             raise ConfigError(
                 f"the size at which {facts.name!r} sees a picture is not known.", where=found.where, hint=hint
             )
@@ -101,23 +103,6 @@ class ToolTurns:
             bool(stated.get("native")),
             bool(stated.get("known", True)),
         )
-
-    def within_pixels(self, model_args: Mapping[str, Any]) -> ToolTurns:
-        """The turns of a model whose processor has the limits that the user states. ConfigError for one that is no number."""
-        if self.resized is None:
-            return self
-        factor, least, most = self.resized
-        limits = {"min_pixels": least, "max_pixels": most}
-        for name in limits:
-            stated = model_args.get(name)
-            if stated is not None:
-                try:
-                    limits[name] = int(stated)
-                except (TypeError, ValueError) as error:
-                    raise ConfigError(
-                        f"{name} is {stated!r}; a number of pixels is needed.", where="--model_args"
-                    ) from error
-        return replace(self, resized=(factor, limits["min_pixels"], limits["max_pixels"]))
 
     def to_json(self) -> Mapping[str, Any]:
         shown = {"resized": list(self.resized)} if self.resized else {}
@@ -241,6 +226,13 @@ class ToolTurns:
         if is_last:
             told += _text(LAST)
         return [*messages, {"role": "user", "content": told}] if told else messages
+
+
+def _resized(family: Family | None, facts: ModelFacts) -> tuple[int, int, int] | None:
+    """(factor, fewest, most pixels) of a model's processor: by what is known of the model, else its family's; None if unknown."""
+    usual = dict(zip(FITS, family.resized, strict=True)) if family is not None and family.resized else {}
+    known = {**usual, **facts.fits}
+    return (known["factor"], known["min_pixels"], known["max_pixels"]) if known.keys() >= set(FITS) else None
 
 
 def _idents(said: Said) -> list[str]:

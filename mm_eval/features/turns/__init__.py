@@ -2,6 +2,7 @@
 
 rounds      the keys `rounds` and `max_rounds`, and what makes the turns of a task from them
 lmms_eval   the same of a task of lmms-eval, whose doc_to_text is called again after each answer
+agentic     the same of its tasks that act on a simulated environment
 run_part    what a run of such tasks adds
 show        a conversation with a scripted model, for `mm-eval show --turns`
 """
@@ -10,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 QUESTION_KEYS = {"rounds": "rounds:RoundsKey", "max_rounds": "rounds:MostRoundsKey"}
-TURNS = {"rounds": "rounds:Rounds", "lmms_eval": "lmms_eval:LmmsEvalRounds"}
+TURNS = {"rounds": "rounds:Rounds", "lmms_eval": "lmms_eval:LmmsEvalRounds", "agentic": "agentic:AgenticRounds"}
 RUN_PARTS = {"turns": "run_part:TurnsPart"}
 OPTIONS = {"turns": "options"}
 SHOWS = {"turns": "show:show_turns"}

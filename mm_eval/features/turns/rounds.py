@@ -22,7 +22,7 @@ from mm_eval.config.schema import FUNCTION, POSITIVE, check_keys, is_function
 from mm_eval.config.task_config import TaskConfig
 from mm_eval.engine.model import ModelFacts
 from mm_eval.prompt.blocks import PROMPT_KEYWORDS
-from mm_eval.prompt.conversation import answer_in, message_of
+from mm_eval.prompt.conversation import answer_in, message_of, told_apart
 from mm_eval.values.conversation import Conversation
 from mm_eval.values.errors import ConfigError
 from mm_eval.values.types import Answer, End, Instance, Message
@@ -30,7 +30,8 @@ from mm_eval.values.types import Answer, End, Instance, Message
 MOST_ROUNDS = 20
 """The most answers of a conversation where the task does not state `max_rounds`."""
 AT_MOST = "max_rounds"
-
+OF_DOC_TO_TEXT = ("doc_to_text", "agentic")
+"""Values of `rounds` by which lmms-eval's doc_to_text makes the rounds."""
 
 KEYS = {"next": FUNCTION, "scored": Rule("last or all", lambda value: value in ("last", "all"))}
 """Keys of `rounds` where it is a mapping."""
@@ -42,7 +43,7 @@ class RoundsKey:
     @staticmethod
     def check(source: LocatedDict) -> None:
         stated = source["rounds"]
-        if is_function(stated) or stated == "doc_to_text":
+        if is_function(stated) or stated in OF_DOC_TO_TEXT:
             return
         if not isinstance(stated, Mapping):
             what = f"'rounds' must be a function (!function utils.next_turn) or a mapping, not {stated!r:.80}."
@@ -57,8 +58,8 @@ class RoundsKey:
         if config.output_type != "generate_until":
             yield f"rounds needs output_type generate_until, not {config.output_type!r}.", "rounds", ""
         stated = config.of_features["rounds"]
-        if stated == "doc_to_text" and not is_function(config.doc_to_text):
-            yield "rounds: doc_to_text needs a function as doc_to_text.", "rounds", ""
+        if stated in OF_DOC_TO_TEXT and not is_function(config.doc_to_text):
+            yield f"rounds: {stated} needs a function as doc_to_text.", "rounds", ""
 
     @staticmethod
     def read(config: TaskConfig) -> None:
@@ -119,7 +120,8 @@ class Rounds:
     def next(self, conversation: Conversation) -> Sequence[Message] | End:
         if len(conversation.answers) >= self.most:
             return self._end(conversation, AT_MOST)
-        found = self.next_turn(conversation.doc, conversation.answers, **arguments_of(self.next_turn, conversation))
+        answers = [told_apart(answer) for answer in conversation.answers]
+        found = self.next_turn(conversation.doc, answers, **arguments_of(self.next_turn, conversation))
         if found is None:
             return self._end(conversation)
         if isinstance(found, str):

@@ -51,6 +51,18 @@ from mm_eval.features.tools.tool import Given, ToolError
         ("9999999.5 * 2", "19999999"),
         ("floor(-1.5)", "-2"),
         ("1e-7", "1e-07"),
+        ("1,234+1", "1235"),
+        ("1,000,000.5*2", "2000001"),
+        ("max((1,000), 2)", "1000"),
+        ("max(100,200)", "200"),
+        ("max(1, 200)", "200"),
+        ("5 % -3", "-1"),
+        ("5% - 3", "-2.95"),
+        ("20% - 5%", "0.15"),
+        ("log(1024, 2)", "10"),
+        ("math.log(e)", "1"),
+        ("math.log(8, 2)", "3"),
+        ("math.sqrt(16) + math.pi*0", "4"),
     ],
 )
 def test_a_value(expression: str, value: str) -> None:
@@ -65,7 +77,13 @@ def test_a_value(expression: str, value: str) -> None:
         ("(1", r"'\)' is missing"),
         ("1)", "not expected"),
         ("1 2", "not expected"),
-        ("1,234+1", "thousands"),
+        ("1,23+1", "thousands"),
+        ("max(1,000, 2)", "'1,000' can be one number or several values. Write 1000, or a blank"),
+        ("max(1,000,2)", "'1,000' can be"),
+        ("max(1, sum(2,000))", "'2,000' can be"),
+        ("round(1,234.567, 1)", "'1,234' can be"),
+        ("5%-3", r"mod\(5, -3\)"),
+        ("5 % - 3", "percentage or a remainder"),
         ("1/0", "divides by zero"),
         ("0^-1", "divides by zero"),
         ("7 % 0", "divides by zero"),
@@ -105,3 +123,16 @@ def test_a_call() -> None:
     wrong = CALCULATOR.call({"expression": 6}, Given(()))
     assert wrong.failed and wrong.text == "Error: the argument 'expression' must be of type string (got 6)."
     assert CALCULATOR.call({}, Given(())).text == "Error: the argument 'expression' is missing."
+
+
+def test_the_model_is_told_what_the_signs_mean() -> None:
+    told = CALCULATOR.parameters("pixels")["properties"]["expression"]["description"]
+    for said in (
+        "log(x) is to base 10",
+        "ln(x) is natural",
+        "radians",
+        "15% is 15/100",
+        "7 % 3 is the remainder",
+        "sqrt",
+    ):
+        assert said in told

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from mm_eval.config.manager import TaskManager
 from mm_eval.engine.model import Answers, ModelFacts
-from mm_eval.features.tools.formats.table import family_of
 from mm_eval.features.tools.turns import ToolTurns
 from mm_eval.run import score
 from mm_eval.values.errors import ConfigError
@@ -100,14 +100,17 @@ def test_the_task_states_its_unit_and_its_format(tmp_path: Path) -> None:
 
 
 def test_boxes_in_the_resized_picture_follow_the_limits_of_the_model() -> None:
-    facts = ModelFacts(name="Qwen2.5-VL-7B-Instruct")
-    turns = ToolTurns((), unit="resized", resized=(28, 3136, 12845056))
-    assert turns.within_pixels({"max_pixels": "401408"}).resized == (28, 3136, 401408)
-    assert turns.within_pixels({}) == turns and ToolTurns(()).within_pixels({"max_pixels": 1}).resized is None
-    with pytest.raises(ConfigError, match="max_pixels is 'many'"):
-        turns.within_pixels({"max_pixels": "many"})
-    found = family_of([facts.name])
-    assert found is not None and found.resized == turns.resized
+    of_family = ModelFacts(name="Qwen2.5-VL-7B-Instruct")
+    config = TaskManager().load("vstar_tools").tasks["vstar_tools"].resolved()
+    cases = [
+        (of_family, (28, 3136, 12845056)),
+        (replace(of_family, fits={"max_pixels": 401408}), (28, 3136, 401408)),
+        (replace(of_family, fits={"factor": 32, "min_pixels": 64, "max_pixels": 128}), (32, 64, 128)),
+        (ModelFacts(name="Qwen3-VL-8B", fits={"max_pixels": 9}), None),
+    ]
+    for facts, resized in cases:
+        found = ToolTurns.of_task(config, facts)
+        assert found is not None and found.resized == resized
 
 
 def test_a_run_is_scored_again_without_its_model(whole: tuple[Path, Scripted, dict[str, dict[str, Any]]]) -> None:
@@ -150,3 +153,12 @@ def test_calls_are_counted_as_the_conversation_has_read_them(tmp_path: Path) -> 
     run(write(tmp_path / "task", 1), tmp_path / "run", Reasoning([way(f"{box(0)}\n</think> So:", "B")]))
     row = rows_of(tmp_path / "run")[0]
     assert len(row["turns"][0]) == 2 and row["tools"]["calls"] == row["tools"]["pictures"] == 1
+
+
+def test_a_call_between_the_users_own_marks_of_reasoning_is_none(tmp_path: Path) -> None:
+    task, model = write(tmp_path / "task", 1), Scripted([way(f"[R]I could {box(0)}[/R]B")])
+    run(task, tmp_path / "run", model, reasoning_tags="[R],[/R]")
+    first = rows_of(tmp_path / "run")
+    assert first[0]["tools"]["turns"] == 1 and first[0]["tools"]["calls"] == 0
+    score(tmp_path / "run", include_path=str(tmp_path / "task"), reasoning_tags="[S],[/S]")
+    assert rows_of(tmp_path / "run")[0]["tools"] == first[0]["tools"], "it was read so while it was asked"

@@ -302,6 +302,16 @@ def test_a_list_of_all_answers_is_without_reasoning_and_stays_a_list(tmp_path: P
     assert row["resps"] == [whole] and row["filtered_resps"]["none"] == [whole] and row["status"] == "answered"
 
 
+def test_reasoning_between_the_users_own_marks_is_in_no_later_turn(tmp_path: Path) -> None:
+    task = write(tmp_path / "task", task=TASK.replace("!function utils.next_turn", LISTED))
+    model = Saying(["[R]one[/R]A", "[R]two[/R]B", "C", "[R]no end"])
+    run(task, tmp_path / "run", model, reasoning_tags="[R],[/R]")
+    assert model.prompts[3, 3].count("assistant: ") == 3 and "[R]" not in model.prompts[3, 3]
+    assert rows_of(tmp_path / "run")[3]["resps"] == [json.dumps(["A", "B", "C", ""])]
+    with pytest.raises(ConfigError, match="reasoning_tags"):
+        run(task, tmp_path / "run", Talker(), reasoning_tags="[S],[/S]")
+
+
 LISTED = "{next: !function utils.next_turn, scored: all}"
 
 

@@ -126,3 +126,68 @@ def test_outputs_are_without_reasoning(tmp_path: Path, imports: str) -> None:
     results = run(write(tmp_path / "task", imports, utils=utils), tmp_path / "run", model)
     assert results.exit_code == 0 and results["forward"]["share"].value == (1 + 2 + 3 + 4) / 4
     assert "Round 2 of Q3: 1 Briefly." in model.prompts[3, 2]
+
+
+AGENT = TASK.replace("generate_until_multi_round", "generate_until_agentic").replace(
+    "max_new_tokens: 8", "max_new_tokens: 8, max_agentic_steps: 4"
+)
+ACTS = """
+{imports}
+import json
+from PIL import Image
+
+
+def visual(doc):
+    return [Image.new("RGB", (8, 8), (doc["n"], 0, 0))]
+
+
+def text(doc, lmms_eval_specific_kwargs=None, previous_output=None, round_idx=None, previous_round_info=None):
+    if round_idx is None:
+        return doc["q"]
+    info = previous_round_info or {{"state": {{"cash": 0}}, "tool_calls": 0}}
+    info["state"]["cash"] += 5
+    info["tool_calls"] += 1
+    if doc["n"] == 3:
+        return None if round_idx == 2 else "Only a text."
+    if round_idx > doc["n"] + 1:
+        return None, None, True, [json.dumps({{"success": True, "cash": info["state"]["cash"]}})], info
+    shown = [Image.new("RGB", (4, 4))] if round_idx == 1 and doc["n"] == 1 else None
+    said = None if round_idx == 2 else f"You have {{info['state']['cash']}}."
+    return shown, said, doc["n"] == 2, previous_output, info
+
+
+def results(doc, results):
+    assert isinstance(results[0], str)
+    found = json.loads(results[0]) if results[0].startswith("{{") else {{}}
+    return {{"share": found.get("cash", -1)}}
+"""
+
+
+@pytest.mark.parametrize("imports", ["", ELSEWHERE], ids=["here", "in a process of its own"])
+def test_a_task_of_lmms_eval_that_acts_runs_as_it_is(tmp_path: Path, imports: str) -> None:
+    """Each document ends otherwise: by its function's own output, with none, with a report, and with a bare text."""
+    path = write(tmp_path / "task", imports, utils=ACTS)
+    Path(path).write_text(AGENT.format(more=""))
+    model = Talker(3)
+    results = run(path, tmp_path / "run", model)
+    assert results.exit_code == 0 and results["forward"]["share"].value == (10 + 15 + 5 - 1) / 4
+    assert model.prompts[1, 1] == "user: <image>\nYou have 5."
+    assert model.pictures[0, 1] == [(8, 8)] and model.pictures[1, 1] == [(4, 4)]
+    rows = [json.loads(line) for line in (tmp_path / "run" / "samples" / "forward.jsonl").read_text().splitlines()]
+    _, first, second = rows[1]["turns"][0]
+    assert second == {**first, "t": second["t"]}, "the same question again has the same answer"
+    assert json.loads(rows[2]["resps"][0])["error"] == "max_agentic_steps_reached", (
+        "lmms-eval says so of a bare end, too"
+    )
+    assert rows[3]["resps"] == [rows[3]["turns"][0][1]["answer"]] and len(rows[3]["turns"][0]) == 2
+
+
+def test_steps_that_are_spent_are_reported_as_in_lmms_eval(tmp_path: Path) -> None:
+    path = write(tmp_path / "task", utils=ACTS.replace('if round_idx > doc["n"] + 1:', "if False:"))
+    Path(path).write_text(AGENT.format(more="").replace("max_agentic_steps: 4", "max_agentic_steps: 3"))
+    run(path, tmp_path / "run", Talker())
+    row = json.loads((tmp_path / "run" / "samples" / "forward.jsonl").read_text().splitlines()[0])
+    said = [turn["answer"] for turn in row["turns"][0]]
+    report = {"success": False, "error": "max_agentic_steps_reached", "tool_calls": 3.0, "valid_tool_calls": 3.0}
+    report |= {"invalid_steps": 0.0, "state": {"cash": 15}, "last_model_output": said[-1], "trace": said, "cash": 15}
+    assert len(said) == 3 and json.loads(row["resps"][0]) == report

@@ -11,8 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from mm_eval.models.hf.processor import load_processor
 
 from mm_eval.engine.model import MODELS, ModelSettings, is_bundled, request_key
+from mm_eval.features.tools.boxes import resized
 from mm_eval.values.errors import ConfigError
 from tests.models.questions import instance, mixed, outputs, picture
 
@@ -298,3 +300,16 @@ def test_parameters_are_counted_from_the_headers_of_the_weights(checkpoint: Call
     tensors = [tensor for path in folder.glob("*.safetensors") for tensor in load_file(path).values()]
     assert model.machine() == {"device": "cpu", "parameters": sum(map(torch.numel, tensors))}
     assert "parameters" not in model.describe() and "device" not in model.identity(instance("Is it?"))
+
+
+@pytest.mark.parametrize("limits", [{}, {"min_pixels": 28 * 28 * 9}, {"max_pixels": 28 * 28 * 4}])
+def test_the_size_at_which_a_picture_is_seen_is_known_without_its_processor(
+    limits: dict[str, int], checkpoint: Callable[[str], Path]
+) -> None:
+    folder = checkpoint("qwen2_vl")
+    model = create({"pretrained": str(folder), **limits})
+    size = resized(300, 140, *(model.facts.fits[name] for name in ("factor", "min_pixels", "max_pixels")))
+    images = load_processor(folder, model.arguments).image_processor
+    _, high, wide = images(picture(300, 140), return_tensors="pt")["image_grid_thw"][0].tolist()
+    assert size == (images.patch_size * wide, images.patch_size * high)
+    assert create({"pretrained": str(checkpoint("llava"))}).facts.fits == {}
