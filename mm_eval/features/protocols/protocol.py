@@ -30,6 +30,8 @@ UNVERIFIED = ("quoted by a third party", "from memory", "assumed")
 """A number known so is never said to match."""
 FRAMES = "video"
 """The setting that states the rule of frames."""
+TOOLS = "tools"
+"""The setting that states the tools that a model may use, and the unit of its boxes, as the key of task files does."""
 SETTINGS: dict[str, Rule] = {
     "prompt": Rule("a prompt key of the task, or a mapping of prompt kwargs", schema.NAMED.fits),
     "system_instruction": Rule("a text", lambda v: isinstance(v, str)),
@@ -40,6 +42,7 @@ SETTINGS: dict[str, Rule] = {
     FRAMES: schema.TEXT,
     "model_args": schema.MAPPING,
     "judge": schema.TEXT,
+    TOOLS: Rule("a list of tools, or a mapping as in task files", lambda v: isinstance(v, (list, Mapping)) and bool(v)),
 }
 """What a protocol may state, under the names of the options or of a task's keys, with the value each may have."""
 OF_RUN = ("system_instruction", "chat_template")

@@ -15,7 +15,7 @@ from mm_eval.config.manager import Loaded
 from mm_eval.config.task_config import TaskConfig
 from mm_eval.engine.generation import one_token_cap
 from mm_eval.engine.model import Model, check, check_generation
-from mm_eval.features.protocols.protocol import FRAMES, SETTINGS, Benchmark, Protocol, Setting
+from mm_eval.features.protocols.protocol import FRAMES, SETTINGS, TOOLS, Benchmark, Protocol, Setting
 from mm_eval.features.protocols.protocol_file import find_protocol
 from mm_eval.prompt.blocks import PromptBlock, choose_block
 from mm_eval.request import RunRequest
@@ -69,7 +69,7 @@ def task_overrides(protocol: Protocol) -> dict[str, dict[str, Any]]:
     found = {}
     for name, benchmark in protocol.benchmarks.items():
         settings = {each: setting.value for each, setting in protocol.settings_of(benchmark).items()}
-        keys: dict[str, Any] = {key: settings[key] for key in ("num_fewshot", "filter_list") if key in settings}
+        keys: dict[str, Any] = {key: settings[key] for key in ("num_fewshot", "filter_list", TOOLS) if key in settings}
         if "gen_kwargs" in settings:
             keys["generation_kwargs"] = one_token_cap(settings["gen_kwargs"])
         found[name] = keys

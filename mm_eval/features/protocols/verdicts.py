@@ -19,6 +19,7 @@ from mm_eval.engine.generation import one_token_cap
 from mm_eval.features.protocols.protocol import (
     FRAMES,
     SETTINGS,
+    TOOLS,
     UNVERIFIED,
     Benchmark,
     Protocol,
@@ -180,6 +181,9 @@ def _of_config(
     extraction = settings.get("filter_list")
     if extraction is not None and list(config.filter_list) != list(extraction.value):
         yield Difference("filter_list", config.to_json().get("filter_list"), extraction.value, True, extraction)
+    tools, ours = settings.get(TOOLS), config.of_features.get(TOOLS)
+    if tools is not None and ours != tools.value:
+        yield Difference(TOOLS, config.to_json().get(TOOLS), tools.value, True, tools)
 
 
 @dataclass

@@ -25,6 +25,7 @@ from mm_eval.features.study.trials import run_trials
 from mm_eval.features.study.why import ALL, AS_RUN, FEWEST, LABELS, MOST, chosen_docs, docs_for, gaps_of, setting_of
 from mm_eval.foreign import check_own, trusted_request
 from mm_eval.prepare import Prepared, prepare
+from mm_eval.prompt.blind import SHUFFLED
 from mm_eval.request import RunRequest
 from mm_eval.results.recorded import RecordedRun, read_run
 from mm_eval.run import Report
@@ -149,7 +150,13 @@ def plan_blind(
         }
         request = replace(request, limit=None, samples=samples)
     for label, mode in MODES.items():
-        plan.trials[label] = _sharing(prepare(replace(request, blind=mode)), plan.trials)
+        try:
+            plan.trials[label] = _sharing(prepare(replace(request, blind=mode)), plan.trials)
+        except ConfigError as error:  # a task whose own code shows the docs' pictures
+            if mode != SHUFFLED:
+                raise
+            others = " --tasks names the others." if len(tasks or seen) > 1 else ""
+            plan.notes.append(f"no run with pictures of other docs: {error.what}{others}")
     return plan
 
 

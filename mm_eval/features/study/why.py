@@ -27,6 +27,7 @@ LABELS = {
     "filter_list": "extraction",
     "video": "frames",
     "model_args": "model arguments",
+    "tools": "tools",
 }
 """How the settings of a protocol are called in the table."""
 FEWEST, MOST = 100, 400

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -297,6 +298,19 @@ def test_the_judge_of_the_protocol_is_asked_unless_an_option_names_another() -> 
         judged("mmvet", "llava_in_the_wild")
 
 
+def test_the_tools_of_a_protocol_are_those_of_the_task(own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(own)
+    tools = "tools: {value: {use: [calculator], rounds: 3, boxes: pixels}, known: printed in the paper}"
+    changed(own, "gen_kwargs:", f"{tools}\n  gen_kwargs:")
+    request = RunRequest(("own",), model="dummy", protocol="mine", include_path=str(own))
+    under = prepare(request)
+    assert under.spec()["tasks"]["own"]["turns"] == {"format": "hermes", "boxes": "pixels", "known": False}
+    assert not [note for note in under.notes if "tools is" in note]
+    without = prepare(replace(request, protocol_settings=("prompt",)))
+    assert "turns" not in without.spec()["tasks"]["own"]
+    assert any("tools is not set (protocol: {'use'" in note for note in without.notes)
+
+
 # ---------------------------------------------------------------- the files
 
 
@@ -406,6 +420,7 @@ def test_a_mistake_in_a_file_is_named_with_its_line(own: Path, old: str, new: st
         ),
         ("{max_new_tokens: 9}", "{max_new_tokens: nine}", "mine.yaml:8"),
         ('{post_prompt: " Now."}', '{post_promt: " Now."}', "nothing in own reads the key 'post_promt'"),
+        ("num_fewshot: {value: 0,", "tools: {value: [zom],", "unknown tool 'zom'. Did you mean 'zoom'?"),
         ('{post_prompt: " Now."}', "othr", "own has no prompt key 'othr'. Did you mean 'other'?"),
     ],
 )

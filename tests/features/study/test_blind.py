@@ -12,6 +12,7 @@ from mm_eval.features.report.release.numbers import release_table
 from mm_eval.features.report.release.text import as_markdown
 from mm_eval.results.recorded import RecordedRun
 from mm_eval.values.types import Answer
+from tests.features.turns.talking import write
 from tests.results.conftest import in_page
 
 SEEN: dict[int, tuple[str, ...]] = {}
@@ -141,3 +142,18 @@ def test_where_all_docs_gain_alike_the_gain_has_an_exact_interval(
     for over in ("of seeing", "over shuffled"):
         assert f"mme (mme_perception_score): no gain {over} can be told from 0 with 4 docs (+" in said
     assert "no interval" not in said and "\n\n\n" not in said
+
+
+def test_a_task_with_rounds_is_asked_without_pictures_alone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its function shows the doc's own pictures, so those of other docs can't stand in for them."""
+    task, folder = write(tmp_path / "task", docs=4), tmp_path / "run"
+    command = ["--tasks", task, "--model", "dummy", "--apply_chat_template", "--output_path", str(folder), "--no_report"]
+    assert main(command) == 0
+    capsys.readouterr()
+    assert main(["blind", str(folder), "--include_path", str(tmp_path / "task")]) == 0
+    said = capsys.readouterr().out
+    assert "no run with pictures of other docs: `rounds` gets the doc's own pictures" in " ".join(said.split())
+    [found] = json.loads((folder / "blind" / "blind.json").read_text())["models"]
+    assert list(found["blocks"]) == ["seeing", "blind"]
