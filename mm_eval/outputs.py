@@ -19,7 +19,7 @@ from mm_eval.prompt.blind import WITHOUT
 from mm_eval.results.media import Media
 from mm_eval.results.recorded import RecordedRun
 from mm_eval.results.sample_rows import sample_name
-from mm_eval.results.thumbnails import pictures_of, thumbnails_of_requests, write_thumbnails
+from mm_eval.results.thumbnails import pictures_of, thumbnails_of_requests, write_thumbnails, write_thumbnails_of_turns
 from mm_eval.scoring.base import Scorer
 from mm_eval.scoring.sample_row import SampleRow
 from mm_eval.scoring.score_task import TaskScoring
@@ -75,12 +75,15 @@ def write_page(opened: OpenedTasks, folder: RunFolder, progress: Progress) -> li
     """Writes thumbnails and report.html. They are derived: a failure is reported as a note; the results stand."""
     recorded = RecordedRun.read(folder.path, include_path=opened.request.include_path)
     try:
-        pictured = {name: task for name, task in opened.tasks.items() if task.has_pictures}
+        talks = {name for name, style in opened.styles.items() if style.turns is not None}
+        pictured = {name: task for name, task in opened.tasks.items() if task.has_pictures or name in talks}
         progress.start("thumbnails", sum(len(opened.doc_ids[name]) for name in pictured))
         with Media(folder.path) as media:
             for name, task in pictured.items():
                 rows = _count_rows(recorded.rows(name, keep=True), progress)
                 write_thumbnails(media, task, opened.styles[name], pictures_of(rows))
+                if name in talks:
+                    write_thumbnails_of_turns(media, task, opened.styles[name], recorded.rows(name))
         progress.stop()
         progress.phase("report")
         return [f"report: {write(recorded)}" for write in brought("PAGES").values()]

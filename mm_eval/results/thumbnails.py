@@ -10,7 +10,7 @@ JPEG is its own thumbnail.
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from itertools import islice
 from pathlib import Path
@@ -28,11 +28,12 @@ from mm_eval.prompt.task import PromptStyle, Task
 from mm_eval.prompt.visuals import Visual
 from mm_eval.results.media import Media
 from mm_eval.values.errors import DataError, MMEvalError
+from mm_eval.values.types import Answer, End
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-    from mm_eval.values.types import Doc
+    from mm_eval.values.types import Doc, Instance
 
 Wanted = tuple[int, list[str]]
 """A doc id, and the digests of the pictures that its prompt showed."""
@@ -109,6 +110,42 @@ def write_thumbnails(media: Media, task: Task, style: PromptStyle, wanted: Itera
                 else:
                     made += _write_decoded(media, task, style, doc_id, chunk[doc_id])
     return made
+
+
+def write_thumbnails_of_turns(media: Media, task: Task, style: PromptStyle, rows: Iterable[Mapping[str, Any]]) -> int:
+    """The same for what the later turns of conversations have shown: the recorded answers make those turns again."""
+    made = 0
+    for row in rows:
+        turns = [turn for turns in row.get("turns") or () for turn in turns[1:]]
+        if missing := {digest for turn in turns for digest in _digests_in(turn) if digest not in media}:
+            for instance in task.instances([row["doc_id"]], style):
+                if instance.then is not None and instance.repeat < len(row["turns"]):
+                    with suppress(MMEvalError), decoding(f"doc {row['doc_id']}"):
+                        for digest, picture in _later_pictures(instance, row["turns"][instance.repeat]):
+                            if digest in missing and digest not in media:
+                                media.add(digest, thumbnail_of(picture))
+                                made += 1
+    return made
+
+
+def _later_pictures(instance: Instance, turns: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, Image]]:
+    """(digest, picture) of what the turns after the first have shown."""
+    for turn in turns[:-1]:
+        assert instance.then is not None
+        found = instance.then(Answer(turn["answer"], ended=turn["ended"], reasoning=turn.get("reasoning")))
+        if isinstance(found, End) or found.error is not None:
+            return
+        instance = found
+        if any(True for _ in _digests_in({"messages": instance.messages or ()})) and instance.images is not None:
+            yield from zip(instance.image_digests, instance.images(), strict=True)
+
+
+def _digests_in(turn: Mapping[str, Any]) -> Iterator[str]:
+    """The digests of the pictures in what was said before a recorded answer."""
+    for message in turn["messages"]:
+        for part in message["content"] if isinstance(message["content"], list) else ():
+            if part.get("digest"):
+                yield part["digest"]
 
 
 def _missing(media: Media, wanted: Iterable[Wanted]) -> Iterator[Wanted]:

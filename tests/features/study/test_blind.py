@@ -144,12 +144,19 @@ def test_where_all_docs_gain_alike_the_gain_has_an_exact_interval(
     assert "no interval" not in said and "\n\n\n" not in said
 
 
-def test_a_task_with_rounds_is_asked_without_pictures_alone(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_task_with_rounds_is_asked_without_pictures_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Its function shows the doc's own pictures, so those of other docs can't stand in for them."""
     task, folder = write(tmp_path / "task", docs=4), tmp_path / "run"
-    command = ["--tasks", task, "--model", "dummy", "--apply_chat_template", "--output_path", str(folder), "--no_report"]
+    command = [
+        "--tasks",
+        task,
+        "--model",
+        "dummy",
+        "--apply_chat_template",
+        "--output_path",
+        str(folder),
+        "--no_report",
+    ]
     assert main(command) == 0
     capsys.readouterr()
     assert main(["blind", str(folder), "--include_path", str(tmp_path / "task")]) == 0

@@ -22,6 +22,20 @@ def test_the_page_shows_each_turn_with_its_picture_and_tokens(tmp_path: Path) ->
     assert turns[3]["a"] == rows[3]["a"][0] and turns[3]["s"] >= 0
 
 
+def test_the_pictures_of_later_turns_are_shown_after_a_kill(tmp_path: Path) -> None:
+    """Those of turns that an earlier launch has asked are made again from the recorded answers."""
+    task, folder = write(tmp_path / "task"), tmp_path / "run"
+    evaluate(task, Talker(), identity="talker", output_path=str(folder))
+    before = in_page(folder / "report.html", "media")
+    for path in (folder / "media").glob("*"):
+        path.unlink()
+    for name in ("results.json", "finished.json", "report.html"):
+        (folder / name).unlink(missing_ok=True)
+    again = Talker()
+    evaluate(task, again, identity="talker", output_path=str(folder))
+    assert not again.asked and in_page(folder / "report.html", "media") == before
+
+
 def test_show_turns_prints_the_conversation_with_a_scripted_model(tmp_path: Path, cli: Callable) -> None:
     task = write(tmp_path / "task")
     ran = cli("show", task, "--doc", "3", "--turns", "one", "two", "--model", "tiny-llava")
