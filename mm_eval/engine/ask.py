@@ -1,7 +1,8 @@
 """Requests the pending answers from a model and records each one as it comes.
 
-Every answer goes straight into the journal: none waits in memory for the end of a batch, a task or a run. An answer that another
-slot of the run, or another run (`--use_cache`), has already is not requested again.
+Every answer goes straight into the journal: none waits in memory for the end of a batch, a task or a run. (Those to the choices
+of one doc may wait for each other, a second or two at most.) An answer that another slot of the run, or another run
+(`--use_cache`), has already is not requested again.
 
 In a conversation each answer makes the next request (`Instance.then`). It is asked before further docs, as soon as the model
 takes one more: so the conversations of different docs run side by side, and no round waits for another one.
@@ -19,28 +20,18 @@ from numbers import Real
 from typing import Any
 
 from mm_eval.engine.cache import AnswerCache, EarlierAnswers
+from mm_eval.engine.held import ChoicesOfDoc, HeldAnswers
 from mm_eval.engine.journal import Journal, JournalState
 from mm_eval.engine.model import METHODS, Model, prepare_once, request_key, shares, stop
 from mm_eval.engine.outcome import Outcome, StopSignal, model_boundary
-from mm_eval.engine.records import alike, answer_record, answers_record, digest_of_answer, end_record, now, slots_record
+from mm_eval.engine.records import answer_record, digest_of_answer, end_record, now, slots_record
 from mm_eval.values.errors import MMEvalError, ModelError
-from mm_eval.values.types import Answer, End, Instance, Slot
+from mm_eval.values.types import Answer, End, Instance
 
 log = logging.getLogger(__name__)
 
 SHOWN_FAILURES = 5
 """Failures that are logged as they happen. The table's footer and the samples report all."""
-
-
-@dataclass
-class _Doc:
-    """The answers to a doc's choices until all have come.
-
-    left: choices without an answer. held: the answers that are not written yet, each with its slots, first its own.
-    """
-
-    left: int
-    held: list[tuple[Answer, list[Slot]]] = field(default_factory=list)
 
 
 @dataclass
@@ -67,10 +58,8 @@ class Asker:
     over_budget: Callable[[], MMEvalError | None] = lambda: None
     keep: Callable[[Mapping[str, Any]], None] = lambda findings: None
     _kept: Mapping[str, Any] = field(default_factory=dict)
-    _in_flight: dict[int, tuple[str, list[Instance], _Doc | None]] = field(default_factory=dict)
+    _in_flight: dict[int, tuple[str, list[Instance], ChoicesOfDoc | None]] = field(default_factory=dict)
     """id(instance) of each request: its key, the instances whose slots its answer fills, itself first, and its doc."""
-    _docs: dict[int, _Doc] = field(default_factory=dict)
-    """Those of which answers are held."""
     _by_key: dict[str, list[Instance]] = field(default_factory=dict)
     """The same lists by key, where the model lets equal questions share an answer."""
     _answered: deque[tuple[Instance, Answer]] = field(default_factory=deque)
@@ -78,6 +67,7 @@ class Asker:
 
     def __post_init__(self) -> None:
         self.stop.notify = partial(stop, self.model, at_once=True)
+        self._held = HeldAnswers(self.journal, self.tick)
 
     @property
     def halted(self) -> bool:
@@ -86,10 +76,13 @@ class Asker:
 
     def ask(self, instances: Iterable[Instance]) -> Outcome:
         """Requests the pending answers. Errors of the model are reported in the outcome; StoreErrors are raised."""
-        for kind, group in groupby(instances, key=lambda instance: instance.request_type):
-            if self.halted:
-                break
-            self._ask_kind(kind, group)
+        try:
+            for kind, group in groupby(instances, key=lambda instance: instance.request_type):
+                if self.halted:
+                    break
+                self._ask_kind(kind, group)
+        finally:
+            self._held.close()
         self.journal.drain()
         self.outcome.interrupted = self.stop.requested
         return self.outcome
@@ -109,8 +102,7 @@ class Asker:
                     for instance, answer in getattr(self.model, METHODS[kind])(requests):
                         self._receive(instance, answer)
                 finally:  # an error, or a run that was stopped, may come within a doc
-                    for doc in list(self._docs.values()):
-                        self._write(doc)
+                    self._held.write()
                 for _, filled, _ in list(self._in_flight.values()):
                     if not self.halted:
                         self._receive(filled[0], ModelError(f"{name} gave no answer to this request."))
@@ -145,15 +137,15 @@ class Asker:
             if (found := self.state.answer(instance.slot)) is not None and self._still_asked(instance, found):
                 self.outcome.reused += 1
                 self._goes_on(instance, found)
-                self._settle(doc)
+                self._held.settle(doc)
                 continue
             if instance.error is not None:
                 self._fail([instance], "", instance.error)
-                self._settle(doc)
+                self._held.settle(doc)
                 continue
             key = request_key(self.model, instance)
             if self._has_answer(key, instance):
-                self._settle(doc)
+                self._held.settle(doc)
                 continue
             filled = [instance]
             self._in_flight[id(instance)] = key, filled, doc
@@ -162,43 +154,17 @@ class Asker:
             self.outcome.requested += 1
             yield instance
 
-    def _with_docs(self, group: Iterable[Instance]) -> Iterator[tuple[Instance, _Doc | None]]:
-        """The instances. Those of one doc that follow each other share a `_Doc` if their answers come together."""
+    def _with_docs(self, group: Iterable[Instance]) -> Iterator[tuple[Instance, ChoicesOfDoc | None]]:
+        """The instances. Those of one doc that follow each other share its choices if their answers come together."""
         if not self.model.facts.together:
             for instance in group:
                 yield instance, None
             return
         for _, choices in groupby(group, key=_doc_of):
             rows = list(choices)
-            doc = _Doc(len(rows)) if len(rows) > 1 and rows[0].request_type == "loglikelihood" else None
+            doc = ChoicesOfDoc(len(rows)) if len(rows) > 1 and rows[0].request_type == "loglikelihood" else None
             for instance in rows:
                 yield instance, doc
-
-    def _settle(self, doc: _Doc | None) -> None:
-        """Counts a choice as answered, and writes the answers of the doc after the last one."""
-        if doc is not None:
-            doc.left -= 1
-            if doc.left == 0:
-                self._write(doc)
-
-    def _write(self, doc: _Doc) -> None:
-        """Writes the answers that are held of a doc: alike ones in one record."""
-        self._docs.pop(id(doc), None)
-        held, doc.held = doc.held, []
-        while held:
-            first = held[0][0]
-            group, rest = [held[0]], list[tuple[Answer, list[Slot]]]()
-            for each in held[1:]:
-                (group if alike(first, each[0]) else rest).append(each)
-            held = rest
-            if len(group) == 1:
-                self.journal.put(answer_record(first, group[0][1]), partial(self.tick, len(group[0][1]), 0))
-                continue
-            record = answers_record([(answer, slots[0]) for answer, slots in group])
-            self.journal.put(record, partial(self.tick, len(group), 0))
-            for answer, slots in group:
-                if slots[1:]:
-                    self.journal.put(slots_record(answer.key, slots[1:]), partial(self.tick, len(slots) - 1, 0))
 
     def _has_answer(self, key: str, instance: Instance) -> bool:
         """Whether this question was answered, or requested, before: in this run, or in the cache. Fills the slot if so."""
@@ -209,8 +175,7 @@ class Asker:
                 return True
             if key in self.state.answers:
                 self.outcome.shared += 1
-                for doc in [doc for doc in self._docs.values() if any(held.key == key for held, _ in doc.held)]:
-                    self._write(doc)  # a slot counts as answered when its answer is in the journal, and not before
+                self._held.write_key(key)  # a slot counts as answered when its answer is in the journal, and not before
                 done = self._done([instance])
                 at = self._at(instance)
                 self.journal.put(slots_record(key, [instance.slot], at), lambda: self.tick(done, 0))
@@ -277,7 +242,7 @@ class Asker:
             recorded = self._record(key, instances, answer, doc)
             if self.cache:
                 self.cache.put(recorded, instance)
-        self._settle(doc)
+        self._held.settle(doc)
 
     def _fail(self, instances: list[Instance], key: str, error: MMEvalError) -> None:
         first = instances[0]
@@ -290,10 +255,10 @@ class Asker:
         self._record(key, instances, Answer(None, attempts=error.attempts, error=error))
         self._check_limits()
 
-    def _record(self, key: str, instances: list[Instance], answer: Answer, doc: _Doc | None = None) -> Answer:
+    def _record(self, key: str, instances: list[Instance], answer: Answer, doc: ChoicesOfDoc | None = None) -> Answer:
         """Writes an answer or a failure to the journal, for the slots of the instances. Returns it complete.
 
-        doc: an answer to one of its choices is held until all have come.
+        doc: an answer to one of its choices is held for a moment (`HeldAnswers`).
         """
         first, slots = instances[0], [instance.slot for instance in instances]
         output, images = answer.output, first.image_digests
@@ -319,8 +284,7 @@ class Asker:
         self.outcome.answered += answered
         self.outcome.failed += failed
         if doc is not None and answer.error is None:
-            doc.held.append((answer, slots))
-            self._docs[id(doc)] = doc
+            self._held.add(doc, answer, slots)
         else:
             self.journal.put(answer_record(answer, slots), partial(self.tick, answered, failed))
         self.state.add(answer, slots)

@@ -9,7 +9,8 @@ Each line carries a crc, so one flipped bit costs one answer, which is requested
     {"v":1,"kind":"answer","key":sha256,"slots":[[task,doc_id,repeat,choice]],"output":{...},"usage":{...},"attempts":1,"t":...,"crc":...}
 
 A key has one answer record. The log-likelihoods of a doc's choices, if the adapter gives them one after another, are one record
-of version 2, with keys, slots and outputs in one order; it is written once the last of them has come:
+of version 2, with keys, slots and outputs in one order; it is written once the last of them has come, and in parts where that
+takes more than a second:
 
     {"v":2,"kind":"answers","keys":[...],"slots":[...],"outputs":[[ll,is_greedy],...],"cut":false,"attempts":1,"t":...,"crc":...}
 

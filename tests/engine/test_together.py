@@ -1,6 +1,9 @@
 """The log-likelihoods of a doc's choices stand in one line of the journal, and none that was given is lost."""
 
 import json
+import signal
+import subprocess
+import sys
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +16,9 @@ from mm_eval.engine.outcome import StopSignal
 from mm_eval.engine.records import alike, answers_record, single_records
 from mm_eval.values.errors import ModelError
 from mm_eval.values.types import Answer, Instance, Slot
+from tests.conftest import ROOT
 from tests.engine.asking import ask
+from tests.processes import HANGS
 
 DOCS, CHOICES = 3, 4
 
@@ -84,6 +89,34 @@ def test_a_journal_of_one_line_a_choice_goes_on_with_one_line_a_doc(tmp_path: Pa
     assert after.given == DOCS * CHOICES - CHOICES - 1
     assert [len(each.get("keys", [1])) for each in lines(tmp_path)] == [1] * (CHOICES + 1) + [CHOICES - 1, CHOICES]
     assert outputs(tmp_path) == ALL
+
+
+def test_a_kill_within_a_slow_doc_loses_no_answer_that_was_received_before(tmp_path: Path) -> None:
+    code = """
+import os, signal, sys, time
+from pathlib import Path
+from mm_eval.engine import held
+from tests.engine.asking import ask
+from tests.engine.test_together import Choosing, choices, lines
+
+class Slow(Choosing):
+    def loglikelihood(self, instances):
+        for given, found in enumerate(super().loglikelihood(instances)):
+            if given == 3:
+                while not (list(Path(sys.argv[1], "journal").glob("*.jsonl")) and lines(Path(sys.argv[1]))):
+                    time.sleep(0.01)
+                os.kill(os.getpid(), signal.SIGKILL)
+            yield found
+
+held.MOST_SECONDS = 0.05
+ask(Path(sys.argv[1]), Slow(), choices())
+"""
+    killed = subprocess.run([sys.executable, "-c", code, str(tmp_path)], cwd=ROOT, timeout=HANGS, check=False)
+    assert killed.returncode == -signal.SIGKILL
+    there = outputs(tmp_path)
+    assert 1 <= len(there) <= 3 and there.items() <= ALL.items()
+    ask(tmp_path, again := Choosing(), choices())
+    assert again.given == DOCS * CHOICES - len(there) and outputs(tmp_path) == ALL
 
 
 @pytest.mark.parametrize("dies_at", range(1, DOCS * CHOICES))
