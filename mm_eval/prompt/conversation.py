@@ -124,7 +124,7 @@ class _Chain:
         following.metadata = {**instance.metadata}
         where = f"{instance.task} doc {instance.doc_id}, turn {following.turn + 1}"
         try:
-            said = self.turns.said(answers[-1])
+            said = self.turns.said(answers)
             context = instance.context if isinstance(instance.context, str) else [*instance.context, said]
             told = Conversation(
                 doc=self.doc,

@@ -65,8 +65,8 @@ class Turns(Protocol):
         """
         ...
 
-    def said(self, answer: Answer) -> Message:
-        """The model's answer as a message of the turns that follow."""
+    def said(self, answers: Sequence[Answer]) -> Message:
+        """The model's last answer as a message of the turns that follow. answers: all of them."""
         ...
 
     def to_json(self) -> Mapping[str, Any]:

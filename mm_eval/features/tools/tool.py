@@ -178,8 +178,10 @@ def brief(value: Any) -> str:
 
 
 _MARKS = re.compile(
-    r"<(?=\||/?(?:\w+:)?(?:tool_calls?|tool_response|tools?|function|parameter|arg_key|arg_value|think|image)\b)"
-    r"|<(?=(?:tool_call|tool_response|channel|turn|tool)\|>)|\[(?=/?(?:TOOL_CALLS|TOOL_RESULTS|AVAILABLE_TOOLS|INST|THINK|ARGS|IMG))"
+    r"<(?=\uff5c|/?s>|(?:bos|eos|pad|unk|mask|sop|eop)>|(?:start|end)_of_\w+>|unused\d+>|\w{1,32}_token>|begin_of_\w+>)"
+    r"|<(?=\||/?(?:\w+:)?(?:tool_calls?|tool_response|tools?|function|parameter|arg_key|arg_value|think|image)\b)"
+    r"|<(?=(?:tool_call|tool_response|channel|turn|tool)\|>)"
+    r"|\[(?=/?(?:TOOL_CALLS|TOOL_RESULTS|AVAILABLE_TOOLS|INST|THINK|ARGS|IMG|SYSTEM_PROMPT|g?MASK))"
 )
 
 

@@ -11,6 +11,7 @@ The rules, in this order:
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -140,16 +141,17 @@ class ToolTurns:
             return replace(instance, tools=self.declared, metadata={**instance.metadata, **known})
         return replace(instance, context=announced(instance.context, self.format.announce(self.declared)))
 
-    def said(self, answer: Answer) -> Message:
-        """The answer without its reasoning. With calls that the model's own template writes, where it takes them."""
-        found = said_in(answer, self.schemas)
-        if not (self.native and found.calls):
-            return {"role": "assistant", "content": _text(found.text)}
+    def said(self, answers: Sequence[Answer]) -> Message:
+        """The last answer without its reasoning. With calls that the model's own template writes, where it takes them."""
+        last = said_in(answers[-1], self.schemas)
+        if not (self.native and last.calls):
+            return {"role": "assistant", "content": _text(last.text)}
+        said = [*(said_in(answer, self.schemas) for answer in answers[:-1]), last]
         calls = [
-            {"id": ident, "type": "function", "function": {"name": call.name, "arguments": dict(call.arguments)}}
-            for ident, call in zip(_idents(found), found.calls, strict=True)
+            {"id": ident, "type": "function", "function": {"name": named(call), "arguments": dict(call.arguments)}}
+            for ident, call in zip(self._idents(said), last.calls, strict=True)
         ]
-        return {"role": "assistant", "content": _text(found.reading.before), "tool_calls": calls}
+        return {"role": "assistant", "content": _text(last.reading.before), "tool_calls": calls}
 
     def next(self, conversation: Conversation) -> Sequence[Message] | End:
         said = [said_in(answer, self.schemas) for answer in conversation.answers]
@@ -162,7 +164,24 @@ class ToolTurns:
             return End(output="", ended="tool", why=NO_ANSWER)
         if not last.calls and any(each.broken and not each.calls for each in said[:-1]):
             return End(output="", ended="tool", why=MALFORMED)
-        return self._messages(last, self._results(said, conversation), len(said) + 1 == self.rounds)
+        return self._messages(said, self._results(said, conversation), len(said) + 1 == self.rounds)
+
+    def _idents(self, said: Sequence[Said]) -> list[str]:
+        """A name for each call of the last answer that no call of the conversation has: the model's own where there is one.
+
+        Others have nine letters and digits, as Mistral's servers ask for; those of Kimi are part of its prompt.
+        """
+        taken, found = set[str](), list[str]()
+        for answer in said:
+            found = []
+            for call in answer.calls:
+                own = f"functions.{named(call)}:{len(taken)}" if self.form == "kimi" else f"call{len(taken):05d}"
+                ident = call.ident if call.ident and call.ident not in taken else own
+                while ident in taken:
+                    ident += "x"
+                taken.add(ident)
+                found.append(ident)
+        return found
 
     def _results(self, said: Sequence[Said], conversation: Conversation) -> list[Result]:
         """The result of each call of the last answer, those that can't be read included."""
@@ -207,7 +226,7 @@ class ToolTurns:
         required = self.schemas[tool.name].get("required", ())
         return f"Write it in this form:\n{self.format.write(Call(tool.name, dict.fromkeys(required, '...')))}"
 
-    def _messages(self, last: Said, results: Sequence[Result], is_last: bool) -> list[Message]:
+    def _messages(self, said: Sequence[Said], results: Sequence[Result], is_last: bool) -> list[Message]:
         """The results as messages: one for each call where the model takes such, else one of the user."""
         if not self.native:
             opening, closing = self.format.reply
@@ -216,12 +235,12 @@ class ToolTurns:
                 parts += [*_text(opening), *_shown(result), *_text(closing)]
             return [{"role": "user", "content": [*parts, *(_text(f"\n{LAST}") if is_last else ())]}]
         messages, told = list[Message](), list[dict[str, Any]]()
-        idents = iter(_idents(last))
-        for call, result in zip(last.reading.calls, results, strict=True):
+        idents = iter(self._idents(said))
+        for call, result in zip(said[-1].reading.calls, results, strict=True):
             if isinstance(call, Broken):
                 told += _shown(result)
                 continue
-            own = {"role": "tool", "tool_call_id": next(idents), "name": call.name}
+            own = {"role": "tool", "tool_call_id": next(idents), "name": named(call)}
             messages.append({**own, "content": _shown(result)})
         if is_last:
             told += _text(LAST)
@@ -235,9 +254,9 @@ def _resized(family: Family | None, facts: ModelFacts) -> tuple[int, int, int] |
     return (known["factor"], known["min_pixels"], known["max_pixels"]) if known.keys() >= set(FITS) else None
 
 
-def _idents(said: Said) -> list[str]:
-    """A name for each call of an answer, as servers ask for: the model's own, or a number."""
-    return [call.ident or f"call_{number}" for number, call in enumerate(said.calls)]
+def named(call: Call) -> str:
+    """The name of a call as a server takes it back: a model may call a tool by any text, and servers refuse most of them."""
+    return re.sub(r"[^A-Za-z0-9_-]", "_", call.name)[:64]
 
 
 def _shown(result: Result) -> list[dict[str, Any]]:

@@ -75,8 +75,8 @@ class LmmsEvalRounds:
             return End(output=json.dumps(outputs, ensure_ascii=False), why=AT_MOST, listed=True)
         return messages_of(pictures, text)
 
-    def said(self, answer: Answer) -> Message:
-        return message_of(answer)
+    def said(self, answers: Sequence[Answer]) -> Message:
+        return message_of(answers[-1])
 
     def to_json(self) -> Mapping[str, Any]:
         return {}

@@ -133,8 +133,8 @@ class Rounds:
             return End(why=why)
         return End(json.dumps(list(map(answer_in, conversation.answers)), ensure_ascii=False), why=why, listed=True)
 
-    def said(self, answer: Answer) -> Message:
-        return message_of(answer)
+    def said(self, answers: Sequence[Answer]) -> Message:
+        return message_of(answers[-1])
 
     def to_json(self) -> Mapping[str, Any]:
         return {}

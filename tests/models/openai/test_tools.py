@@ -77,6 +77,26 @@ def test_tools_are_sent_natively_and_results_go_back_so(tmp_path: Path) -> None:
     assert facts == {"format": "hermes", "boxes": "per_mille", "native": True}
 
 
+def test_what_a_model_names_is_sent_back_in_a_form_that_servers_take(tmp_path: Path) -> None:
+    """Else the server refuses the turn, and a document that the model has spoiled leaves the mean."""
+
+    def handle(body: dict[str, Any], nth: int) -> httpx.Response:
+        odd = ("zoom in, please!" + "x" * 80, "{}")
+        calls = [native(odd, ("calculator", '{"expression": "1+1"}')), native(("calculator", '{"expression": "1+1"}'))]
+        return [*calls, reply("B")][answered(body)]
+
+    server = Server(handle)
+    run(write(tmp_path / "task", 1), tmp_path / "run", server.model(model="Qwen3-VL-8B-Instruct"))
+    last = server.requests[-1][1]["messages"]
+    calls = [call for message in last for call in message.get("tool_calls", ())]
+    assert calls[0]["function"]["name"] == ("zoom_in__please_" + "x" * 80)[:64]
+    assert [call["id"] for call in calls] == ["call00000", "call00001", "call00002"]
+    told = [message for message in last if message["role"] == "tool"]
+    assert [message["tool_call_id"] for message in told] == [call["id"] for call in calls]
+    assert "there is no tool 'zoom in, please!" in told[0]["content"] and told[1]["content"] == "2"
+    assert rows_of(tmp_path / "run")[0]["scores"]["exact_match,none"] == 1.0
+
+
 @pytest.mark.parametrize("refusal", REFUSALS)
 def test_a_server_that_refuses_tools_gets_them_as_text(tmp_path: Path, refusal: str) -> None:
     def handle(body: dict[str, Any], nth: int) -> httpx.Response:

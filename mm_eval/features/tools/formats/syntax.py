@@ -15,6 +15,8 @@ Schemas = Mapping[str, Mapping[str, Any]]
 """{name of a tool: the JSON schema of its arguments}, for formats whose values are all texts."""
 Reader = Callable[[str, int, Schemas], tuple[list[Call], int]]
 
+MOST_ARGUMENTS = 64
+"""Arguments of a call. Each may be looked for to the end of the text."""
 _SPACE = re.compile(r"\s*")
 _NAME = re.compile(r"[\w.:/-]{1,128}")
 
@@ -85,7 +87,11 @@ def function_tags(text: str, place: int, schemas: Schemas) -> tuple[list[Call], 
     while opening := _FUNCTION.match(text, skip(text, place)):
         name, values = opening[1].strip().strip("\"'"), dict[str, Any]()
         place = opening.end()
+        count = 0
         while parameter := _PARAMETER.match(text, place):
+            count += 1
+            if count > MOST_ARGUMENTS:
+                raise Unreadable(f"the call has more than {MOST_ARGUMENTS} parameters.", name=name)
             ends = _END_OF_PARAMETER.search(text, parameter.end()) or _NO_CLOSING.search(text, parameter.end())
             if ends is None:
                 raise Unreadable(f"the parameter {parameter[1].strip()} is cut off.", cut=True, name=name)
@@ -118,7 +124,11 @@ def arg_tags(text: str, place: int, schemas: Schemas) -> tuple[list[Call], int]:
         raise Unreadable("the call is neither JSON nor a name with arguments.", cut="<" not in text[place:])
     name, values = opening[1], dict[str, Any]()
     place = opening.end()
+    count = 0
     while argument := _ARG.match(text, place):
+        count += 1
+        if count > MOST_ARGUMENTS:
+            raise Unreadable(f"the call has more than {MOST_ARGUMENTS} arguments.", name=name)
         ends = _END_OF_ARG.search(text, argument.end())
         if ends is None:
             raise Unreadable(f"the argument {argument[1].strip()} is cut off.", cut=True, name=name)
