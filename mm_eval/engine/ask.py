@@ -25,7 +25,7 @@ from mm_eval.engine.journal import Journal, JournalState
 from mm_eval.engine.model import METHODS, Model, prepare_once, request_key, shares, stop
 from mm_eval.engine.outcome import Outcome, StopSignal, model_boundary
 from mm_eval.engine.records import answer_record, digest_of_answer, end_record, now, slots_record
-from mm_eval.values.errors import MMEvalError, ModelError
+from mm_eval.values.errors import LongPrompt, MMEvalError, ModelError
 from mm_eval.values.types import Answer, End, Instance
 
 log = logging.getLogger(__name__)
@@ -236,6 +236,8 @@ class Asker:
             key = request_key(self.model, instance)
         if isinstance(answer, Answer) and (fault := _fault(answer, instance, self.model)):
             answer = ModelError(fault)
+        if isinstance(answer, LongPrompt) and instance.ends_when_full:
+            answer = Answer("", ended="length", attempts=answer.attempts)
         if isinstance(answer, MMEvalError):
             self._fail(instances, key, answer)
         else:

@@ -121,7 +121,7 @@ class _Chain:
             return End(turns=len(answers))
         counts = self.counts or (len(instance.image_digests),)
         following = replace(instance, turn=instance.turn + 1, resps=[], filtered_resps={}, then=None, messages=())
-        following.metadata = {**instance.metadata}
+        following.metadata, following.ends_when_full = {**instance.metadata}, self.turns.ends_when_full
         where = f"{instance.task} doc {instance.doc_id}, turn {following.turn + 1}"
         try:
             said = self.turns.said(answers)

@@ -47,9 +47,11 @@ class Turns(Protocol):
     """What makes the further turns of one task under one model. The kind TURNS of a feature's folder names its class.
 
     fresh: each turn is asked alone, without what was said before.
+    ends_when_full: what the model does makes prompts longer, so one that does not fit ends the conversation.
     """
 
     fresh: bool
+    ends_when_full: bool
 
     def begin(self, instance: Instance) -> Instance:
         """The first request of a doc as it is asked, such as with a system message that lists tools."""

@@ -120,6 +120,10 @@ class ModelError(MMEvalError):
     owner = "model"
 
 
+class LongPrompt(ModelError):
+    """A prompt does not fit into the model's length."""
+
+
 class JudgeError(MMEvalError):
     """The judge gave no verdict on a doc that was answered."""
 

@@ -247,6 +247,8 @@ class Instance:
         where the context describes them.
     messages: of a conversation, what this turn says after the last answer; () for its first. None outside conversations.
     then: of a conversation, the next request after this one's answer, or the end. None outside conversations.
+    ends_when_full: a prompt that does not fit into the model's length is the model's own doing, and ends its conversation: an
+        empty answer, cut by the length.
     """
 
     request_type: RequestType
@@ -272,6 +274,7 @@ class Instance:
     turn: int = 0
     messages: tuple[Message, ...] | None = None
     then: Callable[[Answer], Instance | End] | None = field(default=None, repr=False)
+    ends_when_full: bool = False
     tools: tuple[Mapping[str, Any], ...] = ()
 
     @property

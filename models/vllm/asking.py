@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from mm_eval.engine.endings import Ending, ending_of
 from mm_eval.engine.generation import GenerationOptions
 from mm_eval.engine.model import Answers
-from mm_eval.values.errors import ConfigError, DataError, MMEvalError, ModelError, did_you_mean
+from mm_eval.values.errors import ConfigError, DataError, LongPrompt, MMEvalError, ModelError, did_you_mean
 from mm_eval.values.reasoning.tokens import Reply
 from mm_eval.values.types import Answer, Instance, LLOutput
 
@@ -219,7 +219,7 @@ class Asking:
             raise _failure(ending, attempts)
         whole = len(output.prompt_token_ids)
         if whole >= self.max_length:
-            raise ModelError(
+            raise LongPrompt(
                 f"The prompt has {whole} tokens with its pictures; max_length is {self.max_length}.",
                 hint="Lower max_pixels or the number of pictures. A prompt with pictures is never cut.",
             )

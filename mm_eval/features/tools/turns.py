@@ -63,6 +63,7 @@ class ToolTurns:
     native: bool = False
     known: bool = True
     fresh: bool = False
+    ends_when_full: bool = True
 
     @classmethod
     def of_task(cls, config: TaskConfig, facts: ModelFacts) -> ToolTurns | None:

@@ -37,6 +37,7 @@ class LmmsEvalRounds:
     doc_to_text: Callable[..., Any]
     most: int = MOST_ROUNDS
     fresh: bool = True
+    ends_when_full: bool = False
 
     @classmethod
     def of_task(cls, config: TaskConfig, facts: ModelFacts) -> LmmsEvalRounds | None:

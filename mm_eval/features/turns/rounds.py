@@ -97,6 +97,7 @@ class Rounds:
     most: int = MOST_ROUNDS
     scores_all: bool = False
     fresh: bool = False
+    ends_when_full: bool = False
 
     @classmethod
     def of_task(cls, config: TaskConfig, facts: ModelFacts) -> Rounds | None:

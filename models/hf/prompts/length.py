@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from mm_eval.values.errors import ModelError
+from mm_eval.values.errors import LongPrompt, ModelError
 
 from .prompt import Prompt
 
@@ -33,7 +33,7 @@ def fitted(prompt: Prompt, cap: int, max_length: int) -> tuple[Prompt, int]:
         room = max_length - min(cap, max_length // 2)
         prompt = prompt if length <= room else prompt.last(room)
     elif length >= max_length:
-        raise ModelError(
+        raise LongPrompt(
             f"The prompt has {length} tokens, {prompt.image_tokens} of them for pictures; max_length is {max_length}.",
             hint="Lower max_pixels or the number of pictures. A prompt with pictures is never cut.",
         )
@@ -65,7 +65,7 @@ def check_whole(prompt: Prompt, max_length: int) -> None:
     """Raises ModelError for a prompt that was cut, under `--on_long_prompt fail`."""
     if prompt.dropped:
         whole, kept = prompt.dropped + len(prompt.ids), len(prompt.ids)
-        raise ModelError(
+        raise LongPrompt(
             f"The prompt has {whole} tokens; with the answer only {kept} fit (max_length is {max_length}).",
             hint="Use fewer few-shot examples, raise max_length, or use --on_long_prompt cut.",
         )

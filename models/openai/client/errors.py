@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from mm_eval.values.errors import ModelError
+from mm_eval.values.errors import LongPrompt, ModelError
 
 
 class Unreachable(Exception):
@@ -60,7 +60,7 @@ class Refused(ModelError):
         return error
 
 
-class TooLong(ModelError):
+class TooLong(LongPrompt):
     """The prompt does not fit into the model's length, or not with the token cap."""
 
 

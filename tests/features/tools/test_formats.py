@@ -261,7 +261,9 @@ def test_a_family_that_is_not_known() -> None:
     assert family_of(["llava-hf/llava-1.5-7b-hf", "default", ""]) is None and family_of(["gemma-3-4b-it"]) is None
 
 
-@pytest.mark.parametrize("one", ["<parameter=a>x", "<parameter=a>x</parameter>", "<arg_key>a</arg_key><arg_value>1</arg_value>"])
+@pytest.mark.parametrize(
+    "one", ["<parameter=a>x", "<parameter=a>x</parameter>", "<arg_key>a</arg_key><arg_value>1</arg_value>"]
+)
 def test_a_call_has_a_bounded_number_of_arguments(one: str) -> None:
     """Each is looked for to the end of the text, so thousands of them would take minutes."""
     name = "zoom" if "arg_key" in one else "<function=zoom>"
@@ -269,7 +271,9 @@ def test_a_call_has_a_bounded_number_of_arguments(one: str) -> None:
     assert isinstance(found, Broken) and "more than 64" in found.why
 
 
-@pytest.mark.parametrize("mark", ["</s>", "<end_of_turn>", "<\uff5cAssistant\uff5c>", "<unused94>", "<bos>", "[SYSTEM_PROMPT]", "[gMASK]"])
+@pytest.mark.parametrize(
+    "mark", ["</s>", "<end_of_turn>", "<\uff5cAssistant\uff5c>", "<unused94>", "<bos>", "[SYSTEM_PROMPT]", "[gMASK]"]
+)
 def test_a_mark_of_a_family_is_broken_up_in_the_text_of_a_tool(mark: str) -> None:
     assert harmless(f"a{mark}b") == f"a{mark[0]} {mark[1:]}b"
     assert harmless("if a <b> and x[2] <= 3") == "if a <b> and x[2] <= 3"

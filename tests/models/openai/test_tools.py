@@ -97,6 +97,24 @@ def test_what_a_model_names_is_sent_back_in_a_form_that_servers_take(tmp_path: P
     assert rows_of(tmp_path / "run")[0]["scores"]["exact_match,none"] == 1.0
 
 
+@pytest.mark.parametrize("turn", [0, 2])
+def test_a_model_that_fills_its_context_has_no_answer(tmp_path: Path, turn: int) -> None:
+    """It is wrong, and not left out of the mean. A question that does not fit is not the model's doing, and fails."""
+    full = httpx.Response(400, json={"error": {"message": "This model's maximum context length is 4096 tokens."}})
+
+    def handle(body: dict[str, Any], nth: int) -> httpx.Response:
+        calls = [native(("calculator", json.dumps({"expression": f"1+{n}"}))) for n in range(3)]
+        return full if answered(body) == turn else calls[answered(body)]
+
+    results = run(write(tmp_path / "task", 1), tmp_path / "run", Server(handle).model(model="Qwen3-VL-8B-Instruct"))
+    (row,) = rows_of(tmp_path / "run")
+    if turn:
+        assert row["status"] == "truncated" and row["scores"]["exact_match,none"] == 0.0 and results.exit_code == 0
+        assert [each["ended"] for each in row["turns"][0]] == ["tool", "tool", "length"] and row["resps"] == [""]
+    else:
+        assert row["status"] == "failed" and results.exit_code == 3
+
+
 @pytest.mark.parametrize("refusal", REFUSALS)
 def test_a_server_that_refuses_tools_gets_them_as_text(tmp_path: Path, refusal: str) -> None:
     def handle(body: dict[str, Any], nth: int) -> httpx.Response:
