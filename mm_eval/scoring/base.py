@@ -15,6 +15,7 @@ from typing import Any, ClassVar, TypeVar
 
 from mm_eval.config.runner import NoStream, Stream
 from mm_eval.scoring.filters.base import TRUNCATED, UNPARSED, FilterEnsemble, build_filter_ensemble
+from mm_eval.scoring.grading import Grader
 from mm_eval.scoring.metrics import bounds as limits
 from mm_eval.scoring.metrics.aggregation import mean
 from mm_eval.scoring.metrics.metric import DEFAULT_METRICS, Metric, aggregation_named
@@ -47,6 +48,7 @@ class Scorer:
     clusters: which docs belong together, for the standard errors; None says that each doc stands alone.
     notes: what a reader of the numbers must know, such as why a standard error is missing.
     draws, filter_draws: what the task's own functions draw from at random, while they score and while they filter.
+    grader: what decides the scores in place of the rules; None for the rules.
     """
 
     default_filter_cfg: ClassVar[Sequence[Any] | None] = None
@@ -62,35 +64,23 @@ class Scorer:
     notes: list[str] = field(default_factory=list, init=False, repr=False)
     draws: Stream = field(default_factory=NoStream, init=False, repr=False)
     filter_draws: Stream = field(default_factory=NoStream, init=False, repr=False)
+    grader: Grader | None = field(default=None, init=False, repr=False)
     _part_directions: dict[str, bool | None] = field(default_factory=dict, init=False, repr=False)
     _raw_docs: dict[int, ScoredDoc] = field(default_factory=dict, init=False, repr=False)
     _reduced_docs: dict[int, ReducedDoc] = field(default_factory=dict, init=False, repr=False)
     _reduction_errors: dict[int, MMEvalError] = field(default_factory=dict, init=False, repr=False)
 
-    # What a feature's scorer says further
-
-    @property
-    def graded_by(self) -> str:
-        """Who grades the answers beside the task's rules, as rows name it ("judge", "judge@NAME" for a further one); else ""."""
-        return ""
-
-    @property
-    def ungraded(self) -> Mapping[int, MMEvalError]:
-        """{doc id: why} of docs that were answered and have no value through no fault of the model. They are in no number."""
-        return {}
+    # What it says of a doc's row
 
     @property
     def reads_answers(self) -> bool:
         """Whether the rules of its pipeline say how the model's answers were read."""
-        return True
-
-    def bounds(self, docs: Mapping[int, ReducedDoc]) -> list[float] | None:
-        """[low, high]: its first number with all ungraded docs at the worst, and at the best value; None if it is not known."""
-        return None
+        return self.grader is None or self.grader.reads_answers
 
     def row_entries(self, doc_id: int) -> dict[str, Any]:
         """What it adds to the row of a doc in samples/."""
-        return {}
+        grader = self.grader
+        return {grader.name: grader.entries[doc_id]} if grader is not None and doc_id in grader.entries else {}
 
     # Building
 
@@ -143,12 +133,21 @@ class Scorer:
 
     @property
     def key(self) -> str:
-        """What its results are kept under while a task is scored: the pipeline's name, or a judge's."""
-        return self.name
+        """What its results are kept under while a task is scored: the pipeline's name, behind that of its grader."""
+        return self.name if self.grader is None else f"{self.grader.name}, {self.name}"
+
+    def metric_key(self, metric: str) -> MetricKey:
+        """The key of a metric's number."""
+        return MetricKey(f"{metric}{self.suffix}", self.name)
+
+    @property
+    def suffix(self) -> str:
+        """What its grader adds to the names of its metrics."""
+        return "" if self.grader is None else self.grader.suffix
 
     def label(self, metric: str) -> str:
         """The key of a metric's number in results.json."""
-        return str(MetricKey(metric, self.name))
+        return str(self.metric_key(metric))
 
     def check_repeats(self, repeats: int) -> None:
         """ConfigError where the pipeline needs more repeats than the task asks for (take_first_k, pass@k)."""
@@ -261,10 +260,13 @@ class Scorer:
             stated = (overrides or {}).get(name)
             function = aggregation_named(stated) if stated else self.aggregation_of(name)
             with self.draws.used(goes_on=False):
-                key = MetricKey(name, self.name)
+                key = self.metric_key(name)
                 found.append(
                     number_of(key, function, values[name], self.clusters, bootstrap_iters, self.seed, most_calls)
                 )
+        if self.grader is not None and self.grader.ungraded and not any(docs.values()):
+            keys = [self.metric_key(metric.name) for metric in self.metrics or ()]
+            found += [Number(key, None, n=0, note=self.grader.no_value) for key in keys]
         self.notes = [f"{number.key}: {number.note}" for number in found if number.note]
         return found
 
@@ -302,7 +304,7 @@ class Scorer:
 
     def _metric_of(self, name: str) -> Metric[Any, Any] | None:
         """The metric of a key, which may be a composite one ("pass@1(exact_match)")."""
-        by_name = {metric.name: metric for metric in self.metrics or ()}
+        by_name, name = {metric.name: metric for metric in self.metrics or ()}, name.removesuffix(self.suffix)
         return by_name.get(name) or by_name.get(MetricKey(name, self.name).parent_metric or "")
 
     def _in_order(self, names: Mapping[str, Any]) -> list[str]:
@@ -334,7 +336,7 @@ class Scorer:
                     better.setdefault(name, metric.higher_is_better)
                 elif name in self._part_directions:  # a part of what a metric gives as {part: value}
                     better.setdefault(name, self._part_directions[name])
-        return better
+        return {f"{name}{self.suffix}": higher for name, higher in better.items()}
 
     @property
     def counts(self) -> dict[str, int]:
@@ -368,10 +370,12 @@ def _results_of_aggregate(
 ) -> list[Number]:
     """The numbers of a scorer whose `aggregate` is its own: those of its row."""
     row, _ = scorer.aggregate(docs, bootstrap_iters=bootstrap_iters)
-    return [
-        dataclasses.replace(number, n=sum(number.metric in doc for doc in docs.values()) or len(docs))
-        for number in of_row(row)
-    ]
+    found = []
+    for number in of_row(row):
+        plain = number.metric.removesuffix(scorer.suffix)
+        key = dataclasses.replace(number.key, metric=f"{plain}{scorer.suffix}")
+        found.append(dataclasses.replace(number, key=key, n=sum(plain in doc for doc in docs.values()) or len(docs)))
+    return found
 
 
 def _function_of(step: Any) -> Any:

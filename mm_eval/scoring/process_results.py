@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import partial, wraps
-from typing import TYPE_CHECKING, Any, Protocol
+from dataclasses import dataclass
+from functools import wraps
+from typing import Any
 
 from mm_eval.scoring.base import Scorer
 from mm_eval.scoring.filters.base import group_repeats, is_unanswered
@@ -15,10 +15,7 @@ from mm_eval.scoring.metrics.loglikelihood import is_tied
 from mm_eval.scoring.metrics.metric import METRICS, Metric, aggregation_named, at_least_one, worst_of
 from mm_eval.scoring.metrics.traits import Traits, traits_of
 from mm_eval.values.errors import ConfigError, ScoringError, did_you_mean
-from mm_eval.values.types import Answer, Doc, Instance, MetricKey, Number, ScoredDoc
-
-if TYPE_CHECKING:
-    from mm_eval.scoring.asked import Asked, JudgeQuestion
+from mm_eval.values.types import Doc, Instance, Number, ScoredDoc
 
 SUBMISSION = "submission"
 """lmms-eval's name for a metric without a number: its function writes a file for a benchmark's server."""
@@ -29,17 +26,8 @@ RULE_KEY = "__rule__"
 """The key under which process_results may name the rule that found the answer ("unparsed" where none did)."""
 
 
-class Replies(Protocol):
-    """The replies of a judge, for a function that asks it through lmms-eval's module.
-
-    retries: how often a reply that the function can't read is asked for again.
-    """
-
-    retries: int
-
-    def doc(self, doc_id: int, doc: Doc) -> Doc: ...
-
-    def reply(self, doc_id: int, question: JudgeQuestion) -> Answer | None: ...
+NO_VALUE = object()
+"""What `ProcessResultsScorer.call` gives for a doc that has no value, though its function did not fail."""
 
 
 @dataclass(kw_only=True)
@@ -49,12 +37,11 @@ class ProcessResultsScorer(Scorer):
     results: for generated answers a list of str, for choices a list of (log-likelihood, is_greedy), for rolling
     log-likelihoods a list of numbers. `metric_list` states how each metric is aggregated; a metric that it does not name is
     not reported. The function returns one value per metric, however many repeats a doc has.
-    replies: of a judge, for a function that asks one. asked: {doc id: what it asked}, and whether that has replies.
+    call: call(fn, doc_id, doc, results) in place of fn(doc, results), for a function that needs more than these.
     """
 
     fn: Callable[[Doc, list[Any]], Mapping[str, Any]]
-    replies: Replies | None = None
-    asked: dict[int, Asked] = field(default_factory=dict)
+    call: Callable[[Any, int, Doc, list[Any]], Any] | None = None
 
     def __post_init__(self) -> None:
         self._unnamed: list[str] = []
@@ -75,13 +62,13 @@ class ProcessResultsScorer(Scorer):
         results = [self._result(each) for each in instances] if mixed else self._results(instances, lls)
         missing = bool(results) and all(map(is_unanswered, results))
         try:
-            returned = self._returned(doc_id, first.doc, results)
+            returned = self.call(self.fn, doc_id, first.doc, results) if self.call else self.fn(first.doc, results)
         except Exception:
             worst = {metric.name: worst_value(metric, None) for metric in self.metrics or ()}
             if not missing or any(value is None for value in worst.values()):
                 raise
             returned = worst  # it can't read an empty text
-        if doc_id in self.asked and self.asked[doc_id].waits:
+        if returned is NO_VALUE:
             return ScoredDoc(doc_id, first.target, {})
         if not isinstance(returned, Mapping):
             raise ScoringError(f"process_results returned {returned!r}; expected {{metric: value}}.")
@@ -102,22 +89,13 @@ class ProcessResultsScorer(Scorer):
         rules = tuple(rule) if isinstance(rule, (list, tuple)) else (str(rule),) if rule is not None else ()
         return ScoredDoc(doc_id, first.target, scores, rules, tied=lls is not None and is_tied(lls, ()))
 
-    def _returned(self, doc_id: int, doc: Doc, results: list[Any]) -> Any:
-        """What the function returns; None where it asks a judge something that has no reply."""
-        if self.replies is None:
-            return self.fn(doc, results)
-        doc, reply = self.replies.doc(doc_id, doc), partial(self.replies.reply, doc_id)
-        run: Callable[..., Asked] = getattr(self.fn, "run_judged")  # noqa: B009  # of a function of another process alone
-        asked = self.asked[doc_id] = run(doc, results, reply, self.replies.retries)
-        return asked.value
-
     def numbers(self, *args: Any, **kwargs: Any) -> list[Number]:
         """One number a metric over all documents; `notes` also names values that metric_list does not name.
 
         A submission, whose function only writes a file for a benchmark's server, is left out where other metrics have numbers.
         """
         found = super().numbers(*args, **kwargs)
-        submission = MetricKey(SUBMISSION, self.name)
+        submission = self.metric_key(SUBMISSION)
         if any(number.key == submission and number.value is None for number in found):
             self.notes = [note for note in self.notes if not note.startswith(f"{submission}: no standard error")]
             self.notes.append(f"{submission}: {NOT_KEPT}")

@@ -14,6 +14,7 @@ from mm_eval.prompt.task import PromptStyle, Task
 from mm_eval.scoring.answered import AnsweredDoc, Lookup
 from mm_eval.scoring.base import Scorer
 from mm_eval.scoring.categories import CategoryDocs
+from mm_eval.scoring.grading import Grader, bounds_of, run_scorer
 from mm_eval.scoring.metrics.traits import CorpusMetric
 from mm_eval.scoring.sample_row import SampleRow
 from mm_eval.scoring.task_scores import Scores, TaskScores, Ungraded, grader_key, remarks_of
@@ -43,7 +44,7 @@ class TaskScoring:
     def __post_init__(self) -> None:
         self._categories = CategoryDocs(self.task.config.category_levels)
         self.scores.silent.blocks = tuple(self.task.config.prompt_kwargs)
-        self.scores.ungraded = {scorer.graded_by: Ungraded() for scorer in self.scorers if scorer.graded_by}
+        self.scores.ungraded = {scorer.grader.name: Ungraded() for scorer in self.scorers if scorer.grader}
 
     def samples(self, doc_ids: Sequence[int]) -> Iterator[SampleRow]:
         """Scores the docs and gives one row each, for samples/<task>.jsonl; a row is also a valid replay row."""
@@ -60,8 +61,8 @@ class TaskScoring:
             self._add_without_unanswered(scorer)
             self.scores.numbers += scorer.results(scorer.reduced_docs, bootstrap_iters)
             self.scores.better.update(scorer.higher_is_better)
-            if scorer.graded_by:
-                self._note_ungraded(scorer)
+            if scorer.grader is not None:
+                self._note_ungraded(scorer, scorer.grader)
             self.scores.notes += [note for note in scorer.notes if note not in self.scores.notes]
         same = bool(self._reduced) and not self._repeats_differ
         frames = self.style.block.shown_as if self._with_frames else ""
@@ -83,12 +84,12 @@ class TaskScoring:
                 what = f"{metric.name}: a missing answer has the value of an empty one, and at least 1: `worst` is not stated."
                 self.scores.notes.append(what)
 
-    def _note_ungraded(self, scorer: Scorer) -> None:
+    def _note_ungraded(self, scorer: Scorer, grader: Grader) -> None:
         """Notes why docs have no value of a grader, and the bounds of the number."""
-        found = self.scores.ungraded[scorer.graded_by]
-        found.bounds = scorer.bounds(scorer.reduced_docs)
+        found = self.scores.ungraded[grader.name]
+        found.bounds = bounds_of(scorer, scorer.reduced_docs)
         found.metric = next((metric.name for metric in scorer.metrics or ()), "")
-        found.errors = [str(scorer.ungraded[doc_id]) for doc_id in sorted(scorer.ungraded)[:5]]
+        found.errors = [str(grader.ungraded[doc_id]) for doc_id in sorted(grader.ungraded)[:5]]
 
     def _by_category(self, bootstrap_iters: int) -> dict[str, dict[str, Scores]]:
         counted = self._categories.found
@@ -146,7 +147,7 @@ class TaskScoring:
         """Scores the answered docs; one that a pipeline can't score becomes failed."""
         instances = [instance for doc in docs.values() for instance in doc.instances]
         for scorer in self.scorers if docs else ():
-            for doc_id, found in scorer.run(instances).items():
+            for doc_id, found in run_scorer(scorer, instances).items():
                 if found.error is None:
                     docs[doc_id].scored[scorer.key] = found, scorer.reduced_docs[doc_id]
                 elif docs[doc_id].failure is None:
@@ -186,7 +187,8 @@ class TaskScoring:
         names = [name for name, holds in counted.items() if holds]
         for name in names:
             setattr(scores, name, getattr(scores, name) + 1)
-        without = {scorer.graded_by for scorer in self.scorers if doc.error is None and doc_id in scorer.ungraded}
+        graders = [scorer.grader for scorer in self.scorers if scorer.grader and doc.error is None]
+        without = {grader.name for grader in graders if doc_id in grader.ungraded}
         for grader in without:
             scores.ungraded[grader].docs += 1
         return names + [grader_key(grader, "failed") for grader in without]

@@ -106,7 +106,7 @@ class Scores:
     too_large: an answer is too large for a comparison and has the worst value there.
     turns: the answers of all conversations; 0 for a task of one turn.
     without_unanswered: the numbers over the other docs; empty where no doc is unanswered.
-    ungraded: by who grades beside the task's rules (`Scorer.graded_by`); the first of its kind comes first.
+    ungraded: by who grades beside the task's rules (`Scorer.grader`); the first of its kind comes first.
     better: whether higher is better, by metric; None for a metric without a direction.
     stopped: how the run ended by what it saw, in words ("stopped after 41% of the docs: decided"); "" where it did not.
     after_looking: the 95% intervals of such a run by number, which hold all the same.

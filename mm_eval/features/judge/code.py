@@ -7,8 +7,8 @@ the next one. The engine asks these like all others (asking.py), and scoring run
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
+from functools import cached_property, partial
 from typing import Any
 
 from mm_eval.features.judge.config import judge_of_task
@@ -18,7 +18,7 @@ from mm_eval.features.judge.verdicts import Chain, Lookup, Verdicts
 from mm_eval.prompt.task import Task
 from mm_eval.scoring.asked import Asked, JudgeQuestion
 from mm_eval.scoring.of_task import scorers_of
-from mm_eval.scoring.process_results import ProcessResultsScorer
+from mm_eval.scoring.process_results import NO_VALUE, ProcessResultsScorer
 from mm_eval.values.errors import JudgeError, MMEvalError
 from mm_eval.values.types import Answer, Doc, Instance, Slot
 
@@ -28,15 +28,26 @@ MOST = 1000
 
 @dataclass
 class CodeVerdicts(Verdicts):
-    """The replies of one judge to the questions of a task's own code."""
+    """The replies of one judge to the questions of a task's own code.
+
+    asked: {doc id: what the code asked}, of the docs that it was run on last.
+    """
+
+    asked: dict[int, Asked] = field(default_factory=dict)
 
     @cached_property
     def _scorer(self) -> ProcessResultsScorer:
         """A scorer of its own: what it is run on is not a score of the run."""
         [scorer] = scorers_of(self.task.config)
         assert isinstance(scorer, ProcessResultsScorer)
-        scorer.replies = self
+        scorer.call = self.call
         return scorer
+
+    def call(self, fn: Any, doc_id: int, doc: Doc, results: list[Any]) -> Any:
+        """Runs the task's function with the recorded replies; `asked` keeps what it asked."""
+        asked: Asked = fn.run_judged(self.doc(doc_id, doc), results, partial(self.reply, doc_id), self.retries)
+        self.asked[doc_id] = asked
+        return NO_VALUE if asked.waits else asked.value
 
     def chain(self, doc_id: int, doc: Doc, answer: str, repeat: int = 0) -> Chain:
         """What the task's code makes of an answer, or the question that it asks next."""
@@ -44,7 +55,7 @@ class CodeVerdicts(Verdicts):
         scorer.draws, scorer.filter_draws = self.task.config.draws(), self.task.config.draws()  # as for the first doc
         instance = Instance("generate_until", self.task.path, doc_id, doc, resps=[answer])
         found = scorer.run_docs({doc_id: [instance]})[doc_id]
-        asked = scorer.asked.pop(doc_id, None)
+        asked = self.asked.pop(doc_id, None)
         if asked is None or found.error is not None:  # its code failed, with or without a judge
             return Chain(error=as_judge_error(found.error, self.where(doc_id)))
         rows = self.rows(asked)

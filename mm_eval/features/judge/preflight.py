@@ -27,7 +27,7 @@ from mm_eval.features.judge.code import verdicts_of
 from mm_eval.features.judge.config import judge_of_task
 from mm_eval.features.judge.cost import Cost, cost_of, gold_answer
 from mm_eval.features.judge.judges import EXEMPT, Judge
-from mm_eval.features.judge.scoring import Judged, with_judges
+from mm_eval.features.judge.scoring import JudgeGrader, with_judges
 from mm_eval.features.judge.verdicts import ASTRAY, PURE, Chain, Verdicts, is_astray
 from mm_eval.opening import OpenedTasks
 from mm_eval.prompt.task import Task
@@ -357,8 +357,8 @@ def _score(opened: OpenedTasks, trial: _Trial, doc_id: int, answer: str) -> floa
         trial.scorers,
         {trial.verdicts.judge: verdicts_of(trial.task, trial.verdicts.judge, trial.verdicts.lookup)},
     )
-    if isinstance(judged, Judged):  # whether or not the task's rules can read the answer
-        judged.judge = replace(judged.judge, only_unparsed=False)
+    if isinstance(judged.grader, JudgeGrader):  # whether or not the task's rules can read the answer
+        judged.grader.judge = replace(judged.grader.judge, only_unparsed=False)
     scoring = TaskScoring(
         trial.task, opened.styles[trial.name], [judged], lambda slot: Answer(answer) if slot == own else None
     )
