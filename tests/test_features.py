@@ -15,7 +15,7 @@ import pytest
 import mm_eval.features
 from mm_eval.cli.options import add_feature_options
 from mm_eval.values.errors import ConfigError
-from mm_eval.values.features import Brought, features, stated
+from mm_eval.values.features import Brought, Option, features, stated
 from tests.conftest import ROOT
 
 FEATURES = sorted(found.name for found in pkgutil.iter_modules(mm_eval.features.__path__))
@@ -109,10 +109,9 @@ def test_a_feature_with_a_name_of_the_core_is_an_error_at_import(kind: str, name
 
 
 def test_a_feature_with_an_option_that_there_is_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    options = ModuleType("mm_eval.features.one.options")
-    options.VERBS, options.add_options = ("run",), lambda parser: parser.add_argument("--limit")  # type: ignore[attr-defined]
-    monkeypatch.setattr("mm_eval.cli.options.brought", lambda kind: {"one": options})
+    brought = {"one": ("mm_eval.features.one", (("run",), Option("limit", "N", "")))}
+    monkeypatch.setattr("mm_eval.cli.options.stated", lambda kind: brought)
     parser = argparse.ArgumentParser()
     parser.add_argument("--limit")
-    with pytest.raises(ConfigError, match=r"mm_eval.features.one.options brings an option of `mm-eval run` .*--limit"):
+    with pytest.raises(ConfigError, match=r"mm_eval.features.one brings an option of `mm-eval run` .*--limit"):
         add_feature_options(parser, "run")

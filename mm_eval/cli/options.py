@@ -6,7 +6,7 @@ import argparse
 import json
 import math
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from mm_eval.config.arguments import Rule, invalid, is_json, read_json, shortly
 from mm_eval.request import COMMAND_NAMES, RULES, read_option
 from mm_eval.values.errors import ConfigError
-from mm_eval.values.features import brought
+from mm_eval.values.features import Option, stated
 
 if TYPE_CHECKING:
     from mm_eval.request import RunRequest
@@ -127,21 +127,41 @@ def add_store_options(
     )
 
 
-def add_feature_options(parser: argparse._ActionsContainer, verb: str, **how: Any) -> None:
+def _feature_options(verb: str) -> Iterator[tuple[str, str, Option]]:
+    """(title in the help, the feature that brings it, the option) of a verb, or of `add_model_options` ("model")."""
+    for title, (feature, (verbs, *options)) in stated("OPTIONS").items():
+        yield from ((title, feature, each) for each in options if verb in verbs)
+
+
+def add_feature_options(parser: argparse._ActionsContainer, verb: str, *, several: bool = False) -> None:
     """The options that features add to a verb, or to those of `add_model_options` ("model")."""
-    for name, options in brought("OPTIONS").items():
-        if verb in options.VERBS:
-            try:
-                options.add_options(in_group(parser, name), **how)
-            except argparse.ArgumentError as error:
-                said = f"{options.__name__} brings an option of `mm-eval {verb}` that another part has: {error}."
-                raise ConfigError(said, hint="Rename it, or remove that feature's folder.") from error
+    for title, feature, each in _feature_options(verb):
+        group, help, more = in_group(parser, title), each.help, dict(each.more)
+        if several and each.several:
+            help, more["action"] = each.several, "append"
+        if each.metavar:
+            more["metavar"] = each.metavar
+            if each.is_field and not each.pairs:
+                more["type"] = option(each.name)
+        try:
+            group.add_argument(f"--{COMMAND_NAMES.get(each.name, each.name)}", help=help, **more)
+        except argparse.ArgumentError as error:
+            said = f"{feature} brings an option of `mm-eval {verb}` that another part has: {error}."
+            raise ConfigError(said, hint="Rename it, or remove that feature's folder.") from error
 
 
 def read_feature_options(args: argparse.Namespace, verb: str) -> dict[str, Any]:
     """The fields of a request that the options of `add_feature_options` state."""
-    found = (options.read_options(args) for options in brought("OPTIONS").values() if verb in options.VERBS)
-    return {name: value for fields in found for name, value in fields.items()}
+    found = {}
+    for _, _, each in _feature_options(verb):
+        value = getattr(args, each.name, None)
+        if each.pairs and value is not None:
+            texts = value if isinstance(value, list) else [value]
+            read = tuple(read_pairs(text, f"--{each.name}", typed=each.pairs == "typed") for text in texts)
+            found[each.name] = read if isinstance(value, list) else read[0]
+        elif each.is_field:
+            found[each.name] = tuple(value) if isinstance(value, list) else value
+    return found
 
 
 def add_cost_options(parser: argparse._ActionsContainer) -> None:

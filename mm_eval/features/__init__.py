@@ -4,7 +4,7 @@ What a feature brings stands as plain data in its `__init__.py`, which imports n
 
 VERBS      commands: {"compare": ("compare_verb", "two runs or more, paired by doc")}, a file of the folder and a line of help.
 
-Everything else but NEEDED and RESULT_KEYS is {name: "file:attribute"}, imported when it is used (`brought` finds it):
+Everything else but NEEDED, OPTIONS and RESULT_KEYS is {name: "file:attribute"}, imported when it is used (`brought` finds it):
 
 TASK_KEYS  keys of task files that say how answers are scored: a `TaskKey` (config/task_config.py).
 QUESTION_KEYS  the same of keys that decide what is asked.
@@ -14,8 +14,7 @@ RUN_PARTS  what it adds to a run: a subclass of `RunPart` (opening.py).
 NEEDED     {name of a run's part: (request or None, configs of tasks) -> whether a new run needs it}, so that others do not import
            it: a function of the `__init__.py`, in place of a name. A part without an entry is in every run.
 RESULT_KEYS the keys that it adds to results.json. A footer, a page part or a row note of such a name is for results with the key.
-OPTIONS    options that it adds to verbs ("model": to each with a model): a module with VERBS, add_options(parser) and
-           read_options(args) -> fields of a request.
+OPTIONS    options that it adds to verbs ("model": to each with a model): {title in the help: (verbs, each an `Option`)}, as data.
 MEDIA      what is shown as frames: a module as `Medium` (data/frames.py).
 RUNNERS    what runs task code in a process of its own: a `Runner` (config/runner.py).
 EXECUTORS  where a model answers (`--executor NAME`): (model, request) -> the model there.

@@ -3,12 +3,31 @@
 import importlib
 import os
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from mm_eval.values.errors import ConfigError
+
+
+@dataclass(frozen=True)
+class Option:
+    """An option that a feature adds to verbs: `--NAME`, for the field of a request with this name.
+
+    metavar: of its value; "" for an option without one. several: the help where it may be given several times, to be compared.
+    pairs: its value is K=V,... or JSON; "typed" reads the values as JSON. more: further arguments of `add_argument`.
+    is_field: False for an option that is not a field of a request, and has no rule.
+    """
+
+    name: str
+    metavar: str
+    help: str
+    several: str = ""
+    pairs: str = ""
+    more: Mapping[str, Any] = field(default_factory=dict)
+    is_field: bool = True
 
 
 @cache

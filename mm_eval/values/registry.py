@@ -79,8 +79,7 @@ class Registry(Generic[T]):
 
     def get(self, name: str, *, where: str = "") -> T:
         """The object of that name; ConfigError with the closest names when there is none."""
-        if name not in self._objects:
-            self._scan()
+        self._find(name)
         found = self._objects.get(name)
         if found is None:
             raise InvalidValue(f"Unknown {self.kind} {name!r}.", where=where, hint=did_you_mean(name, self.names()))
@@ -96,8 +95,7 @@ class Registry(Generic[T]):
         return found
 
     def __contains__(self, name: object) -> bool:
-        if name not in self._objects:
-            self._scan()
+        self._find(str(name))
         return name in self._objects
 
     def names(self) -> list[str]:
@@ -118,6 +116,18 @@ class Registry(Generic[T]):
             return True
         with self._lock:
             return any(_module_of(thing).partition(".")[0] != "mm_eval" for thing in self._objects.values())
+
+    def _find(self, name: str) -> None:
+        """Finds one declared name. Only files with that name in quotes are parsed, since parsing all of them is slow."""
+        if name in self._objects or self._scanned:
+            return
+        with self._lock:
+            for package in self.packages:
+                for found, lazy in _declared(package, self.decorator, f'"{name}"'):
+                    self._objects.setdefault(found, lazy)
+            for point in entry_points(self.entry_points) if self.entry_points and name not in self._objects else ():
+                if point.name == name:
+                    self._objects[name] = _Lazy(point.value)
 
     def _scan(self) -> None:
         """Finds the declared names, once. A thread that comes meanwhile waits: it would find none of them."""
@@ -196,25 +206,30 @@ def _same_definition(one: Any, other: Any) -> bool:
     return one is other or all(getattr(one, key, one) == getattr(other, key, other) for key in keys)
 
 
-def _declared(package: str, decorator: str) -> list[tuple[str, _Lazy]]:
-    """The names declared with `@decorator("name", ...)` in a package's files and one folder down; imports nothing."""
-    if not package or not decorator:
-        return []
-    import ast
-
-    spec = importlib.util.find_spec(package)
+@cache
+def _sources(package: str) -> list[tuple[str, str]]:
+    """(module, its source) of a package's files, and of those one folder down."""
+    spec = importlib.util.find_spec(package) if package else None
     found = []
     for folder in spec.submodule_search_locations or () if spec else ():
         for path in sorted([*Path(folder).glob("*.py"), *Path(folder).glob("*/*.py")]):
-            source = path.read_text(encoding="utf-8")
-            if decorator not in source:
-                continue
-            for node in ast.parse(source).body:
-                if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
-                    summary = (ast.get_docstring(node) or "").split("\n")[0]
-                    module = ".".join([package, *path.relative_to(folder).with_suffix("").parts])
-                    target = f"{module}:{node.name}"
-                    found += [(name, _Lazy(target, summary)) for name in _names_in(node, decorator)]
+            module = ".".join([package, *path.relative_to(folder).with_suffix("").parts])
+            found.append((module, path.read_text(encoding="utf-8")))
+    return found
+
+
+def _declared(package: str, decorator: str, text: str = "") -> list[tuple[str, _Lazy]]:
+    """The names declared with `@decorator("name", ...)` in a package's files that have this text; imports nothing."""
+    import ast
+
+    found = []
+    for module, source in _sources(package) if decorator else ():
+        if decorator not in source or text not in source:
+            continue
+        for node in ast.parse(source).body:
+            if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+                lazy = _Lazy(f"{module}:{node.name}", (ast.get_docstring(node) or "").split("\n")[0])
+                found += [(name, lazy) for name in _names_in(node, decorator)]
     return found
 
 

@@ -47,7 +47,7 @@ def test_a_thread_that_comes_while_names_are_read_waits(monkeypatch: pytest.Monk
 
     reading, go_on = threading.Event(), threading.Event()
 
-    def declared(package: str, decorator: str) -> list[tuple[str, registry._Lazy]]:
+    def declared(package: str, decorator: str, text: str) -> list[tuple[str, registry._Lazy]]:
         reading.set()
         assert go_on.wait(HANGS)
         return [("known", registry._Lazy("json:dumps"))]

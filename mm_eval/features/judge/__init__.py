@@ -9,6 +9,12 @@ asking     the second pass of a run: asks the judges what they still need
 from collections.abc import Sequence
 from typing import Any
 
+from mm_eval.values.features import Option
+
+_SEVERAL: dict[str, Any] = {"action": "append", "default": []}
+"""--judge and --judge_args may be given more than once, in pairs."""
+_FLAG = {"action": "store_true"}
+
 VERBS = {
     "judge": (
         "verb",
@@ -17,7 +23,33 @@ VERBS = {
 }
 TASK_KEYS = {"judge": "config:JudgeKey"}
 RUN_PARTS = {"judge": "run_part:JudgePart"}
-OPTIONS = {"judge": "options"}
+OPTIONS = {
+    "judge": (
+        ("run", "score"),
+        Option("judge", "NAME", "the model that grades the answers of judged tasks (openai, hf, ...)", more=_SEVERAL),
+        Option(
+            "judge_args",
+            "K=V,...",
+            "model=...,base_url=...; or JSON; name=NAME names the judge",
+            pairs="text",
+            more=_SEVERAL,
+        ),
+        Option("no_judge", "", "go without the numbers that need a judge; their rows say so", more=_FLAG),
+        Option(
+            "judge_retries",
+            "N",
+            "how often a reply that can't be read is asked for again (default 2)",
+            more={"default": 2},
+        ),
+        Option("judge_budget", "DOLLARS", "the most that the verdicts may cost; checked before and during the run"),
+        Option(
+            "judge_preflight",
+            "BOOL",
+            "try the judge on a gold and an empty answer before the run (default true)",
+            more={"default": True},
+        ),
+    )
+}
 SHOWS = {"judge": "show:show_judge"}
 
 

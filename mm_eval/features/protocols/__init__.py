@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
+from mm_eval.values.features import Option
+
 VERBS = {
     "protocols": (
         "verb",
@@ -15,7 +17,18 @@ TABLE_NOTES = {"protocol": "release_notes:notes_on_protocols"}
 ROW_NOTES = {"protocol": "release_notes:verdict_notes"}
 SHOWN = {"protocol": "show:lines"}
 REPORTS = {"protocol": "reported"}
-OPTIONS = {"protocol": "options"}
+OPTIONS = {
+    "protocol": (
+        ("run", "show"),
+        Option(
+            "protocol",
+            "NAME",
+            "a named protocol of a report: its prompts, generation, pictures and judge, unless an option states another "
+            "(`mm-eval protocols` lists them)",
+        ),
+        Option("protocol_settings", "A,B", "only these settings of the protocol, such as prompt,gen_kwargs"),
+    )
+}
 RUN_PARTS = {"protocol": "run_part:ProtocolPart"}
 RESULT_KEYS = ("protocol",)
 

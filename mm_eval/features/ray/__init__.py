@@ -1,5 +1,25 @@
 """One model on many machines: workers on Ray, and the fleet that asks them."""
 
+from mm_eval.values.features import Option
+
 EXECUTORS = {"ray": "executor:fleet_of"}
-OPTIONS = {"ray": "options"}
+OPTIONS = {
+    "ray": (
+        ("run", "prompts"),
+        Option("executor", "ray", "workers on a cluster of Ray answer, each with the model (default: this process)"),
+        Option("workers", "N", "workers that load the model (default 1); more machines may join while they answer"),
+        Option("worker_gpus", "N", "GPUs of a worker, or a share of one (default: 1 if the cluster has GPUs, else 0)"),
+        Option("worker_cpus", "N", "CPUs of a worker (default 1)"),
+        Option(
+            "worker_timeout",
+            "SECONDS",
+            "a worker that says nothing for so long while it loads or answers is replaced (default 1800)",
+        ),
+        Option(
+            "ray_address",
+            "ADDRESS",
+            "HOST:PORT of a cluster (env RAY_ADDRESS; without either one is started on this machine, for this run)",
+        ),
+    )
+}
 SHARED = {"ray": "executor:on_one_cluster"}

@@ -4,6 +4,8 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
+from mm_eval.values.features import Option
+
 VERBS = {
     "blind": ("blind_verb", "how much the pictures matter: a run again without them, and with those of other docs"),
     "compare": ("compare_verb", "two runs or more, paired by doc: differences with intervals, and which docs flipped"),
@@ -15,7 +17,38 @@ VERBS = {
     "why": ("why_verb", "which setting explains the difference between a run and the number of a report"),
 }
 RUN_PARTS = {"deciding": "deciding.run_part:DecidingPart"}
-OPTIONS = {"deciding": "deciding.options"}
+OPTIONS = {
+    "deciding": (
+        ("run",),
+        Option(
+            "stop_when",
+            "decided",
+            "end the runs of a release (--config) when their comparisons are decided; the same command without it goes on",
+        ),
+        Option(
+            "looks",
+            "N",
+            "after how many equal parts of the docs the comparisons are tested (default 20)",
+            more={"default": 20},
+        ),
+        Option(
+            "alpha",
+            "ALPHA",
+            "false alarms that are allowed over all comparisons and looks together (default 0.05)",
+            more={"default": 0.05},
+        ),
+        Option(
+            "margin",
+            "POINTS",
+            "a comparison also ends when the difference is surely within this margin, in the table's unit (default: none)",
+        ),
+        Option(
+            "until_interval",
+            "POINTS",
+            "end the run when half of the main number's interval is at most this, in the table's unit",
+        ),
+    )
+}
 MARKS = {"deciding": "deciding.record:cell_mark"}
 RELEASE_NOTES = {"deciding": "deciding.design:what_it_tells"}
 TOGETHER = {"anytime": "deciding.live_page:compared"}

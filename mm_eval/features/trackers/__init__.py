@@ -1,6 +1,5 @@
 """The numbers of a run in a tracker: Weights & Biases, MLflow, Trackio.
 
-options  --wandb_args, --mlflow_args, --trackio_args
 part     checks the arguments before the first request, and sends after the last file is written
 tracked  what is sent, the same for every tracker
 process  runs a tracker's library in a process of its own, so that none of its state is in ours
@@ -10,7 +9,22 @@ trackers of their names: one file each, with `check(args)` and `send(tracked, ar
 from collections.abc import Sequence
 from typing import Any
 
-OPTIONS = {"trackers": "options"}
+from mm_eval.values.features import Option
+
+_EMPTY = {"nargs": "?", "const": ""}
+OPTIONS = {
+    "trackers": (
+        ("run", "score"),
+        *(
+            Option(name, "K=V,...", what, pairs="typed", more=_EMPTY)
+            for name, what in (
+                ("wandb_args", "project=...,entity=...: log to Weights & Biases (arguments of wandb.init)"),
+                ("mlflow_args", "experiment=...,tracking_uri=...: log to MLflow"),
+                ("trackio_args", "project=...,space_id=...: log to Trackio (arguments of trackio.init)"),
+            )
+        ),
+    )
+}
 RUN_PARTS = {"trackers": "part:TrackersPart"}
 
 

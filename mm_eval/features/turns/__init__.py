@@ -10,10 +10,23 @@ show        a conversation with a scripted model, for `mm-eval show --turns`
 from collections.abc import Sequence
 from typing import Any
 
+from mm_eval.values.features import Option
+
 QUESTION_KEYS = {"rounds": "rounds:RoundsKey", "max_rounds": "rounds:MostRoundsKey"}
 TURNS = {"rounds": "rounds:Rounds", "lmms_eval": "lmms_eval:LmmsEvalRounds", "agentic": "agentic:AgenticRounds"}
 RUN_PARTS = {"turns": "run_part:TurnsPart"}
-OPTIONS = {"turns": "options"}
+OPTIONS = {
+    "turns": (
+        ("show",),
+        Option(
+            "turns",
+            "ANSWER",
+            "a whole conversation, in which a scripted model gives these answers in order (default: made-up ones)",
+            more={"nargs": "*"},
+            is_field=False,
+        ),
+    )
+}
 SHOWS = {"turns": "show:show_turns"}
 
 

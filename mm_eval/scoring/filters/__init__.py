@@ -5,7 +5,6 @@
 A filter is one decorated class; `function: name` in a task's `filter_list` finds it by its name.
 """
 
-from mm_eval.scoring.filters import extraction, letters, options, transformation, yes_no
 from mm_eval.scoring.filters.base import (
     FILTERS,
     INVALID,

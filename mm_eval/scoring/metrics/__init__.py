@@ -4,6 +4,9 @@
 def closeness(references, predictions): ...
 """
 
+import importlib
+from typing import TYPE_CHECKING, Any
+
 from mm_eval.scoring.metrics.aggregation import (
     bits_per_byte,
     bypass_agg,
@@ -17,29 +20,6 @@ from mm_eval.scoring.metrics.aggregation import (
     weighted_mean,
     weighted_perplexity,
 )
-from mm_eval.scoring.metrics.corpus import F1, MCC, Bleu, Chrf, Ter
-from mm_eval.scoring.metrics.generation import anls, exact_match_fn, relaxed_accuracy
-from mm_eval.scoring.metrics.ll_results import LLResults
-from mm_eval.scoring.metrics.loglikelihood import (
-    BitsPerByte,
-    BytePerplexity,
-    Likelihood,
-    Perplexity,
-    WordPerplexity,
-    acc,
-    acc_bytes,
-    acc_mutual_info_fn,
-    acc_norm,
-    bpb,
-    brier_score,
-    bypass,
-    choice_logprob,
-    choice_logprob_norm,
-    choice_prob_norm,
-    exact_match_mc,
-    logprob_fn,
-)
-from mm_eval.scoring.metrics.math_equality import math_equal, math_equal_fn
 from mm_eval.scoring.metrics.metric import (
     AGGREGATIONS,
     DEFAULT_METRICS,
@@ -76,6 +56,31 @@ from mm_eval.scoring.metrics.traits import (
     smooth,
     stratified_by,
 )
+
+if TYPE_CHECKING:
+    from mm_eval.scoring.metrics.corpus import F1, MCC, Bleu, Chrf, Ter
+    from mm_eval.scoring.metrics.generation import anls, exact_match_fn, relaxed_accuracy
+    from mm_eval.scoring.metrics.ll_results import LLResults
+    from mm_eval.scoring.metrics.loglikelihood import (
+        BitsPerByte,
+        BytePerplexity,
+        Likelihood,
+        Perplexity,
+        WordPerplexity,
+        acc,
+        acc_bytes,
+        acc_mutual_info_fn,
+        acc_norm,
+        bpb,
+        brier_score,
+        bypass,
+        choice_logprob,
+        choice_logprob_norm,
+        choice_prob_norm,
+        exact_match_mc,
+        logprob_fn,
+    )
+    from mm_eval.scoring.metrics.math_equality import math_equal, math_equal_fn
 
 __all__ = [
     "AGGREGATIONS",
@@ -148,3 +153,14 @@ __all__ = [
     "weighted_mean",
     "weighted_perplexity",
 ]
+
+_WHEN_USED = ("generation", "loglikelihood", "ll_results", "corpus", "math_equality")
+"""The files of this folder that are imported when one of their names is used."""
+
+
+def __getattr__(name: str) -> Any:
+    for file in _WHEN_USED if name in __all__ else ():
+        module = importlib.import_module(f"{__name__}.{file}")
+        if hasattr(module, name):
+            return getattr(module, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
