@@ -25,10 +25,10 @@ from mm_eval.package import FOLDERS, __version__
 from mm_eval.prepare import Prepared
 from mm_eval.request import RunRequest
 from mm_eval.results.file import results_of
-from mm_eval.results.run_report import Report
 from mm_eval.scoring.base import SCORERS
 from mm_eval.scoring.filters.base import FILTERS
 from mm_eval.scoring.metrics.metric import AGGREGATIONS, METRICS, REDUCTIONS
+from mm_eval.scoring.run_results import Report
 from mm_eval.values.errors import MMEvalError
 from mm_eval.values.registry import Registry, entry_points
 from mm_eval.values.run_files import journal_files, open_regular

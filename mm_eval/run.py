@@ -19,13 +19,12 @@ from pathlib import Path
 from typing import Any
 
 from mm_eval.engine.ask import Asker
-from mm_eval.engine.budget import budget_check
 from mm_eval.engine.cache import opened_cache
 from mm_eval.engine.folder import RunFolder
 from mm_eval.engine.journal import Journal, JournalState, read_journal
 from mm_eval.engine.model import Model, close_model, closing_model, dollars, expect, measured, prepare_once, recall
 from mm_eval.engine.order import in_cheapest_order
-from mm_eval.engine.outcome import Outcome, StopSignal, failure_limit, model_boundary
+from mm_eval.engine.outcome import Outcome, StopSignal, budget_check, failure_limit, model_boundary
 from mm_eval.engine.progress import Progress, Silent, answering, tell_price
 from mm_eval.engine.ranks import Launch, launched, processes
 from mm_eval.finished import keep_report, kept_report
@@ -38,8 +37,7 @@ from mm_eval.request import DEFAULT_MODEL, RunRequest
 from mm_eval.results.assemble import assemble, environment
 from mm_eval.results.file import part_of, results_json
 from mm_eval.results.recorded import read_run
-from mm_eval.results.run_report import Report
-from mm_eval.scoring.run_results import RunFacts
+from mm_eval.scoring.run_results import Report, RunFacts
 from mm_eval.values.errors import ConfigError, StoreError
 from mm_eval.values.reasoning.families import marks_of
 from mm_eval.values.reasoning.recorded import Reading

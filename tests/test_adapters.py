@@ -10,7 +10,7 @@ import pytest
 
 from mm_eval.adapters import make_model
 from mm_eval.engine.model import ModelSettings
-from mm_eval.features.diagnose.command_line import as_command
+from mm_eval.features.diagnose.findings import as_command
 from mm_eval.features.judge.judges import Judge, make_judges
 from mm_eval.features.ray.fleet import Fleet
 from mm_eval.request import RunRequest

@@ -19,8 +19,19 @@ from collections.abc import Sequence
 from itertools import takewhile
 
 from mm_eval.cli import say as output
-from mm_eval.cli.say import SafeFormatter, complain, complain_briefly, guard_streams, say, say_lines
-from mm_eval.cli.streams import OutputError, discard_output, finish_line, output_was_lost, usable_streams
+from mm_eval.cli.say import (
+    OutputError,
+    SafeFormatter,
+    complain,
+    complain_briefly,
+    discard_output,
+    finish_line,
+    guard_streams,
+    output_was_lost,
+    say,
+    say_lines,
+    usable_streams,
+)
 from mm_eval.package import __version__
 from mm_eval.values.errors import ConfigError, MMEvalError, did_you_mean
 from mm_eval.values.features import brought, stated

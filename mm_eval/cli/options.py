@@ -19,7 +19,7 @@ from mm_eval.values.features import Option, stated
 
 if TYPE_CHECKING:
     from mm_eval.request import RunRequest
-    from mm_eval.results.run_report import Report
+    from mm_eval.scoring.run_results import Report
 
 
 _NAMED_VALUE = Rule("a text, a finite number, a list or a mapping with a name", is_json)

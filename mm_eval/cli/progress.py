@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from mm_eval.cli.streams import Lenient, finish_line, say_loading
+from mm_eval.cli.say import Lenient, finish_line, say_loading
 
 EVERY = 30.0
 """Seconds between two lines where there is no terminal."""

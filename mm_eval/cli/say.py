@@ -1,22 +1,151 @@
-"""All output of the command line: every text is made safe for a terminal by `values.safe`."""
+"""All output of the command line: its streams, and texts made safe for a terminal by `values.safe`."""
 
 from __future__ import annotations
 
 import logging
+import os
 import sys
 import threading
 import traceback
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from mm_eval.cli.streams import finish_line
-from mm_eval.cli.streams import say as write
 from mm_eval.values.errors import MMEvalError, all_faults
 from mm_eval.values.safe import in_line, terminal_safe
 
 if TYPE_CHECKING:
     from mm_eval.check import TaskCheck
+
+_BROKEN = (OSError, ValueError, RuntimeError)
+"""The reader is gone or the disk full; the stream was closed; a signal handler writes in the middle of a write."""
+
+
+class OutputError(Exception):
+    """Standard output can't be written. reader_is_gone: nobody wants to read it (`mm-eval ls | head`)."""
+
+    def __init__(self, error: Exception) -> None:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        super().__init__(f"standard output can't be written: {reason}.")
+        self.reader_is_gone = isinstance(error, BrokenPipeError)
+
+
+class Output:
+    """Standard output that raises OutputError where writing to it fails, so that no other error is mistaken for that."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        try:
+            return int(self._stream.write(text))
+        except _BROKEN as error:
+            raise OutputError(error) from error
+
+    def flush(self) -> None:
+        try:
+            self._stream.flush()
+        except _BROKEN as error:
+            raise OutputError(error) from error
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+class Lenient:
+    """A text stream that drops what can't be written."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        with suppress(*_BROKEN):
+            if self._stream is not None:
+                self._stream.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        with suppress(*_BROKEN):
+            if self._stream is not None:
+                self._stream.flush()
+
+    def isatty(self) -> bool:
+        with suppress(*_BROKEN):
+            return self._stream is not None and bool(self._stream.isatty())
+        return False
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+@contextmanager
+def usable_streams() -> Iterator[None]:
+    """Inside the block all standard streams are open, writing to standard error never raises, and to output only OutputError.
+
+    A closed stream's number goes to the next file that is opened: what a library prints would end up in the journal.
+    """
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # gets the lowest free number, which is this one
+    out, err = sys.stdout, sys.stderr
+    if out is None:
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - it lives as long as the process
+    if reconfigure := getattr(sys.stdout, "reconfigure", None):
+        reconfigure(errors="backslashreplace")  # an output without "±" gets it escaped
+    sys.stdout, sys.stderr = Output(sys.stdout), Lenient(err)
+    try:
+        yield
+    finally:
+        sys.stdout, sys.stderr = out, err
+
+
+class _State:
+    """What was printed so far. lost: text that someone wanted to read. loading: the last line on the terminal is unfinished."""
+
+    lost = loading = False
+
+
+def _write(text: str) -> None:
+    """Prints to standard output at once. Where that can't be written, the text is lost and the command goes on."""
+    finish_line()
+    try:
+        print(text, flush=True)
+    except OutputError as error:
+        discard_output()
+        if not error.reader_is_gone:
+            _State.lost = True
+            print(f"mm-eval: {error}", file=sys.stderr)
+
+
+def output_was_lost() -> bool:
+    """Whether text was lost since the last call, other than of a reader that went away."""
+    lost, _State.lost = _State.lost, False
+    return lost
+
+
+def say_loading(name: str, stream: Any) -> None:
+    """Shows what happens now on a terminal, in a line that the next one replaces."""
+    _State.loading = True
+    print(f"\x1b[2K\rloading {name} ...", end="", file=stream, flush=True)
+
+
+def finish_line() -> None:
+    """Clears the line of `say_loading`, so that what is printed next begins a line of its own."""
+    if _State.loading:
+        _State.loading = False
+        print("\x1b[2K\r", end="", file=Lenient(sys.stderr), flush=True)
+
+
+def discard_output() -> None:
+    """Sends standard output nowhere from here on, so that the interpreter can't fail on it when it exits."""
+    with suppress(*_BROKEN):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
+
 
 LONGEST = 4000
 """Characters of an error; one that quotes a long value is cut in the middle."""
@@ -38,7 +167,7 @@ def say_lines(text: str) -> None:
 
 def _print(text: str) -> None:
     if output_may_be_lost:
-        write(text)
+        _write(text)
     else:
         finish_line()
         print(text, flush=True)

@@ -14,8 +14,7 @@ from typing import Any, Protocol, cast
 from mm_eval.config import schema
 from mm_eval.config.categories import CategoryLevel, levels_of
 from mm_eval.config.checks import check_name, check_task_keys
-from mm_eval.config.format_choice import formatted, select_format
-from mm_eval.config.formats import Format
+from mm_eval.config.formats import Format, formatted, select_format
 from mm_eval.config.functions import FunctionRef, task_stream
 from mm_eval.config.located import LocatedDict, located, shown_path, without
 from mm_eval.config.runner import Stream, runner

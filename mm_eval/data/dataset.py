@@ -14,7 +14,6 @@ from mm_eval.data.arrow_files import read_rows
 from mm_eval.data.data_files import FILES_KEY, content_cache, has_files, may_have_data_files, places_of
 from mm_eval.data.decode import check_pillow
 from mm_eval.data.docs import Docs, fingerprint_of
-from mm_eval.data.further import load_further
 from mm_eval.data.manifest import advice_on_missing, hub_ids, known_data_set
 from mm_eval.data.rows import with_pictures_declared
 from mm_eval.data.source import (
@@ -343,3 +342,30 @@ def _no_progress_bar() -> Iterator[None]:
 
 def _no_docs(path: str, split: str, where: str) -> ConfigError:
     return ConfigError(f"split {split!r} of {path!r} has no docs.", where=where, hint="Name another split.")
+
+
+def load_further(source: DataSource, path: str, name: str | None = None, **options: Any) -> Any:
+    """As `datasets.load_dataset`, but below the data roots of `source` first.
+
+    Cached rows of local files that have changed since are not used. `token=True` means "use a token if there is one". On the
+    hub a data set that has moved is looked up under both of its ids; offline, and without network, in the hub's local cache.
+    """
+    import datasets
+    import huggingface_hub
+
+    found = source.found(path)
+    path = str(found[1]) if found else path
+    if options.get("token") is True:
+        options["token"] = huggingface_hub.get_token() or None
+    if Path(path).is_dir() or path in LOCAL_FILES:
+        with LOADING:
+            options |= content_cache(datasets.load_dataset_builder, path, name, options)
+            return datasets.load_dataset(path, name, **options)
+    failures: list[Exception] = []
+    reachable = not source.offline and hub_answers()
+    for hub_id in hub_ids(path):
+        try:
+            return load_from_hub(hub_id, name, reachable, **options)
+        except (OSError, ValueError, datasets.exceptions.DatasetsError) as error:
+            failures.append(error)
+    raise failures[0]

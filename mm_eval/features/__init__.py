@@ -24,7 +24,7 @@ LINKS      what the runs of a release know of each other: (requests by name, how
 AGAINST    a request that stops when it is decided against a finished run: (request, that run's folder) -> the request.
 CONFIGS    what `mm-eval run --config FILE` does with a file that has this key: (args, its options as a request) -> exit code.
 PAGES      the page of a finished run: (recorded run) -> its path.
-FINDINGS   what `mm-eval diagnose` finds in the samples of a task: a class with add(row), which gets each, and found() ->
+FINDINGS   what `mm-eval diagnose` finds in the samples of a task that have the field NAME: a class with add(row) and found() ->
            (kind, docs with it, of how many, sentence, likely cause, what mends it, [(doc id, answer)]) for each fault.
 PAGE_PARTS what stands above the samples of a run's page: (recorded run) -> an object with
            look(task, row), which gets each sample, and about(), its data after the last one.

@@ -7,25 +7,26 @@ task.instances(doc_ids, style) -> one Instance for each doc, choice and repeat
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any
 
+from mm_eval.config.located import located
 from mm_eval.config.task_config import TaskConfig
+from mm_eval.data.dataset import beside, docs_of, load_docs
 from mm_eval.data.decode import decoded_ahead
 from mm_eval.data.docs import Docs, FileState, picture_files
 from mm_eval.data.frames import files_of
 from mm_eval.data.media import Places
-from mm_eval.data.source import DataSource
+from mm_eval.data.source import LOCAL_FILES, DataSource
 from mm_eval.prompt.blind import WITHOUT, without_marks, without_pictures
 from mm_eval.prompt.blocks import PromptBlock, takes_clips
 from mm_eval.prompt.conversation import Shown, begin
 from mm_eval.prompt.fewshot import Example, ExamplePool
 from mm_eval.prompt.layout import Layout, Turn, context_of, written_context
-from mm_eval.prompt.of_config import docs_of_split, example_pool
 from mm_eval.prompt.question import Question, Questions, question_of, text_of
-from mm_eval.prompt.requests import needs_bare_choices, requests_of, selected
 from mm_eval.prompt.visuals import (
     PictureCache,
     PictureLoader,
@@ -39,7 +40,7 @@ from mm_eval.prompt.visuals import (
     with_frames,
 )
 from mm_eval.values.conversation import Turns
-from mm_eval.values.errors import ConfigError, DataError, MMEvalError, did_you_mean
+from mm_eval.values.errors import ConfigError, DataError, DocError, MMEvalError, did_you_mean
 from mm_eval.values.lazy_doc import WithoutPictures
 from mm_eval.values.reasoning.families import NO_MARKS, Marks
 from mm_eval.values.types import Context, Doc, Instance, Message, RequestType
@@ -367,3 +368,162 @@ class Task:
 
 def _as_list(names: str | Sequence[str] | None) -> list[str]:
     return [names] if isinstance(names, str) else list(names or ())
+
+
+FEWSHOT_SPLITS = ("fewshot_split", "training_split", "validation_split", "test_split")
+
+
+def docs_of_split(
+    config: TaskConfig, source: DataSource, split: str, key: str, process: Callable[[Any], Any] | None
+) -> Docs:
+    """The docs of a split, from the task's own function or from its dataset. key: the config key that names the split."""
+    if config.custom_dataset is not None:
+        arguments = {**config.metadata, **config.dataset_kwargs}
+        where = config.where("custom_dataset")
+        return docs_of(config.custom_dataset, arguments, split, where, process, source, config.draws())
+    if config.dataset_path is None:
+        raise ConfigError("dataset_path is missing.", where=config.where("task"))
+    options = dict(config.dataset_kwargs)
+    place = located(config.dataset_kwargs).places.get("data_files")
+    if config.dataset_path in LOCAL_FILES and place and place.file:
+        options["data_files"] = beside(options["data_files"], place.file.parent)
+    if config.dataset_revision:
+        options["revision"] = config.dataset_revision
+    return load_docs(
+        config.dataset_path,
+        config.dataset_name,
+        split,
+        source,
+        where=config.where(key),
+        task=config.path,
+        mirrors=config.dataset_mirrors,
+        kwargs=options,
+        process=process,
+        draws=config.draws(),
+    )
+
+
+def example_pool(config: TaskConfig, source: DataSource, split: str, own: Docs, seed: int) -> ExamplePool:
+    """The docs for examples: of a split named for them, else `samples`, else of the first of FEWSHOT_SPLITS.
+
+    own: the docs that are asked, of the split `split`.
+    """
+    settings = config.fewshot_config
+    common: dict[str, Any] = {
+        "sampler": settings.get("sampler", "default"),
+        "seed": seed,
+        "where": config.where("fewshot_config"),
+        "indices": tuple(settings["fewshot_indices"]) if settings.get("fewshot_indices") else None,
+    }
+    splits = {"fewshot_config": settings.get("split"), **{key: getattr(config, key) for key in FEWSHOT_SPLITS}}
+    key, chosen = next((key, name) for key, name in splits.items() if name)
+    samples = settings.get("samples")
+    if samples and key not in ("fewshot_config", "fewshot_split"):
+        return ExamplePool(samples() if callable(samples) else samples, **common)
+    process = settings.get("process_docs", config.process_docs)
+    if chosen == split and process is config.process_docs:
+        return ExamplePool(own, same_split=True, **common)
+    docs = docs_of_split(config, source, chosen, key, process)
+    return ExamplePool(docs, same_split=chosen == split and len(docs) == len(own), **common)
+
+
+def requests_of(
+    config: TaskConfig, question: Question, contexts: Sequence[Context], common: dict[str, Any], bare: bool
+) -> Iterator[Instance]:
+    """The requests of a doc, all choices of a repeat before the next repeat.
+
+    contexts: the prompt, or one for each choice if each has its own text. common: the fields that all requests share.
+    bare: each choice is also scored without a question (see `needs_bare_choices`).
+    """
+    context = contexts[0]
+    if config.output_type in ("loglikelihood", "multiple_choice"):
+        _check_continuations(question)
+    for repeat in range(config.repeats):
+        if config.output_type == "generate_until":
+            kwargs = _generation_kwargs(config, chat=not isinstance(context, str))
+            yield Instance("generate_until", context=context, generation_kwargs=kwargs, repeat=repeat, **common)
+        elif config.output_type == "loglikelihood_rolling":
+            text = str(question.target if question.target is not None else question.text)
+            yield Instance("loglikelihood_rolling", continuation=text, repeat=repeat, **common)
+        elif question.choices is None:
+            own_space = question.answer[:1].isspace()  # as lambada's targets have
+            bare_answer = own_space or context == ""  # no delimiter is needed
+            continuation = question.answer if bare_answer else config.target_delimiter + question.answer
+            yield _scored_request(context, continuation, question.answer, 0, repeat, common)
+        else:
+            yield from _choices(config, question, contexts, repeat, common, bare)
+
+
+def _check_continuations(question: Question) -> None:
+    """Raises DocError for an empty continuation: it has log-likelihood 0, more than any other text."""
+    if question.choices is None or question.contexts is not None:
+        if question.answer == "":
+            raise DocError("doc_to_target gave no text, so there is nothing to score.")
+    elif "" in question.choices:
+        number, count = question.choices.index(""), len(question.choices)
+        hint = "Leave empty options out in doc_to_choice, or the doc in process_docs."
+        raise DocError(f"doc_to_choice gave an empty text as choice {number} of {count}.", hint=hint)
+
+
+def needs_bare_choices(config: TaskConfig) -> bool:
+    """Whether a metric compares each choice with its log-likelihood without a question (acc_mutual_info)."""
+    metrics = (metric["metric"] for pipeline in config.pipelines() for metric in pipeline["metric_list"])
+    return config.output_type == "multiple_choice" and "acc_mutual_info" in metrics
+
+
+def _choices(
+    config: TaskConfig,
+    question: Question,
+    contexts: Sequence[Context],
+    repeat: int,
+    common: dict[str, Any],
+    bare: bool,
+) -> Iterator[Instance]:
+    """A request for each choice, then, with `bare`, one for each choice without a question."""
+    options, delimiter = question.choices or [], config.target_delimiter
+    for choice, option in enumerate(options):
+        scored = question.answer if question.contexts else option
+        context = contexts[choice if question.contexts else 0]
+        yield _scored_request(context, delimiter + scored, option, choice, repeat, common)
+    if bare:
+        without = {**common, "images": None, "image_digests": (), "clips": (), "pixels": 0}
+        for choice, option in enumerate(options):
+            instance = _scored_request("", delimiter + option, option, len(options) + choice, repeat, without)
+            instance.metadata["acc_mutual_info"] = True
+            yield instance
+
+
+def _generation_kwargs(config: TaskConfig, chat: bool) -> dict[str, Any]:
+    """The config's generation kwargs. The default stop string of a plain-text prompt is the gap between examples.
+
+    A plain text continues after the answer with another question; a chat turn ends by itself, and its answer may have paragraphs.
+    """
+    kwargs = dict(config.generation_kwargs or {})
+    if not chat and config.fewshot_delimiter:
+        kwargs.setdefault("until", [config.fewshot_delimiter])
+    return kwargs
+
+
+def _scored_request(
+    context: Context, continuation: str, option: str, choice: int, repeat: int, common: dict[str, Any]
+) -> Instance:
+    instance = Instance(
+        "loglikelihood", context=context, continuation=continuation, choice=choice, repeat=repeat, **common
+    )
+    instance.metadata["choice_text"] = option
+    return instance
+
+
+def selected(path: str, total: int, limit: int | float | None, samples: Sequence[int] | None) -> list[int]:
+    """The doc ids of a run of `total` docs: see `Task.select`."""
+    if samples is not None:
+        if wrong := [doc_id for doc_id in samples if not 0 <= doc_id < total]:
+            raise ConfigError(f"--samples names docs {wrong[:5]} of {path}, which has 0 to {total - 1}.")
+        return sorted(set(samples))
+    if limit is None:
+        return list(range(total))
+    if 0 < limit < 1:
+        return list(range(math.ceil(limit * total)))
+    if limit < 1 or limit != int(limit):
+        raise ConfigError(f"--limit must be a count of at least 1 or a fraction between 0 and 1 (got {limit!r}).")
+    return list(range(min(int(limit), total)))

@@ -20,7 +20,7 @@ from mm_eval.values.types import Number
 from mm_eval.values.words import counted, listed
 
 if TYPE_CHECKING:
-    from mm_eval.results.run_report import Report
+    from mm_eval.scoring.run_results import Report
 
 
 COUNTED = ("failed", "not requested", "filtered", "refused", "truncated", "unparsed", "cut")

@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import wraps
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mm_eval.scoring.base import Scorer
 from mm_eval.scoring.filters.base import group_repeats, is_unanswered
 from mm_eval.scoring.metrics.aggregation import mean
-from mm_eval.scoring.metrics.ll_results import LLResults
-from mm_eval.scoring.metrics.loglikelihood import is_tied
 from mm_eval.scoring.metrics.metric import METRICS, Metric, aggregation_named, at_least_one, worst_of
 from mm_eval.scoring.metrics.traits import Traits, traits_of
 from mm_eval.values.errors import ConfigError, ScoringError, did_you_mean
 from mm_eval.values.types import Doc, Instance, Number, ScoredDoc
+
+if TYPE_CHECKING:
+    from mm_eval.scoring.metrics.ll_results import LLResults
 
 SUBMISSION = "submission"
 """lmms-eval's name for a metric without a number: its function writes a file for a benchmark's server."""
@@ -56,9 +57,13 @@ class ProcessResultsScorer(Scorer):
         instances = first_instances(doc_instances)
         first = instances[0]
         mixed = len({instance.request_type for instance in instances}) > 1  # a task class may ask for both
-        lls = None
+        lls, tied = None, False
         if not mixed and first.request_type != "generate_until":
+            from mm_eval.scoring.metrics.ll_results import LLResults
+            from mm_eval.scoring.metrics.loglikelihood import is_tied
+
             lls = LLResults.from_instances(instances, self.name)
+            tied = is_tied(lls, ())
         results = [self._result(each) for each in instances] if mixed else self._results(instances, lls)
         missing = bool(results) and all(map(is_unanswered, results))
         try:
@@ -87,7 +92,7 @@ class ProcessResultsScorer(Scorer):
         if not scores:
             raise ScoringError(f"process_results returned none of the metrics {sorted(declared)}: {sorted(values)}.")
         rules = tuple(rule) if isinstance(rule, (list, tuple)) else (str(rule),) if rule is not None else ()
-        return ScoredDoc(doc_id, first.target, scores, rules, tied=lls is not None and is_tied(lls, ()))
+        return ScoredDoc(doc_id, first.target, scores, rules, tied=tied)
 
     def numbers(self, *args: Any, **kwargs: Any) -> list[Number]:
         """One number a metric over all documents; `notes` also names values that metric_list does not name.

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from mm_eval.scoring.answered_by import oddities
@@ -192,3 +193,26 @@ class Results:
         """What is odd about the models that answered and judged."""
         asked = str(self.run.model.get("model") or "")
         return oddities(asked, self.run.answered_by, self.added.get("judges", {}))
+
+
+@dataclass
+class Report:
+    """What a run came to.
+
+    results: None where nothing was scored. order: the rows of the table with their depth.
+    exit_code: 0 everything was answered and scored, 3 some requests failed, 130 interrupted.
+    notes: what a reader of the table should know. problems: what failed.
+    silent: this process is one of several and not the one that reports.
+    categories: the table shows every category, however many there are.
+    waiting: for what the run waits, where it has no results because the same command has to go on.
+    """
+
+    results: Results | None
+    folder: Path
+    exit_code: int
+    order: list[tuple[str, int]]
+    notes: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+    silent: bool = False
+    categories: bool = False
+    waiting: str = ""

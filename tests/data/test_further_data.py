@@ -10,7 +10,7 @@ import datasets
 import pytest
 
 from mm_eval.data import source
-from mm_eval.data.further import load_further
+from mm_eval.data.dataset import load_further
 from mm_eval.data.source import DataSource
 
 
@@ -31,7 +31,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, bool]]:
 
     monkeypatch.setattr(datasets, "load_dataset", load)
     monkeypatch.setattr(source, "runner", Runner)
-    monkeypatch.setattr("mm_eval.data.further.hub_answers", lambda: True)
+    monkeypatch.setattr("mm_eval.data.dataset.hub_answers", lambda: True)
     return found
 
 
@@ -84,6 +84,6 @@ def test_the_caches_of_the_hub_are_read_by_a_process_without_network() -> None:
 
 
 def test_the_first_error_is_raised_where_no_id_is_found(asked, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mm_eval.data.further.hub_ids", lambda path: [path])
+    monkeypatch.setattr("mm_eval.data.dataset.hub_ids", lambda path: [path])
     with pytest.raises(datasets.exceptions.DatasetNotFoundError, match="lmms-lab/GQA"):
         load_further(DataSource(), "lmms-lab/GQA")

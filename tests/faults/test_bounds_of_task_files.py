@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from mm_eval.config.manager import TaskManager
-from mm_eval.prompt import template_cost as bounds
+from mm_eval.prompt import template as bounds
 from mm_eval.prompt.template import render
 from mm_eval.values.errors import ConfigError, DataError
 from tests.conftest import Ran

@@ -76,7 +76,7 @@ def test_thousands_of_questions_share_the_stored_pictures() -> None:
     import datasets
     from mm_eval.tasks.gqa.utils import with_pictures
 
-    from mm_eval.data.further import load_further
+    from mm_eval.data.dataset import load_further
     from mm_eval.data.source import DataSource
 
     names = GQA.table(PICTURES)["id"].to_pylist()

@@ -5,25 +5,69 @@ Everything is read from results.json and samples/, one row at a time; no model i
 
 from __future__ import annotations
 
+import json
 import math
 import re
 import shlex
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import MISSING, asdict, dataclass, field, fields, replace
 from functools import cached_property
+from itertools import groupby
 from typing import Any
 
+from mm_eval.config.arguments import SWITCH
 from mm_eval.features.diagnose.answer_forms import FORMS, Answered, Form, Mending, answers_of, form_of
-from mm_eval.features.diagnose.command_line import as_command
-from mm_eval.request import RunRequest
+from mm_eval.request import COMMAND_NAMES, EXECUTOR, RULES, RunRequest
 from mm_eval.results.recorded import RecordedRun
 from mm_eval.results.sample_rows import picked, preferred, right_answer
 from mm_eval.scoring.sample_row import SampleRow
 from mm_eval.values.errors import MMEvalError
 from mm_eval.values.features import brought
 from mm_eval.values.reasoning.split import unknown_marks
+from mm_eval.values.safe import in_line, json_safe
 from mm_eval.values.words import of_all
+
+
+def as_command(request: RunRequest, verb: str = "") -> str:
+    """The command line of a request, quoted for a shell; options at their defaults are left out. verb: none for `run`."""
+    words = ["mm-eval", *([verb] if verb else [])]
+    if verb == "show":
+        words += request.tasks
+    else:
+        words += ["--tasks", ",".join(request.tasks)]
+    for each in fields(RunRequest):
+        value = getattr(request, each.name)
+        default = each.default_factory() if each.default_factory is not MISSING else each.default
+        if each.name in ("tasks", "prompt_blocks", "name", "judge", "judge_args") or value == default:
+            continue
+        if verb and ("judge" in each.name or each.name in EXECUTOR):  # only a run, and `score`, ask judges
+            continue
+        if verb not in ("", "show") and each.name.startswith(
+            "protocol"
+        ):  # its settings of the run stand in the other options
+            continue
+        name = COMMAND_NAMES.get(each.name, each.name)
+        if name == "no_report" or value is True and RULES[each.name] is SWITCH:
+            words.append(f"--{name}")
+        else:
+            words += [f"--{name}", _as_text(value)]
+    for adapter, args in request.judges if not verb else ():
+        words += ["--judge", adapter, *(["--judge_args", _as_text(args)] if args else [])]
+    return shlex.join(words)
+
+
+def _as_text(value: Any) -> str:
+    """An option's value as the command line takes it; a mapping as pairs where these are plain, else as JSON."""
+    if isinstance(value, Mapping):
+        plain = all(
+            isinstance(part, (str, int, float)) and re.fullmatch(r"[\w./:@-]+", str(part)) for part in value.values()
+        )
+        return ",".join(f"{name}={part}" for name, part in value.items()) if plain else json.dumps(value)
+    if isinstance(value, (list, tuple)):
+        return ",".join(map(str, value))
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
 
 SHOWN = 3
 """Examples of a fault."""
@@ -134,13 +178,15 @@ class _Seen:
         self.cut = _Kept()
         self.picked: Counter[tuple[str, str]] = Counter()  # (right, picked), of options or of yes and no
         self.wrong_picks: dict[str, _Kept] = {}
-        self.of_features = [kind() for kind in brought("FINDINGS").values()]
+        self.of_features: dict[str, Any] = {}
         self.by_category: dict[tuple[str, str], _Kept] = {}
 
     def add(self, row: SampleRow) -> None:
         self.docs += 1
-        for each in self.of_features:
-            each.add(row)
+        for name in (name for name in brought("FINDINGS") if name in row):
+            if name not in self.of_features:
+                self.of_features[name] = brought("FINDINGS")[name]()
+            self.of_features[name].add(row)
         self.pictures = self.pictures or bool(row.get("images"))
         doc_id, right = row["doc_id"], right_answer(row)
         if error := row.get("error"):
@@ -324,7 +370,7 @@ def _low_categories(case: _Case, seen: _Seen) -> Iterator[Fault]:
 
 def _of_features(case: _Case, seen: _Seen) -> Iterator[Fault]:
     """What features find in the rows that they know."""
-    for each in seen.of_features:
+    for each in seen.of_features.values():
         for kind, docs, of, said, cause, mending, examples in each.found():
             kept = _Kept(docs, [FaultyDoc(doc_id, answer, "") for doc_id, answer in examples])
             yield case.finding(kind, kept, of, said, cause, mending)
@@ -333,3 +379,66 @@ def _of_features(case: _Case, seen: _Seen) -> Iterator[Fault]:
 def _kind_of_failure(what: str) -> str:
     """The message without its doc and numbers, so that equal failures are counted together."""
     return re.sub(r"\d+", "N", re.sub(r"^.*? doc \d+: ", "", what))[:200]
+
+
+LONGEST = 160
+"""Characters of an answer that are shown."""
+MOST_ON_PAGE = 50
+"""Findings on the page of a run, so that a run of many tasks in which everything failed still opens."""
+
+
+def render(run: RecordedRun, findings: Sequence[Fault]) -> str:
+    """Each fault with its count, likely cause, command and examples; one sentence where there is none."""
+    lines = [f"{run.folder} ({run.model})"]
+    if not findings:
+        lines.append("Nothing odd was found: every doc has an answer that the task's rules could read.")
+    for task, found in groupby(findings, key=lambda finding: finding.task):
+        lines += ["", task]
+        for finding in found:
+            lines += [
+                f"  {finding.said}",
+                *(
+                    f"    doc {each.doc_id}: {_quoted(each.answer)}  right: {_quoted(each.right)}"
+                    for each in finding.examples
+                ),
+                f"    likely: {finding.cause}",
+                *([f"    try:    {finding.mend}"] if finding.mend else []),
+            ]
+    return "\n".join(map(in_line, lines))
+
+
+def as_json(run: RecordedRun, findings: Sequence[Fault]) -> str:
+    """The findings as a JSON document."""
+    document = {"run": str(run.folder), "model": run.model, "findings": [asdict(each) for each in findings]}
+    return json_safe(json.dumps(document, indent=2, ensure_ascii=False))
+
+
+class Findings:
+    """The findings of a run as a part of its page."""
+
+    def __init__(self, run: RecordedRun) -> None:
+        diagnosis = Diagnosis(run)
+        self.look = diagnosis.add
+        self._findings = diagnosis.findings
+
+    def about(self) -> dict[str, Any]:
+        """The findings on all samples."""
+        return as_values(self._findings())
+
+
+def as_values(findings: Sequence[Fault]) -> dict[str, Any]:
+    """The findings for a page: at most `MOST_ON_PAGE`, the rest as a count; long texts are cut."""
+    shown = [
+        {
+            **{name: getattr(each, name) for name in ("task", "kind", "said", "cause", "mend")},
+            "examples": [
+                {"doc": one.doc_id, "answer": _quoted(one.answer), "right": _quoted(one.right)} for one in each.examples
+            ],
+        }
+        for each in findings[:MOST_ON_PAGE]
+    ]
+    return {"shown": shown, "more": len(findings) - len(shown)}
+
+
+def _quoted(text: str) -> str:
+    return repr(text[:LONGEST]) + ("..." if len(text) > LONGEST else "")

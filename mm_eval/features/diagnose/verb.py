@@ -14,8 +14,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> int:
-    from mm_eval.features.diagnose.findings import diagnose
-    from mm_eval.features.diagnose.text import as_json, render
+    from mm_eval.features.diagnose.findings import as_json, diagnose, render
     from mm_eval.results.recorded import RecordedRun
 
     run = RecordedRun.read(args.run)

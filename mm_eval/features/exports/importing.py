@@ -37,9 +37,9 @@ from mm_eval.prepare import Prepared, load_configs
 from mm_eval.prompt.blind import WITHOUT
 from mm_eval.prompt.task import PromptStyle, Task
 from mm_eval.request import RunRequest
-from mm_eval.results.run_report import Report
 from mm_eval.results.sample_rows import sample_name
 from mm_eval.run import score
+from mm_eval.scoring.run_results import Report
 from mm_eval.values.errors import ConfigError, ModelError, NotHereError, did_you_mean
 from mm_eval.values.files import encoder, write_atomic
 from mm_eval.values.run_files import json_value, lines_of

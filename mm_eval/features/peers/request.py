@@ -18,7 +18,7 @@ from typing import Any
 
 from mm_eval.config.arguments import json_value
 from mm_eval.engine.model import MODELS
-from mm_eval.features.peers.adapters import BEGINNINGS, NAMED, OPENAI, PROVIDERS, SHORT_NAMES, Other
+from mm_eval.features.peers.adapters import BEGINNINGS, NAMED, OPENAI, PROVIDERS, SHORT_NAMES, Other, for_transformers
 from mm_eval.features.peers.arguments import (
     CAPS,
     DROPPED,
@@ -31,7 +31,6 @@ from mm_eval.features.peers.arguments import (
     RENAMED,
     THINKING,
 )
-from mm_eval.features.peers.checkpoints import for_transformers
 from mm_eval.request import RunRequest
 from mm_eval.values.errors import ConfigError
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from mm_eval.config.functions import parsed
 from mm_eval.features.suites import PACKAGE
 from mm_eval.features.suites.judges import MODULE
-from mm_eval.features.suites.tree import imported_of_tree
+from mm_eval.features.suites.reading import imported_of_tree
 
 VERIFIERS = (
     *(f"{PACKAGE}.verifiers.{name}" for name in ("openai", "gemini", "build_verification_pipeline")),

@@ -12,9 +12,7 @@ from mm_eval.config.group import GroupConfig, GroupNode
 from mm_eval.config.located import LocatedDict
 from mm_eval.config.runner import Stream
 from mm_eval.features.suites import PACKAGE, SUITES
-from mm_eval.features.suites.origin import is_from_lmms_eval
-from mm_eval.features.suites.reading import needs_process
-from mm_eval.features.suites.tree import file_in_tree, imported_of_tree
+from mm_eval.features.suites.reading import file_in_tree, imported_of_tree, needs_process
 
 
 class TaskRunner:
@@ -62,9 +60,11 @@ class TaskRunner:
         return with_default_weights(node)
 
     def asks_judge(self, file: Path, function: str) -> bool:
+        if not any(imports(each, PACKAGE) for each in with_siblings(file)):
+            return False
         from mm_eval.features.suites.askers import asks_judge
 
-        return any(imports(each, PACKAGE) for each in with_siblings(file)) and asks_judge(file, function)
+        return asks_judge(file, function)
 
     def stream(self, files: Sequence[Path]) -> Stream:
         from mm_eval.features.suites.remote import RemoteStream
@@ -79,3 +79,10 @@ def _class_of(process: Any, file: Path, name: str) -> type:
 
 
 RUNNER = TaskRunner()
+
+
+def is_from_lmms_eval(source: LocatedDict, file: Path | None, functions: Iterable[FunctionRef] = ()) -> bool:
+    """Whether a config was written for lmms-eval: it has that suite's keys, is in its tree, or has functions that import it."""
+    parts = file.parts if file else ()
+    in_its_tree = (PACKAGE, "tasks") in zip(parts, parts[1:], strict=False)
+    return source.of_lmms_eval or in_its_tree or any(function.imports(PACKAGE) for function in functions)

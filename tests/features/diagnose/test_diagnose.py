@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from mm_eval.features.diagnose.answer_forms import Answered, answers_of, form_of, script
-from mm_eval.features.diagnose.command_line import as_command
-from mm_eval.features.diagnose.findings import SHOWN, diagnose
+from mm_eval.features.diagnose.findings import SHOWN, as_command, diagnose
 from mm_eval.request import RunRequest
 from mm_eval.results.recorded import RecordedRun
 from mm_eval.results.sample_rows import picked

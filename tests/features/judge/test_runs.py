@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from mm_eval import evaluate
-from mm_eval.features.diagnose.command_line import as_command
+from mm_eval.features.diagnose.findings import as_command
 from mm_eval.request import RunRequest
 from mm_eval.values.errors import ConfigError
 from tests.features.judge.conftest import JUDGE, NO_WAIT, TASK, UTILS

@@ -10,7 +10,7 @@ import pytest
 
 from mm_eval import evaluate
 from mm_eval.config.manager import TaskManager
-from mm_eval.features.diagnose.command_line import as_command
+from mm_eval.features.diagnose.findings import as_command
 from mm_eval.features.protocols.protocol import KNOWN, UNVERIFIED
 from mm_eval.features.protocols.protocol_file import find_protocol, protocol_names
 from mm_eval.features.protocols.run_under import protocol_of

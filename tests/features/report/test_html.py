@@ -11,8 +11,7 @@ import tracemalloc
 import pytest
 from PIL import Image
 
-from mm_eval.features.diagnose.findings import Fault, FaultyDoc, diagnose
-from mm_eval.features.diagnose.text import MOST_ON_PAGE, as_values
+from mm_eval.features.diagnose.findings import MOST_ON_PAGE, Fault, FaultyDoc, as_values, diagnose
 from mm_eval.features.report.run_page import write_report
 from mm_eval.results.page import prompt_text
 from mm_eval.results.recorded import RecordedRun

@@ -9,7 +9,7 @@ import pytest
 
 from mm_eval import cli
 from mm_eval.engine.model import Model, register_model
-from mm_eval.features.diagnose.command_line import as_command
+from mm_eval.features.diagnose.findings import as_command
 from mm_eval.features.study.why import chosen_docs, docs_for
 from mm_eval.request import RunRequest
 from mm_eval.values.types import Answer

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mm_eval.cli.progress import clock
-from mm_eval.cli.streams import Lenient
+from mm_eval.cli.say import Lenient
 from mm_eval.values.safe import in_line
 from mm_eval.values.words import of_all
 
