@@ -11,6 +11,8 @@ is known unless `identity=` names its state: its answers are never reused, and i
 from __future__ import annotations
 
 import inspect
+import random
+import sys
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -24,7 +26,6 @@ from mm_eval.engine.model import Answers, Model, ModelFacts, ModelSettings, crea
 from mm_eval.engine.ranks import processes, store_of
 from mm_eval.values.errors import ConfigError, MMEvalError, ModelError
 from mm_eval.values.reasoning.split import cut_at
-from mm_eval.values.streams import as_they_were
 from mm_eval.values.types import Answer, Instance, Message
 
 Answering: TypeAlias = Callable[[list[Message]], "str | Answer"]
@@ -210,3 +211,29 @@ def _parameters(function: Callable[..., Any]) -> frozenset[str]:
 def _named(thing: Any) -> str:
     """An object's name for people."""
     return str(getattr(thing, "__qualname__", None) or type(thing).__qualname__)
+
+
+@contextmanager
+def as_they_were() -> Iterator[None]:
+    """Afterwards the streams of Python, NumPy and torch, on every device, are where they were. Imports none of them."""
+    own, found = random.getstate(), _streams()
+    try:
+        yield
+    finally:
+        random.setstate(own)
+        for put, state in found:
+            put(state)
+
+
+def _streams() -> list[tuple[Any, Any]]:
+    """(function that sets a stream, its state) of the libraries that are imported."""
+    found: list[tuple[Any, Any]] = []
+    if (numpy := sys.modules.get("numpy")) is not None:
+        found.append((numpy.random.set_state, numpy.random.get_state()))
+    if (torch := sys.modules.get("torch")) is not None:
+        found.append((torch.set_rng_state, torch.get_rng_state()))
+        if torch.cuda.is_available() and torch.cuda.is_initialized():
+            found.append((torch.cuda.set_rng_state_all, torch.cuda.get_rng_state_all()))
+        if torch.backends.mps.is_available():
+            found.append((torch.mps.set_rng_state, torch.mps.get_rng_state()))
+    return found

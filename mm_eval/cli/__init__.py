@@ -41,7 +41,6 @@ log = logging.getLogger(__name__)
 
 _OF_CORE = {
     "run": ("mm_eval.cli.run", "evaluate a model on tasks (the default)"),
-    "ls": ("mm_eval.cli.ls", "list and search tasks, groups, tags, models, metrics, filters, scorers, formats"),
     "score": ("mm_eval.cli.score", "score a run again from its journal, without the model"),
 }
 _OF_FEATURES = {verb: (f"{place}.{file}", help) for verb, (place, (file, help)) in stated("VERBS", _OF_CORE).items()}

@@ -152,7 +152,7 @@ def add_feature_options(parser: argparse._ActionsContainer, verb: str, *, severa
 
 def read_feature_options(args: argparse.Namespace, verb: str) -> dict[str, Any]:
     """The fields of a request that the options of `add_feature_options` state."""
-    found = {}
+    found: dict[str, Any] = {}
     for _, _, each in _feature_options(verb):
         value = getattr(args, each.name, None)
         if each.pairs and value is not None:

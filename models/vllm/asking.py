@@ -18,17 +18,17 @@ from functools import cached_property
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from mm_eval.engine.endings import Ending, ending_of
 from mm_eval.engine.generation import GenerationOptions
 from mm_eval.engine.model import Answers
 from mm_eval.values.errors import ConfigError, DataError, LongPrompt, MMEvalError, ModelError, did_you_mean
-from mm_eval.values.reasoning.tokens import Reply
 from mm_eval.values.types import Answer, Instance, LLOutput
 
+from ..endings import Ending, ending_of
 from ..hf.prompts.ahead import located, prompt_parts, shown, written_ahead
 from ..hf.prompts.length import boundary, check_whole, fitted, windows
 from ..hf.prompts.preprocessing import Picture
 from ..hf.prompts.prompt import Prompt, PromptWriter
+from ..reasoning import Reply
 from .prompt import EnginePrompt, written
 
 if TYPE_CHECKING:

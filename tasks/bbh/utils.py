@@ -4,9 +4,10 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from mm_eval.tasks.rules.math_answer import SHORT, last_boxed
+
 from mm_eval.scoring.filters.base import WHOLE_ANSWER, Filter, found_by
 from mm_eval.scoring.filters.extraction import is_searched, rule_for, unread
-from mm_eval.scoring.filters.math_answer import SHORT, last_boxed
 
 _STATED = re.compile(r"the answer is ")
 _STATED_OTHERWISE = re.compile(r"\banswer(?: is)?\**\s*(?::|(?<=is))\s*", re.IGNORECASE)

@@ -7,11 +7,11 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from mm_eval.tasks.rules.math_equality import same_value
 from mm_eval.tasks.rules.mmmu import listed_options
 from mm_eval.tasks.rules.written_numbers import is_float, number_in_latex, number_in_words
 
 from mm_eval.scoring.filters import TRUNCATED, rule_of
-from mm_eval.scoring.metrics.math_equality import same_value
 from mm_eval.values.types import at_image_marks
 
 TOKEN = r"<image_(\d)>"

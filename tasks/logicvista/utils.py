@@ -7,8 +7,9 @@ import ast
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from mm_eval.tasks.rules.option_list import joined
+
 from mm_eval.scoring.filters import UNPARSED, rule_of
-from mm_eval.scoring.filters.option_list import joined
 
 
 def doc_to_visual(doc: Mapping[str, Any]) -> list[Any]:

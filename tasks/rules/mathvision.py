@@ -10,11 +10,11 @@ import math
 import re
 from typing import Any
 
+from mm_eval.tasks.rules.math_equality import exact
+from mm_eval.tasks.rules.math_values import value_of
 from mm_eval.tasks.rules.written_numbers import is_float
 
 from mm_eval.scoring.filters.base import UNPARSED, WHOLE_ANSWER
-from mm_eval.scoring.metrics.math_equality import exact
-from mm_eval.scoring.metrics.math_values import value_of
 
 LONGEST = 20_000
 """The most characters of a response that are read; of a longer one the end, where the answer is."""

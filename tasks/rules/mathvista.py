@@ -10,12 +10,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from mm_eval.tasks.rules.math_answer import last_boxed
+from mm_eval.tasks.rules.math_equality import plain_math
 from mm_eval.tasks.rules.written_numbers import is_float
 
 from mm_eval.scoring.filters.base import UNPARSED, WHOLE_ANSWER
-from mm_eval.scoring.filters.math_answer import last_boxed
 from mm_eval.scoring.metrics.generation import edit_distance
-from mm_eval.scoring.metrics.math_equality import plain_math
 
 LONGEST = 20_000
 """The most characters of a response that are read; of a longer one the end, where the answer is."""

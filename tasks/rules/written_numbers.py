@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from mm_eval.scoring.metrics.math_values import value_of
+from mm_eval.tasks.rules.math_values import value_of
 
 _ONES = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen",
          "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen")  # fmt: skip

@@ -4,10 +4,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from mm_eval.tasks.rules.option_list import shown_options
 
 from mm_eval.scoring.filters import FILTERS
 from mm_eval.scoring.filters.base import rule_of
-from mm_eval.scoring.filters.option_list import shown_options
 from tests.papers.recordings import write_answers
 
 ODD = "Which choice (A, B, C or D) is the odd one out?"

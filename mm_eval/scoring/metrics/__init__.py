@@ -80,7 +80,6 @@ if TYPE_CHECKING:
         exact_match_mc,
         logprob_fn,
     )
-    from mm_eval.scoring.metrics.math_equality import math_equal, math_equal_fn
 
 __all__ = [
     "AGGREGATIONS",
@@ -127,8 +126,6 @@ __all__ = [
     "exact_match_mc",
     "filter_kwargs",
     "logprob_fn",
-    "math_equal",
-    "math_equal_fn",
     "mean",
     "mean_of_means",
     "mean_stderr",
@@ -154,7 +151,7 @@ __all__ = [
     "weighted_perplexity",
 ]
 
-_WHEN_USED = ("generation", "loglikelihood", "ll_results", "corpus", "math_equality")
+_WHEN_USED = ("generation", "loglikelihood", "ll_results", "corpus")
 """The files of this folder that are imported when one of their names is used."""
 
 

@@ -17,9 +17,9 @@ from typing import Any
 
 import torch
 
-from mm_eval.values.reasoning.tokens import TokenReader
 from mm_eval.values.types import Instance
 
+from ...reasoning import TokenReader
 from ..prompts.prompt import Prompt
 from .beginnings import sharing
 from .cache import ROOM, Rows, root_of

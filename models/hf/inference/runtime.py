@@ -10,8 +10,8 @@ from typing import Any, Protocol, TypeVar
 import torch
 
 from mm_eval.values.errors import MMEvalError, ModelError
-from mm_eval.values.reasoning.tokens import TokenReader
 
+from ...reasoning import TokenReader
 from ..families import Family
 from ..prompts.length import own_length
 from ..prompts.preprocessing import Picture, joined

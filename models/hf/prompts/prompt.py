@@ -23,10 +23,10 @@ from typing import Any
 from mm_eval.data.decode import IN_FLIGHT
 from mm_eval.values.errors import ConfigError, DataError, ModelError
 from mm_eval.values.reasoning.families import NO_MARKS, Marks
-from mm_eval.values.reasoning.tokens import TokenReader
 from mm_eval.values.types import Instance
 from mm_eval.values.words import counted
 
+from ...reasoning import TokenReader
 from ..arguments import WHERE, PromptArguments
 from ..families import Family
 from .data_text import DataText

@@ -16,9 +16,9 @@ from typing import Any, Protocol, TypeVar
 
 import httpx
 
-from mm_eval.engine.endings import FILTER_STATUSES, says_filtered
 from mm_eval.values.errors import ModelError
 
+from ...endings import FILTER_STATUSES, says_filtered
 from .endpoint import NO_JINJA, Endpoint
 from .errors import TOO_LONG, Fatal, Filtered, Passing, Refused, TooLong, Unreachable
 from .flight import Gate

@@ -1,6 +1,6 @@
 """What a reply of an OpenAI-compatible server says: its text, its token counts, or why there is no answer.
 
-A reply is an answer only if it ended in a way that `engine/endings.py` knows. Every field may be missing, null or of another
+A reply is an answer only if it ended in a way that `models/endings.py` knows. Every field may be missing, null or of another
 type. A required field that is missing or invalid raises Passing, and the request is retried.
 """
 
@@ -12,11 +12,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from mm_eval.engine.endings import Ending, ending_of, says_filtered
 from mm_eval.values.reasoning.families import NO_MARKS, Marks
 from mm_eval.values.reasoning.split import cut_at, split
 from mm_eval.values.types import Answer
 
+from ...endings import Ending, ending_of, says_filtered
 from .errors import Passing
 from .usage import usage_of
 

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 from mm_eval.models.hf.prompts.tools import writes_tools
+from mm_eval.models.reasoning import TokenReader
 
 from mm_eval.features.tools.formats.reading import read_calls
-from mm_eval.values.reasoning.tokens import TokenReader
 from tests.models.tiny_random import tokenizer
 
 QWEN = """

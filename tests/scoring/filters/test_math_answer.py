@@ -3,9 +3,9 @@ r"""math_answer: the final answer of a solution, in a box, after "answer", or as
 import time
 
 import pytest
+from mm_eval.tasks.rules.math_answer import MathAnswerFilter
 
 from mm_eval.scoring.filters import build_filter_ensemble, rule_of
-from mm_eval.scoring.filters.math_answer import MathAnswerFilter
 
 READ = [
     ("So we get \\boxed{\\frac{1}{2}}.", "\\frac{1}{2}", "boxed"),

@@ -5,8 +5,7 @@ import enum
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-from mm_eval.engine.endings import ending_of, says_filtered
+from mm_eval.models.endings import ending_of, says_filtered
 
 STATED = {
     "stop": ["stop", "STOP", "eos", "eos_token", "stop_sequence", "end_turn", "COMPLETE", "FinishReason.STOP"],

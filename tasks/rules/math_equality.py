@@ -12,9 +12,10 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
-from mm_eval.scoring.filters.math_answer import last_boxed
+from mm_eval.tasks.rules.math_answer import last_boxed
+from mm_eval.tasks.rules.math_values import DIGITS, Value, samples, value_of, variables
+
 from mm_eval.scoring.metrics.generation import best_over_targets
-from mm_eval.scoring.metrics.math_values import DIGITS, Value, samples, value_of, variables
 from mm_eval.scoring.metrics.metric import metric
 
 LONGEST = 2000

@@ -19,7 +19,7 @@ from mm_eval.values.registry import Registry
 from mm_eval.values.safe import in_line
 
 if TYPE_CHECKING:
-    from mm_eval.config.listing import Line
+    from mm_eval.features.ls.listing import Line
 
 HEADINGS = ("task", "metric", "docs", "modality", "data set", "sample", "published row that a test reproduces")
 REGISTRIES = {
@@ -67,8 +67,8 @@ def main(args: argparse.Namespace) -> int:
 
 def _tasks(args: argparse.Namespace) -> int:
     """Prints the tasks below their groups; with a word those that it names, without groups."""
-    from mm_eval.config.listing import flat, outline
     from mm_eval.config.manager import TaskManager
+    from mm_eval.features.ls.listing import flat, outline
 
     entries, word = TaskManager(include_path=args.include_path).entries, args.search.lower()
     rows = [(line, _cells(line)) for line in (flat(entries) if word else outline(entries))]
