@@ -12,9 +12,8 @@ from typing import Any
 
 from mm_eval.prompt.task import PromptStyle, Task
 from mm_eval.scoring.answered import AnsweredDoc, Lookup
-from mm_eval.scoring.base import Scorer
+from mm_eval.scoring.base import Grader, Scorer, bounds_of, run_scorer
 from mm_eval.scoring.categories import CategoryDocs
-from mm_eval.scoring.grading import Grader, bounds_of, run_scorer
 from mm_eval.scoring.metrics.traits import CorpusMetric
 from mm_eval.scoring.sample_row import SampleRow
 from mm_eval.scoring.task_scores import Scores, TaskScores, Ungraded, grader_key, remarks_of

@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from mm_eval.config.task_config import TaskConfig
 from mm_eval.features.judge.config import JudgeConfig, judge_of_task
-from mm_eval.scoring.base import Scorer
+from mm_eval.scoring.base import Grader, Scorer
 from mm_eval.scoring.filters.base import TRUNCATED, UNPARSED, FilterEnsemble, is_unanswered
-from mm_eval.scoring.grading import Grader
 from mm_eval.scoring.metrics.metric import Metric
 from mm_eval.scoring.of_task import scorers_of
 from mm_eval.scoring.process_results import ProcessResultsScorer, declared_metric

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from mm_eval.config.group import GroupConfig, GroupNode, TaskNode, descendants
-from mm_eval.features.suites.runner import is_from_lmms_eval
+from mm_eval.features.suites.reading import is_from_lmms_eval
 
 # ------------------------------------------------------------------ groups
 # Habit: where a group's file has no `weight_by_size`, each task counts once, whatever its size. Our default, and

@@ -8,12 +8,13 @@ program. Anything else, and any package that is not known, runs in a child proce
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 
-from mm_eval.config.functions import parsed, stamp_of
-from mm_eval.features.suites import SUITES
+from mm_eval.config.functions import FunctionRef, parsed, stamp_of
+from mm_eval.config.located import LocatedDict
+from mm_eval.features.suites import PACKAGE, SUITES
 
 PURE = frozenset(
     """__future__ abc array ast base64 binascii bisect calendar cmath codecs collections colorsys contextlib copy csv dataclasses
@@ -220,3 +221,14 @@ def _modules(tree: ast.Module) -> Iterator[str]:
         elif isinstance(node, ast.ImportFrom) and not node.level:
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
             yield node.module or ""
+
+
+def is_from_lmms_eval(source: LocatedDict, file: Path | None, functions: Iterable[FunctionRef] = ()) -> bool:
+    """Whether a config was written for lmms-eval: it has that suite's keys, is in its tree, or has functions that import it.
+
+    Such files have keys that none of our adapters reads, and groups with other default weights. XX
+    is probably a typo, and our defaults apply.
+    """
+    parts = file.parts if file else ()
+    in_its_tree = (PACKAGE, "tasks") in zip(parts, parts[1:], strict=False)
+    return source.of_lmms_eval or in_its_tree or any(function.imports(PACKAGE) for function in functions)

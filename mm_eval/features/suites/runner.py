@@ -12,7 +12,7 @@ from mm_eval.config.group import GroupConfig, GroupNode
 from mm_eval.config.located import LocatedDict
 from mm_eval.config.runner import Stream
 from mm_eval.features.suites import PACKAGE, SUITES
-from mm_eval.features.suites.reading import file_in_tree, imported_of_tree, needs_process
+from mm_eval.features.suites.reading import file_in_tree, imported_of_tree, is_from_lmms_eval, needs_process
 
 
 class TaskRunner:
@@ -79,10 +79,3 @@ def _class_of(process: Any, file: Path, name: str) -> type:
 
 
 RUNNER = TaskRunner()
-
-
-def is_from_lmms_eval(source: LocatedDict, file: Path | None, functions: Iterable[FunctionRef] = ()) -> bool:
-    """Whether a config was written for lmms-eval: it has that suite's keys, is in its tree, or has functions that import it."""
-    parts = file.parts if file else ()
-    in_its_tree = (PACKAGE, "tasks") in zip(parts, parts[1:], strict=False)
-    return source.of_lmms_eval or in_its_tree or any(function.imports(PACKAGE) for function in functions)
