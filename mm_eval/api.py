@@ -133,7 +133,7 @@ def evaluate(
         evaluate("mme", trainer.model, processor=processor)
         evaluate("mme", lambda messages: "yes")
 
-    tasks: needed, unless `protocol` is given: then it is all its benchmarks by default.
+    tasks: needed, unless an option such as `protocol` names them.
     model: a name, or a model in memory: a module of transformers, a function of chat messages (`Message`) that returns a text,
         or an object or class of `Model`. A module and all random streams are left as they were.
     processor: of a module; its tokenizer for a model of text.
@@ -145,6 +145,7 @@ def evaluate(
     from mm_eval.adapters import model_settings
     from mm_eval.cli.progress import ProgressBar
     from mm_eval.engine.model import MODELS
+    from mm_eval.opening import names_tasks
     from mm_eval.request import IN_MEMORY, RunRequest, by_field, check_options, model_arguments, task_names
     from mm_eval.run import evaluate as run
     from mm_eval.values.errors import ConfigError
@@ -158,7 +159,8 @@ def evaluate(
     given = {**by_field(options, "evaluate"), "model_args": model_arguments(args)}
     given["model"] = model if thing is None else IN_MEMORY
     check_options(given, "evaluate")
-    names = () if given.get("protocol") and not tasks else task_names(tasks, "evaluate")
+    by_option = not tasks and names_tasks(RunRequest(tasks=(), **given))
+    names = () if by_option else task_names(tasks, "evaluate")
     request, bar = RunRequest(tasks=names, **given), ProgressBar() if progress else None
     if thing is None:
         if processor is not None or identity is not None:

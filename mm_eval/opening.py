@@ -175,11 +175,6 @@ class RunPart:
         return None
 
     @classmethod
-    def compared_with(cls, request: RunRequest, name: str | None) -> RunRequest:
-        """A recorded request whose results are compared with what an option of `mm-eval score` names."""
-        return request
-
-    @classmethod
     def for_scoring(cls, request: RunRequest, options: Mapping[str, Any]) -> RunRequest:
         """A recorded request as its answers are scored again. options: fields of the request that the user states now."""
         return request
@@ -318,6 +313,11 @@ def part_classes(request: RunRequest | None = None, configs: Iterable[TaskConfig
         return list(parts.values())
     needed = {name: function for name, (_, function) in stated("NEEDED").items()}
     return [parts[name] for name in parts if name not in needed or needed[name](request, listed)]
+
+
+def names_tasks(request: RunRequest) -> bool:
+    """Whether a request names tasks, or a feature's option does."""
+    return bool(request.tasks) or any(kind.asked_for(request)[0] for kind in part_classes(request))
 
 
 def _checked_scorers(config: TaskConfig) -> list[Scorer]:

@@ -63,11 +63,11 @@ class RunRequest:
     no_judge: judged tasks run without their judged numbers. judge_retries: how often an unreadable reply is asked for again.
     judge_budget, budget: dollars above which nothing more is asked of the judges, of the model. prices: a file of prices.
     judge_preflight: a judge is tried before the run.
-    stop_when: "decided" for a run of a release that ends when its comparisons are. looks: after how many equal parts of the docs
+    stop_when: "decided" for one of several models that ends when its comparisons are. looks: after how many equal parts of the docs
         they are tested. alpha: false alarms that are allowed over all of them. margin: within which models are equivalent.
-    pairs: which models of a release are compared: "all", or {"reference": NAME}.
+    pairs: which of several models are compared: "all", or {"reference": NAME}.
     until_interval: the run ends when half of the main number's interval is so small. Both are in the unit of the table.
-    linked: what the runs of a release know of each other, as a feature wrote it.
+    linked: what the runs of several models know of each other, as a feature wrote it.
     executor: "ray" for `workers` that each load the model on worker_gpus and worker_cpus of the cluster at ray_address; one that
         says nothing for worker_timeout seconds is replaced. None for this process.
     wandb_args, mlflow_args, trackio_args: arguments of the trackers that get the numbers, too; None for none of them.
@@ -298,10 +298,10 @@ RULES: dict[str, Rule] = {
     **dict.fromkeys(_names("fewshot_as_multiturn,categories,no_judge,judge_preflight"), SWITCH),
 }
 COMMAND_NAMES = {"chat_template": "apply_chat_template", "report": "no_report"}
-"""Fields of `RunRequest` that the command line calls something else: a release file and Python take both names."""
+"""Fields of `RunRequest` that the command line calls something else: files of options and Python take both names."""
 _IN_REQUEST = {each.name for each in fields(RunRequest)} | set(COMMAND_NAMES.values())
 REQUEST_RULES = {name: rule for name, rule in RULES.items() if name in _IN_REQUEST}
-"""Of what a release file and Python may state; `task_names` checks the tasks."""
+"""Of what files of options and Python may state; `task_names` checks the tasks."""
 
 
 def read_option(name: str, text: str) -> Any:
@@ -342,7 +342,7 @@ def by_field(options: Mapping[str, Any], where: str) -> dict[str, Any]:
 
 
 def model_arguments(given: Any) -> Any:
-    """`model_args` of Python or a release file as the command line states them: numbers and paths as text.
+    """`model_args` of Python or of a file of options as the command line states them: numbers and paths as text.
 
     What is not a mapping stays as it is, for `faults` to report.
     """

@@ -124,14 +124,12 @@ def score(
     bootstrap_iters: int = 100_000,
     progress: Progress | None = None,
     options: Mapping[str, Any] | None = None,
-    protocol: str | None = None,
     include_path: str | None = None,
     reasoning_tags: str | None = None,
 ) -> Report:
     """Scores a recorded run again. No model is needed: the journal holds its answers.
 
     options: fields of `RunRequest` for the run's parts. A judge that they name is asked for the verdicts that the journal lacks.
-    protocol: the named protocol that a run without one is compared with.
     include_path: a folder with task code that is trusted. Task code comes from there and from the installation, whatever the
         folder says. UntrustedCode where the run needs other code.
     reasoning_tags: the marks around the reasoning, in place of those of the run.
@@ -145,8 +143,6 @@ def score(
     if reasoning_tags is not None:
         request = replace(request, reasoning_tags=reasoning_tags)
     marks = marks_of(request.reasoning_tags)
-    for kind in part_classes():
-        request = kind.compared_with(request, protocol)
     for kind in part_classes():
         request = kind.for_scoring(request, options or {})
     opened, outcome = prepare_from_spec(request, recorded["spec"], options), Outcome()

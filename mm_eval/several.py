@@ -55,7 +55,7 @@ def mistakes(request: RunRequest) -> list[MMEvalError]:
 
 
 def attempt(part: Callable[[], T]) -> T | MMEvalError:
-    """What a part of a release returns, or the error that it fails with: a model's own files and code may raise anything."""
+    """What a part of several runs returns, or the error that it fails with: a model's own files and code may raise anything."""
     try:
         return part()
     except MMEvalError as error:

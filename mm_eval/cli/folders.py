@@ -25,9 +25,9 @@ def add_trust_option(parser: argparse.ArgumentParser) -> None:
 
 
 def run_folders(words: Sequence[str]) -> list[str]:
-    """The run folders that words name. The folder of a release stands for its runs; pages among them are skipped.
+    """The run folders that words name. A folder of several runs stands for these; pages among them are skipped.
 
-    So `runs/release/*`, which names release.html too, and `runs/release` are the same.
+    So `runs/mine/*`, which names the page of its table too, and `runs/mine` are the same.
     """
     pages = [each for each in words if each.endswith(".html") and Path(each).is_file()]
     found: list[str] = []

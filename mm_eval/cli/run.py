@@ -73,9 +73,9 @@ def main(args: argparse.Namespace) -> int:
         if getattr(args, name):
             raise ConfigError(f"--{name} is an option of a release.", where=f"--{name}", hint="Add --config FILE.")
     request = request_of(args)
-    from mm_eval.opening import part_classes
+    from mm_eval.opening import names_tasks
 
-    if not request.tasks and not any(kind.asked_for(request)[0] for kind in part_classes(request)):
+    if not names_tasks(request):
         raise ConfigError("no task is named: --tasks is needed.", hint="`mm-eval ls tasks` lists them.")
     from mm_eval.cli.progress import ProgressBar
     from mm_eval.run import evaluate

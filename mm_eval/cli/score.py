@@ -12,7 +12,6 @@ from mm_eval.cli.options import (
     add_bootstrap_option,
     add_categories_option,
     add_feature_options,
-    add_option,
     add_reasoning_option,
     read_feature_options,
     report_lines,
@@ -23,8 +22,6 @@ from mm_eval.cli.say import say_lines
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run", metavar="RUN", help="the run folder")
     add_feature_options(parser, "score")
-    what = "compare a run that has no protocol with this one's reported numbers (a run under a protocol keeps its own)"
-    add_option(parser, "protocol", "NAME", what)
     add_reasoning_option(parser)
     add_bootstrap_option(parser)
     add_categories_option(parser)
@@ -36,8 +33,6 @@ def main(args: argparse.Namespace) -> int:
     from mm_eval.run import score
 
     options, path = read_feature_options(args, "score"), args.include_path
-    report = score(
-        Path(args.run), args.bootstrap_iters, ProgressBar(), options, args.protocol, path, args.reasoning_tags
-    )
+    report = score(Path(args.run), args.bootstrap_iters, ProgressBar(), options, path, args.reasoning_tags)
     say_lines(report_lines(replace(report, categories=args.categories or report.categories), args))
     return report.exit_code

@@ -1,4 +1,4 @@
-"""Options and arguments as typed, checked values: one reader for the command line, release files, Python and `--model_args`.
+"""Options and arguments as typed, checked values: one reader for the command line, files of options, Python and `--model_args`.
 
 A `Rule` states what one value may be. `faults` checks given values against rules; `read_arguments` also reads their texts.
 """

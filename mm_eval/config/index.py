@@ -22,18 +22,21 @@ from mm_eval.config.located import LocatedDict, merge, shown_path
 from mm_eval.config.schema import is_group, split_format
 from mm_eval.package import FOLDERS
 from mm_eval.values.errors import ConfigError
+from mm_eval.values.features import stated
 from mm_eval.values.files import write_atomic
 from mm_eval.values.registry import entry_points
 
 _NAME_LINE = re.compile(r"^(task|group)[ ]*:[ ]*['\"]?([^\s'\"#\[{]+)", re.MULTILINE)
 _TAG_LINES = re.compile(r"^(?:tag|group)[ ]*:(.*(?:\n[ ]*-[ ].*)*)", re.MULTILINE)
+OF_FEATURES = tuple(stated("DECLARED", ("task", "group")))
+"""The key that names what a file declares for a feature, beside tasks and groups."""
 _TAG = re.compile(r"(?:^|(?<=[\s\[,'\"]))[^\s\[\],'\"#-][^\s\[\],'\"]*")
 
 
 def read_declaration(path: Path) -> tuple[dict[str, Any], list[Path]]:
     """The index's record of a file, as JSON, and the other files that it includes.
 
-    {"kind": "task" | "group" | "protocol" | "none" | "broken", "name", "tags", "about", "inline": [[path, kind, tags]],
+    {"kind": "task" | "group" | "none" | "broken" | one of a feature, "name", "tags", "about", "inline": [[path, kind, tags]],
     "aliases": [[alias, name or path]], "error"}.
     """
     from mm_eval.config.yaml import load_config  # here, since unchanged files need no YAML library
@@ -42,8 +45,9 @@ def read_declaration(path: Path) -> tuple[dict[str, Any], list[Path]]:
         config, files = load_config(path)
     except ConfigError as error:
         return _broken(path, error), []
-    if isinstance(config.get("protocol"), str) and not {"task", "group"} & config.keys():
-        return {"kind": "protocol", "name": config["protocol"]}, files[1:]
+    for kind in OF_FEATURES if not {"task", "group"} & config.keys() else ():
+        if isinstance(config.get(kind), str):
+            return {"kind": kind, "name": config[kind]}, files[1:]
     defaults, included = _defaults(config, path)
     return _task_or_group(config, defaults), [*files[1:], *included]
 
@@ -258,22 +262,22 @@ def build_index(include_path: Iterable[str | Path] = (), include_defaults: bool 
     return entries
 
 
-def protocol_files(include_path: Iterable[str | Path] = ()) -> dict[str, Path]:
-    """{name of a protocol: its file}. One in a later source replaces that of an earlier one.
+def files_of(kind: str, include_path: Iterable[str | Path] = ()) -> dict[str, Path]:
+    """{name: its file} of what a feature declares in files (`OF_FEATURES`). One in a later source replaces one of an earlier one.
 
-    Errors: ConfigError for two protocols of one name in a source.
+    Errors: ConfigError for two of one name in a source.
     """
     known: dict[str, Path] = {}
     for folders in _sources(include_path):
         found: dict[str, Path] = {}
         for folder in folders:
             for file, record in _declarations(folder):
-                if record["kind"] != "protocol":
+                if record["kind"] != kind:
                     continue
                 name = record["name"]
                 if (rival := found.setdefault(name, file)) != file:
                     places = f"{shown_path(rival)} and {shown_path(file)}"
-                    raise ConfigError(f"two files declare the protocol {name!r}: {places}.", hint="Rename one of them.")
+                    raise ConfigError(f"two files declare the {kind} {name!r}: {places}.", hint="Rename one of them.")
         known.update(found)
     return known
 
@@ -311,7 +315,7 @@ def entry_point_folders() -> list[Path]:
 def _add_folder(entries: dict[str, Entry], folder: Path) -> None:
     for file, record in _declarations(folder):
         kind, name = record["kind"], record.get("name")
-        if kind in ("none", "protocol") or not name:
+        if kind == "none" or kind in OF_FEATURES or not name:
             continue
         known = entries.get(name)
         if kind == "broken" and known is not None:

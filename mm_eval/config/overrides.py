@@ -53,7 +53,7 @@ class RuntimeOverrides:
     def __init__(
         self, overrides: Mapping[str, Any] | None, below: Mapping[str, Mapping[str, Any]] | None = None
     ) -> None:
-        """below: overrides by name that all others take precedence over, and whose names need not be loaded (a protocol's)."""
+        """below: overrides by name that all others take precedence over, and whose names need not be loaded."""
         self.below = dict(below or {})
         self.for_all = LocatedDict()
         self.by_name: dict[str, Mapping[str, Any]] = {}

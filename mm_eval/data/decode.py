@@ -2,7 +2,7 @@
 
 Only `FORMATS` are opened; none of their decoders starts a program or opens another file. `decoding` turns what a decoder raises
 into the DataError of one doc. `decoded_ahead` decodes the pictures of the next docs in threads, while the requests of the doc
-before them are made; Pillow and hashlib release Python's lock.
+before them are made; Pillow and hashlib work without Python's lock.
 """
 
 from __future__ import annotations

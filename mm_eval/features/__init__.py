@@ -4,12 +4,13 @@ What a feature brings stands as plain data in its `__init__.py`, which imports n
 
 VERBS      commands: {"compare": ("compare_verb", "two runs or more, paired by doc")}, a file of the folder and a line of help.
 
-Everything else but NEEDED, OPTIONS and RESULT_KEYS is {name: "file:attribute"}, imported when it is used (`brought` finds it):
+But for NEEDED, DECLARED, OPTIONS and RESULT_KEYS it is {name: "file:attribute"}, imported when it is used (`brought` finds it):
 
 TASK_KEYS  keys of task files that say how answers are scored: a `TaskKey` (config/task_config.py).
 QUESTION_KEYS  the same of keys that decide what is asked.
 TURNS      what makes the further turns of a task: a class of `Turns` (values/conversation.py) with of_task(config, facts of the
            model) and recorded(config, what its `to_json` gave), which give None for a task that is none of its business.
+DECLARED   {key: what it is called} of what a file in a folder of tasks may declare by that key, beside tasks and groups.
 RUN_PARTS  what it adds to a run: a subclass of `RunPart` (opening.py).
 NEEDED     {name of a run's part: (request or None, configs of tasks) -> whether a new run needs it}, so that others do not import
            it: a function of the `__init__.py`, in place of a name. A part without an entry is in every run.
@@ -19,7 +20,7 @@ MEDIA      what is shown as frames: a module as `Medium` (data/frames.py).
 RUNNERS    what runs task code in a process of its own: a `Runner` (config/runner.py).
 EXECUTORS  where a model answers (`--executor NAME`): (model, request) -> the model there.
 SHARED     what several runs that go on side by side share: (requests by name) -> a context with the requests to run.
-LINKS      what the runs of a release know of each other: (requests by name, how many run at a time) -> an object with the
+LINKS      what the runs of several models know of each other: (requests by name, how many run at a time) -> an object with the
            requests to run, and ended(name), which is called when a run ended for good.
 AGAINST    a request that stops when it is decided against a finished run: (request, that run's folder) -> the request.
 CONFIGS    what `mm-eval run --config FILE` does with a file that has this key: (args, its options as a request) -> exit code.
@@ -29,15 +30,15 @@ FINDINGS   what `mm-eval diagnose` finds in the samples of a task that have the 
 PAGE_PARTS what stands above the samples of a run's page: (recorded run) -> an object with
            look(task, row), which gets each sample, and about(), its data after the last one.
 ROW_NOTES  notes on a row of a run's table: (recorded run, name of a task or group) -> sentences.
-MARKS      a mark and a verdict on a number of a release table: (recorded run, task, key) -> two texts.
+MARKS      a mark and a verdict on a number of a table of models: (recorded run, task, key) -> two texts.
 STUDIES    folders of runs that have a page of their own: (folder, include_path) -> None for another folder, or an object with
            write_page(path or None) -> its path, text(md, latex or csv), write_figures(folder) -> paths.
 TOGETHER   pages of `mm-eval view` on several runs: (run folders, include_path) -> None where there is nothing to show, or an
            object with `title`; `leads`, whether it is the first page; state(), a text that changes when the page would; said(), a
            sentence for the index; page() -> the page in pieces; and about(), what a page without samples shows now, else None.
            Asked again when a run begins.
-TABLE_NOTES notes below a release table: (column, recorded run) -> sentences.
-RELEASE_NOTES notes on all models of a release table together: (recorded runs) -> sentences.
+TABLE_NOTES notes below a table of models: (column, recorded run) -> sentences.
+MODELS_NOTES notes on all models of such a table together: (recorded runs) -> sentences.
 FOOTERS    lines below the table of a run: (results) -> lines.
 EXPORTS    formats of other tools: (recorded run, folder, name, whether it is the only one) -> written files.
 CARDS      parts of a model card: (recorded runs) -> data.

@@ -152,7 +152,8 @@ def check_stated(request: RunRequest, configs: Mapping[str, TaskConfig], recorde
 
 def for_scoring(request: RunRequest, judging: Mapping[str, Any]) -> RunRequest:
     """The recorded request with the judges of `mm-eval score`: the run's own are not asked again unless they are named."""
-    options = {"judge": (), "judge_args": (), "predict_only": False, **judging}
+    own = {name: value for name, value in judging.items() if "judge" in name}
+    options = {"judge": (), "judge_args": (), "predict_only": False, **own}
     options["no_judge"] = bool(options.get("no_judge")) or request.no_judge and not options["judge"]
     return replace(request, **options)
 

@@ -35,7 +35,7 @@ _NO_SOUND = "pictures, videos and text are shown to it; sound is not"
 _SOUND = "sound is not shown to a model here. For an omni model's pictures and text: --model hf."
 _MAKES = "it makes pictures or videos; answers are texts here. Models that read them: --model hf."
 _SERVE = (
-    "serve the model with OpenAI's protocol and use --model openai --model_args base_url=http://HOST:PORT/v1,model=NAME"
+    "serve the model behind OpenAI's API and use --model openai --model_args base_url=http://HOST:PORT/v1,model=NAME"
 )
 _ENGINE = f"there is no such engine here: --model hf or --model vllm runs the checkpoint; or {_SERVE}."
 
@@ -185,7 +185,7 @@ LMMS_EVAL: dict[str, Other] = {
             "qwen-vl-max",
         ),
     ),
-    "reka": Other(refused=f"Reka's own protocol is not spoken here; {_SERVE}."),
+    "reka": Other(refused=f"Reka's own API is not spoken here; {_SERVE}."),
     **dict.fromkeys(("sglang_runtime", "srt_api", "llava_sglang"), Other(refused=_ENGINE)),
     "dummy_video_reader": Other("dummy"),
     "from_log": Other(refused="answers from a file: --model replay --model_args path=FILE.jsonl."),

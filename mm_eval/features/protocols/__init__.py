@@ -5,6 +5,7 @@ from typing import Any
 
 from mm_eval.values.features import Option
 
+DECLARED = {"protocol": "protocol"}
 VERBS = {
     "protocols": (
         "verb",
@@ -27,7 +28,15 @@ OPTIONS = {
             "(`mm-eval protocols` lists them)",
         ),
         Option("protocol_settings", "A,B", "only these settings of the protocol, such as prompt,gen_kwargs"),
-    )
+    ),
+    "comparison": (
+        ("score",),
+        Option(
+            "protocol",
+            "NAME",
+            "compare a run that has no protocol with this one's reported numbers (a run under a protocol keeps its own)",
+        ),
+    ),
 }
 RUN_PARTS = {"protocol": "run_part:ProtocolPart"}
 RESULT_KEYS = ("protocol",)

@@ -12,7 +12,7 @@ from typing import Any
 
 from mm_eval.config import schema
 from mm_eval.config.arguments import Rule
-from mm_eval.config.index import protocol_files
+from mm_eval.config.index import files_of
 from mm_eval.config.located import LocatedDict, located, shown_path, where_item
 from mm_eval.features.protocols.protocol import (
     KNOWN,
@@ -78,7 +78,7 @@ _REPORTED_KEYS: dict[str, Rule] = {
 
 def protocol_names(include_path: Iterable[str | Path] = ()) -> dict[str, Path]:
     """{name: file} of all protocols; one in a later folder replaces that of an earlier one."""
-    return dict(sorted(protocol_files(include_path).items()))
+    return dict(sorted(files_of("protocol", include_path).items()))
 
 
 def find_protocol(name: str, include_path: Iterable[str | Path] = (), where: str = "--protocol") -> Protocol:

@@ -58,8 +58,8 @@ class ProtocolPart(RunPart):
         return ProtocolPrompts(protocol) if protocol else None
 
     @classmethod
-    def compared_with(cls, request: RunRequest, name: str | None) -> RunRequest:
-        return compared_with(request, name)
+    def for_scoring(cls, request: RunRequest, options: Mapping[str, Any]) -> RunRequest:
+        return compared_with(request, options.get("protocol"))
 
     @classmethod
     def begin(cls, request: RunRequest, loaded: Loaded, options: Mapping[str, Any] | None = None) -> RunPart | None:

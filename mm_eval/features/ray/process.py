@@ -49,7 +49,7 @@ LOOPBACK = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
 """Ray replaces 127.0.0.1 by the address of the machine's network and then listens everywhere, unless it is told that this machine
 is in no cluster of several. Then it binds and connects to 127.0.0.1, on every system."""
 OWN_CLUSTER = "MM_EVAL_OWN_CLUSTER"
-"""The address and the token of a cluster that a release has started, in the environment of its models' processes."""
+"""The address and the token of a cluster that a command has started, in the environment of its models' processes."""
 
 
 class RayProcess:

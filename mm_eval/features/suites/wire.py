@@ -1,4 +1,4 @@
-"""The protocol between mm-eval and the process of a task's own code: JSON, with pictures and other bytes beside it.
+"""The messages between mm-eval and the process of a task's own code: JSON, with pictures and other bytes beside it.
 
 A message is two lengths, its JSON text, and the bytes that the text names by number. What JSON does not have (tuples, bytes,
 pictures, numpy's numbers, times) is a mapping with one key, so reading a message makes plain values and nothing else, whatever

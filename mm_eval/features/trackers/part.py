@@ -17,7 +17,7 @@ from mm_eval.results.recorded import RecordedRun
 from mm_eval.values.errors import ConfigError, MMEvalError
 
 _CHECKED: set[str] = set()
-"""Trackers and arguments that were checked in this process: a release checks once."""
+"""Trackers and arguments that were checked in this process: several models check once."""
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""The filter protocol, answers marked with the rule that found them, and a named chain of filters.
+"""What a filter is, answers marked with the rule that found them, and a named chain of filters.
 
 A filter gets all docs of a task at once: `apply(resps, docs)`, one sequence of repeats per doc. It may be lazy and keeps the
 order. An answer that it can't read becomes None or a fallback marked "unparsed"; that never raises.

@@ -124,7 +124,7 @@ def release_table(
         table.notes += notes_on_holes(column, run)
         for notes in brought("TABLE_NOTES").values():
             table.notes += notes(column, run)
-    for of_all_runs in brought("RELEASE_NOTES").values():
+    for of_all_runs in brought("MODELS_NOTES").values():
         table.notes += of_all_runs(runs)
     for model, reason in (holes or {}).items():
         if _line(model) not in table.columns:

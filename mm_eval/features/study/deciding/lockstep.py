@@ -1,4 +1,4 @@
-"""What the models of a release know of each other: whose answers decide with theirs, and where those lie.
+"""What the models of a comparison know of each other: whose answers decide with theirs, and where those lie.
 
 Each model is a run of its own, perhaps in a process of its own. What it is worth after each look lies in its folder, as files
 that are written once. Each run reads those of the others and comes to the same decisions, in whatever order the answers came.
@@ -25,8 +25,8 @@ SAME_DOCS = ("tasks", "limit", "samples", "sample", "data_root", "include_path",
 
 
 @dataclass(frozen=True)
-class Release:
-    """The runs of a release, linked where they stop each other."""
+class Linked:
+    """The runs of several models, linked where they stop each other."""
 
     requests: dict[str, RunRequest]
     over: Mapping[str, Path]
@@ -38,14 +38,14 @@ class Release:
                 write_atomic(self.over[name], "", durable=False)
 
 
-def linked(requests: Mapping[str, RunRequest], at_a_time: int) -> Release:
-    """The requests of a release, each with the others' folders where they are compared as the answers come.
+def linked(requests: Mapping[str, RunRequest], at_a_time: int) -> Linked:
+    """The requests of several models, each with the others' folders where they are compared as the answers come.
 
     Errors: ConfigError where the models are not asked the same docs, and for pairs that are wrong or not stated.
     """
     deciding = {name: request for name, request in requests.items() if request.stop_when}
     if not deciding:
-        return Release(dict(requests), {})
+        return Linked(dict(requests), {})
     for option in COMMON:
         if len({repr(getattr(request, option)) for request in requests.values()}) > 1:
             what = f"the models of a comparison need the same `{option}`."
@@ -71,7 +71,7 @@ def linked(requests: Mapping[str, RunRequest], at_a_time: int) -> Release:
         "seed": first.seed,
         "together": at_a_time >= len(requests),
     }
-    return Release({name: replace(r, linked={**common_part, "name": name}) for name, r in requests.items()}, over)
+    return Linked({name: replace(r, linked={**common_part, "name": name}) for name, r in requests.items()}, over)
 
 
 def pairs_of(names: Sequence[str], stated: Any) -> list[tuple[str, str]]:
@@ -79,7 +79,7 @@ def pairs_of(names: Sequence[str], stated: Any) -> list[tuple[str, str]]:
     if isinstance(stated, Mapping):
         reference = stated["reference"]
         if reference not in names:
-            what = f"the reference {reference!r} is not a model of this release."
+            what = f"the reference {reference!r} is not one of these models."
             raise ConfigError(what, where="pairs", hint=did_you_mean(reference, names))
         return [(reference, name) for name in names if name != reference]
     if stated is None and len(names) > 2:

@@ -97,7 +97,7 @@ def stopped(row: Mapping[str, Any]) -> str:
 
 
 def cell_mark(run: RecordedRun, name: str, key: MetricKey) -> tuple[str, str]:
-    """A mark and a verdict on a number of a release table: which share of the docs it is of."""
+    """A mark and a verdict on a number of a table of models: which share of the docs it is of."""
     row = run.results.rows.get(name)
     return "", row.stopped if row else ""
 

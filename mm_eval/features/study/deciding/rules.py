@@ -66,7 +66,7 @@ def table_scale(number: Number) -> float:
 
 @dataclass
 class WhenDecided:
-    """The comparisons of a release."""
+    """The comparisons of several models."""
 
     request: RunRequest
     look: int = 0

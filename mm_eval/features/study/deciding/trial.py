@@ -1,4 +1,4 @@
-"""The pairs of a release, tested look by look until each has ended.
+"""The pairs of a comparison, tested look by look until each has ended.
 
     trial = Trial({pair: times for pair in pairs}, alpha=0.05)
     trial.add(look, {pair: difference, ...})       # as paired_difference gives it, over the docs of all looks so far
@@ -76,7 +76,7 @@ class Ended:
 
 @dataclass
 class Trial:
-    """The pairs of a release and their looks so far.
+    """The pairs of a comparison and their looks so far.
 
     times: of each pair the share of its docs after each look. margin: of each pair, within which its models are equivalent.
     """

@@ -96,7 +96,7 @@ def depth_of(value: Any) -> int:
 def call_of_json(value: Any, ident: str = "") -> Call:
     """The call in a JSON object with `name` and `arguments` (or `parameters`, as some families write).
 
-    Arguments may be a text that spells an object, as in OpenAI's protocol. Errors: Unreadable.
+    Arguments may be a text that spells an object, as in OpenAI's API. Errors: Unreadable.
     """
     if not isinstance(value, dict):
         raise Unreadable("a call is a JSON object with the keys name and arguments.")
