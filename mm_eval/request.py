@@ -63,8 +63,8 @@ class RunRequest:
     no_judge: judged tasks run without their judged numbers. judge_retries: how often an unreadable reply is asked for again.
     judge_budget, budget: dollars above which nothing more is asked of the judges, of the model. prices: a file of prices.
     judge_preflight: a judge is tried before the run.
-    stop_when: "decided" for one of several models that ends when its comparisons are. looks: after how many equal parts of the docs
-        they are tested. alpha: false alarms that are allowed over all of them. margin: within which models are equivalent.
+    stop_when: "decided" for one of several models that ends when its comparisons are. looks: after how many equal parts of the
+        docs they are tested. alpha: false alarms that are allowed over all of them. margin: within which models are equivalent.
     pairs: which of several models are compared: "all", or {"reference": NAME}.
     until_interval: the run ends when half of the main number's interval is so small. Both are in the unit of the table.
     linked: what the runs of several models know of each other, as a feature wrote it.

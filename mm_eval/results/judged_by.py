@@ -3,8 +3,8 @@
     judges_behind(run, "mmvet", MetricKey("judge_score", "none"))
 
 A judge is what decides its verdicts: the adapter, the model asked for, the versions that the server returned, the prompt and the
-options. Numbers of two judges are never compared unless the user asks for it: a table of models ranks them apart, and its notes say
-who judged what.
+options. Numbers of two judges are never compared unless the user asks for it: a table of models ranks them apart, and its notes
+say who judged what.
 """
 
 from __future__ import annotations

@@ -172,7 +172,7 @@ class RecordedRun:
 
     @property
     def model(self) -> str:
-        """The model's name in tables: the one that the user states, else that of the checkpoint or adapter; and whether it thinks or sees."""
+        """The name in tables: what the user states, else that of the checkpoint or adapter; and whether it thinks or sees."""
         name, args = self.name or self.request.get("name"), self.request.get("model_args") or {}
         if not name:
             named = args.get("pretrained") or args.get("model") or args.get("path")
