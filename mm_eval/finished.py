@@ -2,7 +2,7 @@
 
 That holds while everything that the numbers were made of is as it was: the request and its spec, the task files and groups, the
 journal, mm-eval and the packages that score, and the files that the run left. Where it can't be known, the run is scored again:
-with a judge, with a protocol, with any code that scores and is not mm-eval's own, and after several processes.
+with parts that ask or read more than the model's answers, with any code that scores and is not mm-eval's own, and after several processes.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def kept_report(prepared: Prepared, folder: RunFolder, spec: Mapping[str, Any]) 
 def _can_be_known(prepared: Prepared) -> bool:
     """Whether all that decides the numbers is mm-eval's own code and files on this disk."""
     request, loaded = prepared.request, prepared.loaded
-    if any(part.asks for part in prepared.parts) or request.predict_only or request.protocol:
+    if any(part.asks or part.reads_files for part in prepared.parts) or request.predict_only:
         return False
     if any(entry_points("mm_eval.tasks")) or any(registry.of_others() for registry in SCORING):
         return False

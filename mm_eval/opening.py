@@ -212,6 +212,11 @@ class RunPart:
         return False
 
     @property
+    def reads_files(self) -> bool:
+        """Whether its results depend on files of its own, which no digest of a run covers."""
+        return False
+
+    @property
     def needs_memory(self) -> bool:
         """Whether it loads a model on this machine: the model of the run is closed before."""
         return False

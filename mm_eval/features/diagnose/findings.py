@@ -18,12 +18,12 @@ from typing import Any
 
 from mm_eval.config.arguments import SWITCH
 from mm_eval.features.diagnose.answer_forms import FORMS, Answered, Form, Mending, answers_of, form_of
-from mm_eval.request import COMMAND_NAMES, EXECUTOR, RULES, RunRequest
+from mm_eval.request import COMMAND_NAMES, RULES, RunRequest
 from mm_eval.results.recorded import RecordedRun
 from mm_eval.results.sample_rows import picked, preferred, right_answer
 from mm_eval.scoring.sample_row import SampleRow
 from mm_eval.values.errors import MMEvalError
-from mm_eval.values.features import brought
+from mm_eval.values.features import brought, stated
 from mm_eval.values.reasoning.split import unknown_marks
 from mm_eval.values.safe import in_line, json_safe
 from mm_eval.values.words import of_all
@@ -36,16 +36,17 @@ def as_command(request: RunRequest, verb: str = "") -> str:
         words += request.tasks
     else:
         words += ["--tasks", ",".join(request.tasks)]
+    of_features: dict[str, set[str]] = {}
+    for _, (verbs_of, *options) in stated("OPTIONS").values():
+        for option in options:
+            of_features.setdefault(option.name, set()).update(verbs_of)
     for each in fields(RunRequest):
         value = getattr(request, each.name)
         default = each.default_factory() if each.default_factory is not MISSING else each.default
         if each.name in ("tasks", "prompt_blocks", "name", "judge", "judge_args") or value == default:
             continue
-        if verb and ("judge" in each.name or each.name in EXECUTOR):  # only a run, and `score`, ask judges
-            continue
-        if verb not in ("", "show") and each.name.startswith(
-            "protocol"
-        ):  # its settings of the run stand in the other options
+        verbs = of_features.get(each.name)
+        if verbs and not verbs & {"model", verb or "run"}:  # not an option of this command
             continue
         name = COMMAND_NAMES.get(each.name, each.name)
         if name == "no_report" or value is True and RULES[each.name] is SWITCH:

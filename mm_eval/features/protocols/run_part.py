@@ -65,6 +65,10 @@ class ProtocolPart(RunPart):
     def begin(cls, request: RunRequest, loaded: Loaded, options: Mapping[str, Any] | None = None) -> RunPart | None:
         return cls() if request.protocol is not None else ModelPart()
 
+    @property
+    def reads_files(self) -> bool:
+        return True
+
     def opened(self, opened: OpenedTasks) -> list[str]:
         return [*differing_notes(opened), *prompt_notes(opened)]
 

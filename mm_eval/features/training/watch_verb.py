@@ -47,13 +47,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     from mm_eval.cli.progress import ProgressBar
+    from mm_eval.opening import names_tasks
     from mm_eval.run import evaluate
 
     if args.config:
         raise ConfigError("watch runs one model.", where="--config", hint="Give --model and --tasks.")
-    if not args.tasks and not args.protocol:
-        raise ConfigError("no task is named: --tasks is needed.", hint="`mm-eval ls tasks` lists them.")
     base = run_verb.request_of(args)
+    if not names_tasks(base):
+        raise ConfigError("no task is named: --tasks is needed.", hint="`mm-eval ls tasks` lists them.")
     if base.stop_when and base.until_interval:
         raise ConfigError("--stop_when and --until_interval exclude each other.", hint="Give one or the other.")
     if "peft" in base.model_args:
