@@ -2,7 +2,8 @@
 
 That holds while everything that the numbers were made of is as it was: the request and its spec, the task files and groups, the
 journal, mm-eval and the packages that score, and the files that the run left. Where it can't be known, the run is scored again:
-with parts that ask or read more than the model's answers, with any code that scores and is not mm-eval's own, and after several processes.
+with parts that ask or read more than the model's answers, with any code that scores and is not mm-eval's own, and after several
+processes.
 """
 
 from __future__ import annotations
