@@ -6,10 +6,10 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
+from mm_eval.engine.folder import shows_by_code
 from mm_eval.engine.journal import JournalState
 from mm_eval.engine.model import Model, request_key
 from mm_eval.engine.ranks import Processes
-from mm_eval.engine.same_run import shows_by_code
 from mm_eval.prepare import Prepared
 from mm_eval.values.errors import ConfigError
 from mm_eval.values.types import Answer, End, Instance, Slot

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 from mm_eval.config.group import GroupConfig, GroupMetric, leaves_of
 from mm_eval.config.task_config import TaskConfig
+from mm_eval.engine.folder import scored_by
 from mm_eval.engine.ranks import processes
-from mm_eval.engine.same_run import scored_by
 from mm_eval.package import __version__
-from mm_eval.results.recorded_metrics import group_entries
+from mm_eval.results.recorded import group_entries
 from mm_eval.scoring.groups import Leaf, average_of, group_numbers
-from mm_eval.scoring.metrics.intervals import combined
+from mm_eval.scoring.metrics.stderr import combined
 from mm_eval.scoring.run_results import Results
 from mm_eval.scoring.task_scores import COUNTS, RARE_COUNTS, Scores, TaskScores, Ungraded
 from mm_eval.values.types import Number

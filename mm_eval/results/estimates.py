@@ -21,7 +21,7 @@ from dataclasses import replace
 from mm_eval.config.group import GroupMetric, MemberMetric
 from mm_eval.results.recorded import RecordedRun
 from mm_eval.scoring.groups import Leaf, group_numbers
-from mm_eval.scoring.metrics.intervals import combined
+from mm_eval.scoring.metrics.stderr import combined
 from mm_eval.values.types import MetricKey, Number
 
 Triple = tuple[Number, Number, Number]

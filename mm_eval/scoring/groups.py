@@ -19,8 +19,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from mm_eval.config.group import GroupMetric
-from mm_eval.scoring.metrics.intervals import combined
 from mm_eval.scoring.metrics.metric import aggregation_named
+from mm_eval.scoring.metrics.stderr import combined
 from mm_eval.scoring.string_keys import as_row, of_row
 from mm_eval.values.errors import did_you_mean, without_objects
 from mm_eval.values.types import MetricKey, Number

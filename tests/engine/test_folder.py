@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mm_eval.engine.folder import RunFolder
-from mm_eval.engine.same_run import differences
+from mm_eval.engine.folder import RunFolder, differences
 from mm_eval.values.errors import ConfigError
 
 HOLDER = """

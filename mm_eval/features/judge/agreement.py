@@ -16,8 +16,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from mm_eval.scoring.metrics.aggregation import mean
-from mm_eval.scoring.metrics.intervals import Interval, effective_docs, share_interval, unseen
 from mm_eval.scoring.metrics.paired import estimate, paired_difference, right_or_wrong
+from mm_eval.scoring.metrics.stderr import Interval, effective_docs, share_interval, unseen
 from mm_eval.scoring.metrics.traits import smooth
 from mm_eval.values.distributions import CONFIDENCE, t_quantile
 from mm_eval.values.errors import ScoringError

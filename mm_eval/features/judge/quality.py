@@ -45,8 +45,8 @@ from mm_eval.prompt.task import Task
 from mm_eval.results.recorded import read_run
 from mm_eval.scoring.answered import scored_text
 from mm_eval.scoring.gold import gold_texts
-from mm_eval.scoring.metrics.intervals import share_interval
 from mm_eval.scoring.metrics.paired import right_or_wrong
+from mm_eval.scoring.metrics.stderr import share_interval
 from mm_eval.scoring.score_task import TaskScoring
 from mm_eval.values.errors import ConfigError
 from mm_eval.values.types import Answer, Instance, Slot

@@ -21,7 +21,8 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from mm_eval.scoring.metrics.intervals import (
+from mm_eval.scoring.metrics.stderr import (
+    DEFAULT_SEED,
     difference_of_marks,
     ends_of,
     independent_clusters,
@@ -29,9 +30,9 @@ from mm_eval.scoring.metrics.intervals import (
     mark_of,
     reach,
     share_interval,
+    standard_error,
     unseen,
 )
-from mm_eval.scoring.metrics.stderr import DEFAULT_SEED, standard_error
 from mm_eval.scoring.metrics.traits import SumStatistics, declare, traits_of
 from mm_eval.values.distributions import sign_test
 from mm_eval.values.types import FEW_OF_A_KIND, UNNAMED, MetricKey, Number

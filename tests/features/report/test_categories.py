@@ -13,7 +13,7 @@ from mm_eval.features.report.release.text import as_csv, as_latex, as_markdown
 from mm_eval.results.file import results_of, row_of
 from mm_eval.results.recorded import RecordedRun
 from mm_eval.results.run_table import hidden_numbers, levels_shown, main_numbers, table
-from mm_eval.scoring.metrics.intervals import exact_share
+from mm_eval.scoring.metrics.stderr import exact_share
 from mm_eval.values.types import MetricKey
 
 from .conftest import in_page

@@ -6,12 +6,12 @@ import pytest
 from mm_eval.tasks.mme.utils import mme_aggregate_results
 
 from mm_eval.scoring.metrics import Bleu, mean, mean_of_means, median
-from mm_eval.scoring.metrics.intervals import (
+from mm_eval.scoring.metrics.paired import estimate, paired_difference, with_interval
+from mm_eval.scoring.metrics.stderr import (
     combined,
     exact_share,
     share_interval,
 )
-from mm_eval.scoring.metrics.paired import estimate, paired_difference, with_interval
 from mm_eval.values.distributions import holm, sign_test, t_quantile, t_two_sided
 from mm_eval.values.types import UNNAMED, Number
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from mm_eval.features.report.release.ranking import Differences
 from mm_eval.features.report.release.table import ReleaseNumber, ReleaseTable
-from mm_eval.scoring.metrics.intervals import combined
+from mm_eval.scoring.metrics.stderr import combined
 from mm_eval.values.words import counted, listed
 
 AVERAGE = "Average"
