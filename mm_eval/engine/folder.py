@@ -377,10 +377,10 @@ DIGESTS = {
 def requests_of_spec(spec: Mapping[str, Any]) -> dict[str, Any]:
     """The part of a spec that decides the requests, as run.json gives it back: two specs that differ in it are two runs.
 
-    A run is its requests: the model, the data, the docs and what is asked about them. A launch with the same requests goes on with
-    the recorded answers, however they are scored; every launch scores all of them by the rules of its own task files. The source of
-    a task's functions is not compared: it also decides scores, and what it makes of a doc is compared answer by answer with the
-    request key (`pending.py`).
+    A run is its requests: the model, the data, the docs and what is asked about them. A launch with the same requests goes on
+    with the recorded answers, however they are scored; every launch scores all of them by the rules of its own task files. The
+    source of a task's functions is not compared: it also decides scores, and what it makes of a doc is compared answer by answer
+    with the request key (`pending.py`).
     """
     spec = json.loads(json.dumps({**UNSTATED, **spec}))
     for task in spec.get("tasks", {}).values():
