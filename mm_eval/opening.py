@@ -160,12 +160,12 @@ class RunPart:
     # Of every feature, also where a run has nothing for it
 
     @classmethod
-    def asked_for(cls, request: RunRequest) -> tuple[Sequence[str], Mapping[str, Mapping[str, Any]]]:
+    def tasks_of(cls, request: RunRequest) -> tuple[Sequence[str], Mapping[str, Mapping[str, Any]]]:
         """What a request asks for by the feature's option: tasks where it names none, and {task or group: keys of its config}."""
         return (), {}
 
     @classmethod
-    def completed(cls, request: RunRequest, loaded: Loaded, sample: bool) -> RunRequest:
+    def fill_in(cls, request: RunRequest, loaded: Loaded, sample: bool) -> RunRequest:
         """The request with what the feature states for the whole run; an option that is given stays. sample: on sample data."""
         return request
 
@@ -199,8 +199,8 @@ class RunPart:
 
     # Before the answers
 
-    def opened(self, opened: OpenedTasks) -> list[str]:
-        """What a reader should know of the opened tasks."""
+    def describe(self, opened: OpenedTasks) -> list[str]:
+        """What a reader should know of the opened tasks. ConfigError where they can't be asked so."""
         return []
 
     def check_generation(self, configs: Mapping[str, TaskConfig]) -> None:
@@ -266,8 +266,8 @@ class RunPart:
         """The scorers of a task with its own. scorers: so far. lookup: the recorded answers, its own included."""
         return scorers
 
-    def scored(self, name: str, task: Task, scores: TaskScores) -> None:
-        """A task was scored with its scorers: it may add notes."""
+    def describe_scores(self, name: str, task: Task, scores: TaskScores) -> None:
+        """Adds notes on a task that was scored with its scorers."""
 
     def results(self) -> dict[str, Any]:
         """What it adds to the top level of results.json."""
@@ -276,8 +276,8 @@ class RunPart:
     def complete(self, opened: OpenedTasks, folder: RunFolder, results: Results, state: JournalState) -> None:
         """The last step of the results, of which all else is there."""
 
-    def finished(self, folder: Path) -> list[str]:
-        """Called when all files of a run that was not interrupted are written. Returns notes; what fails here is a note, too."""
+    def hand_on(self, folder: Path) -> list[str]:
+        """Takes the files of a run that was not interrupted elsewhere. Returns notes; what fails here is a note, too."""
         return []
 
     def spent(self, state: JournalState) -> float | None:
@@ -322,7 +322,7 @@ def part_classes(request: RunRequest | None = None, configs: Iterable[TaskConfig
 
 def names_tasks(request: RunRequest) -> bool:
     """Whether a request names tasks, or a feature's option does."""
-    return bool(request.tasks) or any(kind.asked_for(request)[0] for kind in part_classes(request))
+    return bool(request.tasks) or any(kind.tasks_of(request)[0] for kind in part_classes(request))
 
 
 def _checked_scorers(config: TaskConfig) -> list[Scorer]:

@@ -52,7 +52,7 @@ def score_tasks(
         folder.write_lines(f"samples/{sample_name(name)}.jsonl", map(encode, rows))
         scores[name] = scoring.aggregate(opened.request.bootstrap_iters)
         for part in opened.parts:
-            part.scored(name, task, scores[name])
+            part.describe_scores(name, task, scores[name])
     for each in submissions:
         folder.write_lines(each.file, each.lines())
     progress.stop()

@@ -119,7 +119,7 @@ def prepare(
     loaded = load_configs(request)  # names first: a typo is reported at once
     whole = request
     for kind in part_classes(request, loaded.tasks.values()):
-        whole = kind.completed(whole, loaded, uses_sample(whole))
+        whole = kind.fill_in(whole, loaded, uses_sample(whole))
     if whole != request:
         request, loaded = whole, load_configs(whole)
     parts = parts_of(request, loaded)
@@ -141,7 +141,7 @@ def prepare(
     opened.check_first_docs()
     plan = Prepared(**{**vars(opened), "parts": parts}, model=model, given=given is not None)
     plan.notes += [f"the turns of {name} are running text, without a chat template" for name in _without_chat(plan)]
-    plan.notes += [*said, *(note for part in parts for note in part.opened(plan)), *first_rows(plan)]
+    plan.notes += [*said, *(note for part in parts for note in part.describe(plan)), *first_rows(plan)]
     own = [name for name, config in plan.configs.items() if config.process_results is not None]
     if (request.repeats or 1) > 1 and own:
         what = f"process_results of {listed(own, 3)} gets the {request.repeats} answers of a doc as a list"
@@ -221,7 +221,7 @@ def load_configs(request: RunRequest, faults: list[tuple[str, ConfigError]] | No
         overrides["generation_kwargs"] = one_token_cap(request.gen_kwargs)
     names, below = list(request.tasks), dict[str, Mapping[str, Any]]()
     for kind in part_classes(request):
-        stated, keys = kind.asked_for(request)
+        stated, keys = kind.tasks_of(request)
         names, below = names or list(stated), {**below, **keys}
     manager = TaskManager(include_path=request.include_path)
     loaded = manager.load(names, overrides=overrides or None, faults=faults, below=below or None)

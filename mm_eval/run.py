@@ -99,7 +99,7 @@ def run(prepared: Prepared, progress: Progress | None = None, started: float | N
     reading = Reading(marks_of(prepared.request.reasoning_tags))
     with launched(own, folder, claim) as launch:
         if own.count == 1 and (kept := kept_report(prepared, folder, spec)) is not None:
-            kept.notes += [note for part in prepared.parts for note in part.finished(folder.path)]
+            kept.notes += [note for part in prepared.parts for note in part.hand_on(folder.path)]
             return kept
         recall(prepared.model, folder.findings())
         state = _read_journal(folder, prepared)
@@ -301,7 +301,7 @@ def _report(
         again = notes_of(opened, state, Outcome(reused=outcome.reused + outcome.answered), changed) + left
         keep_report(opened, folder, spec, replace(report, notes=again))
     for part in opened.parts if not outcome.interrupted else ():
-        report.notes += part.finished(folder.path)
+        report.notes += part.hand_on(folder.path)
     return report
 
 

@@ -124,7 +124,7 @@ class JudgePart(RunPart):
         self._verdicts[task.path] = found
         return with_judges(task.config, scorers, found)
 
-    def scored(self, name: str, task: Task, scores: TaskScores) -> None:
+    def describe_scores(self, name: str, task: Task, scores: TaskScores) -> None:
         """Describes the judges of a task for results.json."""
         if judge_of_task(task.config) is None:
             return

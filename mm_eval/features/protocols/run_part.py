@@ -15,7 +15,7 @@ from mm_eval.features.protocols.protocol import Protocol
 from mm_eval.features.protocols.run_under import (
     applied_protocol,
     compared_with,
-    completed,
+    fill_in,
     protocol_block,
     protocol_frames,
     task_overrides,
@@ -44,13 +44,13 @@ class ProtocolPart(RunPart):
     """The protocol of a run that names one (`--protocol`)."""
 
     @classmethod
-    def asked_for(cls, request: RunRequest) -> tuple[Sequence[str], Mapping[str, Mapping[str, Any]]]:
+    def tasks_of(cls, request: RunRequest) -> tuple[Sequence[str], Mapping[str, Mapping[str, Any]]]:
         protocol = applied_protocol(request)
         return (list(protocol.benchmarks), task_overrides(protocol)) if protocol else ((), {})
 
     @classmethod
-    def completed(cls, request: RunRequest, loaded: Loaded, sample: bool) -> RunRequest:
-        return completed(request, loaded, sample)
+    def fill_in(cls, request: RunRequest, loaded: Loaded, sample: bool) -> RunRequest:
+        return fill_in(request, loaded, sample)
 
     @classmethod
     def prompts(cls, request: RunRequest) -> Prompts | None:
@@ -69,7 +69,7 @@ class ProtocolPart(RunPart):
     def reads_files(self) -> bool:
         return True
 
-    def opened(self, opened: OpenedTasks) -> list[str]:
+    def describe(self, opened: OpenedTasks) -> list[str]:
         return [*differing_notes(opened), *prompt_notes(opened)]
 
     def complete(self, opened: OpenedTasks, folder: RunFolder, results: Results, state: JournalState) -> None:
@@ -81,5 +81,5 @@ class ProtocolPart(RunPart):
 class ModelPart(RunPart):
     """Of a run without a protocol: what the protocols of its model would set otherwise."""
 
-    def opened(self, opened: OpenedTasks) -> list[str]:
+    def describe(self, opened: OpenedTasks) -> list[str]:
         return cap_notes(opened)

@@ -117,7 +117,7 @@ def loaded_benchmarks(protocol: Protocol, loaded: Loaded) -> dict[str, Benchmark
     return known
 
 
-def completed(request: RunRequest, loaded: Loaded, sample: bool) -> RunRequest:
+def fill_in(request: RunRequest, loaded: Loaded, sample: bool) -> RunRequest:
     """The request with the settings of its protocol that hold for the whole run; an option that is given stays.
 
     sample: on bundled sample data no judge is asked unless one is named.

@@ -102,7 +102,7 @@ class ToolsPart(RunPart):
     def begin(cls, request: RunRequest, loaded: Loaded, options: Mapping[str, Any] | None = None) -> ToolsPart | None:
         return cls() if any(KEY in config.of_features for config in loaded.tasks.values()) else None
 
-    def opened(self, opened: OpenedTasks) -> list[str]:
+    def describe(self, opened: OpenedTasks) -> list[str]:
         """How the tools are offered, for whoever reads the table.
 
         Errors: ConfigError where a tool gets the doc with its own pictures, and those of other docs are to be shown.

@@ -48,7 +48,7 @@ class TrackersPart(RunPart):
                 _CHECKED.add(checked)
         return cls(given, request.offline, request.include_path) if given else None
 
-    def finished(self, folder: Path) -> list[str]:
+    def hand_on(self, folder: Path) -> list[str]:
         """Sends the values of the run; one note a tracker says where they are, or what failed and how to send them again."""
         try:
             tracked = Tracked.of(RecordedRun.read(folder, include_path=self.include_path), self.offline).to_json()

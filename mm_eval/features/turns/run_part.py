@@ -26,7 +26,7 @@ class TurnsPart(RunPart):
         stated = (config.of_features.get("rounds") for config in loaded.tasks.values())
         return cls() if any(value is not None for value in stated) else None
 
-    def opened(self, opened: OpenedTasks) -> list[str]:
+    def describe(self, opened: OpenedTasks) -> list[str]:
         """Nothing to say. ConfigError where the task's function, which gets the doc with its own pictures, would show them."""
         for task in opened.tasks.values():
             if opened.request.blind == SHUFFLED and task.config.of_features.get("rounds") is not None:

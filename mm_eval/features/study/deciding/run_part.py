@@ -60,7 +60,7 @@ class DecidingPart(RunPart):
         goal = float(request.until_interval or 0)
         return cls(request, WhenDecided(request) if request.stop_when else WhenNarrow(goal))
 
-    def opened(self, opened: OpenedTasks) -> list[str]:
+    def describe(self, opened: OpenedTasks) -> list[str]:
         """Finds what can be stopped, and draws the order. ConfigError where nothing can."""
         if self.rule is None:
             return []
