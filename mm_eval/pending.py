@@ -21,7 +21,7 @@ class Pending:
 
     doc_ids: {task: docs with a slot that has no answer}. answered: answers that this process's other docs have.
     share: all requests of this process, answered or not; total: of all processes.
-    mine: {task: docs of this process}, answered or not: their answers are judged here, too.
+    mine: {task: docs of this process}, answered or not: the parts of the run ask about them here, too.
     """
 
     prepared: Prepared

@@ -85,8 +85,8 @@ class _Read(dict[str, Any]):
 def check_scoring(task: Task, style: PromptStyle, doc_ids: Sequence[int]) -> None:
     """Scores a made-up answer to a task's first doc. ConfigError if that reads a column that the data lacks.
 
-    Otherwise it would be found after all answers. Any other error is ignored, since it may be due to the answer. A judge that
-    the task's function would call is not called.
+    Otherwise it would be found after all answers. Any other error is ignored, since it may be due to the answer. A model
+    that the task's function would ask is not asked.
     """
     config, reader = task.config, "process_results" if task.config.process_results else "submission"
     if config.process_results is None and config.submission is None:

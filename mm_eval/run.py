@@ -129,7 +129,7 @@ def score(
 ) -> Report:
     """Scores a recorded run again. No model is needed: the journal holds its answers.
 
-    options: fields of `RunRequest` for the run's parts. A judge that they name is asked for the verdicts that the journal lacks.
+    options: fields of `RunRequest` for the run's parts. What they name is asked for what the journal lacks.
     include_path: a folder with task code that is trusted. Task code comes from there and from the installation, whatever the
         folder says. UntrustedCode where the run needs other code.
     reasoning_tags: the marks around the reasoning, in place of those of the run.

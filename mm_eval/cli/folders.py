@@ -19,7 +19,7 @@ def add_code_option(parser: argparse.ArgumentParser) -> None:
 
 
 def add_trust_option(parser: argparse.ArgumentParser) -> None:
-    """--trust_run of a verb that asks the model, or the judge, of a recorded run."""
+    """--trust_run of a verb that asks what a recorded run names."""
     what = "ask and load what the run names although somebody else made it, or you did on another machine"
     parser.add_argument("--trust_run", action="store_true", help=what)
 

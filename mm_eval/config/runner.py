@@ -70,8 +70,8 @@ class Runner(Protocol):
         """The GroupConfig of a GroupNode with that suite's default weights, if the group is that suite's and states none."""
         ...
 
-    def asks_judge(self, file: Path, function: str) -> bool:
-        """Whether a function of a file asks a judge through a module of that suite. Imports nothing."""
+    def asks(self, file: Path, function: str) -> bool:
+        """Whether a function of a file asks another model through a module of that suite. Imports nothing."""
         ...
 
     def stream(self, files: Sequence[Path]) -> Stream:

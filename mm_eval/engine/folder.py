@@ -79,7 +79,7 @@ class RunFolder:
         return found if isinstance(found, dict) else NOTHING
 
     def findings(self, name: str = "model") -> Mapping[str, Any]:
-        """What an earlier launch found out about the endpoint of the model, or of a judge; empty if nothing."""
+        """What an earlier launch found out about an endpoint, that of the run's model by default; empty if nothing."""
         found = (self.read("run.json") or {}).get("endpoints")
         own = found.get(name) if isinstance(found, dict) else None
         return own if isinstance(own, dict) else NOTHING

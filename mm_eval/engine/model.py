@@ -91,7 +91,7 @@ class ModelFacts:
     shares: of which equal requests one answer does: "all" (it is a function of its request key), "greedy" (all but sampled
         ones), "scores" (log-likelihoods alone), "none".
     bundled: this model is shipped with mm-eval, so it is evaluated on the bundled sample data by default. Stated by the class.
-    local: it holds weights on this machine, so that another model is closed before it is loaded as a judge.
+    local: it holds weights on this machine, so that another model is closed before it is loaded.
     together: the log-likelihoods of the choices of a doc come directly one after another, since they were computed together. The
         journal then has one line a doc.
     tries_first: the first request finds out what an endpoint takes, so it is one with a picture.

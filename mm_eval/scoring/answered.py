@@ -28,7 +28,7 @@ def missing_of(answer: Answer) -> str:
 
 
 def scored_text(answer: Answer) -> str:
-    """A generated answer as it is scored and judged: marked and empty where there is none."""
+    """A generated answer as it is scored, and shown to graders: marked and empty where there is none."""
     missing = missing_of(answer)
     return found_by("", missing) if missing else as_text(answer.output)
 

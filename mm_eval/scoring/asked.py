@@ -1,4 +1,4 @@
-"""What a task's own scoring function asked a judge, and what came of it: values between the function and who answers it."""
+"""What a task's own scoring function asked another model, and what came of it: values between the function and who answers it."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ RETRIES = 2
 
 
 @dataclass(frozen=True)
-class JudgeQuestion:
-    """What a task's code asks the judge.
+class CodeQuestion:
+    """What a task's code asks another model.
 
     messages: chat messages; a picture is the part {"type": "image", "image": a PIL image}.
-    repeat: how many earlier questions of this doc were the same. model: the judge that the code names.
+    repeat: how many earlier questions of this doc were the same. model: the name that the code states.
     """
 
     messages: list[Message]
@@ -27,8 +27,8 @@ class JudgeQuestion:
     model: str = ""
 
 
-Lookup = Callable[[JudgeQuestion], Answer | None]
-"""The judge's recorded reply, or failure, to a question; None where there is neither."""
+Lookup = Callable[[CodeQuestion], Answer | None]
+"""The recorded reply, or failure, to a question; None where there is neither."""
 
 
 @dataclass
@@ -43,9 +43,9 @@ class Asked:
     lookup: Lookup
     retries: int = RETRIES
     value: Any = None
-    questions: list[JudgeQuestion] = field(default_factory=list)
+    questions: list[CodeQuestion] = field(default_factory=list)
     replies: list[Answer] = field(default_factory=list)
-    pending: JudgeQuestion | None = None
+    pending: CodeQuestion | None = None
     error: MMEvalError | None = None
 
     @property

@@ -186,7 +186,7 @@ class Scorer:
         self.filter.apply(instances)
 
     def score_instances(self, instances: Mapping[int, list[Instance]]) -> dict[int, ScoredDoc]:
-        """The scores of all docs. Override it to score in batches (a judge, a sandbox)."""
+        """The scores of all docs. Override it to score in batches (another model, a sandbox)."""
         found = {}
         for doc_id, group in instances.items():
             try:

@@ -208,7 +208,7 @@ def _call(function: Callable[..., Any], values: Sequence[float], sizes: Sequence
 def _keys_of(leaves: Mapping[str, Leaf], metric: GroupMetric) -> list[MetricKey]:
     """The keys that an entry selects, in order of first appearance."""
     keys = dict.fromkeys(number.key for leaf in leaves.values() for number in leaf.numbers)
-    of_metric = [key for key in keys if metric.metric in (key.metric, key.parent_metric, key.without_judge)]
+    of_metric = [key for key in keys if metric.metric in (key.metric, key.parent_metric, key.without_grader)]
     return [key for key in of_metric if metric.filter_list is None or key.scorer in metric.filter_list]
 
 

@@ -133,8 +133,8 @@ def with_right_spelling(
             return returned
         return {MISSPELT.get(name, name): value for name, value in returned.items()}
 
-    if run_judged := getattr(process_results, "run_judged", None):
-        setattr(spelt, "run_judged", run_judged)  # noqa: B010  # a function's attribute
+    if run_with_replies := getattr(process_results, "run_with_replies", None):
+        setattr(spelt, "run_with_replies", run_with_replies)  # noqa: B010  # a function's attribute
     return spelt
 
 

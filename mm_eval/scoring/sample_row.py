@@ -34,7 +34,7 @@ class SampleRow(Endings):
     filtered_resps, rules: of each pipeline, one a repeat. scores: by "metric,pipeline". ended: how each answer ended.
     images: digests of the pictures that were shown. videos: the clips. cluster: what the docs of one cluster share.
     categories: {level: names}. error: owner and what, of a doc that is in no number.
-    An older folder may lack what is marked so. Features add keys of their own, such as a judge's verdicts (`verdicts_in`).
+    An older folder may lack what is marked so. Features add keys of their own, such as verdicts (`verdicts_in`).
     """
 
     doc_id: int
@@ -61,5 +61,5 @@ class SampleRow(Endings):
 
 
 def added_to(row: SampleRow) -> dict[str, Any]:
-    """What features added to a row, such as a judge's verdicts."""
+    """What features added to a row, such as verdicts."""
     return {name: value for name, value in row.items() if name not in SampleRow.__annotations__}

@@ -401,7 +401,7 @@ class MetricKey:
         return inner[:-1] if opening and inner.endswith(")") else None
 
     @property
-    def without_judge(self) -> str:
+    def without_grader(self) -> str:
         """The metric without the name of a further judge: "judge_score" for "judge_score@NAME". Else the metric itself."""
         return self.metric if "(" in self.metric else self.metric.partition("@")[0]
 

@@ -16,7 +16,7 @@ from mm_eval.features.judge.prompts import doc_of, filled, prompt_digest, shown,
 from mm_eval.features.judge.scoring import DocVerdict
 from mm_eval.features.judge.verdicts import Chain, Lookup, Verdicts
 from mm_eval.prompt.task import Task
-from mm_eval.scoring.asked import Asked, JudgeQuestion
+from mm_eval.scoring.asked import Asked, CodeQuestion
 from mm_eval.scoring.of_task import scorers_of
 from mm_eval.scoring.process_results import NO_VALUE, ProcessResultsScorer
 from mm_eval.values.errors import JudgeError, MMEvalError
@@ -45,7 +45,7 @@ class CodeVerdicts(Verdicts):
 
     def call(self, fn: Any, doc_id: int, doc: Doc, results: list[Any]) -> Any:
         """Runs the task's function with the recorded replies; `asked` keeps what it asked."""
-        asked: Asked = fn.run_judged(self.doc(doc_id, doc), results, partial(self.reply, doc_id), self.retries)
+        asked: Asked = fn.run_with_replies(self.doc(doc_id, doc), results, partial(self.reply, doc_id), self.retries)
         self.asked[doc_id] = asked
         return NO_VALUE if asked.waits else asked.value
 
@@ -85,16 +85,16 @@ class CodeVerdicts(Verdicts):
     def where(self, doc_id: int) -> str:
         return f"{self.task.path} doc {doc_id}"
 
-    def reply(self, doc_id: int, question: JudgeQuestion) -> Answer | None:
+    def reply(self, doc_id: int, question: CodeQuestion) -> Answer | None:
         """The recorded reply to a question."""
         return self.lookup(self.slot(doc_id, question))
 
-    def slot(self, doc_id: int, question: JudgeQuestion) -> Slot:
+    def slot(self, doc_id: int, question: CodeQuestion) -> Slot:
         """Where the reply to a question belongs."""
         messages, _ = turns_of(question.messages, self.where(doc_id))
         return Slot(self.task.path, doc_id, question.repeat, prompt_digest(messages), self.judge)
 
-    def instance(self, doc_id: int, doc: Doc, question: JudgeQuestion) -> Instance:
+    def instance(self, doc_id: int, doc: Doc, question: CodeQuestion) -> Instance:
         """A question for the engine."""
         messages, pictures = turns_of(question.messages, self.where(doc_id))
         instance = Instance("generate_until", self.task.path, doc_id, doc, repeat=question.repeat, judge=self.judge)
@@ -109,7 +109,7 @@ class CodeVerdicts(Verdicts):
     def rows(self, asked: Asked) -> list[dict[str, Any]]:
         """The questions that were asked, for samples/: each with its last reply."""
         found: dict[int, dict[str, Any]] = {}
-        questions: Sequence[JudgeQuestion] = [*asked.questions, *([asked.pending] if asked.pending is not None else [])]
+        questions: Sequence[CodeQuestion] = [*asked.questions, *([asked.pending] if asked.pending is not None else [])]
         for number, question in enumerate(questions):
             messages, _ = turns_of(question.messages, "")
             row = found.setdefault(

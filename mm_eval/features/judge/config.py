@@ -233,7 +233,7 @@ def judge_of_code(reference: Any) -> JudgeConfig | None:
     """The judge of a task without `judge:`, if its process_results asks one through lmms-eval's module; else None."""
     if not isinstance(reference, FunctionRef) or reference.of_mm_eval or (found := runner()) is None:
         return None
-    return JudgeConfig((), by_code=True) if found.asks_judge(reference.source(), reference.function) else None
+    return JudgeConfig((), by_code=True) if found.asks(reference.source(), reference.function) else None
 
 
 def judge_of(stated: Any, fallback: str) -> JudgeConfig:

@@ -19,7 +19,7 @@ VERIFIERS = (
 """The names of lmms-eval's verifiers that ask a judge."""
 
 
-def asks_judge(file: Path, function: str) -> bool:
+def asks(file: Path, function: str) -> bool:
     """Whether a function of a file uses the module, directly or through what it names. Nothing is imported.
 
     Files beside it and files of lmms-eval's tasks are followed, name by name: a file may have functions of both kinds.

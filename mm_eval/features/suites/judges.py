@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from mm_eval.config.arguments import shortly
 from mm_eval.features.suites import PACKAGE
-from mm_eval.scoring.asked import RETRIES, Asked, JudgeQuestion, Lookup
+from mm_eval.scoring.asked import RETRIES, Asked, CodeQuestion, Lookup
 from mm_eval.values.errors import JudgeError
 from mm_eval.values.words import counted
 
@@ -41,13 +41,13 @@ class JudgeCalled(BaseException):
     """A judge was called that may not be. Not an Exception: a task's code turns each of those into a verdict."""
 
 
-__all__ = ["MODULE", "NO_CALLS", "RETRIES", "RUNNING", "Asked", "Asking", "JudgeCalled", "JudgeQuestion", "Lookup"]
+__all__ = ["MODULE", "NO_CALLS", "RETRIES", "RUNNING", "Asked", "Asking", "JudgeCalled", "CodeQuestion", "Lookup"]
 
 
 class Asking(Asked):
     """One run of a task's function, which gets its replies here."""
 
-    def reply(self, question: JudgeQuestion) -> Answer:
+    def reply(self, question: CodeQuestion) -> Answer:
         """The known reply to a question. Raises JudgeCalled, now and at every later call, if there is none."""
         if self.waits:
             self._end()
@@ -78,7 +78,7 @@ RUNNING: list[Asking] = []
 """The run of a task's function in progress. Scoring runs one at a time; threads that the function starts belong to it."""
 
 
-def _text_of(question: JudgeQuestion) -> str:
+def _text_of(question: CodeQuestion) -> str:
     """A question's messages as text, equal for equal questions; pictures by their pixels."""
 
     def pixels(value: Any) -> str:

@@ -21,7 +21,7 @@ from typing import Any
 from mm_eval.config.packages import MissingPackages
 from mm_eval.config.runner import FURTHER_DATA, NO_CALLS, during
 from mm_eval.data.places import home_of_hub, put_in_place
-from mm_eval.features.suites.judges import RETRIES, Asked, JudgeQuestion, Lookup
+from mm_eval.features.suites.judges import RETRIES, Asked, CodeQuestion, Lookup
 from mm_eval.features.suites.process import TaskProcess, error_from_wire, error_to_wire, process_of
 from mm_eval.features.suites.rows import read_rows, written_rows
 from mm_eval.features.suites.wire import Reader, Writer
@@ -87,18 +87,18 @@ class RemoteFunction:
             self._known[key] = found
         return self._known[key]
 
-    def run_judged(self, doc: Any, results: Any, lookup: Lookup, retries: int = RETRIES) -> Asked:
+    def run_with_replies(self, doc: Any, results: Any, lookup: Lookup, retries: int = RETRIES) -> Asked:
         """Runs it with the judge's recorded replies. retries: further replies to a question that it asks again.
 
         Errors: what the function raises, unless it asked something whose reply is not known.
         """
-        questions: list[JudgeQuestion] = []
+        questions: list[CodeQuestion] = []
         replies: list[Answer | None] = []
 
         def answer(what: str, about: Any) -> Any:
             if what != "reply":
                 return answer_of_process(what, about)
-            questions.append(JudgeQuestion(**about))
+            questions.append(CodeQuestion(**about))
             found = lookup(questions[-1])
             replies.append(found)
             if found is None:

@@ -59,12 +59,12 @@ class TaskRunner:
 
         return with_default_weights(node)
 
-    def asks_judge(self, file: Path, function: str) -> bool:
+    def asks(self, file: Path, function: str) -> bool:
         if not any(imports(each, PACKAGE) for each in with_siblings(file)):
             return False
-        from mm_eval.features.suites.askers import asks_judge
+        from mm_eval.features.suites.askers import asks
 
-        return asks_judge(file, function)
+        return asks(file, function)
 
     def stream(self, files: Sequence[Path]) -> Stream:
         from mm_eval.features.suites.remote import RemoteStream

@@ -127,9 +127,9 @@ class AllOutputs:
     def __call__(self, doc: Any, results: list[Any], **kwargs: Any) -> Any:
         return self._function(doc, list(map(outputs_of, results)), **kwargs)
 
-    def run_judged(self, doc: Any, results: list[Any], *rest: Any) -> Any:
-        """As `RemoteFunction.run_judged`."""
-        return self._function.run_judged(doc, list(map(outputs_of, results)), *rest)  # type: ignore[attr-defined]
+    def run_with_replies(self, doc: Any, results: list[Any], *rest: Any) -> Any:
+        """As `RemoteFunction.run_with_replies`."""
+        return self._function.run_with_replies(doc, list(map(outputs_of, results)), *rest)  # type: ignore[attr-defined]
 
 
 def outputs_of(result: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Recorded answers as texts that know how they ended, for whoever reads them first: the filter `strip_thinking`, and a judge.
+"""Recorded answers as texts that know how they ended, for whoever reads them first: the filter `strip_thinking`, and graders.
 
 An adapter that runs the model has cut the reasoning by token ids already, and recorded it beside the answer. Other answers are
 split here, by their text and by what the run tells about them.

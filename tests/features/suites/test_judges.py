@@ -12,7 +12,7 @@ import pytest
 from PIL import Image
 
 from mm_eval.config.functions import FunctionRef
-from mm_eval.features.suites.askers import _roots, asks_judge
+from mm_eval.features.suites.askers import _roots, asks
 from mm_eval.features.suites.child.prompts import binary_of, object_of, pair_of
 from mm_eval.features.suites.judges import RETRIES, Asked, Lookup
 from mm_eval.features.suites.remote import RemoteFunction
@@ -100,7 +100,7 @@ def asked(function: Callable[..., Any], *replies: str, doc: dict[str, Any] = DOC
 
 def judged(function: Any, doc: dict[str, Any], results: list[str], lookup: Lookup) -> Asked:
     assert isinstance(function, RemoteFunction), "it runs in a process of its own"
-    return function.run_judged(doc, results, lookup)
+    return function.run_with_replies(doc, results, lookup)
 
 
 def test_a_question_without_a_known_reply_ends_the_function_and_its_own_except_does_not_see_it(load: Load) -> None:
@@ -288,10 +288,10 @@ def test_which_functions_ask(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     _roots.cache_clear()
     for name, text in FILES.items():
         (tmp_path / name).write_text(text)
-    assert asks_judge(tmp_path / "direct.py", "compared") and not asks_judge(tmp_path / "direct.py", "plain")
-    found = {name: asks_judge(tmp_path / name, "f") for name in FILES if name != "direct.py"}
+    assert asks(tmp_path / "direct.py", "compared") and not asks(tmp_path / "direct.py", "plain")
+    found = {name: asks(tmp_path / name, "f") for name in FILES if name != "direct.py"}
     assert found == {**dict.fromkeys(found, True), "none.py": False}
-    assert not any(asks_judge(tmp_path / name, "g") for name in found)
+    assert not any(asks(tmp_path / name, "g") for name in found)
     _roots.cache_clear()
 
 

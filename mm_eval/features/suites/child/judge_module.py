@@ -18,7 +18,7 @@ from typing import Any, NoReturn
 
 from mm_eval.features.suites.child.guard import refuse_judge
 from mm_eval.features.suites.child.prompts import RUBRIC, JudgePromptBuilder, binary_of, object_of, pair_of
-from mm_eval.features.suites.judges import MODULE, RETRIES, RUNNING, Asked, Asking, JudgeCalled, JudgeQuestion, Lookup
+from mm_eval.features.suites.judges import MODULE, RETRIES, RUNNING, Asked, Asking, CodeQuestion, JudgeCalled, Lookup
 
 
 @dataclass
@@ -158,7 +158,7 @@ class ProviderFactory:
         return get_server(api_type, config)
 
 
-def _question(request: Request, config: ServerConfig) -> JudgeQuestion:
+def _question(request: Request, config: ServerConfig) -> CodeQuestion:
     messages = [{**message, "content": _content(message["content"])} for message in request.messages]
     if config.system_prompt and not any(message.get("role") == "system" for message in messages):
         messages.insert(0, {"role": "system", "content": config.system_prompt})
@@ -169,7 +169,7 @@ def _question(request: Request, config: ServerConfig) -> JudgeQuestion:
         last["content"] = [*parts, *({"type": "image", "image": _picture(each)} for each in request.images)]
     options = {"max_new_tokens": config.max_tokens, "temperature": config.temperature}
     options |= {"top_p": config.top_p} if config.top_p is not None and config.temperature else {}
-    return JudgeQuestion(messages, options, model=config.model_name)
+    return CodeQuestion(messages, options, model=config.model_name)
 
 
 def _content(content: Any) -> Any:
@@ -215,7 +215,7 @@ def loading() -> Iterator[None]:
         raise ImportError(f"the file calls {error} while it is imported") from error
 
 
-def run_judged(call: Callable[[], Any], lookup: Lookup, retries: int = RETRIES) -> Asked:
+def run_with_replies(call: Callable[[], Any], lookup: Lookup, retries: int = RETRIES) -> Asked:
     """Runs a task's function with the judge's recorded replies. retries: further replies to a question that it asks again.
 
     Errors: what the function raises, unless it asked something whose reply is not known.

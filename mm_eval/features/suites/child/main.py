@@ -29,7 +29,7 @@ from mm_eval.features.suites.child.draws import PYTHON_SEED, Draws, RandomStream
 from mm_eval.features.suites.child.guard import as_called_once, close_network, no_judge
 from mm_eval.features.suites.child.hub import FilesOfHub
 from mm_eval.features.suites.child.imports import OfSuites, answer_imports
-from mm_eval.features.suites.child.judge_module import loading, run_judged
+from mm_eval.features.suites.child.judge_module import loading, run_with_replies
 from mm_eval.features.suites.child.missing import importing_files
 from mm_eval.features.suites.child.needs import packages_of
 from mm_eval.features.suites.child.stand_ins import tasks
@@ -211,7 +211,7 @@ class Child:
             error: Any = None if found["error"] is None else error_from_wire(found["error"], Reader([]))
             return Answer(found["output"], model=found["model"], ended=found["ended"], error=error)
 
-        found = run_judged(partial(self._function(message), *args), lookup, message["retries"])
+        found = run_with_replies(partial(self._function(message), *args), lookup, message["retries"])
         numbers = {id(question): number for number, question in enumerate(asked)}
         return {
             "value": found.value,
