@@ -7,19 +7,11 @@ the machine.
 from __future__ import annotations
 
 import math
-import os
 import struct
-from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
 
 from mm_eval.values.errors import ConfigError
-from mm_eval.values.types import Video
-
-if TYPE_CHECKING:
-    from mm_eval.data.frames import Frames
-    from mm_eval.data.media import Places
 
 SPREADS = ("ends", "rounded", "rounded32", "starts", "starts32", "middle", "inside")
 OF_PROCESSORS = ("rounded", "rounded32", "starts32")
@@ -229,26 +221,3 @@ def _number(name: str, text: str) -> float | None:
 
 def _no_rule(text: object, where: str) -> ConfigError:
     return ConfigError(f"{text!r} is not a rule of frames.", where=where, hint=f"A rule is {NEEDED}.")
-
-
-KIND = "video"
-
-__all__ = ["KIND", "NEEDED", "frames_of", "full_rule", "shown_as"]
-
-
-def full_rule(text: object, where: str = "") -> str:
-    """A rule in its full form, as `FrameRule` writes it.
-
-    >>> full_rule("frames=32")
-    'frames=32,ends'
-    """
-    return str(read_rule(text, where))
-
-
-def frames_of(item: Any, rule: str, places: Places) -> Frames | None:
-    """The frames of a Video or a path, and an error for sound (`frames.frames_of`). None for anything else."""
-    if not isinstance(item, (str, os.PathLike, Video)) and not (isinstance(item, Mapping) and "sampling_rate" in item):
-        return None
-    from mm_eval.features.video.frames import frames_of as found
-
-    return found(item, read_rule(rule), places)
