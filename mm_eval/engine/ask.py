@@ -11,7 +11,6 @@ takes one more: so the conversations of different docs run side by side, and no 
 from __future__ import annotations
 
 import logging
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -23,6 +22,8 @@ from mm_eval.engine.cache import AnswerCache, EarlierAnswers
 from mm_eval.engine.held import ChoicesOfDoc, HeldAnswers
 from mm_eval.engine.journal import Journal, JournalState
 from mm_eval.engine.model import METHODS, Model, prepare_once, request_key, shares, stop
+from mm_eval.engine.next_turns import NextTurns
+from mm_eval.engine.order import Ordered
 from mm_eval.engine.outcome import Outcome, StopSignal, model_boundary
 from mm_eval.engine.records import answer_record, digest_of_answer, end_record, now, slots_record
 from mm_eval.values.errors import LongPrompt, MMEvalError, ModelError
@@ -62,8 +63,7 @@ class Asker:
     """id(instance) of each request: its key, the instances whose slots its answer fills, itself first, and its doc."""
     _by_key: dict[str, list[Instance]] = field(default_factory=dict)
     """The same lists by key, where the model lets equal questions share an answer."""
-    _answered: deque[tuple[Instance, Answer]] = field(default_factory=deque)
-    """The turns of conversations that are answered, and whose next turn is not made yet."""
+    _turns: NextTurns = field(default_factory=NextTurns)
 
     def __post_init__(self) -> None:
         self.stop.notify = partial(stop, self.model, at_once=True)
@@ -76,20 +76,23 @@ class Asker:
 
     def ask(self, instances: Iterable[Instance]) -> Outcome:
         """Requests the pending answers. Errors of the model are reported in the outcome; StoreErrors are raised."""
+        source = instances if isinstance(instances, Ordered) else None
         try:
             for kind, group in groupby(instances, key=lambda instance: instance.request_type):
                 if self.halted:
                     break
-                self._ask_kind(kind, group)
+                self._ask_kind(kind, group, source)
         finally:
             self._held.close()
         self.journal.drain()
         self.outcome.interrupted = self.stop.requested
         return self.outcome
 
-    def _ask_kind(self, kind: str, group: Iterable[Instance]) -> None:
+    def _ask_kind(self, kind: str, group: Iterable[Instance], source: Ordered | None) -> None:
+        """source: what the group is taken from, if it says whether the next instance is there."""
         instances, name = iter(group), type(self.model).__name__
-        requests = _Requests(lambda: self._requests(self._with_next_turns(instances)))
+        self._turns = NextTurns()
+        requests = Requests(lambda own: self._requests(self._with_next_turns(instances, own)), source, self._turns)
         while True:
             needed = False
             with model_boundary(self.outcome):
@@ -108,32 +111,39 @@ class Asker:
                         self._receive(filled[0], ModelError(f"{name} gave no answer to this request."))
             self._in_flight.clear()
             self._by_key.clear()
-            if self.halted or not self._answered:
+            if self.halted or not self._turns:
                 break  # else the model had taken all that was there, and its last answers have made more
-        self._answered.clear()
 
-    def _with_next_turns(self, instances: Iterator[Instance]) -> Iterator[Instance]:
-        """The instances, and before each of them the next turns of the conversations that have been answered by then."""
+    def _with_next_turns(self, instances: Iterator[Instance], requests: Requests) -> Iterator[Instance | None]:
+        """The instances, and before each of them the next turns of the conversations that have been answered by then.
+
+        None for an adapter that does not wait, while there is none.
+        """
         while True:
-            if self._answered:
-                answered, answer = self._answered.popleft()
-                assert answered.then is not None
-                following = answered.then(answer)
+            if (turn := self._turns.take() if requests.waits else self._turns.take_made()) is not None:
+                answered, answer, following = turn
                 if isinstance(following, End):
                     self._end(answered, answer, following)
                 else:
                     yield following
+            elif not requests.ready():
+                yield None
             elif (instance := next(instances, None)) is not None:
                 yield instance
+            elif self._turns:
+                yield None
             else:
                 return
 
-    def _requests(self, group: Iterable[Instance]) -> Iterator[Instance]:
-        """The instances that the model must answer: those without an answer, each question once."""
+    def _requests(self, group: Iterable[Instance | None]) -> Iterator[Instance | None]:
+        """The instances that the model must answer: those without an answer, each question once. None while there is none."""
         for instance, doc in self._with_docs(group):
             self._check_limits()
             if self.halted:
                 return
+            if instance is None:
+                yield None
+                continue
             if (found := self.state.answer(instance.slot)) is not None and self._still_asked(instance, found):
                 self.outcome.reused += 1
                 self._goes_on(instance, found)
@@ -154,14 +164,17 @@ class Asker:
             self.outcome.requested += 1
             yield instance
 
-    def _with_docs(self, group: Iterable[Instance]) -> Iterator[tuple[Instance, ChoicesOfDoc | None]]:
+    def _with_docs(self, group: Iterable[Instance | None]) -> Iterator[tuple[Instance | None, ChoicesOfDoc | None]]:
         """The instances. Those of one doc that follow each other share its choices if their answers come together."""
         if not self.model.facts.together:
             for instance in group:
                 yield instance, None
             return
-        for _, choices in groupby(group, key=_doc_of):
-            rows = list(choices)
+        for doc_of_rows, choices in groupby(group, key=_doc_of):
+            if doc_of_rows is None:
+                yield None, None
+                continue
+            rows = [each for each in choices if each is not None]
             doc = ChoicesOfDoc(len(rows)) if len(rows) > 1 and rows[0].request_type == "loglikelihood" else None
             for instance in rows:
                 yield instance, doc
@@ -196,7 +209,7 @@ class Asker:
     def _goes_on(self, instance: Instance, answer: Answer) -> None:
         """Has the next turn made of a recorded answer, if it is one of a conversation."""
         if instance.then is not None:
-            self._answered.append((instance, answer))
+            self._turns.add(instance, answer)
 
     def _end(self, last: Instance, answer: Answer, end: End) -> None:
         """Records the end of a conversation, which completes its doc."""
@@ -303,15 +316,20 @@ class Asker:
             stop(self.model, at_once=False)
 
 
-class _Requests(Iterator[Instance]):
+class Requests(Iterator[Instance]):
     """The requests that can be made by now. After its end it may have more: the next turns of what was answered since.
 
     An adapter that looks again whenever it has given an answer keeps its requests in flight until the last conversation ends.
+    `next` waits until a request is prepared. An adapter that has others in flight takes them with `now`, and is woken.
     """
 
-    def __init__(self, find: Callable[[], Iterator[Instance]]) -> None:
-        self._find, self._now = find, find()
+    def __init__(
+        self, find: Callable[[Requests], Iterator[Instance | None]], source: Ordered | None, turns: NextTurns
+    ) -> None:
+        self._find, self._now = find, find(self)
+        self._source, self._turns = source, turns
         self._first: Instance | None = None
+        self.waits = True
 
     def found(self) -> bool:
         """Whether there is one."""
@@ -319,18 +337,39 @@ class _Requests(Iterator[Instance]):
         return self._first is not None
 
     def __next__(self) -> Instance:
+        self.waits = True
+        found = self._take()
+        assert found is not None
+        return found
+
+    def now(self) -> Instance | None:
+        """The next one, or None if it is still prepared: `wake` is called when it is worth asking again. Raises StopIteration."""
+        self.waits = False
+        return self._take()
+
+    def wake_by(self, wake: Callable[[], None]) -> None:
+        """Has a function called, from another thread, whenever there may be a request after `now` gave None."""
+        self._turns.wake = wake
+        if self._source is not None:
+            self._source.wake = wake
+
+    def ready(self) -> bool:
+        """Whether the next instance is taken now: it is there, or may be waited for."""
+        return self.waits or self._source is None or self._source.ready()
+
+    def _take(self) -> Instance | None:
         if self._first is not None:
             found, self._first = self._first, None
             return found
         try:
             return next(self._now)
         except StopIteration:
-            self._now = self._find()
+            self._now = self._find(self)
             raise
 
 
-def _doc_of(instance: Instance) -> tuple[str, int, int]:
-    return instance.task, instance.doc_id, instance.repeat
+def _doc_of(instance: Instance | None) -> tuple[str, int, int] | None:
+    return None if instance is None else (instance.task, instance.doc_id, instance.repeat)
 
 
 def _fault(answer: Answer, instance: Instance, model: Model) -> str:

@@ -8,6 +8,9 @@ An adapter is one class in `models/` (or behind an entry point of the group `mm_
             for instance in instances:
                 yield instance, Answer("yes")
 
+It takes instances with a for loop, which waits while the next one is prepared. One that has requests in flight meanwhile takes
+them by `iter(instances).now()`, where that iterator has it (`Requests` in mm_eval/engine/ask.py).
+
 It yields each instance exactly once, in any order, as soon as its answer is complete. It never returns an error as text: it
 yields a typed error for the instance that failed, or raises one when no further answer can come.
 """

@@ -16,7 +16,6 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from difflib import get_close_matches
 from functools import cached_property
-from itertools import groupby
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 from urllib.request import getproxies
@@ -278,21 +277,17 @@ class OpenAI(Model):
         async def one(client: Client, group: list[Instance]) -> list[Pair]:
             return [(instance, await self._generate_one(client, instance)) for instance in group]
 
-        yield from self._run(map(_alone, instances), one)  # after its end, `map` looks again whether there is more
+        yield from self._run(Groups(instances), one)
 
     def loglikelihood(self, instances: Iterable[Instance]) -> Answers:
         from .client.scores import Scores
         from .client.tokens import Writing
 
         scores = Scores(self.way, self.max_tokens_name, self.body, lambda: self.writing or Writing())
-        groups = (
-            list(group) for _, group in groupby(instances, key=lambda i: (str(i.context), i.image_digests, i.doc_id))
-        )
+        groups = Groups(instances, lambda i: (str(i.context), i.image_digests, i.doc_id))
         yield from self._run(groups, scores.of_group)
 
-    def _run(
-        self, groups: Iterator[list[Instance]], work: Callable[[Client, list[Instance]], Awaitable[list[Pair]]]
-    ) -> Answers:
+    def _run(self, groups: Groups, work: Callable[[Client, list[Instance]], Awaitable[list[Pair]]]) -> Answers:
         """Requests groups of instances, many at a time. Fatal is raised when all requests in flight have ended."""
         from .client.errors import Fatal, Refused, TooLong, Unreachable
         from .client.flight import Flight
@@ -302,6 +297,7 @@ class OpenAI(Model):
         window = max(2, client.limits.num_concurrent + client.limits.num_concurrent // 2)
         flight = Flight(loop, window if self.endpoint.answered else 1)  # the first question is sent alone
         self._stop_soon = flight.stop_soon
+        groups.wake_by(flight.wake)
 
         looking, looked = asyncio.Lock(), False
 
@@ -341,7 +337,7 @@ class OpenAI(Model):
 
         try:
             with quiet_libraries():
-                for pairs in flight.run(groups, one_first, lambda: client.fatal is not None):
+                for pairs in flight.run(groups.take, one_first, lambda: client.fatal is not None):
                     yield from pairs
             if client.fatal is not None:
                 raise client.fatal
@@ -509,8 +505,31 @@ class Body:
         return {**turned, "messages": messages}
 
 
-def _alone(instance: Instance) -> list[Instance]:
-    return [instance]
+class Groups:
+    """Requests as they are sent: each alone, or the choices on one context, by their key, together."""
+
+    def __init__(self, instances: Iterable[Instance], key: Callable[[Instance], Any] | None = None) -> None:
+        requests: Any = iter(instances)
+        self._next: Callable[[], Instance | None] = getattr(requests, "now", requests.__next__)
+        self.wake_by: Callable[[Callable[[], None]], None] = getattr(requests, "wake_by", lambda wake: None)
+        self._key, self._begun = key, list[Instance]()
+
+    def take(self) -> list[Instance] | None:
+        """The next group; None if it is still prepared. Raises StopIteration at the end."""
+        while True:
+            try:
+                found = self._next()
+            except StopIteration:
+                if not self._begun:
+                    raise
+                found = None
+            if self._key is None:
+                return None if found is None else [found]
+            if found is not None and (not self._begun or self._key(found) == self._key(self._begun[0])):
+                self._begun.append(found)
+                continue
+            group, self._begun = self._begun, [] if found is None else [found]
+            return group or None  # the choices of a doc are prepared together: none follows
 
 
 def ended_too_early(answer: Answer, fields: Mapping[str, Any], marks: Marks) -> bool:

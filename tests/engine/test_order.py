@@ -10,6 +10,7 @@ import pytest
 
 from mm_eval.engine.order import WINDOW, by_cost, in_cheapest_order, in_windows
 from mm_eval.values.types import Instance
+from tests.processes import HANGS
 
 
 def question(doc_id: int, context: str, picture: str = "", **fields: object) -> Instance:
@@ -87,3 +88,24 @@ def test_an_error_comes_after_what_was_made_before_it() -> None:
         for row in in_cheapest_order(breaks(), 64):
             taken.append(row.doc_id)
     assert sorted(taken) == list(range(64))
+
+
+def test_a_hungry_reader_gets_each_doc_as_soon_as_the_next_one_is_begun() -> None:
+    """Docs are not held back until a window is full, and the reader is woken."""
+    go_on, begun, woken = threading.Semaphore(0), threading.Semaphore(0), threading.Event()
+
+    def slow() -> Iterator[Instance]:
+        for n in range(4):
+            begun.release()
+            assert go_on.acquire(timeout=HANGS)
+            yield question(n, f"q{n}")
+
+    requests = in_cheapest_order(slow(), 512)
+    requests.wake = woken.set
+    assert not requests.ready()
+    assert begun.acquire(timeout=HANGS)
+    assert not requests.ready()
+    go_on.release(2)
+    assert woken.wait(HANGS) and requests.ready() and next(requests).doc_id == 0
+    go_on.release(2)
+    assert [row.doc_id for row in requests] == [1, 2, 3] and requests.ready()

@@ -6,6 +6,8 @@ import heapq
 import io
 import json
 import random
+import threading
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -26,6 +28,8 @@ class JumpingLoop(asyncio.SelectorEventLoop):
         return self.now
 
     def _run_once(self) -> None:
+        while not self._ready and any(thread.name == "turn" for thread in threading.enumerate()):
+            time.sleep(0.001)  # what a thread is making takes no time of the clock
         if not self._ready and self._scheduled:
             while self._scheduled and self._scheduled[0]._cancelled:
                 heapq.heappop(self._scheduled)._scheduled = False

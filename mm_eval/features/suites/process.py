@@ -25,11 +25,10 @@ from pathlib import Path
 from typing import Any, cast
 
 from mm_eval.features.suites.wire import Line, Reader, Writer
-from mm_eval.values.errors import ConfigError, ScoringError
+from mm_eval.values.deadline import seconds_of_call
+from mm_eval.values.errors import ScoringError
 from mm_eval.values.words import counted
 
-SECONDS_OF_CALL = 600.0
-"""How long a function may take for one doc. MM_EVAL_TASK_SECONDS states another limit."""
 OF_ALL_DOCS = 60
 """How many times as long a function may take that gets all docs at once."""
 MOST_STARTS = 20
@@ -43,18 +42,6 @@ Answer = Callable[[str, Any], Any]
 
 class ProcessEnded(ScoringError):
     """The process of a task's own code ended, or was ended, during a call."""
-
-
-def seconds_of_call() -> float:
-    """The limit of one call for one doc."""
-    stated = os.environ.get("MM_EVAL_TASK_SECONDS")
-    try:
-        seconds = float(stated) if stated else SECONDS_OF_CALL
-    except ValueError:
-        seconds = 0.0
-    if not seconds > 0:
-        raise ConfigError(f"MM_EVAL_TASK_SECONDS is {stated!r}; expected a number of seconds above 0.")
-    return seconds
 
 
 class TaskProcess:

@@ -55,6 +55,8 @@ class RemoteStream:
 class RemoteFunction:
     """A function of a task file, which runs in the process of its folder."""
 
+    has_deadline = True
+
     def __init__(self, process: TaskProcess, file: Path, name: str, about: Mapping[str, Any]) -> None:
         self._process, self._file = process, file
         self._more: dict[str, Any] = {}

@@ -8,7 +8,8 @@ After an empty line its docstring may have a line for each parameter, `text: wha
 Its name, its docstring and its annotations are what the model is told. Two parameters are filled by mm-eval, and the model
 does not see them: `pictures`, those shown so far (RGB), and `doc`, the row of the data. It returns a text, a number, a picture,
 or a list of them. What the model did wrong it raises as ToolError or ValueError. It must be a function of its arguments alone,
-since a run that goes on, and every scoring, calls it again.
+since a run that goes on, and every scoring, calls it again. Several documents' calls may run at a time, each in a thread, for at
+most MM_EVAL_TASK_SECONDS (600).
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from mm_eval.features.tools.tool import Given, Result, Tool, ToolError
+from mm_eval.values.deadline import in_time
 from mm_eval.values.errors import ConfigError
 
 FILLED = ("pictures", "doc")
@@ -99,8 +101,10 @@ def _use(
     def use(arguments: Mapping[str, Any], given: Given) -> Result:
         known: dict[str, Any] = {name: arguments[name] for name in schema["properties"] if name in arguments}
         own = {"pictures": [picture.copy() for picture in given.pictures], "doc": given.doc} if filled else {}
+        known |= {name: own[name] for name in filled}
+        name = function.__name__
         try:
-            return result_of(function(**known, **{name: own[name] for name in filled}), function.__name__)
+            return result_of(in_time(f"the tool {name!r}", function, **known), name)
         except ToolError:
             raise
         except ValueError as error:

@@ -22,6 +22,7 @@ from mm_eval.prompt.conversation import answer_in, message_of
 from mm_eval.scoring.base import Scorer
 from mm_eval.scoring.process_results import ProcessResultsScorer
 from mm_eval.values.conversation import Conversation
+from mm_eval.values.deadline import in_time
 from mm_eval.values.errors import DataError
 from mm_eval.values.types import IMAGE_MARK, Answer, End, Instance, Message
 
@@ -59,7 +60,9 @@ class LmmsEvalRounds:
         info: Any = None
         for round_idx, answer in enumerate(conversation.answers, 1):
             outputs = [*outputs, answer_in(answer)]
-            found = self.doc_to_text(
+            found = in_time(
+                "doc_to_text",
+                self.doc_to_text,
                 conversation.doc,
                 **arguments_of(self.doc_to_text, conversation),
                 previous_output=list(outputs),

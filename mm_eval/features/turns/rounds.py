@@ -24,6 +24,7 @@ from mm_eval.engine.model import ModelFacts
 from mm_eval.prompt.blocks import PROMPT_KEYWORDS
 from mm_eval.prompt.conversation import answer_in, message_of, told_apart
 from mm_eval.values.conversation import Conversation
+from mm_eval.values.deadline import in_time
 from mm_eval.values.errors import ConfigError
 from mm_eval.values.types import Answer, End, Instance, Message
 
@@ -121,8 +122,11 @@ class Rounds:
     def next(self, conversation: Conversation) -> Sequence[Message] | End:
         if len(conversation.answers) >= self.most:
             return self._end(conversation, AT_MOST)
-        answers = [told_apart(answer) for answer in conversation.answers]
-        found = self.next_turn(conversation.doc, answers, **arguments_of(self.next_turn, conversation))
+        answers, more = (
+            [told_apart(answer) for answer in conversation.answers],
+            arguments_of(self.next_turn, conversation),
+        )
+        found = in_time("the function of `rounds`", self.next_turn, conversation.doc, answers, **more)
         if found is None:
             return self._end(conversation)
         if isinstance(found, str):

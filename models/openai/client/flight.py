@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -143,18 +144,28 @@ class Flight:
 
     def stop_soon(self) -> None:
         """Cancels what is in flight after a few seconds."""
-        self._loop.call_soon_threadsafe(lambda: self._loop.call_later(GRACE, self._cancel))
+        self._loop.call_soon_threadsafe(self._stop_soon)
+
+    def _stop_soon(self) -> None:
+        self._loop.call_later(GRACE, self._cancel)
+        self._pending.set()  # `run` looks whether there are further units: there are none
+
+    def wake(self) -> None:
+        """Has `run` look again whether there are further units. Any thread may call it, also after the end."""
+        with suppress(RuntimeError):  # the loop is closed
+            self._loop.call_soon_threadsafe(self._pending.set)
 
     def run(
         self,
-        units: Iterable[Unit],
+        take: Callable[[], Unit | None],
         work: Callable[[Unit], Awaitable[Result]],
         over: Callable[[], bool] = lambda: False,
     ) -> Iterator[Result]:
         """Yields the result of `work` for each unit as it completes. Cancelled and closed units yield nothing.
 
-        An exception of `work` is raised when all units in flight have ended. No unit is started once `over` is true. `units` are
-        looked at again after each result, since an iterator may have more then.
+        take: the next unit; None if there is none by now, and `wake` is called when there may be one. It raises StopIteration at
+        the end, and is asked again after each result, since there may be more then.
+        An exception of `work` is raised when all units in flight have ended. No unit is started once `over` is true.
         """
         done: deque[Result] = deque()
         failures: list[BaseException] = []
@@ -171,28 +182,40 @@ class Flight:
             self._running.discard(task)
             self._pending.set()
 
-        source, more = iter(units), True
+        more = True
         while more or self._running or done:
-            while more and not failures and not over() and len(self._running) < self.window:
-                unit = next(source, None)
-                if unit is None:
+            waits = False
+            while more and not (waits or done or failures or over()) and len(self._running) < self.window:
+                try:
+                    unit = take()
+                except StopIteration:
                     more = False
+                    break
+                if unit is None:
+                    waits = True
                     break
                 task = self._loop.create_task(one(unit))
                 self._running.add(task)
                 task.add_done_callback(ended)
-                self._loop.run_until_complete(asyncio.sleep(0))  # units in flight go on while more are prepared
-                if done:
-                    break
+                self._go_round()  # units in flight go on while more are prepared
             more = more and not failures and not over()
-            while done:
-                yield done.popleft()
+            if done:
+                while done:
+                    yield done.popleft()
                 more = not failures and not over()  # a result may have made another unit
-            if self._running and (not more or len(self._running) >= self.window):
+            elif waits and more or self._running and (not more or len(self._running) >= self.window):
                 self._loop.run_until_complete(self._pending.wait())
                 self._pending.clear()
         if failures:
             raise failures[0]
+
+    def _go_round(self) -> None:
+        """Runs what is ready on the loop."""
+        stop = self._loop.call_soon(self._loop.stop)
+        try:
+            self._loop.run_forever()
+        finally:
+            stop.cancel()  # an interrupt may have come first
 
     def _cancel(self) -> None:
         for task in list(self._running):

@@ -1,11 +1,13 @@
 """What comes of each way in which a model may behave with tools, in a run: its row, its numbers, and what it is told."""
 
 import json
-from collections.abc import Iterable, Iterator
+import os
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from mm_eval.config.manager import TaskManager
@@ -14,7 +16,9 @@ from mm_eval.features.tools.turns import ToolTurns
 from mm_eval.run import score
 from mm_eval.values.errors import ConfigError
 from mm_eval.values.types import Instance
+from tests.faults.server import Server, reply
 from tests.features.tools.scripted import TASK, UTILS, WAYS, Scripted, Way, box, call, rows_of, run, way, write
+from tests.processes import HANGS
 
 
 @pytest.fixture(scope="module")
@@ -162,3 +166,67 @@ def test_a_call_between_the_users_own_marks_of_reasoning_is_none(tmp_path: Path)
     assert first[0]["tools"]["turns"] == 1 and first[0]["tools"]["calls"] == 0
     score(tmp_path / "run", include_path=str(tmp_path / "task"), reasoning_tags="[S],[/S]")
     assert rows_of(tmp_path / "run")[0]["tools"] == first[0]["tools"], "it was read so while it was asked"
+
+
+SLOW = '''
+from pathlib import Path
+
+
+def search(which: int) -> str:
+    """Searches."""
+    if which == 0:
+        return Path(__file__).with_name("pipe").read_text()
+    if which == 2:
+        raise SystemExit(3)
+    if which == 3:
+        raise ValueError("signal only works in main thread of the main interpreter")
+    return "found"
+'''
+
+
+@pytest.fixture
+def searching(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, Callable[[], None]]]:
+    """The task with a tool that waits in the first document, and what lets the tool return."""
+    monkeypatch.setenv("MM_EVAL_TASK_SECONDS", str(HANGS))
+    path = write(tmp_path / "task", 4, TASK.replace("!function utils.read_sign", "!function utils.search"))
+    (tmp_path / "task" / "utils.py").write_text(UTILS + SLOW)
+    os.mkfifo(tmp_path / "task" / "pipe")
+
+    def let_return() -> None:
+        os.close(os.open(tmp_path / "task" / "pipe", os.O_RDWR))
+
+    yield path, let_return
+    let_return()
+
+
+def test_a_tool_that_does_not_return_fails_its_document_and_no_other(
+    searching: tuple[str, Callable[[], None]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MM_EVAL_TASK_SECONDS", "0.5")
+    run(searching[0], tmp_path / "run", Scripted([way(call("search", which=n), "B") for n in range(4)]))
+    late, well, exits, signals = rows_of(tmp_path / "run")
+    said = "looks doc 0, turn 2: the tool 'search' has not returned within 0.5 s. MM_EVAL_TASK_SECONDS states another limit."
+    assert late["error"]["what"] == said and well["scores"]["exact_match,none"] == 1.0
+    assert exits["error"]["what"] == "looks doc 2, turn 2: the tool 'search' raised SystemExit."
+    assert "sets a signal, which only a program's main thread can" in signals["error"]["what"]
+
+
+def test_a_tool_at_work_holds_up_no_other_document(searching: tuple[str, Callable[[], None]], tmp_path: Path) -> None:
+    """With a server: the tool of the first document returns when another document has its last answer."""
+    path, let_return = searching
+
+    def handle(body: dict[str, Any], nth: int) -> httpx.Response:
+        first = "What is 0?" in json.dumps(body["messages"])
+        if answered(body) == 0:
+            return reply(call("search", which=0 if first else 1))
+        if not first:
+            let_return()
+        return reply("B")
+
+    run(path, tmp_path / "run", Server(handle, latency=0.0).model())
+    assert [row["scores"]["exact_match,none"] for row in rows_of(tmp_path / "run")] == [1.0] * 4
+
+
+def answered(body: dict[str, Any]) -> int:
+    """The model's answers in a request."""
+    return sum(message["role"] == "assistant" for message in body["messages"])

@@ -3,7 +3,9 @@
 import builtins
 import io
 import math
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import httpx
 import pytest
@@ -12,10 +14,15 @@ from mm_eval.models.openai.client.logprobs import continuation_score
 from PIL import Image
 
 from mm_eval.data.media import encoded, open_picture, picture_digest
+from mm_eval.engine.ask import Asker
+from mm_eval.engine.journal import Journal, read_journal
 from mm_eval.engine.model import ModelSettings, request_key
+from mm_eval.engine.order import FIRST_WINDOW, in_cheapest_order
 from mm_eval.values.errors import ConfigError, MMEvalError, ModelError
 from mm_eval.values.types import Answer, Instance
+from tests.engine.asking import questions
 from tests.faults.server import Server, echo, pixels, reply
+from tests.processes import HANGS
 
 
 def drawn(kind: str = "JPEG", size: tuple[int, int] = (40, 30)) -> bytes:
@@ -303,3 +310,28 @@ def test_tokens_are_added_up_over_launches_and_priced(tmp_path, cli, monkeypatch
     assert first.results["run"]["usage"] == {"completion_tokens": 4, "prompt_tokens": 28}
     again = cli(*arguments)
     assert again.results["run"]["usage"] == first.results["run"]["usage"] and len(server.requests) == 4
+
+
+def test_an_answer_is_recorded_while_the_next_doc_is_prepared(tmp_path: Path) -> None:
+    """The source of requests may take its time (a large picture, a download): nothing in flight waits for it."""
+    recorded = threading.Event()
+
+    def slow() -> Iterator[Instance]:
+        for number, row in enumerate(questions(FIRST_WINDOW + 3)):
+            assert number < FIRST_WINDOW + 2 or recorded.wait(HANGS), "no answer came while the source was at work"
+            yield row
+
+    server = Server(lambda body, nth: reply("Yes"))
+    journal, ticks = Journal(tmp_path), list[int]()
+
+    def tick(answered: int, failed: int) -> None:
+        ticks.append(answered)
+        if len(ticks) > FIRST_WINDOW:  # those of the first window, and one that was handed over alone
+            recorded.set()
+
+    try:
+        asker = Asker(server.model(), journal, read_journal(tmp_path), tick=tick)
+        outcome = asker.ask(in_cheapest_order(slow()))
+    finally:
+        journal.close()
+    assert (outcome.answered, outcome.failed) == (FIRST_WINDOW + 3, 0)

@@ -1,0 +1,69 @@
+"""The next turns of conversations, which the task's functions make of the answers.
+
+Such a function may call a tool that takes seconds. An adapter that must not wait gets the turns that are made by then, and the
+others are made in threads meanwhile. Otherwise each is made when it is taken.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections import deque
+from collections.abc import Callable
+
+from mm_eval.values.types import Answer, End, Instance
+
+AT_ONCE = 8
+"""Turns that are made at a time."""
+Turn = tuple[Instance, Answer, Instance | End]
+"""A turn that was answered, its answer, and what follows."""
+
+
+class NextTurns:
+    """Answered turns, and what follows them. wake: called from a thread when a turn was made."""
+
+    def __init__(self) -> None:
+        self.wake: Callable[[], None] = lambda: None
+        self._answered: deque[tuple[Instance, Answer]] = deque()
+        self._made: queue.SimpleQueue[Turn | BaseException] = queue.SimpleQueue()
+        self._waiting = 0  # in threads, or made and not taken
+
+    def __bool__(self) -> bool:
+        """Whether any turn is still to be made or taken."""
+        return bool(self._answered or self._waiting)
+
+    def add(self, answered: Instance, answer: Answer) -> None:
+        self._answered.append((answered, answer))
+
+    def take(self) -> Turn | None:
+        """The next one, which is made now if no thread does; None if there is none."""
+        if self._waiting:
+            return self._taken(wait=True)
+        return _made_of(*self._answered.popleft()) if self._answered else None
+
+    def take_made(self) -> Turn | None:
+        """One that is made; None if there is none by now. Raises what only ends a program, such as SystemExit."""
+        while self._answered and self._waiting - self._made.qsize() < AT_ONCE:
+            self._waiting += 1
+            thread = threading.Thread(target=self._make, args=self._answered.popleft(), name="turn", daemon=True)
+            thread.start()
+        return None if self._made.empty() else self._taken(wait=False)
+
+    def _taken(self, wait: bool) -> Turn:
+        found = self._made.get(wait)
+        self._waiting -= 1
+        if isinstance(found, BaseException):
+            raise found
+        return found
+
+    def _make(self, answered: Instance, answer: Answer) -> None:
+        try:
+            self._made.put(_made_of(answered, answer))
+        except BaseException as error:  # raised by the reader
+            self._made.put(error)
+        self.wake()
+
+
+def _made_of(answered: Instance, answer: Answer) -> Turn:
+    assert answered.then is not None
+    return answered, answer, answered.then(answer)
