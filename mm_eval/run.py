@@ -22,7 +22,17 @@ from mm_eval.engine.ask import Asker
 from mm_eval.engine.cache import opened_cache
 from mm_eval.engine.folder import RunFolder
 from mm_eval.engine.journal import Journal, JournalState, read_journal
-from mm_eval.engine.model import Model, close_model, closing_model, dollars, expect, measured, prepare_once, recall
+from mm_eval.engine.model import (
+    Model,
+    close_model,
+    closing_model,
+    dollars,
+    expect,
+    measured,
+    prepare_once,
+    recall,
+    recall_threads,
+)
 from mm_eval.engine.order import in_cheapest_order
 from mm_eval.engine.outcome import Outcome, StopSignal, budget_check, failure_limit, model_boundary
 from mm_eval.engine.progress import Progress, Silent, answering, tell_price
@@ -72,6 +82,7 @@ def run(prepared: Prepared, progress: Progress | None = None, started: float | N
         expect(prepared.model, RunFolder(Path(path)).constants)
     spec, own = prepared.spec(), processes()
     folder = RunFolder(Path(path)) if path else default_folder(prepared.request, spec)
+    recall_threads(prepared.model, folder.machine)
     asking = [part for part in prepared.parts if part.asks]
     for part in asking:
         part.recall(folder)
@@ -106,6 +117,8 @@ def run(prepared: Prepared, progress: Progress | None = None, started: float | N
         state.reading = replace(reading)
         launch.all_have_read()
         outcome = _answer(prepared, folder, state, progress if own.leads else Silent(), launch)
+        if own.leads and prepared.model.facts.threads:
+            folder.keep_machine({**folder.machine, "threads": prepared.model.facts.threads})
         if not own.leads:
             return Report(None, folder.path, 130 if outcome.interrupted else 0, [], silent=True)
         if prepared.request.predict_only:

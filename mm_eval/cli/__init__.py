@@ -32,6 +32,7 @@ from mm_eval.cli.say import (
     say_lines,
     usable_streams,
 )
+from mm_eval.engine.threads import chosen_by_command
 from mm_eval.package import __version__
 from mm_eval.values.errors import ConfigError, MMEvalError, did_you_mean
 from mm_eval.values.features import brought, stated
@@ -135,7 +136,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if argv is None:
         guard_streams()
     words = [_with_underscores(word) for word in (sys.argv[1:] if argv is None else argv)]
-    with usable_streams():
+    with usable_streams(), chosen_by_command():
         return _exit_code(words)
 
 

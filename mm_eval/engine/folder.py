@@ -78,6 +78,18 @@ class RunFolder:
         found = (self.read("run.json") or {}).get("constants")
         return found if isinstance(found, dict) else NOTHING
 
+    @property
+    def machine(self) -> Mapping[str, Any]:
+        """Where the model ran, of the launch that made the run or the last one that changed it; empty if unknown."""
+        found = (self.read("run.json") or {}).get("machine")
+        return found if isinstance(found, dict) else NOTHING
+
+    def keep_machine(self, machine: Mapping[str, Any]) -> None:
+        """Writes into run.json where the model ran in the end, outside the spec."""
+        run = self.read("run.json") or {}
+        if run and machine and machine != run.get("machine"):
+            self.write("run.json", json.dumps({**run, "machine": machine}, indent=2, ensure_ascii=False))
+
     def findings(self, name: str = "model") -> Mapping[str, Any]:
         """What an earlier launch found out about an endpoint, that of the run's model by default; empty if nothing."""
         found = (self.read("run.json") or {}).get("endpoints")

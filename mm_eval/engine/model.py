@@ -87,6 +87,7 @@ class ModelFacts:
     prompt_keys: keys of `model_specific_prompt_kwargs` from most to least specific ("llava_onevision", "llava").
     chat: whether the chat template is applied by default (True for image-text and chat models).
     device, dtype, parameters: where it runs and how large it is; empty and None until the model is described.
+    threads: with how many it computes on a CPU, where the adapter has chosen them, now or in an earlier launch.
     frames_rule: which frames are shown where neither an option nor the prompt block says it ("frames=32,ends"); empty for the
         rule of all models without one.
     frames_as: how frames are shown: "pictures", "pictures with times", "video" (the family's own input) or "file".
@@ -117,6 +118,7 @@ class ModelFacts:
     device: str = ""
     dtype: str = ""
     parameters: int | None = None
+    threads: int | None = None
     frames_rule: str = ""
     frames_as: str = "pictures"
     endings: tuple[Ended, ...] = ENDINGS
@@ -138,7 +140,8 @@ class ModelFacts:
     @property
     def machine(self) -> dict[str, Any]:
         """For readers of the page, as far as known. No part of a key or a spec: the same run may go on elsewhere."""
-        return {"device": self.device, "parameters": self.parameters} if self.device else {}
+        threads = {"threads": self.threads} if self.threads else {}
+        return {"device": self.device, "parameters": self.parameters, **threads} if self.device else {}
 
 
 class Model:
@@ -324,6 +327,12 @@ def recall(model: Model, findings: Mapping[str, Any]) -> None:
     """Gives a model the findings of an earlier launch. A request key then has what the endpoint leaves out."""
     if findings:
         model.facts = replace(model.facts, findings=findings)
+
+
+def recall_threads(model: Model, machine: Mapping[str, Any]) -> None:
+    """Gives a model the number of threads of an earlier launch, from what `ModelFacts.machine` was then."""
+    if type(threads := machine.get("threads")) is int and threads > 0:
+        model.facts = replace(model.facts, threads=threads)
 
 
 def shares(model: Model, instance: Instance) -> bool:

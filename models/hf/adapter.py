@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from mm_eval.engine.generation import GenerationOptions
 from mm_eval.engine.model import Answers, Model, ModelSettings, Preview, is_bundled, register_model, request_key
+from mm_eval.engine.threads import chooses_threads
 from mm_eval.values.errors import ConfigError
 from mm_eval.values.types import Instance
 
@@ -30,6 +31,7 @@ from .weights import adapter_digest, check_adapter, named_device, quantisation
 if TYPE_CHECKING:
     from .asking import Asking
     from .inference.runtime import Runtime
+    from .inference.threads import Threads
 
 
 logger = logging.getLogger(__name__)
@@ -55,6 +57,7 @@ class HuggingFace(Model):
         self.checkpoint = self.source.checkpoint
         self.facts = replace(self.source.facts, bundled=is_bundled(type(self)))
         self._asking: Asking | None = None
+        self._threads: Threads | None = None
 
     def _source(self) -> Source:
         return Source(self.arguments, self.settings, "hf", self.own_key)
@@ -99,6 +102,7 @@ class HuggingFace(Model):
 
     def prepare(self) -> None:
         """Loads the weights. Raises ConfigError if they are missing or do not fit the config."""
+        from .inference.threads import Threads, step_of
         from .weights import load_model
 
         if self._asking is not None:
@@ -114,6 +118,10 @@ class HuggingFace(Model):
                 hint="This adapter runs models that read prompt and answer as one sequence.",
             )
         self._asking = self._with_short_cuts(model)
+        if device == "cpu" and chooses_threads():
+            self._threads = Threads(step_of(model), self.facts.threads)
+            self._asking.look = self._look
+            self.facts = replace(self.facts, threads=self._threads.number)
         logger.info("%s: %s on %s.", self.arguments.pretrained, dtype, device)
 
     def _with_short_cuts(self, model: Any) -> Asking:
@@ -150,9 +158,19 @@ class HuggingFace(Model):
         cuts = self.settings.on_long_prompt == "cut"
         return Asking(self.writer, runtime, max_length, seed_of, alone, cuts)
 
+    def _look(self) -> None:
+        """Chooses the number of threads again if the machine has become busy."""
+        assert self._threads is not None
+        self._threads.look()
+        if self._threads.number != self.facts.threads:
+            self.facts = replace(self.facts, threads=self._threads.number)
+
     def close(self) -> None:
         """Drops the weights and the caches of the device."""
         self._asking = None
+        if self._threads is not None:
+            self._threads.close()
+            self._threads = None
         if (torch := sys.modules.get("torch")) is not None and torch.cuda.is_available():
             gc.collect()
             torch.cuda.empty_cache()

@@ -41,6 +41,7 @@ class Asking:
     max_length: maximum tokens of a prompt and its answer. seed_of: the sampling seed of an instance.
     alone: sequences of more tokens than this run alone, on this runtime; None if there are none.
     cuts: whether a text prompt that is too long is cut from the left; otherwise it fails.
+    look: called before each batch or step.
     """
 
     writer: PromptWriter
@@ -49,6 +50,7 @@ class Asking:
     seed_of: Callable[[Instance], int]
     alone: tuple[int, Runtime] | None = None
     cuts: bool = True
+    look: Callable[[], None] = lambda: None
     _warned: bool = False
     _stopping: bool = False
 
@@ -170,6 +172,7 @@ class Asking:
 
     def _worked(self, batch: Continuous) -> Answers:
         """Admits prompts or makes one step; the answers that are complete by then. What fails runs again in smaller batches."""
+        self.look()
         if self._stopping:
             batch.stop()
         finished, failed, out_of_memory = [], False, False
@@ -195,6 +198,7 @@ class Asking:
             yield row.instance, located(answer, row.instance)
 
     def _generated(self, runtime: Runtime, questions: list[GenerationRow], options: GenerationOptions) -> Answers:
+        self.look()
         run = partial(generate, runtime, options=options)
         for row, answer in runtime.answered(list(questions), run):
             yield row.instance, located(answer, row.instance)
@@ -218,6 +222,7 @@ class Asking:
             yield instance, Continuation(instance, shared.setdefault(tuple(kept.ids), kept), ids)
 
     def _scored(self, runtime: Runtime, rows: list[Continuation]) -> Answers:
+        self.look()
         for row, answer in runtime.answered(rows, partial(score, runtime)):
             if isinstance(answer, MMEvalError):
                 yield row.instance, located(answer, row.instance)

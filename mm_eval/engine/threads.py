@@ -1,0 +1,30 @@
+"""Who chooses how many threads a model computes with on a CPU: the command does, by timing the work; Python code does itself.
+
+Sums of floats depend on the number, so it stands in run.json beside the spec, and a run that goes on keeps it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+STATED_BY = ("OMP_NUM_THREADS", "MKL_NUM_THREADS")
+"""Variables by which the user, or a launcher of several processes, states the number."""
+_BY_COMMAND: ContextVar[bool] = ContextVar("threads_by_command", default=False)
+
+
+@contextmanager
+def chosen_by_command() -> Iterator[None]:
+    """Inside, adapters choose."""
+    token = _BY_COMMAND.set(True)
+    try:
+        yield
+    finally:
+        _BY_COMMAND.reset(token)
+
+
+def chooses_threads() -> bool:
+    """Whether an adapter that is loaded now chooses."""
+    return _BY_COMMAND.get() and not any(os.environ.get(name) for name in STATED_BY)
