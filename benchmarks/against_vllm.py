@@ -35,6 +35,7 @@ def answer(engine: str, count: int, longest: int) -> dict[str, Any]:
     from reference_model import build
 
     from mm_eval.engine.model import MODELS, ModelSettings, prepare_once
+    from mm_eval.values.types import Answer
 
     torch.set_num_threads(1)
     folder = build(SCRATCH / "reference-model")
@@ -45,7 +46,9 @@ def answer(engine: str, count: int, longest: int) -> dict[str, Any]:
     list(model.generate(questions(0, [12, 8])))
     rows = questions(1000, caps)
     before = seconds_of_tree()
-    said = {row.doc_id: found.usage["completion_tokens"] for row, found in model.generate(rows)}
+    said = {
+        row.doc_id: found.usage["completion_tokens"] for row, found in model.generate(rows) if isinstance(found, Answer)
+    }
     used: dict[str, Any] = {"seconds": seconds_of_tree() - before, "tokens": sum(said.values())}
     if engine == "hf":
         prompts = [model.writer.write(row) for row in rows]

@@ -101,7 +101,8 @@ def over_even(nodes: Nodes, workers: int, **more: object) -> float:
     notes = [line.split(" ", 2) for line in log.read_text().splitlines()]
     begun = {pid: float(what) for pid, kind, what in notes if kind == "load"}
     sleeps = {pid: float(what) for pid, kind, what in notes if kind == "sleeps"}
-    return sum(max(0.0, max(times) - max(min(times), begun[pid])) / sleeps[pid] for pid in sleeps) / len(times)
+    could = sum(max(0.0, max(times) - max(min(times), begun[pid])) / sleeps[pid] for pid in sleeps)
+    return float(could / len(times))
 
 
 def answers(folder: Path) -> list[dict[str, Any]]:

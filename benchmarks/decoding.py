@@ -37,7 +37,8 @@ def opened(docs: int) -> tuple[Task, PromptStyle]:
 def read(task: Task, style: PromptStyle, doc_ids: Sequence[int], threads: int) -> tuple[float, float, float, list[str]]:
     """(wall seconds, CPU seconds, those of this thread, the digests) of making all requests of some docs."""
     decode.cores = lambda: threads
-    task._cache, KnownPictures.get = PictureCache(), lambda *_: None  # what was decoded before is decoded again
+    task._cache = PictureCache()  # what was decoded before is decoded again
+    KnownPictures.get = lambda *_: None  # type: ignore[method-assign]
     wall, cpu, own = time.perf_counter(), time.process_time(), time.thread_time()
     digests = [digest for instance in task.instances(doc_ids, style) for digest in instance.image_digests]
     return time.perf_counter() - wall, time.process_time() - cpu, time.thread_time() - own, digests

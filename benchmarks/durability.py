@@ -16,6 +16,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from mm_eval.engine.journal import Journal, read_journal
@@ -77,7 +78,11 @@ def latency(folder: Path, rate: int, seconds: int) -> None:
     """
     journal = Journal(folder / "latency")
     fd = os.open(folder / "bare", os.O_CREAT | os.O_WRONLY | os.O_APPEND)
-    waits, acknowledged, bare, started = [], [], [], time.perf_counter()
+    waits, acknowledged, bare, started = list[float](), list[float](), list[float](), time.perf_counter()
+
+    def acknowledge(handed: float) -> None:
+        acknowledged.append(1000 * (time.perf_counter() - handed))
+
     for number in range(2 * rate * seconds):
         line = record(number)
         time.sleep(max(0.0, started + number / rate - time.perf_counter()))
@@ -87,7 +92,7 @@ def latency(folder: Path, rate: int, seconds: int) -> None:
             os.fdatasync(fd)
             bare.append(1000 * (time.perf_counter() - handed))
         else:
-            journal.put(line, lambda handed=handed: acknowledged.append(1000 * (time.perf_counter() - handed)))
+            journal.put(line, partial(acknowledge, handed))
             waits.append(1000 * (time.perf_counter() - handed))
     journal.close()
     os.close(fd)

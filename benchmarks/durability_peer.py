@@ -11,6 +11,7 @@ import signal
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 from lmms_eval.models.simple.dummy import Dummy
 
@@ -28,7 +29,7 @@ rows = "".join(json.dumps({"question": f"question {n}", "answer": "A"}) + "\n" f
 )
 
 
-def generate_until(self: Dummy, requests: list) -> list[str]:
+def generate_until(self: Dummy, requests: list[Any]) -> list[str]:
     answers = []
     for number, request in enumerate(requests, start=1):
         os.write(calls, f"{request.doc_id}\n".encode())

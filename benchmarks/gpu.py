@@ -1,23 +1,28 @@
 """The engines on a GPU: hf, vLLM and a plain transformers loop, with LLaVA-1.5-7B and Qwen2.5-VL-7B in bfloat16, random weights.
 
-    python benchmarks/gpu.py [--models llava-1.5-7b,qwen2.5-vl-7b] [--engines hf,vllm,plain] [--pictures 32] [--repetitions 5]
-                             [--vllm_python PYTHON] [--tiny]
+    python benchmarks/gpu.py [--models llava-1.5-7b,qwen2.5-vl-7b] [--engines hf,plain,vllm,fleet] [--minutes 9] [--pictures 16]
+                             [--repetitions 3] [--vllm_python PYTHON] [--device cpu] [--tiny]
 
-Not yet run on a GPU. --tiny: small models on whatever device there is, to see that it runs.
+Not yet run on a GPU. --device cpu --tiny: small models, to see that it runs. --json FILE: also what was measured, for reading.
 
 For each workload of workloads.py and each engine, by the wall clock, on other pictures in each repetition:
 
     docs a second
-    share of peak   what the docs need at least over the chip's peak for that time. Counted are 2 FLOPs a weight and token:
+    tokens a second what the docs need at least (see below): tokens of prompts and answers through the layers
+    share of peak   what the docs need at least over the chip's peak for that time (MFU). Counted are 2 FLOPs a weight and token:
                     vision once a picture, the layers once for tokens that prompts share, the head where logits are needed.
                     Embeddings cost nothing. Attention, padding and repeated work are not counted.
+    first answer    seconds from the questions to the first answer, the model loaded and warm
     waits           share of time in which the GPU runs nothing, by nvidia-smi ten times a second
     equal answers   with the first engine: the same text, or log-likelihoods within 1%. Half precision answers some questions
                     differently in another batch.
 
-Each engine runs in a process of its own. vLLM may be in another environment (--vllm_python); it is left out where it is not
-installed. The plain loop is at batch 1 with one forward a choice, on the first four docs. Weights are written to the scratch
-folder once, 15 GB a model.
+Each engine runs in a process of its own, but for the plain loop, which shares the loaded model of hf. fleet: hf on two workers of
+Ray that share the device. vLLM may be in another environment (--vllm_python). What is not installed is left out. The plain loop
+is at batch 1 with one forward a choice, on the first four docs. Weights are written to the scratch folder once, 15 GB a model.
+
+All is over after --minutes: each process has its share of the time that is left, makes at least one repetition of each workload,
+and no further one that would not end in time. What a process had found by its end is printed.
 """
 
 from __future__ import annotations
@@ -26,8 +31,10 @@ import argparse
 import contextlib
 import json
 import os
+import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -40,13 +47,18 @@ from large_models import MODELS_BUILT, checkpoint, device
 from measure import shown
 from workloads import instances, ours, plain
 
-from mm_eval.engine.model import MODELS, ModelSettings
+from mm_eval.adapters import on_executor
+from mm_eval.engine.model import MODELS, Model, ModelSettings
+from mm_eval.request import RunRequest
 from mm_eval.values.types import Instance
 
 PEAK_FLOPS = {"H100": 989e12, "H200": 989e12, "A100": 312e12}
 """Dense bfloat16, from the makers' data sheets."""
 WORKLOADS = (("multiple_choice", 1), ("yes_no", 2), ("yes_no", 6), ("few_shot", 1))
 PLAIN_DOCS = 4
+WORKERS = 2
+TOGETHER = {"hf": ("hf", "plain")}
+"""What runs in the process of an engine."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +95,7 @@ def weights_of(folder: Path) -> Weights:
     for name, values in network.named_parameters():
         part = next((part for mark, part in PARTS.items() if mark in name), "layers")
         found[part] += values.numel()
-    head = network.get_output_embeddings().weight.numel()
+    head = int(network.get_output_embeddings().weight.numel())
     return Weights(found["tower"], found["projector"], found["layers"], head)
 
 
@@ -114,7 +126,8 @@ def needed(writer: Any, rows: Sequence[Instance], patch: int) -> Needed:
         else:
             more = [len(writer.split(prompt, row.continuation or "")[1]) - 1 for row in group]
             tokens, logits = tokens + sum(more), logits + 1 + sum(more)
-    return Needed(*map(sum, zip(*pictures.values(), strict=True)), tokens, logits)
+    patches, image_tokens = (sum(each) for each in zip(*pictures.values(), strict=True))
+    return Needed(patches, image_tokens, tokens, logits)
 
 
 def _by_doc(rows: Sequence[Instance]) -> Iterator[tuple[int, list[Instance]]]:
@@ -140,11 +153,14 @@ def _shared(one: Any, other: Any, starts: Sequence[int]) -> int:
 
 
 @contextlib.contextmanager
-def watching() -> Iterator[list[float]]:
+def watching(where: str) -> Iterator[list[float]]:
     """The GPU's utilisation in percent, ten times a second; empty without nvidia-smi."""
     found: list[float] = []
     command = ["nvidia-smi", "--query-gpu=utilization.gpu", "--format=csv,noheader,nounits", "-lms", "100"]
-    if device() == "cuda":
+    if where != "cuda":
+        yield found
+        return
+    if torch.cuda.is_available():
         command += ["-i", str(torch.cuda.current_device())]
     try:
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
@@ -163,101 +179,182 @@ def watching() -> Iterator[list[float]]:
         reader.join()
 
 
-def measured(name: str, engine: str, pictures: int, repetitions: int, tiny: bool) -> dict[str, Any]:
-    """By workload: docs a second and FLOPs a second of each repetition, the share of waiting, answers of the first repetition."""
-    folder = checkpoint(name, tiny)
+def loaded(engine: str, folder: Path, args: argparse.Namespace) -> Any:
+    """The model of an engine, ready to answer."""
     options: dict[str, Any] = {"pretrained": str(folder), "dtype": "bfloat16", "max_length": 4096}
-    if engine == "vllm" and tiny:
+    if engine == "vllm" and args.tiny:
         options["enforce_eager"] = True
-    settings = ModelSettings(batch_size="auto", device=None if engine == "vllm" else device())
-    model = MODELS.get("vllm" if engine == "vllm" else "hf")(options, settings)
+    settings = ModelSettings(batch_size="auto", device=None if engine == "vllm" else args.device)
+    model: Model = MODELS.get("vllm" if engine == "vllm" else "hf")(options, settings)
+    if engine == "fleet":
+        share = {"worker_gpus": 1 / WORKERS} if args.device == "cuda" else {"worker_cpus": 1}
+        model = on_executor(model, RunRequest(tasks=(), executor="ray", workers=WORKERS, **share))
+        model.describe()  # starts the workers, one of which says what the model is
     model.prepare()
+    return model
+
+
+def asked(ask: Any, model: Any, rows: list[Instance]) -> tuple[list[Any], float, float]:
+    """(the answers, seconds to the first one, seconds to the last one)."""
+    if ask is plain:
+        first, start = 0.0, time.perf_counter()
+        outputs = []
+        for _, group in _by_doc(rows):
+            outputs += plain(model, group)
+            first = first or time.perf_counter() - start
+        return outputs, first, time.perf_counter() - start
+    seen: list[float] = []
+
+    class Noting:
+        """The model, whose first answer is noted."""
+
+        def __getattr__(self, name: str) -> Any:
+            def answers(instances: list[Instance]) -> Iterator[Any]:
+                for pair in getattr(model, name)(instances):
+                    if not seen:
+                        seen.append(time.perf_counter())
+                    yield pair
+
+            return answers
+
+    start = time.perf_counter()
+    outputs = ours(Noting(), rows)
+    return outputs, seen[0] - start, time.perf_counter() - start
+
+
+def measured(name: str, engine: str, args: argparse.Namespace) -> Iterator[dict[str, Any]]:
+    """For each engine of this process and each workload: {engine, workload, ...} with lists of figures, one a repetition.
+
+    The first object says how long loading took.
+    """
+    begun, folder = time.monotonic(), checkpoint(name, args.tiny, args.device)
+    model = loaded(engine, folder, args)
+    yield {"engine": engine, "loaded": time.monotonic() - begun}
     config = json.loads((folder / "config.json").read_text())
     weights, patch = weights_of(folder), int(config["vision_config"]["patch_size"])
-    ask = plain if engine == "plain" else ours
-    found = {}
-    for kind, questions in WORKLOADS:
-        ask(model, instances(kind, 0, 1 if engine == "plain" else 2, questions))
-        rates, flops, answers, waits = [], [], [], []
-        for number in range(1, repetitions + 1):
-            rows = instances(kind, number * 100_000, pictures, questions)
-            docs = [doc for doc, _ in _by_doc(rows)][: PLAIN_DOCS if engine == "plain" else None]
+    writer = getattr(model, "writer", None) or MODELS.get("hf")({"pretrained": str(folder)}, ModelSettings()).writer
+    kinds = [each for each in WORKLOADS if args.workloads is None or each[0] in args.workloads.split(",")]
+    engines = [each for each in TOGETHER.get(engine, (engine,)) if each in args.engines.split(",")]
+    ends = begun + args.seconds
+    for done, (each, (kind, questions)) in enumerate((each, kind) for kind in kinds for each in engines):
+        until = time.monotonic() + (ends - time.monotonic()) / (len(kinds) * len(engines) - done)
+        ask = plain if each == "plain" else ours
+        asked(ask, model, instances(kind, 0, 1 if each == "plain" else 2, questions))  # warm
+        found: dict[str, Any] = {name: [] for name in ("rates", "tokens", "flops", "first", "waits", "answers")}
+        longest = 0.0
+        for number in range(1, args.repetitions + 1):
+            if number > 1 and time.monotonic() + longest > until:
+                break
+            rows = instances(kind, number * 100_000, args.pictures, questions)
+            docs = [doc for doc, _ in _by_doc(rows)][: PLAIN_DOCS if each == "plain" else None]
             rows = [row for row in rows if row.doc_id in set(docs)]
-            with watching() as used:
-                start = time.perf_counter()
-                outputs = ask(model, rows)
-                seconds = time.perf_counter() - start
-            rates.append(len(docs) / seconds)
-            flops.append(needed(model.writer, rows, patch).flops(weights) / seconds)
-            waits += [1 - each / 100 for each in used]
-            answers = answers or outputs
-        waiting = sum(waits) / len(waits) if waits else None
-        found[f"{kind}, {questions} a picture"] = {"rates": rates, "flops": flops, "waits": waiting, "answers": answers}
+            with watching(args.device) as used:
+                outputs, first, seconds = asked(ask, model, rows)
+            least = needed(writer, rows, patch)
+            found["rates"].append(len(docs) / seconds)
+            found["tokens"].append(least.tokens / seconds)
+            found["flops"].append(least.flops(weights) / seconds)
+            found["first"].append(first)
+            found["waits"] += [1 - each / 100 for each in used]
+            found["answers"] = found["answers"] or outputs
+            longest = max(longest, seconds)
+        yield {"engine": each, "workload": f"{kind}, {questions} a picture", **found}
     model.close()
-    return found
 
 
 def alike(found: list[Any], expected: list[Any]) -> float:
     """The share of answers with equal text, or with log-likelihoods within 1%. The shorter list decides how many are compared."""
     pairs = list(zip(found, expected, strict=False))
-    return sum(a == b if isinstance(a, str) else abs(a[0] - b[0]) <= 0.01 * abs(b[0]) for a, b in pairs) / len(pairs)
+    equal: list[bool] = [
+        bool(a == b) if isinstance(a, str) else bool(abs(a[0] - b[0]) <= 0.01 * abs(b[0])) for a, b in pairs
+    ]
+    return sum(equal) / len(pairs)
 
 
-def in_a_process(name: str, engine: str, args: argparse.Namespace) -> dict[str, Any] | str:
-    """What `measured` finds in a process of its own, or why there is nothing."""
+def in_a_process(name: str, engine: str, args: argparse.Namespace, seconds: float) -> tuple[list[dict[str, Any]], str]:
+    """(what `measured` finds in a process of its own within these seconds, why it has not all)."""
     python = args.vllm_python if engine == "vllm" else sys.executable
-    if engine == "vllm" and subprocess.run([python, "-c", "import vllm"], capture_output=True).returncode:
-        return "vllm is not installed (--vllm_python)"
-    command = [python, __file__, "--child", engine, "--models", name, "--pictures", str(args.pictures)]
-    command += ["--repetitions", str(args.repetitions), *(["--tiny"] if args.tiny else [])]
+    needs = {"vllm": "vllm", "fleet": "ray"}.get(engine)
+    if needs and subprocess.run([python, "-c", f"import {needs}"], capture_output=True).returncode:
+        return [], f"{needs} is not installed{' (--vllm_python)' if needs == 'vllm' else ''}"
+    command = [python, __file__, *args.words, "--child", engine, "--models", name, "--seconds", str(0.8 * seconds)]
     paths = os.pathsep.join([str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", "")])
     environment = {**os.environ, "PYTHONPATH": paths, "HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false"}
-    done = subprocess.run(command, capture_output=True, text=True, env=environment)
-    if done.returncode:
-        return "failed: " + (done.stderr.strip().splitlines() or ["without a word"])[-1]
-    result: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
-    return result
+    with tempfile.TemporaryFile("w+") as output, tempfile.TemporaryFile("w+") as said:
+        child = subprocess.Popen(command, stdout=output, stderr=said, env=environment, start_new_session=True)
+        why = ""
+        try:
+            if child.wait(seconds):
+                why = "failed: "
+        except subprocess.TimeoutExpired:
+            why = f"ended after {seconds:.0f} s"
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(child.pid, signal.SIGKILL)  # its workers, too
+            child.wait()
+        output.seek(0), said.seek(0)
+        if why == "failed: ":
+            why += (said.read().strip().splitlines() or ["without a word"])[-1]
+        return [json.loads(line) for line in output.read().splitlines() if line.startswith('{"engine"')], why
 
 
-def lines(found: dict[str, dict[str, Any]]) -> Iterator[str]:
-    """The table of a model. found: by engine, what `measured` returns."""
-    name = torch.cuda.get_device_name() if device() == "cuda" else ""
-    peak = next((peak for part, peak in PEAK_FLOPS.items() if part in name), None)
-    first = next(iter(found.values()))
-    for workload in first:
-        for engine, by_workload in found.items():
-            one = by_workload[workload]
+def lines(found: Sequence[dict[str, Any]], chip: str) -> Iterator[str]:
+    """The rows of a model's table. found: what `measured` gave of all engines."""
+    peak = next((peak for part, peak in PEAK_FLOPS.items() if part in chip), None)
+    for workload in dict.fromkeys(one["workload"] for one in found):
+        rows = [one for one in found if one["workload"] == workload]
+        for one in rows:
             share = shown([each / peak for each in one["flops"]], 3) if peak else "-"
-            waits = "-" if one["waits"] is None else f"{one['waits']:.2f}"
-            equal = f"{alike(one['answers'], first[workload]['answers']):.3f}"
-            yield f"| {workload} | {engine} | {shown(one['rates'])} | {share} | {waits} | {equal} |"
+            waits = f"{sum(one['waits']) / len(one['waits']):.2f}" if one["waits"] else "-"
+            equal = f"{alike(one['answers'], rows[0]['answers']):.3f}"
+            figures = [shown(one["rates"]), shown(one["tokens"], 0), share, shown(one["first"], 3), waits, equal]
+            yield f"| {workload} | {one['engine']} | {' | '.join(figures)} |"
+
+
+HEAD = (
+    "| workload | engine | docs a second | tokens a second | share of peak | first answer, s | waits | equal answers |"
+)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--models", default=",".join(MODELS_BUILT), metavar="NAME,...")
-    parser.add_argument("--engines", default="hf,vllm,plain", metavar="NAME,...")
-    parser.add_argument("--pictures", type=int, default=32)
-    parser.add_argument("--repetitions", type=int, default=5)
+    parser.add_argument("--engines", default="hf,plain,vllm,fleet", metavar="NAME,...")
+    parser.add_argument("--workloads", metavar="NAME,...")
+    parser.add_argument("--minutes", type=float, default=9.0)
+    parser.add_argument("--pictures", type=int, default=16)
+    parser.add_argument("--repetitions", type=int, default=3)
     parser.add_argument("--vllm_python", default=sys.executable, metavar="PYTHON")
+    parser.add_argument("--device", default=device())
     parser.add_argument("--tiny", action="store_true")
+    parser.add_argument("--json", type=Path, metavar="FILE")
     parser.add_argument("--child", help=argparse.SUPPRESS)
+    parser.add_argument("--seconds", type=float, help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.child:
-        print(json.dumps(measured(args.models, args.child, args.pictures, args.repetitions, args.tiny)))
+        for each in measured(args.models, args.child, args):
+            print(json.dumps(each), flush=True)
         return
-    for name in args.models.split(","):
-        checkpoint(name, args.tiny)
-        made = {engine: in_a_process(name, engine, args) for engine in args.engines.split(",")}
-        print(f"\n{name}, bfloat16, {torch.cuda.get_device_name() if device() == 'cuda' else 'CPU'}\n")
-        for engine, reason in made.items():
-            if isinstance(reason, str):
-                print(f"{engine}: {reason}\n")
-        print(
-            "| workload | engine | docs a second | share of peak | waits | equal answers |\n|---|---|---|---|---|---|"
-        )
-        ran = {engine: result for engine, result in made.items() if not isinstance(result, str)}
-        print("\n".join(lines(ran) if ran else []), flush=True)
+    args.words, ends = sys.argv[1:], time.monotonic() + 60 * args.minutes - 10
+    chip = torch.cuda.get_device_name() if args.device == "cuda" else "CPU"
+    stated = args.engines.split(",")
+    engines = [each for each in stated if each != "plain" or "hf" not in stated]
+    work = [(name, engine) for name in args.models.split(",") for engine in engines]
+    kept: dict[str, list[dict[str, Any]]] = {}
+    for number, (name, engine) in enumerate(work):
+        checkpoint(name, args.tiny, args.device)
+        if args.device == "cuda":
+            torch.cuda.empty_cache()  # of the model that was written
+        left = ends - time.monotonic()
+        found, why = in_a_process(name, engine, args, max(1.0, left / (len(work) - number)))
+        kept.setdefault(name, []).extend(each for each in found if "workload" in each)
+        load = next((f"loaded in {each['loaded']:.1f} s" for each in found if "loaded" in each), "not loaded")
+        print(f"{name}, {engine}: {load}{'; ' if why else ''}{why}", flush=True)
+        if args.json:
+            args.json.write_text(json.dumps({"chip": chip, "found": kept}))
+        if (name, engine) == [each for each in work if each[0] == name][-1]:
+            print(f"\n{name}, bfloat16, {chip}\n\n{HEAD}\n|{'---|' * HEAD.count(' |')}")
+            print("\n".join(lines(kept[name], chip)) + "\n", flush=True)
 
 
 if __name__ == "__main__":

@@ -35,7 +35,13 @@ def qwen_7b(tiny: bool) -> tuple[Any, Any]:
     }
     text |= {"num_attention_heads": 28, "num_key_value_heads": 4, "max_position_embeddings": 32768}
     text |= {"bos_token_id": 1, "eos_token_id": 2, "pad_token_id": 0}
-    tower = {"depth": 32, "hidden_size": 1280, "intermediate_size": 3420, "num_heads": 16, "out_hidden_size": 3584}
+    tower: dict[str, Any] = {
+        "depth": 32,
+        "hidden_size": 1280,
+        "intermediate_size": 3420,
+        "num_heads": 16,
+        "out_hidden_size": 3584,
+    }
     sections = [16, 24, 24]
     if tiny:
         text |= {"hidden_size": 128, "intermediate_size": 256, "num_hidden_layers": 2, "vocab_size": 1000}
@@ -56,8 +62,8 @@ def qwen_7b(tiny: bool) -> tuple[Any, Any]:
 MODELS_BUILT: dict[str, Callable[[bool], tuple[Any, Any]]] = {"llava-1.5-7b": llava_7b, "qwen2.5-vl-7b": qwen_7b}
 
 
-def checkpoint(name: str, tiny: bool) -> Path:
-    """The folder of a random checkpoint, written once."""
+def checkpoint(name: str, tiny: bool, made_on: str | None = None) -> Path:
+    """The folder of a random checkpoint, written once. made_on: the device on which it is made."""
     folder = SCRATCH / f"{name}{'-tiny' if tiny else ''}"
     if (folder / "complete").exists():
         return folder
@@ -65,7 +71,7 @@ def checkpoint(name: str, tiny: bool) -> Path:
 
     config, processor = MODELS_BUILT[name](tiny)
     torch.manual_seed(SEED)
-    with torch.device(device()):
+    with torch.device(made_on or device()):
         model = AutoModelForImageTextToText.from_config(config, dtype=torch.bfloat16)
     model.generation_config = GenerationConfig(bos_token_id=1, eos_token_id=2, pad_token_id=0)
     model.save_pretrained(folder)

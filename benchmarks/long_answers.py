@@ -53,17 +53,17 @@ def ours(model: Any, rows: list[Instance]) -> tuple[float, float, int]:
         most[0] = max(most[0], len(held.lengths))
         return run(held, ids, keep)
 
-    Rows.run = looked_at  # type: ignore[method-assign]
+    Rows.run = looked_at
     start, first = time.process_time(), 0.0
     for row, answer in model.generate(rows):
         first = first or time.process_time() - start
         assert answer.usage["completion_tokens"] == row.generation_kwargs["max_new_tokens"]
-    Rows.run = run  # type: ignore[method-assign]
+    Rows.run = run
     seconds = time.process_time() - start
     return seconds, first / seconds, most[0]
 
 
-@torch.inference_mode()
+@torch.inference_mode()  # type: ignore[untyped-decorator]
 def prefilled(model: Any, prompts: list[Any]) -> Any:
     """The prompts, run in batches as large as a forward may be."""
     from mm_eval.models.hf.inference.prefixes import prefill
@@ -75,7 +75,7 @@ def prefilled(model: Any, prompts: list[Any]) -> Any:
     return made
 
 
-@torch.inference_mode()
+@torch.inference_mode()  # type: ignore[untyped-decorator]
 def token(model: Any, prefixes: list[Any], rows: int, average: int) -> float:
     """CPU seconds of one token in a full batch of so many rows."""
     from mm_eval.models.hf.inference.cache import Rows

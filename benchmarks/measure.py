@@ -44,7 +44,7 @@ def child(script: str, *arguments: object) -> dict[str, Any]:
     return found
 
 
-def process(command: Sequence[str]) -> tuple[float, int]:
+def process(command: Sequence[object]) -> tuple[float, int]:
     """CPU seconds (user and system) and peak memory in kB of a whole process; SystemExit when it fails."""
     script = (
         "import os, resource, subprocess, sys, json\n"
@@ -54,7 +54,7 @@ def process(command: Sequence[str]) -> tuple[float, int]:
         "print(json.dumps([done.returncode, used.ru_utime + used.ru_stime, used.ru_maxrss]))"
     )
     done = subprocess.run(
-        [sys.executable, "-c", script, *command], env={**os.environ, **ONE_THREAD}, capture_output=True, text=True
+        [sys.executable, "-c", script, *map(str, command)], env={**os.environ, **ONE_THREAD}, capture_output=True, text=True
     )
     code, cpu, memory = json.loads(done.stdout.strip().splitlines()[-1])
     if code:

@@ -16,6 +16,7 @@ import json
 import logging
 import tempfile
 import time
+from importlib import import_module
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -29,7 +30,7 @@ def trained(steps: int, folder: Path, callback: Any = None) -> tuple[list[float]
     import torch
     from transformers import AutoModelForImageTextToText, PrinterCallback, Trainer, TrainingArguments
 
-    class Texts(torch.utils.data.Dataset):  # type: ignore[type-arg]
+    class Texts(torch.utils.data.Dataset):  # type: ignore[misc]
         def __len__(self) -> int:
             return 256
 
@@ -58,7 +59,7 @@ def evaluating(every: int, limit: int, folder: Path) -> tuple[Any, list[float]]:
     """The callback, and the seconds of each of its evaluations as they come."""
     from transformers import AutoProcessor
 
-    from mm_eval.features.training import callback as module
+    module: Any = import_module("mm_eval.features.training.callback")
     from mm_eval.training import EvalCallback
 
     spent: list[float] = []

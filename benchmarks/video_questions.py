@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -71,7 +72,7 @@ def instances(first: int, videos: int, questions: int) -> list[Instance]:
             made.append(
                 Instance(
                     "generate_until", "videos", number * questions + asked, {}, [{"role": "user", "content": parts}],
-                    generation_kwargs=STEPS, images=lambda frames=frames: frames, clips=(clip,),
+                    generation_kwargs=STEPS, images=partial(list, frames), clips=(clip,),
                     image_digests=tuple(f"{FRAME_MARK} {number} {place}" for place in range(FRAMES)),
                 )
             )  # fmt: skip
@@ -83,7 +84,7 @@ def ours(model: Any, rows: list[Instance]) -> list[Any]:
     return [found[row.doc_id] for row in rows]
 
 
-@torch.inference_mode()
+@torch.inference_mode()  # type: ignore[untyped-decorator]
 def plain(model: Any, rows: list[Instance]) -> list[Any]:
     """A loop over the questions as anyone would write it."""
     network, answers = model.runtime.model, []

@@ -88,7 +88,7 @@ def ours(model: Any, rows: list[Instance]) -> list[Any]:
     return [found[row.doc_id, row.choice] for row in rows]
 
 
-@torch.inference_mode()
+@torch.inference_mode()  # type: ignore[untyped-decorator]
 def plain(model: Any, rows: list[Instance]) -> list[Any]:
     """A loop over questions and choices as anyone would write it."""
     processor, network = model.writer.processor, model.runtime.model
@@ -142,7 +142,7 @@ def floor_work(model: Any, rows: list[Instance]) -> Any:
             tails.append([ids[:-1] for ids in scored if len(ids) > 1])
     assert len({len(root) for root in roots}) == 1
 
-    @torch.inference_mode()
+    @torch.inference_mode()  # type: ignore[untyped-decorator]
     def work() -> None:
         features = network.model.get_image_features(pixel_values=torch.cat(pixels), return_dict=True)
         cache = DynamicCache(config=network.config)

@@ -19,7 +19,7 @@ MOST = 16.0
 def main() -> None:
     """Draws one pair of models over 20 looks: its difference, and how far from 0 it must be at each."""
     import numpy as np
-    from deciding import ALPHA, Tested, an_order, drawn  # type: ignore[import-not-found]
+    from deciding import ALPHA, Tested, an_order, drawn
 
     from mm_eval.features.study.deciding.boundaries import group_sequential
     from mm_eval.features.study.deciding.sequences import as_t

@@ -579,6 +579,6 @@ def test_a_fleet_forwards_the_facts_as_a_whole_and_says_where_it_runs() -> None:
     assert show(model, asked).tokens == 5 and account(model, {}).endswith("; noted")
     assert dollars(model, {"prompt_tokens": 1_000_000}) == 1 and not shares(model, asked)
     prepare_once(model)
-    assert measured(model).machine == {"device": "NVIDIA H200", "parameters": 7}
+    assert measured(model).machine == {"device": "NVIDIA H200", "parameters": 7, "threads": 4}
     assert model.facts.ran_on["workers"] in ({"CPU": 1}, {"CPU": 2})
     model.close()

@@ -40,7 +40,8 @@ def row(subject: str, place: int) -> Row:
     stream = rng("emma", subject, place)
     shown = [scene(subject, place, n) for n in range(2 if place == 1 else 1)]
     thing = stream.choice(shown[0].things)
-    kind, options = "Multiple choice" if subject == "Chemistry" else "Multiple Choice", None
+    kind = "Multiple choice" if subject == "Chemistry" else "Multiple Choice"
+    options: Any = None
     if place == 2:
         kind, question, answer = "Open-ended", "<image_1>\nHow many shapes are there?", str(len(shown[0].things))
         options = [] if subject == "Math" else None

@@ -1,5 +1,7 @@
 """ERQA: questions on one to three drawn pictures; the options and the instruction stand in the question."""
 
+from typing import Any
+
 from datasets import Image, Sequence, Value
 
 from samples import Row, Sample, png, rng
@@ -16,7 +18,7 @@ def samples() -> list[Sample]:
     """The test split: eight questions of four types."""
     rows: list[Row] = []
 
-    def add(kind: str, pictures: list[object], question: str, options: list[str]) -> None:
+    def add(kind: str, pictures: list[Any], question: str, options: list[str]) -> None:
         listed = list(options)
         rng("erqa", len(rows)).shuffle(listed)
         choices = " ".join(f"{letter}. {text}." for letter, text in zip("ABCD", listed, strict=True))

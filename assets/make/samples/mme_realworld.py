@@ -1,6 +1,7 @@
 """MME-RealWorld, in full, in Chinese and Lite: drawn pictures in its five domains, with five options, the last for none."""
 
 import base64
+from typing import Any
 
 from datasets import Sequence, Value
 from drawing import COLORS
@@ -78,7 +79,7 @@ def samples() -> list[Sample]:
 def _chinese() -> list[Row]:
     """Two questions in Chinese; the options' brackets are those of Chinese texts in one of them."""
     sign = page("OPEN\n9-17", (80, 60))
-    rows = []
+    rows: list[Any] = []
     for question, options, brackets in (
         ("几点关门？", ("17点", "9点", "8点", "18点", "图片中没有"), "()"),
         ("几点开门？", ("17点", "9点", "8点", "18点", "图片中没有"), "（）"),

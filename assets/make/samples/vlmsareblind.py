@@ -42,9 +42,9 @@ def _word(pen: Pen) -> None:
 
 FIGURES: list[tuple[str, str, str, Callable[[Pen], object]]] = [
     ("Line Plot Intersections", f"How many times do the blue and red lines touch each other? {BRACKETS}", "1",
-     lambda pen: (pen.line((5, 5, 90, 70), fill="blue"), pen.line((5, 70, 90, 5), fill="red"))),
+     lambda pen: (pen.line((5, 5, 90, 70), fill="blue"), pen.line((5, 70, 90, 5), fill="red"))),  # type: ignore[func-returns-value]
     ("Line Plot Intersections", f"How many times do the blue and red lines touch each other? {BRACKETS}", "0",
-     lambda pen: (pen.line((5, 5, 90, 10), fill="blue"), pen.line((5, 70, 90, 40), fill="red"))),
+     lambda pen: (pen.line((5, 5, 90, 10), fill="blue"), pen.line((5, 70, 90, 40), fill="red"))),  # type: ignore[func-returns-value]
     ("Touching Circles", "Are the two circles touching each other? Answer with Yes/No.", "Yes",
      lambda pen: _circles(pen, [(30, 40), (60, 40)], 16)),
     ("Touching Circles", "Are the two circles touching each other? Answer with Yes/No.", "No",
@@ -55,13 +55,13 @@ FIGURES: list[tuple[str, str, str, Callable[[Pen], object]]] = [
     ("Olympic Counting - Pentagons", "How many pentagons are in the image? Answer with only the number in numerical format.", "5",
      lambda pen: _pentagons(pen, 5)),
     ("Nested Squares", f"How many squares are in the image? {BRACKETS}", "4",
-     lambda pen: [pen.rectangle((5 + 8 * n, 5 + 8 * n, 75 - 8 * n, 75 - 8 * n), outline="black") for n in range(4)]),
+     lambda pen: [pen.rectangle((5 + 8 * n, 5 + 8 * n, 75 - 8 * n, 75 - 8 * n), outline="black") for n in range(4)]),  # type: ignore[func-returns-value]
     ("Counting Grid - Blank Grids", "Count the number of rows and columns. For example, rows={5} columns={6}.", "3,4",
      lambda pen: _grid(pen, 3, 4)),
     ("Counting Grid - Word Grids", "Count the number of rows and columns. For example, rows={5} columns={6}.", "4,3",
      lambda pen: _grid(pen, 4, 3, "up")),
     ("Subway Connections", f"How many single-colored paths go from A to C? {BRACKETS}", "2",
-     lambda pen: [pen.line((5, 20 + 20 * n, 90, 20 + 20 * n), fill=color, width=3) for n, color in enumerate(("red", "green"))]),
+     lambda pen: [pen.line((5, 20 + 20 * n, 90, 20 + 20 * n), fill=color, width=3) for n, color in enumerate(("red", "green"))]),  # type: ignore[func-returns-value]
 ]  # fmt: skip
 
 

@@ -1,6 +1,6 @@
 """What a document with a picture costs before a model sees it: in a first run and in a second one.
 
-    python benchmarks/pictures.py [--docs 200] [--size 640x480] [--repetitions 5]
+    python benchmarks/known_pictures.py [--docs 200] [--size 640x480] [--repetitions 5]
 
 CPU milliseconds a document, median with least and most, each in a process of its own, one thread: plain (the row is read and its
 picture decoded to RGB), first (all requests of the task are made, digests included, with an empty cache folder), second (the same
