@@ -54,7 +54,10 @@ def process(command: Sequence[object]) -> tuple[float, int]:
         "print(json.dumps([done.returncode, used.ru_utime + used.ru_stime, used.ru_maxrss]))"
     )
     done = subprocess.run(
-        [sys.executable, "-c", script, *map(str, command)], env={**os.environ, **ONE_THREAD}, capture_output=True, text=True
+        [sys.executable, "-c", script, *map(str, command)],
+        env={**os.environ, **ONE_THREAD},
+        capture_output=True,
+        text=True,
     )
     code, cpu, memory = json.loads(done.stdout.strip().splitlines()[-1])
     if code:

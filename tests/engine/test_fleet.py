@@ -535,7 +535,8 @@ def test_what_a_worker_finds_out_is_known_before_its_first_answer() -> None:
 
 
 STATED = ModelFacts(
-    name="n", family="f", prompt_keys=("x",), chat=True, device="d", dtype="float16", parameters=3, frames_rule="frames=3",
+    name="n", family="f", prompt_keys=("x",), chat=True, device="d", dtype="float16", parameters=3, threads=4,
+    frames_rule="frames=3",
     frames_as="video", endings=("stop",), shares="none", bundled=True, local=True, tries_first=True, travels=False,
     fits={"factor": 28},
     takes_tools=True, together=True, elsewhere=True, free=False,
