@@ -120,7 +120,8 @@ def test_validate_show_and_quality_know_of_all_questions(several, server, cli) -
     run = several.with_server(server)
     ran = cli("judge", run.folder, "--docs", 0, "--format", "json")
     assert ran.code == 0, ran.out + ran.err
-    assert json.loads(ran.out)
+    length, *_ = json.loads(ran.out)["tasks"]["graded"]["findings"]
+    assert length["docs"] == 3 and length["value"] == pytest.approx(-0.866, abs=1e-3), "by what total gives for a doc"
 
 
 def test_what_total_does_not_go_with(several) -> None:
