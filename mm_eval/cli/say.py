@@ -9,14 +9,12 @@ import threading
 import traceback
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mm_eval.values.errors import MMEvalError, all_faults
 from mm_eval.values.safe import in_line, terminal_safe
-
-if TYPE_CHECKING:
-    from mm_eval.check import TaskCheck
 
 _BROKEN = (OSError, ValueError, RuntimeError)
 """The reader is gone or the disk full; the stream was closed; a signal handler writes in the middle of a write."""
@@ -171,6 +169,15 @@ def _print(text: str) -> None:
     else:
         finish_line()
         print(text, flush=True)
+
+
+@dataclass(frozen=True)
+class TaskCheck:
+    """The result of checking one task, or another thing of that name."""
+
+    task: str
+    ok: bool
+    text: str
 
 
 def say_checks(findings: Iterable[TaskCheck]) -> int:
