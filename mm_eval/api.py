@@ -145,6 +145,7 @@ def evaluate(
     from mm_eval.adapters import model_settings
     from mm_eval.cli.progress import ProgressBar
     from mm_eval.engine.model import MODELS
+    from mm_eval.engine.ranks import all_together
     from mm_eval.opening import names_tasks
     from mm_eval.request import IN_MEMORY, RunRequest, by_field, check_options, model_arguments, task_names
     from mm_eval.run import evaluate as run
@@ -172,7 +173,8 @@ def evaluate(
     if request.executor is not None:
         raise ConfigError("a model in memory can't be sent to workers.", where="executor", hint="Leave it out.")
     memory: Any = MODELS.get(IN_MEMORY)
-    with memory.held(thing, request.model_args, model_settings(request), processor, identity) as adapter:
+    held = memory.held(thing, request.model_args, model_settings(request), processor, identity)
+    with all_together(), held as adapter:
         named = replace(request, name=request.name or adapter.facts.name or type(adapter).__name__, model_args={})
         report = run(named, bar, adapter)
     report.notes += memory.notes_on(adapter)

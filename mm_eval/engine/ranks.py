@@ -5,23 +5,27 @@ the folder, and when all have read the same journal. At the end rank 0 waits for
 ends all; the same command requests what is pending, with any number of processes. So no rank has to notice the death of another
 one. They exchange values through the key-value store (TCPStore) that the launcher serves, never through a collective: that waits
 only until a timeout, and a rank may be downloading a model.
+
+In a training (`evaluate(model=trainer.model)`) the death of a rank ends the training, but a failed evaluation must not: there all
+ranks leave together, and where one fails all raise (`all_together`).
 """
 
 from __future__ import annotations
 
 import json
 import os
+import sys
 import time
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import lru_cache
 from itertools import count
 from typing import Any, Protocol
 
 from mm_eval.engine.folder import OtherRunError, RunFolder, folder_error
-from mm_eval.values.errors import ConfigError
+from mm_eval.values.errors import ConfigError, ModelError
 
 START = timedelta(minutes=5)
 """How long a rank tries to connect to the launcher's store."""
@@ -61,16 +65,28 @@ def processes() -> Processes:
     count = int(os.environ.get("WORLD_SIZE") or 1)
     if count < 2:
         return Processes()
-    if os.environ.get("TORCHELASTIC_USE_AGENT_STORE") != "True":
+    if os.environ.get("TORCHELASTIC_USE_AGENT_STORE") != "True" and _group() is None:
         what = f"WORLD_SIZE is {count}, but neither torchrun nor accelerate launch started this process."
         hint = "Start it with one of them, which end all processes when one dies, or use --executor ray."
         raise ConfigError(what, hint=hint)
-    if (here := int(os.environ.get("LOCAL_WORLD_SIZE") or count)) < count:
+    here = int(os.environ.get("LOCAL_WORLD_SIZE") or os.environ.get("LOCAL_SIZE") or count)  # LOCAL_SIZE: deepspeed's
+    if here < count:
         what = f"{here} of the {count} processes of this launch are on this machine."
         raise ConfigError(what, hint="torchrun is for one machine; use --executor ray for several.")
-    own = Processes(int(os.environ["RANK"]), count, int(os.environ["LOCAL_RANK"]))
-    _take_gpu(own.local)
+    own = Processes(int(os.environ["RANK"]), count, int(os.environ.get("LOCAL_RANK") or os.environ["RANK"]))
+    if _group() is None:  # a training has chosen its device
+        _take_gpu(own.local)
     return own
+
+
+def _group() -> Any:
+    """The process group of a training that this process takes part in; None outside of one.
+
+    The training's own steps wait for all processes, so whoever started it ends them when one dies.
+    """
+    torch = sys.modules.get("torch")
+    dist = getattr(torch, "distributed", None)
+    return dist if dist is not None and dist.is_available() and dist.is_initialized() else None
 
 
 def _take_gpu(number: int) -> None:
@@ -103,8 +119,10 @@ def store_of(own: Processes) -> Any:
     os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "ERROR")
     import torch.distributed as dist
 
-    host, port = os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"])
     restart = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
+    if os.environ.get("TORCHELASTIC_USE_AGENT_STORE") != "True":
+        return dist.PrefixStore("mm_eval", dist.distributed_c10d._get_default_store())
+    host, port = os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"])
     try:
         store = dist.TCPStore(host, port, is_master=False, timeout=START)
     except RuntimeError as error:
@@ -120,15 +138,19 @@ RETOLD = 1.0
 
 _launches = count(1)
 """A number for each launch of this process (`mm-eval prompts` has several), equal on all ranks."""
+_rounds = count(1)
+_round: Round | None = None
+"""The evaluation of a model in memory that goes on in this process."""
 
 
 @dataclass
 class Launch:
-    """A launch as one of its ranks sees it. store: None if there is one process."""
+    """A launch as one of its ranks sees it. store: None if there is one process. round: the evaluation in a training."""
 
     own: Processes
     store: Store | None
     name: str = ""
+    round: Round | None = None
     _failed: int = 0
     _elsewhere: int = 0
     _next_look: float = 0.0
@@ -142,8 +164,11 @@ class Launch:
         """The value that a rank publishes; None once `stopped`. Waits without end: the launcher ends the ranks of a dead one."""
         key = self._key(topic, rank)
         while self.store is not None and not stopped():
+            failure = self.round.failure_of(rank) if self.round else ""  # looked up first: it may publish, then fail
             if self._or_lost(lambda store: store.check([key])):
                 return json.loads(self._or_lost(lambda store: store.get(key)))
+            if failure:
+                raise other_failed(failure, rank, self.own.count)
             time.sleep(LOOK)
         return None
 
@@ -186,7 +211,8 @@ class Launch:
 @contextmanager
 def launched(own: Processes, folder: RunFolder, claim: Callable[[], object]) -> Iterator[Launch]:
     """Rank 0 locks and claims the folder for the whole launch; the others check their spec against it then."""
-    launch = Launch(own, store_of(own), f"launch-{next(_launches)}")
+    name = f"launch-{next(_launches)}" if _round is None else _round.next_name()
+    launch = Launch(own, store_of(own), name, _round)
     with ExitStack() as stack:
         if own.leads:
             try:
@@ -205,3 +231,79 @@ def launched(own: Processes, folder: RunFolder, claim: Callable[[], object]) -> 
                 raise OtherRunError(said[0], where=said[1], hint=said[2])
             claim()
         yield launch
+
+
+@dataclass
+class Round:
+    """One evaluation in a training, as one of its ranks sees it. Its number is the same on all ranks, whoever failed before."""
+
+    own: Processes
+    store: Any
+    number: int
+    _names: Iterator[int] = field(default_factory=lambda: count(1))
+
+    def next_name(self) -> str:
+        """The name of the next exchange, equal on all ranks."""
+        return f"round-{self.number}/{next(self._names)}"
+
+    def end(self, failure: str = "") -> None:
+        """Says how this rank has ended."""
+        self.store.set(self._key(self.own.rank), failure)
+
+    def failure_of(self, rank: int) -> str:
+        """The error that a rank has ended with; empty for one that goes on or has ended well."""
+        return str(self.store.get(self._key(rank)).decode()) if self.store.check([self._key(rank)]) else ""
+
+    def __enter__(self) -> Round:
+        return self
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        """Ends when all ranks have ended, one that was interrupted at once. ModelError where another one failed."""
+        self.end("" if error is None else str(error) or type(error).__name__)
+        if error is not None and not isinstance(error, Exception):
+            return
+        for rank in range(self.own.count):
+            while not self.store.check([self._key(rank)]):
+                time.sleep(LOOK)
+        failures = {rank: self.failure_of(rank) for rank in range(self.own.count) if error is None}
+        for rank, failure in failures.items():
+            if failure:
+                raise other_failed(failure, rank, self.own.count)
+
+    def _key(self, rank: int) -> str:
+        return f"round-{self.number}/ended/{rank}"
+
+
+def other_failed(failure: str, rank: int, count: int) -> ModelError:
+    """The error of another rank, as this one raises it."""
+    return ModelError(
+        f"{failure.rstrip('.')}.", where=f"process {rank} of {count}", hint="The answers so far are recorded."
+    )
+
+
+@contextmanager
+def all_together() -> Iterator[None]:
+    """An evaluation that all ranks of a training make together: none leaves before all have ended, and where one fails all raise.
+
+    A rank that went on alone would wait in the training's next collective, which has a timeout.
+    """
+    global _round
+    own = processes()
+    if own.count == 1 or _round is not None:
+        yield
+        return
+    _round = Round(own, store_of(own), next(_rounds))
+    try:
+        with _round:
+            yield
+    finally:
+        _round = None
+
+
+def agreed(topic: str, value: Any) -> list[Any]:
+    """The value of each rank, in their order; all ranks of an evaluation in a training call it."""
+    if _round is None:
+        return [value]
+    launch = Launch(_round.own, _round.store, f"{_round.next_name()}/{topic}", _round)
+    launch.publish("value", value)
+    return [launch.wait_for("value", rank) for rank in range(_round.own.count)]

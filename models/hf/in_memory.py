@@ -17,7 +17,7 @@ import threading
 import weakref
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -29,6 +29,7 @@ from .adapter import ADAPTER_VERSION, HuggingFace
 from .arguments import Arguments
 from .checkpoint import Checkpoint
 from .processor import quiet
+from .sharded import class_of, gathered, inside, is_in_parts
 from .source import Source
 from .weights import named_device, quantisation
 
@@ -47,8 +48,13 @@ def held_module(
     module = plain_module(thing)
     with _LOCK:
         lock = _LOCKS.setdefault(module, threading.RLock())
-    with lock, tempfile.TemporaryDirectory(prefix="mm-eval-model-") as folder, as_it_was(module):
+    with lock, tempfile.TemporaryDirectory(prefix="mm-eval-model-") as folder, ExitStack() as stack:
         save_files(module, processor, Path(folder))
+        copies = gathered(
+            thing
+        )  # before the state of the module is noted: gathering may complete what FSDP sets up lazily
+        stack.enter_context(as_it_was(module))
+        copies.put_into(module)
         model = ModuleInMemory(module, folder, args, settings, identity)
         try:
             yield model
@@ -57,16 +63,13 @@ def held_module(
 
 
 def plain_module(thing: Any) -> Any:
-    """The model of transformers inside of what a trainer wraps around it. ConfigError for weights that are in parts."""
+    """The model of transformers inside of what a trainer wraps around it. ConfigError for what can't be evaluated."""
     module, names = thing, []
     while True:
         names.append(type(module).__name__)
-        if names[-1] == "FullyShardedDataParallel" or _is_in_parts(module):
-            hint = "Evaluate a saved checkpoint, or use plain data parallel (DDP), where each process has all weights."
-            raise ConfigError(f"the weights of {names[0]} are in parts (FSDP, ZeRO-3).", where=WHERE, hint=hint)
-        inner = getattr(module, "_orig_mod", None)  # torch.compile
+        inner = inside(module)
         if inner is None and not hasattr(module, "config"):
-            inner = getattr(module, "module", None)  # DDP, DeepSpeed
+            inner = getattr(module, "module", None)  # a wrapper of somebody else
         if inner is None and hasattr(module, "get_base_model"):
             inner = module.get_base_model()  # PEFT: its layers stay in the model
         if inner is None:
@@ -86,11 +89,7 @@ def check_module(thing: Any, processor: Any) -> None:
     """ConfigError for a module that can't be evaluated, or that lacks its processor."""
     with tempfile.TemporaryDirectory(prefix="mm-eval-model-") as folder:
         save_files(plain_module(thing), processor, Path(folder))
-
-
-def _is_in_parts(module: Any) -> bool:
-    first = next(iter(module.parameters()), None)
-    return first is not None and (type(first).__name__ == "DTensor" or hasattr(first, "ds_id") and first.numel() == 0)
+    is_in_parts(thing)
 
 
 def save_files(module: Any, processor: Any, folder: Path) -> None:
@@ -213,7 +212,7 @@ class ModuleInMemory(HuggingFace):
                 constants={
                     **self.source.constants(),
                     "adapter_version": ADAPTER_VERSION,
-                    "class": f"{type(self.module).__module__}.{type(self.module).__qualname__}",
+                    "class": "{0.__module__}.{0.__qualname__}".format(class_of(self.module)),
                     "dtype": dtype,
                     "attn_implementation": getattr(self.module.config, "_attn_implementation", None),
                     **(

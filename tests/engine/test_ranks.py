@@ -2,6 +2,7 @@
 
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -148,3 +149,79 @@ def test_each_process_takes_the_gpu_of_its_number(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setenv("ACCELERATE_USE_CPU", "true")
     processes.__wrapped__()
     assert taken == [1]
+
+
+def in_a_round(rank: int, store: Store, body: Callable[[ranks.Round], object]) -> str:
+    """What `all_together` raises on a rank; each rank is a thread here, and its round is given to the body."""
+    own = ranks.Round(Processes(rank, 2), store, 1)
+    try:
+        with own:
+            body(own)
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+    return ""
+
+
+def test_where_one_rank_of_a_training_fails_all_raise_and_none_waits_for_ever() -> None:
+    store, said = Store(), dict[int, str]()
+
+    def waits(own: ranks.Round) -> None:
+        Launch(own.own, store, own.next_name(), own).all_have_read()
+
+    def fails(own: ranks.Round) -> None:
+        raise OSError("the disk is full")
+
+    other = threading.Thread(target=lambda: said.update({1: in_a_round(1, store, waits)}))
+    other.start()
+    said[0] = in_a_round(0, store, fails)
+    other.join(HANGS)
+    assert said == {0: "OSError: the disk is full", 1: said[1]}
+    assert said[1].startswith("ModelError: process 0 of 2: the disk is full. The answers so far are recorded")
+
+
+def test_no_rank_of_a_training_leaves_before_all_have_ended() -> None:
+    store, order = Store(), list[str]()
+
+    def slow(own: ranks.Round) -> None:
+        time.sleep(0.3)
+        order.append("slow")
+
+    other = threading.Thread(target=in_a_round, args=(1, store, slow))
+    other.start()
+    assert in_a_round(0, store, lambda own: None) == ""
+    order.append("fast left")
+    other.join(HANGS)
+    assert order == ["slow", "fast left"]
+
+
+def test_what_a_rank_publishes_before_it_fails_is_read() -> None:
+    """Rank 0 says that the folder holds another run, and fails: the others choose another folder as it does."""
+    store = Store()
+    own, other = (ranks.Round(Processes(rank, 2), store, 1) for rank in range(2))
+    Launch(own.own, store, "one", own).publish("claimed", ["another run"])
+    own.end("another run")
+    assert Launch(other.own, store, "one", other).wait_for("claimed", 0) == ["another run"]
+
+
+def test_a_training_that_nobody_here_started_has_its_own_store(monkeypatch: pytest.MonkeyPatch) -> None:
+    """DeepSpeed's launcher, mpirun: their processes have a process group, and the group's store is used."""
+    import torch.distributed as dist
+
+    for name, value in {"WORLD_SIZE": "2", "RANK": "1", "LOCAL_RANK": "1", "LOCAL_SIZE": "2"}.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.delenv("TORCHELASTIC_USE_AGENT_STORE", raising=False)
+    processes.cache_clear()
+    store = dist.HashStore()
+    monkeypatch.setattr(dist, "is_initialized", lambda: True)
+    monkeypatch.setattr(dist.distributed_c10d, "_get_default_store", lambda: store)
+    try:
+        assert processes() == Processes(1, 2, 1)
+        ranks.store_of(processes()).set("a", "b")
+        assert ranks.store_of(processes()).get("a") == b"b"
+        monkeypatch.setenv("LOCAL_SIZE", "1")
+        processes.cache_clear()
+        with pytest.raises(ConfigError, match="1 of the 2 processes of this launch are on this machine"):
+            processes()
+    finally:
+        processes.cache_clear()
+        ranks.store_of.cache_clear()

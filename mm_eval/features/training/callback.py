@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 from mm_eval.api import Results, evaluate
-from mm_eval.engine.ranks import processes
 from mm_eval.features.training.study import in_own_folder, is_done, step_folder
 from mm_eval.results.estimates import numbers_by_path
 from mm_eval.results.recorded import RecordedRun
@@ -32,9 +31,8 @@ class Evaluations:
     tasks: as `evaluate` takes them. processor: of the model; the Trainer's processing_class by default.
     every: steps between two evaluations; None evaluates at each save. at_end: also when the training ends.
     output_path: the folder of the study, with one run folder for each step.
-    on_error: "note" logs what fails in an evaluation and lets the training go on; "raise" ends it. What is wrong before the first
-        step (a task that is unknown, a model that can't be evaluated) always raises, and so does every error of a launch with
-        several processes: the others would wait for ever.
+    on_error: "note" logs what fails in an evaluation and lets the training go on, in all processes of a launch; "raise" ends it.
+        What is wrong before the first step (a task that is unknown, a model that can't be evaluated) always raises.
     prefix: of the numbers in the log, "eval/mme/mme_perception_score".
     options: further options of `evaluate`: limit, sample, prompt_key, num_fewshot, gen_kwargs, seed, batch_size, data_root, ...
 
@@ -72,12 +70,15 @@ class Evaluations:
         """Checks what can be wrong, and makes up for an evaluation that was cut off when the training was."""
         self._handler = _caller()
         self._check(kwargs)
+        if self._handler is not None:  # trackers close their runs in on_train_end, perhaps before the last evaluation
+            self._handler.callbacks.sort(key=lambda each: each is not self)
         step = state.global_step
         if step and self._is_due(step) and not is_done(self.output_path, step):
             self._evaluate(args, state, control, kwargs)
 
     def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-        if self.every is not None and self._is_due(state.global_step):
+        is_last = self.at_end and state.global_step >= state.max_steps
+        if self.every is not None and (is_last or self._is_due(state.global_step)):
             self._evaluate(args, state, control, kwargs)
 
     def on_save(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
@@ -85,7 +86,8 @@ class Evaluations:
             self._evaluate(args, state, control, kwargs)
 
     def on_train_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-        if self.at_end and state.global_step not in self.results and not is_done(self.output_path, state.global_step):
+        is_evaluated = state.global_step in self.results or is_done(self.output_path, state.global_step)
+        if self.at_end and not is_evaluated and not args.load_best_model_at_end:  # those would be other weights
             self._evaluate(args, state, control, kwargs)
 
     # Our own
@@ -130,11 +132,12 @@ class Evaluations:
 
         try:
             results = in_own_folder(step_folder(self.output_path, step), run)
-        except Exception as error:
-            if self.on_error == "raise" or processes().count > 1:
+        except Exception as error:  # in a launch of several processes all have it
+            if self.on_error == "raise":
                 raise
             said = str(error) if isinstance(error, MMEvalError) else f"{type(error).__name__}: {error}"
-            log.warning("The evaluation at step %d failed; the training goes on: %s", step, said)
+            if state.is_world_process_zero:
+                log.warning("The evaluation at step %d failed; the training goes on: %s", step, said)
             return
         if results.exit_code == INTERRUPTED:
             raise KeyboardInterrupt

@@ -153,9 +153,11 @@ def _run(
     if config.num_beams == 1:
         criteria.append(Broken(finite))
     seed = questions[0].seed if options.do_sample else None
+    # under ZeRO-3 transformers would wait for the other processes of a training, which answer other questions
+    alone = {"synced_gpus": False} if torch.distributed.is_available() and torch.distributed.is_initialized() else {}
     with _seeded(runtime, seed):
         output = runtime.model.generate(
-            **batch, generation_config=config, stopping_criteria=criteria, logits_processor=[finite]
+            **batch, generation_config=config, stopping_criteria=criteria, logits_processor=[finite], **alone
         )
     # Beams of different lengths are padded with -1 if a checkpoint has neither a padding nor an end token.
     rows = [[token for token in row if token >= 0] for row in output[:, length:].tolist()]

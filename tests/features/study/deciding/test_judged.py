@@ -1,6 +1,13 @@
 """A judged number that is stopped: each look waits for its verdicts, and the judge is asked about no other doc."""
 
-from tests.features.judge.conftest import judged, server
+import json
+import random
+import shutil
+from pathlib import Path
+from typing import Any
+
+from tests.features.judge.conftest import JUDGE, NO_WAIT, TASK, Judged, judged, server
+from tests.features.study.deciding.test_release import results
 
 __all__ = ["judged", "server"]
 
@@ -20,3 +27,59 @@ def test_looks_wait_for_the_verdicts_and_the_judge_sees_no_more_docs(judged, ser
     assert verdicts and f"{row['n']} were requested" in verdicts[0]
     again = judged.with_server(server, "--until_interval", "14")
     assert again.results["results"] == ran.results["results"] and max(server.asked.values()) == 1
+
+
+DOCS = 240
+PLAIN = TASK + "metric_list: [{metric: exact_match}]\n"
+
+
+def a_release(judged: Judged, kind: str, task: str) -> Path:
+    """Two models, one right on nine docs of ten and one on six; the same task with a judge or without one."""
+    folder = judged.folder.parent / kind
+    shutil.copytree(judged.folder, folder)
+    (folder / "graded.yaml").write_text(task)
+    models = []
+    for name, right in (("good", 0.9), ("bad", 0.6)):
+        drawn = random.Random(name)
+        rows = [{"task": "graded", "doc_id": n, "resps": ["1" if drawn.random() < right else "2"]} for n in range(DOCS)]
+        (folder / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        models.append({"name": name, "model": "replay", "model_args": {"path": str(folder / f"{name}.jsonl")}})
+    release = {"tasks": ["graded"], "include_path": str(folder), "no_report": True, "parallel": 1, "models": models}
+    (folder / "release.yaml").write_text(json.dumps({**release, "output_path": str(folder / "out")}))
+    return folder
+
+
+def answered(folder: Path, name: str) -> int:
+    files = (folder / "out" / name / "journal").glob("*.jsonl")
+    lines = [json.loads(line) for path in files for line in path.read_text().splitlines()]
+    return len({json.dumps(slot) for line in lines if line["kind"] == "answer" for slot in line["slots"]})
+
+
+def comparison(folder: Path) -> dict[str, Any]:
+    [found] = json.loads((folder / "out" / "good" / "results.json").read_text())["looks"]["comparisons"]
+    return {key: value for key, value in found.items() if key not in ("row", "metric", "number")}
+
+
+def test_a_comparison_by_verdicts_is_that_of_the_same_scores_without_a_judge(judged, server, cli) -> None:
+    """A judge that fails for a time leaves its docs out of the looks, and the same command decides with them."""
+    judged.write([{"q": f"{n}", "a": "1"} for n in range(DOCS)], [])
+    plain, by_judge = a_release(judged, "plain", PLAIN), a_release(judged, "by_judge", TASK + JUDGE)
+    stops = ("--stop_when", "decided")
+    assert cli("run", "--config", plain / "release.yaml", *stops).code == 0
+    asked = f"base_url={server.url},model=judge-1,{NO_WAIT}"
+    words = ("--config", by_judge / "release.yaml", "--judge", "openai", "--judge_args", asked)
+    judge = (*words, "--judge_preflight", "false")
+    done = cli("run", *judge, *stops)
+    assert done.code == 0, done.out + done.err
+    found = comparison(by_judge)
+    assert found == comparison(plain) and found["ended"] == "differs"
+    docs = {name: results(by_judge, name)["results"]["graded"]["n"] for name in ("good", "bad")}
+    assert docs["good"] == docs["bad"] < DOCS / 2
+    judged_docs = {name: answered(by_judge, name) for name in docs}
+    assert sum(server.asked.values()) == sum(judged_docs.values()), "one verdict an answer that was asked for"
+    before = server.asked.copy()
+    assert cli("run", *judge, *stops).code == 0 and server.asked == before, "a second launch asks nothing"
+    whole = cli("run", *judge)
+    assert whole.code == 0 and max(server.asked.values()) <= 2, "each model's answer is judged once"
+    assert [results(by_judge, name)["results"]["graded"]["n"] for name in docs] == [DOCS, DOCS]
+    assert sum(server.asked.values()) == 2 * DOCS
