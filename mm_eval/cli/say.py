@@ -9,9 +9,8 @@ import threading
 import traceback
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from types import TracebackType
-from typing import Any
+from typing import Any, NamedTuple
 
 from mm_eval.values.errors import MMEvalError, all_faults
 from mm_eval.values.safe import in_line, terminal_safe
@@ -171,8 +170,7 @@ def _print(text: str) -> None:
         print(text, flush=True)
 
 
-@dataclass(frozen=True)
-class TaskCheck:
+class TaskCheck(NamedTuple):
     """The result of checking one task, or another thing of that name."""
 
     task: str

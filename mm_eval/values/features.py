@@ -3,17 +3,15 @@
 import importlib
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 from mm_eval.values.errors import ConfigError
 
 
-@dataclass(frozen=True)
-class Option:
+class Option(NamedTuple):
     """An option that a feature adds to verbs: `--NAME`, for the field of a request with this name.
 
     metavar: of its value; "" for an option without one. several: the help where it may be given several times, to be compared.
@@ -26,7 +24,7 @@ class Option:
     help: str
     several: str = ""
     pairs: str = ""
-    more: Mapping[str, Any] = field(default_factory=dict)
+    more: Mapping[str, Any] = {}
     is_field: bool = True
 
 
