@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from mm_eval.engine.generation import GenerationOptions
+from mm_eval.engine.model import show
 from mm_eval.engine.progress import Progress
 from mm_eval.features.study.blind import MODES
 from mm_eval.features.study.reported import Difference, reports
@@ -249,15 +250,43 @@ def _without_effect(
         return "its prompts show no video"
     if name == "chat_template" and isinstance(theirs, bool) and ours is None and run.spec.get("chat") == theirs:
         return "the model's default is the same"
-    if (name, ours, theirs) in (("num_beams", None, 1), ("num_beams", 1, None), ("num_fewshot", None, 0)):
+    if (name, ours, theirs) == ("num_fewshot", None, 0):
         return "both are the default"
-    if name == "max_new_tokens" and ours is not None and (theirs is None or theirs > ours):
-        return "" if run.results.rows[task].truncated else "no answer of the run was cut"
+    if name == "max_new_tokens" and not run.results.rows[task].truncated:
+        if ours is not None and (theirs is None or theirs > ours):
+            return "no answer of the run was cut"
+        if isinstance(theirs, int) and (longest := _longest_answer(run, task)) is not None and longest < theirs:
+            return f"the longest answer of the run has {counted(longest, 'token')}"
     own = opened.tasks[task].config.generation_kwargs
     reports_own = {**own, **{each.name: each.theirs for each in others if each.name in SAMPLING}}
     if name in SAMPLING and not any(GenerationOptions.from_kwargs(each).do_sample for each in (own, reports_own)):
         return "both take the likeliest token"
+    if name in ("until", "num_beams", "max_new_tokens"):
+        options = [GenerationOptions.from_kwargs({**own, name: value}) for value in (ours, theirs)]
+        return "both mean the same" if options[0] == options[1] else ""
     return ""
+
+
+def _longest_answer(run: RecordedRun, task: str) -> int | None:
+    """The tokens of the longest answer to a task; None where those of some answer are not known."""
+    lengths, docs = run.tokens.get(task, {}), run.tasks[task].clusters
+    once = (run.results.configs.get(task, {}).get("repeats") or 1) == 1
+    return max(lengths.values()) if once and docs and docs.keys() <= lengths.keys() else None
+
+
+PIXEL_LIMITS = frozenset({"min_pixels", "max_pixels"})
+
+
+def _shown_alike(base: Prepared, trial: Prepared, task: str) -> bool:
+    """Whether a task's prompts, with the places of their pictures, are the same under two limits of a picture's size."""
+    for doc_id in base.doc_ids[task]:
+        prompts = []
+        for opened in (base, trial):
+            first = next(iter(opened.tasks[task].instances([doc_id], opened.styles[task])))
+            prompts.append(show(opened.model, first))
+        if prompts[0] != prompts[1] or prompts[0].image_tokens is None:
+            return False
+    return True
 
 
 def _docs_of(plan: Plan, task: str, count: int | None, seed: int) -> list[int]:
@@ -286,6 +315,11 @@ def _add_trials(plan: Plan, protocol: Published, base: RunRequest, differing: Di
         trial = prepare(with_settings(base, protocol, [setting]))
         still = _differing(trial, protocol).get(setting, {})
         for task, found in by_task.items():
+            if {each.name for each in found} <= PIXEL_LIMITS and _shown_alike(trials[AS_RUN], trial, task):
+                said = ", ".join(sorted(each.said for each in found))
+                why = "the model sees the same pictures"
+                plan.notes.append(f"not tried, since it can change no answer: {said} on {task}: {why}")
+                continue
             left = {each.said for each in still.get(task, ())}
             changed = [each.said for each in found if each.said not in left]
             if changed:

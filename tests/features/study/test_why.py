@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from mm_eval import cli
-from mm_eval.engine.model import Model, register_model
+from mm_eval.engine.model import Model, Preview, register_model
 from mm_eval.features.diagnose.findings import as_command
 from mm_eval.features.study.why import chosen_docs, docs_for
 from mm_eval.request import RunRequest
-from mm_eval.values.types import Answer
+from mm_eval.values.types import Answer, Instance
 from tests.conftest import named_code
 from tests.features.protocols.test_protocols import PROTOCOL, own, write_answers  # noqa: F401 - a fixture
 
@@ -55,7 +55,7 @@ def test_the_setting_that_explains_the_difference_is_named(own: Path, capsys: py
     assert main(["why", str(folder), "--protocol", "mine"]) == 0
     said = capsys.readouterr().out
     assert "the run has 25.00, the report 75.00" in said
-    assert "+0.5000 is to be explained, and the protocol's prompt gives +0.5000 ± 0.1619: this explains" in said
+    assert "+50.0 is to be explained, and the protocol's prompt gives +50.0 ± 16.2: this explains" in said
     assert "the protocol's generation and the run score the same on own" in said
     assert re.search(r"this explains the difference. About \d+ docs show it", said), said
     assert "anls" not in said  # only what the report prints
@@ -99,7 +99,7 @@ def test_nothing_is_asked_where_nothing_differs(own: Path, capsys: pytest.Captur
 
 def test_what_can_change_no_answer_is_not_tried(own: Path, capsys: pytest.CaptureFixture[str]) -> None:  # noqa: F811
     """A longer cap where no answer was cut, sampling options of greedy decoding, frames where no video is shown."""
-    text = PROTOCOL.replace("{max_new_tokens: 9}", "{max_new_tokens: 9, top_p: 0.5}")
+    text = PROTOCOL.replace("{max_new_tokens: 9}", "{max_new_tokens: 9, top_p: 0.5, until: []}")
     video = "  video: {value: 'frames=4,ends', known: assumed}\nconditions:"
     (own / "mine.yaml").write_text(text.replace("conditions:", video, 1))
     folder = run(own, "--gen_kwargs", "max_new_tokens=5")
@@ -108,6 +108,7 @@ def test_what_can_change_no_answer_is_not_tried(own: Path, capsys: pytest.Captur
     said = capsys.readouterr().out
     assert "max_new_tokens is 5 (protocol: 9) on own: no answer of the run was cut" in said
     assert "top_p is not set (protocol: 0.5" in said and "on own: both take the likeliest token" in said
+    assert "until is not set (protocol: []) on own: both mean the same" in said
     assert "on own: its prompts show no video" in said
     assert len(ASKED) == 40, "the prompt alone is tried"
 
@@ -218,3 +219,65 @@ def test_a_run_may_have_some_settings_of_a_protocol(own: Path, capsys: pytest.Ca
         main(["--tasks", "own", "--include_path", str(own), "--protocol", "mine", "--protocol_settings", "promt"]) == 2
     )
     assert "Did you mean 'prompt'" in capsys.readouterr().err
+
+
+def test_a_shorter_cap_is_tried_only_where_an_answer_is_as_long(
+    own: Path,  # noqa: F811
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    lengths = {3: 8}
+    monkeypatch.setattr(Obeys, "generate", lambda self, instances: _counted(instances, lengths))
+    folder = run(own, "--gen_kwargs", "max_new_tokens=50")
+    assert main(["why", str(folder), "--protocol", "mine"]) == 0
+    said = capsys.readouterr().out
+    assert "max_new_tokens is 50 (protocol: 9) on own: the longest answer of the run has 8 tokens" in said
+    assert len(ASKED) == 40, "the prompt alone is tried"
+    lengths[3] = 9  # it may have been cut there
+    other = own / "other"
+    (own / "run").rename(own / "first")
+    folder = run(own, "--gen_kwargs", "max_new_tokens=50").rename(other)
+    assert main(["why", str(folder), "--protocol", "mine"]) == 0
+    assert len(ASKED) > 40 and "the longest answer" not in capsys.readouterr().out
+
+
+def _counted(instances, lengths):  # type: ignore[no-untyped-def]
+    for instance in instances:
+        ASKED.append((instance.doc_id, instance.generation_kwargs.get("max_new_tokens")))
+        yield instance, Answer(str(instance.target), usage={"completion_tokens": lengths.get(instance.doc_id, 2)})
+
+
+@register_model("sees alike")
+class SeesAlike(Obeys):
+    """Sees all pictures alike from a limit of 1,000 pixels on."""
+
+    def show(self, instance: Instance) -> Preview:
+        return Preview(str(instance.context), 10, min(int(self.args.get("max_pixels", 500)), 1000))
+
+
+def test_limits_of_a_pictures_size_are_tried_only_where_a_picture_changes(
+    own: Path,  # noqa: F811
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    limits = "settings:\n  model_args: {value: {max_pixels: 5000}, known: assumed}\n"
+    text = PROTOCOL.replace("settings:\n", limits, 1).replace('{post_prompt: " Now."}', "default")
+    (own / "mine.yaml").write_text(text)
+    for ours, tried in ((2000, False), (900, True)):
+        folder = own / f"run-{ours}"
+        words = [
+            "--tasks",
+            "own",
+            "--model",
+            "sees alike",
+            "--model_args",
+            f"max_pixels={ours}",
+            "--output_path",
+            str(folder),
+        ]
+        words += ["--gen_kwargs", "max_new_tokens=9", "--include_path", str(own), "--name", "Big-7B", "--no_report"]
+        assert main(words) == 0
+        ASKED.clear()
+        capsys.readouterr()
+        assert main(["why", str(folder), "--protocol", "mine", "--docs", "5"]) == 0
+        said = capsys.readouterr().out
+        assert bool(ASKED) is tried and ("the model sees the same pictures" in said) is not tried, said
