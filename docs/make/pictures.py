@@ -6,6 +6,7 @@ python docs/make/pictures.py
 from __future__ import annotations
 
 import html
+import os
 import subprocess
 import sys
 import tempfile
@@ -28,7 +29,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
         command = [sys.executable, "-m", "mm_eval", *COMMAND]
-        printed = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True).stdout
+        wide = {**os.environ, "COLUMNS": "110"}  # sentences are broken as on a terminal
+        printed = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True, env=wide).stdout
         page = folder / "terminal.html"
         page.write_text(TERMINAL % html.escape(printed), encoding="utf-8")
         photograph(page, DOCS / "terminal.png", 1180, 60 + 20 * (printed.count("\n") + 2))

@@ -3,6 +3,10 @@
 A target stands below the bar, whatever comes later: pictures, further samples, charts.
 """
 
+import os
+import shutil
+import socket
+
 import pytest
 
 from mm_eval.cli import main
@@ -45,12 +49,17 @@ ADDRESSES = {
     "#problems": "problems",
     "#asked": "asked",
 }
+RELEASE_LINKS = {
+    "a number": ("", "table.heat tr:not(.part) td a"),
+    "a category's number": ("#?parts=1", "table.heat tr.part td a[href*=category]"),
+}
 COMPARE_LINKS = {
     "a count of flips": ("samples", "document.querySelector('button.count')"),
     "a cell of a matrix": ("samples", "document.querySelector('table.confusion button')"),
     "the bar: samples": ("samples", "document.getElementById('tab-samples')"),
     "the bar: how they were asked": ("asked", "document.getElementById('tab-asked')"),
 }
+STUDY_LINKS = {name: where for name, where in COMPARE_LINKS.items() if "matrix" not in name}
 
 
 def settled(page):
@@ -83,7 +92,23 @@ def wrong_landings(page, links, width, back):
 
 @pytest.fixture(scope="module")
 def landing(base, dummy_run, worse, perfect):
-    """The same run in its file and in a bundle with parts of 50 samples, and a comparison."""
+    """The same run in its file and in a bundle with parts of 50 samples, a comparison, a study of prompts and a curve."""
+    prompts = [
+        "prompts",
+        "--tasks",
+        "mme",
+        "--model",
+        "dummy",
+        "--sample",
+        "--limit",
+        "60",
+        "--keys",
+        "default,qwen_vl",
+    ]
+    assert main([*prompts, "--output_path", str(base / "landing-prompts")]) == 0
+    for step, run in ((100, worse), (200, perfect)):
+        shutil.copytree(run, base / f"landing-curve/step-{step:08d}")
+    assert main(["report", str(base / "landing-curve")]) == 0
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(parts, "ROWS", 100)
         patch.setattr(parts, "FIRST", 50)
@@ -93,6 +118,8 @@ def landing(base, dummy_run, worse, perfect):
         "file": dummy_run / "report.html",
         "bundle": base / "landing/dummy/report.html",
         "compare": base / "landing-compare.html",
+        "prompts": base / "landing-prompts/prompts.html",
+        "curve": base / "landing-curve/curve.html",
         "index": base / "landing/index.html",
     }
 
@@ -121,9 +148,33 @@ def test_every_kind_of_address_lands(opened, served, landing, dummy_run, width, 
     assert landed(page, "doc", width) and "no sample mme/999" in page.find_element("id", "detail").text
 
 
+@pytest.mark.parametrize("name", ["compare", *further("prompts", "curve")])
 @pytest.mark.parametrize("width", [1400, *further(360, 390, 1024, 2560)])
-def test_every_kind_of_link_of_a_comparison_lands(opened, landing, width):
-    assert wrong_landings(opened, COMPARE_LINKS, width, lambda: opened(landing["compare"], width=width)) == []
+def test_every_kind_of_link_of_a_comparison_lands(opened, landing, width, name):
+    links = COMPARE_LINKS if name == "compare" else STUDY_LINKS
+    assert wrong_landings(opened, links, width, lambda: opened(landing[name], width=width)) == []
+
+
+@pytest.mark.parametrize("width", [1400, *further(360, 390, 1024, 2560)])
+def test_every_kind_of_link_of_a_release_page_lands(opened, landing, width):
+    for name, (hash_, link) in RELEASE_LINKS.items():
+        page = opened(landing["index"], hash_, width=width)
+        page.execute_script(f"document.querySelector({link!r}).click()")
+        there = "location.pathname.endsWith('report.html') && Boolean(document.documentElement.dataset.ready)"
+        assert until(page, there) and landed(page, "samples", width), name
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("width", [360, 390, 1024, 1400, 2560])
+def test_every_kind_of_address_of_a_run_that_goes_on_lands(opened, served, worse, tmp_path, width):
+    folder = tmp_path / "live"
+    shutil.copytree(worse, folder)
+    (folder / "results.json").unlink()
+    (folder / "lock").write_text(f"pid {os.getpid()} on {socket.gethostname()}")
+    address = f"{served(folder)}live/report.html"
+    for hash_, target in {"#mme/37": "doc", "#?task=mme": "samples", "#samples": "samples"}.items():
+        page = opened(address, hash_, width=width)
+        assert until(page, "rows.length", 420) == 420 and landed(page, target, width), hash_
 
 
 def test_the_bar_stays_and_the_way_back_leads_to_where_one_was(opened, landing):
