@@ -101,19 +101,24 @@ class Results:
 
     def _repr_html_(self) -> str:
         """The table as a notebook shows it."""
-        from mm_eval.results.run_table import number_text
+        from mm_eval.results.number_text import IN_PERCENT
+        from mm_eval.results.run_table import unit_in
         from mm_eval.values.safe import html
 
         columns = ("task", "metric", "value", "stderr", "n", "failed", "unparsed")
         head = "".join(f"<th>{column}</th>" for column in columns)
         body = []
-        for record in self._records():
-            digits = 2 if abs(record["value"] or 0) >= 2 else 4
-            cells = [number_text(v, digits) if isinstance(v := record[c], float | None) else str(v) for c in columns]
+        in_percent = False
+        numbers = [(task, number) for task in self.tasks.values() for number in task.numbers]
+        for record, (task, number) in zip(self._records(), numbers, strict=True):
+            unit = unit_in(task, number)
+            in_percent = in_percent or unit.is_percent
+            cells = [unit.text(v) if isinstance(v := record[c], float | None) else str(v) for c in columns]
             body.append("<tr>" + "".join(f"<td>{html(cell)}</td>" for cell in cells) + "</tr>")
         results = self.report.results
         above = "<p>sample data, not the benchmarks</p>" if results and results.run.sample else ""
         above += "".join(f"<p>{html(warning)}</p>" for warning in results.warnings) if results else ""
+        above += f"<p>{IN_PERCENT}</p>" if in_percent else ""
         return f"{above}<table><thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table>"
 
 

@@ -79,7 +79,9 @@ def kept_report(prepared: Prepared, folder: RunFolder, spec: Mapping[str, Any]) 
         if is_own(said, found["mark"]) and said["made_of"] == _made_of(prepared, folder, spec):
             results = results_of(folder.read("results.json") or {})
             order = [(str(name), int(depth)) for name, depth in said["order"]]
-            return Report(results, folder.path, 0, order, list(said["notes"]), categories=prepared.request.categories)
+            return Report(
+                results, folder.path, 0, order, list(said["notes"]), categories=prepared.request.categories, requested=0
+            )
     return None
 
 

@@ -149,11 +149,13 @@ def problems_of(scores: Mapping[str, TaskScores], outcome: Outcome, parts: Seque
             what = f"{of_all(task.failed, task.n, 'doc')} failed and {'is' if task.failed == 1 else 'are'} in no number"
             problems.append(f"{name}: {what}:")
             problems += [f"  {error}" for error in task.errors]
-        if task.not_requested:
-            what = of_all(task.not_requested, task.n, "doc", "was not requested and is", "were not requested and are")
-            problems.append(f"{name}: {what} in no number; the command that began this run requests them")
         problems += [problem for part in parts for problem in part.problems_of(name, task)]
         problems += [f"{name}: {key} has no value (see the notes)" for key in task.missing]
+    if left := {name: task for name, task in scores.items() if task.not_requested}:
+        docs, every = (sum(getattr(task, count) for task in left.values()) for count in ("not_requested", "n"))
+        what = of_all(docs, every, "doc", "was not requested and is", "were not requested and are")
+        of = next(iter(left)) if len(left) == 1 else counted(len(left), "task")
+        problems.append(f"{of}: {what} in no number; the command that began this run requests them")
     return problems
 
 

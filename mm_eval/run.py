@@ -310,6 +310,7 @@ def _report(
         *(problem for each in submissions for problem in each.problems()),
     ]
     report = Report(results, folder.path, code, order, notes, problems, categories=opened.request.categories)
+    report.requested = sum(each.requested for each in (outcome, *outcome.of_parts.values()))
     if isinstance(opened, Prepared) and processes().count == 1:
         again = notes_of(opened, state, Outcome(reused=outcome.reused + outcome.answered), changed) + left
         keep_report(opened, folder, spec, replace(report, notes=again))

@@ -19,7 +19,7 @@ function countCell(cell, count, most, same) {
 }
 function bars(parts, choose) {
   // choose(part): shows the samples of a category; undefined where the bars are no categories
-  const values = parts.map((part) => [part.value, part.interval || []]).flat(2).filter((value) => typeof value === "number"), share = isShare(values);
+  const values = parts.map((part) => [part.value, part.interval || []]).flat(2).filter((value) => typeof value === "number"), share = parts.every((part) => part.share);
   const drawn = parts.map((part) => part.value).filter((value) => typeof value === "number"), reach = 1.25 * Math.max(...drawn, 0.0001);
   const high = share ? 1 : Math.min(reach, Math.max(...values, 0.0001)), low = Math.max(Math.min(0, ...drawn), Math.min(0, ...values)); // a third is a third of the width, also where no category has more
   const box = make("div", { class: `bars${parts.length > 24 ? " tall" : ""}`, role: "group", "aria-label": "score of each category" });
@@ -129,7 +129,7 @@ function slopes(chart) {
   const x = (place, line) => box.left + (width - box.left - box.right) * (count > 1 ? .08 + .84 * place / (count - 1) : .5) + 5 * (line - (chart.lines.length - 1) / 2);
   const y = (value) => height - box.bottom - (height - box.top - box.bottom) * (value - low) / (high - low || 1);
   const svg = draw("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": visible(`${chart.title} by prompt`) });
-  for (const value of new Set([low, (low + high) / 2, high])) svg.append(draw("line", { class: "axis", x1: box.left, x2: width - box.right, y1: y(value), y2: y(value) }), draw("text", { class: "soft", x: box.left - 6, y: y(value) + 4, "text-anchor": "end" }, number(value, high)));
+  for (const value of new Set([low, (low + high) / 2, high])) svg.append(draw("line", { class: "axis", x1: box.left, x2: width - box.right, y1: y(value), y2: y(value) }), draw("text", { class: "soft", x: box.left - 6, y: y(value) + 4, "text-anchor": "end" }, shownAs(value, chart.share, high)));
   const most = Math.floor((width - box.left) / count / 7);
   chart.prompts.forEach((prompt, place) => {
     const text = draw("text", { x: x(place, (chart.lines.length - 1) / 2), y: height - 8, "text-anchor": "middle" }, prompt.length > most ? `${prompt.slice(0, most - 1)}…` : prompt);
@@ -142,7 +142,7 @@ function slopes(chart) {
     for (const [px, py, point] of points) {
       if (point.interval) svg.append(draw("line", { class: "whisker", x1: px, x2: px, y1: y(point.interval[0]), y2: y(point.interval[1]) }));
       const dot = draw("circle", { cx: px, cy: py, r: 4.5, fill: colour });
-      dot.append(draw("title", {}, `${line.name}: ${number(point.value, high)}`));
+      dot.append(draw("title", {}, `${line.name}: ${shownAs(point.value, chart.share, high)}`));
       svg.append(dot);
     }
   });

@@ -4,7 +4,7 @@ const SVG_COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56
 const colour = (column) => SVG_COLOURS[column % SVG_COLOURS.length];
 const hidden = new Set(), opened = new Set();
 let byRow = null; // the row by which the columns are in order
-const shares = (row) => row.cells.every((cell) => !cell || (cell.v >= 0 && cell.v <= 1));
+const shares = (row) => row.share;
 const asText = (row, value) => !byId("c-unit").value && shares(row) ? `${(100 * value).toFixed(1)}` : number(value, row.scale);
 
 // A name that may break after each underscore and before a bracket, and a name that ends in a chart's margin
@@ -96,7 +96,7 @@ function table() {
     name.append(...breaking(row.label), row.better === false ? " ↓" : "", " ", sort);
     body.append(make("tr", { class: row.task === AVERAGE ? "average" : row.group ? "group" : "" }, name, ...order.map((column) => cellOf(row, row.cells, column, row.label))));
     if (all || opened.has(place)) for (const part of row.parts) {
-      const row_of = part.unit === "points" ? { ...row, cells: part.cells, scale: 100 } : row;
+      const row_of = { ...row, cells: part.cells, share: part.share, scale: part.share ? 1 : part.scale };
       body.append(make("tr", { class: "part" }, make("th", { scope: "row" }, ...breaking(part.label)), ...order.map((column) => cellOf(row_of, part.cells, column, `${row.label}, ${part.label}`))));
     }
   }
@@ -124,7 +124,7 @@ function bars(row) {
 // Several numbers of all models: a line for each number, on it a dot for each model, with 95% intervals
 function dots(lines, row) {
   const order = columns(), ends = lines.flatMap((line) => order.flatMap((place) => line.cells[place] ? [line.cells[place].v, ...(line.cells[place].at || [])] : []));
-  const share = isShare(ends), step = share ? .1 : 10 ** Math.floor(Math.log10(Math.max(...ends.map(Math.abs), 1)));
+  const share = lines.every((line) => line.share), step = share ? .1 : 10 ** Math.floor(Math.log10(Math.max(...ends.map(Math.abs), 1)));
   const low = Math.floor(Math.min(...ends) / step + 1e-9) * step, high = Math.max(low + step, Math.ceil(Math.max(...ends) / step - 1e-9) * step);
   const box = make("div", { class: "dots", role: "group", "aria-label": "numbers of all models with 95% intervals" });
   const axis = make("span", { class: "axis" });
@@ -230,6 +230,13 @@ addEventListener("resize", drawCharts);
 addEventListener("hashchange", () => { fromAddress(); table(); drawCharts(); });
 byId("legend").append("Colour: from the worst ", make("span", { class: "key", style: "background:linear-gradient(to right, transparent, color-mix(in srgb, var(--fill) 40%, transparent))" }), " to the best ranked number of a row; pale where no two models of the row can be told apart. #1= means that several models share the first rank: they can't be told apart at 5% after Holm's correction over all pairs of this table. Hatched: not ranked. ⚠ a remark, ¶ asked with another prompt, chat template or system instruction than others in its row, * as reported. A number opens the samples behind it.");
 if (about.apart.length) byId("notes").append(make("p", { class: "hint", id: "apart" }, `This page holds all its numbers and charts. Samples and pictures are on the pages of the runs, to which its numbers link: ${about.apart.map((folder) => `${folder}/report.html`).join(", ")}. mm-eval report RUNS --site DIR writes a folder that can be copied as a whole.`));
+// Further tables: what the release can tell
+for (const part of about.parts) {
+  const element = make("table", { class: "numbers" }), kind = (place) => part.table.head[place][1];
+  element.append(make("thead", {}, make("tr", {}, ...part.table.head.map(([name], place) => make("th", { class: kind(place) }, name)))));
+  element.append(make("tbody", {}, ...part.table.rows.map((row) => make("tr", {}, ...row.cells.map((cell, place) => make("td", { class: kind(place) }, cell))))));
+  byId("parts").append(make("h2", {}, part.title), make("div", { class: "card scroll", tabindex: "0", role: "region", "aria-label": part.title }, element), ...part.said.map((said) => make("p", { class: "hint" }, ...inCode(said))));
+}
 if (about.notes.length) byId("notes").append(make("h2", {}, "Notes"), make("ul", {}, ...about.notes.map((note) => make("li", {}, ...inCode(note)))));
 table();
 drawCharts();

@@ -90,7 +90,7 @@ function overview() {
     [...row.numbers].sort((a, b) => isMain(row, b) - isMain(row, a)).forEach((one, index) => {
       const headline = !index, line = make("tr", { class: headline ? "" : "part" });
       if (!headline) { line.hidden = true; hidden += 1; }
-      const share = isShare(one.value, one.interval || []), metric = `${one.metric}${one.filter === "none" ? "" : ` (${one.filter})`}${row.better[one.metric] === false ? " ↓" : ""}`;
+      const share = one.share, metric = `${one.metric}${one.filter === "none" ? "" : ` (${one.filter})`}${row.better[one.metric] === false ? " ↓" : ""}`;
       const ends = [one.value, ...(one.interval || [])].filter((value) => typeof value === "number");
       const low = Math.min(0, ...ends), high = share ? 1 : Math.max(...about.table.flatMap((each) => each.name === row.name ? each.numbers.flatMap((other) => other.metric === one.metric ? [other.value, ...(other.interval || [])] : []) : []));
       const name = make("td", { class: "name" }, index ? null : isTask ? make("a", { href: samplesAt({ task: row.name }), title: `samples of ${row.name}` }, row.alias) : row.alias);
@@ -114,7 +114,7 @@ function overview() {
   if (warnings.length) section.append(make("details", { class: "banner", open: narrow() ? null : "" }, make("summary", {}, `⚠ ${warnings.length === 1 ? "A warning" : `${warnings.length} warnings`}: look at the answers before these numbers`), ...warnings.map((said) => make("p", { role: "alert" }, ...inCode(said)))));
   section.append(make("div", { class: "card scroll" }, table));
   if (hidden) section.append(make("p", {}, moreNumbers(body, hidden)));
-  for (const row of about.table) if (row.bounds) section.append(make("p", { class: "hint" }, `${row.alias}: ${row.judge_failed} docs without a verdict are in no number; with all of them at the lowest or the highest verdict it would be ${row.bounds.map((bound) => shownAs(bound, isShare(row.bounds))).join(" or ")}.`));
+  for (const row of about.table) if (row.bounds) section.append(make("p", { class: "hint" }, `${row.alias}: ${row.judge_failed} docs without a verdict are in no number; with all of them at the lowest or the highest verdict it would be ${row.bounds.map((bound) => shownAs(bound, row.numbers.some((one) => isMain(row, one) && one.share))).join(" or ")}.`));
   for (const row of about.table) for (const note of row.notes) section.append(make("p", { class: "hint" }, `${row.alias}: ${note}`));
   section.append(make("p", { class: "hint" }, "Shares are in percent; a number's full digits are shown when the mouse is over it. Intervals are 95%, docs on one picture drawn together; exact ones are of numbers with nearly all docs right or wrong. Failed docs are in no number; unparsed answers score 0, unless the benchmark's own rule gives them an answer. A prompt that was cut lost its beginning, since it did not fit into the model's length."));
 }

@@ -29,8 +29,7 @@ function draw(tag, attributes, text) {
 const number = (value, scale) => typeof value !== "number" ? "–" : Math.abs(scale ?? value) >= 2 ? value.toFixed(2) : value.toFixed(4);
 const percent = (share) => `${(100 * share).toFixed(1)}%`;
 const logLikelihood = (value) => value === "-inf" ? -Infinity : Number(value);
-// Shares are printed in percent, as papers do (61.3); points keep their own digits. of: the values that are printed together
-const isShare = (...of) => of.flat(2).every((value) => typeof value !== "number" || (value >= 0 && value <= 1));
+// Shares are printed in percent, as papers do (61.3); points keep their own digits. Which a number is stands in the page's data
 const inPercent = (value) => typeof value === "number" ? (100 * value).toFixed(1) : "–";
 const shownAs = (value, share, scale) => share ? inPercent(value) : number(value, scale);
 // A value on a line from low to high with its 95% interval, as a dot or as a bar from `zero`. The page's own layout draws it: it is as

@@ -31,6 +31,7 @@ from mm_eval.cli.say import (
     say,
     say_lines,
     usable_streams,
+    wrapped,
 )
 from mm_eval.engine.threads import chosen_by_command
 from mm_eval.package import __version__
@@ -62,6 +63,16 @@ READS_FOLDERS = ("report", "compare", "view", "diagnose", "score", "judge", "bli
 """Commands that open a run folder, which may hold anything. `--verbosity DEBUG` shows what could not be read."""
 WRITES_RESULTS = ("run", "score", "prompts", "why", "blind")
 """Commands that leave their results in a folder, so that losing the terminal loses nothing."""
+
+
+class HelpFormatter(argparse.HelpFormatter):
+    """Help whose description keeps its paragraphs, and its lines that are set in."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        paragraphs = textwrap.dedent(text).strip().split("\n\n")
+        return "\n\n".join(
+            each if "\n " in f"\n{each}" else textwrap.fill(each, width, break_on_hyphens=False) for each in paragraphs
+        )
 
 
 class Parser(argparse.ArgumentParser):
@@ -175,6 +186,8 @@ def _dispatch(words: list[str]) -> int:
     if words[:1] == ["--version"]:
         say(f"mm-eval {__version__}")
         return EXIT_OK
+    if words in (["--help", "all"], ["-h", "all"]):
+        words = ["run", *words]
     if not words or words[0] in ("-h", "--help"):
         say_lines(_overview())
         return EXIT_OK if words else EXIT_USAGE
@@ -190,7 +203,7 @@ def _dispatch(words: list[str]) -> int:
         prog=f"mm-eval {verb}",
         description=module.__doc__,
         allow_abbrev=False,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=HelpFormatter,
     )
     parser.add_argument(
         "--verbosity",
@@ -268,15 +281,22 @@ def _with_underscores(word: str) -> str:
 
 
 def _overview() -> str:
-    verbs = "\n".join(f"  {verb:<10}{meaning}" for verb, (_, meaning) in VERBS.items())
+    verbs = "\n".join(wrapped(f"  {verb:<11}{meaning}", " " * 13) for verb, (_, meaning) in VERBS.items())
     return (
         "usage: mm-eval [VERB] [OPTIONS]\n\n"
-        "Evaluates vision-language and text models: numbers with error bars, and no answer is ever lost.\n\n"
+        "Evaluates vision-language and text models: numbers with error bars, and no\n"
+        "answer is ever lost.\n\n"
         "  mm-eval --tasks mme,seedbench\n"
         "      the bundled tiny model on the bundled sample data; needs no network\n"
-        "  mm-eval --tasks mme,seedbench --model llava --model_args pretrained=llava-hf/llava-1.5-7b-hf\n"
+        "  mm-eval --tasks mme,seedbench --model llava \\\n"
+        "          --model_args pretrained=llava-hf/llava-1.5-7b-hf\n"
         "      a model of your own on the real data\n\n"
-        f"verbs:\n{verbs}\n\nmm-eval VERB --help lists the options of a verb; mm-eval run --help all describes all of run.\n"
-        "exit codes: 0 all was answered and scored; 2 the command or a config is wrong, nothing was requested;\n"
-        "            3 some requests failed, results are partial; 130 interrupted, finished answers are kept"
+        f"verbs:\n{verbs}\n\n"
+        "mm-eval VERB --help lists the options of a verb.\n"
+        "mm-eval --help all describes all options of run.\n\n"
+        "exit codes:\n"
+        "  0    all was answered and scored\n"
+        "  2    the command or a config is wrong, nothing was requested\n"
+        "  3    some requests failed, results are partial\n"
+        "  130  interrupted, finished answers are kept"
     )

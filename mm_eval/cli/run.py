@@ -20,7 +20,7 @@ from mm_eval.cli.options import (
     read_request,
     report_lines,
 )
-from mm_eval.cli.say import say_lines
+from mm_eval.cli.say import say_report
 from mm_eval.values.errors import ConfigError
 from mm_eval.values.features import brought
 
@@ -82,7 +82,7 @@ def main(args: argparse.Namespace) -> int:
 
     report = evaluate(request, progress=ProgressBar())
     if not report.silent:
-        say_lines(report_lines(report, args))
+        say_report(report_lines(report, args))
     return report.exit_code
 
 

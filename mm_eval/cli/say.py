@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import logging
 import os
+import re
+import shutil
 import sys
+import textwrap
 import threading
 import traceback
 from collections.abc import Iterable, Iterator
@@ -162,6 +165,42 @@ def say_lines(text: str) -> None:
     _print(terminal_safe(text))
 
 
+def say_report(text: str) -> None:
+    """Prints tables and sentences. A sentence that is wider than the terminal is broken between words; a file gets it whole."""
+    width = _width_of_sentences()
+    lines = terminal_safe(text).split("\n")
+    _print("\n".join(lines if width is None else [part for line in lines for part in _broken(line, width)]))
+
+
+_OF_TABLE = re.compile(r"\S {2,}\S|^-+$")
+"""A line of a table: cells stand apart by two spaces or more."""
+
+
+def wrapped(text: str, later: str = "") -> str:
+    """A line within the width of the terminal, 80 columns where there is none. later: the indent of its further lines."""
+    return "\n".join(_filled(text, max(40, shutil.get_terminal_size((80, 24)).columns), later))
+
+
+def _width_of_sentences() -> int | None:
+    """The columns into which sentences are broken; None for output that is read by programs, or later: a file, a pipe."""
+    if not (os.environ.get("COLUMNS", "").isdigit() or sys.stdout.isatty()):
+        return None
+    return max(40, shutil.get_terminal_size((80, 24)).columns)
+
+
+def _broken(line: str, width: int) -> list[str]:
+    if len(line) <= width or _OF_TABLE.search(line):
+        return [line]
+    return _filled(line, width, " " * (len(line) - len(line.lstrip()) + 2))
+
+
+def _filled(line: str, width: int, later: str) -> list[str]:
+    """Addresses, paths and commands are not broken at a hyphen."""
+    return textwrap.wrap(
+        line, width, subsequent_indent=later, break_long_words=False, break_on_hyphens=False, drop_whitespace=True
+    ) or [""]
+
+
 def _print(text: str) -> None:
     if output_may_be_lost:
         _write(text)
@@ -183,7 +222,11 @@ def say_checks(findings: Iterable[TaskCheck]) -> int:
     failed = False
     for finding in findings:
         failed = failed or not finding.ok
-        say(f"{'ok  ' if finding.ok else 'FAIL'}  {finding.task}: {finding.text}")
+        line, width = (
+            in_line(f"{'ok  ' if finding.ok else 'FAIL'}  {finding.task}: {finding.text}"),
+            _width_of_sentences(),
+        )
+        _print(line if width is None else "\n".join(_filled(line, width, " " * 6)))
     return 2 if failed else 0
 
 

@@ -16,7 +16,7 @@ from mm_eval.cli.options import (
     read_feature_options,
     report_lines,
 )
-from mm_eval.cli.say import say_lines
+from mm_eval.cli.say import say_report
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -34,5 +34,5 @@ def main(args: argparse.Namespace) -> int:
 
     options, path = read_feature_options(args, "score"), args.include_path
     report = score(Path(args.run), args.bootstrap_iters, ProgressBar(), options, path, args.reasoning_tags)
-    say_lines(report_lines(replace(report, categories=args.categories or report.categories), args))
+    say_report(report_lines(replace(report, categories=args.categories or report.categories), args))
     return report.exit_code

@@ -38,7 +38,8 @@ TOGETHER   pages of `mm-eval view` on several runs: (run folders, include_path) 
            sentence for the index; page() -> the page in pieces; and about(), what a page without samples shows now, else None.
            Asked again when a run begins.
 TABLE_NOTES notes below a table of models: (column, recorded run) -> sentences.
-MODELS_NOTES notes on all models of such a table together: (recorded runs) -> sentences.
+MODELS_PARTS tables below that of all models, on its page, and as a sentence in its other forms: (recorded runs) -> a `TablePart`
+           (results/table.py), or None.
 FOOTERS    lines below the table of a run: (results) -> lines.
 EXPORTS    formats of other tools: (recorded run, folder, name, whether it is the only one) -> written files.
 CARDS      parts of a model card: (recorded runs) -> data.

@@ -13,12 +13,12 @@ from typing import Any, TypeAlias
 
 from mm_eval.prompt.blocks import FRAMES_AS_KEY, FRAMES_KEY
 from mm_eval.results.estimates import Triple, group_differences
-from mm_eval.results.judged_by import judges_behind, judges_differ
-from mm_eval.results.number_text import EXACT, number, p_text, rounded, signed, signless, spread
-from mm_eval.results.recorded import RecordedRun, RecordedTask, headline_keys
+from mm_eval.results.judged_by import AT, judges_behind, judges_differ
+from mm_eval.results.number_text import EXACT, Unit, p_text, rounded, unit_of
+from mm_eval.results.recorded import RecordedRun, RecordedTask
 from mm_eval.results.sample_rows import KINDS
-from mm_eval.results.variants import VariantRun, said_of, with_variants
-from mm_eval.scoring.metrics.paired import Flips, flips, paired_difference
+from mm_eval.results.variants import VariantRun, first_of, said_of, with_variants
+from mm_eval.scoring.metrics.paired import Flips, flips, paired_difference, right_or_wrong
 from mm_eval.values.distributions import holm
 from mm_eval.values.errors import ConfigError, did_you_mean
 from mm_eval.values.types import MetricKey, Number
@@ -53,6 +53,11 @@ class Change:
     category: tuple[str, str] | None = None
     main: bool = False
     copy_of: MetricKey | None = None
+
+    @property
+    def unit(self) -> Unit:
+        """In which its numbers are shown."""
+        return unit_of(self.first, self.second, metric=self.key.metric)
 
     @property
     def told_apart(self) -> bool:
@@ -97,7 +102,7 @@ def compare(
         change no other p-value. mix_judges: also numbers that two different judges gave.
     Errors: ConfigError for an unknown task, and where two runs share no task.
     """
-    first, compared = runs[0], list[Comparison]()
+    first, compared = first_of(runs), list[Comparison]()
     for name in only or ():
         if name not in first.spec["tasks"]:
             raise ConfigError(
@@ -152,7 +157,8 @@ def differences_in_spec(first: RecordedRun, second: RecordedRun) -> Iterator[str
         if first.spec.get(what) != second.spec.get(what):
             yield f"the {named} differs: {first.spec.get(what)!r} and {second.spec.get(what)!r}"
     mine, other = first.spec["tasks"], second.spec["tasks"]
-    beside = second.own.values() if isinstance(second, VariantRun) else ()  # variants, compared under other names
+    own = [run.own.values() for run in (first, second) if isinstance(run, VariantRun)]
+    beside = {name for names in own for name in names}  # variants, compared under other names
     if alone := sorted((mine.keys() ^ other.keys()).difference(beside)):
         yield f"in one of the runs only: {listed(alone, 5)}"
     causes: dict[str, list[str]] = {}
@@ -354,6 +360,19 @@ def _with_groups(run: RecordedRun, comparison: Comparison) -> list[Change]:
     ]
 
 
+def headline_keys(task: RecordedTask) -> list[MetricKey]:
+    """The numbers that are not part of an earlier one: of MME the two sums and not the categories.
+
+    A further judge's number stands where the first one's does, however many docs it could not judge.
+    """
+    found: list[MetricKey] = []
+    for key, of_docs in task.values.items():
+        of_first = task.values.get(MetricKey(key.metric.partition(AT)[0], key.scorer), of_docs)
+        if not any(of_first.keys() < task.values[earlier].keys() for earlier in found if AT not in earlier.metric):
+            found.append(key)
+    return found
+
+
 def count_kinds(kinds: Kinds) -> dict[str, int]:
     """How many docs are of each kind, in the order of the table's columns.
 
@@ -387,7 +406,7 @@ def verdict(change: Change, name: str, baseline: str) -> str:
     if change.told_apart:
         up = found.value > 0
         word = ("higher" if up else "lower") if change.better is None else "better" if up == change.better else "worse"
-        amount = _amount(found)
+        amount = _amount(found, change.unit)
         return f"{name} is {word} than {baseline} on {where} by {amount} (p {p_text(change.corrected, '= ')})."
     if found.value == 0:
         return f"{name} and {baseline} score the same on {where} with {counted(docs, 'doc')}."
@@ -397,14 +416,22 @@ def verdict(change: Change, name: str, baseline: str) -> str:
         return f"{between} can be told apart once corrected for the number of comparisons."
     return (
         f"On {where} no difference between {name} and {baseline} can be told apart with {counted(docs, 'doc')}; "
-        f"about {rounded(needed):,} would be needed if it is as large as seen ({signed(found.value)})."
+        f"about {rounded(needed):,} would be needed if it is as large as seen ({change.unit.signed(found.value)})."
     )
 
 
-def _amount(found: Number) -> str:
+def _amount(found: Number, unit: Unit) -> str:
     """The size of a difference with its interval, without the sign that the words around it have."""
     if found.interval is None or found.margin is not None or found.interval[0] < 0 < found.interval[1]:
-        return f"{signless(found.value)} {spread(found)}".rstrip()
+        return f"{unit.signless(found.value)} {unit.spread(found)}".rstrip()
     low, high = sorted(map(abs, found.interval))
-    ends = ", ".join(number(end, found.value) for end in (low, high))
-    return f"{signless(found.value)} [{ends}]{f' {EXACT}' if found.exact else ''}"
+    return f"{unit.signless(found.value)} [{unit.ends((low, high))}]{f' {EXACT}' if found.exact else ''}"
+
+
+def marks(task: RecordedTask) -> dict[int, bool | None]:
+    """Whether each doc was right, by the first of the task's numbers that includes it."""
+    found: dict[int, bool | None] = {}
+    for of_docs in task.values.values():
+        for doc_id, value in of_docs.items():
+            found.setdefault(doc_id, right_or_wrong(value))
+    return found

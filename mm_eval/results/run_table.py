@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from mm_eval.prompt.blind import SAID
-from mm_eval.results.number_text import EXACT
+from mm_eval.results.number_text import IN_PERCENT, POINTS, Unit, unit_of
 from mm_eval.results.rows import is_official, unanswered_words
 from mm_eval.results.table import LONGEST, Column, Row, Table, fitted, left_out, to_markdown, to_text
 from mm_eval.scoring.answered_by import sentence as answer_names
@@ -35,6 +35,7 @@ COLUMNS = (
     Column("value"),
     Column("±", "text"),
     Column("stderr"),
+    Column("exact 95%"),
     *map(Column, ("docs", "n", *COUNTED)),
 )
 SPARE = {"n-shot": 3, "docs": 2, **dict.fromkeys(COUNTED[2:], 1)}
@@ -44,7 +45,7 @@ BLANK = {column.key: "" for column in COLUMNS}
 LONGEST_NAME = 40
 """Characters of a category's name."""
 SILENT = {
-    **{"filter": ("none", ""), "docs": ("",), "not requested": ("", "0")},
+    **{"filter": ("none", ""), "docs": ("",), "not requested": ("", "0"), "exact 95%": ("",)},
     **dict.fromkeys(("filtered", "refused", "truncated", "cut"), ("0", "")),
 }
 """Values that say nothing: a column that has no others is left out."""
@@ -171,33 +172,20 @@ def _name_cells(number: Number) -> dict[str, str]:
 
 def _value_cells(row: Scores, number: Number, of_category: Scores | None = None) -> dict[str, str]:
     """row: decides the decimals of a value of 0. of_category: the row that the number is from, if that is another one."""
-    digits = _digits(row, number.value)
-    mark, stderr = _stderr_cells(number, digits)
+    unit = unit_in(row, number)
     docs = "" if number.n in (None, (of_category or row).scored) else str(number.n)
-    return {"value": number_text(number.value, digits), "±": mark, "stderr": stderr, "docs": docs}
+    value = unit.text(number.value) if isinstance(number.value, int | float | None) else str(number.value)
+    cells = {"value": value, "docs": docs}
+    if number.exact is not None:  # a standard error of 0 would say too much
+        return {**cells, "exact 95%": unit.ends(number.exact, " to ")}
+    return cells if number.stderr is None else {**cells, "±": "±", "stderr": unit.text(number.stderr)}
 
 
-def _stderr_cells(number: Number, digits: int) -> tuple[str, str]:
-    """The standard error with its mark; for a number that did not vary the end of its exact interval, or both ends."""
-    if number.exact is None:
-        return ("", "") if number.stderr is None else ("±", number_text(number.stderr, digits))
-    low, high = (number_text(bound, digits) for bound in number.exact)
-    if number.exact[1] <= number.value:
-        return EXACT, f">= {low}"
-    return EXACT, f"<= {high}" if number.exact[0] >= number.value else f"{low} to {high}"
-
-
-def _digits(row: Scores, value: Any) -> int:
-    """Four decimals for a fraction, two for points; for a value of 0 or None the row's other numbers decide."""
-    numbers = [value] if value else [each for number in row.numbers for each in (number.value, number.stderr)]
-    return 2 if any(isinstance(number, (int, float)) and abs(number) >= 2 for number in numbers) else 4
-
-
-def number_text(value: Any, digits: int = 4) -> str:
-    """A number with some decimals; a dash for None."""
-    if value is None:
-        return "-"
-    return f"{value:.{digits}f}" if isinstance(value, (int, float)) else str(value)
+def unit_in(row: Scores, number: Number) -> Unit:
+    """The unit of a number; for a value of 0 or None the row's other numbers decide."""
+    others = [each for each in row.numbers if each.value] if not number.value else []
+    of_points = others and not any(unit_of(each).is_percent for each in others)
+    return POINTS if of_points else unit_of(number)
 
 
 def judged_by(judges: Mapping[str, Sequence[Mapping[str, Any]]]) -> Iterator[str]:
@@ -231,12 +219,13 @@ def _footer(results: Results, chosen: Mapping[str, Sequence[str]], every: bool =
     levels = [results.categories[name][level] for name, levels in chosen.items() for level in levels]
     numbers = [n for name, row in results.rows.items() for n in (row.numbers if every else main_numbers(results, name))]
     numbers += [number for found in levels for row in found.values() for number in row.numbers]
+    if any(unit_of(number).is_percent for number in numbers if number.value):
+        yield IN_PERCENT
     exact = [(number.value, *number.exact) for number in numbers if number.exact]
     if any(low < value < high for value, low, high in exact):
-        end = "the exact 95% interval, or its end where all docs are right or wrong"
-        yield f"{EXACT} no cluster of docs differs from the others: {end}"
+        yield "exact 95%: the interval where no cluster of docs differs from the others, so that a standard error would be 0"
     elif exact:
-        yield f"{EXACT} all docs are right or all are wrong, so that nothing varies: the end of the exact 95% interval"
+        yield "exact 95%: the interval where all docs are right or all are wrong, so that a standard error would be 0"
     if unvaried := [name for name, levels in chosen.items() if _has_unvaried(results, name, levels)]:
         what = "the docs of a category do not vary: a standard error of 0 says nothing about other docs"
         yield f"note: {', '.join(unvaried)}: {what}"
@@ -260,8 +249,7 @@ def unanswered_lines(results: Results) -> Iterator[str]:
         number, beside = results.headline(name), ""
         if number is not None:
             without = next((each.value for each in row.without_unanswered if each.key == number.key), None)
-            digits = _digits(row, number.value)
-            beside = f"; without them {number.metric} is {number_text(without, digits)}"
+            beside = f"; without them {number.metric} is {unit_in(row, number).text(without)}"
         yield f"{row.alias}: {said} have no answer and count as wrong{beside}"
 
 

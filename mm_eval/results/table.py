@@ -11,6 +11,7 @@ from __future__ import annotations
 import csv
 import io
 import shutil
+import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -99,6 +100,16 @@ class Table:
         return [[shown(row.cells[column.key]) for column in self.columns] for row in self.rows]
 
 
+@dataclass(frozen=True)
+class TablePart:
+    """A table with a title of its own on a page, and sentences on it. note: the same in one sentence, for a text."""
+
+    title: str
+    table: Table
+    said: Sequence[str] = ()
+    note: str = ""
+
+
 def terminal_width() -> int:
     """Columns of the terminal: what COLUMNS says, else the terminal; 80 where the output is none."""
     return shutil.get_terminal_size((80, 24)).columns
@@ -160,6 +171,35 @@ def to_text(table: Table, longest: int | None = LONGEST) -> str:
         return "  ".join(padded).rstrip()
 
     return "\n".join([line(head), "-" * (sum(widths) + 2 * len(widths) - 2), *map(line, rows)])
+
+
+def to_broken_text(table: Table, width: int) -> str:
+    """Aligned columns within a width: the cells of text columns are broken into lines, the widest first. No number is."""
+    texts = [place for place, column in enumerate(table.columns) if column.kind == "text"]
+    cells = [[in_line(column.title) for column in table.columns], *table.grid(lambda cell: in_line(_text(cell, "-")))]
+    widths = [max(map(len, of_column)) for of_column in zip(*cells, strict=True)]
+    while (over := sum(widths) + 2 * len(widths) - 2 - width) > 0 and texts:
+        widest = max(texts, key=lambda place: widths[place])
+        if widths[widest] <= LEAST_NAME:
+            break
+        next_one = max((widths[place] for place in texts if widths[place] < widths[widest]), default=LEAST_NAME)
+        widths[widest] = max(LEAST_NAME, widths[widest] - over, min(next_one, widths[widest] - 1))
+
+    def lines(row: Sequence[str]) -> Iterable[str]:
+        parts = [
+            textwrap.wrap(cell, wide, break_on_hyphens=False) or [""] if place in texts else [cell]
+            for place, (cell, wide) in enumerate(zip(row, widths, strict=True))
+        ]
+        for at in range(max(map(len, parts))):
+            found = [part[at] if at < len(part) else "" for part in parts]
+            yield "  ".join(
+                cell.ljust(wide) if place in texts else cell.rjust(wide)
+                for place, (cell, wide) in enumerate(zip(found, widths, strict=True))
+            ).rstrip()
+
+    head, *rows = cells
+    rule = "-" * (sum(widths) + 2 * len(widths) - 2)
+    return "\n".join([*lines(head), rule, *(line for row in rows for line in lines(row))])
 
 
 def to_markdown(table: Table) -> str:

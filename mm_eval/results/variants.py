@@ -5,7 +5,7 @@ mm-eval compare RUN_OF_VSTAR RUN_OF_VSTAR_TOOLS
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
@@ -67,6 +67,19 @@ def with_variants(first: RecordedRun, second: RecordedRun) -> RecordedRun:
     return VariantRun(**{**stated, "results": replace(second.results, **changed), "spec": spec}, own=own, stated=second)
 
 
+def first_of(runs: Sequence[RecordedRun]) -> RecordedRun:
+    """The first run, with its variants of tasks that only the others have under the names of these.
+
+    So a comparison is in either order: `mm-eval compare TOOLS PLAIN` as `mm-eval compare PLAIN TOOLS`.
+    """
+    first = runs[0]
+    for other in runs[1:]:
+        same = other.folder.resolve() == first.folder.resolve()
+        if not same and not isinstance(with_variants(first, other), VariantRun):
+            first = with_variants(other, first)
+    return first
+
+
 def _plain_of(config: Mapping[str, Any]) -> str:
     """The task that a config is a variant of, as it was written; empty for none."""
     stated = config.get("metadata")
@@ -85,6 +98,8 @@ def said_of(first: RecordedRun, second: RecordedRun, task: str, key: MetricKey) 
 
     For vstar_tools: "zoom gained 11 docs, lost 3, at 4.2 times the tokens".
     """
+    if isinstance(first, VariantRun) and task in first.own and not isinstance(second, VariantRun):
+        return said_of(second, first, task, key)
     if not isinstance(second, VariantRun) or task not in second.own:
         return ""
     name = second.own[task]

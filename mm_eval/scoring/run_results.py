@@ -205,6 +205,7 @@ class Report:
     silent: this process is one of several and not the one that reports.
     categories: the table shows every category, however many there are.
     waiting: for what the run waits, where it has no results because the same command has to go on.
+    requested: answers that this command asked a model for; None where that is not known.
     """
 
     results: Results | None
@@ -216,3 +217,4 @@ class Report:
     silent: bool = False
     categories: bool = False
     waiting: str = ""
+    requested: int | None = None

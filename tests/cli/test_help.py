@@ -4,6 +4,8 @@ import argparse
 
 import pytest
 
+from mm_eval.cli import VERBS
+
 
 def help_of(cli, capsys, *words: str) -> str:
     with pytest.raises(SystemExit):
@@ -17,11 +19,23 @@ def test_the_help_of_run_has_twelve_options_first_and_the_others_by_group(cli, c
     described, named = short.split("more options, described by mm-eval run --help all:")
     assert sum(line.startswith("  --") for line in described.splitlines()) == 12
     assert "judge" in named and "--use_cache" in named and "--protocol" in named
-    assert max(map(len, short.splitlines())) <= 84  # the first lines are a sentence of the module
     whole = help_of(cli, capsys, "run", "--help", "all")
     names = [word for word in named.split() if word.startswith("--")]
     assert len(names) > 40 and all(f"\n  {name}" in whole for name in names), "each is described in the long help"
     assert "\ncommon options:\n" in whole and "\ntasks and data:\n" in whole
+
+
+def test_all_help_fits_80_columns(cli, capsys, monkeypatch) -> None:
+    """Of each verb, of all of them, and of the options that stand in no short help."""
+    monkeypatch.setenv("COLUMNS", "80")
+    for verb in VERBS:
+        assert [line for line in help_of(cli, capsys, verb, "--help").splitlines() if len(line) > 80] == [], verb
+    overview = cli("--help").out
+    assert max(map(len, overview.splitlines())) <= 80 and all(f"\n  {verb} " in overview for verb in VERBS)
+
+
+def test_all_options_are_described_without_naming_a_verb(cli, capsys) -> None:
+    assert help_of(cli, capsys, "--help", "all") == help_of(cli, capsys, "run", "--help", "all")
 
 
 @pytest.mark.parametrize(("verb", "absent"), [("show", "--batch_size"), ("validate", "--seed"), ("bundle", "--limit")])

@@ -88,7 +88,7 @@ def test_two_runs_compare_paired_by_the_average(cli, tmp_path: Path) -> None:
     assert said.code == 0, said.err
     line = next(line for line in said.out.splitlines() if "average" in line)
     before, after = 0.625, (5 / 8 + 6 / 8 + (4 / 8 + 6 / 8) / 2) / 3
-    assert f"{before:.4f}" in line and f"{after:.4f}" in line and f"{after - before:+.4f}" in line
+    assert f"{100 * before:.1f}" in line and f"{100 * after:.1f}" in line and f"{100 * (after - before):+.1f}" in line
 
 
 def test_without_one_member_there_is_no_average(cli, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from mm_eval.engine.model import Answers, Model, ModelFacts, ModelSettings, ques
 from mm_eval.features.study.compare_text import as_json, render
 from mm_eval.results.compare import compare
 from mm_eval.results.recorded import RecordedRun
-from mm_eval.results.variants import VariantRun, with_variants
+from mm_eval.results.variants import VariantRun, first_of, with_variants
 from mm_eval.values.types import Answer, Instance
 from mm_eval.values.words import counted
 
@@ -71,6 +71,15 @@ def test_two_runs(runs: dict[str, RecordedRun]) -> None:
     assert compared[0].said[1].startswith("hrbench4k and hrbench4k_tools: zoom gained ")
     assert compared[0].said[0] in render(runs["plain"], compared)
     assert json.loads(as_json(runs["plain"], compared))["compared"][0]["variants"] == compared[0].said
+
+
+def test_the_order_of_the_runs_does_not_matter(runs: dict[str, RecordedRun]) -> None:
+    forth, back = compare([runs["plain"], runs["tools"]]), compare([runs["tools"], runs["plain"]])
+    assert back[0].said == forth[0].said and len(back[0].changes) == len(forth[0].changes)
+    for there, here in zip(forth[0].changes, back[0].changes, strict=True):
+        assert here.task == there.task and here.difference.value == pytest.approx(-there.difference.value)
+    shown = render(first_of([runs["tools"], runs["plain"]]), back)
+    assert "vstar and vstar_tools: zoom gained" in shown and "in one of the runs only" not in shown
 
 
 def test_one_run_with_both(runs: dict[str, RecordedRun]) -> None:

@@ -19,6 +19,7 @@ from typing import Any
 from mm_eval.config.arguments import SWITCH
 from mm_eval.features.diagnose.answer_forms import FORMS, Answered, Form, Mending, answers_of, form_of
 from mm_eval.request import COMMAND_NAMES, RULES, RunRequest
+from mm_eval.results.number_text import unit_of
 from mm_eval.results.recorded import RecordedRun
 from mm_eval.results.sample_rows import picked, preferred, right_answer
 from mm_eval.scoring.sample_row import SampleRow
@@ -363,7 +364,9 @@ def _low_categories(case: _Case, seen: _Seen) -> Iterator[Fault]:
         both = (value * n + rest * others) / (n + others)
         error = math.sqrt(both * (1 - both) * (1 / n + 1 / others))
         if rest - value >= LEAST_GAP and rest - value >= SURE * error:
-            said = f"{name} ({level}) has {headline.key.metric} {value:.3f}, the other categories together {rest:.3f}"
+            unit = unit_of(headline)
+            shown = f"{headline.key.metric} {unit.text(value)}, the other categories together {unit.text(rest)}"
+            said = f"{name} ({level}) has {shown}"
             cause = "the model lacks this skill, or this part of the data is asked or read in another form"
             kept = seen.by_category.get((level, name), _Kept())
             yield case.finding("low category", replace(kept, docs=n), seen.answered, said, cause, "show")

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import argparse
 
-from mm_eval.cli.say import say_lines
+from mm_eval.cli.say import say_lines, say_report
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -19,5 +19,8 @@ def main(args: argparse.Namespace) -> int:
 
     run = RecordedRun.read(args.run)
     findings = diagnose(run)
-    say_lines(as_json(run, findings) if args.format == "json" else render(run, findings))
+    if args.format == "json":
+        say_lines(as_json(run, findings))
+    else:
+        say_report(render(run, findings))
     return 0

@@ -16,7 +16,7 @@ import os
 from pathlib import Path
 
 from mm_eval.cli.options import add_bootstrap_option, add_option, option, read_names, read_pairs
-from mm_eval.cli.say import say, say_lines
+from mm_eval.cli.say import say, say_report
 from mm_eval.values.errors import ConfigError
 
 FORMS = ("lm_eval", "lmms_eval", "vlmevalkit", "inspect", "table")
@@ -72,7 +72,7 @@ def main(args: argparse.Namespace) -> int:
         not args.no_pictures,
     )
     report, left_out = import_logs(asked, ProgressBar())
-    say_lines(render(report, terminal_width()))
+    say_report(render(report, terminal_width()))
     for sentence in left_out:
         say(f"left out: {sentence}")
     return report.exit_code or (3 if left_out else 0)

@@ -21,7 +21,7 @@ from mm_eval.engine.outcome import Outcome
 from mm_eval.opening import OpenedTasks, RunPart
 from mm_eval.prompt.task import Task
 from mm_eval.request import RunRequest
-from mm_eval.results.number_text import number
+from mm_eval.results.number_text import unit_for
 from mm_eval.results.recorded import RecordedRun
 from mm_eval.results.sample_rows import sample_name
 from mm_eval.scoring.base import Scorer
@@ -281,7 +281,8 @@ def sentence(pair: Mapping[str, Any]) -> str:
         how += f"; {counted(docs, 'document')} scored {whose} only" if docs else ""
     named = pair["ours"].removesuffix(",none")
     label = named if pair["theirs"] in (named, pair["ours"]) else f"{named} (theirs: {pair['theirs']})"
-    return f"{label}: theirs {number(theirs)}, ours {number(pair['our_value'])}: {how}"
+    unit = unit_for(named.partition(",")[0], [theirs, pair["our_value"]])
+    return f"{label}: theirs {unit.text(theirs)}, ours {unit.text(pair['our_value'])}: {how}"
 
 
 def footer(results: Results) -> Iterator[str]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 
 from mm_eval.features.judge.recorded_quality import Finding, JudgedTask
-from mm_eval.results.table import Column, Row, Table, to_text
+from mm_eval.results.table import Column, Row, Table, terminal_width, to_broken_text
 from mm_eval.values.safe import in_line, json_safe
 
 LISTED = 10
@@ -47,7 +47,7 @@ def _table(findings: Sequence[Finding]) -> Iterator[str]:
         interval = f"{each.interval[0]:.3f} to {each.interval[1]:.3f}" if each.interval else ""
         docs = str(each.docs) if each.docs else ""
         rows.append(Row({"check": each.check, "result": each.result, "95% interval": interval, "docs": docs}))
-    yield from to_text(Table(columns, rows)).split("\n")
+    yield from to_broken_text(Table(columns, rows), terminal_width()).split("\n")
     remarks = [(each, _remark(each)) for each in findings]
     if any(said for _, said in remarks):
         yield ""

@@ -32,6 +32,7 @@ from mm_eval.features.judge.verdicts import Lookup, Verdicts
 from mm_eval.opening import Asking, OpenedTasks, RunPart, Validated
 from mm_eval.prompt.task import Task
 from mm_eval.request import RunRequest
+from mm_eval.results.number_text import unit_for
 from mm_eval.scoring.base import Scorer
 from mm_eval.scoring.run_results import Results
 from mm_eval.scoring.task_scores import TaskScores
@@ -193,7 +194,8 @@ class JudgePart(RunPart):
             found.append(f"{name}: {what} not in its number:")
             found += [f"  {error}" for error in missing.errors]
             if missing.bounds is not None:
-                low, high = (f"{bound:.4f}" for bound in missing.bounds)
+                unit = unit_for(missing.metric, missing.bounds)
+                low, high = map(unit.text, missing.bounds)
                 ends = f"{low} with the lowest verdict on them, {high} with the highest"
                 found.append(f"  {missing.metric} would be {ends}")
         return found

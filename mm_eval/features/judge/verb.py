@@ -10,7 +10,7 @@ from pathlib import Path
 
 from mm_eval.cli.folders import add_code_option, add_trust_option
 from mm_eval.cli.options import add_option, read_names, read_pairs
-from mm_eval.cli.say import say_lines
+from mm_eval.cli.say import say_lines, say_report
 from mm_eval.values.errors import ConfigError
 
 
@@ -69,5 +69,5 @@ def main(args: argparse.Namespace) -> int:
     if args.format == "json":
         say_lines(as_json(tasks, findings, left_out))
     else:
-        say_lines(render(tasks, findings, left_out, quality.said))
+        say_report(render(tasks, findings, left_out, quality.said))
     return quality.exit_code

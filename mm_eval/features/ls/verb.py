@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from mm_eval.cli.options import add_option
-from mm_eval.cli.say import say
+from mm_eval.cli.say import say, say_lines, wrapped
 from mm_eval.values.errors import ConfigError, did_you_mean
 from mm_eval.values.registry import Registry
 from mm_eval.values.safe import in_line
@@ -26,11 +26,13 @@ REGISTRIES = {
     "models": "mm_eval.engine.model:MODELS",
     "metrics": "mm_eval.scoring.metrics:METRICS",
     "filters": "mm_eval.scoring.filters:FILTERS",
-    "scorers": "mm_eval.scoring:SCORERS",
+    "scorers": "mm_eval.scoring.base:SCORERS",
     "formats": "mm_eval.config.formats:FORMATS",
 }
 LEAST = {6: 24, 4: 16, 1: 14}
 """The columns that a narrow terminal cuts, in this order, and how many characters of each it keeps: rows, data sets, metrics."""
+WIDEST_NAME = 20
+"""How far the further lines of a description are set in."""
 CATALOG = ("tasks", "groups", "tags")
 
 
@@ -59,7 +61,8 @@ def main(args: argparse.Namespace) -> int:
     found = [(in_line(name), text) for name, text in lines if args.search.lower() in f"{name} {text}".lower()]
     width = max((len(name) for name, _ in found), default=0)
     for name, text in found:
-        say(f"{name:<{width}}  {text}".rstrip())
+        line = in_line(f"{name:<{width}}  {text}".rstrip())
+        say_lines(line if args.verbose else wrapped(line, later=" " * (min(width, WIDEST_NAME) + 2)))
     if not found and args.search:
         raise ConfigError(f"no {args.what} match {args.search!r}.")
     return 0
@@ -86,7 +89,7 @@ def _tasks(args: argparse.Namespace) -> int:
     table = [cells for _, cells in rows] if word else [list(HEADINGS), *(cells for _, cells in rows)]
     widths = [max(len(cells[place]) for cells in table) for place in range(len(HEADINGS))]
     if not args.verbose:
-        widths = _fitting(widths, shutil.get_terminal_size((120, 24)).columns)
+        widths = _fitting(widths, shutil.get_terminal_size((80, 24)).columns)
     for cells in table:
         say(
             "  ".join(

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from mm_eval.features.protocols.verdicts import MATCHES, NOT_COMPARABLE, OFF, status_of
-from mm_eval.results.number_text import number, signed
+from mm_eval.results.number_text import unit_for
 from mm_eval.results.recorded import RecordedRun
 from mm_eval.values.types import MetricKey
 
@@ -19,9 +19,8 @@ def protocol_rows(run: RecordedRun) -> Sequence[Mapping[str, Any]]:
 
 def _text(value: float, reported: float, sign: bool = False) -> str:
     """A value beside a reported one as release tables print it: shares in percent, points as they are."""
-    if 0 <= reported <= 1:
-        return f"{100 * value:+.1f}" if sign else f"{100 * value:.1f}"
-    return signed(value, reported) if sign else number(value, reported)
+    unit = unit_for("", [reported])
+    return unit.signed(value) if sign else unit.text(value)
 
 
 def protocol_of_number(run: RecordedRun, name: str, key: MetricKey) -> tuple[str, str]:
@@ -62,6 +61,8 @@ def verdict_notes(run: RecordedRun, name: str) -> list[str]:
     for row in protocol_rows(run):
         if row["task"] == name:
             value = row.get("reported")
-            reported = f" {row['metric']} {number(value)} as reported ({row['source']}):" if value is not None else ""
+            reported = (
+                f" {row['metric']} {_text(value, value)} as reported ({row['source']}):" if value is not None else ""
+            )
             found.append(f"protocol {run.results.added['protocol']['name']}:{reported} {row['verdict']}")
     return found

@@ -8,7 +8,7 @@ from typing import Any
 from mm_eval.config.located import shown_path
 from mm_eval.features.protocols.protocol import Condition, Missing, Protocol, Setting
 from mm_eval.features.protocols.verdicts import MATCHES, NOT_COMPARABLE, OFF, status_of
-from mm_eval.results.table import Column, Row, Table, to_text
+from mm_eval.results.table import Column, Row, Table, fitted, left_out, terminal_width, to_broken_text, to_text
 from mm_eval.scoring.run_results import Results
 from mm_eval.values.safe import in_line
 
@@ -32,7 +32,8 @@ def protocol_lines(results: Results) -> Iterator[str]:
     measured = f" as {stated['model']}" if stated["model"] else ""
     report = f", {stated['report']}" if stated["report"] else ""
     yield f"protocol {stated['name']} ({stated['title']}{report}){measured}"
-    yield from to_text(Table(list(COLUMNS), [Row(_cells(row)) for row in stated["rows"]]), longest=None).split("\n")
+    table = Table(list(COLUMNS), [Row(_cells(row)) for row in stated["rows"]])
+    yield from to_broken_text(table, max(80, terminal_width())).split("\n")
     for row in stated["rows"]:
         for said in _explained(row):
             yield f"{row['task']}: {said}"
@@ -79,19 +80,27 @@ def _explained(row: Mapping[str, Any]) -> Iterator[str]:
 
 def listed(protocols: Sequence[Protocol]) -> Iterator[str]:
     """A table of protocols: what each is of, and for which models it has numbers."""
-    columns = [Column("protocol", "text"), Column("of", "text"), Column("benchmarks"), Column("models", "text")]
+    columns = [Column("protocol", "text"), Column("of", "text"), Column("benchmarks")]
+    columns += [Column("models", "text")]
     rows = [
         Row(
             {
                 "protocol": each.name,
-                "of": f"{each.title}{f', {each.report}' if each.report else ''}",
+                "of": each.title,
                 "benchmarks": str(len(each.benchmarks)),
                 "models": ", ".join(each.models),
             }
         )
         for each in protocols
     ]
-    yield from to_text(Table(columns, rows), longest=None).split("\n")
+    yield from to_broken_text(Table(columns, rows), terminal_width()).split("\n")
+    yield "`mm-eval protocols NAME` lists its report, settings and numbers."
+
+
+def _fitted(table: Table) -> Iterator[str]:
+    """The lines of a table within the terminal, and what was left out for it."""
+    shown, out = fitted(table, terminal_width(), longest=None)
+    yield from (*to_text(shown, longest=None).split("\n"), *left_out(out))
 
 
 def described(protocol: Protocol) -> Iterator[str]:
@@ -105,7 +114,7 @@ def described(protocol: Protocol) -> Iterator[str]:
     yield from _block("settings of every benchmark", map(_setting, protocol.settings.values()))
     yield from _block("also, beyond the settings", map(_condition, protocol.conditions))
     yield from ["", "numbers"]
-    yield from to_text(_numbers(protocol), longest=None).split("\n")
+    yield from _fitted(_numbers(protocol))
     for task, benchmark in protocol.benchmarks.items():
         lines = [*map(_setting, benchmark.settings.values()), *map(_condition, benchmark.conditions)]
         lines += [f"number: {_known(each.known, each.source)}" for each in benchmark.reported]
@@ -152,7 +161,7 @@ def plain_text(value: Any) -> str:
 
 def _numbers(protocol: Protocol) -> Table:
     columns = [Column("task", "text"), Column("metric", "text"), *map(Column, protocol.models)]
-    columns += [Column("tolerance"), Column("known", "text")]
+    columns += [Column("tolerance", spare=1), Column("known", "text", spare=1)]
     rows = []
     for task, benchmark in protocol.benchmarks.items():
         for reported in benchmark.reported:

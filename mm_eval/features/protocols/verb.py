@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 
 from mm_eval.cli.options import add_option
-from mm_eval.cli.say import say_checks, say_lines
+from mm_eval.cli.say import say_checks, say_report
 from mm_eval.values.errors import ConfigError
 
 
@@ -30,7 +30,7 @@ def main(args: argparse.Namespace) -> int:
     if len(args.words) > 1:
         raise ConfigError("one protocol at a time is printed.", hint="`mm-eval protocols check A B` checks several.")
     if args.words:
-        say_lines("\n".join(described(find_protocol(args.words[0], folders, where=""))))
+        say_report("\n".join(described(find_protocol(args.words[0], folders, where=""))))
         return 0
-    say_lines("\n".join(listed([read_protocol(file) for file in protocol_names(folders).values()])))
+    say_report("\n".join(listed([read_protocol(file) for file in protocol_names(folders).values()])))
     return 0

@@ -14,9 +14,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from mm_eval.engine.folder import RunFolder
+from mm_eval.features.report.release.average import AVERAGE
 from mm_eval.features.report.release.ranking import ranked_columns
 from mm_eval.features.report.release.table import ReleaseNumber, ReleaseTable
-from mm_eval.results.number_text import number
+from mm_eval.results.number_text import PERCENT, Unit
 from mm_eval.results.sample_rows import sample_name
 from mm_eval.values.safe import html, in_line
 
@@ -45,26 +46,36 @@ def write_figures(folder: Path, table: ReleaseTable) -> list[Path]:
 
 
 def heat_map(table: ReleaseTable) -> Iterator[str]:
-    """A row for each benchmark, a column for each model, in the shades of the release page: white for the worst of a row."""
+    """A row for each benchmark's main number and their average, a column for each model, in the shades of the release page:
+    white for the worst of a row."""
     heads = [textwrap.wrap(in_line(name), LONGEST) or [""] for name in table.columns]
-    names = {row: table.label(row) + (" ↓" if table.better.get(row) is False else "") for row in table.rows}
-    left = 20 + max((width(name) for name in names.values()), default=0)
+    rows: list[tuple[str, Mapping[str, ReleaseNumber], bool | None, Unit]] = [
+        (
+            table.shown_label(row) + (" ↓" if table.better.get(row) is False else ""),
+            table.rows[row],
+            table.better.get(row, True),
+            table.unit(row),
+        )
+        for row in table.shown()
+    ]
+    rows += [(AVERAGE, table.average, True, PERCENT)] if table.average else []
+    left = 20 + max((width(name) for name, *_ in rows), default=0)
     across = max([CELL, *(16 + width(line) for head in heads for line in head)])
     top = 14 + 15 * max(map(len, heads), default=1)
     remarks = _remarks(table)
-    high = top + ROW * len(names)
+    high = top + ROW * len(rows)
     wide = max([left + across * len(heads) + 10, *(20 + width(remark, SMALL) for remark in remarks)])
     yield from _opened(wide, high + 12 + 14 * len(remarks), "Models by benchmarks")
     for place, head in enumerate(heads):
         for at, line in enumerate(reversed(head)):
             yield _text(left + across * (place + 0.5), top - 8 - 15 * at, line, anchor="middle", bold=True)
-    for at, (row, numbers) in enumerate(table.rows.items()):
+    for at, (name, numbers, better, unit) in enumerate(rows):
         y, ranks = top + ROW * at, dict(ranked_columns(numbers))
-        yield _text(left - 10, y + ROW / 2 + 4, names[row], anchor="end")
+        yield _text(left - 10, y + ROW / 2 + 4, name, anchor="end", bold=name == AVERAGE)
         for place, column in enumerate(table.columns):
             x, found = left + across * place, numbers.get(column)
-            yield _cell(x, y, across, found, shade(found, list(numbers.values()), table.better.get(row, True)))
-            yield from _value(x, y, across, found, ranks.get(column))
+            yield _cell(x, y, across, found, shade(found, list(numbers.values()), better))
+            yield from _value(x, y, across, found, ranks.get(column), unit)
     yield from _below(remarks, high + 18)
     yield "</svg>"
 
@@ -78,9 +89,9 @@ def bars(table: ReleaseTable, row: tuple[str, str]) -> Iterator[str]:
     columns = [name for name in table.columns if name in numbers]
     left = 20 + max((width(in_line(name, LONGEST * 2)) for name in columns), default=0)
     ends = [end for found in numbers.values() for end in (found.value, *(found.bounds or ()))]
-    fraction = all(0 <= found.value <= 1 for found in numbers.values())
+    unit = table.unit(row)
     low: float = min([0.0, *ends])
-    high: float = max([1.0 if fraction else 0.0, *ends])
+    high: float = max([1.0 if unit.is_percent else 0.0, *ends])
     remarks = _remarks(table, row)
     bottom = 30 + BAR * len(columns)
     wide: float = max([left + FULL + 80, *(20 + width(remark, SMALL) for remark in remarks)])
@@ -93,7 +104,7 @@ def bars(table: ReleaseTable, row: tuple[str, str]) -> Iterator[str]:
     yield _text(left, 18, title, bold=True)
     for value in _ticks(low, high):
         yield _line(at(value), 28, at(value), bottom, LINE)
-        yield _text(at(value), bottom + 14, f"{value:g}", anchor="middle", size=SMALL, colour=SOFT)
+        yield _text(at(value), bottom + 14, f"{unit.factor * value:g}", anchor="middle", size=SMALL, colour=SOFT)
     for place, name in enumerate(columns):
         found, y = numbers[name], 32 + BAR * place
         colour = COLOURS[table.columns.index(name) % len(COLOURS)]
@@ -103,7 +114,7 @@ def bars(table: ReleaseTable, row: tuple[str, str]) -> Iterator[str]:
         yield f'<rect x="{start:.1f}" y="{y}" width="{end - start:.1f}" height="{BAR - 8}" {looks}/>'
         yield from _whisker(found, at, y + (BAR - 8) / 2)
         yield _text(left - 10, y + 13, in_line(name, LONGEST * 2), anchor="end")
-        yield _text(left + FULL + 14, y + 13, number(found.value, high) + ("" if found.ours else " *"), bold=found.best)
+        yield _text(left + FULL + 14, y + 13, unit.text(found.value) + ("" if found.ours else " *"), bold=found.best)
     yield from _below(remarks, bottom + 34)
     yield "</svg>"
 
@@ -130,18 +141,20 @@ def _cell(x: float, y: float, across: float, found: ReleaseNumber | None, shade:
     return f'<rect x="{x:.1f}" y="{y}" width="{across:.1f}" height="{ROW}" fill="{fill}" stroke="{LINE}"/>'
 
 
-def _value(x: float, y: float, across: float, found: ReleaseNumber | None, rank: str | None) -> Iterator[str]:
+def _value(
+    x: float, y: float, across: float, found: ReleaseNumber | None, rank: str | None, unit: Unit
+) -> Iterator[str]:
     if found is None:
         yield _text(x + across / 2, y + ROW / 2 + 4, "–", anchor="middle", colour=SOFT)
         return
-    said = number(found.value) + ("" if found.ours else " *") + (" !" if found.flaw else "")
+    said = unit.text(found.value) + ("" if found.ours else " *") + (" !" if found.flaw else "")
     bounds = found.bounds
     middle = y + (16 if bounds else ROW / 2 + 4)
     yield _text(x + across / 2, middle, said, anchor="middle", bold=found.best)
     if rank:
         yield _text(x + 4, y + 11, f"#{rank}", size=SMALL, colour=SOFT)
     if bounds:
-        text = f"{number(bounds[0], found.value)} to {number(bounds[1], found.value)}"
+        text = unit.ends(bounds, " to ")
         yield _text(x + across / 2, y + 29, text, anchor="middle", size=SMALL, colour=SOFT)
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from mm_eval.cli.folders import add_code_option, run_folders
 from mm_eval.cli.options import add_option, option
-from mm_eval.cli.say import complain_briefly, say, say_lines
+from mm_eval.cli.say import complain_briefly, say, say_lines, say_report
 from mm_eval.features.report.reading import read_runs, writing
 from mm_eval.values.errors import ConfigError
 from mm_eval.values.features import brought
@@ -136,7 +136,7 @@ def main(args: argparse.Namespace) -> int:
     if args.output:
         _write(args.output, text + "\n")
     else:
-        say_lines(text)
+        (say_report if args.format == "text" else say_lines)(text)
     return 3 if holes else 0
 
 

@@ -13,11 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from mm_eval.engine.folder import RunFolder
+from mm_eval.results.compare import headline_keys, marks
 from mm_eval.results.estimates import estimates
 from mm_eval.results.judged_by import AT, judges_of
-from mm_eval.results.number_text import number as shown
+from mm_eval.results.number_text import unit_of
 from mm_eval.results.page import SampleRows, category_labels, page, pictures
-from mm_eval.results.recorded import RecordedRun, RecordedTask, headline_keys, marks
+from mm_eval.results.recorded import RecordedRun, RecordedTask
 from mm_eval.results.rows import unanswered_words
 from mm_eval.scoring.answered_by import sentence as answer_names
 from mm_eval.scoring.metrics.aggregation import mean
@@ -153,7 +154,7 @@ def _table(run: RecordedRun) -> Iterator[dict[str, Any]]:
                     "metric": number.metric,
                     "filter": number.filter,
                     "value": number.value,
-                    "stderr": number.stderr,
+                    "share": unit_of(found or number, metric=number.metric).is_percent,
                     "interval": list(found.interval) if found and found.interval else None,
                     "few": bool(found and found.few),
                     "exact": bool(found and found.exact),
@@ -187,7 +188,8 @@ def _missing_notes(run: RecordedRun, name: str) -> Iterator[str]:
     row = run.results.rows[name]
     if not (said := unanswered_words(row)):
         return
-    found = ", ".join(f"{number.key.label} {shown(number.value)}" for number in row.without_unanswered)
+    units = {number.key: unit_of(number) for number in row.numbers}
+    found = ", ".join(f"{each.key.label} {units[each.key].text(each.value)}" for each in row.without_unanswered)
     yield f"{said} have no answer and count as wrong. Without them: {found}."
 
 
@@ -204,10 +206,11 @@ def _task_charts(run: RecordedRun, task: RecordedTask, categories: Mapping[str, 
         having = {name: [i for i in ids if i in task.values[key]] for name, ids in sorted(categories.items())}
         if 1 < len(having) <= MOST_CATEGORIES:
             parts = {name: task.number(key, ids) for name, ids in having.items()}
+    having_values = {name: e for name, e in parts.items() if e is not None}
+    share = unit_of(*having_values.values()).is_percent
     drawn = [
-        {"name": name, "value": e.value, "interval": list(e.interval) if e.interval else None, "n": e.n}
-        for name, e in parts.items()
-        if e is not None
+        {"name": name, "value": e.value, "share": share, "interval": list(e.interval) if e.interval else None, "n": e.n}
+        for name, e in having_values.items()
     ]
     return {"name": task.name, "by": by, "parts": drawn, "levels": levels, "sizes": list(right_by_size(task, tokens))}
 
@@ -218,6 +221,7 @@ def _levels(run: RecordedRun, task: RecordedTask) -> Iterator[dict[str, Any]]:
     headline = run.results.headline(task.name) if levels else None
     if headline is None:
         return
+    share = unit_of(headline).is_percent
     for level, found in levels.items():
         parts = []
         for name, row in found.items():
@@ -225,7 +229,9 @@ def _levels(run: RecordedRun, task: RecordedTask) -> Iterator[dict[str, Any]]:
             [label] = category_labels({each: [name] if each == level else [] for each in levels})
             interval = list(e.interval) if e and e.interval else None
             value = e.value if e else None
-            parts.append({"name": name, "label": label, "value": value, "interval": interval, "n": row.n})
+            parts.append(
+                {"name": name, "label": label, "value": value, "share": share, "interval": interval, "n": row.n}
+            )
         yield {"by": f"{headline.key.label} by {level}", "parts": parts}
 
 
@@ -254,4 +260,5 @@ def _part(task: RecordedTask, right: Mapping[int, bool], place: int, doc_ids: li
     found = estimate(mean, [float(right[i]) for i in doc_ids], [task.clusters[i] for i in doc_ids])
     name = str(first) if first == last else f"{first:,} to {last:,}"
     interval = list(found.interval) if found.interval else None
-    return {"name": name, "first": first, "last": last, "value": found.value, "interval": interval, "n": len(doc_ids)}
+    sizes = {"first": first, "last": last, "n": len(doc_ids)}
+    return {"name": name, "value": found.value, "share": True, "interval": interval, **sizes}

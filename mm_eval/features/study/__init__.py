@@ -50,7 +50,7 @@ OPTIONS = {
     )
 }
 MARKS = {"deciding": "deciding.record:cell_mark"}
-MODELS_NOTES = {"deciding": "deciding.design:what_it_tells"}
+MODELS_PARTS = {"deciding": "deciding.plan_text:of_release"}
 TOGETHER = {"anytime": "deciding.live_page:compared"}
 AGAINST = {"deciding": "deciding.against:against"}
 LINKS = {"deciding": "deciding.lockstep:linked"}

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import ClassVar, Self
 
 from mm_eval.features.study.variants import Variants
-from mm_eval.results.number_text import p_text, rounded, signed, spread
+from mm_eval.results.number_text import p_text, rounded
 from mm_eval.results.recorded import RecordedRun
 from mm_eval.values.types import MetricKey, Number
 from mm_eval.values.words import counted
@@ -63,11 +63,13 @@ class Blindness(Variants):
             for label in self.compared:
                 if (change := self.change(label, name, key)) is None:
                     continue
+                unit = change.unit
                 gain, where, over = self.difference(change), f"{name} ({key.metric})", GAINS[label]
+                said = f"{unit.signed(gain.value)} {unit.spread(gain)}".rstrip()
                 if change.difference.p_value is None:
                     yield f"{where}: the gain {over} has no interval: {gain.note}".removesuffix(": ")
                 elif change.told_apart:
-                    amount = f"{f'{signed(gain.value)} {spread(gain)}'.rstrip()} (p {p_text(change.corrected, '= ')})"
+                    amount = f"{said} (p {p_text(change.corrected, '= ')})"
                     down = change.better is not None and (gain.value > 0) != change.better
                     yield f"{where}: the gain {over} is {amount}{': it answers worse when it sees' if down else ''}."
                 else:
@@ -75,9 +77,8 @@ class Blindness(Variants):
                     more = (
                         f"; about {rounded(needed):,} docs would show it" if needed and needed > (gain.n or 0) else ""
                     )
-                    shown = f"{signed(gain.value)} {spread(gain)}".rstrip()
                     docs = counted(gain.n or 0, "doc")
-                    yield f"{where}: no gain {over} can be told from 0 with {docs} ({shown}){more}."
+                    yield f"{where}: no gain {over} can be told from 0 with {docs} ({said}){more}."
 
     def texts(self) -> dict[str, str]:
         said = {"blind": "the questions without pictures", "shuffled": "the questions with pictures of other docs"}

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from mm_eval.results.compare import Change
-from mm_eval.results.number_text import EXACT, number, p_text, signed, spread
+from mm_eval.results.number_text import EXACT, Unit, p_text
 from mm_eval.results.table import Cell, Drawing
 from mm_eval.values.types import Number
 
@@ -54,24 +54,21 @@ def estimate_json(found: Number) -> dict[str, Any]:
     }
 
 
-def with_margin(found: Number, scale: float) -> str:
+def with_margin(found: Number, unit: Unit) -> str:
     """A number with half its 95% interval, or with the whole interval where that is exact."""
-    return f"{number(found.value, scale)} {spread(found, scale)}".rstrip()
+    return f"{unit.text(found.value)} {unit.spread(found)}".rstrip()
 
 
-def difference_cells(change: Change, found: Number, scale: float, reach: float) -> dict[str, Cell]:
+def difference_cells(change: Change, found: Number, unit: Unit, reach: float) -> dict[str, Cell]:
     """The cells that show a difference in every table: its value, 95% interval, drawing, and corrected p-value.
 
-    found: the difference as it is shown. scale: a value of the size that decides how many decimals are shown.
-    reach: the end of the drawn line.
+    found: the difference as it is shown. unit: of the numbers. reach: the end of the drawn line.
     """
     interval = None
     if found.interval is not None:
-        interval = f"[{', '.join(signed(bound, scale) for bound in found.interval)}]" + (
-            f" {EXACT}" if found.exact else ""
-        )
+        interval = f"[{', '.join(map(unit.signed, found.interval))}]" + (f" {EXACT}" if found.exact else "")
     return {
-        "difference": signed(found.value, scale) + (" *" if change.told_apart else ""),
+        "difference": unit.signed(found.value) + (" *" if change.told_apart else ""),
         "95% interval": interval,
         "drawing": Drawing(found, reach),
         "p (Holm)": p_text(change.corrected),

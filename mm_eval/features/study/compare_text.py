@@ -14,7 +14,7 @@ from mm_eval.features.study.cells import change_json, difference_cells, reach, w
 from mm_eval.features.study.variants import Variants
 from mm_eval.features.study.variants_text import write_samples
 from mm_eval.results.compare import Change, Comparison, Kinds, count_kinds, verdict
-from mm_eval.results.number_text import EXACT_NOTE, number, p_text
+from mm_eval.results.number_text import EXACT_NOTE, IN_PERCENT, p_text
 from mm_eval.results.page import about_differences, run_fact
 from mm_eval.results.recorded import RecordedRun
 from mm_eval.results.rows import brief_warnings
@@ -151,7 +151,7 @@ def _rows(changes: Sequence[Change], letter: str) -> list[Row]:
         drawn_together.setdefault(line(change), []).append(change.difference)
     for change in changes:
         found, flips = change.difference, change.flips
-        scale = max(abs(change.first.value), abs(change.second.value))
+        unit = change.unit
         metric = change.key.label
         if change.category is not None:
             metric = f"  {': '.join(change.category) if several[change.task] else change.category[1]}"
@@ -160,13 +160,13 @@ def _rows(changes: Sequence[Change], letter: str) -> list[Row]:
             "metric": metric,
             "name": change.task if change.main else f"  {metric}" if change.task == last else f"{change.task} {metric}",
             "metric and direction": metric + (" ↓" if change.better is False else ""),
-            "first": with_margin(change.first, scale),
-            "second": with_margin(change.second, scale),
-            "A": number(change.first.value, scale),
-            "other": number(change.second.value, scale),
-            **difference_cells(change, found, scale, reach(drawn_together[line(change)])),
+            "first": with_margin(change.first, unit),
+            "second": with_margin(change.second, unit),
+            "A": unit.text(change.first.value),
+            "other": unit.text(change.second.value),
+            **difference_cells(change, found, unit, reach(drawn_together[line(change)])),
             "p": p_text(found.p_value),
-            "detectable": number(found.detectable, scale),
+            "detectable": unit.text(found.detectable),
             "docs": str(found.n),
             "lost": "",
             "gained": "",
@@ -260,6 +260,8 @@ def _below(comparison: Comparison, changes: Sequence[Change], letter: str) -> It
         if change.headline:
             yield verdict(change, letter, "A")
     yield from comparison.said
+    if any(change.unit.is_percent for change in changes):
+        yield IN_PERCENT
     if any(change.category for change in changes):
         yield "p (Holm) of categories is corrected for the categories alone"
     if any(e.exact for c in changes for e in (c.first, c.second, c.difference)):

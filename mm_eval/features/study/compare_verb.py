@@ -10,7 +10,7 @@ from pathlib import Path
 
 from mm_eval.cli.folders import add_code_option, run_folders
 from mm_eval.cli.options import add_option, read_names
-from mm_eval.cli.say import say, say_lines
+from mm_eval.cli.say import say, say_lines, say_report
 from mm_eval.values.errors import ConfigError
 
 
@@ -42,6 +42,7 @@ def main(args: argparse.Namespace) -> int:
     from mm_eval.results.compare import compare
     from mm_eval.results.recorded import RecordedRun
     from mm_eval.results.table import terminal_width
+    from mm_eval.results.variants import first_of
 
     folders = run_folders(args.runs)
     if len(folders) < 2:
@@ -49,6 +50,7 @@ def main(args: argparse.Namespace) -> int:
     if args.anytime:
         return _anytime(args, folders)
     runs = [RecordedRun.read(folder, include_path=args.include_path) for folder in folders]
+    runs[0] = first_of(runs)
     only = read_names(args.tasks) if args.tasks else None
     compared = compare(runs, only, categories=args.categories, mix_judges=args.mix_judges)
     for comparison in compared:
@@ -70,7 +72,7 @@ def main(args: argparse.Namespace) -> int:
     if args.format == "json":
         say_lines(as_json(runs[0], compared))
         return 0
-    say_lines(render(runs[0], compared, args.flips, page, every=args.categories, width=terminal_width()))
+    say_report(render(runs[0], compared, args.flips, page, every=args.categories, width=terminal_width()))
     if page:
         say()
         say(f"page: {page}")
@@ -101,5 +103,5 @@ def _anytime(args: argparse.Namespace, folders: list[str]) -> int:
         rows = [{"run": folder, "numbers": [each.to_json() for each in of_run]} for folder, of_run in found.items()]
         say_lines(json.dumps({"first": folders[0], "compared": rows}, indent=2))
     else:
-        say_lines(render(runs, found))
+        say_report(render(runs, found))
     return 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from mm_eval.cli.say import say, say_lines
+from mm_eval.cli.say import say, say_lines, say_report
 from mm_eval.engine.folder import RunFolder
 from mm_eval.engine.model import closing_model
 from mm_eval.engine.progress import Progress
@@ -53,8 +53,8 @@ def show_study(studies: Sequence[Variants], output: Path, name: str, form: str, 
     if form == "json":
         say_lines(text)
         return
-    say_lines(render(studies, terminal_width()) + "\n")
+    say_report(render(studies, terminal_width()) + "\n")
     if notes:
-        say_lines("\n".join(f"note: {note}" for note in notes))
+        say_report("\n".join(f"note: {note}" for note in notes))
     say(f"page with the flips: {page}")
     say(f"run folders: {output}")

@@ -14,9 +14,10 @@ from operator import attrgetter
 from pathlib import Path
 from typing import ClassVar, Self
 
-from mm_eval.results.compare import Change, Comparison, compare
+from mm_eval.results.compare import Change, Comparison, compare, headline_keys, marks
 from mm_eval.results.estimates import estimates
-from mm_eval.results.recorded import RecordedRun, headline_keys, marks
+from mm_eval.results.number_text import Unit, unit_of
+from mm_eval.results.recorded import RecordedRun
 from mm_eval.values.types import MetricKey, Number
 
 
@@ -103,9 +104,10 @@ class Variants:
         """The heading of the differences."""
         return self.gain or f"vs {self.baseline}"
 
-    def scale(self, name: str, metric: MetricKey) -> float:
-        """The largest value of a number over all variants: it decides how many decimals are shown."""
-        return max((abs(found.value) for key in self.runs if (found := self.estimate(key, name, metric))), default=0.0)
+    def unit(self, name: str, metric: MetricKey) -> Unit:
+        """The unit of a number of all variants."""
+        found = [known for key in self.runs if (known := self.estimate(key, name, metric))]
+        return unit_of(*found, metric=metric.metric)
 
     def asked_as(self, variant: str, name: str) -> str:
         """The variant's name in the table of a task or group."""

@@ -14,7 +14,7 @@ from typing import Any
 from mm_eval.engine.folder import RunFolder
 from mm_eval.features.study.cells import change_json, difference_cells, estimate_json, reach, with_margin
 from mm_eval.features.study.variants import Variants
-from mm_eval.results.number_text import EXACT, EXACT_NOTE, p_text, signed, spread
+from mm_eval.results.number_text import EXACT, EXACT_NOTE, IN_PERCENT, p_text
 from mm_eval.results.page import SampleRows, about_differences, page, pictures, run_fact
 from mm_eval.results.rows import brief_warnings
 from mm_eval.results.table import Cell, Column, DocCount, Row, Table, fitted, left_out, to_page, to_text
@@ -50,6 +50,7 @@ def render(models: Sequence[Variants], width: int | None = None) -> str:
             ]
             verdicts = list(of_model.verdicts(name))
             parts += [*verdicts, ""] if verdicts else []
+        parts += [IN_PERCENT] if _in_percent(of_model) else []
         parts += [EXACT_NOTE, ""] if any(EXACT in part for part in parts) else []
         parts += [f"{of_model.noun} {key!r}: {text}" for key, text in of_model.texts().items()] + [""]
     if len(models) > 1:
@@ -57,6 +58,11 @@ def render(models: Sequence[Variants], width: int | None = None) -> str:
             parts += [*to_text(fitted(table, width)[0]).split("\n"), ""]
         parts.append("* each model's best one; its interval is that of the number, see above for paired differences")
     return "\n".join(map(in_line, parts)).rstrip()
+
+
+def _in_percent(of_model: Variants) -> bool:
+    """Whether some numbers are shown in percent."""
+    return any(of_model.unit(name, key).is_percent for name in of_model.names for key in of_model.headlines(name))
 
 
 def write_page(path: Path, models: Sequence[Variants]) -> Path:
@@ -155,12 +161,12 @@ def _terminal_table(of_model: Variants, name: str) -> Table:
         cells = {"label": _label_cell(of_model, label, name), **_count_cells(of_model, None, label, name)}
         for key in keys:
             found, change = of_model.estimate(label, name, key), of_model.change(label, name, key)
-            scale = of_model.scale(name, key)
-            cells[str(key)] = None if found is None else with_margin(found, scale)
+            unit = of_model.unit(name, key)
+            cells[str(key)] = None if found is None else with_margin(found, unit)
             cells[f"difference of {key}"] = cells[f"p of {key}"] = ""
             if found is not None and change is not None:
                 difference = of_model.difference(change)
-                said = f"{signed(difference.value, scale)} {spread(difference, scale)}".rstrip()
+                said = f"{unit.signed(difference.value)} {unit.spread(difference)}".rstrip()
                 cells[f"difference of {key}"] = said + (" *" if change.told_apart else "")
                 cells[f"p of {key}"] = p_text(change.corrected)
         rows.append(Row(cells))
@@ -184,7 +190,7 @@ def _page_table(of_model: Variants, place: int, name: str) -> Table:
     shown = of_model.shown(name)
     for metric in of_model.headlines(name):
         changes = {label: change for label in shown if (change := of_model.change(label, name, metric))}
-        scale, far = of_model.scale(name, metric), reach([of_model.difference(change) for change in changes.values()])
+        unit, far = of_model.unit(name, metric), reach([of_model.difference(change) for change in changes.values()])
         for label in shown:
             found, change = of_model.estimate(label, name, metric), changes.get(label)
             cells: dict[str, Cell] = dict.fromkeys((column.key for column in columns), "")
@@ -192,9 +198,9 @@ def _page_table(of_model: Variants, place: int, name: str) -> Table:
                 cells.update(_count_cells(of_model, place, label, name))
             cells["metric"] = metric.label if label == of_model.baseline else ""
             cells["label"] = _label_cell(of_model, label, name)
-            cells["value"] = None if found is None else with_margin(found, scale)
+            cells["value"] = None if found is None else with_margin(found, unit)
             if found is not None and change is not None:
-                cells.update(difference_cells(change, of_model.difference(change), scale, far))
+                cells.update(difference_cells(change, of_model.difference(change), unit, far))
             rows.append(Row(cells, marked=bool(change and change.told_apart)))
     return Table(columns, rows)
 
@@ -208,11 +214,11 @@ def _matrix(models: Sequence[Variants]) -> Iterator[Table]:
             rows = []
             for of_model in models:
                 cells: dict[str, Cell] = {"": of_model.model}
-                best, scale = of_model.best(name, metric), of_model.scale(name, metric)
+                best, unit = of_model.best(name, metric), of_model.unit(name, metric)
                 for label in labels:
                     found = of_model.estimate(label, name, metric)
                     mark = " *" if label in best else ""
-                    cells[label] = None if found is None else with_margin(found, scale) + mark
+                    cells[label] = None if found is None else with_margin(found, unit) + mark
                 rows.append(Row(cells))
             yield Table([title, *map(Column, labels)], rows)
 
@@ -229,7 +235,8 @@ def _slopes(models: Sequence[Variants], labels: Sequence[str]) -> Iterator[dict[
                 points = [e and {"value": e.value, "interval": list(e.interval) if e.interval else None} for e in found]
                 lines.append({"name": of_model.model, "points": points})
             if any(point for line in lines for point in line["points"]):
-                yield {"title": f"{name} {metric.label}", "prompts": list(labels), "lines": lines}
+                share = all(of_model.unit(name, metric).is_percent for of_model in models)
+                yield {"title": f"{name} {metric.label}", "share": share, "prompts": list(labels), "lines": lines}
 
 
 def _about(folder: Path, models: Sequence[Variants], labels: Sequence[str]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 from mm_eval.features.study.reported import Difference, reports
 from mm_eval.features.study.variants import Variants
 from mm_eval.results.compare import Change, verdict
-from mm_eval.results.number_text import rounded, signed, signless, spread
+from mm_eval.results.number_text import rounded
 from mm_eval.values.types import MetricKey
 
 AS_RUN, ALL = "as run", "all settings"
@@ -143,15 +143,15 @@ class Settings(Variants):
             few = f" About {rounded(needed):,} docs show it.{few}"
         if gap is None or gap.matches or not change.told_apart or found.interval is None:
             return said + few
-        low, high = found.interval
-        moved = f"{change.task} ({change.key.metric}): {signed(gap.value)} is to be explained, and the protocol's"
-        moved += f" {label.removeprefix('all ')} gives {signed(found.value)} {spread(found)}"
+        (low, high), unit = found.interval, change.unit
+        moved = f"{change.task} ({change.key.metric}): {unit.signed(gap.value)} is to be explained, and the protocol's"
+        moved += f" {label.removeprefix('all ')} gives {unit.signed(found.value)} {unit.spread(found)}"
         if found.value * gap.value < 0:
             return f"{moved}: this leads away from the report.{few}"
         if low - gap.tolerance <= gap.value <= high + gap.tolerance:
             return f"{moved}: this explains the difference.{few}"
         part = "part of" if abs(found.value) < abs(gap.value) else "more than"
-        return f"{moved}: this explains {part} the difference ({signless(gap.value - found.value)} apart).{few}"
+        return f"{moved}: this explains {part} the difference ({unit.signless(gap.value - found.value)} apart).{few}"
 
     def texts(self) -> dict[str, str]:
         """What each trial changes, task by task."""

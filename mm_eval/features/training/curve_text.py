@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from mm_eval.features.training.curve import Curve, Histories, Point, Study
 from mm_eval.results.compare import Change
-from mm_eval.results.number_text import number, p_text, signed
+from mm_eval.results.number_text import Unit, p_text, unit_of
 from mm_eval.results.table import Cell, Column, DocCount, Drawing, Row, Table, to_csv, to_latex, to_markdown, to_text
 from mm_eval.values.words import counted
 
@@ -77,13 +77,18 @@ def _is_marked(point: Point) -> bool:
     return point.change is not None and point.change.told_apart
 
 
+def unit_in(curve: Curve) -> Unit:
+    """The unit in which a curve's numbers are shown."""
+    return unit_of(*(point.number for point in curve.points), metric=curve.key.metric)
+
+
 def _cells(curve: Curve, place: int, reach: float) -> dict[str, Cell]:
-    point = curve.points[place]
+    point, unit = curve.points[place], unit_in(curve)
     settled = "nothing later is better" if curve.settled == point.step and not curve.improves else ""
     cells: dict[str, Cell] = {
         "step": f"{point.step:,}",
-        "value": number(point.number.value),
-        "95% interval": _interval(point.number.interval, point.number.value),
+        "value": unit.text(point.number.value),
+        "95% interval": _interval(point.number.interval, unit),
         "change": "",
         "95% interval of it": "",
         "p (Holm)": "",
@@ -94,10 +99,10 @@ def _cells(curve: Curve, place: int, reach: float) -> dict[str, Cell]:
     }
     if (change := point.change) is None:
         return cells
-    before, scale = curve.points[place - 1].step, point.number.value
+    before = curve.points[place - 1].step
     cells |= {
-        "change": signed(change.difference.value, scale) + (" *" if change.told_apart else ""),
-        "95% interval of it": _interval(change.difference.interval, scale, is_change=True),
+        "change": unit.signed(change.difference.value) + (" *" if change.told_apart else ""),
+        "95% interval of it": _interval(change.difference.interval, unit, is_change=True),
         "p (Holm)": p_text(change.corrected),
         "drawing": Drawing(change.difference, reach),
     }
@@ -117,9 +122,8 @@ def _ends(change: Change) -> Sequence[float]:
     return change.difference.interval or (change.difference.value,)
 
 
-def _interval(ends: Sequence[float] | None, scale: float, is_change: bool = False) -> str:
-    shown = signed if is_change else number
-    return "" if ends is None else f"{shown(ends[0], scale)} to {shown(ends[1], scale)}"
+def _interval(ends: Sequence[float] | None, unit: Unit, is_change: bool = False) -> str:
+    return "" if ends is None else " to ".join(map(unit.signed if is_change else unit.text, ends))
 
 
 def regressions(curve: Curve) -> Table | None:
@@ -129,7 +133,7 @@ def regressions(curve: Curve) -> Table | None:
     reach = max(abs(end) for each in curve.regressions for end in _ends(each.change))
     rows = []
     for each in curve.regressions:
-        change, scale = each.change, max(abs(each.change.first.value), abs(each.change.second.value))
+        change, unit = each.change, each.change.unit
         where = f"{{}} in {each.name} from step {each.first:,} to {each.second:,}"
         rows.append(
             Row(
@@ -137,10 +141,10 @@ def regressions(curve: Curve) -> Table | None:
                     "category": each.name,
                     "from": f"{each.first:,}",
                     "to": f"{each.second:,}",
-                    "before": number(change.first.value, scale),
-                    "after": number(change.second.value, scale),
-                    "change": signed(change.difference.value, scale) + " *",
-                    "95% interval": _interval(change.difference.interval, scale, is_change=True),
+                    "before": unit.text(change.first.value),
+                    "after": unit.text(change.second.value),
+                    "change": unit.signed(change.difference.value) + " *",
+                    "95% interval": _interval(change.difference.interval, unit, is_change=True),
                     "drawing": Drawing(change.difference, reach),
                     "p (Holm)": p_text(change.corrected),
                     **_flips(change, where),
@@ -155,8 +159,8 @@ def regressions_said(curve: Curve) -> Iterator[str]:
     """A sentence on each category that became worse."""
     for each in curve.regressions:
         found = each.change.difference
-        scale = max(abs(each.change.first.value), abs(each.change.second.value))
-        amount = f"{signed(found.value, scale)} [{_interval(found.interval, scale, is_change=True)}]"
+        unit = each.change.unit
+        amount = f"{unit.signed(found.value)} [{_interval(found.interval, unit, is_change=True)}]"
         yield f"{each.name}, from step {each.first:,} to {each.second:,}: {amount}, p {p_text(each.change.corrected)}"
 
 

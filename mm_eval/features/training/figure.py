@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 
 from mm_eval.features.training.curve import Curve, Point, is_worse
-from mm_eval.features.training.curve_text import title
+from mm_eval.features.training.curve_text import title, unit_in
 from mm_eval.features.training.drawing import Drawing, width_of
 
 INK, SOFT, LINE, PALE = "#1d2125", "#5c6570", "#dfe2e6", "#cfe3f1"
@@ -27,7 +27,9 @@ def figure(curve: Curve) -> Drawing:
     changed = [point for point in points if point.change is not None]
     reach = max((abs(end) for point in changed for end in _of_change(point)), default=0.0) or 1.0
     ticks, small_ticks = nice(low, high, 5), nice(-reach * 1.1, reach * 1.1, 3)
-    labels = [f"{each:,g}" for each in ticks] + [f"{each:+,g}" if each else "0" for each in small_ticks if several]
+    factor = unit_in(curve).factor
+    labels = [f"{round(factor * each, 9):,g}" for each in ticks]
+    labels += [f"{round(factor * each, 9):+,g}" if each else "0" for each in small_ticks if several]
     left = 18 + max(width_of(label, SMALL) for label in labels)
     x = _scaled(points[0].step, points[-1].step, left + 12, WIDTH - 24)
     y = _scaled(low, high, TOP + UPPER, TOP)

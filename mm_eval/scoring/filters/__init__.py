@@ -44,4 +44,5 @@ __all__ = [
     "register_filter",
     "rule_of",
     "transformation",
+    "yes_no",
 ]

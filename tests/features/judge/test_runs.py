@@ -49,7 +49,7 @@ def test_a_fault_is_a_failed_verdict_and_no_score(judged, server, fault: str) ->
     assert row["judge_failed"] == 1 and row["failed"] == 0 and row["n"] == 4
     assert row["judge_score,none"] == 2 / 3 and row["judge_bounds"] == [2 / 4, 3 / 4]
     assert row["n_by_metric"] == {"judge_score,none": 3}
-    assert "judge_score would be 0.5000 with the lowest verdict on them, 0.7500 with the highest" in ran.out
+    assert "judge_score would be 50.0 with the lowest verdict on them, 75.0 with the highest" in ran.out
     sample = ran.samples("graded")[2]
     assert sample["judge"]["verdict"] is None and sample["judge"]["error"] and sample["status"] == "answered"
     assert "graded: 1 of 4 docs has no verdict and is not in its number:" in ran.out

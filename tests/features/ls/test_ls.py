@@ -115,3 +115,17 @@ def test_listing_2000_tasks_imports_no_data_library_and_is_fast(tmp_path: Path) 
 def test_the_modality_of_a_video_task(ls) -> None:
     [line] = [each for each in ls("mlvu") if each.startswith("mlvu_dev")]
     assert " video " in line and " image " not in line
+
+
+@pytest.mark.parametrize("what", ["tasks", "groups", "tags", "models", "metrics", "filters", "scorers", "formats"])
+def test_each_list_fits_80_columns_and_has_whole_lines_on_demand(
+    what: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    assert main(["ls", what]) == 0
+    shown = capsys.readouterr().out.splitlines()
+    assert shown and max(map(len, shown)) <= 80
+    if what != "tasks":  # whose cells are cut, not broken
+        assert main(["ls", what, "--verbose"]) == 0
+        whole = capsys.readouterr().out.splitlines()
+        assert " ".join(" ".join(shown).split()) == " ".join(" ".join(whole).split())

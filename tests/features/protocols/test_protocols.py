@@ -118,9 +118,7 @@ def test_a_run_has_the_settings_of_the_protocol_and_matches(run: RunOwn) -> None
     assert recorded["spec"]["tasks"]["own"]["config"]["stated"]["generation_kwargs"] == {"max_new_tokens": 9}
     assert "as Big-7B" in ran.out and "1 matches, 0 off, 0 not comparable" in ran.out
     assert "measured by no task here: Other" in ran.out
-    assert (
-        "protocol mine: exact_match 0.7500 as reported (table 1): matches" in (ran.folder / "report.html").read_text()
-    )
+    assert "protocol mine: exact_match 75.0 as reported (table 1): matches" in (ran.folder / "report.html").read_text()
 
 
 def test_the_second_launch_and_a_new_scoring_say_the_same(run: RunOwn, cli) -> None:

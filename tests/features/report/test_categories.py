@@ -61,12 +61,12 @@ def test_rows_of_categories_stand_below_their_task() -> None:
     of_kind["kind 2"] = row_of("kind 2", {"acc,none": None, "n": 1, "failed": 0}, {})
     lines = [line.split() for line in table(results, order, {"a": ["kind"]}).splitlines()[2:]]
     assert lines == [
-        ["a", "acc", "0.5000", "±", "0.1000", "9", "0", "0"],
+        ["a", "acc", "50.0", "±", "10.0", "9", "0", "0"],
         ["by", "kind", "acc"],
-        ["kind", "0", "0.0000", "3"],
-        ["kind", "1", "0.0100", "±", "0.0200", "3", "1", "2"],
+        ["kind", "0", "0.0", "3"],
+        ["kind", "1", "1.0", "±", "2.0", "3", "1", "2"],
         ["kind", "2", "-", "1"],
-        ["b", "acc", "0.5000", "±", "0.1000", "9", "0", "0"],
+        ["b", "acc", "50.0", "±", "10.0", "9", "0", "0"],
     ]
 
 

@@ -11,7 +11,6 @@ from mm_eval.features.report import pdf
 from mm_eval.features.report.figures import _ticks, heat_map, write_figures
 from mm_eval.features.report.release.numbers import Reported, release_table
 from mm_eval.features.report.release.table import ReleaseNumber, ReleaseTable
-from mm_eval.results.number_text import number
 from mm_eval.results.recorded import RecordedRun
 
 ODD = "</svg><script>alert(1)</script> & \x00\x1b[31m \u202e 'model' 模型" + "x" * 60
@@ -27,16 +26,16 @@ def texts(path: Path) -> list[str]:
     return [each.text or "" for each in ElementTree.parse(path).iter("{http://www.w3.org/2000/svg}text")]
 
 
-def test_the_heat_map_has_every_number_interval_and_rank(table: ReleaseTable, tmp_path: Path) -> None:
+def test_the_heat_map_has_every_headline_number_interval_and_rank(table: ReleaseTable, tmp_path: Path) -> None:
     path, *_ = write_figures(tmp_path / "new" / "folder", table)
     found = texts(path)
-    for row, numbers in table.rows.items():
-        assert table.label(row) in found
-        for each in numbers.values():
-            assert any(text.startswith(number(each.value)) for text in found)
+    assert len(table.shown()) < len(table.rows) and not any("existence" in text for text in found)
+    for row in table.shown():
+        assert table.shown_label(row) in found
+        for each in table.rows[row].values():
+            assert any(text.startswith(table.text(row, each.value)) for text in found)
             if each.bounds:
-                low, high = (number(bound, each.value) for bound in each.bounds)
-                assert f"{low} to {high}" in found
+                assert table.unit(row).ends(each.bounds, " to ") in found
     assert any(text.startswith("#1") for text in found) and "–" in found and "1880.00 *" in found
     assert any("Sample data" in text for text in found)
 
@@ -69,7 +68,7 @@ def test_nothing_reaches_beyond_the_frame(table: ReleaseTable, tmp_path: Path) -
 
 def test_a_number_that_is_not_ranked_is_hatched_and_one_of_a_lone_model_is_white() -> None:
     numbers = {"a": ReleaseNumber(0.5), "b": ReleaseNumber(0.9, set_apart=True)}
-    drawn = "".join(heat_map(ReleaseTable(["a", "b"], {("mme", "acc"): numbers})))
+    drawn = "".join(heat_map(ReleaseTable(["a", "b"], {("mme", "acc"): numbers}, headlines={("mme", "acc")})))
     assert drawn.count("url(#apart)") == 1 and "#ffffff" in drawn and "not ranked with it" in drawn
 
 

@@ -4,14 +4,14 @@ from mm_eval.results.file import results_of
 from mm_eval.results.run_table import _footer, table
 
 
-def test_a_fraction_keeps_its_places_beside_points_and_a_zero_goes_by_its_row() -> None:
+def test_a_share_is_in_percent_beside_points_and_a_zero_goes_by_its_row() -> None:
     counts = {"alias": "t", "n": 60, "failed": 0, "unparsed": 0}
     row = {"acc,none": 0.46667, "acc_stderr,none": 0.0649, "perplexity,none": 105.854, "perplexity_stderr,none": 40.39}
     points = {"existence,none": 0.0, "existence_stderr,none": 0.0, "count,none": 186.667}
     rows = {"t": {**counts, **row}, "mme": {**counts, **points}}
     shown = table(results_of({"results": rows}), [("t", 0), ("mme", 0)]).splitlines()
     words = [line.split() for line in shown[2:]]
-    assert words[0][1:5] == ["acc", "0.4667", "±", "0.0649"] and words[1][:4] == ["perplexity", "105.85", "±", "40.39"]
+    assert words[0][1:5] == ["acc", "46.7", "±", "6.5"] and words[1][:4] == ["perplexity", "105.85", "±", "40.39"]
     assert words[2][1:5] == ["existence", "0.00", "±", "0.00"] and words[3][:2] == ["count", "186.67"]
 
 
@@ -20,7 +20,11 @@ def test_tasks_with_the_same_note_share_a_line() -> None:
     rows = {
         name: {**row, "alias": name, "notes": notes} for name, notes in {"a": ["same", "own"], "b": ["same"]}.items()
     }
-    assert list(_footer(results_of({"results": rows}), {})) == ["note: a, b: same", "note: a: own"]
+    assert list(_footer(results_of({"results": rows}), {})) == [
+        "shares are in percent",
+        "note: a, b: same",
+        "note: a: own",
+    ]
 
 
 def footer_of(intervals: dict[str, list[float]], stderr: float = 0.0, notes: tuple[str, ...] = ()) -> list[str]:
@@ -34,18 +38,26 @@ def footer_of(intervals: dict[str, list[float]], stderr: float = 0.0, notes: tup
     return list(_footer(results_of(results), {"t": ["kind"]}))
 
 
-def test_the_dagger_of_a_category_is_explained_as_that_of_a_row() -> None:
-    [ends] = footer_of({"acc,none": [0.2, 0.5]})
-    assert ends.startswith("† all docs are right or all are wrong")
-    [both] = footer_of({"acc,none": [0.2, 0.9]})
-    assert both.startswith("† no cluster of docs differs from the others: the exact 95% interval")
+def test_an_exact_interval_has_a_column_of_its_own_and_is_explained_once() -> None:
+    percent, ends = footer_of({"acc,none": [0.2, 0.5]})
+    assert percent == "shares are in percent" and ends.startswith(
+        "exact 95%: the interval where all docs are right or all"
+    )
+    _, both = footer_of({"acc,none": [0.2, 0.9]})
+    assert both.startswith("exact 95%: the interval where no cluster of docs differs from the others")
+    row = {"alias": "t", "n": 20, "acc,none": 1.0, "acc_stderr,none": 0.0, "intervals": {"acc,none": [0.832, 1.0]}}
+    head, _, line = table(results_of({"results": {"t": row}}), [("t", 0)]).splitlines()
+    at = head.index("exact 95%") + len("exact 95%")
+    assert line[:at].endswith("83.2 to 100.0") and "†" not in line and ">=" not in line
+    assert not line[head.index("stderr") : head.index("stderr") + 6].strip()
 
 
 def test_a_category_that_does_not_vary_and_has_no_interval_is_noted_once() -> None:
     said = "the docs of a category do not vary: a standard error of 0 says nothing about other docs"
-    assert footer_of({}) == [f"note: t: {said}"] and footer_of({}, stderr=0.1) == []
+    percent = "shares are in percent"
+    assert footer_of({}) == [percent, f"note: t: {said}"] and footer_of({}, stderr=0.1) == [percent]
     own = "acc,none: the docs do not vary: a standard error of 0 says nothing about other docs."
-    assert footer_of({}, notes=(own,)) == [f"note: t: {own}"]
+    assert footer_of({}, notes=(own,)) == [percent, f"note: t: {own}"]
 
 
 def test_the_table_shows_the_alias_that_a_task_file_states_and_results_json_the_name(cli, tmp_path) -> None:

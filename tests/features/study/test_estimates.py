@@ -147,7 +147,7 @@ def test_prompts_have_a_table_for_the_group(tmp_path, marks):
     cells = table[4].split()
     assert cells[0] == "other" and int(cells[-3]) == lost
     found = estimates(runs[1], "G")[EXACT_MATCH]
-    assert f"{found.value:.4f} ± {found.margin:.4f}" in table[4] and (found.n, found.freedom) == (130, 128)
+    assert f"{100 * found.value:.1f} ± {100 * found.margin:.1f}" in table[4] and (found.n, found.freedom) == (130, 128)
     assert "On G (exact_match)" in text and "n one (exact_match)" not in text, (
         "a verdict for the whole, not for its parts"
     )
@@ -185,6 +185,6 @@ def test_a_group_of_which_all_is_right_has_an_interval(tmp_path, capsys):
     assert found.interval == pytest.approx((low, 1.0)) and found.exact
     number = runs[0].results.rows["G"]["exact_match"]
     assert number.stderr == 0.0 and number.exact == pytest.approx((low, 1.0))
-    assert f"†  >= {low:.4f}" in capsys.readouterr().out
+    assert f"{100 * low:.1f} to 100.0" in capsys.readouterr().out
     change = of_group(compare(runs)[0])
     assert change.difference.interval == pytest.approx((low - 1, 1 - low)) and change.corrected == 1.0

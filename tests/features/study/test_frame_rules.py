@@ -29,7 +29,7 @@ def test_rules_are_compared_paired_and_clustered_by_video(cli: Any, tmp_path: Pa
     words = [*command(made(tmp_path / "task")), "--output_path", tmp_path / "out"]
     done = cli(*words, "--video", "frames=2", "--video", "frames=5,middle")
     assert done.code == 0, done.err
-    assert "vs frames=2,ends" in done.out and "+1.0" in done.out
+    assert "vs frames=2,ends" in done.out and "+100.0" in done.out
     assert "prompt 'frames=5,middle': clips post_prompt=' Answer:', video='frames=5,middle'" in done.out
     [model] = json.loads((tmp_path / "out/prompts.json").read_text())["models"]
     assert list(model["blocks"]) == ["frames=2,ends", "frames=5,middle"]

@@ -18,10 +18,10 @@ from mm_eval.features.report.release.average import add_average
 from mm_eval.features.report.release.ranking import rank, set_apart, set_apart_by_judge
 from mm_eval.features.report.release.table import ReleaseNumber, ReleaseTable
 from mm_eval.prompt.blind import SAID
+from mm_eval.results.compare import headline_keys
 from mm_eval.results.estimates import estimates
 from mm_eval.results.judged_by import by_another_judge, judges_behind, notes_on_holes
-from mm_eval.results.number_text import number, signed
-from mm_eval.results.recorded import RecordedRun, headline_keys, parts_of
+from mm_eval.results.recorded import RecordedRun, parts_of
 from mm_eval.results.rows import brief_warnings, incomplete
 from mm_eval.values.errors import ConfigError, did_you_mean
 from mm_eval.values.features import brought
@@ -123,8 +123,7 @@ def release_table(
         table.notes += notes_on_holes(column, run)
         for notes in brought("TABLE_NOTES").values():
             table.notes += notes(column, run)
-    for of_all_runs in brought("MODELS_NOTES").values():
-        table.notes += of_all_runs(runs)
+    table.parts = [part for of_all in brought("MODELS_PARTS").values() if (part := of_all(runs)) is not None]
     for model, reason in (holes or {}).items():
         if _line(model) not in table.columns:
             table.columns.append(_line(model))
@@ -179,6 +178,7 @@ def _add_run(table: ReleaseTable, run: RecordedRun) -> str:
                 set_apart=bool(run.spec.get("blind")),
                 stderr=known.stderr if known else each.stderr,
                 n=known.n if known else each.n,
+                scale=known.scale if known else None,
                 run=run,
                 name=name,
                 key=key,
@@ -200,8 +200,9 @@ def _add_run(table: ReleaseTable, run: RecordedRun) -> str:
             table.categories.setdefault(place, {}).setdefault(part, {})[column] = release_number
     for place, release_number in found.items():
         table.rows.setdefault(place, {})[column] = release_number
-        if release_number.flaw and (note := f"{column}, {place[0]}: {release_number.flaw}.") not in table.notes:
-            table.notes.append(note)
+    flaws = dict.fromkeys((place[0], number.flaw) for place, number in found.items() if number.flaw)
+    if flaws:
+        table.notes.append(f"{column}, {listed([f'{task}: {flaw}' for task, flaw in flaws], 4)}.")
     return column
 
 
@@ -247,13 +248,11 @@ def _add_reported(table: ReleaseTable, entry: Reported) -> None:
         return
     if ours is not None and ours.ours:
         off = ours.value - entry.value
-        scale = max(abs(ours.value), abs(entry.value))
-        shown, percent = table.text(row, entry.value), table.in_percent(row) and 0 <= entry.value <= 1
-        apart = f"{100 * off:+.1f}" if percent else signed(off, scale)
+        unit = table.unit(row)
+        shown, apart = unit.text(entry.value), unit.signed(off)
         matches = abs(off) <= entry.tolerance + 1e-12
         ours.verdict = f"matches {shown}" if matches else f"off by {apart}"
-        tolerance = f"{100 * entry.tolerance:.1f}" if percent else number(entry.tolerance, scale)
-        within = f" within {tolerance}" if entry.tolerance else ""
+        within = f" within {unit.text(entry.tolerance)}" if entry.tolerance else ""
         said = f"matches{within}" if matches else f"off by {apart}"
         table.notes.append(f"{entry.model}, {rows[0][0]}: {shown} as reported ({entry.source}); ours {said}.")
         return

@@ -22,7 +22,7 @@ class Ended:
     """What one model came to, in JSON values.
 
     folder: of its numbers, None if it has none. hole: why it has none. problems: its warnings and failures.
-    waiting: for what it waits, if it has to go on once other models have.
+    waiting: for what it waits, if it has to go on once other models have. finished: nothing was left to request.
     """
 
     exit_code: int
@@ -30,6 +30,7 @@ class Ended:
     hole: str = ""
     problems: tuple[str, ...] = ()
     waiting: str = ""
+    finished: bool = False
 
     @property
     def stuck(self) -> Ended:
@@ -56,7 +57,8 @@ def drive(request: RunRequest, progress: Progress) -> Ended:
     warnings = [f"warning: {text}" for text in report.results.warnings] if report.results else []
     problems = (*warnings, *report.problems)
     if report.results:
-        return Ended(report.exit_code, str(report.folder), problems=problems)
+        finished = report.requested == 0 and not report.exit_code
+        return Ended(report.exit_code, str(report.folder), problems=problems, finished=finished)
     without = report.exit_code and not report.silent
     return Ended(
         report.exit_code, None, ("; ".join(report.problems) or "it has no numbers") if without else "", problems

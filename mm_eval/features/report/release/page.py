@@ -22,6 +22,7 @@ from mm_eval.features.report.release.ranking import ranked_columns
 from mm_eval.features.report.release.table import ReleaseNumber, ReleaseTable
 from mm_eval.results.page import asset, filled, shown_category
 from mm_eval.results.recorded import RecordedRun
+from mm_eval.results.table import to_page
 from mm_eval.values.run_files import is_inside
 from mm_eval.values.safe import href, html, in_script
 from mm_eval.values.words import counted
@@ -85,6 +86,7 @@ def about(table: ReleaseTable, pages: Mapping[Path, str]) -> dict[str, Any]:
         "sentence": table.sentence,
         "rows": [*(_row(table, row, pages) for row in table.shown()), *_average(table, pages)],
         "notes": table.notes,
+        "parts": [{"title": part.title, "table": to_page(part.table), "said": list(part.said)} for part in table.parts],
     }
 
 
@@ -115,14 +117,14 @@ def _row(table: ReleaseTable, row: tuple[str, str], pages: Mapping[Path, str]) -
     numbers = table.rows[row]
     measured = [found for found in numbers.values() if found.run is not None]
     first = measured[0] if measured else None
-    known = [bound for found in numbers.values() for bound in (found.value, *(found.bounds or ()))]
     several = len({level for level, _ in table.categories.get(row, {})}) > 1
     return {
         "task": row[0],
         "label": table.shown_label(row),
         "group": bool(first and first.run and first.name in first.run.results.members),
         "better": table.better.get(row, True),
-        "scale": max(map(abs, known), default=1.0),
+        "share": table.in_percent(row),
+        "scale": _size(numbers),
         "cells": _cells(table.columns, numbers, pages),
         "parts": [
             *(
@@ -130,7 +132,8 @@ def _row(table: ReleaseTable, row: tuple[str, str], pages: Mapping[Path, str]) -
                     "level": "",
                     "name": "",
                     "label": other[1],
-                    "unit": "" if table.in_percent(other) else "points",
+                    "share": table.in_percent(other),
+                    "scale": _size(table.rows[other]),
                     "cells": _cells(table.columns, table.rows[other], pages),
                 }
                 for other in table.below(row)
@@ -140,12 +143,19 @@ def _row(table: ReleaseTable, row: tuple[str, str], pages: Mapping[Path, str]) -
                     "level": level,
                     "name": category,
                     "label": f"{level}: {category}" if several else category,
+                    "share": table.in_percent(row),
+                    "scale": _size(numbers),
                     "cells": _cells(table.columns, found, pages, (level, category)),
                 }
                 for (level, category), found in table.categories.get(row, {}).items()
             ),
         ],
     }
+
+
+def _size(numbers: Mapping[str, ReleaseNumber]) -> float:
+    """The largest value of a row, or end of an interval, which decides how many decimals a number in points has."""
+    return max((abs(end) for found in numbers.values() for end in (found.value, *(found.bounds or ()))), default=1.0)
 
 
 def _average(table: ReleaseTable, pages: Mapping[Path, str]) -> Iterator[dict[str, Any]]:
@@ -157,6 +167,7 @@ def _average(table: ReleaseTable, pages: Mapping[Path, str]) -> Iterator[dict[st
             "label": AVERAGE,
             "group": True,
             "better": True,
+            "share": True,
             "scale": 1.0,
             "cells": cells,
             "parts": [],

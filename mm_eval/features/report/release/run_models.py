@@ -10,9 +10,10 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mm_eval.cli.say import say, say_lines
+from mm_eval.cli.say import say, say_report
 from mm_eval.values.errors import ConfigError
 from mm_eval.values.features import brought
+from mm_eval.values.safe import in_line
 
 if TYPE_CHECKING:
     from mm_eval.features.report.release.outcomes import Ended, Outcomes
@@ -63,7 +64,7 @@ def run_release(args: argparse.Namespace, read: Callable[[argparse.Namespace], R
         table = release_table(found.runs, holes=found.holes, order=list(release.runs))
         categories = any(request.categories for request in requests.values())
         plain = args.format == "text" and sys.stdout.isatty()  # elsewhere it goes into a file or another program
-        say_lines("\n" + (as_text if plain else as_markdown)(table, intervals=True, categories=categories))
+        say_report("\n" + (as_text if plain else as_markdown)(table, intervals=True, categories=categories))
         if found.runs:
             folder = Path(os.path.commonpath([run.folder.resolve().parent for run in found.runs]))
             say(f"page: {write_release_page(folder / 'release.html', table)}")
@@ -87,10 +88,16 @@ def _in_turn(requests: Mapping[str, RunRequest], parallel: int, found: Outcomes)
             continue
         ended = ended.stuck if ended.waiting else ended
         found.add(name, ended, requests[name].include_path)
-        for problem in ended.problems:
-            say(f"  {problem}")
+        _say_end(ended)
         if ended.exit_code == INTERRUPTED:
             break
+
+
+def _say_end(ended: Ended) -> None:
+    """What went wrong with a model, or that it was finished already."""
+    lines = [*(["finished already: nothing was requested"] if ended.finished else []), *ended.problems]
+    for line in lines:
+        say_report(in_line(f"  {line}"))
 
 
 def _side_by_side(requests: Mapping[str, RunRequest], parallel: int, found: Outcomes) -> None:
@@ -105,8 +112,7 @@ def _side_by_side(requests: Mapping[str, RunRequest], parallel: int, found: Outc
         found.add(name, ended, requests[name].include_path)
         with progress.aside():
             say(f"{name}: {requests[name].output_path}")
-            for problem in ended.problems:
-                say(f"  {problem}")
+            _say_end(ended)
 
     with ExitStack() as stack:
         placed = requests

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from mm_eval.results.judged_by import RecordedJudge
-from mm_eval.results.number_text import number
+from mm_eval.results.number_text import Unit, unit_for
 from mm_eval.results.recorded import RecordedRun
+from mm_eval.results.table import TablePart
 from mm_eval.values.types import UNNAMED, MetricKey
 
 
@@ -21,7 +22,7 @@ class ReleaseNumber:
     judges: {task: judge} of a judged number; judge: the one that a reported number names.
     set_apart: it was measured otherwise than the rest of its row (judge, data, docs), and is not ranked.
     own_prompt: what its model was asked with other than most of its row ("prompt", "chat template"), ranked all the same.
-    stderr, n: its standard error and its docs, as far as they are known.
+    stderr, n: its standard error and its docs, scale: the least and the greatest value that there is, as far as they are known.
     rank: in its row, 1 for the first; models that can't be told apart share a rank. None where it is not ranked.
     protocol: the named protocol under which ours was measured.
     run, name, key: where ours was measured: the run, the task or group, and the key of the number. None for a reported one.
@@ -40,6 +41,7 @@ class ReleaseNumber:
     own_prompt: str = ""
     stderr: float | None = None
     n: int | None = None
+    scale: tuple[float, float] | None = None
     rank: int | None = None
     protocol: str = ""
     run: RecordedRun | None = field(default=None, repr=False, compare=False)
@@ -64,6 +66,7 @@ class ReleaseTable:
     copies: rows that are another form of an earlier row of their benchmark, with that row.
     told_apart: of a row, the pairs of columns that differ significantly.
     average: of the benchmarks that all measured models have, by column. sentence: what the tests say of the first two models.
+    parts: further tables of all runs, below this one.
     """
 
     columns: list[str] = field(default_factory=list)
@@ -78,6 +81,7 @@ class ReleaseTable:
     average: dict[str, ReleaseNumber] = field(default_factory=dict)
     sentence: str = ""
     title: str = "Release table"
+    parts: list[TablePart] = field(default_factory=list)
 
     def shown(self) -> list[tuple[str, str]]:
         """The rows that stand in the table: each benchmark's main number, and what others reported."""
@@ -100,20 +104,21 @@ class ReleaseTable:
             seen.add(name)
         return name
 
-    def in_percent(self, row: tuple[str, str]) -> bool:
-        """Whether the numbers of a row are shares, which papers print in percent; points stay points.
-
-        Points may lie between 0 and 1 too, where a model earns none; their interval then goes far beyond.
-        """
+    def unit(self, row: tuple[str, str]) -> Unit:
+        """The unit in which the numbers of a row are shown."""
         numbers = self.rows[row].values()
         ends = [end for found in numbers for end in found.bounds or ()]
-        return all(0 <= found.value <= 1 for found in numbers) and all(-1 <= end <= 2 for end in ends)
+        return unit_for(
+            row[1].partition(",")[0], [found.value for found in numbers], ends, [found.scale for found in numbers]
+        )
+
+    def in_percent(self, row: tuple[str, str]) -> bool:
+        """Whether the numbers of a row are shares."""
+        return self.unit(row).is_percent
 
     def text(self, row: tuple[str, str], value: float) -> str:
         """A value of a row as a reader sees it: 61.3 of a share, else with the digits of the row's largest number."""
-        if self.in_percent(row):
-            return f"{100 * value:.1f}"
-        return number(value, max((abs(found.value) for found in self.rows[row].values()), default=value))
+        return self.unit(row).text(value)
 
     def shown_label(self, row: tuple[str, str]) -> str:
         """A row's name in the table: the benchmark's where it has one row there."""

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from mm_eval.features.report.release.average import AVERAGE
 from mm_eval.features.report.release.table import ReleaseNumber, ReleaseTable
+from mm_eval.results.number_text import IN_PERCENT, PERCENT
 from mm_eval.results.table import (
     Cell,
     Column,
@@ -27,6 +28,8 @@ from mm_eval.values.safe import in_line
 from mm_eval.values.words import counted
 
 SET_APART = "‡"
+BEST = "★"
+"""Before the best of a row on a terminal, where Markdown and LaTeX have bold."""
 UNDER_PROTOCOL = "§"
 OWN_PROMPT = "¶"
 
@@ -37,11 +40,11 @@ def as_text(table: ReleaseTable, intervals: bool = False, categories: bool = Fal
     Where it is too narrow the intervals are left out, and then the models stand in several tables.
     """
     width = width or terminal_width()
-    whole = _table(table, intervals, categories)
+    whole = _with_marks(table, intervals, categories)
     names, *models = whole.columns
     out = []
     if intervals and not _fits(whole, width):
-        whole, out = _table(table, False, categories), ["The intervals: no room (COLUMNS=200 shows them)."]
+        whole, out = _with_marks(table, False, categories), ["The intervals: no room (COLUMNS=200 shows them)."]
     parts: list[list[Column]] = [[]]
     for column in models:
         if parts[-1] and not _fits(replace(whole, columns=[names, *parts[-1], column]), width):
@@ -49,6 +52,28 @@ def as_text(table: ReleaseTable, intervals: bool = False, categories: bool = Fal
         parts[-1].append(column)
     texts = [to_text(fitted(replace(whole, columns=[names, *part]), width)[0]) for part in parts]
     return "\n\n".join([*texts, "\n".join(in_line(note) for note in (*whole.notes, *out))]).rstrip()
+
+
+def _with_marks(table: ReleaseTable, intervals: bool, categories: bool) -> Table:
+    """The table with a mark before the best numbers, and what it means."""
+    found = _table(table, intervals, categories)
+    marked = [
+        replace(row, cells={name: _marked(cell) for name, cell in row.cells.items()}) if _has_best(row) else row
+        for row in found.rows
+    ]
+    if not any(map(_has_best, found.rows)):
+        return found
+    after = 1 if table.sentence else 0
+    said = f"{BEST} first of its row, or not to be told apart from it; others of the row are behind (5%, Holm)."
+    return replace(found, rows=marked, notes=[*found.notes[:after], said, *found.notes[after:]])
+
+
+def _has_best(row: Row) -> bool:
+    return any(isinstance(cell, Value) and cell.bold for cell in row.cells.values())
+
+
+def _marked(cell: Cell) -> Cell:
+    return replace(cell, text=f"{BEST} {cell.text}") if isinstance(cell, Value) and cell.bold else cell
 
 
 def _fits(table: Table, width: int) -> bool:
@@ -158,7 +183,7 @@ def _cell(
         return None
 
     def text(value: float) -> str:
-        return f"{100 * value:.1f}" if row is None else table.text(row, value)
+        return PERCENT.text(value) if row is None else table.text(row, value)
 
     after = ""
     if intervals and found.margin is not None:
@@ -175,7 +200,8 @@ def _cell(
 def _footnotes(table: ReleaseTable, intervals: bool) -> list[str]:
     """What the marks in the table mean, and its notes."""
     numbers = [found for row in table.shown() for found in table.rows[row].values()]
-    marks = ["* as reported, not measured by us."] if any(not found.ours for found in numbers) else []
+    marks = [f"{IN_PERCENT.capitalize()}."] if table.average or any(map(table.in_percent, table.shown())) else []
+    marks += ["* as reported, not measured by us."] if any(not found.ours for found in numbers) else []
     if intervals and any(found.margin is not None for found in numbers):
         marks.append("± is half of the 95% interval.")
     if intervals and any(found.margin is None and found.interval is not None for found in numbers):
@@ -195,4 +221,4 @@ def _footnotes(table: ReleaseTable, intervals: bool) -> list[str]:
     if under:
         of_each = "; ".join(f"{said} ({', '.join(tasks)})" for said, tasks in under.items())
         marks.append(f"{UNDER_PROTOCOL} under a named protocol. {of_each}.")
-    return marks + table.notes
+    return [*marks, *table.notes, *(part.note for part in table.parts if part.note)]

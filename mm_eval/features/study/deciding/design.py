@@ -28,6 +28,8 @@ unlike models. An assumption, stated in the table."""
 PAIRS_READ = 6
 """Pairs of runs from which the standard deviation of a difference is taken, at most."""
 
+ASKED_FOR = 2.0
+"""The difference in points of which a release says how many docs it takes."""
 READ_FOR_NOTE = 3
 """Models of a release from which its note takes the standard deviations: reading a run of 100,000 docs takes seconds."""
 
@@ -139,9 +141,9 @@ def planned_of_runs(
             number, key = change.difference, (change.task, str(change.key).removesuffix(",none"))
             if not number.stderr or not number.n or tasks is not None and change.task not in tasks:
                 continue
-            unit = 100.0 if number.scale is not None else 1.0
+            unit = change.unit.factor
             found.setdefault(key, []).append(unit * number.stderr * math.sqrt(number.n))
-            fractions[key] = number.scale is not None
+            fractions[key] = change.unit.is_percent
             if as_asked:
                 docs[key] = min(number.n, docs.get(key, number.n))
                 continue
@@ -205,30 +207,20 @@ def _is_sum(config: Any) -> bool:
     return traits is not None and not traits.is_mean and not traits.fraction and traits.stratum is not None
 
 
-def what_it_tells(runs: Sequence[RecordedRun]) -> list[str]:
-    """Sentences below a release table: the smallest difference that each row can show between two of its models."""
+def plan_of_release(runs: Sequence[RecordedRun]) -> tuple[list[Planned], Question] | None:
+    """What a release can tell, of the docs that were asked: its rows with the smallest difference that each shows between two
+    of its models. None where there are no two models with a number in common."""
     named: dict[str, list[RecordedRun]] = {}
     for run in runs:
         named.setdefault(run.model, []).append(run)
     if len(named) < 2:
-        return []
-    question = Question(models=len(named))
+        return None
+    question = Question(ASKED_FOR, models=len(named))
     try:
         rows = planned_of_runs([own[0] for own in named.values()][:READ_FOR_NOTE], as_asked=True)
     except MMEvalError:  # runs without a task in common
-        return []
-    said: list[str] = []
-    for row in answered(rows, question):
-        low, high = row.detectable
-        about = f"{high:.1f}" if high - low < 0.05 else f"{low:.1f} to {high:.1f}"
-        said.append(f"{row.name}{f' ({row.metric})' if row.metric else ''} {about}")
-    if not said:
-        return []
-    of = f"{question.pairs} pair{'s' if question.pairs > 1 else ''} of models"
-    return [
-        f"What this release can tell apart in 80% of evaluations, in points, corrected for {of} and {len(rows)} "
-        f"number{'s' if len(rows) > 1 else ''}: {'; '.join(said)}."
-    ]
+        return None
+    return (answered(rows, question), question) if rows else None
 
 
 def as_json(rows: Sequence[Planned], question: Question) -> Mapping[str, Any]:

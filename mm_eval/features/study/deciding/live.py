@@ -20,8 +20,8 @@ from mm_eval.features.study.deciding.units import TaskValues, Unit, difference_o
 from mm_eval.foreign import trusted_request
 from mm_eval.opening import OpenedTasks
 from mm_eval.prepare import prepare_from_spec
-from mm_eval.results.number_text import number as number_text
-from mm_eval.results.number_text import signed
+from mm_eval.results.number_text import Unit as ShownIn
+from mm_eval.results.number_text import unit_of
 from mm_eval.results.recorded import read_run
 from mm_eval.results.table import Column, Row, Table, to_text
 from mm_eval.values.errors import ConfigError
@@ -116,6 +116,11 @@ class LookedAt:
     estimated: bool = False
 
     @property
+    def shown_in(self) -> ShownIn:
+        """The unit of its numbers in tables."""
+        return unit_of(self.first, self.second, metric=self.unit.leaves[0].metric)
+
+    @property
     def verdict(self) -> str:
         if self.interval is None:
             return f"too few: {self.difference.clusters or 0} of {LEAST_CLUSTERS} clusters"
@@ -181,12 +186,12 @@ def render(runs: Sequence[LiveRun], found: Mapping[str, Sequence[LookedAt]]) -> 
             Row(
                 {
                     "task": each.unit.name,
-                    "A": number_text(each.first.value),
-                    "B": number_text(each.second.value),
-                    "B - A": signed(each.difference.value, each.first.value),
+                    "A": each.shown_in.text(each.first.value),
+                    "B": each.shown_in.text(each.second.value),
+                    "B - A": each.shown_in.signed(each.difference.value),
                     "at any time": None
                     if each.interval is None
-                    else f"[{', '.join(signed(end, each.first.value) for end in each.interval)}]",
+                    else f"[{', '.join(map(each.shown_in.signed, each.interval))}]",
                     "docs": f"{each.docs:,} of {'about ' if each.estimated else ''}{each.total:,}",
                     "verdict": each.verdict,
                 }

@@ -13,7 +13,6 @@ from threading import Lock
 from typing import Any
 
 from mm_eval.features.study.deciding.live import LiveRun, LookedAt, looked_at
-from mm_eval.results.number_text import number, signed
 from mm_eval.results.page import page
 from mm_eval.results.table import Column, Drawing, Row, Table, to_page
 from mm_eval.values.errors import MMEvalError
@@ -120,16 +119,16 @@ class Comparison:
 
 
 def _cells(each: LookedAt, reach: float) -> dict[str, Any]:
-    scale, drawing = each.first.value, None
+    unit, drawing = each.shown_in, None
     if each.interval is not None:
         drawn = Number(MetricKey(each.unit.name, ""), each.difference.value, exact=each.interval)
         drawing = Drawing(drawn, reach)
     return {
         "task": each.unit.name,
-        "A": number(each.first.value),
-        "B": number(each.second.value),
-        "B − A": signed(each.difference.value, scale),
-        "at any time": "" if each.interval is None else " to ".join(signed(end, scale) for end in each.interval),
+        "A": unit.text(each.first.value),
+        "B": unit.text(each.second.value),
+        "B − A": unit.signed(each.difference.value),
+        "at any time": "" if each.interval is None else " to ".join(map(unit.signed, each.interval)),
         "drawing": drawing or "",
         "docs": f"{each.docs:,} of about {each.total:,} docs"
         if each.estimated

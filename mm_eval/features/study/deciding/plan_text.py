@@ -4,22 +4,63 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from mm_eval.features.study.deciding.design import FLIPPED, Planned, Question
+from mm_eval.features.study.deciding.design import FLIPPED, Planned, Question, plan_of_release
 from mm_eval.results.number_text import rounded
-from mm_eval.results.table import Cell, Column, Row, Table, to_text
+from mm_eval.results.recorded import RecordedRun
+from mm_eval.results.table import Cell, Column, Row, Table, TablePart, fitted, left_out, to_text
+from mm_eval.values.words import counted
 
 
-def render(rows: Sequence[Planned], question: Question) -> str:
-    """The table, and plain sentences on what is too small for the question."""
+def render(rows: Sequence[Planned], question: Question, width: int | None = None) -> str:
+    """The table, and plain sentences on what is too small for the question. width: of the terminal; None for any."""
+    table, out = fitted(as_table(rows, question), width)
+    return "\n".join([*to_text(table).split("\n"), *left_out(out), "", *sentences(rows, question)])
+
+
+def of_release(runs: Sequence[RecordedRun]) -> TablePart | None:
+    """What a release can tell, as a table for its page and a sentence for its other forms; None where that is not known."""
+    if (found := plan_of_release(runs)) is None:
+        return None
+    rows, question = found
+    said = []
+    for row in rows:
+        low, high = row.detectable
+        about = f"{high:.1f}" if high - low < 0.05 else f"{low:.1f} to {high:.1f}"
+        said.append(f"{row.name}{f' ({row.metric})' if row.metric else ''} {about}")
+    numbers = counted(sum(not row.is_average for row in rows), "number")
+    pairs = counted(question.pairs, "pair of models", "pairs of models")
+    note = (
+        f"What this release can tell apart in 80% of evaluations, in points, corrected for {pairs} and {numbers}: "
+        f"{'; '.join(said)}."
+    )
+    return TablePart(
+        "What this release can tell", as_table(rows, question), [*_basis(rows, question), *_columns(question)], note
+    )
+
+
+def _columns(question: Question) -> Iterator[str]:
+    """What the columns mean, for a reader who did not ask for them."""
+    if question.difference is not None:
+        points = f"{question.difference:g} points"
+        yield (
+            f"Docs for {question.difference:g}: how many docs a difference of {points} takes. Docs with --stop_when: the share "
+            "of a benchmark's docs that a release which stops when it is decided needs on average for such a difference."
+        )
+
+
+def as_table(rows: Sequence[Planned], question: Question) -> Table:
+    """A row for each benchmark, and for the average."""
     columns = [
         Column("task", "text"),
-        Column("metric", "text"),
-        *map(Column, ("docs", "spread", "smallest difference")),
+        Column("metric", "text", spare=2),
+        Column("docs"),
+        Column("spread", spare=1 if question.difference is not None else 0),
+        Column("smallest difference"),
     ]
     if question.difference is not None:
-        columns += map(Column, (f"docs for {question.difference:g}", "enough", "docs with --stop_when"))
-    table = Table(columns, [Row(_cells(row, question)) for row in rows])
-    return "\n".join([*to_text(table).split("\n"), "", *_sentences(rows, question)])
+        columns += [Column(f"docs for {question.difference:g}"), Column("enough")]
+        columns += [Column("docs with --stop_when", spare=3)]
+    return Table(columns, [Row(_cells(row, question)) for row in rows])
 
 
 def _cells(row: Planned, question: Question) -> dict[str, Cell]:
@@ -44,19 +85,9 @@ def _range(ends: tuple[float, float], form: str, unit: str = "") -> str:
     return f"{low}{unit}" if low == high else f"{low} to {high}{unit}"
 
 
-def _sentences(rows: Sequence[Planned], question: Question) -> Iterator[str]:
-    count = question.pairs * sum(not row.is_average for row in rows)
-    corrected = f", corrected for {count} comparisons" if count > 1 else ""
-    pairs = f"{question.models} models, {'each with one of them' if question.reference else 'all pairs'}"
-    yield f"Found in {question.power:.0%} of evaluations, at most {question.alpha:.0%} false alarms{corrected} ({pairs})."
-    if any(not row.measured for row in rows):
-        if question.spread is None:
-            low, high = (f"{share:.0%}" for share in FLIPPED)
-            yield f"The spread is assumed: two models differ in {low} (like models) to {high} (unlike ones) of right/wrong docs."
-        else:
-            yield f"The spread of {question.spread:g} is as stated."
-    else:
-        yield "The spread is that of the runs: the standard deviation of a doc's difference, docs of one picture drawn together."
+def sentences(rows: Sequence[Planned], question: Question) -> Iterator[str]:
+    """What the numbers hold for, and which benchmarks are too small for the question."""
+    yield from _basis(rows, question)
     for row in rows:
         if question.difference is None or row.needed is None or row.enough:
             continue
@@ -70,3 +101,19 @@ def _sentences(rows: Sequence[Planned], question: Question) -> Iterator[str]:
             yield f"{what} between unlike models: that takes about {rounded(most):,} docs, and it has {row.docs:,}."
     if any(row.is_average for row in rows):
         yield "The average counts each task the same and is planned as one number of its own, not corrected for the tasks."
+
+
+def _basis(rows: Sequence[Planned], question: Question) -> Iterator[str]:
+    """What the numbers hold for."""
+    count = question.pairs * sum(not row.is_average for row in rows)
+    corrected = f", corrected for {count} comparisons" if count > 1 else ""
+    pairs = f"{question.models} models, {'each with one of them' if question.reference else 'all pairs'}"
+    yield f"Found in {question.power:.0%} of evaluations, at most {question.alpha:.0%} false alarms{corrected} ({pairs})."
+    if any(not row.measured for row in rows):
+        if question.spread is None:
+            low, high = (f"{share:.0%}" for share in FLIPPED)
+            yield f"The spread is assumed: two models differ in {low} (like models) to {high} (unlike ones) of right/wrong docs."
+        else:
+            yield f"The spread of {question.spread:g} is as stated."
+    else:
+        yield "The spread is that of the runs: the standard deviation of a doc's difference, docs of one picture drawn together."

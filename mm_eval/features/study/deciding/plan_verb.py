@@ -13,7 +13,7 @@ import json
 
 from mm_eval.cli.folders import add_code_option, run_folders
 from mm_eval.cli.options import add_option, read_names
-from mm_eval.cli.say import say, say_lines
+from mm_eval.cli.say import say, say_lines, say_report
 from mm_eval.values.errors import ConfigError
 
 
@@ -38,6 +38,7 @@ def main(args: argparse.Namespace) -> int:
     from mm_eval.features.study.deciding.design import Question, answered, as_json, planned_of_runs, planned_of_tasks
     from mm_eval.features.study.deciding.plan_text import render
     from mm_eval.results.recorded import RecordedRun
+    from mm_eval.results.table import terminal_width
 
     if not args.tasks and not args.runs:
         raise ConfigError("name --tasks, or runs by --from.", hint="mm-eval plan --tasks blink --difference 2")
@@ -64,8 +65,8 @@ def main(args: argparse.Namespace) -> int:
     if args.format == "json":
         say_lines(json.dumps(as_json(found, question), indent=2))
     else:
-        say_lines(render(found, question))
+        say_report(render(found, question, terminal_width()))
         if not runs:
             say()
-            say("mm-eval plan --from RUN RUN takes the standard deviation from runs of like models.")
+            say_report("`mm-eval plan --from RUN RUN` takes the standard deviation from runs of like models.")
     return 0

@@ -13,6 +13,7 @@ from mm_eval.features.study.deciding.sequences import LEAST_CLUSTERS, around, fa
 from mm_eval.features.study.deciding.trial import BROKEN, Pair, Trial, distinct, rounded
 from mm_eval.features.study.deciding.units import TaskValues, Unit, difference_of, number_of
 from mm_eval.request import RunRequest
+from mm_eval.results.number_text import unit_of
 from mm_eval.values.types import Number
 
 DECIDED, NARROW = "decided", "known well enough"
@@ -59,9 +60,10 @@ def add_values(total: dict[str, TaskValues], new: Mapping[str, TaskValues]) -> N
         known.key = known.key or own.key
 
 
-def table_scale(number: Number) -> float:
-    """How much of a number is 1 in the table's unit: a point of percent for fractions."""
-    return 0.01 if number.scale is not None else 1.0
+def table_scale(unit: Unit, *numbers: Number | None) -> float:
+    """How much of a number is 1 in the table's unit: a point of percent for shares. numbers: the row's."""
+    metric = unit.leaves[0].metric if unit.leaves else ""
+    return 1.0 / unit_of(*(number for number in numbers if number is not None), metric=metric).factor
 
 
 @dataclass
@@ -138,8 +140,9 @@ class WhenDecided:
             unit, first, second = pair
             if self.trial.is_due(pair, look) and first in found and second in found:
                 differences[pair] = difference_of(self.units[unit], self._models[first], self._models[second])
-                if (known := differences[pair]) is not None and self.request.margin is not None:
-                    self.trial.margins[pair] = float(self.request.margin) * table_scale(known)
+                if differences[pair] is not None and self.request.margin is not None:
+                    both = [number_of(self.units[unit], self._models[name]) for name in (first, second)]
+                    self.trial.margins[pair] = float(self.request.margin) * table_scale(self.units[unit], *both)
         self.trial.add(look, differences)
         for unit in self.units:
             if self._ended_unit(unit) == look:
@@ -230,7 +233,7 @@ class WhenNarrow:
         half = half_width(number, errors)
         found = around(number, half)
         self._intervals[name] = {"factor": errors, "interval": None if found is None else list(found)}
-        if half is not None and half <= self.goal * table_scale(number):
+        if half is not None and half <= self.goal * table_scale(unit, number):
             self.ended[name] = self.look
 
     def ended_at(self, task: str) -> int | None:
