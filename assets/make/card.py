@@ -70,10 +70,10 @@ def measure(folder: Path, scratch: Path) -> Figures:
     shuffled = shuffled_data(scratch / "shuffled-data")
     everything = ["mme", "seedbench", "seedbench_ppl"]
     runs = {
-        "own prompt": _run(folder, scratch, everything, own),
-        "shuffled": _run(folder, scratch, everything, own, data_root=str(shuffled)),
-        "other prompt": _run(folder, scratch, everything[:2], other),
-        "no prompt": _run(
+        "own prompt": run(folder, scratch, everything, own),
+        "shuffled": run(folder, scratch, everything, own, data_root=str(shuffled)),
+        "other prompt": run(folder, scratch, everything[:2], other),
+        "no prompt": run(
             folder, scratch, everything[:2], "none", prompt_blocks={"none": {"pre_prompt": "", "post_prompt": ""}}
         ),
     }
@@ -83,18 +83,18 @@ def measure(folder: Path, scratch: Path) -> Figures:
         "shuffled": {"blind": "shuffled"},
         "two frames": {"video": "frames=2,ends"},
     }.items():
-        figures_of_videos[name] = _of_videos(_run(folder, scratch, list(VIDEO_TASKS), None, **how))
+        figures_of_videos[name] = _of_videos(run(folder, scratch, list(VIDEO_TASKS), None, **how))
     figures: Figures = {"Video questions": figures_of_videos}
-    for name, run in runs.items():
-        figures.setdefault("MME", {})[name] = _of_mme(run)
-        figures.setdefault("SEED-Bench by letter", {})[name] = _of_seed_bench(run, "seedbench", "seed_all,none")
-        if "seedbench_ppl" in run.tasks:
+    for name, recorded in runs.items():
+        figures.setdefault("MME", {})[name] = figures_of_mme(recorded)
+        figures.setdefault("SEED-Bench by letter", {})[name] = _of_seed_bench(recorded, "seedbench", "seed_all,none")
+        if "seedbench_ppl" in recorded.tasks:
             by_text = figures.setdefault("SEED-Bench by the option's text", {})
-            by_text[name] = _of_seed_bench(run, "seedbench_ppl", "acc,none")
+            by_text[name] = _of_seed_bench(recorded, "seedbench_ppl", "acc,none")
     return figures
 
 
-def _run(folder: Path, scratch: Path, tasks: list[str], prompt: str | None, **more: Any) -> Any:
+def run(folder: Path, scratch: Path, tasks: list[str], prompt: str | None, **more: Any) -> Any:
     from mm_eval import evaluate
     from mm_eval.results.recorded import RecordedRun
 
@@ -113,7 +113,7 @@ def _figure(estimate: Any, top: float, scale: float = 1.0) -> Figure:
     return {"value": scale * estimate.value, "low": max(0.0, scale * low), "high": min(top, scale * high)}
 
 
-def _of_mme(run: Any) -> dict[str, Figure]:
+def figures_of_mme(run: Any) -> dict[str, Figure]:
     task = run.tasks["mme"]
     estimates = {key.metric: task.number(key) for key in task.values}
     return {name: _figure(estimate, TOP.get(name, MME_TOP)) for name, estimate in estimates.items()}
