@@ -5,9 +5,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 SCRIPT = Path(__file__).parent.parent.parent / "benchmarks" / "video.py"
 
 
+@pytest.mark.full
 def test_few_frames_of_a_long_video_cost_less_than_decoding_it() -> None:
     size = ["--minutes", "2", "--width", "320", "--height", "192"]
     options = [*size, "--rule", "frames=4", "--repeats", "1", "--in_order", "120"]

@@ -24,6 +24,7 @@ def test_the_task_is_valid_and_its_metric_counts(tmp_path: Path, capsys) -> None
     assert row["names_the_colour,none"] == 1.0 and row["n"] == 3
 
 
+@pytest.mark.full
 def test_the_cells_of_the_notebook_run(tmp_path: Path) -> None:
     cells = json.loads((EXAMPLES / "results.ipynb").read_text())["cells"]
     program = "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code")

@@ -116,6 +116,7 @@ def test_a_picture_column_that_no_row_has_is_found_before_the_first_request(
         assert "own.yaml:8" in ran.err and not ran.folder.exists()
 
 
+@pytest.mark.full
 def test_a_lost_table_is_exit_code_3(tmp_path: Path) -> None:
     run = [sys.executable, "-m", "mm_eval"]
     for words in (

@@ -75,7 +75,7 @@ GENERATION = sorted(
     }
 )
 """A generation task of each shipped benchmark."""
-QUICK = ["ai2d", "blink_art_style"]
+QUICK = ["ai2d"]
 
 
 @cache

@@ -90,6 +90,7 @@ def test_its_questions_are_asked_once_recorded_and_read_by_its_own_code(theirs, 
     assert again.code == 0 and number(again) == number(ran) and max(server.asked.values()) == 1
 
 
+@pytest.mark.full
 def test_its_scorers_are_built_once_for_each_pass_and_not_once_a_doc(
     theirs, server, tmp_path: Path, monkeypatch
 ) -> None:

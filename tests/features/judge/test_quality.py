@@ -72,6 +72,7 @@ def test_a_good_judge_passes_gold_and_fails_the_others(judged, server, cli) -> N
     assert f"judge-1 was asked {asked} questions." in said.out
 
 
+@pytest.mark.full
 def test_nothing_is_asked_twice_and_no_reply_becomes_a_verdict_of_the_run(judged, server, cli) -> None:
     folder = ran(judged, server).folder
     results = (folder / "results.json").read_text()

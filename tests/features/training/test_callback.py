@@ -75,6 +75,7 @@ def test_the_loss_curve_is_the_same_bit_for_bit_and_each_answer_is_that_of_the_s
         assert callback.results[step].raw["results"] == offline.raw["results"]
 
 
+@pytest.mark.full
 def test_nothing_of_an_evaluation_stays_in_memory(tmp_path):
     import gc
 

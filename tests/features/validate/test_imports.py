@@ -42,6 +42,7 @@ def tree(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.full
 def test_no_file_hides_another(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(imports, "SECONDS_OF_IMPORT", 4.0)
     found = check_imports([], str(tree))

@@ -91,6 +91,7 @@ def test_without_a_seed_the_stream_is_the_one_that_lmms_eval_starts_with(run: Ru
     assert drawn(ran) == stream(0) and drawn(ran, "numpy_drawn") == list(np.random.RandomState(1234).random(DOCS))
 
 
+@pytest.mark.full
 def test_scoring_again_and_running_again_give_the_same_numbers(
     run: Run, cli: Callable[..., Ran], tmp_path: Path
 ) -> None:
@@ -113,6 +114,7 @@ def test_scoring_again_and_running_again_give_the_same_numbers(
     assert random.random() == stream(99)[0], "the stream of others is left alone"
 
 
+@pytest.mark.full
 def test_tasks_of_one_file_and_of_several_draw_each_from_its_own_start(run: Run, tmp_path: Path) -> None:
     write(tmp_path, "random.seed(42)\n", "one")
     write(tmp_path, "random.seed(42)\n", "two")

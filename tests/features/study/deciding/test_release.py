@@ -161,6 +161,7 @@ def test_a_model_that_fails_leaves_the_others_undecided_and_later_they_go_on(cli
     assert len(asked) == len(set(asked))
 
 
+@pytest.mark.full
 def test_side_by_side_the_decision_is_the_same(cli, tmp_path: Path) -> None:
     """Each model in a process of its own, at speeds of their own."""
     (tmp_path / "turn").mkdir()
@@ -255,6 +256,7 @@ def test_a_comparison_needs_models_and_stated_pairs(cli, tmp_path: Path) -> None
     assert "must answer the same docs" in cli("run", "--config", write_release(tmp_path, other)).err
 
 
+@pytest.mark.full
 def test_what_cannot_be_stopped_says_so(cli, tmp_path: Path) -> None:
     """BLEU is a number of the corpus: alone it is refused; beside another task all of its docs are asked."""
     (tmp_path / "docs.jsonl").write_text("".join(json.dumps({"q": f"{n}?", "a": "Yes"}) + "\n" for n in range(30)))
