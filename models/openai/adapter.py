@@ -122,6 +122,7 @@ class OpenAI(Model):
         self.writing: Writing | None = None  # how the server writes prompts; None before it was looked at
         self._unstated: dict[str, Any] = {}  # fields of sampled answers that no task states
         self._stop_soon: Callable[[], None] = lambda: None
+        self._stated: tuple[Any, ModelFacts] = None, ModelFacts()
         self._facts = ModelFacts(
             name=self.model,
             family=keys[0] if keys else "",
@@ -139,7 +140,10 @@ class OpenAI(Model):
     def facts(self) -> ModelFacts:
         """What is known of the server by now."""
         sharing: Sharing = "scores" if "temperature" in self.endpoint.dropped else "greedy"
-        return replace(self._facts, shares=sharing, findings=self.endpoint.findings(), price=self._price)
+        known = self._facts, sharing, self.endpoint.findings(), self._price
+        if known != self._stated[0]:  # they are looked up several times a request
+            self._stated = known, replace(self._facts, shares=sharing, findings=known[2], price=self._price)
+        return self._stated[1]
 
     @facts.setter
     def facts(self, facts: ModelFacts) -> None:
