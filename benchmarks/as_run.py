@@ -2,9 +2,9 @@
 
     python benchmarks/as_run.py [--repetitions 3] [--limit N]
 
-Prints CPU and wall seconds of `mm-eval --tasks mme,seedbench` for each way in which threads wait: as the command chooses
-("default"), and spinning as OpenMP does by itself ("spinning"). The repetitions of all ways alternate. The goal is a median
-of at most 1.2 of the quiet CPU seconds beside the loops.
+Prints CPU and wall seconds of `mm-eval --tasks mme,seedbench` for each way: as the command chooses ("default"), with a thread
+for each core ("threads"), and with such threads that spin while they wait, as OpenMP's do by themselves ("spinning"). The
+repetitions of all ways alternate. The goal is a median of at most 1.2 of the quiet CPU seconds beside the loops.
 """
 
 from __future__ import annotations
@@ -22,7 +22,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-WAYS = {"default": {}, "spinning": {"OMP_WAIT_POLICY": "active"}}
+CORES = len(os.sched_getaffinity(0))
+WAYS: dict[str, dict[str, str]] = {
+    "default": {},
+    "threads": {"OMP_NUM_THREADS": str(CORES)},
+    "spinning": {"OMP_NUM_THREADS": str(CORES), "OMP_WAIT_POLICY": "active"},
+}
 UNSET = ("OMP_NUM_THREADS", "OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "MKL_NUM_THREADS")
 
 
@@ -57,11 +62,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repetitions", type=int, default=3)
     parser.add_argument("--limit", type=int)
+    parser.add_argument("--ways", default=",".join(WAYS), metavar="NAME,...")
     args = parser.parse_args()
     found: dict[tuple[str, str], list[tuple[float, float]]] = {}
     for _ in range(args.repetitions):
-        for place, loops in (("quiet", 0), ("busy", os.cpu_count() or 1)):
-            for way in WAYS:
+        for place, loops in (("quiet", 0), ("busy", CORES)):
+            for way in args.ways.split(","):
                 with busy_loops(loops):
                     found.setdefault((place, way), []).append(seconds(way, args.limit))
     for (place, way), runs in found.items():
@@ -70,7 +76,7 @@ def main() -> None:
             f"{place:6} {way:9} CPU {statistics.median(cpu):7.1f} s ({min(cpu):.1f} to {max(cpu):.1f})"
             f"   wall {statistics.median(wall):7.1f} s ({min(wall):.1f} to {max(wall):.1f})"
         )
-    for way in WAYS:
+    for way in args.ways.split(","):
         ratios = [busy[0] / quiet[0] for busy, quiet in zip(found["busy", way], found["quiet", way], strict=True)]
         print(f"{way}: busy over quiet CPU {statistics.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})")
 

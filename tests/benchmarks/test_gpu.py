@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import argparse
+import json
 import os
 import subprocess
 import sys
@@ -58,15 +60,33 @@ def test_embeddings_cost_nothing_and_the_head_only_where_logits_are_needed(gpu: 
     assert gpu.Needed(0, 0, 0, 3).flops(weights) == 6 * weights.head
 
 
-@pytest.mark.slow
-def test_it_runs_on_small_models(tmp_path: Path) -> None:
-    command = [sys.executable, str(FOLDER / "gpu.py"), "--tiny", "--pictures", "1", "--repetitions", "1"]
+@pytest.mark.full
+def test_it_runs_from_end_to_end_on_small_models(tmp_path: Path) -> None:
+    words = ["--device", "cpu", "--tiny", "--pictures", "1", "--repetitions", "1", "--workloads", "multiple_choice"]
+    words += ["--json", str(tmp_path / "found.json"), "--models", "qwen2.5-vl-7b", "--engines", "hf,plain,vllm"]
     environment = {**os.environ, "MM_EVAL_BENCHMARKS": str(tmp_path), "OMP_NUM_THREADS": "1"}
     done = subprocess.run(
-        [*command, "--engines", "hf,plain", "--models", "qwen2.5-vl-7b"],
+        [sys.executable, str(FOLDER / "gpu.py"), *words, "--vllm_python", "/bin/false"],
         capture_output=True,
         text=True,
         env=environment,
     )
     assert done.returncode == 0, done.stderr
-    assert done.stdout.count("| hf |") == done.stdout.count("| plain |") == 4 and "failed" not in done.stdout
+    assert done.stdout.count("| hf |") == done.stdout.count("| plain |") == 1 and "failed" not in done.stdout
+    assert "qwen2.5-vl-7b, vllm: not loaded; vllm is not installed (--vllm_python)" in done.stdout
+    assert "tokens a second" in done.stdout and "first answer, s" in done.stdout
+    found = json.loads((tmp_path / "found.json").read_text())["found"]["qwen2.5-vl-7b"]
+    for one in found:
+        assert len(one["rates"]) == len(one["tokens"]) == len(one["first"]) == len(one["flops"]) == 1
+        assert one["first"][0] > 0 and one["tokens"][0] > one["rates"][0]
+
+
+def test_a_process_that_takes_too_long_is_ended_and_what_it_found_is_kept(
+    gpu: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waits = tmp_path / "python"
+    waits.write_text('#!/bin/sh\necho \'{"engine": "hf", "loaded": 2.0}\'\nexec sleep 600\n')
+    waits.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(waits))
+    found, why = gpu.in_a_process("llava-1.5-7b", "hf", argparse.Namespace(words=[], vllm_python=""), 1.0)
+    assert found == [{"engine": "hf", "loaded": 2.0}] and why == "ended after 1 s"
