@@ -27,7 +27,7 @@ KINDS = {
 
 
 def first_rows(opened: OpenedTasks) -> Iterator[str]:
-    """A note for each shipped task whose real data surprises; none for sample data and for data sets that nobody here knows."""
+    """A note for each shipped task whose real data surprises; none for sample data and for data sets without recorded facts."""
     for name, task in opened.tasks.items():
         if not task.config.is_shipped or _known(task) is None:
             continue

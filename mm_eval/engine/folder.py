@@ -342,7 +342,7 @@ def _started_together() -> int:
 
 
 def is_alive(pid: int) -> bool:
-    """Whether a process of this machine runs, whoever's it is."""
+    """Whether a process of this machine runs, whichever user it belongs to."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

@@ -60,7 +60,7 @@ class Processes:
 def processes() -> Processes:
     """The processes of this launch. A single one unless a launcher started several.
 
-    Errors: ConfigError for processes that nobody ends when one of them dies, or that are on several machines.
+    Errors: ConfigError for processes without a launcher that ends them when one dies, or that are on several machines.
     """
     count = int(os.environ.get("WORLD_SIZE") or 1)
     if count < 2:

@@ -13,12 +13,12 @@ from typing import Any, TypeAlias
 
 from mm_eval.prompt.blocks import FRAMES_AS_KEY, FRAMES_KEY
 from mm_eval.results.estimates import Triple, group_differences
-from mm_eval.results.judged_by import AT, judges_behind, judges_differ
+from mm_eval.results.judged_by import judges_behind, judges_differ
 from mm_eval.results.number_text import EXACT, Unit, p_text, rounded, unit_of
-from mm_eval.results.recorded import RecordedRun, RecordedTask
+from mm_eval.results.recorded import RecordedRun, RecordedTask, headline_keys
 from mm_eval.results.sample_rows import KINDS
 from mm_eval.results.variants import VariantRun, first_of, said_of, with_variants
-from mm_eval.scoring.metrics.paired import Flips, flips, paired_difference, right_or_wrong
+from mm_eval.scoring.metrics.paired import Flips, flips, paired_difference
 from mm_eval.values.distributions import holm
 from mm_eval.values.errors import ConfigError, did_you_mean
 from mm_eval.values.types import MetricKey, Number
@@ -360,19 +360,6 @@ def _with_groups(run: RecordedRun, comparison: Comparison) -> list[Change]:
     ]
 
 
-def headline_keys(task: RecordedTask) -> list[MetricKey]:
-    """The numbers that are not part of an earlier one: of MME the two sums and not the categories.
-
-    A further judge's number stands where the first one's does, however many docs it could not judge.
-    """
-    found: list[MetricKey] = []
-    for key, of_docs in task.values.items():
-        of_first = task.values.get(MetricKey(key.metric.partition(AT)[0], key.scorer), of_docs)
-        if not any(of_first.keys() < task.values[earlier].keys() for earlier in found if AT not in earlier.metric):
-            found.append(key)
-    return found
-
-
 def count_kinds(kinds: Kinds) -> dict[str, int]:
     """How many docs are of each kind, in the order of the table's columns.
 
@@ -426,12 +413,3 @@ def _amount(found: Number, unit: Unit) -> str:
         return f"{unit.signless(found.value)} {unit.spread(found)}".rstrip()
     low, high = sorted(map(abs, found.interval))
     return f"{unit.signless(found.value)} [{unit.ends((low, high))}]{f' {EXACT}' if found.exact else ''}"
-
-
-def marks(task: RecordedTask) -> dict[int, bool | None]:
-    """Whether each doc was right, by the first of the task's numbers that includes it."""
-    found: dict[int, bool | None] = {}
-    for of_docs in task.values.values():
-        for doc_id, value in of_docs.items():
-            found.setdefault(doc_id, right_or_wrong(value))
-    return found

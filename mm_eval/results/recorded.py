@@ -25,7 +25,7 @@ from mm_eval.results.file import results_of
 from mm_eval.results.sample_rows import DocDigests, answer_tokens, kinds_of, lean, sample_name, value_digest
 from mm_eval.scoring.metrics.aggregation import mean
 from mm_eval.scoring.metrics.metric import AGGREGATIONS, METRICS, Metric, aggregation_named
-from mm_eval.scoring.metrics.paired import estimate, with_interval
+from mm_eval.scoring.metrics.paired import estimate, right_or_wrong, with_interval
 from mm_eval.scoring.process_results import with_own_values
 from mm_eval.scoring.run_results import Results
 from mm_eval.scoring.sample_row import SampleRow
@@ -513,3 +513,25 @@ def _of(scorer: Any) -> Any:
 def _mappings(value: Any) -> list[Mapping[str, Any]]:
     """A mapping, or the mappings of a list; nothing for another value."""
     return [each for each in (value if isinstance(value, (list, tuple)) else [value]) if isinstance(each, Mapping)]
+
+
+def headline_keys(task: RecordedTask) -> list[MetricKey]:
+    """The numbers that are not part of an earlier one: of MME the two sums and not the categories.
+
+    A further judge's number stands where the first one's does, however many docs it could not judge.
+    """
+    found: list[MetricKey] = []
+    for key, of_docs in task.values.items():
+        of_first = task.values.get(MetricKey(key.metric.partition("@")[0], key.scorer), of_docs)
+        if not any(of_first.keys() < task.values[earlier].keys() for earlier in found if "@" not in earlier.metric):
+            found.append(key)
+    return found
+
+
+def marks(task: RecordedTask) -> dict[int, bool | None]:
+    """Whether each doc was right, by the first of the task's numbers that includes it."""
+    found: dict[int, bool | None] = {}
+    for of_docs in task.values.values():
+        for doc_id, value in of_docs.items():
+            found.setdefault(doc_id, right_or_wrong(value))
+    return found

@@ -11,7 +11,8 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
-from mm_eval.scoring.filters.yes_no import without_punctuation
+from mm_eval.tasks.rules.yes_no import without_punctuation
+
 from mm_eval.scoring.metrics.generation import targets_of
 from mm_eval.scoring.metrics.metric import metric
 from mm_eval.values.errors import ConfigError

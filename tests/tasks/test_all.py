@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from mm_eval.check import validate
 from mm_eval.config.manager import TaskManager
+from mm_eval.features.validate.check import validate
 from mm_eval.request import RunRequest
 from tests.sets import few
 

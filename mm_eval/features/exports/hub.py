@@ -10,9 +10,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from mm_eval.config.schema import texts
-from mm_eval.results.compare import headline_keys
 from mm_eval.results.judged_by import judges_behind
-from mm_eval.results.recorded import RecordedRun, parts_of
+from mm_eval.results.recorded import RecordedRun, headline_keys, parts_of
 from mm_eval.values.types import MetricKey
 
 

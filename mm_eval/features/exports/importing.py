@@ -157,7 +157,7 @@ def _tasks(asked: ImportRequest, logs: Sequence[Log]) -> tuple[dict[str, Importe
         found[name] = Imported(replace(log, rows=partial(_mapped, log, asked.columns)), ours, list(log.notes))
     if not found:
         for log in logs:
-            if log.suite == TABLE:  # a file that is no table at all is told before its name
+            if log.suite == TABLE:  # a file that is no table at all is reported before its name
                 next(iter(log.rows()), None)
         raise first or ConfigError("no task of the logs was named.", where="--tasks")
     return found, left_out

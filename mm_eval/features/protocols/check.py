@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from mm_eval.check import TaskCheck
+from mm_eval.cli.say import TaskCheck
 from mm_eval.config.manager import Loaded
 from mm_eval.data.frames import medium
 from mm_eval.engine.generation import GenerationOptions

@@ -13,12 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from mm_eval.engine.folder import RunFolder
-from mm_eval.results.compare import headline_keys, marks
 from mm_eval.results.estimates import estimates
 from mm_eval.results.judged_by import AT, judges_of
 from mm_eval.results.number_text import unit_of
 from mm_eval.results.page import SampleRows, category_labels, page, pictures
-from mm_eval.results.recorded import RecordedRun, RecordedTask
+from mm_eval.results.recorded import RecordedRun, RecordedTask, headline_keys, marks
 from mm_eval.results.rows import unanswered_words
 from mm_eval.scoring.answered_by import sentence as answer_names
 from mm_eval.scoring.metrics.aggregation import mean

@@ -14,10 +14,10 @@ from operator import attrgetter
 from pathlib import Path
 from typing import ClassVar, Self
 
-from mm_eval.results.compare import Change, Comparison, compare, headline_keys, marks
+from mm_eval.results.compare import Change, Comparison, compare
 from mm_eval.results.estimates import estimates
 from mm_eval.results.number_text import Unit, unit_of
-from mm_eval.results.recorded import RecordedRun
+from mm_eval.results.recorded import RecordedRun, headline_keys, marks
 from mm_eval.values.types import MetricKey, Number
 
 

@@ -41,7 +41,7 @@ def main(args: argparse.Namespace) -> int:
         return _imports(args.tasks.split(","), args.include_path)
     if args.model or args.model_args:
         return _invariance(args)
-    from mm_eval.check import validate
+    from mm_eval.features.validate.check import validate
 
     return say_checks(validate(read_task_request(args, prompt_key=args.prompt_key)))
 
@@ -56,7 +56,7 @@ def _imports(names: list[str], include_path: str | None) -> int:
 
 
 def _invariance(args: argparse.Namespace) -> int:
-    from mm_eval.check import invariance
+    from mm_eval.features.validate.check import invariance
 
     if args.limit is None and args.samples is None:
         args.limit = SAMPLES

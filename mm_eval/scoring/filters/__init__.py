@@ -44,5 +44,4 @@ __all__ = [
     "register_filter",
     "rule_of",
     "transformation",
-    "yes_no",
 ]

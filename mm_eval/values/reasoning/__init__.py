@@ -1,4 +1,4 @@
-"""What a thinking model writes before its answer: which marks enclose it, and how an answer is told from it.
+"""What a thinking model writes before its answer: which marks enclose it, and how an answer is separated from it.
 
     families   the marks and the frames of known model families, as data
     split      a text -> its reasoning and its answer

@@ -1,10 +1,10 @@
 """POPE's and VLMEvalKit's rules for yes and no, exactly as published, also where they surprise."""
 
 import pytest
+from mm_eval.tasks.rules.yes_no import PopeYesNoFilter, YesNoWordsFilter, without_punctuation
 
 from mm_eval.scoring.filters import FilterEnsemble, rule_of
 from mm_eval.scoring.filters.transformation import StripThinkingFilter
-from mm_eval.scoring.filters.yes_no import PopeYesNoFilter, YesNoWordsFilter, without_punctuation
 
 HARD = [
     # answer, POPE's reading and whether it counts as unparsed, VLMEvalKit's reading

@@ -18,10 +18,9 @@ from mm_eval.features.report.release.average import add_average
 from mm_eval.features.report.release.ranking import rank, set_apart, set_apart_by_judge
 from mm_eval.features.report.release.table import ReleaseNumber, ReleaseTable
 from mm_eval.prompt.blind import SAID
-from mm_eval.results.compare import headline_keys
 from mm_eval.results.estimates import estimates
 from mm_eval.results.judged_by import by_another_judge, judges_behind, notes_on_holes
-from mm_eval.results.recorded import RecordedRun, parts_of
+from mm_eval.results.recorded import RecordedRun, headline_keys, parts_of
 from mm_eval.results.rows import brief_warnings, incomplete
 from mm_eval.values.errors import ConfigError, did_you_mean
 from mm_eval.values.features import brought

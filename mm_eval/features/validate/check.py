@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any
 
+from mm_eval.cli.say import TaskCheck
 from mm_eval.config.manager import Loaded
 from mm_eval.data.data_files import has_files
 from mm_eval.engine.model import METHODS, Model
@@ -36,15 +37,6 @@ TOLERANCE = 1e-4
 """Nats by which log-likelihoods may differ: what float32 allows."""
 Outputs = dict[Slot, Any]
 log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True)
-class TaskCheck:
-    """The result of checking one task."""
-
-    task: str
-    ok: bool
-    text: str
 
 
 def validate(request: RunRequest) -> Iterator[TaskCheck]:

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 
 import pytest
 
-from mm_eval.check import compare_batching
 from mm_eval.cli import main
 from mm_eval.engine.model import Answers, Model, register_model
+from mm_eval.features.validate.check import compare_batching
 from mm_eval.values.errors import ModelError
 from mm_eval.values.types import Answer, Instance, Slot
 
