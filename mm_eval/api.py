@@ -138,7 +138,7 @@ def evaluate(
         evaluate("mme", trainer.model, processor=processor)
         evaluate("mme", lambda messages: "yes")
 
-    tasks: needed, unless an option such as `protocol` names them.
+    tasks: needed, unless another option names them, as a named report does for its benchmarks.
     model: a name, or a model in memory: a module of transformers, a function of chat messages (`Message`) that returns a text,
         or an object or class of `Model`. A module and all random streams are left as they were.
     processor: of a module; its tokenizer for a model of text.

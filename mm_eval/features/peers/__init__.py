@@ -6,8 +6,7 @@ The tables are plain data: a further name is one line.
 command      the words of a command
 flags        every option of the other suites (data)
 request      the adapter and its arguments, as a request states them
-adapters     every model name of the other suites, and checkpoints in a format of their own (data)
-arguments    the arguments of their models (data)
+adapters     every model name of the other suites, the arguments of their models, and checkpoints in a format of their own (data)
 names        every name of theirs that means a benchmark here (data), and where to find those that don't
 """
 

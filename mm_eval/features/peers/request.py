@@ -18,18 +18,24 @@ from typing import Any
 
 from mm_eval.config.arguments import json_value
 from mm_eval.engine.model import MODELS
-from mm_eval.features.peers.adapters import BEGINNINGS, NAMED, OPENAI, PROVIDERS, SHORT_NAMES, Other, for_transformers
-from mm_eval.features.peers.arguments import (
+from mm_eval.features.peers.adapters import (
+    BEGINNINGS,
     CAPS,
     DROPPED,
     FRAMES,
     FRAMES_A_SECOND,
     GENERATION,
     KEPT,
+    NAMED,
+    OPENAI,
     OPTIONS,
+    PROVIDERS,
     REFUSED,
     RENAMED,
+    SHORT_NAMES,
     THINKING,
+    Other,
+    for_transformers,
 )
 from mm_eval.request import RunRequest
 from mm_eval.values.errors import ConfigError

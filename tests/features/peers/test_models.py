@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from mm_eval.engine.model import MODELS
-from mm_eval.features.peers.adapters import NAMED, PROVIDERS, for_transformers
-from mm_eval.features.peers.arguments import DROPPED, REFUSED
+from mm_eval.features.peers.adapters import DROPPED, NAMED, PROVIDERS, REFUSED, for_transformers
 from mm_eval.features.peers.request import in_our_words, vlmevalkit
 from mm_eval.request import RunRequest
 from mm_eval.values.errors import ConfigError
