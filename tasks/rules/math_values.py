@@ -21,6 +21,8 @@ DEEPEST = 10
 MOST_BARS = 6
 """The most bars of absolute values: which of them open is tried in every way."""
 DIGITS = 50
+MOST_FACTORS = 1000
+"""Factorials of more have no value. Others are those of the gamma function, so that n! is compared at any n."""
 _LARGEST = 3000
 """Numbers of more decimal places than this have no value."""
 
@@ -78,10 +80,13 @@ def value_of(text: str, symbols: Mapping[str, Value] | None = None) -> Value | N
     symbols: the values of variables; an expression with another variable has no value.
     """
     tree = expression(text)
-    if tree is None:
-        return None
+    return None if tree is None else tree_value(tree, symbols or {})
+
+
+def tree_value(tree: Any, symbols: Mapping[str, Value]) -> Value | None:
+    """The number that a tree of sympy stands for, of whatever parser; None where it has none within the bounds."""
     try:
-        return _evaluate(tree, symbols or {})
+        return _evaluate(tree, symbols)
     except (_NoValueError, ZeroDivisionError, ValueError, OverflowError, TypeError, RecursionError):
         return None
 
@@ -92,15 +97,19 @@ def variables(text: str) -> frozenset[str]:
     return frozenset() if tree is None else frozenset(symbol.name for symbol in tree.free_symbols)
 
 
-def samples(names: frozenset[str]) -> list[dict[str, Value]]:
-    """Four fixed values for each variable, of both signs: expressions equal at all of them are taken as equal."""
+def samples(names: frozenset[str], count: int = 4, mixed_signs: bool = False) -> list[dict[str, Value]]:
+    """Fixed values for each variable, of both signs: expressions equal at all of them are taken as equal.
+
+    mixed_signs: the variables of a point differ in sign; sqrt(a) sqrt(b) is then not sqrt(a b), which holds for positive ones.
+    """
     numbers = _numbers()
     points = []
-    for number in range(4):
+    for number in range(count):
         at = {}
         for name in names:
             digest = int.from_bytes(sha256(f"{name}/{number}".encode()).digest()[:8], "big")
-            at[name] = (numbers.mpf(digest) / 2**64 * 3 + numbers.mpf(1) / 7) * (-1) ** number
+            sign = digest % 2 if mixed_signs else number
+            at[name] = (numbers.mpf(digest) / 2**64 * 3 + numbers.mpf(1) / 7) * (-1) ** sign
         points.append(at)
     return points
 
@@ -179,6 +188,10 @@ def _evaluate(node: Any, symbols: Mapping[str, Value]) -> Value:
         if node.name == "i":
             return numbers.j
         raise _NoValueError
+    if isinstance(node, sympy.core.function.AppliedUndef):  # f(x)
+        if str(node) in symbols:
+            return symbols[str(node)]
+        raise _NoValueError
     constant = {sympy.pi: numbers.pi, sympy.E: numbers.e, sympy.I: numbers.j}.get(node)
     if constant is not None:
         return +constant
@@ -191,10 +204,10 @@ def _evaluate(node: Any, symbols: Mapping[str, Value]) -> Value:
         return arguments[0]
     if isinstance(node, sympy.Pow):
         return _power(*arguments)
-    if isinstance(node, sympy.factorial):
-        if not (arguments[0] == numbers.floor(arguments[0]) and 0 <= arguments[0] <= 1000):
+    if isinstance(node, sympy.factorial | sympy.binomial):
+        if any(abs(each) > MOST_FACTORS for each in arguments):
             raise _NoValueError
-        return numbers.factorial(arguments[0])
+        return _check_size(getattr(numbers, type(node).__name__)(*arguments))
     name = _functions().get(type(node))
     if name is None or (name in ("exp", "sinh", "cosh") and abs(arguments[0]) > 2 * _LARGEST):
         raise _NoValueError

@@ -77,7 +77,7 @@ class _Reader(HTMLParser):
             )
             return
         if self.open[-1].tag == "td":
-            self.handle_data(_mark(f"<{tag}>"))
+            self.handle_data(mark(f"<{tag}>"))
             self.nodes += 1
         else:
             self._add(Node(tag))
@@ -105,7 +105,7 @@ class _Reader(HTMLParser):
         if not self.open or tag in self.ignored or tag in WITHOUT_END:
             return
         if self.open[-1].tag == "td" and (self.tables > 1 or tag not in (*CELLS, ROW, *SECTION)):
-            self.handle_data(_mark(f"</{tag}>"))
+            self.handle_data(mark(f"</{tag}>"))
         elif self.open_tags[tag]:
             while self._close() != tag:
                 pass
@@ -119,7 +119,7 @@ def _span(value: str | None) -> str:
     return str(int(value)) if value and value.isascii() and value.isdecimal() and len(value) < 9 else "1"
 
 
-def _mark(tag: str) -> str:
+def mark(tag: str) -> str:
     """The private character of a tag inside a cell, which is one edit."""
     return chr(0xF0000 + zlib.crc32(tag.encode("utf-8", "replace")) % 0xFFFE)
 
@@ -249,17 +249,30 @@ def tree_distance(ours: Node, theirs: Node, structure_only: bool = False) -> flo
 
     Time and memory grow with the product of the trees' sizes.
     """
-    import numpy as np
-
     different = _without_equal_ends(ours, theirs, structure_only)
     if different is None:
         return 0.0
-    (nodes, first), (others, firsts) = sorted(map(_postorder, different), key=lambda tree: len(tree[0]))
-    few = len(nodes) * len(others) <= MOST_PAIRS
-    rename = _renaming(nodes, others, structure_only) if few else None
-    if rename is None:
+    few = len(_postorder(different[0])[0]) * len(_postorder(different[1])[0]) <= MOST_PAIRS
+    distance = least_cost(*different, lambda one, other: _renaming(one, other, structure_only)) if few else None
+    if distance is None:
         too_large(f"the edit distance of two tables (at most {MOST_PAIRS:,} pairs of cells and rows where they differ)")
         return float("inf")
+    return distance
+
+
+def least_cost(
+    ours: Node, theirs: Node, renaming: Callable[[list[Node], list[Node]], NDArray[Any] | None]
+) -> float | None:
+    """The least cost of turning one tree into the other, where deleting or inserting a node costs 1; None without `renaming`.
+
+    renaming: the cost of replacing each node of one list by each node of the other, of shape (one, other), the same both ways.
+    """
+    import numpy as np
+
+    (nodes, first), (others, firsts) = sorted(map(_postorder, (ours, theirs)), key=lambda tree: len(tree[0]))
+    rename = renaming(nodes, others)
+    if rename is None:
+        return None
     n, m = rename.shape
     sizes, widths = np.arange(n) - first + 1, np.arange(m) - firsts + 1
     trees = np.empty((n, m))

@@ -64,6 +64,7 @@ PARTLY_RIGHT: dict[str, str] = {
     "ifeval": "a text without meaning follows instructions such as those that forbid a word",
     "mathvista_testmini": "its rule takes the most similar option for any text",
     "mathvista_testmini_digits": "its rule takes the most similar option for any text",
+    "ocrbench_v2_no_meteor": "any line of a document stands for any other, and long texts are compared by their characters, too",
     "vqav2_val": "some of the ten people gave the opposite answer",
     "vqav2_val_lmms": "some of the ten people gave the opposite answer",
 }
@@ -74,6 +75,9 @@ NO_CODE = (tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tok
 MANAGER = TaskManager()
 ENTRIES = {e.name: e for e in MANAGER.entries.values() if e.file and e.file.is_relative_to(TASKS)}
 BENCHMARKS = [name for name, e in sorted(ENTRIES.items()) if e.kind == "task" or e.kind == "group" and e.inline]
+NEEDS_PACKAGES = ("ocrbench_v2",)
+"""Tasks whose packages are in no set of tests: `python -m tests.peers.ocrbench_v2_script` runs it where they are."""
+RUN_HERE = [name for name in BENCHMARKS if name not in NEEDS_PACKAGES]
 FOLDERS = sorted({ENTRIES[name].file.parent.name for name in BENCHMARKS})  # type: ignore[union-attr]
 MODULES = sorted(path.stem for path in SAMPLES.glob("*.py") if not path.stem.startswith("_"))
 
@@ -188,7 +192,7 @@ def test_all_samples_together_are_small() -> None:
 
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_gold_answers_get_full_marks_and_wrong_ones_none(folder: str) -> None:
-    names = [name for name in BENCHMARKS if ENTRIES[name].file.parent.name == folder]  # type: ignore[union-attr]
+    names = [name for name in RUN_HERE if ENTRIES[name].file.parent.name == folder]  # type: ignore[union-attr]
     for finding in validate(RunRequest(tasks=tuple(names), sample=True)):
         assert finding.ok, f"{finding.task}: {finding.text}"
         found = re.search(r"; wrong answers score 0 in (\d+) of (\d+)", finding.text)

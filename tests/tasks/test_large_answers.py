@@ -16,7 +16,7 @@ from mm_eval.prepare import load_configs, prepare_without_model
 from mm_eval.request import RunRequest
 from mm_eval.scoring.score_task import TaskScoring
 from mm_eval.values.types import Answer
-from tests.tasks.test_all import BENCHMARKS, MANAGER
+from tests.tasks.test_all import MANAGER, RUN_HERE
 
 MOST_SECONDS = 10.0
 """CPU seconds that scoring one answer may take; what has no bound takes minutes."""
@@ -70,7 +70,7 @@ def at_most(seconds: float) -> Iterator[None]:
 GENERATION = sorted(
     {
         min(name for name in loaded.tasks if loaded.tasks[name].output_type == "generate_until")
-        for loaded in map(MANAGER.load, BENCHMARKS)
+        for loaded in map(MANAGER.load, RUN_HERE)
         if any(config.output_type == "generate_until" for config in loaded.tasks.values())
     }
 )
