@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from mm_eval.tasks.ocrbench_v2 import utils, with_meteor, words
+from mm_eval.tasks.ocrbench_v2.abilities import ABILITY
 from mm_eval.tasks.ocrbench_v2.structures import fields_of, nested_of, outline_similarity
 from mm_eval.tasks.ocrbench_v2.words import text_score
 
@@ -67,7 +68,7 @@ def test_each_type_has_its_rule(kind: str, gold: list[str], other: Other, answer
 
 
 def test_there_are_thirty_types_in_eight_and_five_abilities() -> None:
-    kinds = list(utils.ABILITY)
+    kinds = list(ABILITY)
     assert len(kinds) == 30 and set(utils.RULES) <= set(kinds)
     abilities = {utils.ability({"type": kind}) for kind in kinds}
     assert sum(each.endswith("en") for each in abilities) == 8 and sum(each.endswith("cn") for each in abilities) == 5

@@ -3,8 +3,9 @@
 import time
 
 import pytest
+from mm_eval.tasks.olympiadbench.prompts import instruction
 from mm_eval.tasks.olympiadbench.rules import errors_of, final_answer, is_right
-from mm_eval.tasks.olympiadbench.utils import doc_to_messages, gold_answer, instruction
+from mm_eval.tasks.olympiadbench.utils import doc_to_messages, gold_answer
 
 from mm_eval.config.manager import TaskManager
 from tests.tasks.made_up import prompt
