@@ -12,7 +12,19 @@ from mm_eval.scoring.filters.letters import McqLetterFilter
 
 LETTERS = "ABCDEF"
 OPTION = re.compile(r"^[A-F]\.\s+(.*)$", re.MULTILINE)
+LETTERED = re.compile(r"\n\s*A[.)]\s+.*(?:\n\s*[B-F][.)]?\s+.*)+")
+"""The lines of the options; some after the first lack the full stop behind their letter."""
 READER = McqLetterFilter(letters=LETTERS)
+
+
+def doc_to_text(doc: Mapping[str, Any], model_specific_prompt_kwargs: Mapping[str, str]) -> str:
+    """The question with the instruction that it carries; with `lettered`, a question with options in that form, without it."""
+    block, question = model_specific_prompt_kwargs, doc["question"].strip()
+    found = LETTERED.search(question)
+    if not block.get("lettered") or not found:
+        return f"{block['pre_prompt']}{question}{block['post_prompt']}"
+    options = [re.sub(r"^([A-F])[.)]?\s+", r"\1. ", line.strip()) for line in found[0].strip().split("\n")]
+    return block["lettered"].format(question=question[: found.start()].strip(), options="\n".join(options))
 
 
 def answer_kind(doc: Mapping[str, Any]) -> str:

@@ -3,7 +3,7 @@
 `python -m tests.peers.prompts_of_families REPOSITORY`, where REPOSITORY is a checkout of open-compass/VLMEvalKit. Each
 document of the bundled samples is asked of 12 registered models of 6 families, with the kit's code in a process of its own
 (vlmevalkit_prompts.py). Printed are the differences, by task and family, with the reason where one is listed here. Ends with
-1 if a difference has no reason, or a reason no difference. Of e8e78f05 (2026-08-18), 145 of 228 pairs of benchmark and family
+1 if a difference has no reason, or a reason no difference. Of e8e78f05 (2026-08-18), 153 of 228 pairs of benchmark and family
 agree in every prompt.
 
 The kit's TSV files are not read: a line is made from our document, with the kit's columns. What the TSV's texts of MathVerse,
@@ -73,7 +73,7 @@ def of_real_world(doc: Doc) -> dict[str, Any] | None:
 
 def of_real_world_lite(doc: Doc) -> dict[str, Any]:
     options = "\n".join(doc["multi-choice options"])
-    return {"question": doc["question"], "multi-choice options": f"The choices are listed below: \n{options}"}
+    return {"question": doc["question"], "multi-choice options": f"The choices are listed below:\n{options}"}
 
 
 @dataclass(frozen=True)
@@ -145,7 +145,6 @@ LISTED: dict[tuple[str, str], str] = {
     ): "a judge reads the answer to the bare question there, a rule reads boxed answers here",
     ("mathvision_test", "qwen2_vl"): UNKNOWN + "; only a line's end after the question differs",
     ("mathvision_test", "qwen3_vl"): UNKNOWN + "; only a line's end after the question differs",
-    ("mme_realworld_lite", "*"): UNKNOWN,
     ("mmmu_val", "qwen3_vl"): "the authors' script (evaluation/mmmu) has all pictures in front",
     (
         "mmmu_pro_standard",
@@ -158,7 +157,6 @@ LISTED: dict[tuple[str, str], str] = {
         "qwen2_vl",
     ): "the kit's code for Qwen2-VL puts the pictures in front and leaves <image> in the text as words",
     ("pope", "internvl"): "the authors' repository (eval/pope)",
-    ("realworldqa", "*"): "the kit's file has lettered options of its own; ours is the data's own text",
     ("textvqa_val", "*"): UNKNOWN + "; ours begins with a capital, as lmms-eval's and LLaVA's files do",
     ("visulogic", "*"): OWN
     + "; the kit's copy lacks a blank and the full stop, and its classes for InternVL and Qwen2-VL ask directly",

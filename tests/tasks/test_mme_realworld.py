@@ -19,6 +19,14 @@ def test_the_prompt(cli) -> None:
     assert [line[:4] for line in listed] == [f"({letter}) " for letter in "ABCDE"]
 
 
+def test_families_have_the_prompt_of_vlmevalkit(cli) -> None:
+    asked = prompt(cli, "mme_realworld_lite", "qwen3_vl")
+    assert " The choices are listed below:\n(A) " in asked and asked.endswith(
+        " of the correct option. \nThe best answer is:"
+    )
+    assert prompt(cli, "mmerealworld_cn", "internvl").endswith("（A, B, C, D 或 E）。\n最佳答案为：")
+
+
 HARD = [  # answer, the letter that the script finds, read
     ("B", "B"),
     ("(B)", "B"),

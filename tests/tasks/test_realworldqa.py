@@ -1,5 +1,7 @@
 """RealWorldQA: the prompt as the data has it, letters and short texts."""
 
+from mm_eval.tasks.realworldqa.utils import doc_to_text
+
 from tests.tasks.made_up import MadeUp, categories, prompt
 
 REALWORLDQA = MadeUp("realworldqa", "lmms-lab/RealWorldQA", "test")
@@ -10,6 +12,22 @@ def test_the_prompt_is_the_datas_own_text(cli) -> None:
     question = "What color is the traffic light?\n\nA. Green\nB. Yellow\nC. Red" + LETTER
     assert prompt(cli, "realworldqa") == question
     assert prompt(cli, "realworldqa", None, 2).endswith("\nPlease answer directly with a single word or number.")
+
+
+def test_options_stand_apart_for_families_that_are_evaluated_with_vlmevalkit(cli) -> None:
+    lettered = (
+        "What color is the traffic light?\nOptions:\nA. Green\nB. Yellow\nC. Red\nPlease select the correct answer"
+    )
+    assert prompt(cli, "realworldqa", "qwen2_5_vl") == f"Question: {lettered} from the options above. \n"
+    assert prompt(cli, "realworldqa", "qwen2_vl") == f"Question: {lettered} from the options above."
+    assert prompt(cli, "realworldqa", "internvl").endswith(
+        "C. Red\nAnswer with the option's letter from the given choices directly."
+    )
+    assert prompt(cli, "realworldqa", "qwen3_vl", 2).endswith("\nPlease answer directly with a single word or number.")
+    block = {"pre_prompt": "", "post_prompt": "", "lettered": "{question}|{options}"}
+    asked = {"question": "Which lane?\n\nA. The first\nB The second\n C. Both" + LETTER}
+    assert doc_to_text(asked, block) == "Which lane?|A. The first\nB. The second\nC. Both"
+    assert doc_to_text({"question": "A car stops.\nWhy?"}, block) == "A car stops.\nWhy?"
 
 
 def test_gold_answers_get_full_marks(cli) -> None:
