@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from mm_eval.scoring.metrics.bounds import too_large
-from mm_eval.values.errors import ConfigError
+from mm_eval.values.errors import DocError
 
 from .utils import process
 from .words import text_score
@@ -22,8 +22,7 @@ INSTEAD = "or take --tasks ocrbench_v2_no_meteor, which is another number"
 def with_packages(dataset: Any) -> Any:
     """All docs as they are, if what METEOR needs is there: it is looked for before the first request."""
     if missing := [name for name in ("nltk", "jieba") if find_spec(name) is None]:
-        what = f"METEOR of OCRBench v2 needs {' and '.join(missing)}."
-        raise ConfigError(what, where="ocrbench_v2", hint=f"pip install 'mm-eval[ocrbench-v2]'; {INSTEAD}.")
+        raise DocError(f"METEOR needs {' and '.join(missing)}: pip install 'mm-eval[ocrbench-v2]'; {INSTEAD}.")
     import nltk
 
     for path in ("corpora/wordnet", "corpora/wordnet.zip"):
@@ -32,9 +31,8 @@ def with_packages(dataset: Any) -> Any:
             return dataset
         except LookupError:
             continue
-    what = "METEOR of OCRBench v2 needs WordNet, which is not among NLTK's data."
-    hint = f"python -m nltk.downloader wordnet (NLTK_DATA says where it lies); {INSTEAD}."
-    raise ConfigError(what, where="ocrbench_v2", hint=hint)
+    what = "METEOR needs WordNet, which is not among NLTK's data"
+    raise DocError(f"{what}: python -m nltk.downloader wordnet (NLTK_DATA says where it lies); {INSTEAD}.")
 
 
 @cache
