@@ -50,11 +50,14 @@ def begin(instance: Instance, turns: Turns, doc: Doc, shown: Shown) -> Instance:
 
 
 def message_of(answer: Answer) -> Message:
-    """An answer as the model's message, without its reasoning, as chat templates leave out that of earlier turns."""
+    """An answer as the model's message, without its reasoning, as chat templates leave out that of earlier turns.
+
+    It has no white space around it: a template writes its own, and the model's would be a second one (LLaVA's "ASSISTANT: ").
+    """
     output = as_text(answer.output)
     parts = parts_of(output)
     text = parts.answer if parts.reasoning else str(output)
-    return {"role": "assistant", "content": [{"type": "text", "text": text}]}
+    return {"role": "assistant", "content": [{"type": "text", "text": text.strip()}]}
 
 
 def answer_in(answer: Answer) -> str:

@@ -12,10 +12,11 @@ import asyncio
 import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, wait
+from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby
+from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from mm_eval.engine.generation import GenerationOptions
@@ -133,25 +134,43 @@ class Asking:
     def _in_flight(
         self, items: Iterable[Item], start: Callable[[Item], Future[Result]], most: int
     ) -> Iterator[tuple[Item, Result | MMEvalError]]:
-        """Each item with its result, as the results come; at most `most` are in flight. A typed error is an item's result."""
+        """Each item with its result, as the results come; at most `most` are in flight. A typed error is an item's result.
+
+        An engine that dies costs no result that it has given.
+        """
         waiting: dict[Future[Result], Item] = {}
+        done: SimpleQueue[Future[Result]] = SimpleQueue()
 
         def finished(left: int) -> Iterator[tuple[Item, Result | MMEvalError]]:
-            while len(waiting) > left and time.monotonic() < self._ends_at:
-                done, _ = wait(waiting, timeout=0.5, return_when=FIRST_COMPLETED)
-                if not done and self.engine.dead:
-                    raise RuntimeError("vLLM's engine has died; its own lines above say why")
-                for future in done:
-                    item = waiting.pop(future)
-                    try:
-                        yield item, future.result()
-                    except MMEvalError as error:
-                        yield item, error
+            """The results that are there, and those that come until only so many are in flight."""
+            fault: BaseException | None = None
+            while True:
+                waits = fault is None and len(waiting) > left and time.monotonic() < self._ends_at
+                try:
+                    future = done.get(timeout=0.5) if waits else done.get_nowait()
+                except Empty:
+                    if fault is not None:
+                        raise fault from None
+                    if not waits:
+                        return
+                    if self.engine.dead:
+                        raise RuntimeError("vLLM's engine has died; its own lines above say why") from None
+                    continue
+                item = waiting.pop(future)
+                if future.cancelled():
+                    continue
+                error = future.exception()
+                if error is None or isinstance(error, MMEvalError):
+                    yield item, future.result() if error is None else error
+                else:
+                    fault = error
 
         try:
             for item in items:
                 try:
-                    waiting[start(item)] = item
+                    future = start(item)
+                    waiting[future] = item
+                    future.add_done_callback(done.put)
                 except (DataError, ModelError) as error:
                     yield item, error
                 yield from finished(most - 1)

@@ -146,7 +146,7 @@ class ToolTurns:
         """The last answer without its reasoning. With calls that the model's own template writes, where it takes them."""
         last = said_in(answers[-1], self.schemas)
         if not (self.native and last.calls):
-            return {"role": "assistant", "content": _text(last.text)}
+            return {"role": "assistant", "content": _text(last.text.strip())}
         said = [*(said_in(answer, self.schemas) for answer in answers[:-1]), last]
         calls = [
             {"id": ident, "type": "function", "function": {"name": named(call), "arguments": dict(call.arguments)}}

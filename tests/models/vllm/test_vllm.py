@@ -194,6 +194,35 @@ def test_a_stated_length_leaves_room_for_what_vllm_needs_beside_it(recorded: typ
     assert recorded.closed == 1
 
 
+def test_what_an_engine_gave_before_it_died_is_kept(recorded: type[RecordedEngine]) -> None:
+    """Also what it gave while further prompts were written: no answer waits until enough are in flight."""
+    model = vllm()
+    model.prepare()
+    asking = model._asking_vllm
+    futures: list[Future[str]] = [Future() for _ in range(20)]
+    written: list[int] = []
+
+    def items() -> Iterator[int]:
+        for item in range(20):
+            written.append(item)
+            yield item
+            if item == 1:
+                futures[0].set_result("first")
+        for future in futures[1:]:
+            if len(found) and futures.index(future) % 2:
+                future.set_result("given")
+            else:
+                future.set_exception(RuntimeError("dead"))
+
+    found: list[int] = []
+    with pytest.raises(RuntimeError, match="dead"):
+        for item, _ in asking._in_flight(items(), futures.__getitem__, 64):
+            found.append(item)
+            assert item or written == [0, 1, 2]
+    assert found == [0, *range(1, 20, 2)]
+    model.close()
+
+
 def test_answers_come_as_they_are_ready_and_an_interrupt_waits_only_seconds(
     recorded: type[RecordedEngine], monkeypatch: pytest.MonkeyPatch
 ) -> None:
