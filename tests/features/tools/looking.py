@@ -74,7 +74,10 @@ def chains(task: str, folder: Path, model: Model, **options: Any) -> list[list[d
             yield instance, looks(instance, answer)
 
     model.generate = generate  # type: ignore[method-assign]
-    results = evaluate(model=model, tasks=[task], output_path=str(folder), report=False, **options)
+    try:
+        results = evaluate(model=model, tasks=[task], output_path=str(folder), report=False, **options)
+    finally:
+        del model.generate
     assert results.exit_code == 0
     rows = [json.loads(line) for line in (folder / "samples" / "looks.jsonl").read_text().splitlines()]
     found = [

@@ -18,11 +18,12 @@ from typing import Any
 import pytest
 from mm_eval.models.openai.adapter import OpenAI
 
-from mm_eval.engine.model import ModelSettings
+from mm_eval.engine.model import MODELS, ModelSettings
 from mm_eval.request import RunRequest
 from mm_eval.run import Silent, evaluate
 from mm_eval.values.errors import ModelError
 from mm_eval.values.types import Instance
+from tests.features.tools.looking import chains, write
 
 pytest.importorskip("vllm")
 FOLDER = Path(__file__).parents[3] / "assets" / "models"
@@ -109,6 +110,14 @@ def test_plain_text_is_scored_as_by_hf_though_the_tokenizer_adds_bos(server: Ser
     report = evaluate(asked(server, tmp_path / "served", "arc_easy", chat_template=False))
     assert report.exit_code == 0
     assert same(rows(tmp_path / "served"), of_hf(tmp_path / "hf", "arc_easy", chat_template=False)) == 32
+
+
+def test_a_chain_with_zoom_is_that_of_hf(server: Serving, tmp_path: Path) -> None:
+    """The server refuses `tools`, since it has no parser of calls: they are written as text, as with hf."""
+    task = write(tmp_path / "task")
+    served = OpenAI({"base_url": f"http://127.0.0.1:{server.port}/v1", "model": MODEL}, ModelSettings())
+    expected = chains(task, tmp_path / "hf", MODELS.get(MODEL)({}, ModelSettings(device="cpu")))
+    assert chains(task, tmp_path / "served", served) == expected
 
 
 def same(mine: dict[tuple[str, int], Any], theirs: dict[tuple[str, int], Any]) -> int:

@@ -15,6 +15,7 @@ from mm_eval.engine.model import MODELS, ModelSettings
 from mm_eval.request import RunRequest
 from mm_eval.run import evaluate
 from mm_eval.values.errors import ModelError
+from tests.features.tools.looking import chains, write
 from tests.models.questions import instance, mixed, outputs, picture
 
 pytest.importorskip("vllm")
@@ -148,6 +149,12 @@ def test_a_prompt_that_is_too_long_fails_alone(both: tuple[Any, Any]) -> None:
     found = outputs(both[0].generate([*mixed(generation_kwargs={"max_new_tokens": 4}), long]))
     failed = {key: answer for key, answer in found.items() if isinstance(answer, ModelError)}
     assert list(failed) == [(7, 0)] and "tokens" in str(failed[7, 0]), failed
+
+
+def test_chains_with_zoom_are_equal(both: tuple[Any, Any], tmp_path: Path) -> None:
+    task = write(tmp_path / "task")
+    mine, theirs = (chains(task, tmp_path / str(number), model) for number, model in enumerate(both))
+    assert mine == theirs
 
 
 def test_a_dead_engine_ends_the_run_and_a_second_launch_completes_it(tmp_path: Path) -> None:
