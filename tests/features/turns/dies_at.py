@@ -8,27 +8,31 @@ import os
 import signal
 import sys
 from pathlib import Path
+from typing import Any
 
 from mm_eval.cli import main
 from mm_eval.engine.ask import Asker
-
-turn, log = int(sys.argv.pop(1)), Path(sys.argv.pop(1))
-whole_receive = Asker._receive
-asked = 0
+from mm_eval.values.types import Instance
 
 
-def receive_or_die(self: Asker, instance: object, answer: object) -> None:
-    """The answer came; it is not recorded yet."""
-    global asked
-    asked += 1
-    slot = instance.slot.to_json()
-    with log.open("a") as file:
-        file.write(json.dumps(slot) + "\n")
-    if asked == turn:
-        os.kill(os.getpid(), signal.SIGKILL)
-    whole_receive(self, instance, answer)
-    self.journal.drain()
+def die_at(turn: int, log: Path) -> None:
+    """This process is killed at this turn."""
+    whole_receive, asked = Asker._receive, 0
+
+    def receive_or_die(self: Asker, instance: Instance, answer: Any) -> None:
+        """The answer came; it is not recorded yet."""
+        nonlocal asked
+        asked += 1
+        with log.open("a") as file:
+            file.write(json.dumps(instance.slot.to_json()) + "\n")
+        if asked == turn:
+            os.kill(os.getpid(), signal.SIGKILL)
+        whole_receive(self, instance, answer)
+        self.journal.drain()
+
+    Asker._receive = receive_or_die  # type: ignore[method-assign]
 
 
-Asker._receive = receive_or_die
-sys.exit(main(sys.argv[1:]))
+if __name__ == "__main__":
+    die_at(int(sys.argv.pop(1)), Path(sys.argv.pop(1)))
+    sys.exit(main(sys.argv[1:]))
