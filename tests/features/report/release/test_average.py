@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from mm_eval.features.report.release.numbers import release_table
+from mm_eval.features.report.release.table import ReleaseNumber, ReleaseTable
 from mm_eval.features.report.release.text import as_csv, as_latex, as_markdown, as_text
 from mm_eval.results.recorded import RecordedRun
 
@@ -149,3 +150,15 @@ def test_the_table_on_a_terminal_fits_its_width_and_its_notes_are_plain(model) -
         == 4
     )
     assert "\\" not in whole and "**" not in whole and table.sentence in whole.splitlines()
+
+
+def test_the_best_of_a_row_has_a_mark_on_a_terminal_and_is_bold_elsewhere() -> None:
+    row = ("mmstar", "acc")
+    numbers = {"a": ReleaseNumber(0.9, best=True), "b": ReleaseNumber(0.5)}
+    table = ReleaseTable(["a", "b"], {row: numbers}, headlines={row})
+    head, _, line, _, mark, *rest = as_text(table, width=80).splitlines()
+    assert line.split() == ["mmstar", "★", "90.0", "50.0"] and line.endswith("50.0") and len(head) == len(line)
+    assert mark.startswith("★ first of its row") and "Shares are in percent." in rest
+    assert "**90.0**" in as_markdown(table) and "★" not in as_markdown(table)
+    numbers["a"].best = False
+    assert "★" not in as_text(table, width=80)

@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from pathlib import Path
 
 import pytest
@@ -61,6 +62,11 @@ def test_with_runs_the_spread_is_that_of_their_paired_differences(cli, tmp_path:
     assert table.code == 0 and "The spread is that of the runs" in table.out and "mme" in table.out
     release = cli("report", *runs, "--format", "md")
     assert "What this release can tell apart in 80% of evaluations" in release.out
+    assert cli("report", *runs, "--output", tmp_path / "release.html").code == 0
+    data = re.search(r'id="data">(.*?)</script>', (tmp_path / "release.html").read_text(), re.DOTALL)
+    [part] = json.loads(data[1])["parts"] if data else []
+    assert part["title"] == "What this release can tell" and "docs for 2" in [head[0] for head in part["table"]["head"]]
+    assert [row["cells"][0] for row in part["table"]["rows"]] == ["seedbench", "mme"]
     asked = {row.name: row for row in planned_of_runs([RecordedRun.read(run) for run in runs], as_asked=True)}
     assert asked["seedbench"].docs == 100, "of the part that the runs were asked"
     [of_table] = [row for row in answered(list(asked.values()), Question()) if row.name == "seedbench"]
