@@ -15,6 +15,10 @@ from mm_eval.tasks.mmdu.prompts import asked
 from mm_eval.tasks.mmdu.utils import RESPECTS, answers_of, judge_prompt, lowest, next_turn, over_turns, total, verdict
 from PIL import Image
 
+from mm_eval.features.judge.code import verdicts_of
+from mm_eval.prepare import prepare_without_model
+from mm_eval.request import RunRequest
+from mm_eval.values.types import Answer
 from tests.conftest import ROOT
 from tests.tasks.talks import judged_talks, rows_of
 
@@ -145,6 +149,19 @@ def test_a_missing_picture_fails_its_conversation_before_it_is_asked(cli, tmp_pa
     assert ran.results["results"]["mmdu"]["failed"] == 2
     assert "its questions show 3 pictures, and it has 2." in ran.samples("mmdu")[2]["error"]["what"]
     assert [turn["answer"] for turn in ran.samples("mmdu")[2]["turns"][0]] == [None]
+
+
+def test_the_request_to_the_judge_has_all_pictures_in_each_turn() -> None:
+    task = prepare_without_model(RunRequest(tasks=("mmdu",), sample=True), "mmdu").tasks["mmdu"]
+    known: dict[int, Answer] = {}
+    verdicts = verdicts_of(task, "J", lambda slot: known.get(slot.step), asks=True)
+    answer, doc = json.dumps(GOLD[2]), task.docs.text(2)
+    for turn in range(4):
+        pending = verdicts.chain(2, doc, answer).pending
+        assert pending is not None and pending.images is not None and pending.slot.step == turn
+        assert len(pending.image_digests) == len(pending.images()) == 3
+        known[turn] = Answer(scores(7))
+    assert verdicts.chain(2, doc, answer).value["judge_score"] == [7] * 4
 
 
 def archive(path: Path, names: list[str]) -> None:
