@@ -13,7 +13,7 @@ from PIL import Image
 
 from mm_eval.config.functions import FunctionRef
 from mm_eval.features.suites.askers import _roots, asks
-from mm_eval.features.suites.child.prompts import binary_of, object_of, pair_of
+from mm_eval.features.suites.child.judge_prompts import binary_of, object_of, pair_of
 from mm_eval.features.suites.judges import RETRIES, Asked, Lookup
 from mm_eval.features.suites.remote import RemoteFunction
 from mm_eval.scoring.metrics.metric import aggregation_named

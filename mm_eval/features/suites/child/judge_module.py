@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from mm_eval.features.suites.child.guard import refuse_judge
-from mm_eval.features.suites.child.prompts import RUBRIC, JudgePromptBuilder, binary_of, object_of, pair_of
+from mm_eval.features.suites.child.judge_prompts import RUBRIC, JudgePromptBuilder, binary_of, object_of, pair_of
 from mm_eval.features.suites.judges import MODULE, RETRIES, RUNNING, Asked, Asking, CodeQuestion, JudgeCalled, Lookup
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mm_eval.features.suites.child.judge_module import Request, ServerConfig, get_server
-from mm_eval.features.suites.child.prompts import binary_of
+from mm_eval.features.suites.child.judge_prompts import binary_of
 from mm_eval.features.suites.child.stand_ins.reasoning import TAGS, strip_reasoning_tags
 
 
