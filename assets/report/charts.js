@@ -26,7 +26,7 @@ function bars(parts, choose) {
   for (const part of parts) {
     const name = choose ? make("button", { type: "button", class: "choice", title: part.name, "aria-label": `${part.name}: show its ${part.n} samples` }, part.name) : make("span", { title: part.name }, part.name);
     if (choose) name.addEventListener("click", () => choose(part));
-    box.append(name, track(part, low, high, { bar: true }), make("b", {}, shownAs(part.value, share)), make("small", { class: "soft" }, part.n.toLocaleString("en")));
+    box.append(name, track(part, low, high, { bar: true }), make("b", {}, shownAs(part.value, share, Math.max(...values.map(Math.abs)))), make("small", { class: "soft" }, part.n.toLocaleString("en")));
   }
   return box;
 }

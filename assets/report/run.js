@@ -91,15 +91,15 @@ function overview() {
       const headline = !index, line = make("tr", { class: headline ? "" : "part" });
       if (!headline) { line.hidden = true; hidden += 1; }
       const share = one.share, metric = `${one.metric}${one.filter === "none" ? "" : ` (${one.filter})`}${row.better[one.metric] === false ? " ↓" : ""}`;
-      const ends = [one.value, ...(one.interval || [])].filter((value) => typeof value === "number");
+      const ends = [one.value, ...(one.interval || [])].filter((value) => typeof value === "number"), size = Math.max(...ends.map(Math.abs));
       const low = Math.min(0, ...ends), high = share ? 1 : Math.max(...about.table.flatMap((each) => each.name === row.name ? each.numbers.flatMap((other) => other.metric === one.metric ? [other.value, ...(other.interval || [])] : []) : []));
       const name = make("td", { class: "name" }, index ? null : isTask ? make("a", { href: samplesAt({ task: row.name }), title: `samples of ${row.name}` }, row.alias) : row.alias);
       // On a phone the metric and what went wrong stand below the name
       const odd = index ? [] : counts.filter((each) => each === "n" || row[each]).map((each) => `${row[each].toLocaleString("en")} ${COUNTS[each]}`);
       name.append(make("small", { class: "on-narrow soft" }, [metric, ...odd].join(" · ")));
       line.append(name, make("td", { class: "metric" }, metric));
-      line.append(make("td", { class: "n value", title: typeof one.value === "number" ? String(one.value) : null }, shownAs(one.value, share)));
-      line.append(make("td", { class: "interval" }, one.interval ? make("span", { class: "nowrap" }, one.interval.map((end) => shownAs(end, share, one.value)).join(" to ")) : "none", one.interval && (one.exact || one.few) ? make("small", { class: "soft" }, one.exact ? " exact" : " few docs") : null));
+      line.append(make("td", { class: "n value", title: typeof one.value === "number" ? String(one.value) : null }, shownAs(one.value, share, size)));
+      line.append(make("td", { class: "interval" }, one.interval ? make("span", { class: "nowrap" }, one.interval.map((end) => shownAs(end, share, size)).join(" to ")) : "none", one.interval && (one.exact || one.few) ? make("small", { class: "soft" }, one.exact ? " exact" : " few docs") : null));
       line.append(make("td", { class: "drawn" }, typeof one.value === "number" ? track(one, low, high) : ""));
       for (const each of counts) {
         const bad = each !== "n" && row[each], text = index ? "" : countText(row, each);

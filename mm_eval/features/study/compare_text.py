@@ -29,7 +29,7 @@ HINT = (
     "Positive differences are in favour of the later run, except where lower is better (↓). Only docs that both "
     "runs scored are paired; docs on one picture are drawn together. * can be told apart from 0 at 5%, corrected (Holm) "
     "for the main numbers of all runs, and on their own for the others. Detectable: what as many docs would tell apart in 80% "
-    "of evaluations."
+    "of evaluations. Shares are in percent."
 )
 
 
