@@ -1,14 +1,21 @@
-"""The virtual environments of the peers, lm-eval and lmms-eval: made from PyPI at the first call, below the scratch folder."""
+"""The virtual environments of the peers, lm-eval, lmms-eval and inspect_ai: made from PyPI at the first call, below the scratch
+folder.
+
+An environment sees the packages of this one, so that torch is not installed again and both use the same libraries; what the peer
+needs besides, or in another version, is installed before them. MM_EVAL_PEERS_PYTHON names the Python of an environment that has
+all peers already.
+"""
 
 from __future__ import annotations
 
 import os
+import site
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
-LM_EVAL, LMMS_EVAL = "lm-eval==0.4.13", "lmms-eval==0.7.3"
+LM_EVAL, LMMS_EVAL, INSPECT = "lm-eval==0.4.13", "lmms-eval==0.7.3", "inspect_ai==0.3.285"
 
 ROOT = Path(__file__).resolve().parent.parent
 SCRATCH = Path(os.environ.get("MM_EVAL_BENCHMARKS", Path(tempfile.gettempdir()) / "mm-eval-benchmarks"))
@@ -16,6 +23,7 @@ SCRATCH = Path(os.environ.get("MM_EVAL_BENCHMARKS", Path(tempfile.gettempdir()) 
 BESIDE = {
     LM_EVAL: ("accelerate", "pillow", "transformers"),
     LMMS_EVAL: ("decord",),
+    INSPECT: (),
 }
 """What each needs besides: lm-eval's own requirements name no model library, and lmms-eval's adapters import decord.
 
@@ -29,6 +37,8 @@ FREE = {LMMS_EVAL: ("av", "protobuf")}
 
 def installed(peer: str) -> Path | None:
     """The Python of this peer's environment; None where it has not been made, or with other requirements."""
+    if python := os.environ.get("MM_EVAL_PEERS_PYTHON"):
+        return Path(python)
     folder = SCRATCH / "peers" / peer.partition("=")[0]
     complete = folder / "complete"
     there = complete.exists() and complete.read_text() == _requirements(peer)
@@ -43,6 +53,8 @@ def environment(peer: str) -> Path:
     python = folder / "bin" / "python"
     if not python.exists():
         subprocess.run([sys.executable, "-m", "venv", "--clear", str(folder)], check=True)
+        (own,) = folder.glob("lib/python3*/site-packages")
+        (own / "beside.pth").write_text("".join(f"{path}\n" for path in site.getsitepackages()))
     constraints = folder / "constraints.txt"
     constraints.write_text("".join(f"{line}\n" for line in _constraints(peer)))
     install = [str(python), "-m", "pip", "install", "-q", "-c", str(constraints)]

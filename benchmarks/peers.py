@@ -1,21 +1,24 @@
 """What the suite itself costs beside its peers: the whole process, a model that answers at once, the same docs.
 
-    python benchmarks/peers.py [--repetitions 5] [--docs 2000] [--text_docs 10000]
+    python benchmarks/peers.py [--repetitions 5] [--docs 2000] [--text_docs 10000] [--peers lmms-eval,lm-eval,inspect_ai]
 
 Each peer lives in a virtual environment of its own (peer_environments.py), made from PyPI at the first call. The two
 processes of a repetition run one after the other, and the ratio is taken within it. lm-eval and lmms-eval write their
-samples, as mm-eval always does; mm-eval writes its journal and report.html besides.
+samples, as mm-eval always does; mm-eval writes its journal and report.html besides. inspect_ai has no log-likelihoods: it
+generates one answer a doc, while the others score four choices. A peer that can't be installed or run is named, and the others
+go on.
 """
 
 from __future__ import annotations
 
 import argparse
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 from data import four_choices, mme_shaped
 from measure import SCRATCH, fresh, mm_eval, process, shown
-from peer_environments import LM_EVAL, LMMS_EVAL, environment
+from peer_environments import INSPECT, LM_EVAL, LMMS_EVAL, environment
 
 
 def text(docs: int, repetitions: int) -> Iterator[tuple[float, float]]:
@@ -26,6 +29,36 @@ def text(docs: int, repetitions: int) -> Iterator[tuple[float, float]]:
         ours, _ = process(mm_eval(*task, "--output_path", fresh("run")))
         theirs, _ = process([str(python), "-m", "lm_eval", *task, "--output_path", fresh("peer"), "--log_samples"])
         yield ours, theirs
+
+
+def inspect_text(docs: int, repetitions: int) -> Iterator[tuple[float, float]]:
+    """(ours, inspect_ai's) CPU seconds on the same questions, of which inspect_ai generates an answer with its mock model."""
+    python, folder = environment(INSPECT), four_choices(docs)
+    file = folder / "inspect_task.py"
+    file.write_text(INSPECT_TASK.format(rows=str(folder / "docs.jsonl")))
+    task = ("--tasks", "four_choices", "--include_path", folder, "--model", "dummy")
+    for _ in range(repetitions):
+        ours, _ = process(mm_eval(*task, "--output_path", fresh("run")))
+        words = ["eval", file, "--model", "mockllm/model", "--log-dir", fresh("peer"), "--display", "none"]
+        theirs, _ = process([python, "-m", "inspect_ai._cli.main", *words])
+        yield ours, theirs
+
+
+INSPECT_TASK = """import json
+
+from inspect_ai import Task, task
+from inspect_ai.dataset import MemoryDataset, Sample
+from inspect_ai.scorer import choice
+from inspect_ai.solver import multiple_choice
+
+
+@task
+def four_choices():
+    with open({rows!r}) as file:
+        rows = [json.loads(line) for line in file]
+    samples = [Sample(row["question"], row["choices"], "ABCD"[row["answer"]]) for row in rows]
+    return Task(dataset=MemoryDataset(samples), solver=multiple_choice(), scorer=choice())
+"""
 
 
 def pictures(docs: int, repetitions: int, *options: str) -> Iterator[tuple[float, float]]:
@@ -70,18 +103,27 @@ def main() -> None:
     parser.add_argument("--repetitions", type=int, default=5)
     parser.add_argument("--docs", type=int, default=2_000)
     parser.add_argument("--text_docs", type=int, default=10_000)
+    parser.add_argument("--peers", default="lmms-eval,lm-eval,inspect_ai", metavar="NAME,...")
     args = parser.parse_args()
     SCRATCH.mkdir(parents=True, exist_ok=True)
     print("| whole process, CPU s | ours | peer | ours / peer |\n|---|---|---|---|", flush=True)
-    for what, found in (
-        (f"MME-shaped, {args.docs} docs, {LMMS_EVAL}", pictures(args.docs, args.repetitions)),
-        ("the same without report.html, which it does not make", pictures(args.docs, args.repetitions, "--no_report")),
-        (f"4 choices, {args.text_docs} docs, {LM_EVAL}", text(args.text_docs, args.repetitions)),
+    for peer, what, found in (
+        (LMMS_EVAL, f"MME-shaped, {args.docs} docs", pictures(args.docs, args.repetitions)),
+        (LMMS_EVAL, "the same without report.html", pictures(args.docs, args.repetitions, "--no_report")),
+        (LM_EVAL, f"4 choices, {args.text_docs} docs", text(args.text_docs, args.repetitions)),
+        (INSPECT, f"4 choices, {args.text_docs} docs", inspect_text(args.text_docs, args.repetitions)),
     ):
-        pairs = list(found)
+        if peer.partition("=")[0] not in args.peers.split(","):
+            continue
+        try:
+            pairs = list(found)
+        except (SystemExit, subprocess.CalledProcessError) as error:
+            said = str(error).strip().splitlines() or ["without a word"]
+            print(f"| {what}, {peer} | failed: {said[-1][:200]} | | |", flush=True)
+            continue
         ours, theirs = ([pair[side] for pair in pairs] for side in (0, 1))
         ratio = shown([mine / other for mine, other in pairs], 3)
-        print(f"| {what} | {shown(ours)} | {shown(theirs)} | {ratio} |", flush=True)
+        print(f"| {what}, {peer} | {shown(ours)} | {shown(theirs)} | {ratio} |", flush=True)
 
 
 if __name__ == "__main__":

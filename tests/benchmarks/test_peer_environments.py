@@ -1,6 +1,8 @@
 """The environments of the peers are made with the versions that CI tests, but for those that a peer excludes."""
 
 import runpy
+import site
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -18,3 +20,30 @@ def test_a_peer_keeps_all_versions_but_those_that_it_excludes(made: dict) -> Non
     assert made["_constraints"](made["LM_EVAL"]) == every
     left_out = set(every) - set(made["_constraints"](made["LMMS_EVAL"]))
     assert {line.partition("==")[0] for line in left_out} == set(made["FREE"][made["LMMS_EVAL"]])
+
+
+def test_an_environment_that_has_all_peers_is_taken_as_it_is(made: dict, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MM_EVAL_PEERS_PYTHON", "/somewhere/bin/python")
+    assert made["environment"](made["INSPECT"]) == made["environment"](made["LM_EVAL"]) == Path("/somewhere/bin/python")
+
+
+def test_an_environment_sees_the_packages_of_this_one(
+    made: dict, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """torch, which is large, is not installed again. Here nothing is installed at all."""
+    commands = []
+
+    def run(command: list, **options: object) -> subprocess.CompletedProcess:
+        commands.append(command)
+        if "venv" in command:
+            (Path(command[-1]) / "lib" / "python3.11" / "site-packages").mkdir(parents=True)
+        return subprocess.CompletedProcess(command, 0)
+
+    scope = made["environment"].__globals__
+    monkeypatch.setitem(scope, "SCRATCH", tmp_path)
+    monkeypatch.setattr(scope["subprocess"], "run", run)
+    made["environment"](made["LM_EVAL"])
+    [beside] = tmp_path.glob("peers/lm-eval/lib/python3.11/site-packages/beside.pth")
+    assert set(beside.read_text().splitlines()) == set(site.getsitepackages())
+    assert "lm-eval==0.4.13" in commands[1] and "-c" in commands[1]
+    assert made["installed"](made["LM_EVAL"]) == tmp_path / "peers" / "lm-eval" / "bin" / "python"
