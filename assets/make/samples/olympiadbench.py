@@ -9,7 +9,7 @@ from samples import Row, Sample, page, png
 TEXT = Value("string")
 FEATURES = {
     "id": Value("int64"), "question": TEXT, "solution": Sequence(TEXT), "final_answer": Sequence(TEXT), "context": TEXT,
-    **{f"image_{number}": Image() for number in range(1, 10)}, "modality": TEXT, "difficulty": TEXT,
+    **{f"image_{number}": Image() for number in range(1, 6)}, "modality": TEXT, "difficulty": TEXT,
     "is_multiple_answer": Value("bool"), "unit": TEXT, "answer_type": TEXT, "error": TEXT, "question_type": TEXT,
     "subfield": TEXT,
     "subject": TEXT, "language": TEXT,
@@ -41,7 +41,7 @@ def samples() -> list[Sample]:
         pictures = (more.get("context", "") + question).count("<img_")
         row: Row = {
             "id": number, "question": question, "solution": ["See the figure."], "final_answer": [answer], "context": None,
-            **{f"image_{n}": png(page(f"{config[3:]} {n}", (110, 30))) if n <= pictures else None for n in range(1, 10)},
+            **{f"image_{n}": png(page(f"Figure {n}", (64, 20))) if n <= pictures else None for n in range(1, 6)},
             "modality": "Multimodal" if "_MM_" in config else "Text-only",
             "difficulty": "Competition" if config.endswith("COMP") else "College Entrance Exam",
             "is_multiple_answer": False, "unit": None, "answer_type": kind, "error": None, "question_type": "Open-ended",
