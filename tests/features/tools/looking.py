@@ -78,8 +78,8 @@ def chains(task: str, folder: Path, model: Model, **options: Any) -> list[list[d
         results = evaluate(model=model, tasks=[task], output_path=str(folder), report=False, **options)
     finally:
         del model.generate
-    assert results.exit_code == 0
     rows = [json.loads(line) for line in (folder / "samples" / "looks.jsonl").read_text().splitlines()]
+    assert results.exit_code == 0, [row.get("error") for row in rows]
     found = [
         [{**_shown(turn), **{name: turn[name] for name in ("answer", "ended")}} for turn in row["turns"][0]]
         for row in rows

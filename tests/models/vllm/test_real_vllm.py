@@ -192,7 +192,7 @@ def test_a_dead_engine_ends_the_run_and_a_second_launch_completes_it(tmp_path: P
     kept = sum(json.loads(line)["kind"] == "answer" for line in journal)
     assert 0 < kept < 240
     second = evaluate(request)
-    assert second.exit_code == 0 and second.results["results"]["mme"]["failed"] == 0
+    assert second.exit_code == 0 and second.results.rows["mme"].failed == 0
 
 
 def _children(pid: int) -> list[int]:
