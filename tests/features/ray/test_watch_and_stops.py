@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from mm_eval import evaluate
 from tests.features.ray.conftest import ENVIRONMENT, ROOT, Nodes
 from tests.features.study.deciding.skilled import calls
 from tests.features.study.deciding.test_release import two_that_differ, write_release
@@ -16,7 +17,7 @@ from tests.folders import results_of
 from tests.processes import HANGS
 
 pytestmark = pytest.mark.full
-DOCS = 30
+DOCS = 12
 
 
 def test_each_checkpoint_is_evaluated_by_workers_and_one_that_dies_costs_nothing(start, tmp_path: Path) -> None:
@@ -24,8 +25,8 @@ def test_each_checkpoint_is_evaluated_by_workers_and_one_that_dies_costs_nothing
         (tmp_path / "out" / f"checkpoint-{step}").mkdir(parents=True)
     watch = ("watch", tmp_path / "out", "--once", "--tasks", "mme", "--limit", DOCS)
     study, alone = tmp_path / "study", tmp_path / "alone"
-    first = start(*watch, "--output_path", study, seconds=0.1)
-    first.wait_for(DOCS + 5)  # of the second checkpoint
+    first = start(*watch, "--output_path", study, seconds=0.5)
+    first.wait_for(DOCS + 2)  # of the second checkpoint
     first.kill_a_worker()
     said = first.end()
     assert said.count("mme_perception_score") and "step-00000002" in said
@@ -54,10 +55,16 @@ def known(tmp_path: Path) -> dict[str, str]:
 def test_models_in_lockstep_on_a_cluster_stop_where_a_single_process_stops(
     nodes: Nodes, known: dict[str, str], tmp_path: Path
 ) -> None:
+    rows = evaluate("seedbench", "dummy", sample=True, report=False, output_path=str(tmp_path / "rows"))
+    gold = tmp_path / "gold.json"
+    gold.write_text(json.dumps({row["doc_id"]: row["target"] for row in rows.samples("seedbench")}))
+
     def released(name: str, **more: Any) -> Path:
         folder = tmp_path / name
         folder.mkdir()
-        path = write_release(folder, two_that_differ(folder), **more)
+        models = two_that_differ(folder, gold=str(gold))
+        models[1]["model_args"]["gold"] = str(gold)
+        path = write_release(folder, models, **more)
         command = [sys.executable, "-m", "mm_eval", "run", "--config", str(path)]
         done = subprocess.run(command, env=known, cwd=ROOT, capture_output=True, text=True, timeout=HANGS)
         assert done.returncode == 0, done.stdout + done.stderr

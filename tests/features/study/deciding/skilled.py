@@ -1,5 +1,6 @@
 """A model that knows a share of the answers and notes each call. `python skilled.py ARGUMENTS...` is the command line with it."""
 
+import json
 import os
 import random
 import signal
@@ -18,7 +19,7 @@ WRONG = {"Yes": "No", "No": "Yes", "A": "B", "B": "C", "C": "D", "D": "A"}
 class Skilled(Model):
     """knows: the share of the questions that it answers rightly. log: gets a line a call. fails, dies: at this call.
 
-    in_flight: answers that it owes at a time, as a server does.
+    in_flight: answers that it owes at a time, as a server does. gold: a file with {doc: target}, for workers, who get no targets.
     """
 
     def generate(self, instances):
@@ -30,6 +31,7 @@ class Skilled(Model):
         yield from flying
 
     def _answers(self, instances):
+        known = json.loads(Path(self.args["gold"]).read_text()) if "gold" in self.args else {}
         for number, instance in enumerate(instances):
             if log := self.args.get("log"):
                 with Path(log).open("a") as file:
@@ -40,7 +42,7 @@ class Skilled(Model):
             if self.args.get("fails") == str(number):
                 raise ModelError("the model is broken")
             drawn = random.Random(f"{self.args.get('seed', 0)} {instance.doc_id}").random()
-            gold = str(instance.target)
+            gold = known.get(str(instance.doc_id), str(instance.target))
             yield instance, Answer(gold if drawn < float(self.args["knows"]) else WRONG.get(gold, "none"))
 
     def identity(self, instance):

@@ -6,6 +6,8 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.features.judge.conftest import JUDGE, NO_WAIT, TASK, Judged, judged, server
 from tests.features.study.deciding.test_release import results
 
@@ -60,8 +62,8 @@ def comparison(folder: Path) -> dict[str, Any]:
     return {key: value for key, value in found.items() if key not in ("row", "metric", "number")}
 
 
+@pytest.mark.full
 def test_a_comparison_by_verdicts_is_that_of_the_same_scores_without_a_judge(judged, server, cli) -> None:
-    """A judge that fails for a time leaves its docs out of the looks, and the same command decides with them."""
     judged.write([{"q": f"{n}", "a": "1"} for n in range(DOCS)], [])
     plain, by_judge = a_release(judged, "plain", PLAIN), a_release(judged, "by_judge", TASK + JUDGE)
     stops = ("--stop_when", "decided")
