@@ -53,6 +53,7 @@ def held_module(
         copies = gathered(
             thing
         )  # before the state of the module is noted: gathering may complete what FSDP sets up lazily
+        stack.callback(copies.drop)
         stack.enter_context(as_it_was(module))
         copies.put_into(module)
         model = ModuleInMemory(module, folder, args, settings, identity)

@@ -55,6 +55,14 @@ class Gathered:
             self._known[id(parameter)] = parameter, torch.nn.Parameter(content(), requires_grad=False)
         self.copies.setdefault(module, {})[name] = self._known[id(parameter)][1]
 
+    def drop(self) -> None:
+        """Gives their memory back; the module has its own parameters again."""
+        if self.copies:
+            self.copies.clear()
+            self._known.clear()
+            if (torch := sys.modules["torch"]).cuda.is_available():
+                torch.cuda.empty_cache()
+
     def put_into(self, module: Any) -> None:
         """Puts the copies into a module, and takes off what gathers. The caller puts back what the modules hold."""
         for each in list(module.modules()):
