@@ -12,6 +12,7 @@ go on.
 from __future__ import annotations
 
 import argparse
+import os
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -39,7 +40,16 @@ def inspect_text(docs: int, repetitions: int) -> Iterator[tuple[float, float]]:
     task = ("--tasks", "four_choices", "--include_path", folder, "--model", "dummy")
     for _ in range(repetitions):
         ours, _ = process(mm_eval(*task, "--output_path", fresh("run")))
-        words = ["eval", file, "--model", "mockllm/model", "--log-dir", fresh("peer"), "--display", "none"]
+        words = [
+            "eval",
+            os.path.relpath(file),
+            "--model",
+            "mockllm/model",
+            "--log-dir",
+            fresh("peer"),
+            "--display",
+            "none",
+        ]
         theirs, _ = process([python, "-m", "inspect_ai._cli.main", *words])
         yield ours, theirs
 
