@@ -10,6 +10,7 @@ import queue
 import threading
 from collections import deque
 from collections.abc import Callable
+from contextvars import copy_context
 
 from mm_eval.values.types import Answer, End, Instance
 
@@ -45,7 +46,8 @@ class NextTurns:
         """One that is made; None if there is none by now. Raises what only ends a program, such as SystemExit."""
         while self._answered and self._waiting - self._made.qsize() < AT_ONCE:
             self._waiting += 1
-            thread = threading.Thread(target=self._make, args=self._answered.popleft(), name="turn", daemon=True)
+            work = self._make, *self._answered.popleft()
+            thread = threading.Thread(target=copy_context().run, args=work, name="turn", daemon=True)
             thread.start()
         return None if self._made.empty() else self._taken(wait=False)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable
+from contextvars import copy_context
 from typing import Any
 
 from mm_eval.values.errors import ConfigError, DataError, MMEvalError
@@ -48,7 +49,7 @@ def in_time(what: str, function: Callable[..., Any], /, *args: Any, **kwargs: An
             raised.append(error)
 
     seconds = seconds_of_call()
-    thread = threading.Thread(target=run, name="task code", daemon=True)
+    thread = threading.Thread(target=copy_context().run, args=(run,), name="task code", daemon=True)
     thread.start()
     thread.join(min(seconds, threading.TIMEOUT_MAX))
     if found:
