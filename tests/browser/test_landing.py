@@ -92,23 +92,7 @@ def wrong_landings(page, links, width, back):
 
 @pytest.fixture(scope="module")
 def landing(base, dummy_run, worse, perfect):
-    """The same run in its file and in a bundle with parts of 50 samples, a comparison, a study of prompts and a curve."""
-    prompts = [
-        "prompts",
-        "--tasks",
-        "mme",
-        "--model",
-        "dummy",
-        "--sample",
-        "--limit",
-        "60",
-        "--keys",
-        "default,qwen_vl",
-    ]
-    assert main([*prompts, "--output_path", str(base / "landing-prompts")]) == 0
-    for step, run in ((100, worse), (200, perfect)):
-        shutil.copytree(run, base / f"landing-curve/step-{step:08d}")
-    assert main(["report", str(base / "landing-curve")]) == 0
+    """The same run in its file and in a bundle with parts of 50 samples, and a comparison."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(parts, "ROWS", 100)
         patch.setattr(parts, "FIRST", 50)
@@ -118,10 +102,19 @@ def landing(base, dummy_run, worse, perfect):
         "file": dummy_run / "report.html",
         "bundle": base / "landing/dummy/report.html",
         "compare": base / "landing-compare.html",
-        "prompts": base / "landing-prompts/prompts.html",
-        "curve": base / "landing-curve/curve.html",
         "index": base / "landing/index.html",
     }
+
+
+@pytest.fixture(scope="module")
+def studies(base, worse, perfect):
+    """A study of prompts and a curve."""
+    words = "prompts --tasks mme --model dummy --sample --limit 60 --keys default,qwen_vl --output_path"
+    assert main([*words.split(), str(base / "landing-prompts")]) == 0
+    for step, run in ((100, worse), (200, perfect)):
+        shutil.copytree(run, base / f"landing-curve/step-{step:08d}")
+    assert main(["report", str(base / "landing-curve")]) == 0
+    return {"prompts": base / "landing-prompts/prompts.html", "curve": base / "landing-curve/curve.html"}
 
 
 def place_of(landing, served, dummy_run, place):
@@ -150,9 +143,11 @@ def test_every_kind_of_address_lands(opened, served, landing, dummy_run, width, 
 
 @pytest.mark.parametrize("name", ["compare", *further("prompts", "curve")])
 @pytest.mark.parametrize("width", [1400, *further(360, 390, 1024, 2560)])
-def test_every_kind_of_link_of_a_comparison_lands(opened, landing, width, name):
-    links = COMPARE_LINKS if name == "compare" else STUDY_LINKS
-    assert wrong_landings(opened, links, width, lambda: opened(landing[name], width=width)) == []
+def test_every_kind_of_link_of_a_comparison_lands(opened, landing, request, width, name):
+    links, pages = COMPARE_LINKS, landing
+    if name != "compare":
+        links, pages = STUDY_LINKS, request.getfixturevalue("studies")
+    assert wrong_landings(opened, links, width, lambda: opened(pages[name], width=width)) == []
 
 
 @pytest.mark.parametrize("width", [1400, *further(360, 390, 1024, 2560)])
