@@ -282,11 +282,11 @@ def test_what_the_adapter_does_not_have_is_left_out_and_listed() -> None:
 
 def test_the_judge_of_the_protocol_is_asked_unless_an_option_names_another() -> None:
     def judged(*tasks: str, **more: Any) -> RunRequest:
-        from mm_eval.features.protocols.run_under import completed
+        from mm_eval.features.protocols.run_under import fill_in
         from mm_eval.prepare import load_configs
 
         request = RunRequest(tasks, model="dummy", protocol="llava-1.5", **more)
-        return completed(request, load_configs(request), sample=False)
+        return fill_in(request, load_configs(request), sample=False)
 
     found = judged("mmvet")
     assert found.judges == [("openai", {"model": "gpt-4-0613", "base_url": "https://api.openai.com/v1"})]
