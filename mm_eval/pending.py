@@ -101,11 +101,17 @@ def _pending_docs(
         a changed file that only its functions read, can cause this.
     """
     task, answered = prepared.tasks[name], 0
-    first = {doc_id: state.answer(Slot(task.path, doc_id)) for doc_id in doc_ids}
-    pending = {doc_id for doc_id, found in first.items() if found is None}
-    begun = {doc_id: found.turn_pictures for doc_id, found in first.items() if found is not None}
+    begun = [doc_id for doc_id in doc_ids if state.answer(Slot(task.path, doc_id)) is not None]
+    if not begun:
+        return sorted(doc_ids), 0
+    pending = set(doc_ids).difference(begun)
+
+    def turn_pictures(doc_id: int) -> tuple[int, ...]:
+        found = state.answer(Slot(task.path, doc_id))
+        return () if found is None else found.turn_pictures
+
     style = prepared.styles[name]
-    instances = task.instances(list(begun), style, None if with_pictures else begun.__getitem__)
+    instances = task.instances(begun, style, None if with_pictures else turn_pictures)
     for doc_id, group in groupby(instances, key=lambda instance: instance.doc_id):
         answers = 0
         for instance in group:

@@ -41,6 +41,7 @@ from pathlib import Path
 from typing import Any
 
 from mm_eval.engine.generation import token_counts
+from mm_eval.engine.packed import AnswersByKey, AnswersBySlot, Rows
 from mm_eval.engine.records import (
     NO_USAGE,
     VERSION,
@@ -72,14 +73,21 @@ class JournalState:
     usage: tokens of all answers, including replaced ones: they were paid for. judge_usage: those of each judge, by its name.
     """
 
-    slots: dict[Slot, Answer] = field(default_factory=dict)
-    answers: dict[str, Answer] = field(default_factory=dict)
+    slots: AnswersBySlot = field(init=False)
+    answers: AnswersByKey = field(init=False)
     ends: dict[Slot, End] = field(default_factory=dict)
     conversations: Container[str] = ()
     damaged: int = 0
     usage: dict[str, int] = field(default_factory=dict)
     judge_usage: dict[str, dict[str, int]] = field(default_factory=dict)
     reading: Reading = field(default_factory=Reading)
+
+    def __post_init__(self) -> None:
+        self._empty()
+
+    def _empty(self) -> None:
+        self._rows = Rows()
+        self.slots, self.answers = AnswersBySlot(self._rows), AnswersByKey(self._rows)
 
     def lookup(self, slot: Slot) -> Answer | None:
         """The answer or the failure in a slot, as scorers and judges read it; its text knows how it ended.
@@ -166,13 +174,16 @@ class JournalState:
             self.count(answer.usage, slots)
             answer = answer if answer.messages is not None else replace(answer, usage=NO_USAGE)
         if answer.error is None:
-            self.answers[answer.key] = answer
+            row = self.answers.put(answer)
         else:  # a copy: the traceback of the original would keep the adapter's tensors and pictures alive
             answer = replace(answer, error=error_of(error_fields(answer.error)))
+            row = self._rows.add(answer)
+        if at and answer.at:
+            answer = replace(answer, at=at)
+            row = self._rows.add(answer)
         for slot in slots:
-            found = replace(answer, at=at) if at and answer.at else answer
-            if self._replaces(found, slot):
-                self.slots[slot] = found
+            if self._replaces(answer, slot):
+                self.slots.put(slot, row)
 
     def _replaces(self, new: Answer, slot: Slot) -> bool:
         """Whether an answer or a failure takes the place of what is in its slot, in whatever order journals are read.
@@ -201,8 +212,7 @@ class JournalState:
 
     def forget(self) -> None:
         """Drops the answers when they are no longer needed. The counts stay."""
-        self.slots.clear()
-        self.answers.clear()
+        self._empty()
         self.ends.clear()
 
 

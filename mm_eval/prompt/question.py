@@ -92,15 +92,19 @@ def question_of(
     return Question(_as_text(text, "doc_to_text", where), target, choices, answer, prefix)
 
 
+QUESTION, TEXT = 400, 60
+"""Bytes of a question that is kept, beside its texts, and of a text beside its characters."""
+
+
 class Questions:
     """The questions of a task's docs, written once: the digest of a run, asking and scoring go over the same docs.
 
     A function may change the doc that it gets, and what reads the doc later sees that. So what functions of others write is
-    written anew each time. write: writes one. most: characters that are kept; the docs after these are written anew, too.
+    written anew each time. write: writes one. most: bytes that are kept; the docs after these are written anew, too.
     """
 
     def __init__(
-        self, config: TaskConfig, write: Callable[[Doc, PromptBlock, str], Question], most: int = 16_000_000
+        self, config: TaskConfig, write: Callable[[Doc, PromptBlock, str], Question], most: int = 64_000_000
     ) -> None:
         entries = (config.doc_to_text, config.doc_to_target, config.doc_to_choice, config.gen_prefix)
         own = config.task_class or any(callable(entry) or isinstance(entry, FormatField) for entry in entries)
@@ -114,7 +118,8 @@ class Questions:
             found = self._write(doc, block, where)
             if self._left > 0:
                 self._known[key] = found
-                self._left -= sum(map(len, (found.text, *(found.choices or ()), *(found.contexts or ()))))
+                texts = (found.text, *(found.choices or ()), *(found.contexts or ()))
+                self._left -= QUESTION + sum(TEXT + len(text) for text in texts)
         target = [*found.target] if isinstance(found.target, list) else found.target
         return replace(found, target=target, choices=None if found.choices is None else [*found.choices])
 

@@ -30,6 +30,7 @@ from mm_eval.scoring.process_results import with_own_values
 from mm_eval.scoring.run_results import Results
 from mm_eval.scoring.sample_row import SampleRow
 from mm_eval.scoring.task_scores import COUNTS, RARE_COUNTS, Scores
+from mm_eval.values.columns import Clusters, Column
 from mm_eval.values.errors import ConfigError, MMEvalError, StoreError
 from mm_eval.values.run_files import UNREADABLE, json_value, lines_of, read_json
 from mm_eval.values.types import FRAME_MARK, MetricKey, Number
@@ -50,7 +51,7 @@ Aggregation = Callable[[Sequence[Any]], float]
 class RecordedTask:
     """The scored docs of one task of a run.
 
-    row: the task's row in results.json. values: {key: {doc_id: value}}. clusters: {doc_id: number of its cluster}.
+    row: the task's row in results.json. values: {key: {doc_id: value}}. clusters: {doc_id: its cluster}.
     aggregations: the task's own functions by key.
     categories: {level: {category: doc ids}}. sizes: {"characters" or "tokens": {doc_id: how long its first answer is}}.
     shows_frames: whether a prompt shows frames.
@@ -58,23 +59,27 @@ class RecordedTask:
 
     name: str
     row: Scores = field(default_factory=Scores)
-    values: dict[MetricKey, dict[int, Any]] = field(default_factory=dict)
-    clusters: dict[int, Hashable] = field(default_factory=dict)
+    values: dict[MetricKey, Mapping[int, Any]] = field(default_factory=dict)
+    clusters: Mapping[int, Hashable] = field(default_factory=Clusters)
     aggregations: Mapping[MetricKey, Aggregation] = field(default_factory=dict)
     categories: dict[str, dict[str, array[int]]] = field(default_factory=dict)
-    sizes: dict[str, dict[int, int]] = field(default_factory=dict)
+    sizes: dict[str, Mapping[int, int]] = field(default_factory=dict)
     shows_frames: bool = False
     _whole: dict[MetricKey, Number | None] = field(default_factory=dict, repr=False)
     _functions: dict[MetricKey, Aggregation | None] = field(default_factory=dict, repr=False)
-    _numbers: dict[str | int, int] = field(default_factory=dict, repr=False)
-    _keys: dict[str, MetricKey] = field(default_factory=dict, repr=False)
+    _numbers: dict[str, int] = field(default_factory=dict, repr=False)
+    _columns: dict[str, Any] = field(default_factory=dict, repr=False)
+    _lengths: Column[int] | None = field(default=None, repr=False)
     _last: Any = field(default=None, repr=False)
 
     def add(self, row: SampleRow) -> None:
         """Adds a doc, as its row of samples/ has it."""
         doc_id = row["doc_id"]
-        drawn_with = json.dumps(row["cluster"]) if "cluster" in row else doc_id  # it may be several digests long
-        self.clusters[doc_id] = self._numbers.setdefault(drawn_with, len(self._numbers))
+        cluster = doc_id
+        if "cluster" in row:  # it may be several digests long
+            cluster = -1 - self._numbers.setdefault(json.dumps(row["cluster"]), len(self._numbers))
+        assert isinstance(self.clusters, Clusters)
+        self.clusters.put(doc_id, cluster)
         if not self.shows_frames:
             self.shows_frames = any(each.startswith(FRAME_MARK) for each in row.get("images", ()))
         for level, names in row.get("categories", {}).items():
@@ -83,15 +88,19 @@ class RecordedTask:
         if row["status"] in ("failed", "not requested"):
             return
         if row["resps"] and isinstance(row["resps"][0], str):
-            self.sizes.setdefault("characters", {})[doc_id] = len(row["resps"][0])
+            if self._lengths is None:
+                self.sizes["characters"] = self._lengths = Column[int]()
+            self._lengths.put(doc_id, len(row["resps"][0]))
         for text, value in row["scores"].items():
-            if value != self._last or type(value) is not type(self._last):
+            if type(value) is not float and (value != self._last or type(value) is not type(self._last)):
                 self._last = lean(
                     value
-                )  # equal neighbours share one object: the values of a doc in its category and in the sum
-            if text not in self._keys:
-                self._keys[text] = MetricKey.parse(text) or MetricKey(text, "none")
-            self.values.setdefault(self._keys[text], {})[doc_id] = self._last
+                )  # equal neighbours share one object: a doc's values in its category and in the sum
+            if (column := self._columns.get(text)) is None:
+                key = MetricKey.parse(text) or MetricKey(text, "none")
+                known: Any = self.values.setdefault(key, Column[Any]())
+                column = self._columns[text] = known
+            column.put(doc_id, value if type(value) is float else self._last)
 
     def aggregation(self, key: MetricKey) -> Aggregation | None:
         """The function that computes the number of a key; None where it is not available.
@@ -137,7 +146,9 @@ class RecordedTask:
         function = self.aggregation(key)
         if function is None or not values:
             return None
-        clusters, known = [self.clusters[doc_id] for doc_id in values], self.row.number(key)
+        alone = isinstance(self.clusters, Clusters) and self.clusters.alone
+        clusters = None if alone else [self.clusters[doc_id] for doc_id in values]
+        known = self.row.number(key)
         try:
             if whole and known and isinstance(known.value, (int, float)) and isinstance(known.stderr, (int, float)):
                 return with_interval(known, function, list(values.values()), clusters)

@@ -21,6 +21,7 @@ from mm_eval.scoring.metrics.metric import DEFAULT_METRICS, Metric, aggregation_
 from mm_eval.scoring.metrics.stderr import DEFAULT_SEED
 from mm_eval.scoring.reducing import check_repeats, failed, failed_before, number_of, reduced_docs
 from mm_eval.scoring.string_keys import NOT_AVAILABLE, as_row, of_row, stderr_key
+from mm_eval.values.columns import Column, ReducedDocs
 from mm_eval.values.errors import InvalidValue, MMEvalError, ScoringError, did_you_mean
 from mm_eval.values.registry import Registry
 from mm_eval.values.types import Instance, MetricKey, Number, ReducedDoc, ScoredDoc
@@ -66,7 +67,7 @@ class Scorer:
     grader: Grader | None = field(default=None, init=False, repr=False)
     _part_directions: dict[str, bool | None] = field(default_factory=dict, init=False, repr=False)
     _raw_docs: dict[int, ScoredDoc] = field(default_factory=dict, init=False, repr=False)
-    _reduced_docs: dict[int, ReducedDoc] = field(default_factory=dict, init=False, repr=False)
+    _reduced_docs: Mapping[int, ReducedDoc] = field(default_factory=dict, init=False, repr=False)
     _reduction_errors: dict[int, MMEvalError] = field(default_factory=dict, init=False, repr=False)
 
     # What it says of a doc's row
@@ -250,10 +251,7 @@ class Scorer:
         overrides: aggregations by metric, in place of the metrics' own.
         most_calls: how often a standard error may call an aggregation; by default as often as its method needs.
         """
-        values: dict[str, dict[int, Any]] = {}
-        for doc_id in sorted(docs):  # the order of arrival must not change a sum
-            for name, value in docs[doc_id].items():
-                values.setdefault(name, {})[doc_id] = value
+        values: dict[str, Mapping[int, Any]] = _columns(docs)
         found = []
         for name in self._in_order(values):
             stated = (overrides or {}).get(name)
@@ -328,13 +326,13 @@ class Scorer:
     def higher_is_better(self) -> dict[str, bool | None]:
         """Which way is better, for each metric and each composite key that the results have; None for no direction."""
         better = {metric.name: metric.higher_is_better for metric in self.metrics or ()}
-        for doc in self._reduced_docs.values():
-            for name in doc:
-                metric = self._metric_of(name)
-                if metric is not None:
-                    better.setdefault(name, metric.higher_is_better)
-                elif name in self._part_directions:  # a part of what a metric gives as {part: value}
-                    better.setdefault(name, self._part_directions[name])
+        docs = self._reduced_docs
+        for name in docs.columns if isinstance(docs, ReducedDocs) else (name for doc in docs.values() for name in doc):
+            metric = self._metric_of(name)
+            if metric is not None:
+                better.setdefault(name, metric.higher_is_better)
+            elif name in self._part_directions:  # a part of what a metric gives as {part: value}
+                better.setdefault(name, self._part_directions[name])
         return {f"{name}{self.suffix}": higher for name, higher in better.items()}
 
     @property
@@ -361,7 +359,20 @@ class Scorer:
     def import_reduced(self, doc_data: Mapping[int, ReducedDoc]) -> None:
         """Takes the merged reduced docs of all processes; the scores before reduction stay where they were made."""
         self._raw_docs = {}
-        self._reduced_docs = dict(doc_data)
+        self._reduced_docs = doc_data if isinstance(doc_data, ReducedDocs) else dict(doc_data)
+
+
+def _columns(docs: Mapping[int, ReducedDoc]) -> dict[str, Mapping[int, Any]]:
+    """{metric: {doc id: value}}, each in the order of the docs: the order of arrival must not change a sum."""
+    if isinstance(docs, ReducedDocs) and docs.ascends:
+        return dict(docs.columns)
+    values: dict[str, Mapping[int, Any]] = {}
+    for doc_id in sorted(docs):
+        for name, value in docs[doc_id].items():
+            column = values.setdefault(name, Column())
+            assert isinstance(column, Column)
+            column.put(doc_id, value)
+    return values
 
 
 def _results_of_aggregate(

@@ -17,6 +17,7 @@ from mm_eval.scoring.metrics.metric import Metric
 from mm_eval.scoring.metrics.paired import with_interval
 from mm_eval.scoring.metrics.stderr import standard_error
 from mm_eval.scoring.metrics.traits import Undefined, traits_of
+from mm_eval.values.columns import Clusters
 from mm_eval.values.errors import ConfigError, MMEvalError, ScoringError, without_objects
 from mm_eval.values.types import Instance, MetricKey, Number, ReducedDoc, ScoredDoc
 
@@ -143,7 +144,7 @@ def number_of(
     """
     elsewhere: Callable[..., Number] | None = getattr(function, "number_of", None)
     if elsewhere is not None:  # a function of another process, where it is called as often as its standard error needs
-        return elsewhere(key, of_docs, clusters, bootstrap_iters, seed, most_calls)
+        return elsewhere(key, dict(of_docs), clusters, bootstrap_iters, seed, most_calls)
     values = list(of_docs.values())
     try:
         value = function(values)
@@ -155,7 +156,8 @@ def number_of(
     value = value.item() if hasattr(value, "item") else value
     if isinstance(value, float) and not math.isfinite(value):
         return Number(key, None, n=len(values), note=f"{_not_finite(value, function, of_docs)}.")
-    drawn = None if clusters is None else [clusters.get(doc_id, ("doc", doc_id)) for doc_id in of_docs]
+    alone = clusters is None or isinstance(clusters, Clusters) and clusters.alone
+    drawn = None if clusters is None or alone else [clusters.get(doc_id, ("doc", doc_id)) for doc_id in of_docs]
     stderr = standard_error(function, values, drawn, bootstrap_iters=bootstrap_iters, seed=seed, most_calls=most_calls)
     if stderr.value is None or stderr.value > ROUNDING * abs(value):
         return Number(key, value, stderr.value, None, len(values), note=stderr.note)

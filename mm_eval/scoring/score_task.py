@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Any
 
 from mm_eval.prompt.task import PromptStyle, Task
 from mm_eval.scoring.answered import AnsweredDoc, Lookup
@@ -17,8 +16,9 @@ from mm_eval.scoring.categories import CategoryDocs
 from mm_eval.scoring.metrics.traits import CorpusMetric
 from mm_eval.scoring.sample_row import SampleRow
 from mm_eval.scoring.task_scores import Scores, TaskScores, Ungraded, grader_key, remarks_of
+from mm_eval.values.columns import Clusters, ReducedDocs
 from mm_eval.values.errors import MMEvalError, ScoringError
-from mm_eval.values.types import Instance, Number, ReducedDoc, Slot
+from mm_eval.values.types import Instance, Number, Slot
 
 CHUNK = 512
 
@@ -32,8 +32,8 @@ class TaskScoring:
     scorers: Sequence[Scorer]
     lookup: Lookup
     scores: TaskScores = field(default_factory=TaskScores)
-    _reduced: dict[str, dict[int, ReducedDoc]] = field(default_factory=dict)
-    _clusters: dict[int, Any] = field(default_factory=dict)
+    _reduced: dict[str, ReducedDocs] = field(default_factory=dict)
+    _clusters: Clusters = field(default_factory=Clusters)
     _categories: CategoryDocs = field(init=False)
     _unanswered: set[int] = field(default_factory=set)
     _repeats_differ: bool = False
@@ -112,8 +112,10 @@ class TaskScoring:
         }
 
     def _score_chunk(self, doc_ids: list[int]) -> Iterator[SampleRow]:
+        has_pictures = self.task.has_pictures
+
         def turn_pictures(doc_id: int) -> tuple[int, ...] | None:
-            found = self.lookup(Slot(self.task.path, doc_id))
+            found = self.lookup(Slot(self.task.path, doc_id)) if has_pictures else None
             return found.turn_pictures if found else None
 
         by_doc = {doc_id: list[Instance]() for doc_id in doc_ids}
@@ -126,7 +128,8 @@ class TaskScoring:
         self._score_whole(whole)
         self._repeats_differ = self._repeats_differ or any(doc.repeats_differ for doc in whole.values())
         own_images = {doc_id: doc.own_images for doc_id, doc in whole.items()}
-        self._clusters.update(self.task.clusters({doc_id: by_doc[doc_id][0].doc for doc_id in whole}, own_images))
+        clusters = self.task.clusters({doc_id: by_doc[doc_id][0].doc for doc_id in whole}, own_images)
+        self._clusters.update(clusters)
         for doc_id, doc in docs.items():
             rules = doc.rules(self.scorers)
             doc.note_missing(rules)
@@ -137,8 +140,8 @@ class TaskScoring:
             row = doc.row(self.task.config.row_name, self.scorers, rules)
             if self._categories.levels:
                 row["categories"] = categories[doc_id]
-            if doc_id in self._clusters and self._clusters[doc_id] != doc_id:
-                row["cluster"] = self._clusters[doc_id]  # so that runs can be compared by what was drawn together
+            if clusters.get(doc_id, doc_id) != doc_id:
+                row["cluster"] = clusters[doc_id]  # so that runs can be compared by what was drawn together
             doc.add_pictures(row)
             yield row
 
@@ -154,7 +157,7 @@ class TaskScoring:
                     docs[doc_id].failure = error
         for doc_id, doc in docs.items():
             for name, (_, values) in doc.scored.items() if doc.failure is None else ():
-                self._reduced.setdefault(name, {})[doc_id] = values
+                self._reduced.setdefault(name, ReducedDocs()).put(doc_id, values)
 
     def _count(self, doc_id: int, doc: AnsweredDoc, rules: Mapping[str, list[str]]) -> list[str]:
         """Adds a doc to the counts of the task; returns the names of those that it is in."""

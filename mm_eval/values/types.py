@@ -294,7 +294,7 @@ class Instance:
         return self.context, self.continuation
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, init=False)
 class Answer:
     """A model's answer to one instance, from the adapter to the scorer.
 
@@ -340,13 +340,49 @@ class Answer:
         """The former name of `clips`, for code outside this repository."""
         return self.clips
 
-    def __post_init__(self) -> None:
-        if self.ended not in ENDINGS:
-            raise ValueError(f"ended must be one of {', '.join(ENDINGS)} (got {self.ended!r})")
-        ended: Ended = "failed" if self.error is not None else "length" if self.truncated else self.ended
-        object.__setattr__(self, "ended", ended)
-        object.__setattr__(self, "truncated", ended == "length")
+    def __init__(
+        self,
+        output: Completion | LLOutput | None,
+        truncated: bool = False,
+        usage: Mapping[str, int] | None = None,
+        attempts: int = 1,
+        cut: bool | None = False,
+        key: str = "",
+        images: tuple[str, ...] = (),
+        turn_pictures: tuple[int, ...] = (),
+        error: MMEvalError | None = None,
+        model: str = "",
+        clips: tuple[Clip, ...] = (),
+        ended: Ended = "stop",
+        reasoning: str | None = None,
+        messages: tuple[Message, ...] | None = None,
+        at: float = 0.0,
+        turns: tuple[Answer, ...] = (),
+    ) -> None:
+        if ended not in ENDINGS:
+            raise ValueError(f"ended must be one of {', '.join(ENDINGS)} (got {ended!r})")
+        ended = "failed" if error is not None else "length" if truncated else ended
+        _output(self, output)  # a dataclass's own `__init__` takes twice as long, and a run makes millions of answers
+        _truncated(self, ended == "length")
+        _usage(self, {} if usage is None else usage)
+        _attempts(self, attempts)
+        _cut(self, cut)
+        _key(self, key)
+        _images(self, images)
+        _turn_pictures(self, turn_pictures)
+        _error(self, error)
+        _model(self, model)
+        _clips(self, clips)
+        _ended(self, ended)
+        _reasoning(self, reasoning)
+        _messages(self, messages)
+        _at(self, at)
+        _turns(self, turns)
 
+
+_OF_ANSWER: Any = tuple(vars(Answer)[name].__set__ for name in Answer.__slots__)
+_output, _truncated, _usage, _attempts, _cut, _key, _images, _turn_pictures = _OF_ANSWER[:8]
+_error, _model, _clips, _ended, _reasoning, _messages, _at, _turns = _OF_ANSWER[8:]
 
 Response = Answer
 """The former name of `Answer`, for adapters outside this repository."""

@@ -240,8 +240,12 @@ def right_by_size(task: RecordedTask, tokens: Mapping[int, int]) -> Iterator[dic
     tokens: of each doc's first answer. Only docs that are right or wrong count; no chart where the lengths differ too little
     to say something, as those of "yes" and "no" do.
     """
-    right = {doc_id: mark for doc_id, mark in marks(task).items() if mark is not None}
+    right: dict[int, bool] = {}
     for unit, sizes in (("tokens", tokens), ("characters", task.sizes.get("characters", {}))):
+        lengths = [size.bit_length() for size in sizes.values()]
+        if not lengths or max(lengths) - min(lengths) < APART:
+            continue
+        right = right or {doc_id: mark for doc_id, mark in marks(task).items() if mark is not None}
         bins: dict[int, list[int]] = {}
         for doc_id, size in sizes.items():
             if doc_id in right:

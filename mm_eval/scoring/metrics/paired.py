@@ -210,6 +210,8 @@ def _both_sums(
 def _count(aggregation: Aggregation, values: Sequence[Any], clusters: Sequence[Hashable] | None) -> tuple[int, int]:
     """The number of clusters, and of strata."""
     stratum = traits_of(aggregation).stratum
+    if stratum is None:
+        return len(values) if clusters is None else len(set(clusters)), min(1, len(values))
     places: dict[Hashable, set[Hashable]] = {}
     for i, value in enumerate(values):
         places.setdefault(i if clusters is None else clusters[i], set()).add(stratum(value) if stratum else None)

@@ -61,13 +61,16 @@ def mean_stderr(arr: Sequence[float], clusters: Sequence[Hashable] | None = None
     clusters: one per value; values of one cluster are drawn together.
     sqrt(G/(G-1) sum_g (sum_{i in g} (x_i - mean))^2) / n, over G clusters of n values.
     """
-    members = _members(len(arr), clusters)
-    if len(members) < 2:
+    n, members = len(arr), None if clusters is None else _members(len(arr), clusters)
+    count = n if members is None else len(members)
+    if count < 2:
         return None
-    n, count = len(arr), len(members)
     centre = math.fsum(arr) / n
-    deviations = [x - centre for x in arr]
-    squares = math.fsum(math.fsum([deviations[i] for i in positions]) ** 2 for positions in members)
+    if members is None:
+        squares = math.fsum((x - centre) ** 2 for x in arr)
+    else:
+        deviations = [x - centre for x in arr]
+        squares = math.fsum(math.fsum([deviations[i] for i in positions]) ** 2 for positions in members)
     return math.sqrt(count / (count - 1) * squares) / n
 
 
@@ -123,8 +126,11 @@ def standard_error(
 
     most_calls: how often the aggregation may be called at most; by default as often as the method needs.
     """
-    members = _members(len(values), clusters)
-    if len(members) < 2:
+    of_mean = (
+        clusters is None and len(values) > 1 and traits_of(aggregation).is_mean
+    )  # they need no list of a million lists
+    members = [] if of_mean else _members(len(values), clusters)
+    if len(members) < 2 and not of_mean:
         of = f"{counted(len(members), 'cluster')} of {counted(len(values), 'doc')}"
         return StandardError(None, f"{of}: no standard error.")
     try:
