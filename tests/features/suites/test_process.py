@@ -87,7 +87,11 @@ def test_code_that_makes_values_of_values_stays_in_this_process(tmp_path: Path, 
     assert not runs_elsewhere(tmp_path / "utils.py")
 
 
-def test_every_shipped_task_stays_in_this_process() -> None:
+WITH_PACKAGES = {"olympiadbench/utils.py", "ocrbench_v2/utils.py", "ocrbench_v2/with_meteor.py"}
+"""Shipped files whose rules use packages that are not known as pure (antlr4, lxml, nltk, jieba). They run in a child."""
+
+
+def test_every_other_shipped_task_stays_in_this_process() -> None:
     from mm_eval.config.manager import TaskManager
 
     found = TaskManager()
@@ -95,7 +99,8 @@ def test_every_shipped_task_stays_in_this_process() -> None:
     from mm_eval.config.schema import functions_in
 
     files = {f.source() for config in loaded.tasks.values() for f in functions_in(config.source) if not f.of_mm_eval}
-    assert len(files) > 60 and [str(file) for file in files if runs_elsewhere(file)] == []
+    assert len(files) > 60
+    assert {f"{file.parent.name}/{file.name}" for file in files if runs_elsewhere(file)} == WITH_PACKAGES
 
 
 VALUES = [
