@@ -21,8 +21,9 @@ EXACT_NOTE = f"{EXACT} exact 95% interval: nearly all docs are right or wrong, o
 NO_SHARES = frozenset(
     ("bits_per_byte", "bpb", "brier_score", "byte_perplexity", "perplexity", "word_perplexity", "cider")
     + ("logprob", "likelihood", "choice_logprob", "choice_logprob_norm", "matthews_corrcoef", "mcc")
+    + ("bleu", "chrf", "ter")
 )
-"""Metrics whose numbers papers do not print in percent, although some of them lie between 0 and 1."""
+"""Metrics whose numbers are not shares of 1, although they may lie between 0 and 1: points of 100 do where a model fails."""
 POINTS_FROM = 2.0
 """From this size on a number in a unit of its own has two decimals, below it four."""
 

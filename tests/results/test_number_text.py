@@ -17,6 +17,8 @@ from mm_eval.values.types import MetricKey, Number
         ("bits_per_byte", [0.83], [0.8, 0.9], [(0.0, 1.0)], SMALL),
         ("brier_score@judge", [0.2], [], [], SMALL),
         ("likelihood", [-0.4], [-0.5, -0.3], [], SMALL),
+        ("bleu", [0.7], [0.5, 0.9], [None], SMALL),  # 0.7 of 100, not 70
+        ("chrf@judge", [0.9], [], [], SMALL),
         ("acc", [], [], [], PERCENT),
     ],
 )

@@ -165,7 +165,8 @@ class Flight:
 
         take: the next unit; None if there is none by now, and `wake` is called when there may be one. It raises StopIteration at
         the end, and is asked again after each result, since there may be more then.
-        An exception of `work` is raised when all units in flight have ended. No unit is started once `over` is true.
+        An exception of `work`, or of `take`, is raised when all units in flight have ended, and their results were given. No unit
+        is started once `over` is true.
         """
         done: deque[Result] = deque()
         failures: list[BaseException] = []
@@ -190,6 +191,9 @@ class Flight:
                     unit = take()
                 except StopIteration:
                     more = False
+                    break
+                except Exception as error:  # what is in flight was paid for
+                    failures.append(error)
                     break
                 if unit is None:
                     waits = True
