@@ -178,6 +178,11 @@ class WhenDecided:
             for unit, first, second in self.trial.times
             if self.name in (first, second) and (unit, first, second) in self.trial.ended
         ]
+        for found in comparisons:
+            if found["looks"]:
+                unit = self.units[found["row"]]
+                both = [number_of(unit, self._models.get(found[which], {})) for which in ("first", "second")]
+                found["unit"] = 1.0 / table_scale(unit, *both)
         return {"rows": rows, "comparisons": comparisons}
 
     def _interval(self, unit: str, look: int) -> dict[str, Any]:

@@ -166,7 +166,6 @@ class Trial:
             return {**found, "looks": []}
         last = looks[-1]
         found |= {key: value for key, value in last.to_json().items() if key not in ("look",)}
-        found["unit"] = 1.0 if last.difference.scale is None else 100.0  # of the table: points of percent for fractions
         found["corrected"] = None
         if ended.why in (DIFFERS, ALL_DOCS) and last.difference.stderr and (z := last.z) is not None:
             place = distinct(self.times[pair]).index(last.time) + 1
