@@ -214,7 +214,7 @@ def _count(aggregation: Aggregation, values: Sequence[Any], clusters: Sequence[H
         return len(values) if clusters is None else len(set(clusters)), min(1, len(values))
     places: dict[Hashable, set[Hashable]] = {}
     for i, value in enumerate(values):
-        places.setdefault(i if clusters is None else clusters[i], set()).add(stratum(value) if stratum else None)
+        places.setdefault(i if clusters is None else clusters[i], set()).add(stratum(value))
     return len(places), len({frozenset(found) for found in places.values()})
 
 
