@@ -9,7 +9,6 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -46,6 +45,7 @@ class HeldAnswers:
         self._lock = threading.Lock()
         self._ended = threading.Event()
         self._thread: threading.Thread | None = None
+        self._fault: Exception | None = None  # of the thread
 
     def add(self, doc: ChoicesOfDoc, answer: Answer, slots: list[Slot]) -> None:
         """Holds an answer to one of the choices."""
@@ -66,7 +66,10 @@ class HeldAnswers:
                 self.write(lambda each: each is doc)
 
     def write(self, chosen: Callable[[ChoicesOfDoc], bool] = lambda doc: True) -> None:
-        """Writes what is held of the chosen docs: alike answers in one record."""
+        """Writes what is held of the chosen docs: alike answers in one record. Raises, once, what the thread has failed on."""
+        fault, self._fault = self._fault, None
+        if fault is not None:
+            raise fault
         with self._lock:
             for doc in [doc for doc in self._docs.values() if chosen(doc)]:
                 self._write(doc)
@@ -86,8 +89,12 @@ class HeldAnswers:
     def _write_the_late(self) -> None:
         while not self._ended.wait(MOST_SECONDS):
             before = time.monotonic() - MOST_SECONDS
-            with suppress(StoreError):  # the next answer raises it in the thread of the run
+            try:
                 self.write(lambda doc, before=before: doc.since <= before)  # type: ignore[misc]
+            except StoreError:  # the next answer raises it in the thread of the run
+                pass
+            except Exception as error:  # an adapter's answer that can't be written as JSON
+                self._fault = error
 
     def _write(self, doc: ChoicesOfDoc) -> None:
         self._docs.pop(id(doc), None)
