@@ -125,7 +125,7 @@ class Results:
 def evaluate(
     tasks: str | Sequence[str] = (),
     model: Any = None,
-    model_args: Mapping[str, Any] | None = None,
+    model_args: Mapping[str, Any] | str | None = None,
     *,
     processor: Any = None,
     identity: str | Mapping[str, Any] | None = None,
@@ -143,7 +143,9 @@ def evaluate(
         or an object or class of `Model`. A module and all random streams are left as they were.
     processor: of a module; its tokenizer for a model of text.
     identity: names the state of a model in memory. Without it the answers of a function are never reused.
-    options: those of the command under the same names (limit, output_path, prompt_key, num_fewshot, sample, ...).
+    model_args, and gen_kwargs of the options: mappings, or the text of the command, "name=value,name=value".
+    options: those of the command under the same names (limit, output_path, prompt_key, num_fewshot, sample, ...). One of another
+        suite that does nothing here (log_samples) is a note. `task_manager=TaskManager(folder)` is `include_path=folder`.
     progress: shows bars on the error stream.
     Errors: ConfigError when nothing was requested; what fails later is in the results.
     """
@@ -152,17 +154,22 @@ def evaluate(
     from mm_eval.engine.model import MODELS
     from mm_eval.engine.ranks import all_together
     from mm_eval.opening import names_tasks
-    from mm_eval.request import IN_MEMORY, RunRequest, by_field, check_options, model_arguments, task_names
+    from mm_eval.request import IN_MEMORY, RunRequest, check_options, model_arguments, task_names
     from mm_eval.run import evaluate as run
     from mm_eval.values.errors import ConfigError
 
+    options, notes = _read(options)
+    if isinstance(model_args, str):
+        from mm_eval.cli.options import read_pairs
+
+        model_args = read_pairs(model_args, "model_args")
     if model_args is not None and not isinstance(model_args, Mapping):
         check_options({"model_args": model_args}, "evaluate")
     args = dict(model_args or {})
     if model == "hf" and not isinstance(args.get("pretrained"), (str, PathLike, NoneType)):
         model, processor = args.pop("pretrained"), args.pop("processor", processor) or args.pop("tokenizer", None)
     thing = None if model is None or isinstance(model, str) else model
-    given = {**by_field(options, "evaluate"), "model_args": model_arguments(args)}
+    given = {**options, "model_args": model_arguments(args)}
     given["model"] = model if thing is None else IN_MEMORY
     check_options(given, "evaluate")
     by_option = not tasks and names_tasks(RunRequest(tasks=(), **given))
@@ -174,7 +181,9 @@ def evaluate(
             raise ConfigError(
                 f"{which}= belongs to a model in memory.", where="evaluate", hint="Give the model itself."
             )
-        return Results(run(request, bar))
+        report = run(request, bar)
+        report.notes += notes
+        return Results(report)
     if request.executor is not None:
         raise ConfigError("a model in memory can't be sent to workers.", where="executor", hint="Leave it out.")
     memory: Any = MODELS.get(IN_MEMORY)
@@ -182,5 +191,32 @@ def evaluate(
     with all_together(), held as adapter:
         named = replace(request, name=request.name or adapter.facts.name or type(adapter).__name__, model_args={})
         report = run(named, bar, adapter)
-    report.notes += memory.notes_on(adapter)
+    report.notes += [*memory.notes_on(adapter), *notes]
     return Results(report)
+
+
+def _read(options: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    """The options of `evaluate` by their names in a request, and a note for each of another suite that does nothing here."""
+    from mm_eval.cli.options import read_pairs
+    from mm_eval.request import REQUEST_RULES, by_field
+    from mm_eval.values.errors import ConfigError
+    from mm_eval.values.features import brought
+
+    given, notes = by_field(options, "evaluate"), []
+    for other in brought("COMMANDS").values():
+        given, more = other.options_of(given, REQUEST_RULES)
+        notes += more
+    if isinstance(given.get("gen_kwargs"), str):
+        given["gen_kwargs"] = read_pairs(given["gen_kwargs"], "gen_kwargs", typed=True)
+    if (manager := given.pop("task_manager", None)) is not None:
+        folders = getattr(manager, "include_path", None)
+        if (
+            given.get("include_path")
+            or not isinstance(folders, list)
+            or len(folders) > 1
+            or not manager.include_defaults
+        ):
+            hint = "Leave it out, and give include_path=FOLDER."
+            raise ConfigError("task_manager= stands for one folder of tasks.", where="evaluate", hint=hint)
+        given["include_path"] = str(folders[0]) if folders else None
+    return given, notes

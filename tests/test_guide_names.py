@@ -93,6 +93,62 @@ def test_a_scorer_with_an_aggregate_of_its_own_may_pass_on_the_mark_of_a_missing
     assert [number.stderr for number in scorer.results(scorer.reduced_docs, 10)] == [None]
 
 
+ASKED = """
+task: asked
+dataset_path: json
+dataset_kwargs: {data_files: {test: docs.jsonl}}
+test_split: test
+output_type: generate_until
+doc_to_text: q
+doc_to_target: a
+metric_list: [{metric: exact_match}]
+"""
+
+
+def test_evaluate_takes_what_the_guide_gives_it(tmp_path):
+    """Arguments as text, a task manager, an option that does nothing here, an object whose class has an __init__ of its own."""
+    from mm_eval import Answer, Model, TaskManager, evaluate
+
+    class Own(Model):
+        def __init__(self, word, batch_size=1):
+            super().__init__()
+            self.word, self.asked = word, []
+
+        def generate(self, instances):
+            for instance in instances:
+                self.asked.append((instance.args[1], self.settings.seed))
+                yield instance, Answer(self.word)
+
+    tasks = tmp_path / "tasks"
+    tasks.mkdir()
+    (tasks / "asked.yaml").write_text(ASKED)
+    (tasks / "docs.jsonl").write_text('{"q": "Q", "a": "yes"}\n')
+    given = {"task_manager": TaskManager(tasks), "output_path": str(tmp_path / "run"), "report": False, "seed": 5}
+    model = Own("yes", batch_size=16)
+    stops = 'until=["\\n\\n"],max_gen_toks=8'
+    results = evaluate(["asked"], model, gen_kwargs=stops, log_samples=True, write_out=False, **given)
+    assert results["asked"]["exact_match"].value == 1
+    assert model.asked == [({"until": ["\n\n"], "max_new_tokens": 8}, 5)]
+    assert [note.split(":")[0] for note in results.report.notes if note.startswith(("log_s", "write_"))] == [
+        "log_samples"
+    ]
+    assert evaluate("asked", "dummy", "", **{**given, "output_path": str(tmp_path / "other")})["asked"].n == 1
+
+
+def test_what_evaluate_can_not_take_from_the_guide_is_one_sentence(tmp_path):
+    from mm_eval import TaskManager, evaluate
+    from mm_eval.errors import ConfigError
+
+    (tmp_path / "more").mkdir()
+    for given, said in (
+        ({"task_manager": TaskManager([tmp_path, tmp_path / "more"])}, "one folder of tasks"),
+        ({"decontamination_ngrams_path": "x"}, "there is no decontamination"),
+        ({"model_args": "pretrained"}, "name=value is needed"),
+    ):
+        with pytest.raises(ConfigError, match=said):
+            evaluate("mme", "dummy", **given)
+
+
 def test_dir_shows_what_is_public():
     assert set(mm_eval.__all__) < set(dir(mm_eval)) and "importlib" not in dir(mm_eval)
     assert all(getattr(mm_eval, name) is not None for name in dir(mm_eval))

@@ -113,8 +113,12 @@ def is_number(value: Any) -> bool:
 
 def is_text(value: Any) -> bool:
     """Whether a value is a text that is not blank and can be written to a file."""
+    return _can_be_written(value) and bool(value.strip())
+
+
+def _can_be_written(value: Any) -> bool:
     try:
-        return isinstance(value, str) and bool(value.encode()) and bool(value.strip())
+        return isinstance(value, str) and value.encode() is not None
     except UnicodeEncodeError:
         return False
 
@@ -131,7 +135,7 @@ def is_json(value: Any, depth: int = 0) -> bool:
         return all(is_text(key) and is_json(item, depth + 1) for key, item in value.items())
     if isinstance(value, (list, tuple)):
         return all(is_json(item, depth + 1) for item in value)
-    return value is None or value == "" or isinstance(value, bool) or is_number(value) or is_text(value)
+    return value is None or isinstance(value, bool) or is_number(value) or _can_be_written(value)
 
 
 PATH = Rule("a path", is_path)

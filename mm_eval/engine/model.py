@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from importlib import import_module
-from types import ModuleType
+from types import MappingProxyType, ModuleType
 from typing import Any, Literal, TypeAlias
 
 from mm_eval.engine.generation import TRANSPORT_OPTIONS, GenerationOptions
@@ -162,9 +162,14 @@ class Model:
 
     facts: ModelFacts = ModelFacts()
 
-    def __init__(self, args: Mapping[str, Any], settings: ModelSettings) -> None:
-        """An adapter from `--model_args`. Cheap: `prepare` loads the weights. Raises ConfigError for a wrong argument."""
-        self.args, self.settings = dict(args), settings
+    def __init__(self, args: Mapping[str, Any] = MappingProxyType({}), settings: ModelSettings | None = None) -> None:
+        """An adapter from `--model_args`. Cheap: `prepare` loads the weights. Raises ConfigError for a wrong argument.
+
+        settings: None in an object that `evaluate(model=...)` gets; it then has those of the run.
+        """
+        self.args = dict(args)
+        if settings is not None:
+            self.settings = settings
 
     def prepare(self) -> None:
         """Loads the weights, or whatever answering needs. Called once, before the first request, if any request is pending."""

@@ -46,7 +46,8 @@ CARDS      parts of a model card: (recorded runs) -> data.
 SHOWS      what `mm-eval show --NAME` shows in place of a prompt: (args, prepared run) -> None.
 SHOWN      lines below a prompt: (prepared run, task) -> lines.
 COMMANDS   commands as the users of other programs type them: a module with words_of(verb, words, known options) -> (our words,
-           notes) and verb_of(word, words) -> what a first word means that is not a command here, or "".
+           notes), options_of(options of `evaluate`, known options) -> (our options, notes), and verb_of(word, words) -> what a
+           first word means that is not a command here, or "".
 NAMES      names of tasks that other programs use, where no task file declares them: (name) -> None, or an object with
            `ours`, names of tasks here with commas, and `note`; ConfigError for one that has no counterpart.
 REQUESTS   models as other programs name them: (request) -> (the request with an adapter of ours and its arguments, notes).

@@ -112,6 +112,23 @@ def words_of(verb: str, words: Sequence[str], known: Collection[str]) -> tuple[l
     return made.words, list(dict.fromkeys(made.notes))
 
 
+def options_of(options: Mapping[str, Any], known: Collection[str]) -> tuple[dict[str, Any], list[str]]:
+    """The options of `evaluate` without those of other suites that do nothing here, and a note for each that is on.
+
+    Errors: ConfigError for an option of theirs that can't be left out.
+    """
+    kept, notes = {}, []
+    for name, value in options.items():
+        flag = FLAGS.get(name, Flag()) if name not in known else Flag()
+        if flag.refused and value:
+            raise ConfigError(f"{name} is not an option here: {flag.refused}", where="evaluate")
+        if flag.ours or flag.into or flag.means or not (flag.note or flag.refused):
+            kept[name] = value
+        elif value:
+            notes.append(f"{name}: {flag.note}")
+    return kept, notes
+
+
 def _abbreviated(name: str, known: Collection[str]) -> str:
     """The one option of lm-eval and lmms-eval that begins so: their parsers take `--output` for --output_path. "" for none.
 
@@ -194,7 +211,7 @@ def _is_as_here(name: str, value: str) -> bool:
 def _as_words(key: Any, value: Any) -> list[str]:
     """One option of a file as words."""
     option = f"--{str(key).replace('-', '_')}"
-    if value is None or value is False or value == "":
+    if value is None or value is False or value in ("", {}, []):
         return []
     if value is True:
         return [option]
@@ -236,6 +253,8 @@ def _own(made: Command, name: str, given: list[str], queue: list[str]) -> None:
         given = given or [queue.pop(0)] if queue else given
         while queue and _is_value(queue[0]) and "=" in queue[0]:
             given.append(queue.pop(0))
+        if name == "--gen_kwargs":
+            given = [re.sub(r"^\s*stop=", "until=", pair) for pair in given]
         text = _pairs(given)
         if text or name not in made.known:
             made.add(name, text)

@@ -93,6 +93,7 @@ OURS = tuple(
         ("--data MMBench_DEV_EN MME --mode infer", "--tasks=MMBench_DEV_EN,MME --predict_only"),
         ("--temperature 0.5 --gen_kwargs top_p=0.9", "--gen_kwargs=top_p=0.9,temperature=0.5"),
         ('--max_connections 8 --model_args {"model":"x"}', '--model_args={"num_concurrent": "8", "model": "x"}'),
+        ('--gen_kwargs temperature=0.8 stop=["x"]', '--gen_kwargs=temperature=0.8,until=["x"]'),
         ("--stop_seqs a,b", '--gen_kwargs=until=["a", "b"]'),
         ("-M tensor_parallel_size=2 --model_args pretrained=x", "--model_args=pretrained=x,tensor_parallel_size=2"),
         ("--nframe 16", "--video=frames=16"),
@@ -205,7 +206,7 @@ def test_a_file_of_options_is_read_as_the_command_and_options_come_after_it(
     file = tmp_path / "eval.yaml"
     file.write_text(
         "model: hf\nmodel_args: {pretrained: gpt2}\ntasks: [hellaswag, arc_easy]\nlog_samples: true\n"
-        "seed: [0, 1234, 1234, null]\nwandb_args: ''\npredict_only: false\nlimit: 5\n"
+        "seed: [0, 1234, 1234, null]\nwandb_args: {}\nhf_hub_log_args: {}\nmetadata: {}\npredict_only: false\nlimit: 5\n"
     )
     found, notes = words_of("run", ["-C", str(file), "--limit", "3"], OURS)
     assert found == [
