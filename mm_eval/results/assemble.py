@@ -15,12 +15,13 @@ from mm_eval.config.task_config import TaskConfig
 from mm_eval.engine.folder import scored_by
 from mm_eval.engine.ranks import processes
 from mm_eval.package import __version__
+from mm_eval.results.number_text import unit_for
 from mm_eval.results.recorded import group_entries
 from mm_eval.scoring.groups import Leaf, average_of, group_numbers
 from mm_eval.scoring.metrics.stderr import combined
 from mm_eval.scoring.run_results import Results
 from mm_eval.scoring.task_scores import COUNTS, RARE_COUNTS, Scores, TaskScores, Ungraded
-from mm_eval.values.types import Number
+from mm_eval.values.types import NO_SHARE, Number
 
 if TYPE_CHECKING:
     from mm_eval.opening import OpenedTasks
@@ -99,12 +100,21 @@ def as_recorded(row: Scores, name: str, alias: str = "") -> Scores:
         Scores(**{each.name: getattr(row, each.name) for each in fields(Scores)}),
         name=name,
         alias=alias,
-        numbers=[replace(n, note="", higher_is_better=row.better.get(n.metric)) for n in row.numbers],
+        numbers=[
+            replace(n, note="", higher_is_better=row.better.get(n.metric), scale=_recorded_scale(n))
+            for n in row.numbers
+        ],
         without_unanswered=[Number(n.key, without.get(n.key)) for n in row.numbers] if row.unanswered else [],
         unparsed_by=row.unparsed_by if len(row.unparsed_by) > 1 else {},
         ungraded={grader: Ungraded(each.docs, each.bounds) for grader, each in row.ungraded.items()},
         notes=list(row.notes),
     )
+
+
+def _recorded_scale(number: Number) -> tuple[float, float] | None:
+    """NO_SHARE of a number that a reader would take for a share, since it lies between 0 and 1."""
+    looks_like_one = unit_for(number.metric, [number.value]).is_percent
+    return NO_SHARE if number.scale == NO_SHARE and looks_like_one else None
 
 
 def group_row(config: GroupConfig, leaves: Mapping[str, TaskScores], places: Mapping[str, int]) -> Scores:

@@ -22,7 +22,7 @@ from mm_eval.config.group import GroupMetric, MemberMetric
 from mm_eval.results.recorded import RecordedRun
 from mm_eval.scoring.groups import Leaf, group_numbers
 from mm_eval.scoring.metrics.stderr import combined
-from mm_eval.values.types import MetricKey, Number
+from mm_eval.values.types import NO_SHARE, MetricKey, Number
 
 Triple = tuple[Number, Number, Number]
 """A number in the first run, in the second, and their paired difference."""
@@ -128,7 +128,9 @@ def _scaled(estimate: Number, scale: float) -> Number:
     stderr = None if estimate.stderr is None else abs(scale) * estimate.stderr
     ends = [scale * end for end in estimate.exact or ()]
     exact = (min(ends), max(ends)) if ends else None
-    limits = [scale * end for end in estimate.scale or ()]
+    limits = [
+        scale * end for end in (estimate.scale if estimate.scale != NO_SHARE else None) or ()
+    ]  # it may make a share
     within = (min(limits), max(limits)) if limits else None
     return replace(estimate, value=scale * estimate.value, stderr=stderr, exact=exact, scale=within)
 

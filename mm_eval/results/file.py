@@ -17,7 +17,7 @@ from mm_eval.scoring.string_keys import as_row, of_row
 from mm_eval.scoring.task_scores import COUNTS, RARE_COUNTS, Scores, Ungraded, grader_key
 from mm_eval.values.errors import MMEvalError
 from mm_eval.values.run_files import read_json
-from mm_eval.values.types import MetricKey, Number
+from mm_eval.values.types import NO_SHARE, MetricKey, Number
 
 GROUP_METRICS = "group_metrics"
 """The key under which each group's `aggregate_metric_list` stands."""
@@ -99,6 +99,8 @@ def row_json(row: Scores) -> dict[str, Any]:
         found["value_without_unanswered"] = {str(number.key): without.get(number.key) for number in row.numbers}
     if exact := {str(number.key): list(number.exact) for number in row.numbers if number.exact}:
         found["intervals"] = exact
+    if others := [str(number.key) for number in row.numbers if number.scale == NO_SHARE]:
+        found["no_shares"] = others
     if len(row.unparsed_by) > 1:
         found["unparsed_by_filter"] = dict(row.unparsed_by)
     for grader, each in row.ungraded.items():
@@ -117,12 +119,13 @@ def row_of(name: str, found: Mapping[str, Any], better: Mapping[str, bool | None
     """The row that `row_json` wrote."""
     counts = {count: found.get(count, 0) for count in (*COUNTS, *RARE_COUNTS)}
     row = Scores(name, found.get("alias", ""), better=dict(better), **counts)
-    exact, sizes = found.get("intervals", {}), found.get("n_by_metric", {})
+    exact, sizes, others = found.get("intervals", {}), found.get("n_by_metric", {}), found.get("no_shares", ())
     for number in of_row(found):
         ends, text = exact.get(str(number.key)), str(number.key)
         interval = None if ends is None else (ends[0], ends[1])
         n, up = sizes.get(text, row.scored), better.get(number.metric)
-        row.numbers.append(replace(number, exact=interval, n=n, higher_is_better=up))
+        scale = NO_SHARE if text in others else None
+        row.numbers.append(replace(number, exact=interval, n=n, higher_is_better=up, scale=scale))
     without = found.get("value_without_unanswered", {})
     row.without_unanswered = [Number(key, value) for text, value in without.items() if (key := MetricKey.parse(text))]
     row.unparsed_by = dict(found.get("unparsed_by_filter", {}))

@@ -23,7 +23,7 @@ from mm_eval.scoring.metrics.metric import aggregation_named
 from mm_eval.scoring.metrics.stderr import combined
 from mm_eval.scoring.string_keys import as_row, of_row
 from mm_eval.values.errors import did_you_mean, without_objects
-from mm_eval.values.types import MetricKey, Number
+from mm_eval.values.types import NO_SHARE, MetricKey, Number
 from mm_eval.values.words import listed, of_all
 
 
@@ -156,7 +156,8 @@ def _group_number(leaves: Mapping[str, Leaf], metric: GroupMetric, key: MetricKe
         notes.append(f"{key}: the group's aggregation raised {type(error).__name__}: {without_objects(str(error))}.")
         value = None
     docs = sum(size * count for size, count in zip(sizes, places, strict=True))
-    return Number(key, value, stderr, None, docs, metric.higher_is_better)
+    scale = NO_SHARE if any(number.scale == NO_SHARE for number in having.values()) else None
+    return Number(key, value, stderr, None, docs, metric.higher_is_better, scale=scale)
 
 
 def _weights(metric: GroupMetric, sizes: Sequence[int], places: Sequence[int]) -> list[float]:

@@ -14,7 +14,7 @@ from typing import Any
 from mm_eval.scoring.filters.base import FilterEnsemble
 from mm_eval.scoring.metrics.aggregation import bypass_agg, checked_k, mean, median, nanmean, perplexity
 from mm_eval.scoring.metrics.metric import Metric
-from mm_eval.scoring.metrics.paired import with_interval
+from mm_eval.scoring.metrics.paired import scale_of, with_interval
 from mm_eval.scoring.metrics.stderr import standard_error
 from mm_eval.scoring.metrics.traits import Undefined, traits_of
 from mm_eval.values.columns import Clusters
@@ -159,12 +159,13 @@ def number_of(
     alone = clusters is None or isinstance(clusters, Clusters) and clusters.alone
     drawn = None if clusters is None or alone else [clusters.get(doc_id, ("doc", doc_id)) for doc_id in of_docs]
     stderr = standard_error(function, values, drawn, bootstrap_iters=bootstrap_iters, seed=seed, most_calls=most_calls)
+    scale = scale_of(function, values)
     if stderr.value is None or stderr.value > ROUNDING * abs(value):
-        return Number(key, value, stderr.value, None, len(values), note=stderr.note)
+        return Number(key, value, stderr.value, None, len(values), note=stderr.note, scale=scale)
     interval, note = with_interval(Number(key, value, 0.0), function, values, drawn).exact, stderr.note
     if interval is None and function is not bypass_agg:
         note = "the docs do not vary: a standard error of 0 says nothing about other docs."
-    return Number(key, value, 0.0, interval, len(values), note=note)
+    return Number(key, value, 0.0, interval, len(values), note=note, scale=scale)
 
 
 def _not_finite(value: float, function: Callable[..., Any], of_docs: Mapping[int, Any]) -> str:

@@ -454,6 +454,10 @@ class MetricKey:
         return cls(stem, scorer, is_stderr=stem != metric)
 
 
+NO_SHARE = (-math.inf, math.inf)
+"""The scale of a number that is known to be no share of 1, such as a mean of marks from 1 to 10."""
+
+
 @dataclass(frozen=True, slots=True)
 class Number:
     """A number with its standard error: of a task, a group or a category, or the difference of two.
@@ -463,7 +467,8 @@ class Number:
     n, clusters: of how many docs and clusters it is. freedom: degrees of freedom of the interval, clusters minus strata.
     None if unknown. higher_is_better: None if unknown, or for a number without a direction.
     rarer: of a right/wrong metric the docs of the rarer kind, of a difference the docs that changed; None for other metrics.
-    exact_p: the p-value of a difference that belongs to `exact`. scale: the least and the greatest value that there is.
+    exact_p: the p-value of a difference that belongs to `exact`. scale: the least and the greatest value that there is, or
+    NO_SHARE; None if unknown.
     judge: the name of the judge that gave it; "" where rules did, and of a group whose tasks have several.
     """
 

@@ -35,7 +35,7 @@ from mm_eval.scoring.metrics.stderr import (
 )
 from mm_eval.scoring.metrics.traits import SumStatistics, declare, traits_of
 from mm_eval.values.distributions import sign_test
-from mm_eval.values.types import FEW_OF_A_KIND, UNNAMED, MetricKey, Number
+from mm_eval.values.types import FEW_OF_A_KIND, NO_SHARE, UNNAMED, MetricKey, Number
 
 Aggregation = Callable[[Sequence[Any]], float]
 
@@ -73,7 +73,7 @@ def with_interval(
     count, strata = _count(aggregation, values, clusters)
     marks = Counter(map(right_or_wrong, values))
     rarer = None if None in marks else min(marks[True], marks[False])
-    scale = (0.0, 1.0) if _are_fractions(aggregation, values) else None
+    scale = scale_of(aggregation, values)
     known = Number(number.key, value, stderr, None, len(values), number.higher_is_better)
     found = replace(known, clusters=count, freedom=max(1, count - strata), rarer=rarer, scale=scale)
     is_few = stderr == 0 or (rarer is not None and rarer < FEW_OF_A_KIND)
@@ -112,6 +112,17 @@ def _are_fractions(aggregation: Aggregation, values: Sequence[Any]) -> bool:
     return all(isinstance(value, (bool, int, float)) and (0 <= value <= 1 or value != value) for value in values)
 
 
+def scale_of(aggregation: Aggregation, values: Sequence[Any]) -> tuple[float, float] | None:
+    """The least and the greatest value that the number can have: (0, 1) of a share, NO_SHARE of a mean of other values.
+
+    None where it is not known: an aggregation of a task's own may give shares or points.
+    """
+    if _are_fractions(aggregation, values):
+        return 0.0, 1.0
+    beyond = traits_of(aggregation).is_mean and all(isinstance(value, (bool, int, float)) for value in values)
+    return NO_SHARE if beyond else None
+
+
 def paired_difference(
     aggregation: Aggregation,
     first: Sequence[Any],
@@ -126,7 +137,8 @@ def paired_difference(
     if elsewhere is not None:
         return elsewhere(UNNAMED, [first, second], clusters, bootstrap_iters, seed)
     traits = traits_of(aggregation)
-    scale = (-1.0, 1.0) if _are_fractions(aggregation, first) and _are_fractions(aggregation, second) else None
+    scales = {scale_of(aggregation, first), scale_of(aggregation, second)}
+    scale = NO_SHARE if NO_SHARE in scales else (-1.0, 1.0) if scales == {(0.0, 1.0)} else None
     if traits.is_mean:
         kept = [i for i, (a, b) in enumerate(zip(first, second, strict=True)) if a == a and b == b]
         changes = [float(second[i]) - float(first[i]) for i in kept]

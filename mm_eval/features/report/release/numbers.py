@@ -177,7 +177,7 @@ def _add_run(table: ReleaseTable, run: RecordedRun) -> str:
                 set_apart=bool(run.spec.get("blind")),
                 stderr=known.stderr if known else each.stderr,
                 n=known.n if known else each.n,
-                scale=known.scale if known else None,
+                scale=(known.scale if known else None) or each.scale,
                 run=run,
                 name=name,
                 key=key,
