@@ -78,8 +78,9 @@ class Ran:
 
 @pytest.fixture(scope="session", autouse=True)
 def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """What is kept of videos lies in a folder of the tests, as does the key of own runs."""
+    """What is kept of videos lies in a folder of the tests, as does the key of own runs. xdist states COLUMNS; users seldom do."""
     with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("COLUMNS", raising=False)
         patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
         patch.setenv("MM_EVAL_CACHE", str(tmp_path_factory.mktemp("cache")))
         yield
