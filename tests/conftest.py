@@ -78,7 +78,7 @@ class Ran:
 
 @pytest.fixture(scope="session", autouse=True)
 def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """What is kept of videos lies in a folder of the tests, as does the key of own runs. xdist states COLUMNS; users seldom do."""
+    """What is kept of videos lies in a folder of the tests, as does the key of own runs. xdist states COLUMNS, users rarely."""
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv("COLUMNS", raising=False)
         patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))

@@ -147,13 +147,13 @@ def test_a_table_in_any_format_has_its_own_cells_only(attacked: Path, capsys) ->
     command(attacked, RUN, capsys)
     markdown_table = command(attacked, "report RUN --format md", capsys)[1].splitlines()
     bars = [len(re.findall(r"(?<!\\)\|", line)) for line in markdown_table]
-    assert bars == [3, 3, 3, 0, 0], "a table of one model, and what else there is"
+    assert bars[:3] == [3, 3, 3] and not any(bars[3:]), "a table of one model, and what else there is"
     assert not re.search(r"(?<!\\)\[x|(?<!&lt;)<img", "\n".join(markdown_table))
     rows = list(csv.reader(io.StringIO(command(attacked, "report RUN --format csv", capsys)[1])))
     assert [len(row) for row in rows] == [15, 15, 15]
     assert not [cell for row in rows for cell in row if cell.lstrip()[:1] in tuple("=+-@")]
     latex_table = command(attacked, "report RUN --format latex", capsys)[1].splitlines()
-    assert len(latex_table) == 8 and all(line.count("&") == 1 for line in latex_table if line.endswith(r"\\"))
+    assert len(latex_table) == 9 and all(line.count("&") == 1 for line in latex_table if line.endswith(r"\\"))
 
 
 @pytest.mark.parametrize(

@@ -67,7 +67,7 @@ def test_a_good_judge_passes_gold_and_fails_the_others(judged, server, cli) -> N
         assert f"{check} " in said.out
     assert said.out.count("20 of 20") == 4 and "see docs 3" in said.out and "'GRADE: C' is read as 1.0" in said.out
     asked = sum(server.asked.values()) - before
-    assert said.out.count("0 of 120") == 1 and "instructions in a wrong answer flip its verdict" in said.out
+    assert said.out.count("0 of 120") == 1 and "instructions in a wrong answer" in said.out
     assert 160 < asked <= 180 and max(server.asked.values()) == 1, "the model's own right answers are the gold ones"
     assert f"judge-1 was asked {asked} questions." in said.out
 
