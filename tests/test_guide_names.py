@@ -154,6 +154,7 @@ def test_dir_shows_what_is_public():
     assert all(getattr(mm_eval, name) is not None for name in dir(mm_eval))
 
 
+@pytest.mark.full
 def test_public_modules_are_attributes_after_one_import() -> None:
     said = """
 import mm_eval, sys

@@ -73,6 +73,7 @@ def test_the_wheel_takes_one_name_and_ships_what_a_run_needs(wheel: Path) -> Non
     assert not [name for name in names if "/tests/" in name or name.startswith("tests")]
 
 
+@pytest.mark.full
 def test_it_runs_outside_the_checkout(installed: Path, tmp_path: Path) -> None:
     where = run(installed, tmp_path, "ls", "tasks")
     assert where.returncode == 0 and "mme" in where.stdout, where.stderr

@@ -67,6 +67,7 @@ def test_other_errors_of_the_made_up_answer_are_ignored(own, body: str) -> None:
     assert own(body).code == 0
 
 
+@pytest.mark.full
 def test_a_judge_is_not_called_for_the_made_up_answer(own, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "a key")
     called = tmp_path / "called"

@@ -154,6 +154,7 @@ def test_the_scripts_write_the_committed_files(tmp_path: Path) -> None:
         assert (tmp_path / path).read_bytes() == (DATA / path).read_bytes(), f"{path} is not what the script writes"
 
 
+@pytest.mark.full
 def test_no_training_picture_is_in_the_samples() -> None:
     import random
 

@@ -227,6 +227,7 @@ def test_a_misspelt_metric_of_a_group_stops_before_anything_is_asked(cli, tmp_pa
     assert other_form.code == 0 and "No member has acc" in other_form.out
 
 
+@pytest.mark.full
 def test_a_group_of_tasks_with_metrics_of_their_own_is_validated_task_by_task(cli, tmp_path: Path) -> None:
     entry = "{metric: mme_cognition_score}"
     (tmp_path / "g.yaml").write_text(f"group: gg\ntask: [arc_easy, mme]\naggregate_metric_list: [{entry}]\n")

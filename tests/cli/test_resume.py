@@ -7,6 +7,8 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
+
 from mm_eval.engine.journal import read_journal
 from tests.folders import results_of
 from tests.processes import HANGS
@@ -87,6 +89,7 @@ def test_another_spec_in_the_same_folder_is_refused_with_the_difference(cli, tmp
     assert other.code == 2 and "tasks.mme.docs.count was 4 and is 8" in other.err
 
 
+@pytest.mark.full
 def test_a_changed_task_is_a_changed_spec(cli, tmp_path: Path) -> None:
     task = tmp_path / "tasks" / "colours"
     task.mkdir(parents=True)
@@ -140,6 +143,7 @@ def test_score_needs_no_model_and_gives_the_same_numbers(cli, tmp_path: Path) ->
     assert results_of(first.folder) == before
 
 
+@pytest.mark.full
 def test_results_do_not_depend_on_hash_seeds(tmp_path: Path) -> None:
     import os
 

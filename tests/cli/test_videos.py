@@ -107,6 +107,7 @@ def test_a_family_with_a_video_input_gets_a_video_by_its_own_rule(cli: Any, tmp_
     assert "<|vision_start|><|video_pad|>" in shown.out and "image_pad" not in shown.out
 
 
+@pytest.mark.full
 def test_a_folder_from_before_video_inputs_goes_on_if_it_has_no_video(cli: Any, tmp_path: Path) -> None:
     def as_before(folder: Path) -> None:
         with edited(folder / "run.json") as run:

@@ -32,6 +32,7 @@ def test_threads_sleep_while_they_wait_unless_the_user_says_otherwise(variables:
     assert child(COMMAND, **variables) == expected
 
 
+@pytest.mark.full
 def test_from_python_nothing_is_changed() -> None:
     evaluate = "from mm_eval import evaluate; evaluate(tasks=['mme'], model='dummy', sample=True, limit=1)"
     assert child(f"{evaluate}; {SHOW}") == "None None"

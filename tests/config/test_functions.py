@@ -50,6 +50,7 @@ def test_a_missing_function_is_found_without_an_import_and_the_closest_is_named(
         reference(tmp_path, "util.doc_to_text").check()
 
 
+@pytest.mark.full
 def test_names_that_only_running_the_file_would_tell_are_not_called_missing(tmp_path: Path, write: Write) -> None:
     write("utils.py", "from math import *\n")
     assert reference(tmp_path, "utils.sqrt").resolve()(9) == 3

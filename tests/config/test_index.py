@@ -52,6 +52,7 @@ def many(write: Write, count: int) -> None:
         write(f"{folder}/t_{number}.yaml", text)
 
 
+@pytest.mark.full
 def test_2000_files_are_listed_within_300_ms_and_nothing_is_imported(write: Write, tmp_path: Path) -> None:
     many(write, 2000)
     cold = listed(tmp_path / "many")

@@ -64,6 +64,7 @@ def test_all_bundled_data_is_read_without_datasets_and_as_datasets_reads_it() ->
         assert_equal(ours, as_of_datasets(folder, name, split, {}))
 
 
+@pytest.mark.full
 def test_a_run_on_data_on_disk_imports_neither_datasets_nor_pandas(tmp_path: Path) -> None:
     (tmp_path / "own.yaml").write_text(
         "task: own\ndataset_path: json\ndataset_kwargs: {data_files: {test: rows.jsonl}}\ntest_split: test\n"

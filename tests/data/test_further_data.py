@@ -64,6 +64,7 @@ metric_list: [{metric: exact_match}]
 """
 
 
+@pytest.mark.full
 def test_code_of_another_suite_loads_further_data_in_its_own_process(cli: Callable[..., Any], tmp_path: Path) -> None:
     rows = [{"question": f"k{n}", "answer": "a"} for n in range(3)]
     (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))

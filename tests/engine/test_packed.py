@@ -5,6 +5,8 @@ import random
 import tracemalloc
 from dataclasses import replace
 
+import pytest
+
 from mm_eval.engine.journal import JournalState
 from mm_eval.engine.packed import digest_of_key
 from mm_eval.values.errors import ModelError
@@ -65,6 +67,7 @@ def test_a_later_answer_replaces_an_earlier_one_and_a_failure_does_not() -> None
     assert state.slots[Slot("t", 1)].output == "one" and len(state.answers) == 1 and len(state.slots) == 2
 
 
+@pytest.mark.full
 def test_thousands_of_answers_are_found_in_any_order_at_a_tenth_of_the_memory() -> None:
     order = list(range(20_000))
     random.Random(0).shuffle(order)

@@ -64,6 +64,7 @@ def test_a_cut_prompt_is_counted_in_row_sample_table_and_page(ask: Callable[...,
     assert again.code == 0 and json.loads((ran.folder / "results.json").read_text())["results"]["long"]["cut"] == 1
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("kind", [GENERATE, CHOOSE])
 def test_under_fail_the_doc_fails_and_the_others_have_equal_answers(
     ask: Callable[..., Ran], kind: str, tmp_path: Path
@@ -90,6 +91,7 @@ def test_a_run_is_not_gone_on_with_under_the_other_setting(ask: Callable[..., Ra
     assert again.code == 0 and "nothing was requested" in again.out and again.results["results"]["long"]["cut"] == 1
 
 
+@pytest.mark.full
 def test_a_long_text_is_scored_in_windows_and_not_cut(ask: Callable[..., Ran]) -> None:
     ran = ask(ROLL, "--on_long_prompt", "fail")
     assert ran.code == 0, ran.out + ran.err

@@ -289,6 +289,7 @@ def picture(doc):
 """
 
 
+@pytest.mark.full
 def test_what_a_tasks_code_sets_for_pillow_changes_no_picture(monkeypatch, tmp_path: Path) -> None:
     """LOAD_TRUNCATED_IMAGES fills a cut file with grey, and MAX_IMAGE_PIXELS = None lets every size pass."""
     noise = Image.effect_noise((64, 64), 90).convert("RGB")

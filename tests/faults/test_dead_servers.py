@@ -305,6 +305,7 @@ def test_a_port_that_accepts_and_closes_is_a_dead_server(cli) -> None:
         assert ran.code == 3 and server.requests <= 8 and "could not be reached" in ran.out, ran.err
 
 
+@pytest.mark.full
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="makes its certificate with openssl")
 def test_a_certificate_that_is_not_trusted_ends_the_run_at_once(cli, tmp_path: Path) -> None:
     key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"

@@ -215,6 +215,7 @@ def test_a_folder_is_no_address_of_its_own() -> None:
     assert html("<\"'&\x1b") == "&lt;&quot;&#39;&amp;\\x1b"
 
 
+@pytest.mark.full
 def test_nothing_but_one_file_prints() -> None:
     """A text that is printed elsewhere would pass by `report.safe`; progress prints no text of anybody's."""
     allowed = {ROOT / "mm_eval/cli/say.py", ROOT / "mm_eval/cli/progress.py"}

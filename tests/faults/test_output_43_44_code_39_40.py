@@ -93,6 +93,7 @@ def test_44_equal_bytes_under_other_hash_seeds(tmp_path: Path) -> None:
     assert json.loads(replayed)["results"] == json.loads(found[0])["results"]
 
 
+@pytest.mark.full
 def test_44_equal_bytes_with_one_and_64_under_way_and_any_order_of_arrival(cli, tmp_path: Path, monkeypatch) -> None:
     from mm_eval.models.openai.adapter import OpenAI
 

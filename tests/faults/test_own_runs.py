@@ -87,6 +87,7 @@ def another_user(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[]
 VERBS = {"blind": ("--docs", 2), "why": ("--protocol", "llava-1.5", "--tasks", "mme", "--docs", 2)}
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("verb", VERBS)
 def test_a_run_of_ones_own_needs_no_word_wherever_it_lies(
     cli: Any, made: Path, listening: Listening, tmp_path: Path, verb: str
@@ -256,6 +257,7 @@ def test_a_run_is_made_without_a_key_and_then_needs_a_word(
     assert mark_of("x") is None and not is_own("x", "0")
 
 
+@pytest.mark.full
 def test_the_same_command_makes_a_run_ones_own_and_another_one_does_not(
     cli: Any, made: Path, listening: Listening, another_user: Callable[[], None]
 ) -> None:

@@ -399,6 +399,7 @@ def fuzz(count: int, seed: int, recorded: Path, tmp_path: Path, capsys: Any, ver
     assert secret.read_bytes() == SECRET
 
 
+@pytest.mark.full
 def test_every_verb_ends_in_a_sentence_on_mutated_folders(recorded: Path, tmp_path: Path, capsys: Any) -> None:
     fuzz(66, 1, recorded, tmp_path, capsys, READING)
 
@@ -477,6 +478,7 @@ def test_a_row_number_of_5000_digits_is_not_found(recorded: Path, tmp_path: Path
         assert get(f"{recorded.name}/rows/{number}.js")[0] == 404
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("number", few(["TERM", "HUP", "INT"], "TERM"))
 def test_a_server_that_is_ended_leaves_no_pages(number: str, recorded: Path, tmp_path: Path) -> None:
     import signal

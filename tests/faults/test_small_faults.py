@@ -33,6 +33,7 @@ print(ended)
 """
 
 
+@pytest.mark.full
 def test_cold_evaluations_in_threads(tmp_path: Path) -> None:
     found = subprocess.run(
         [sys.executable, "-c", THREADS, str(tmp_path)], capture_output=True, text=True, timeout=HANGS
@@ -151,6 +152,7 @@ def on_a_terminal(words: list[str], folder: Path) -> str:
     return said.decode()
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("model", ["dummy", "replay"])
 def test_no_loading_stays_on_the_last_line_of_a_terminal(model: str, tmp_path: Path) -> None:
     """At the end, and before an error: `replay` fails after its first phase, since it is given no file."""

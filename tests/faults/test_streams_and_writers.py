@@ -225,6 +225,7 @@ def test_a_run_whose_streams_are_broken_keeps_its_answers_results_and_exit_code(
     assert (folder / "results.json").exists() and (folder / "report.html").exists()
 
 
+@pytest.mark.full
 def test_a_release_whose_output_lost_its_reader_runs_all_its_models(tmp_path: Path) -> None:
     release = tmp_path / "release.yaml"
     release.write_text(

@@ -51,6 +51,7 @@ def test_an_enum_ends_as_its_value() -> None:
 KNOWN = {reason.lower().rpartition(".")[2] for some in STATED.values() for reason in some}
 
 
+@pytest.mark.full
 @given(st.one_of(st.text(max_size=20), st.integers(), st.booleans(), st.lists(st.text())))
 def test_whatever_a_server_states_only_known_words_leave_an_answer(reason: object) -> None:
     if str(reason).lower() not in KNOWN:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
@@ -20,6 +21,7 @@ documents = st.dictionaries(st.text(min_size=1, max_size=8), values, min_size=1,
 PLACE = re.compile(r"task\.yaml(:\d+)?")
 
 
+@pytest.mark.full
 @given(documents, st.booleans())
 def test_plain_data_is_read_as_by_pyyaml(document: dict, flow: bool) -> None:
     text = yaml.safe_dump(document, default_flow_style=flow, allow_unicode=True)

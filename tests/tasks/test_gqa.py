@@ -72,6 +72,7 @@ def test_each_question_has_its_own_picture(tmp_path) -> None:
         assert docs.full(n)["image"].convert("RGB").tobytes() == expected.tobytes()
 
 
+@pytest.mark.full
 def test_thousands_of_questions_share_the_stored_pictures() -> None:
     import datasets
     from mm_eval.tasks.gqa.utils import with_pictures

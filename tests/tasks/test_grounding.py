@@ -221,6 +221,7 @@ def test_each_expression_is_a_question_and_a_wrong_unit_is_counted(cli: Any, tmp
     assert ran.results["results"]["refcocoplus_val"]["unparsed"] == 1
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("limit", "code"),
     [("max_pixels=12845055", 2), ("min_pixels=3137", 2), ("max_pixels=12845056", 0), ("min_pixels=784", 0)],

@@ -52,6 +52,7 @@ def test_hard_answers(cli, tmp_path: Path) -> None:
     assert found == [score for _, score, _ in HARD]
 
 
+@pytest.mark.full
 def test_the_rule_of_lm_eval_has_its_own_name(cli, tmp_path: Path) -> None:
     said = {name: ["B", "The answer is (B)."] for name in TaskManager().load(["mmlu_pro"]).tasks}
     ran = answered(cli, tmp_path, "mmlu_pro_lm_eval", said)
@@ -66,6 +67,7 @@ def test_a_long_answer_without_a_letter_is_read_in_linear_time() -> None:
     assert AuthorsLetter().one("A b " * 250_000) == "A"  # re.search with the script's own pattern takes hours
 
 
+@pytest.mark.full
 def test_the_group_weighs_questions_and_has_14_categories(cli, tmp_path: Path) -> None:
     names = list(TaskManager().load(["mmlu_pro"]).tasks)
     assert len(names) == 14

@@ -85,6 +85,7 @@ def picture(number: int) -> dict[str, object]:
     return {"bytes": file.getvalue(), "path": None}
 
 
+@pytest.mark.full
 def test_a_full_run_counts_hits_of_1000_and_of_each_type(cli, tmp_path) -> None:
     kinds = [kind for kind, size in TYPES.items() for _ in range(size)]
     docs = [

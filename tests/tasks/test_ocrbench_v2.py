@@ -74,6 +74,7 @@ def test_there_are_thirty_types_in_eight_and_five_abilities() -> None:
     assert sum(each.endswith("en") for each in abilities) == 8 and sum(each.endswith("cn") for each in abilities) == 5
 
 
+@pytest.mark.full
 def test_a_language_is_the_mean_of_its_abilities(cli, tmp_path) -> None:
     golds = [utils.gold_answer(doc) for doc in _docs()]
     ran = replay(
@@ -124,6 +125,7 @@ def test_long_texts_have_meteor_where_its_packages_are(monkeypatch) -> None:
     assert "pip install 'mm-eval[ocrbench-v2]'" in str(told.value) and "ocrbench_v2_no_meteor" in str(told.value)
 
 
+@pytest.mark.full
 def test_broken_answers_take_no_long_time() -> None:
     start = time.process_time()
     for piece in (

@@ -185,6 +185,7 @@ def test_a_letter_bias(cli, tmp_path: Path) -> None:
     assert "bias" in found and "chance" not in found
 
 
+@pytest.mark.full
 def test_a_low_category(cli, tmp_path: Path) -> None:
     ran = cli("--tasks", "seedbench", "--model", "dummy", "--sample", "--output_path", tmp_path / "of")
     rows = ran.samples("seedbench")
@@ -224,6 +225,7 @@ def test_failed_docs_are_grouped_by_their_reason(cli, tmp_path: Path) -> None:
     assert (failed.docs, failed.of) == (4, 9) and str(ran.folder) in failed.mend
 
 
+@pytest.mark.full
 def test_every_command_that_is_named_can_be_run(cli, tmp_path: Path) -> None:
     odd = ["", "maybe", "I'm sorry, I can't help."] * 4
     ran = cli("--tasks", "mme,gsm8k", "--limit", 3, "--gen_kwargs", "max_new_tokens=2", "--seed", 5)

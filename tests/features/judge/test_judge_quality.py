@@ -36,6 +36,7 @@ def two(worse, tmp_path):
     return judged_run(worse, tmp_path / "two", judges, lambda place, row: (second if place else first)(row))
 
 
+@pytest.mark.full
 def test_two_judges_agreement_has_intervals_and_names_the_docs(two):
     found = findings(two)
     equal, kappa = found["gpt-4o and llama agree"], found["beyond chance (Cohen's kappa)"]

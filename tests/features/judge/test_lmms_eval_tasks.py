@@ -110,6 +110,7 @@ def test_its_scorers_are_built_once_for_each_pass_and_not_once_a_doc(
     assert counts[0] == counts[1] > 0
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("fault", ["503", "400", "HTML", "EMPTY", "CHATTY"])
 def test_a_fault_of_the_judge_is_a_failed_verdict_and_not_its_codes_zero(theirs, server, fault: str) -> None:
     theirs.write([*ROWS[:5], {"q": f"FAULT{fault}", "a": "6"}], ANSWERS, task=TASK, utils=UTILS)

@@ -135,6 +135,7 @@ class Resolving(Model):
                 yield instance, Answer("GRADE: C")
 
 
+@pytest.mark.full
 def test_a_judges_adapter_opens_connections_while_the_tasks_code_may_not(
     judged, monkeypatch: pytest.MonkeyPatch
 ) -> None:

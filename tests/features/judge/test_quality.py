@@ -123,6 +123,7 @@ def test_a_wrong_answer_that_passes_by_itself_is_no_flip(judged, server, cli, mo
     assert check["value"] is None and "5 docs left out, whose wrong answer passes without any" in check["note"]
 
 
+@pytest.mark.full
 def test_pairs_are_asked_in_both_orders_and_a_flip_is_a_tie(judged, server, cli, monkeypatch) -> None:
     from tests.features.judge import server as script
 

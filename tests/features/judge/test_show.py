@@ -1,5 +1,7 @@
 """`mm-eval show TASK --judge` and the mark in `mm-eval ls tasks`: nothing is asked."""
 
+import pytest
+
 from tests.features.judge.test_lmms_eval_tasks import TASK, UTILS
 
 ROWS = [{"q": f"What is {n} + 1?", "a": str(n + 1)} for n in range(6)]
@@ -33,6 +35,7 @@ def test_a_local_judges_own_tokenizer_counts(judged) -> None:
     assert ran.code == 0 and "prompt tokens" in ran.out and "about" not in ran.out and "price" not in ran.out
 
 
+@pytest.mark.full
 def test_a_task_whose_own_code_asks(judged) -> None:
     judged.write(ROWS, ["1"] * 6, task=TASK, utils=UTILS)
     ran = shown(judged, "--judge")

@@ -95,6 +95,7 @@ def test_lines_fit_the_terminal_unless_verbose(ls, monkeypatch: pytest.MonkeyPat
     assert any(line.endswith("x" * 300) for line in ls("--verbose"))
 
 
+@pytest.mark.full
 def test_listing_2000_tasks_imports_no_data_library_and_is_fast(tmp_path: Path) -> None:
     folder = tmp_path / "many"
     folder.mkdir()

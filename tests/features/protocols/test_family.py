@@ -23,6 +23,7 @@ OTHER_PROMPTS = {  # the reasons stand as `source` in the protocols
 """Where a protocol asks otherwise than the blocks of its models' family."""
 
 
+@pytest.mark.full
 def test_protocols_and_families_agree_but_for_the_listed_prompts() -> None:
     found = set()
     for name in protocol_names():

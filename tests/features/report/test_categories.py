@@ -93,6 +93,7 @@ def test_the_command_shows_them(cli) -> None:
     assert "| task | n-shot | metric |" in markdown and "\n| seedbench | 0 | seed_" in markdown
 
 
+@pytest.mark.full
 def test_every_category_is_shown_where_that_is_asked_for(cli, tmp_path, base) -> None:
     words = ["--tasks", "seedbench,seedbench_ppl", "--model", "dummy", "--sample"]
     short = cli(*words)
@@ -167,6 +168,7 @@ def test_results_from_python(base) -> None:
     assert scene["seed_all"].higher_is_better and "Scene Understanding" in results.table(categories=True)
 
 
+@pytest.mark.full
 def test_runs_are_compared_by_category_on_demand(cli, dummy_run, base, tmp_path) -> None:
     words = ("--tasks", "seedbench", "--sample", "--model", "replay")
     rows = [json.loads(line) for line in (dummy_run / "samples" / "seedbench.jsonl").read_text().splitlines()]

@@ -22,6 +22,7 @@ def run(cli):
     return ran
 
 
+@pytest.mark.full
 def test_a_log_of_inspect_for_each_task(cli, run, tmp_path: Path) -> None:
     done = cli("export", run.folder, "--format", "inspect", "--output", tmp_path / "logs")
     assert done.code == 0
@@ -44,6 +45,7 @@ def test_a_log_of_inspect_for_each_task(cli, run, tmp_path: Path) -> None:
     assert score["metrics"]["mean"]["value"] == run.results["results"]["mme"]["mme_perception_score,none"]
 
 
+@pytest.mark.full
 def test_the_former_words_are_still_read(cli, run, tmp_path: Path) -> None:
     now = cli("export", run.folder, "--format", "lm_eval", "--output", tmp_path / "now")
     former = cli("report", run.folder, "--format", "lm_eval", "--output", tmp_path / "former")
@@ -64,6 +66,7 @@ def test_inspect_reads_its_logs(cli, run, tmp_path: Path) -> None:
         assert read.status == "success" and len(read.samples) == 4
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("layout", "results"), [("lm_eval", "results_*.json"), ("lmms_eval", "*_results.json")])
 def test_the_layout_of_the_harnesses(cli, run, tmp_path: Path, layout: str, results: str) -> None:
     done = cli("report", run.folder, "--format", layout, "--output", tmp_path / "out")
@@ -87,6 +90,7 @@ def test_the_layout_of_the_harnesses(cli, run, tmp_path: Path, layout: str, resu
     assert len(row["arguments"]) == len(row["resps"]) == 4
 
 
+@pytest.mark.full
 def test_lm_evals_own_table_shows_our_numbers(cli, run, tmp_path: Path) -> None:
     utils = pytest.importorskip("lm_eval.utils", reason="pip install lm_eval")
     names = cli("report", run.folder, "--format", "lm_eval", "--output", tmp_path / "out").out.splitlines()
@@ -96,6 +100,7 @@ def test_lm_evals_own_table_shows_our_numbers(cli, run, tmp_path: Path) -> None:
     assert f"{run.results['results']['mme']['mme_perception_score,none']:g}" in line
 
 
+@pytest.mark.full
 def test_the_hub_reads_its_entries(cli, run, tmp_path: Path) -> None:
     done = cli("report", run.folder, "--format", "eval_results", "--output", tmp_path / "hub")
     assert "mme is of sample data" in done.err and "no result on the benchmark" in done.err
@@ -109,11 +114,13 @@ def test_the_hub_reads_its_entries(cli, run, tmp_path: Path) -> None:
     assert by_task["gsm8k"].dataset_revision is None or len(by_task["gsm8k"].dataset_revision) == 40
 
 
+@pytest.mark.full
 def test_a_part_of_the_docs_says_so_to_the_hub(run) -> None:
     notes = {entry["dataset"]["task_id"]: entry["notes"] for entry in eval_results(RecordedRun.read(run.folder))}
     assert "4 of 420 docs" in notes["mme"]
 
 
+@pytest.mark.full
 def test_several_runs_have_a_folder_each_and_a_bad_folder_is_said(cli, run, tmp_path: Path) -> None:
     other = cli("--tasks", "mme", "--limit", 2, "--output_path", tmp_path / "other")
     done = cli("report", run.folder, other.folder, "--format", "inspect", "--output", tmp_path / "logs")

@@ -80,6 +80,7 @@ def test_the_ticks_are_round(low: float, high: float, ticks: list[float]) -> Non
     assert _ticks(low, high) == ticks
 
 
+@pytest.mark.full
 def test_the_command_writes_the_figures_and_nothing_else(perfect, worse, tmp_path: Path, capsys, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert main(["report", str(perfect), str(worse), "--figures", "out"]) == 0
@@ -92,6 +93,7 @@ def test_the_command_writes_the_figures_and_nothing_else(perfect, worse, tmp_pat
     assert "can't be written" in capsys.readouterr().err
 
 
+@pytest.mark.full
 def test_each_figure_is_a_pdf_with_the_same_texts_at_the_same_places(table: ReleaseTable, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib", reason="pip install -e '.[figures]'")
     drawn = write_figures(tmp_path, table)

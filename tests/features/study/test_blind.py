@@ -38,6 +38,7 @@ def run(folder: Path, *more: str) -> int:
     return main([*command, "--no_report", *more])
 
 
+@pytest.mark.full
 def test_the_gain_of_seeing_stands_beside_each_blind_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = tmp_path / "run"
     assert run(folder) == 0

@@ -237,6 +237,7 @@ def test_every_shipped_task_can_be_compared(cli, tmp_path):
     assert not [said for said in comparison.differs if "can't be compared" in said]
 
 
+@pytest.mark.full
 def test_filtered_refused_and_truncated_docs_are_named_with_the_flips_that_they_make(cli, perfect, mme_rows, base):
     """Counted in both runs over the docs that both have, in the terminal, in JSON and on the page."""
     path = answers_with(base / "missing.jsonl", mme_rows, set(range(20)))

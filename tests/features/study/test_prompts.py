@@ -108,6 +108,7 @@ def trial_of(folders):
     return trial
 
 
+@pytest.mark.full
 def test_a_better_block_is_called_better(perfect, worse, base, mme_rows):
     path = answers_with(base / "bit.jsonl", mme_rows, set(range(21)))
     bit = ran(base / "bit", "--tasks", "mme", "--model", "replay", "--model_args", f"path={path}")
@@ -121,6 +122,7 @@ def test_a_better_block_is_called_better(perfect, worse, base, mme_rows):
     assert "can be told apart with 300 docs; about" in close and "would be needed" in close
 
 
+@pytest.mark.full
 def test_several_models_make_a_matrix(cli, tmp_path):
     words = ["prompts", "--tasks", "mme", "--model", "dummy", "--model", "dummy", "--sample", "--limit", "30"]
     done = cli(*words, "--output_path", tmp_path / "trial")

@@ -70,6 +70,7 @@ def test_the_setting_that_explains_the_difference_is_named(own: Path, capsys: py
     assert ASKED == []  # the same requests as of the larger trial
 
 
+@pytest.mark.full
 def test_more_docs_ask_only_for_the_new_ones(own: Path, capsys: pytest.CaptureFixture[str]) -> None:  # noqa: F811
     folder = run(own)
     assert main(["why", str(folder), "--protocol", "mine", "--docs", "10"]) == 0

@@ -135,6 +135,7 @@ def test_each_doc_asks_what_its_class_asks_and_is_scored_by_it(tree: Path) -> No
     assert "Question: Who? Answer:" in json.dumps(rows[2])
 
 
+@pytest.mark.full
 def test_what_the_class_does_not_say_stands_in_its_file(tree: Path) -> None:
     assert run(tree, "stated", [["yes"], ["no"], ["Ann"], ["dog"]])["results"]["stated"]["exact,none"] == 0.375
 

@@ -228,6 +228,7 @@ def test_files_of_the_hub_are_named_where_they_are_opened(load: Load) -> None:
         load("utils.f", utils=text)({})
 
 
+@pytest.mark.full
 def test_each_folder_has_its_own_utils_on_the_path(load: Load) -> None:
     shim = (
         "import os, sys\nsys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))\n"

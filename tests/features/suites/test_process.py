@@ -201,6 +201,7 @@ def program():
     assert os.environ["HF_HOME"] == "/somewhere/else"
 
 
+@pytest.mark.full
 def test_it_ends_in_time_and_the_next_call_starts_another(load: Load, monkeypatch: pytest.MonkeyPatch) -> None:
     function = load("def f(seconds):\n    time.sleep(seconds)\n    return os.getpid()\n")
     first = function(0)
@@ -214,6 +215,7 @@ def test_it_ends_in_time_and_the_next_call_starts_another(load: Load, monkeypatc
         function(0.002)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("how", "said"), [("os._exit(3)", "exit code 3"), ("os.kill(os.getpid(), 9)", "by SIGKILL")])
 def test_a_crash_is_an_error_of_its_call_alone(load: Load, how: str, said: str) -> None:
     function = load(f"def f(dies):\n    if dies:\n        {how}\n    return 7\n")
@@ -252,6 +254,7 @@ time.sleep(600)
     assert not list((tmp_path / "tmp").iterdir()), "its folder is left"
 
 
+@pytest.mark.full
 def test_it_ends_when_nothing_uses_it_any_more(load: Load, tmp_path: Path) -> None:
     function = load("def f(doc):\n    return os.getpid()\n")
     pid = call(function, {}, PromptBlock(), second=True)

@@ -90,6 +90,7 @@ def test_a_box_that_is_too_long() -> None:
     assert "too long" in called(CROP, picture(4000, 40), bbox_2d=[0, 0, 4000, 2]).text
 
 
+@pytest.mark.full
 def test_zooming_in_enlarges_a_small_part_and_bounds_a_large_one() -> None:
     small = called(ZOOM, bbox_2d=[100, 50, 200, 100]).pictures[0]
     assert LEAST_AREA <= small.width * small.height < 1.02 * LEAST_AREA and abs(small.width / small.height - 2) < 0.01

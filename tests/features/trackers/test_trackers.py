@@ -77,6 +77,7 @@ def test_a_training_run_in_the_environment_is_not_taken_for_ours(package, monkey
         process.call("trackio", "check", {})
 
 
+@pytest.mark.full
 def test_scoring_again_sends_only_what_is_asked_for_and_run_json_holds_no_address(run, package):
     package("trackio", QUIET + "\n    raise ConnectionError('called')")
     results = run(trackio_args={"project": "secret-project"})

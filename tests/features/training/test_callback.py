@@ -29,6 +29,7 @@ class Tracker(TrainerCallback):
         self.seen.append((state.global_step, dict(logs)))
 
 
+@pytest.mark.full
 def test_numbers_with_intervals_stand_in_the_log_and_reach_the_trackers(tmp_path):
     tracker = Tracker()
     callback = EvalCallback("mme", processor(), every=2, output_path=tmp_path / "study", **EVALUATED)
@@ -43,6 +44,7 @@ def test_numbers_with_intervals_stand_in_the_log_and_reach_the_trackers(tmp_path
     assert recorded(tmp_path / "study") == {n: step_folder(tmp_path / "study", n) for n in (2, 4)}
 
 
+@pytest.mark.full
 def test_trackers_that_write_names_anew_show_them_under_eval(tmp_path):
     from transformers.integrations import rewrite_logs
 
@@ -94,6 +96,7 @@ def test_nothing_of_an_evaluation_stays_in_memory(tmp_path):
     assert counts[3] == counts[5], "after the first and after the second evaluation"
 
 
+@pytest.mark.full
 def test_an_error_in_an_evaluation_never_ends_the_training_unless_asked(tmp_path, caplog, monkeypatch):
     from mm_eval.features.training import callback as module
 

@@ -105,6 +105,7 @@ def test_a_category_that_became_worse_is_named_after_correction_for_all_of_them(
     assert f"worse: {worst}, from step 2 to 3" in "\n".join(lines(Study(tmp_path / "study")))
 
 
+@pytest.mark.full
 def test_a_group_has_a_curve_and_its_tasks_are_its_categories(tmp_path):
     gold, top, hurt = gold_of(tmp_path / "gold", "multi_image"), "multi_image", "muirbench"
     for step in (10, 20):

@@ -18,6 +18,7 @@ def checkpoint(folder: Path, step: int) -> Path:
     return Path(shutil.copytree(TINY, folder / f"checkpoint-{step}"))
 
 
+@pytest.mark.full
 def test_each_complete_checkpoint_is_evaluated_once_and_a_torn_one_is_named(tmp_path, capsys):
     for step in (1000, 200):
         checkpoint(tmp_path / "out", step)

@@ -4,6 +4,8 @@ import json
 import random
 from pathlib import Path
 
+import pytest
+
 from mm_eval.cli import main
 from mm_eval.engine.model import Model, register_model
 from mm_eval.features.training.watch_verb import is_better_than_reference
@@ -48,6 +50,7 @@ def answered(tmp_path: Path, step: int) -> int:
     return sum(json.loads(line)["kind"] == "answer" for path in files for line in path.read_text().splitlines())
 
 
+@pytest.mark.full
 def test_worse_checkpoints_end_early_and_a_better_one_is_compared_with_from_then_on(tmp_path, capsys):
     for step, knows in ((1, 0.5), (2, 0.2), (3, 0.9), (4, 0.5)):
         save(tmp_path / "out", step, knows)
@@ -65,6 +68,7 @@ def test_worse_checkpoints_end_early_and_a_better_one_is_compared_with_from_then
     assert {path: path.stat().st_mtime_ns for path in before} == before, "nothing is asked again"
 
 
+@pytest.mark.full
 def test_a_reference_that_was_cut_off_before_all_docs_goes_on(tmp_path):
     for step, knows in ((1, 0.5), (2, 0.2)):
         save(tmp_path / "out", step, knows)
@@ -74,6 +78,7 @@ def test_a_reference_that_was_cut_off_before_all_docs_goes_on(tmp_path):
     assert answered(tmp_path, 2) == DOCS and answered(tmp_path, 1) == DOCS
 
 
+@pytest.mark.full
 def test_each_checkpoint_runs_until_its_interval_is_narrow(tmp_path):
     for step, knows in ((1, 0.5), (2, 0.6)):
         save(tmp_path / "out", step, knows)

@@ -90,6 +90,7 @@ def test_groups_with_misspelt_metrics(validate: Validate, tmp_path: Path) -> Non
     assert faults(ran)[0].startswith("FAIL  one: config error: ") and "one.yaml:3: " in faults(ran)[0]
 
 
+@pytest.mark.full
 def test_a_bound_ends_the_search_for_more_faults(validate: Validate, tmp_path: Path) -> None:
     for step in range(40):
         below = f"e{step + 1}" if step < 39 else "keys"

@@ -226,6 +226,7 @@ print("right")
 """
 
 
+@pytest.mark.full
 def test_several_processes_share_a_cache_that_is_too_small(
     tmp_path: Path, movies: dict[str, bytes], cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -57,6 +57,7 @@ def test_without_a_medium_pictures_are_shown_and_a_rule_is_refused(monkeypatch: 
         choose_block(config, (), frames="frames=4")
 
 
+@pytest.mark.full
 def test_the_suite_runs_pictures_in_a_copy_without_the_feature(tmp_path: Path) -> None:
     shutil.copytree(ROOT / "mm_eval", tmp_path / "mm_eval", ignore=shutil.ignore_patterns("__pycache__"))
     shutil.rmtree(tmp_path / "mm_eval" / "features" / "video")

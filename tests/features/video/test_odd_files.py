@@ -140,6 +140,7 @@ def test_an_open_group_that_is_cut_in_its_middle_is_read_as_by_ffmpeg(tmp_path: 
     assert len(index_of(str(cut)).ticks) > 20
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("codec", ["libx264", "libx265", "mpeg2video"])
 def test_a_stream_that_ends_in_a_frame_is_read_without_this_frame(tmp_path: Path, codec: str) -> None:
     """Decoders give a picture for it, which is not the one that was recorded."""

@@ -176,6 +176,7 @@ def test_without_pyav_the_error_says_how_to_install_it(tmp_path: Path, monkeypat
         chosen(path, "frames=7")
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("suffix", ["mp4", "mkv", "ts"])
 def test_each_frame_of_open_groups_of_pictures_is_fetched_alone(suffix: str, tmp_path: Path) -> None:
     """Frames that are shown before a key frame and come after it refer to the group before, and only they do."""

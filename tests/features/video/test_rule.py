@@ -98,6 +98,7 @@ RATES = [
 ]
 
 
+@pytest.mark.full
 def test_a_count_is_exact_for_every_rate_and_clock() -> None:
     """Times are rounded to a clock's ticks, as Matroska rounds to milliseconds: the count is that of the nominal rate."""
     draw = random.Random(4)

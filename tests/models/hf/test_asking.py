@@ -126,6 +126,7 @@ def test_choices_of_a_doc_run_their_prompt_once(adapter: Adapter) -> None:
     assert (len(calls), len(decoded)) == (1, 1)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("batch_size", "forwards"), [(1, 1 + 3), ("auto", 1 + 1)])
 def test_many_continuations_extend_in_pieces(adapter: Adapter, batch_size: int | str, forwards: int) -> None:
     """Of eight with a batch size of one, and of what the budget of tokens holds otherwise."""

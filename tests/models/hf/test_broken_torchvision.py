@@ -18,6 +18,7 @@ FAILS = {
 }
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("kind", few(FAILS, "operator"))
 def test_a_run_says_so_once_and_goes_on_without_it(tmp_path: Path, kind: str) -> None:
     package = tmp_path / "first" / "torchvision"

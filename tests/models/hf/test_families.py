@@ -176,6 +176,7 @@ def _warnings(caplog: pytest.LogCaptureFixture) -> list[str]:
     return [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
 
 
+@pytest.mark.full
 @pytest.mark.usefixtures("unlisted")
 @pytest.mark.parametrize("kind", ["idefics3", "qwen2_vl"])
 def test_an_unlisted_type_that_passes_its_check_is_quick(
@@ -244,6 +245,7 @@ def test_half_precision_is_compared_in_float32_and_keeps_its_bits(
     assert all(isinstance(answer, str) for answer in outputs(model.generate(mixed(generation_kwargs=STEPS))).values())
 
 
+@pytest.mark.full
 @pytest.mark.usefixtures("unlisted")
 @pytest.mark.parametrize("memory", ["enough", "little"])
 def test_a_fault_that_rounding_would_hide_is_found_in_half_precision(
@@ -294,6 +296,7 @@ def test_only_the_weights_of_the_running_module_are_widened_where_memory_is_litt
     assert {parameter.dtype for parameter in model.parameters()} == {torch.bfloat16}
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("kind", "short_cuts"),
     [

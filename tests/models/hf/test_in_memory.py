@@ -75,6 +75,7 @@ def test_the_answers_are_those_of_the_checkpoint_and_the_module_is_as_it_was(tmp
     assert (processor.to_json_string(), len(processor.tokenizer)) == (saved, tokens)
 
 
+@pytest.mark.full
 def test_training_goes_on_as_if_nothing_had_been_asked(tmp_path, llava):
     def losses(evaluates: bool) -> list[float]:
         torch.manual_seed(0)
@@ -147,6 +148,7 @@ def test_hf_takes_the_objects_as_arguments_and_says_what_can_not_be_stated(tmp_p
         run("hf", tmp_path / "other", model_args={**given, "dtype": "bfloat16"})
 
 
+@pytest.mark.full
 def test_what_wraps_a_module_is_taken_off_and_other_modules_are_refused(llava):
     class Wrapped(torch.nn.Module):
         def __init__(self, module: Any) -> None:

@@ -117,6 +117,7 @@ def test_what_can_not_be_put_together_is_refused_in_one_sentence(plain) -> None:
         check_module(split, plain[1])
 
 
+@pytest.mark.full
 def test_weights_that_do_not_fit_whole_are_refused_before_they_are_gathered(monkeypatch) -> None:
     module = fsdp2(loaded("tiny-llava")[0])
     needed = sum(each.numel() * each.element_size() for each in loaded("tiny-llava")[0].parameters())

@@ -89,6 +89,7 @@ def test_a_familys_rule_is_its_processors(model_type: str, settings: dict[str, A
         assert rule.places(total, total / rate, rate) == theirs, (total, rate)
 
 
+@pytest.mark.full
 def test_qwen_vl_utils_is_the_formula_of_that_package() -> None:
     """`smart_nframes` and the linspace of its readers, written down from its source (0.0.14)."""
     rule = read_rule("qwen_vl_utils")

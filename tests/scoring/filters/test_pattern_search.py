@@ -49,6 +49,7 @@ def test_a_pattern_that_may_never_end_is_not_searched_here(pattern: str) -> None
     assert steps(pattern, re.compile(pattern).flags, 60) > pattern_search.MOST_STEPS
 
 
+@pytest.mark.full
 def test_a_pattern_that_never_ends_fails_its_document_alone() -> None:
     ensemble = build_filter_ensemble("x", [("regex", {"regex_pattern": "^(a+)+$"})])
     stuck, whole, other = ensemble._isolated([["a" * 40 + "b"], ["aaa"], ["b"]], [{}, {}, {}])

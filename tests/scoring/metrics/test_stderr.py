@@ -236,6 +236,7 @@ def mme_docs(pictures):
     ]
 
 
+@pytest.mark.full
 def test_a_declared_content_makes_mmes_error_exact_and_its_cost_grow_with_the_docs_only():
     docs = mme_docs(1500)
     clusters = [doc["question_id"] for doc in docs]

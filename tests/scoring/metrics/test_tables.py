@@ -90,6 +90,7 @@ def test_a_table_of_a_thousand_cells_is_bounded() -> None:
     assert time.process_time() - start < 8
 
 
+@pytest.mark.full
 def test_equal_ends_change_no_distance() -> None:
     stream = random.Random(11)
     for _ in range(60):

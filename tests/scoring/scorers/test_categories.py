@@ -244,6 +244,7 @@ def test_a_hundred_thousand_docs_by_a_hundred_categories_take_seconds() -> None:
     assert time.process_time() - started < 20
 
 
+@pytest.mark.full
 def test_a_slow_aggregation_costs_as_much_as_over_the_whole_task() -> None:
     calls = []
 

@@ -69,6 +69,7 @@ def stream(seed: int, count: int = DOCS) -> list[float]:
     return [generator.random() for _ in range(count)]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "top", ["random.seed(42)\nnp.random.seed(5)\n", "from random import seed\nseed(42)\nnp.random.seed(5)\n"]
 )
@@ -142,6 +143,7 @@ def test_docs_are_put_in_the_order_that_the_seed_gives(run: Run, tmp_path: Path)
     assert asked == [f"q{n}" for n in random.Random(42).sample(range(DOCS), DOCS)]
 
 
+@pytest.mark.full
 def test_a_filter_draws_from_the_stream_too(run: Run, tmp_path: Path) -> None:
     chance = (
         "\nclass Chance:\n    def apply(self, resps, docs):\n        return [[str(random.random())] for _ in resps]\n"

@@ -87,6 +87,7 @@ def test_the_average_counts_each_benchmark_once_and_has_an_interval(model) -> No
     assert float(last[0]["value"]) == table.average["a"].value, "a share, as results.json has it"
 
 
+@pytest.mark.full
 def test_the_sentence_says_what_the_tests_say(model) -> None:
     a, b = model("a"), model("b", seedbench=40, mme=50)
     table = release_table([b, a])

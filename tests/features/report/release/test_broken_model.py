@@ -84,6 +84,7 @@ def test_a_folder_that_holds_another_run_is_seen_before_the_first_model_is_asked
     assert not (tmp_path / "out" / "one").exists()
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "failure",
     [

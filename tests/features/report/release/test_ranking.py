@@ -26,6 +26,7 @@ def noisy(base, mme_rows) -> list[RecordedRun]:
     return runs
 
 
+@pytest.mark.full
 def test_noise_shares_a_rank_and_is_bold_together(noisy) -> None:
     table = release_table(noisy)
     numbers = table.rows["mme", "mme_perception_score"]
@@ -65,6 +66,7 @@ def test_a_part_of_the_docs_is_not_ranked_with_all_of_them(noisy, base, mme_rows
     assert "‡" in as_markdown(table)
 
 
+@pytest.mark.full
 def test_nothing_is_bold_beside_a_better_number_that_is_not_ranked(noisy, base, mme_rows) -> None:
     """Ten docs, all right: the best number of the row, of a part of the docs."""
     path = answers_with(base / "ten.jsonl", mme_rows, set())
@@ -124,6 +126,7 @@ def test_each_model_is_ranked_under_its_own_prompt(noisy, change: dict, what: st
     assert f"own: the {what} differs from most models on mme: not ranked there." in strict.notes
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("value", "rank"), [(2100.0, 1), (1.0, 5)])
 def test_a_reported_number_is_ranked_by_our_intervals(noisy, value: float, rank: int) -> None:
     table = release_table(noisy, [Reported("paper", "mme", "mme_perception_score", value, 0.0, "x")])
@@ -134,6 +137,7 @@ def test_a_reported_number_is_ranked_by_our_intervals(noisy, value: float, rank:
     assert again["paper"].rank == again["a"].rank == 1
 
 
+@pytest.mark.full
 def test_categories_are_ranked_too(base) -> None:
     def seed(name: str, right) -> RecordedRun:
         rows = [json.loads(line) for line in (base / "dummy" / "samples" / "seedbench.jsonl").read_text().splitlines()]
@@ -187,6 +191,7 @@ def test_groups_are_ranked_by_their_members(cli, base, tmp_path: Path) -> None:
     assert numbers["good"].rank == 1 and numbers["bad"].rank == 2 and numbers["good"].best
 
 
+@pytest.mark.full
 def test_a_number_without_a_direction_has_no_ranks(perfect, worse):
     runs = [RecordedRun.read(folder, name) for folder, name in ((perfect, "good"), (worse, "bad"))]
     for run in runs:

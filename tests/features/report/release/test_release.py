@@ -31,6 +31,7 @@ def table(perfect, worse, tmp_path):
     return release_table(runs, read_reference(str(tmp_path / "reference.yaml")))
 
 
+@pytest.mark.full
 def test_markdown_has_the_best_in_bold_and_says_what_matches(table, perfect):
     score = json.loads((perfect / "results.json").read_text())["results"]["mme"]["mme_perception_score,none"]
     lines = as_markdown(table, intervals=True).splitlines()

@@ -38,6 +38,7 @@ def is_alive(pid: int) -> bool:
         return False
 
 
+@pytest.mark.full
 def test_results_and_table_are_those_of_one_after_the_other(start: Start, cli, tmp_path: Path) -> None:
     models = [{"model": "dummy", "name": name, "seed": seed} for seed, name in enumerate("ABC")]
     code, out, err = ended(start(models, "--parallel", "2", output_path=str(tmp_path / "beside")))
@@ -110,6 +111,7 @@ def test_a_second_interrupt_ends_drivers_that_do_not_answer(start: Start, tmp_pa
     assert code == 130 and not any(map(is_alive, drivers)), err
 
 
+@pytest.mark.full
 def test_only_runs_the_named_models_and_the_page_shows_the_others(cli, tmp_path: Path) -> None:
     models = "".join(f"  - {{model: dummy, name: {name}, seed: {seed}}}\n" for seed, name in enumerate("ABC"))
     path = tmp_path / "release.yaml"

@@ -40,6 +40,7 @@ def cut(run: Path, lines: int) -> None:
     (run / "results.json").unlink()
 
 
+@pytest.mark.full
 def test_the_interval_is_wider_than_the_usual_one_and_holds_the_same_difference(cli, runs: list[Path]) -> None:
     [found] = compared(cli, *runs)
     usual = json.loads(cli("compare", *runs, "--format", "json").out)["compared"][0]["changes"]
@@ -49,6 +50,7 @@ def test_the_interval_is_wider_than_the_usual_one_and_holds_the_same_difference(
     assert found["interval"][0] < low and high < found["interval"][1] and found["verdict"] == "B is lower"
 
 
+@pytest.mark.full
 def test_runs_that_go_on_are_compared_on_the_docs_that_both_have(cli, runs: list[Path]) -> None:
     cut(runs[1], 150)
     [found] = compared(cli, *runs)
@@ -68,6 +70,7 @@ def test_nothing_in_common_is_one_clear_error(cli, runs: list[Path]) -> None:
     assert "exclude each other" in cli("compare", *runs, "--anytime", "--categories").err
 
 
+@pytest.mark.full
 def test_the_docs_of_a_number_are_those_that_it_uses(cli, tmp_path: Path) -> None:
     """The first number of MME is of the questions on perception: the others are no docs that it lacks."""
     for name, knows in (("a", 0.9), ("b", 0.5)):

@@ -31,6 +31,7 @@ def cells(about: dict) -> list:
     return row["cells"]
 
 
+@pytest.mark.full
 def test_the_page_follows_the_answers_of_both_runs(runs: list[Path], tmp_path: Path) -> None:  # noqa: F811
     [journal] = (runs[1] / "journal").iterdir()
     whole = journal.read_text()

@@ -44,6 +44,7 @@ def test_without_runs_sizes_are_stated_and_the_spread_is_assumed(cli) -> None:
     )
 
 
+@pytest.mark.full
 def test_with_runs_the_spread_is_that_of_their_paired_differences(cli, tmp_path: Path) -> None:
     runs = []
     for seed in ("0", "1"):

@@ -119,6 +119,7 @@ def test_killed_between_looks_it_goes_on_and_decides_the_same(cli, tmp_path: Pat
         assert results_of(tmp_path / "out" / name) == results_of(tmp_path / "whole" / "out" / name)
 
 
+@pytest.mark.full
 def test_equal_models_go_on_to_all_docs_and_a_margin_ends_them(cli, tmp_path: Path) -> None:
     alike = [a_model("one", tmp_path, 0.8), a_model("two", tmp_path, 0.8)]
     done = cli("run", "--config", write_release(tmp_path, alike))
@@ -136,6 +137,7 @@ def test_equal_models_go_on_to_all_docs_and_a_margin_ends_them(cli, tmp_path: Pa
     assert found["results"]["seedbench"]["n"] < found["n-samples"]["seedbench"]["original"]
 
 
+@pytest.mark.full
 def test_models_stop_one_by_one_and_each_is_tested_against_the_reference_only(cli, tmp_path: Path) -> None:
     models = [
         a_model("ours", tmp_path, 0.9),
@@ -151,6 +153,7 @@ def test_models_stop_one_by_one_and_each_is_tested_against_the_reference_only(cl
     assert len(results(tmp_path, "ours")["looks"]["comparisons"]) == 2
 
 
+@pytest.mark.full
 def test_a_model_that_fails_leaves_the_others_undecided_and_later_they_go_on(cli, tmp_path: Path) -> None:
     path = write_release(tmp_path, two_that_differ(tmp_path, fails=3))
     done = cli("run", "--config", path)
@@ -189,6 +192,7 @@ def test_side_by_side_the_decision_is_the_same(cli, tmp_path: Path) -> None:
         )
 
 
+@pytest.mark.full
 def test_more_requests_in_flight_than_a_look_has_docs_block_nothing(cli, tmp_path: Path) -> None:
     """A look of 12 docs, 40 in flight: the model asks on while the answers of earlier looks come in, and stops soon after."""
     path = write_release(tmp_path, two_that_differ(tmp_path, in_flight=40))

@@ -121,6 +121,7 @@ def _long(count: int, *, pictured: bool = True, **options: Any) -> list[Any]:
     return made
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("batch_size", [3, "auto"])
 @pytest.mark.parametrize("kind", few(["llava", "qwen2_vl", "gemma3", "llama"], "llama"))
 def test_answers_do_not_depend_on_when_a_prompt_came_in(adapter: Adapter, kind: str, batch_size: int | str) -> None:
@@ -194,6 +195,7 @@ def test_after_a_stop_the_rows_in_the_batch_are_answered_and_no_more(adapter: Ad
     assert 0 in answered and len(answered) == 3, "the longest one, which had begun, is among them"
 
 
+@pytest.mark.full
 def test_auto_holds_what_is_there_and_not_what_may_come(adapter: Adapter) -> None:
     """A cap of 60 tokens does not keep prompts out; rows that grow beyond twice the budget are put off and answered later."""
     kwargs = {"max_new_tokens": 60, "min_new_tokens": 60}

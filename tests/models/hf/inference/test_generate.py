@@ -98,6 +98,7 @@ def test_rows_with_different_options_keep_their_own(adapter: Adapter) -> None:
         assert together[row.doc_id].usage["completion_tokens"] <= 2 + row.doc_id % 3
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("kind", ["llava", "janus"])
 def test_a_sampled_answer_depends_on_seed_and_key_and_on_nothing_else(adapter: Adapter, kind: str) -> None:
     """janus has a `generate` of its own, which passes no logits processors on."""
@@ -354,6 +355,7 @@ def test_a_penalty_meets_no_token_that_the_prompt_does_not_hold(adapter: Adapter
     assert sum(padded) == 4
 
 
+@pytest.mark.full
 def test_beams_beside_a_row_with_another_cap(adapter: Adapter) -> None:
     """Prompts near max_length have fewer tokens left, and the beams of each are weighed at its own length."""
     rows = _of_different_lengths(num_beams=3, max_new_tokens=30)

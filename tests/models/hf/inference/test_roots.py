@@ -95,6 +95,7 @@ def test_a_batch_of_roots_keeps_to_the_limit_and_to_the_tokens_held(
     assert max(rows for rows, _ in forwards) == most and sum(rows for rows, _ in forwards) == 6
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("kind", few(["llava", "qwen2_vl", "gemma3"], "qwen2_vl"))
 def test_the_last_picture_of_a_batch_is_kept_for_the_next_one(adapter: Adapter, kind: str) -> None:
     """Batches of five: all questions on a picture and two on the next one, or the last on one and all on the next, ..."""

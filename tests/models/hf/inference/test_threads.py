@@ -91,6 +91,7 @@ def test_a_model_that_takes_no_text_alone_keeps_the_threads_of_torch(four: None)
     assert Threads(refuses).number == 4
 
 
+@pytest.mark.full
 def test_the_command_chooses_and_records_and_python_does_not(
     four: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

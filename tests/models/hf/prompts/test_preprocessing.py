@@ -187,6 +187,7 @@ def test_a_broken_picture_fails_each_of_its_questions_and_nothing_else(adapter: 
     assert outputs(model.generate(on_pictures(range(1, 2), generation_kwargs=STEPS))), "it is not remembered as broken"
 
 
+@pytest.mark.full
 def test_threads_preprocess_once_and_never_wait_for_each_other_for_ever(
     adapter: Adapter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
