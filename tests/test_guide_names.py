@@ -135,6 +135,24 @@ def test_evaluate_takes_what_the_guide_gives_it(tmp_path):
     assert evaluate("asked", "dummy", "", **{**given, "output_path": str(tmp_path / "other")})["asked"].n == 1
 
 
+def test_lm_evals_name_of_a_method_is_told_with_ours(tmp_path):
+    class Theirs(mm_eval.Model):
+        def generate_until(self, requests):
+            return ["yes"] * len(requests)
+
+    with pytest.raises(mm_eval.errors.ConfigError, match="The method is `generate` here"):
+        mm_eval.evaluate("mme", Theirs(), sample=True, limit=1, output_path=str(tmp_path / "run"))
+
+
+def test_a_list_of_answers_is_told_that_pairs_are_needed(tmp_path):
+    class Theirs(mm_eval.Model):
+        def generate(self, requests):
+            return ["yes" for _ in requests]
+
+    results = mm_eval.evaluate("mme", Theirs(), sample=True, limit=1, report=False, output_path=str(tmp_path / "run"))
+    assert "Theirs.generate gave 'yes'; each thing that it yields is a pair" in str(results.table())
+
+
 def test_what_evaluate_can_not_take_from_the_guide_is_one_sentence(tmp_path):
     from mm_eval import TaskManager, evaluate
     from mm_eval.errors import ConfigError

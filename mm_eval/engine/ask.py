@@ -102,8 +102,8 @@ class Asker:
             prepare_once(self.model)
             with model_boundary(self.outcome):
                 try:
-                    for instance, answer in getattr(self.model, METHODS[kind])(requests):
-                        self._receive(instance, answer)
+                    for given in getattr(self.model, METHODS[kind])(requests):
+                        self._receive(*_pair(given, f"{name}.{METHODS[kind]}"))
                 finally:  # an error, or a run that was stopped, may come within a doc
                     self._held.write()
                 for _, filled, _ in list(self._in_flight.values()):
@@ -370,6 +370,13 @@ class Requests(Iterator[Instance]):
 
 def _doc_of(instance: Instance | None) -> tuple[str, int, int] | None:
     return None if instance is None else (instance.task, instance.doc_id, instance.repeat)
+
+
+def _pair(given: Any, whose: str) -> tuple[Instance, Any]:
+    """The instance and its answer; ModelError for anything else, such as the answers alone in a list."""
+    if isinstance(given, (tuple, list)) and len(given) == 2 and isinstance(given[0], Instance):
+        return given[0], given[1]
+    raise ModelError(f"{whose} gave {str(given)[:60]!r}; each thing that it yields is a pair (instance, answer).")
 
 
 def _fault(answer: Answer, instance: Instance, model: Model) -> str:

@@ -188,7 +188,10 @@ class Model:
 
     def generate(self, instances: Iterable[Instance]) -> Answers:
         """Answers generate_until instances with text, cut before the first stop string."""
-        raise ConfigError(f"{type(self).__name__} can't generate text.", hint="Choose tasks with multiple_choice.")
+        hint = "Choose tasks with multiple_choice."
+        if hasattr(self, "generate_until"):  # lm-eval's name
+            hint = "The method is `generate` here, and yields (instance, Answer(text))."
+        raise ConfigError(f"{type(self).__name__} can't generate text.", hint=hint)
 
     def loglikelihood(self, instances: Iterable[Instance]) -> Answers:
         """Answers with the sum of the continuation's token log-probabilities (nats) and whether greedy decoding gives it.
