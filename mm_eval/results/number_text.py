@@ -26,6 +26,7 @@ NO_SHARES = frozenset(
 """Metrics whose numbers are not shares of 1, although they may lie between 0 and 1: points of 100 do where a model fails."""
 POINTS_FROM = 2.0
 """From this size on a number in a unit of its own has two decimals, below it four."""
+ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
@@ -91,13 +92,14 @@ def unit_for(
 ) -> Unit:
     """The unit of a metric's values. ends: of their 95% intervals. scales: the least and greatest value of each, if known.
 
-    Where no scale is known, the numbers decide: points may lie between 0 and 1, too, but their intervals then go far beyond.
+    The numbers must fit, too: where a model earns nothing its scale looks like that of shares, and another model's 5.45 of 10 says
+    that it is not. Points may lie between 0 and 1, but their intervals then go far beyond.
     """
     found, known = [value for value in values if isinstance(value, (int, float))], [each for each in scales if each]
     ends, size = list(ends), max((abs(value) for value in found), default=0.0)
-    of_share = size <= 1 and all(-1 <= end <= 2 for end in ends)
+    of_share = size <= 1 + ROUNDING and all(-1 <= end <= 2 for end in ends)
     if known:
-        of_share = all(low >= -1 and high <= 1 for low, high in known)
+        of_share = of_share and all(low >= -1 and high <= 1 for low, high in known)
     elif any(value < 0 for value in found):
         of_share = False
     if of_share and metric.partition("@")[0] not in NO_SHARES:

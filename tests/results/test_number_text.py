@@ -16,6 +16,8 @@ from mm_eval.values.types import MetricKey, Number
         ("score", [0.613], [0.59, 0.63], [], PERCENT),  # nothing is known but the numbers
         ("score", [0.5], [-20.0, 21.0], [], POINTS),  # points of a model that earns none
         ("score", [0.4, 61.3], [], [], POINTS),
+        ("grade", [5.45, 0.0], [1.9, 9.0, 0.0, 0.28], [None, (0.0, 1.0)], POINTS),  # of 10, and a model that earns none
+        ("acc", [1 + 1e-12, 0.0], [], [(0.0, 1.0), None], PERCENT),
         ("mme_perception_score", [1820.5], [1790.0, 1850.0], [None], POINTS),
         ("bits_per_byte", [0.83], [0.8, 0.9], [(0.0, 1.0)], SMALL),
         ("brier_score@judge", [0.2], [], [], SMALL),
