@@ -29,7 +29,7 @@ from mm_eval.data.source import (
     token_of,
 )
 from mm_eval.data.splits import configurations
-from mm_eval.values.errors import ConfigError, DataError, NotHereError
+from mm_eval.values.errors import ConfigError, DataError, MMEvalError, NotHereError
 from mm_eval.values.run_files import is_shallow
 
 IGNORED_KWARGS = frozenset(
@@ -97,6 +97,8 @@ def load_docs(
                 rows = (
                     process(rows) if only_reads else with_pictures_declared(process(rows, **_loader(process, source)))
                 )
+        except MMEvalError as error:  # a sentence that the task wrote for its user
+            raise ConfigError(str(error), where=task or where) from error
         except Exception as error:  # the task's own code
             raise ConfigError(f"process_docs failed: {type(error).__name__}: {error}", where=where) from error
     if not len(rows):

@@ -112,7 +112,7 @@ def test_a_refusal_is_no_document(cli, tmp_path) -> None:
     )
 
 
-def test_long_texts_have_meteor_where_its_packages_are(monkeypatch) -> None:
+def test_long_texts_have_meteor_where_its_packages_are(monkeypatch, cli) -> None:
     assert words.by_characters("到 nine 点") == ["到", "nine", "点"]
     found = text_score("a b c d e", "a b c d e", meteor=lambda said, gold: 0.6)
     assert found == pytest.approx((3 + 0.6) / 4)
@@ -123,6 +123,8 @@ def test_long_texts_have_meteor_where_its_packages_are(monkeypatch) -> None:
     with pytest.raises(DocError, match="METEOR needs nltk and jieba") as told:
         with_meteor.with_packages([])
     assert "pip install 'mm-eval[ocrbench-v2]'" in str(told.value) and "ocrbench_v2_no_meteor" in str(told.value)
+    missing = cli("--tasks", "ocrbench_v2", "--sample", "--model", "dummy", "--limit", "1")
+    assert missing.code == 2 and "config error: ocrbench_v2: METEOR needs nltk and jieba: pip" in missing.err
 
 
 @pytest.mark.full
