@@ -10,11 +10,17 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
+from typing import TYPE_CHECKING
 
 from mm_eval.cli.folders import add_code_option, run_folders
 from mm_eval.cli.options import add_option, read_names
 from mm_eval.cli.say import say, say_lines, say_report
 from mm_eval.values.errors import ConfigError
+
+if TYPE_CHECKING:
+    from mm_eval.results.recorded import RecordedRun
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -66,7 +72,24 @@ def main(args: argparse.Namespace) -> int:
         say_lines(json.dumps(as_json(found, question), indent=2))
     else:
         say_report(render(found, question, terminal_width()))
+        if missing := without_spread(runs, names, {row.name for row in rows}):
+            say_report(
+                f"Not in the table, as the difference of the runs has no standard error there: {', '.join(missing)}."
+            )
         if not runs:
             say()
             say_report("`mm-eval plan --from RUN RUN` takes the standard deviation from runs of like models.")
     return 0
+
+
+def without_spread(runs: Sequence[RecordedRun], names: Sequence[str] | None, planned: AbstractSet[str]) -> list[str]:
+    """The benchmarks that all runs have a number of, and that could not be planned. names: those that were asked for."""
+    return [
+        name
+        for name in (runs[0].results.rows if runs else ())
+        if name not in planned
+        and (names is None or name in names)
+        and all(
+            name in run.results.rows and name not in run.results.members and run.results.headline(name) for run in runs
+        )
+    ]

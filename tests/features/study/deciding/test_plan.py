@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from mm_eval.features.study.deciding.design import FLIPPED, Planned, Question, answered, planned_of_runs
+from mm_eval.features.study.deciding.plan_verb import without_spread
 from mm_eval.results.compare import compare
 from mm_eval.results.recorded import RecordedRun
 
@@ -59,6 +60,9 @@ def test_with_runs_the_spread_is_that_of_their_paired_differences(cli, tmp_path:
     spread = 100 * (change.difference.stderr or 0) * math.sqrt(change.difference.n or 0)
     assert row["measured"] and row["spread"] == pytest.approx([spread, spread])
     assert row["docs"] == 252, "of the benchmark, not of the part that the runs were asked"
+    both = [RecordedRun.read(run) for run in runs]
+    assert without_spread(both, None, {"seedbench"}) == ["mme"], "what is left out of the table is named"
+    assert without_spread(both, ["seedbench"], {"seedbench"}) == without_spread([], None, set()) == []
     table = cli("plan", "--from", *runs, "--difference", "2")
     assert table.code == 0 and "The spread is that of the runs" in table.out and "mme" in table.out
     release = cli("report", *runs, "--format", "md")
