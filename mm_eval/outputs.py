@@ -150,7 +150,10 @@ def problems_of(scores: Mapping[str, TaskScores], outcome: Outcome, parts: Seque
             problems.append(f"{name}: {what}:")
             problems += [f"  {error}" for error in task.errors]
         problems += [problem for part in parts for problem in part.problems_of(name, task)]
-        problems += [f"{name}: {key} has no value (see the notes)" for key in task.missing]
+        if task.missing:
+            first, *others = map(str, task.missing)
+            what = f"{first} and {len(others)} more have" if others else f"{first} has"
+            problems.append(f"{name}: {what} no value (see the notes)")
     if left := {name: task for name, task in scores.items() if task.not_requested}:
         docs, every = (sum(getattr(task, count) for task in left.values()) for count in ("not_requested", "n"))
         what = of_all(docs, every, "doc", "was not requested and is", "were not requested and are")

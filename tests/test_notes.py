@@ -9,7 +9,9 @@ from mm_eval.engine.journal import JournalState
 from mm_eval.engine.outcome import Outcome
 from mm_eval.features.judge.run_part import JudgePart
 from mm_eval.outputs import notes_of, problems_of
+from mm_eval.results.run_table import merged_notes
 from mm_eval.scoring.task_scores import TaskScores
+from mm_eval.values.types import MetricKey, Number
 
 
 def notes(outcome: Outcome, damaged: int = 0, in_part: dict[str, list[int]] | None = None) -> list[str]:
@@ -58,3 +60,16 @@ def test_docs_without_an_answer(count: int, failed: str, not_requested: str) -> 
     found = problems_of({"t": TaskScores(n=60, failed=count, not_requested=count)}, Outcome())
     assert found[0] == f"t: {count} of 60 docs failed and {failed} in no number:"
     assert found[1].startswith(f"t: {count} of 60 docs {not_requested} in no number; the command that began")
+
+
+@pytest.mark.parametrize(("others", "said"), [((), "a,none has"), (("b", "c"), "a,none and 2 more have")])
+def test_numbers_without_a_value_are_one_line(others: tuple[str, ...], said: str) -> None:
+    numbers = [Number(MetricKey(name, "none"), None) for name in ("a", *others)]
+    assert problems_of({"t": TaskScores(n=3, numbers=numbers)}, Outcome()) == [f"t: {said} no value (see the notes)"]
+
+
+def test_a_note_on_several_numbers_is_one_line() -> None:
+    keys = ["a,none", "b,none", "c,none"]
+    found = ["a,none: few docs", "cut: all", "b,none: few docs", "c,none: none", "no colon"]
+    said = ["a,none and 1 more: few docs", "cut: all", "c,none: none", "no colon"]
+    assert list(merged_notes(found, keys)) == said

@@ -92,8 +92,8 @@ def unit_for(
 ) -> Unit:
     """The unit of a metric's values. ends: of their 95% intervals. scales: the least and greatest value of each, if known.
 
-    The numbers must fit, too: where a model earns nothing its scale looks like that of shares, and another model's 5.45 of 10 says
-    that it is not. Points may lie between 0 and 1, but their intervals then go far beyond.
+    The numbers must fit, too: where a model earns nothing its scale looks like that of shares, and another model's 5.45 of 10
+    says that it is not. Points may lie between 0 and 1, but their intervals then go far beyond.
     """
     found, known = [value for value in values if isinstance(value, (int, float))], [each for each in scales if each]
     ends, size = list(ends), max((abs(value) for value in found), default=0.0)

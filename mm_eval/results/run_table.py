@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -235,10 +235,28 @@ def _footer(results: Results, chosen: Mapping[str, Sequence[str]], every: bool =
     yield from judged_by(results.added.get("judges", {}))
     by_note: dict[str, list[str]] = {}
     for name, row in results.rows.items():
-        for note in row.notes:
+        for note in merged_notes(row.notes, [str(number.key) for number in row.numbers]):
             by_note.setdefault(note, []).append(name)
     for note, names in by_note.items():
         yield f"note: {', '.join(names)}: {note}"
+
+
+def merged_notes(notes: Iterable[str], keys: Sequence[str]) -> Iterator[str]:
+    """Notes, where one that is said of several numbers comes once. keys: the numbers' names, with which notes may begin.
+
+    >>> list(merged_notes(["a: few docs", "b: few docs", "cut"], ["a", "b"]))
+    ['a and 1 more: few docs', 'cut']
+    """
+    of: dict[str, list[str]] = {}
+    for note in notes:
+        key, _, rest = note.partition(": ")
+        if rest and key in keys:
+            of.setdefault(rest, []).append(key)
+        else:
+            of.setdefault(note, [])
+    for note, named in of.items():
+        more = f" and {len(named) - 1} more" if len(named) > 1 else ""
+        yield f"{named[0]}{more}: {note}" if named else note
 
 
 def unanswered_lines(results: Results) -> Iterator[str]:
