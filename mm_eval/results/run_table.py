@@ -308,6 +308,6 @@ def hidden_numbers(results: Results, chosen: Chosen, every: bool) -> Iterator[st
         *([counted(categories, "category", "categories")] if categories else []),
     ]
     if parts:
-        verb = "is" if numbers + categories == 1 else "are"
-        where = "--categories shows them; they are in results.json and on the page"
+        verb, them, they = ("is", "it", "it is") if numbers + categories == 1 else ("are", "them", "they are")
+        where = f"--categories shows {them}; {they} in results.json and on the page"
         yield f"{' and '.join(parts)} {verb} not in this table: {where}"

@@ -1,9 +1,12 @@
 """Numbers of two judges: compare refuses them, the release table sets them apart, both unless the user asks for them together."""
 
+from dataclasses import replace
+
 import pytest
 
 from mm_eval.features.exports.hub import model_index
 from mm_eval.features.report.release.numbers import read_reference, release_table
+from mm_eval.features.report.release.ranking import set_apart_by_judge
 from mm_eval.features.report.release.text import as_csv, as_html, as_latex, as_markdown
 from mm_eval.results.compare import compare
 from mm_eval.results.judged_by import RecordedJudge, judge_of, judges_differ
@@ -89,6 +92,18 @@ def test_compare_on_the_command_line_says_why_and_how_to_go_on(cli, folders):
     mixed = cli("compare", folders["a"], folders["kind"], "--mix_judges")
     assert mixed.code == 0 and "(--mix_judges)" in mixed.out and "B is better than A" in mixed.out
     assert cli("compare", folders["a"], folders["b"]).code == 0
+
+
+def test_numbers_of_one_benchmark_by_one_judge_are_one_line(folders):
+    table = release_table(runs(folders, "a", "b"))
+    row = table.rows["mme", "judge_score"]
+    table.rows["mme", "second"] = dict(row)
+    assert set_apart_by_judge(table, False) == [
+        f"mme: judged by gpt-4o, official {OFFICIAL}: not comparable with published numbers."
+    ]
+    table.rows["mme", "third"] = {name: replace(found, judge=None, judges={}) for name, found in row.items()}
+    [said] = set_apart_by_judge(table, False)
+    assert said.startswith("mme (judge_score), mme (second): judged by gpt-4o")
 
 
 def test_the_release_table_ranks_the_numbers_of_one_judge_only(folders):

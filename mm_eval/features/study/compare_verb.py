@@ -62,7 +62,7 @@ def main(args: argparse.Namespace) -> int:
         if not comparison.changes and comparison.unknown:
             raise ConfigError(f"{comparison.unknown[0]}.", where=str(comparison.run.folder))
         if not comparison.changes:
-            hint = "Did they run on the same data, and did all docs of one of them fail?"
+            hint = "Did they run on the same data? Did all docs of one of them fail, or was one run with --no_judge?"
             raise ConfigError(f"{folders[0]} and {comparison.run.folder} have no scored doc in common.", hint=hint)
     page = Path(args.html) if args.html else None
     if page:

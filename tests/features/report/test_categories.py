@@ -50,6 +50,9 @@ def test_categories_and_further_numbers_are_shown_on_demand_and_counted_else() -
     assert [number.metric for number in main_numbers(results, "a")] == ["f1"]
     [said] = hidden_numbers(results, {}, every=False)
     assert said.startswith("1 further number and 21 categories are not in this table")
+    results.categories.clear()
+    [said] = hidden_numbers(results, {}, every=False)
+    assert said.startswith("1 further number is not in this table: --categories shows it; it is in results.json")
 
 
 def test_rows_of_categories_stand_below_their_task() -> None:

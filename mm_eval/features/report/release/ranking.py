@@ -98,7 +98,8 @@ def _unlike(
 
 def set_apart_by_judge(table: ReleaseTable, mix_judges: bool) -> list[str]:
     """Marks the numbers that another judge gave than most of their row; returns notes on who judged what."""
-    notes = []
+    notes: list[str] = []
+    judged: dict[tuple[str, str], list[tuple[str, str]]] = {}  # the rows of a benchmark of which the same is said
     for row, numbers in table.rows.items():
         if not any(found.judges for found in numbers.values()):
             continue
@@ -107,14 +108,22 @@ def set_apart_by_judge(table: ReleaseTable, mix_judges: bool) -> list[str]:
         others = {column: said for column, found in numbers.items() if (said := _judged_otherwise(found, of_row))}
         official = dict.fromkeys(str(judge.official) for judge in of_row.values() if judge.is_official is False)
         unlike = f", official {', '.join(official)}: not comparable with published numbers" if official else ""
-        notes.append(f"{table.label(row)}: judged by {named}{unlike}.")
+        judged.setdefault((row[0], f"judged by {named}{unlike}."), []).append(row)
         for column, said in others.items():
             end = "ranked together all the same (--mix_judges)" if mix_judges else "not ranked with the others"
             notes.append(f"{column}, {table.label(row)}: {said}: {end}.")
             for cells in (numbers, *table.categories.get(row, {}).values()):
                 if column in cells:
                     cells[column].set_apart = not mix_judges
-    return notes
+    said_of = [f"{_rows_together(table, rows)}: {said}" for (_, said), rows in judged.items()]
+    return said_of + notes
+
+
+def _rows_together(table: ReleaseTable, rows: Sequence[tuple[str, str]]) -> str:
+    """A name for rows of one benchmark: the benchmark's where they are all that it has."""
+    if len(rows) > 1 and len(rows) == sum(name == rows[0][0] for name, _ in table.rows):
+        return rows[0][0]
+    return ", ".join(map(table.label, rows))
 
 
 def _judges_of_most(numbers: Mapping[str, ReleaseNumber]) -> Mapping[str, RecordedJudge]:
