@@ -3,8 +3,6 @@
 Its answers are recorded too, but the right answers are only on the hub, so that the published 63.3 is not reproduced here.
 """
 
-import pytest
-
 from tests.papers.prompts import prompts
 from tests.papers.recordings import Recording, tiny_picture, write_answers, write_table
 
@@ -14,7 +12,6 @@ QUESTIONS = Recording(HUB, COMMIT, f"{FOLDER}/llava_gqa_testdev_balanced.jsonl")
 ANSWERS = Recording(HUB, COMMIT, f"{FOLDER}/answers/llava_gqa_testdev_balanced/llava-v1.5-13b.jsonl")
 
 
-@pytest.mark.full
 def test_the_prompts_of_llava_and_its_answers_on_the_scale_of_the_benchmark(cli, tmp_path) -> None:
     from datasets import Image, Value
 

@@ -136,7 +136,7 @@ def test_a_stop_string_ends_the_answer_and_not_the_white_space_before_it(answer,
 
 @pytest.mark.full
 def test_long_texts_take_linear_time():
-    """A million characters of what a mark begins with; a pattern that looks twice would take hours."""
+    """100,000 characters of what a mark begins with; a pattern that looks twice would take minutes for each."""
     for piece in (
         "<",
         "<think ",
@@ -149,7 +149,7 @@ def test_long_texts_take_linear_time():
         "<answer>",
         "</th",
     ):
-        many = piece * (1_000_000 // len(piece))
+        many = piece * (100_000 // len(piece))
         for text in (many, f"analysis assistantfinal{many}", f"{many}<|end|> x", f"<think>{many}</answer>"):
             split(text)
             unframed(text)

@@ -2,10 +2,7 @@
 
 import json
 
-import pytest
 
-
-@pytest.mark.full
 def test_lmms_evals_rule_for_letters_is_a_task_of_its_own(cli, tmp_path) -> None:
     answers = tmp_path / "answers.jsonl"
     names = ("seedbench", "seedbench_first_character")
