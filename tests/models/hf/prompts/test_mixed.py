@@ -53,7 +53,6 @@ def shows(*turns: Sequence[Part], times: Sequence[float] = TIMES, **fields: Any)
     return instance("", context=messages, clips=tuple(videos), **fields)
 
 
-@pytest.mark.full
 @pytest.mark.parametrize("kind", KINDS)
 def test_answers_are_those_of_a_whole_forward(adapter: Adapter, kind: str) -> None:
     """Alone and in a batch; the order of pictures and videos matters."""
