@@ -1,6 +1,7 @@
 """What many tests use: the command line in this process, and the recorded answers of a published evaluation."""
 
 import json
+import os
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import suppress
@@ -78,12 +79,17 @@ class Ran:
 
 @pytest.fixture(scope="session", autouse=True)
 def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """What is kept of videos lies in a folder of the tests, as does the key of own runs. xdist states COLUMNS, users rarely."""
+    """What is kept of videos lies in a folder of the tests, as does the key of own runs."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.delenv("COLUMNS", raising=False)
         patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
         patch.setenv("MM_EVAL_CACHE", str(tmp_path_factory.mktemp("cache")))
         yield
+
+
+@pytest.fixture(autouse=True)
+def no_stated_width() -> None:
+    """xdist states COLUMNS, and so may what a test before this one imported; users rarely do."""
+    os.environ.pop("COLUMNS", None)
 
 
 OPENS_AGAIN = ("score", "judge", "why", "blind", "compare")
