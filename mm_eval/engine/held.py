@@ -97,19 +97,32 @@ class HeldAnswers:
                 self._fault = error
 
     def _write(self, doc: ChoicesOfDoc) -> None:
+        """Writes what is held of a doc. An answer that can't be written costs none of the others; it is raised after them."""
         self._docs.pop(id(doc), None)
         held, doc.held = doc.held, []
+        fault: Exception | None = None
         while held:
-            first = held[0][0]
             group, rest = [held[0]], list[tuple[Answer, list[Slot]]]()
             for each in held[1:]:
-                (group if alike(first, each[0]) else rest).append(each)
+                (group if alike(held[0][0], each[0]) else rest).append(each)
             held = rest
-            if len(group) == 1:
-                self._journal.put(answer_record(first, group[0][1]), partial(self._tick, len(group[0][1]), 0))
-                continue
-            record = answers_record([(answer, slots[0]) for answer, slots in group])
-            self._journal.put(record, partial(self._tick, len(group), 0))
-            for answer, slots in group:
-                if slots[1:]:
-                    self._journal.put(slots_record(answer.key, slots[1:]), partial(self._tick, len(slots) - 1, 0))
+            try:
+                self._put(group)
+            except StoreError:
+                raise
+            except Exception as error:  # it is not JSON
+                fault = fault or error
+        if fault is not None:
+            raise fault
+
+    def _put(self, group: list[tuple[Answer, list[Slot]]]) -> None:
+        """Writes answers that are alike."""
+        if len(group) == 1:
+            answer, slots = group[0]
+            self._journal.put(answer_record(answer, slots), partial(self._tick, len(slots), 0))
+            return
+        record = answers_record([(answer, slots[0]) for answer, slots in group])
+        self._journal.put(record, partial(self._tick, len(group), 0))
+        for answer, slots in group:
+            if slots[1:]:
+                self._journal.put(slots_record(answer.key, slots[1:]), partial(self._tick, len(slots) - 1, 0))

@@ -33,7 +33,7 @@ PAUSE, SHARE = 10.0, 0.01
 class Threads:
     """The threads of a loaded model. step: a part of its work. number: how many it has.
 
-    known: the number of the launch that began the run, which is kept where there are so many.
+    known: the number of the launch that began the run, with which this one begins where there are so many.
     """
 
     def __init__(self, step: Callable[[], object], known: int | None = None) -> None:
@@ -46,6 +46,7 @@ class Threads:
             self._step()
             if known is None and self._before > 1:
                 self._choose()
+        torch.set_num_threads(self.number)  # a step may have failed between the two
 
     def look(self) -> None:
         """Times a step if some time has passed, and chooses again if the machine has become busy or idle. Between two batches."""
@@ -57,6 +58,7 @@ class Threads:
             usual, self._usual = self._usual, self._usual or seconds
             if usual is not None and not usual / CHANGED < seconds < usual * CHANGED:
                 self._choose()
+        torch.set_num_threads(self.number)
         self._pause(began)
 
     def close(self) -> None:
