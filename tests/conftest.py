@@ -90,6 +90,7 @@ def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 def no_stated_width() -> None:
     """xdist states COLUMNS, and so may what a test before this one imported; users rarely do."""
     os.environ.pop("COLUMNS", None)
+    os.unsetenv("COLUMNS")  # readline, which pytest imports, writes it for child processes without telling `os.environ`
 
 
 OPENS_AGAIN = ("score", "judge", "why", "blind", "compare")

@@ -15,6 +15,7 @@ from mm_eval.config.schema import texts
 from mm_eval.config.task_config import TaskConfig
 from mm_eval.config.yaml import load_file
 from mm_eval.values.safe import markdown
+from mm_eval.values.types import main_metrics
 
 PAGE = Path(__file__).parent.parent / "reference" / "tasks.md"
 TASKS = Path(__file__).parent.parent.parent / "tasks"
@@ -110,7 +111,7 @@ def row_of(entry: Entry, config: TaskConfig, about: Mapping[str, Any], entries: 
     ids = texts(about.get("hub")) or [str(config.dataset_path)]
     cells = {
         "task": name,
-        "metric": f"`{metric}`" if (metric := about.get("metric") or entry.card.get("metric")) else "",
+        "metric": ", ".join(f"`{metric}`" for metric in main_metrics(about) or main_metrics(entry.card)),
         "docs": str(about.get("size", "")),
         "tokens": str(about.get("prompt_tokens", "")),
         "data set": "<br>".join(f"[{markdown(one)}](https://huggingface.co/datasets/{one})" for one in ids),

@@ -25,6 +25,7 @@ from mm_eval.values.errors import ConfigError
 from mm_eval.values.features import stated
 from mm_eval.values.files import write_atomic
 from mm_eval.values.registry import entry_points
+from mm_eval.values.types import main_metrics
 
 _NAME_LINE = re.compile(r"^(task|group)[ ]*:[ ]*['\"]?([^\s'\"#\[{]+)", re.MULTILINE)
 _TAG_LINES = re.compile(r"^(?:tag|group)[ ]*:(.*(?:\n[ ]*-[ ].*)*)", re.MULTILINE)
@@ -108,8 +109,8 @@ def card_of(config: Mapping[str, Any]) -> dict[str, Any]:
         card.setdefault("hub", data[:1])
     metrics = stated_list(config.get("metric_list"))
     first = metrics[0].get("metric") if metrics and isinstance(metrics[0], Mapping) else None
-    if first is not None:
-        card.setdefault("metric", str(first))
+    if main := main_metrics(metadata) or main_metrics({"metric": first}):
+        card["metric"] = ", ".join(main)
     if config.get("judge") is not None:
         card.update(metric=card.get("metric", "judge_score"), judged=True)
     tags = stated_texts(config.get("tag"))

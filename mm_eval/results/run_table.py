@@ -16,7 +16,7 @@ from mm_eval.scoring.run_results import Results
 from mm_eval.scoring.task_scores import Scores
 from mm_eval.values.features import brought
 from mm_eval.values.safe import in_line
-from mm_eval.values.types import Number
+from mm_eval.values.types import Number, main_metrics
 from mm_eval.values.words import counted, listed
 
 if TYPE_CHECKING:
@@ -126,10 +126,9 @@ def made(
 
 
 def main_numbers(results: Results, name: str) -> list[Number]:
-    """The numbers of a row that stand in a short table: that of `metadata.metric`; all where the task states none."""
-    numbers, headline = results.rows[name].numbers, results.headline(name)
-    stated = (results.configs.get(name, {}).get("metadata") or {}).get("metric")
-    return [headline] if headline is not None and stated in (headline.metric, str(headline.key)) else list(numbers)
+    """The numbers of a row that stand in a short table: those of `metadata.metric`; all where the task states none."""
+    numbers, stated = results.rows[name].numbers, main_metrics(results.configs.get(name, {}).get("metadata"))
+    return [number for number in numbers if any(map(number.key.is_named, stated))] or list(numbers)
 
 
 def _lines(results: Results, name: str, depth: int, every: bool) -> Iterator[dict[str, str]]:

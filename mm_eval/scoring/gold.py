@@ -13,7 +13,7 @@ from mm_eval.prompt.task import PromptStyle, Task
 from mm_eval.scoring.base import Scorer
 from mm_eval.scoring.score_task import TaskScoring
 from mm_eval.scoring.task_scores import TaskScores
-from mm_eval.values.types import Answer, Instance, Slot
+from mm_eval.values.types import Answer, Instance, Slot, main_metrics
 
 MARGIN = 20.0
 """Nats between the chosen option and the others: enough for a brier_score of 0 to 8 digits."""
@@ -216,13 +216,13 @@ class Trial:
         return tried
 
     def headline(self, tried: TrialResult) -> tuple[str, float, bool] | None:
-        """(key, value, whether higher is better) of the number that the task states as `metadata.metric`, else of its first."""
+        """(key, value, whether higher is better) of the first number of the task's `metadata.metric`, else of its first."""
         scores = tried.scores
         found = [n for n in (scores.numbers if scores else ()) if isinstance(n.value, (int, float))]
         if scores is None or not found:
             return None
-        stated = self.task.config.metadata.get("metric")
-        number = next((n for n in found if stated in (n.metric, str(n.key))), found[0])
+        stated = main_metrics(self.task.config.metadata)[:1]
+        number = next((n for main in stated for n in found if n.key.is_named(main)), found[0])
         return str(number.key), float(number.value), scores.better.get(number.metric) is not False
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from mm_eval.scoring.answered_by import oddities
 from mm_eval.scoring.task_scores import Scores
-from mm_eval.values.types import Number
+from mm_eval.values.types import Number, main_metrics
 
 
 @dataclass(frozen=True)
@@ -177,9 +177,9 @@ class Results:
                 row.numbers[place] = replace(number, judge=judges.pop() if len(judges) == 1 else "")
 
     def headline(self, name: str) -> Number | None:
-        """The number by which a row is compared: that of `metadata.metric`, else the first. None if it has no numbers."""
-        stated, numbers = self.configs.get(name, {}).get("metadata") or {}, self.rows[name].numbers
-        wanted = (number for number in numbers if stated.get("metric") in (number.metric, str(number.key)))
+        """The number by which a row is compared: the first of `metadata.metric`, else of all. None if it has no numbers."""
+        stated, numbers = main_metrics(self.configs.get(name, {}).get("metadata"))[:1], self.rows[name].numbers
+        wanted = (number for metric in stated for number in numbers if number.key.is_named(metric))
         return next(wanted, numbers[0] if numbers else None)
 
     @property

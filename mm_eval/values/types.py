@@ -411,6 +411,16 @@ ReducedDoc: TypeAlias = dict[str, Any]
 """{metric: value} of one doc, repeats reduced. The `{doc_id: ReducedDoc}` of several processes merge with dict.update."""
 
 
+def main_metrics(metadata: Mapping[str, Any] | None) -> list[str]:
+    """The main numbers that a task or group states as `metadata.metric`, the one by which it is compared first.
+
+    >>> main_metrics({"metric": ["perception", "cognition"]}), main_metrics({"metric": "acc"}), main_metrics(None)
+    (['perception', 'cognition'], ['acc'], [])
+    """
+    stated = (metadata or {}).get("metric")
+    return [str(name) for name in (stated if isinstance(stated, list | tuple) else [stated]) if name is not None]
+
+
 @dataclass(frozen=True, slots=True)
 class MetricKey:
     """The key of a number in results.json: "metric,scorer", or "metric_stderr,scorer" for its standard error.
@@ -429,6 +439,10 @@ class MetricKey:
     def label(self) -> str:
         """As tables show it: without the pipeline where that is the default one."""
         return self.metric if self.scorer == "none" else f"{self.metric},{self.scorer}"
+
+    def is_named(self, name: object) -> bool:
+        """Whether a task's file means this number by a name: its metric's, or the whole key where pipelines differ."""
+        return name in (self.metric, str(self))
 
     @property
     def parent_metric(self) -> str | None:

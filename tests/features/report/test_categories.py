@@ -48,6 +48,11 @@ def test_categories_and_further_numbers_are_shown_on_demand_and_counted_else() -
     assert len(main_numbers(results, "a")) == 2, "the task states no main number"
     results.configs["a"] = {"metadata": {"metric": "f1"}}
     assert [number.metric for number in main_numbers(results, "a")] == ["f1"]
+    first = str(results.rows["a"].numbers[0].key)
+    results.configs["a"] = {"metadata": {"metric": ["f1", first]}}
+    assert len(main_numbers(results, "a")) == 2, "a benchmark that is reported by two numbers shows both"
+    assert results.headline("a") is results.rows["a"].numbers[1], "the one that is stated first compares models"
+    results.configs["a"] = {"metadata": {"metric": "f1"}}
     [said] = hidden_numbers(results, {}, every=False)
     assert said.startswith("1 further number and 21 categories are not in this table")
     results.categories.clear()

@@ -21,6 +21,7 @@ from mm_eval.features.study.deciding.trial import power_of
 from mm_eval.results.compare import Change, compare
 from mm_eval.results.recorded import RecordedRun
 from mm_eval.values.errors import ConfigError, MMEvalError
+from mm_eval.values.types import main_metrics
 
 FLIPPED = (0.15, 0.45)
 """Where no runs are given: the share of right/wrong docs on which two models differ, for two versions of one model and for two
@@ -181,7 +182,7 @@ def planned_of_tasks(names: Sequence[str], question: Question, include_path: str
         if not leaves or len(sizes) < len(leaves):
             hint = "Give runs of two models: --from runs/a runs/b."
             raise ConfigError(f"{root} does not state how many docs it has.", where="--tasks", hint=hint)
-        metric = str(leaves[0].metadata.get("metric") or "")
+        metric = next(iter(main_metrics(leaves[0].metadata)), "")
         if question.spread is None and any(_is_sum(leaf) for leaf in leaves):
             hint = "Give runs of two models (--from runs/a runs/b), or --spread."
             raise ConfigError(f"{root} is measured in points of its own, whose spread is not known.", hint=hint)
@@ -201,8 +202,8 @@ def _is_sum(config: Any) -> bool:
         metrics = [metric for scorer in scorers_of(config.resolved()) for metric in scorer.metrics or ()]
     except MMEvalError:
         return False
-    stated = config.metadata.get("metric")
-    chosen = next((metric for metric in metrics if metric.name == stated), metrics[0] if metrics else None)
+    stated = main_metrics(config.metadata)[:1]
+    chosen = next((metric for metric in metrics if metric.name in stated), metrics[0] if metrics else None)
     traits = None if chosen is None or chosen.aggregation is None else traits_of(chosen.aggregation)
     return traits is not None and not traits.is_mean and not traits.fraction and traits.stratum is not None
 

@@ -17,7 +17,7 @@ from mm_eval.scoring.metrics.aggregation import bypass_agg, mean
 from mm_eval.scoring.metrics.metric import Metric
 from mm_eval.scoring.metrics.paired import estimate, paired_difference
 from mm_eval.scoring.metrics.traits import CorpusMetric, traits_of
-from mm_eval.values.types import UNNAMED, MetricKey, Number
+from mm_eval.values.types import UNNAMED, MetricKey, Number, main_metrics
 
 Aggregation = Callable[[Sequence[Any]], float]
 
@@ -87,9 +87,9 @@ def _scorers(opened: OpenedTasks, name: str) -> list[Scorer]:
 
 
 def _of_task(opened: OpenedTasks, name: str) -> Unit:
-    stated = (opened.tasks[name].config.metadata or {}).get("metric") if _has_metadata(opened, name) else None
+    stated = main_metrics(opened.tasks[name].config.metadata if _has_metadata(opened, name) else None)[:1]
     metrics = [(scorer, metric) for scorer in _scorers(opened, name) for metric in scorer.metrics or ()]
-    named = (pair for pair in metrics if stated in (pair[1].name, str(MetricKey(pair[1].name, pair[0].name))))
+    named = (pair for main in stated for pair in metrics if MetricKey(pair[1].name, pair[0].name).is_named(main))
     chosen = next(named, metrics[0] if metrics else None)
     if chosen is None:
         return Unit(name, (), refusal="it has no metric that is known before its docs are scored")
