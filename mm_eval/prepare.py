@@ -17,7 +17,6 @@ from mm_eval.config.task_config import ASKS_NOTHING, TaskConfig
 from mm_eval.engine.generation import one_token_cap
 from mm_eval.engine.model import Model, ModelFacts, check, check_generation, dollars
 from mm_eval.engine.outcome import unknown_price
-from mm_eval.first_rows import first_rows
 from mm_eval.opening import OpenedTasks, choose_styles, missing_key_notes, open_tasks, part_classes, parts_of, turns_of
 from mm_eval.preflight import docs_digest, requests_digest
 from mm_eval.prompt.blocks import PromptBlock, check_pixel_limits
@@ -141,7 +140,7 @@ def prepare(
     opened.check_first_docs()
     plan = Prepared(**{**vars(opened), "parts": parts}, model=model, given=given is not None)
     plan.notes += [f"the turns of {name} are running text, without a chat template" for name in _without_chat(plan)]
-    plan.notes += [*said, *(note for part in parts for note in part.describe(plan)), *first_rows(plan)]
+    plan.notes += [*said, *(note for part in parts for note in part.describe(plan))]
     own = [name for name, config in plan.configs.items() if config.process_results is not None]
     if (request.repeats or 1) > 1 and own:
         what = f"process_results of {listed(own, 3)} gets the {request.repeats} answers of a doc as a list"

@@ -12,7 +12,7 @@ import mm_eval.values.errors
 
 ROOT = Path(__file__).parent.parent
 CORE = [
-    "package", "values", "config", "data", "prompt", "request", "engine", "scoring", "preflight", "opening", "first_rows",
+    "package", "values", "config", "data", "prompt", "request", "engine", "scoring", "preflight", "opening",
     "adapters", "prepare", "pending", "foreign", "results", "outputs", "finished", "run", "several", "cli", "api",
     "__main__",
 ]  # fmt: skip

@@ -85,32 +85,11 @@ class DataSource:
         return next(((one, folder) for one, folder in self.folders(*ids) if folder.is_dir()), None)
 
 
-def fetch_repository(ids: Sequence[tuple[str, str | None]], folder: Path, offline: bool) -> str:
-    """Downloads the repository of a dataset into a folder, under the first of its ids that the hub has, and returns that id.
-
-    ids: (id, revision) in the order in which they are tried.
-    """
-    import huggingface_hub
-    from huggingface_hub.errors import HfHubHTTPError, HFValidationError
-
-    path = ids[0][0]
-    if offline or not hub_answers():
-        hint = "Run this where the hub answers, or give --data_root DIR with the data at DIR/org/name."
-        raise NotHereError(f"dataset {path!r} is not on this machine, and the hub can't be reached.", hint=hint)
-    failures = []
-    for hub_id, revision in ids:
-        try:
-            huggingface_hub.snapshot_download(hub_id, repo_type="dataset", local_dir=folder, revision=revision)
-            return hub_id
-        except (HfHubHTTPError, HFValidationError, OSError, ValueError) as error:
-            failures.append(f"{hub_id}: {str(error).strip().splitlines()[0]}")
-    raise NotHereError(f"dataset {path!r} can't be downloaded: {'; '.join(failures)}")
-
-
 def repository(ids: Sequence[tuple[str, str | None]], offline: bool, where: str = "") -> list[Path]:
     """The folder in the hub's cache with all files of a dataset, which are downloaded if they are not there, in a list.
 
-    ids: as in `fetch_repository`. Errors: NotHereError, located at `where`, if it is neither there nor on the hub.
+    ids: (id, revision) in the order in which they are tried.
+    Errors: NotHereError, located at `where`, if it is neither there nor on the hub.
     """
     import huggingface_hub
     from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntryNotFoundError
@@ -130,23 +109,6 @@ def repository(ids: Sequence[tuple[str, str | None]], offline: bool, where: str 
         where=where,
         hint="mm-eval bundle copies data sets with their files, on a machine with network.",
     )
-
-
-def repository_size(ids: Sequence[tuple[str, str | None]], offline: bool) -> int | None:
-    """The bytes of all files of that repository; None if the hub doesn't say."""
-    import huggingface_hub
-    from huggingface_hub.errors import HfHubHTTPError, HFValidationError
-
-    if offline or not hub_answers():
-        return None
-    for hub_id, revision in ids:
-        try:
-            api = huggingface_hub.HfApi()
-            about = api.dataset_info(hub_id, revision=revision, timeout=10, files_metadata=True)
-            return sum(file.size or 0 for file in about.siblings or ())
-        except (HfHubHTTPError, HFValidationError, OSError, ValueError):
-            continue
-    return None
 
 
 @lru_cache(maxsize=1)

@@ -320,11 +320,6 @@ def _short(value: Any) -> Any:
     return value
 
 
-def shown_category(levels: Mapping[str, Any], level: str, category: str) -> str:
-    """The name of a category in the page's filter. levels: the categories of the task in results.json."""
-    return f"{level}: {category}" if len(levels) > 1 else category
-
-
 def category_labels(categories: Mapping[str, Sequence[str]]) -> list[str]:
     """The declared categories of a doc as the page names them: with their level if the task has several."""
     several = len(categories) > 1

@@ -114,15 +114,6 @@ def right_answer(row: SampleRow) -> str:
     return target if isinstance(target, str) else repr(target)
 
 
-def preferred(row: SampleRow) -> str:
-    """The choice that a model prefers, by its log-likelihoods."""
-    choices = row.get("choices")
-    if not choices or not row["resps"]:
-        return repr(row["resps"])
-    best = max(range(min(len(choices), len(row["resps"]))), key=lambda place: row["resps"][place][0])
-    return str(choices[best]).strip()
-
-
 @dataclass(frozen=True)
 class Marking:
     """How a task's values are read as right or wrong.

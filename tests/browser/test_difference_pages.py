@@ -3,8 +3,8 @@
 import pytest
 
 from mm_eval.cli import main
+from mm_eval.features.study.compare import compare
 from mm_eval.features.study.compare_text import write_comparison
-from mm_eval.results.compare import compare
 from mm_eval.results.recorded import RecordedRun
 
 from .conftest import ATTACK

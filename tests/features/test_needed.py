@@ -12,11 +12,12 @@ from mm_eval.request import RunRequest
 from mm_eval.values.features import brought, stated
 
 PLAIN = {"tasks": ("mme",), "model": "dummy", "output_path": "nowhere/at/all"}
-JUDGED = SimpleNamespace(read=lambda key: object(), of_features={})
+JUDGED = SimpleNamespace(read=lambda key: object(), of_features={}, is_shipped=False)
+SHIPPED = SimpleNamespace(read=lambda key: None, of_features={}, is_shipped=True)
 
 
 def task_with(key: str) -> SimpleNamespace:
-    return SimpleNamespace(read=lambda name: None, of_features={key: object()})
+    return SimpleNamespace(read=lambda name: None, of_features={key: object()}, is_shipped=False)
 
 
 def needed(*configs: object, **fields: object) -> set[str]:
@@ -47,6 +48,7 @@ def test_an_option_brings_its_part(name: str, fields: dict[str, object]) -> None
 def test_a_judged_task_and_what_an_earlier_launch_left_bring_theirs(tmp_path: Path) -> None:
     assert needed(JUDGED) == {"judge"}
     assert needed(task_with("tools")) == {"tools"} and needed(task_with("rounds")) == {"turns"}
+    assert needed(SHIPPED) == {"first_rows"} and needed(SHIPPED, sample=True) == set()
     folder = tmp_path / "run"
     for name, left in (("imported", "imported"), ("deciding", "looks")):
         (folder / left).mkdir(parents=True)

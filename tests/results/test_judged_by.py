@@ -8,7 +8,7 @@ from mm_eval.features.exports.hub import model_index
 from mm_eval.features.report.release.numbers import read_reference, release_table
 from mm_eval.features.report.release.ranking import set_apart_by_judge
 from mm_eval.features.report.release.text import as_csv, as_html, as_latex, as_markdown
-from mm_eval.results.compare import compare
+from mm_eval.features.study.compare import compare
 from mm_eval.results.judged_by import RecordedJudge, judge_of, judges_differ
 from mm_eval.results.recorded import RecordedRun
 from mm_eval.scoring.run_results import Results

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from mm_eval.config.task_config import TaskConfig
 from mm_eval.data.manifest import advice_on_missing, hub_ids, known_data_set
-from mm_eval.data.source import DataId, DataSource, fetch_repository, repository_size
+from mm_eval.data.source import DataId, DataSource, hub_answers
 from mm_eval.engine.folder import RunFolder
 from mm_eval.prepare import load_configs, prepare_without_model
 from mm_eval.request import RunRequest
@@ -120,7 +120,7 @@ class Bundle:
             task = next(name for name, config in self.configs.items() if config.dataset_path == dataset.path)
             hint = advice_on_missing(dataset.path, task)
             raise NotHereError(f"dataset {dataset.path!r} is not on the hub as a table.", where=task, hint=hint)
-        size = repository_size(dataset.hub_ids, self.source.offline)
+        size = _repository_size(dataset.hub_ids, self.source.offline)
         return replace(dataset, size=known.size if size is None and known is not None else size)
 
     def _copy(self, dataset: DataSet) -> None:
@@ -133,7 +133,7 @@ class Bundle:
         elif self.source.sample:
             raise NotHereError(f"there is no bundled sample of {dataset.path!r}.")
         else:
-            target = self.root / fetch_repository(dataset.hub_ids, beside, self.source.offline)
+            target = self.root / _fetch_repository(dataset.hub_ids, beside, self.source.offline)
         target.parent.mkdir(parents=True, exist_ok=True)
         beside.rename(target)
 
@@ -157,3 +157,42 @@ def size_text(size: int) -> str:
         if size >= bytes_in_it:
             return f"{size / bytes_in_it:.1f} {unit}"
     return f"{max(1, round(size / 1000))} kB"
+
+
+def _fetch_repository(ids: Sequence[tuple[str, str | None]], folder: Path, offline: bool) -> str:
+    """Downloads the repository of a dataset into a folder, under the first of its ids that the hub has, and returns that id.
+
+    ids: (id, revision) in the order in which they are tried.
+    """
+    import huggingface_hub
+    from huggingface_hub.errors import HfHubHTTPError, HFValidationError
+
+    path = ids[0][0]
+    if offline or not hub_answers():
+        hint = "Run this where the hub answers, or give --data_root DIR with the data at DIR/org/name."
+        raise NotHereError(f"dataset {path!r} is not on this machine, and the hub can't be reached.", hint=hint)
+    failures = []
+    for hub_id, revision in ids:
+        try:
+            huggingface_hub.snapshot_download(hub_id, repo_type="dataset", local_dir=folder, revision=revision)
+            return hub_id
+        except (HfHubHTTPError, HFValidationError, OSError, ValueError) as error:
+            failures.append(f"{hub_id}: {str(error).strip().splitlines()[0]}")
+    raise NotHereError(f"dataset {path!r} can't be downloaded: {'; '.join(failures)}")
+
+
+def _repository_size(ids: Sequence[tuple[str, str | None]], offline: bool) -> int | None:
+    """The bytes of all files of the repository; None if the hub doesn't say."""
+    import huggingface_hub
+    from huggingface_hub.errors import HfHubHTTPError, HFValidationError
+
+    if offline or not hub_answers():
+        return None
+    for hub_id, revision in ids:
+        try:
+            api = huggingface_hub.HfApi()
+            about = api.dataset_info(hub_id, revision=revision, timeout=10, files_metadata=True)
+            return sum(file.size or 0 for file in about.siblings or ())
+        except (HfHubHTTPError, HFValidationError, OSError, ValueError):
+            continue
+    return None

@@ -21,7 +21,7 @@ from mm_eval.features.diagnose.answer_forms import FORMS, Answered, Form, Mendin
 from mm_eval.request import COMMAND_NAMES, RULES, RunRequest
 from mm_eval.results.number_text import unit_of
 from mm_eval.results.recorded import RecordedRun
-from mm_eval.results.sample_rows import picked, preferred, right_answer
+from mm_eval.results.sample_rows import picked, right_answer
 from mm_eval.scoring.sample_row import SampleRow
 from mm_eval.values.errors import MMEvalError
 from mm_eval.values.features import brought, stated
@@ -198,7 +198,7 @@ class _Seen:
         self.answered += 1
         answers = answers_of(row)
         pick = picked(row)
-        example = FaultyDoc(doc_id, answers[0].text if answers else preferred(row), right)
+        example = FaultyDoc(doc_id, answers[0].text if answers else _preferred(row), right)
         if row.get("cut"):
             self.cut.add(example)
         first_of_form: dict[str, Answered] = {}
@@ -446,3 +446,12 @@ def as_values(findings: Sequence[Fault]) -> dict[str, Any]:
 
 def _quoted(text: str) -> str:
     return repr(text[:LONGEST]) + ("..." if len(text) > LONGEST else "")
+
+
+def _preferred(row: SampleRow) -> str:
+    """The choice that a model prefers, by its log-likelihoods."""
+    choices = row.get("choices")
+    if not choices or not row["resps"]:
+        return repr(row["resps"])
+    best = max(range(min(len(choices), len(row["resps"]))), key=lambda place: row["resps"][place][0])
+    return str(choices[best]).strip()

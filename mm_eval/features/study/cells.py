@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from mm_eval.results.compare import Change
+from mm_eval.results.changes import Change
 from mm_eval.results.number_text import EXACT, Unit, p_text
 from mm_eval.results.table import Cell, Drawing
 from mm_eval.values.types import Number

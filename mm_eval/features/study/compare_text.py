@@ -11,15 +11,16 @@ from pathlib import Path
 from typing import Any, ClassVar, Self
 
 from mm_eval.features.study.cells import change_json, difference_cells, reach, with_margin
+from mm_eval.features.study.compare import Comparison, Kinds, count_kinds, verdict
+from mm_eval.features.study.task_variants import VariantRun
 from mm_eval.features.study.variants import Variants
 from mm_eval.features.study.variants_text import write_samples
-from mm_eval.results.compare import Change, Comparison, Kinds, count_kinds, verdict
+from mm_eval.results.changes import Change
 from mm_eval.results.number_text import EXACT_NOTE, IN_PERCENT, p_text
 from mm_eval.results.page import about_differences, run_fact
 from mm_eval.results.recorded import RecordedRun
 from mm_eval.results.rows import brief_warnings
 from mm_eval.results.table import Cell, Column, DocCount, Row, Table, fitted, left_out, to_page, to_text
-from mm_eval.results.variants import VariantRun
 from mm_eval.values.safe import in_line, json_safe
 from mm_eval.values.types import Number
 from mm_eval.values.words import counted, of_all

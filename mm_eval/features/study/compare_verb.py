@@ -38,11 +38,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> int:
+    from mm_eval.features.study.compare import compare
     from mm_eval.features.study.compare_text import as_json, render
-    from mm_eval.results.compare import compare
+    from mm_eval.features.study.task_variants import first_of
     from mm_eval.results.recorded import RecordedRun
     from mm_eval.results.table import terminal_width
-    from mm_eval.results.variants import first_of
 
     folders = run_folders(args.runs)
     if len(folders) < 2:

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
 from mm_eval.data.frames import medium
+from mm_eval.features.study.compare import verdict
 from mm_eval.features.study.variants import Variants
 from mm_eval.prompt.blocks import FRAMES_KEY
-from mm_eval.results.compare import verdict
 
 
 class Prompts(Variants):

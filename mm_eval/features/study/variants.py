@@ -14,7 +14,8 @@ from operator import attrgetter
 from pathlib import Path
 from typing import ClassVar, Self
 
-from mm_eval.results.compare import Change, Comparison, compare
+from mm_eval.features.study.compare import Comparison, compare
+from mm_eval.results.changes import Change
 from mm_eval.results.estimates import estimates
 from mm_eval.results.number_text import Unit, unit_of
 from mm_eval.results.recorded import RecordedRun, headline_keys, marks

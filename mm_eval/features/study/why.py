@@ -11,9 +11,10 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+from mm_eval.features.study.compare import verdict
 from mm_eval.features.study.reported import Difference, reports
 from mm_eval.features.study.variants import Variants
-from mm_eval.results.compare import Change, verdict
+from mm_eval.results.changes import Change
 from mm_eval.results.number_text import rounded
 from mm_eval.values.types import MetricKey
 

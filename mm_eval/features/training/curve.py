@@ -15,7 +15,7 @@ from functools import cached_property
 from pathlib import Path
 
 from mm_eval.features.training.study import recorded, step_of
-from mm_eval.results.compare import Change, change_of, differences_in_spec
+from mm_eval.results.changes import Change, change_of, differences_in_spec
 from mm_eval.results.estimates import Triple, estimates, group_differences
 from mm_eval.results.judged_by import judges_behind, judges_differ
 from mm_eval.results.recorded import RecordedRun, RecordedTask, headline_keys

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from mm_eval.features.training.curve import Curve, Histories, Point, Study
-from mm_eval.results.compare import Change
+from mm_eval.results.changes import Change
 from mm_eval.results.number_text import Unit, p_text, unit_of
 from mm_eval.results.table import Cell, Column, DocCount, Drawing, Row, Table, to_csv, to_latex, to_markdown, to_text
 from mm_eval.values.words import counted

@@ -19,7 +19,7 @@ from mm_eval.config.manager import Loaded
 from mm_eval.data.data_files import has_files
 from mm_eval.engine.model import METHODS, Model
 from mm_eval.engine.order import in_cheapest_order
-from mm_eval.first_rows import columns_that_differ, rows_that_differ
+from mm_eval.features.validate.first_rows import columns_that_differ, rows_that_differ
 from mm_eval.opening import OpenedTasks, part_classes, without_sample
 from mm_eval.preflight import group_faults
 from mm_eval.prepare import Prepared, load_configs, prepare, prepare_without_model

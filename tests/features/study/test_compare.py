@@ -5,7 +5,7 @@ import json
 import pytest
 
 from mm_eval.features.report.release.numbers import release_table
-from mm_eval.results.compare import compare, count_kinds, verdict
+from mm_eval.features.study.compare import compare, count_kinds, verdict
 from mm_eval.results.number_text import rounded
 from mm_eval.results.recorded import RecordedRun, headline_keys
 from mm_eval.scoring.metrics import mean_stderr
@@ -220,7 +220,7 @@ def test_a_number_whose_function_fails_on_pairs_is_named(perfect, worse, monkeyp
     def fails(*args, **options):
         raise TypeError("unhashable type: 'list'")
 
-    monkeypatch.setattr("mm_eval.results.compare.paired_difference", fails)
+    monkeypatch.setattr("mm_eval.results.changes.paired_difference", fails)
     runs = [RecordedRun.read(folder) for folder in (perfect, worse)]
     assert "can't be compared" in " ".join(compare(runs)[0].differs)
 

@@ -10,9 +10,9 @@ import pytest
 from mm_eval.cli import main
 from mm_eval.features.report.release.numbers import release_table
 from mm_eval.features.report.run_page import write_report
+from mm_eval.features.study.compare import compare
 from mm_eval.features.study.prompts import Prompts
 from mm_eval.features.study.variants_text import render
-from mm_eval.results.compare import compare
 from mm_eval.results.estimates import estimates
 from mm_eval.results.recorded import RecordedRun
 from mm_eval.values.distributions import t_quantile

@@ -15,11 +15,11 @@ import pytest
 from PIL import Image
 
 from mm_eval.config.functions import FunctionRef, runs_elsewhere, task_stream
+from mm_eval.features.study.compare import compare
 from mm_eval.features.suites.process import ProcessEnded, TaskProcess
 from mm_eval.features.suites.remote import RemoteFunction
 from mm_eval.prompt.blocks import PromptBlock, call
 from mm_eval.request import RunRequest
-from mm_eval.results.compare import compare
 from mm_eval.results.recorded import RecordedRun
 from mm_eval.run import evaluate
 from mm_eval.values.errors import ConfigError, ScoringError

@@ -9,13 +9,13 @@ import pytest
 from PIL import Image
 
 from mm_eval.cli import main
+from mm_eval.features.study.compare import compare
 from mm_eval.features.training.curve import Study
 from mm_eval.features.training.curve_page import changed_docs, open_study
 from mm_eval.features.training.curve_text import in_format, lines
 from mm_eval.features.training.drawing import SCALE
 from mm_eval.features.training.figure import figure, nice
 from mm_eval.features.training.study import is_study
-from mm_eval.results.compare import compare
 from mm_eval.results.recorded import RecordedRun
 from tests.features.training.studies import gold_of, write_step
 

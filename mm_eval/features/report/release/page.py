@@ -20,7 +20,7 @@ from mm_eval.features.report.preview import SIZE
 from mm_eval.features.report.release.average import AVERAGE
 from mm_eval.features.report.release.ranking import ranked_columns
 from mm_eval.features.report.release.table import ReleaseNumber, ReleaseTable
-from mm_eval.results.page import asset, filled, shown_category
+from mm_eval.results.page import asset, filled
 from mm_eval.results.recorded import RecordedRun
 from mm_eval.results.table import to_page
 from mm_eval.values.run_files import is_inside
@@ -240,7 +240,7 @@ def _samples(
         return {"where": str(run.folder)}
     stated = {"task": found.name} if found.name in run.spec["tasks"] else {}
     if category is not None:
-        stated["category"] = shown_category(run.results.categories.get(found.name, {}), *category)
+        stated["category"] = _shown_category(run.results.categories.get(found.name, {}), *category)
     return {"link": pages[run.folder] + (f"#?{urlencode(stated)}" if stated else "")}
 
 
@@ -284,3 +284,8 @@ def _settings(run: RecordedRun) -> dict[str, str]:
 def _hole(table: ReleaseTable, column: str) -> str:
     beginning = f"{column} has no numbers: "
     return next((note.removeprefix(beginning) for note in table.notes if note.startswith(beginning)), "")
+
+
+def _shown_category(levels: Mapping[str, Any], level: str, category: str) -> str:
+    """The name of a category in the page's filter. levels: the categories of the task in results.json."""
+    return f"{level}: {category}" if len(levels) > 1 else category

@@ -15,7 +15,7 @@ from itertools import combinations
 from typing import Any
 
 from mm_eval.features.report.release.table import ReleaseNumber, ReleaseTable
-from mm_eval.results.compare import are_proportional, change_of, data_asked, prompt_asked
+from mm_eval.results.changes import are_proportional, change_of, data_asked, prompt_asked
 from mm_eval.results.estimates import Triple, group_differences
 from mm_eval.results.judged_by import RecordedJudge, by_another_judge, judges_differ
 from mm_eval.results.recorded import RecordedRun

@@ -16,9 +16,10 @@ from itertools import combinations
 from typing import Any
 
 from mm_eval.config.manager import TaskManager
+from mm_eval.features.study.compare import compare
 from mm_eval.features.study.deciding.boundaries import equal_looks, quantile_above
 from mm_eval.features.study.deciding.trial import power_of
-from mm_eval.results.compare import Change, compare
+from mm_eval.results.changes import Change
 from mm_eval.results.recorded import RecordedRun
 from mm_eval.values.errors import ConfigError, MMEvalError
 from mm_eval.values.types import main_metrics

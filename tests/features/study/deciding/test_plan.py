@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from mm_eval.features.study.compare import compare
 from mm_eval.features.study.deciding.design import FLIPPED, Planned, Question, answered, planned_of_runs
 from mm_eval.features.study.deciding.plan_verb import without_spread
-from mm_eval.results.compare import compare
 from mm_eval.results.recorded import RecordedRun
 
 

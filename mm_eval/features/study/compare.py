@@ -9,60 +9,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
-from mm_eval.prompt.blocks import FRAMES_AS_KEY, FRAMES_KEY
+from mm_eval.features.study.task_variants import VariantRun, first_of, said_of, with_variants
+from mm_eval.results.changes import Change, are_proportional, change_of, differences_in_spec, number_and_ends
 from mm_eval.results.estimates import Triple, group_differences
 from mm_eval.results.judged_by import judges_behind, judges_differ
-from mm_eval.results.number_text import EXACT, Unit, p_text, rounded, unit_of
+from mm_eval.results.number_text import EXACT, Unit, p_text, rounded
 from mm_eval.results.recorded import RecordedRun, RecordedTask, headline_keys
 from mm_eval.results.sample_rows import KINDS
-from mm_eval.results.variants import VariantRun, first_of, said_of, with_variants
-from mm_eval.scoring.metrics.paired import Flips, flips, paired_difference
 from mm_eval.values.distributions import holm
 from mm_eval.values.errors import ConfigError, did_you_mean
 from mm_eval.values.types import MetricKey, Number
-from mm_eval.values.words import counted, listed
+from mm_eval.values.words import counted
 
 Kinds: TypeAlias = Mapping[int, tuple[str, ...]]
 """{doc id: filtered, refused, truncated, as far as they hold}."""
 UNKNOWN = "its aggregation is code of the task's own, which --include_path did not name, or it fails on these docs"
-
-
-@dataclass(frozen=True)
-class Change:
-    """The change of one number from the first run to another one.
-
-    first, second: the number in each run over the docs that both scored. difference: second - first, paired.
-    corrected: the p-value of the difference after Holm's correction. flips: of right/wrong metrics, else None.
-    better: whether higher is better; None for a number without a direction.
-    headline: whether the number is not a part of another one of its task. main: whether its row is compared by it
-        (`metadata.metric`), and the row stands in no group. copy_of: an earlier number of which it is another form.
-    category: (level, category) of a number over the docs of one category.
-    """
-
-    task: str
-    key: MetricKey
-    first: Number
-    second: Number
-    difference: Number
-    flips: Flips | None
-    better: bool | None = True
-    headline: bool = True
-    corrected: float | None = None
-    category: tuple[str, str] | None = None
-    main: bool = False
-    copy_of: MetricKey | None = None
-
-    @property
-    def unit(self) -> Unit:
-        """In which its numbers are shown."""
-        return unit_of(self.first, self.second, metric=self.key.metric)
-
-    @property
-    def told_apart(self) -> bool:
-        """Whether the difference is significant at 5% after the correction."""
-        return self.corrected is not None and self.corrected < 0.05
 
 
 @dataclass
@@ -109,7 +72,8 @@ def compare(
                 f"{name!r} is not a task of {first.folder}.", hint=did_you_mean(name, first.spec["tasks"])
             )
     for run in (with_variants(first, each) for each in runs[1:]):
-        comparison = Comparison(run, differs=list(differences_in_spec(first, run)))
+        renamed = {name for each in (first, run) if isinstance(each, VariantRun) for name in each.own.values()}
+        comparison = Comparison(run, differs=list(differences_in_spec(first, run, renamed)))
         comparison.differs += [f"{each.folder}: {each.lacking}" for each in (first, run) if each.lacking]
         shared = [name for name in first.tasks if name in run.tasks and (only is None or name in only)]
         if not shared:
@@ -128,76 +92,6 @@ def compare(
 def _family(change: Change) -> Hashable:
     """The changes that are corrected together; None for one that is in no family."""
     return None if change.better is None or change.copy_of else "main" if change.main else "others"
-
-
-def prompt_asked(run: RecordedRun, name: str) -> dict[str, Any]:
-    """What a task's prompt block adds to its questions; the rule of frames only where a prompt shows frames."""
-    prompt: Mapping[str, Any] = run.spec["tasks"].get(name, {}).get("prompt") or {}
-    stated = {key: value for key, value in (prompt.get("kwargs") or {}).items() if value != ""}
-    task = run.tasks.get(name)
-    frames = (FRAMES_KEY, FRAMES_AS_KEY) if task is not None and task.shows_frames else ()
-    return {**stated, **{key: prompt[key] for key in frames if key in prompt}}
-
-
-def data_asked(run: RecordedRun, name: str) -> dict[str, Any]:
-    """What two numbers of a task must share to be of one benchmark, in words; runs that differ here are not ranked."""
-    task = run.spec["tasks"].get(name, {})
-    return {
-        "the data": task.get("data"),
-        "the choice of docs": task.get("docs"),
-        "the number of examples": run.results.shots.get(name),
-        "the task's version": run.results.versions.get(name),
-    }
-
-
-def differences_in_spec(first: RecordedRun, second: RecordedRun) -> Iterator[str]:
-    """A sentence for each cause by which the requests of two runs differ; none for two models under equal conditions."""
-    names = {"chat": "chat template", "system": "system instruction", "seed": "seed", "blind": "use of the pictures"}
-    for what, named in names.items():
-        if first.spec.get(what) != second.spec.get(what):
-            yield f"the {named} differs: {first.spec.get(what)!r} and {second.spec.get(what)!r}"
-    mine, other = first.spec["tasks"], second.spec["tasks"]
-    own = [run.own.values() for run in (first, second) if isinstance(run, VariantRun)]
-    beside = {name for names in own for name in names}  # variants, compared under other names
-    if alone := sorted((mine.keys() ^ other.keys()).difference(beside)):
-        yield f"in one of the runs only: {listed(alone, 5)}"
-    causes: dict[str, list[str]] = {}
-    for name in [name for name in mine if name in other]:
-        for cause in _differences_on(first, second, name):
-            causes.setdefault(cause, []).append(name)
-    for cause, tasks in causes.items():
-        what, _, how = cause.partition(": ")
-        yield f"{what} on {listed(tasks, 6)}{f': {how}' if how else ''}"
-
-
-def _differences_on(first: RecordedRun, second: RecordedRun, name: str) -> Iterator[str]:
-    """How the requests of one task differ: "the data differs: ..."."""
-    a, b = first.spec["tasks"][name], second.spec["tasks"][name]
-    wheres = [data_asked(run, name) for run in (first, second)]
-    for what, value in wheres[0].items():
-        if value == wheres[1][what]:
-            continue
-        if what == "the data":
-            yield f"{what} differs: only docs that are equal in both are paired"
-        elif what == "the choice of docs":
-            yield f"not the same docs were asked: {a['docs']['count']} and {b['docs']['count']}"
-        else:
-            yield f"{what} differs: {value} and {wheres[1][what]}"
-    if a["config"] != b["config"] and wheres[0]["the task's version"] == wheres[1]["the task's version"]:
-        yield "the task's config differs"
-    prompts = [prompt_asked(run, name) for run in (first, second)]
-    if prompts[0] != prompts[1]:
-        said = [
-            _prompt(run, name, mine, other)
-            for run, mine, other in zip((first, second), prompts, prompts[::-1], strict=True)
-        ]
-        yield f"the prompt differs: {' and '.join(said)}"
-
-
-def _prompt(run: RecordedRun, name: str, mine: Mapping[str, Any], other: Mapping[str, Any]) -> str:
-    """The key of a block, with what is not as in the other."""
-    own = [f"{key}={mine[key]!r}" for key in mine if mine[key] != other.get(key)]
-    return f"{run.prompt_keys[name]} ({', '.join(own) or 'without ' + ', '.join(other.keys() - mine.keys())})"
 
 
 def _keys_of_one_judge(first: RecordedRun, name: str, comparison: Comparison, mix_judges: bool) -> Iterator[MetricKey]:
@@ -274,26 +168,6 @@ def _is_copy(a: Change, b: Change) -> bool:
     )
 
 
-def number_and_ends(number: Number) -> list[float | None]:
-    """A number, its standard error, and the ends of its interval."""
-    return [number.value, number.stderr, *(number.interval or (None, None))]
-
-
-def are_proportional(first: Sequence[float | None], second: Sequence[float | None]) -> bool:
-    """Whether the second numbers are the first ones times one positive factor. None stands where None does.
-
-    >>> are_proportional([0.25, None, 0.5], [250.0, None, 500.0])
-    True
-    """
-    if [each is None for each in first] != [each is None for each in second]:
-        return False
-    a, b = ([each for each in numbers if each is not None] for numbers in (first, second))
-    sizes = [max(map(abs, numbers), default=0.0) for numbers in (a, b)]
-    if not all(sizes):
-        return sizes == [0, 0]
-    return all(abs(x / sizes[0] - y / sizes[1]) < 1e-9 for x, y in zip(a, b, strict=True))
-
-
 def _by_category(first: RecordedTask, second: RecordedTask, key: MetricKey, shared: list[int]) -> Iterator[Change]:
     """The change of a number in each category of the first run, in the order of its results.json."""
     both = set(shared)
@@ -302,30 +176,6 @@ def _by_category(first: RecordedTask, second: RecordedTask, key: MetricKey, shar
             change = change_of(first, second, key, sorted(both.intersection(doc_ids)))
             if change is not None:
                 yield replace(change, headline=False, category=(level, category))
-
-
-def change_of(first: RecordedTask, second: RecordedTask, key: MetricKey, shared: list[int]) -> Change | None:
-    """The change of a number over some docs; None where the task's own function for it can't be read, or fails on them."""
-    function = first.aggregation(key)
-    if function is None or not shared:
-        return None
-    before, after = first.number(key, shared), second.number(key, shared)
-    if before is None or after is None:
-        return None
-    a, b = [first.values[key][i] for i in shared], [second.values[key][i] for i in shared]
-    try:
-        difference = paired_difference(function, a, b, [first.clusters[i] for i in shared])
-    except Exception:  # the task's own code, on values that went through JSON
-        return None
-    return Change(
-        first.name,
-        key,
-        before,
-        after,
-        difference,
-        flips(dict(zip(shared, a, strict=True)), dict(zip(shared, b, strict=True))),
-        first.row.better.get(key.metric, True),
-    )
 
 
 def _with_groups(run: RecordedRun, comparison: Comparison) -> list[Change]:

@@ -7,7 +7,7 @@ from typing import Any
 import datasets
 import pytest
 
-from mm_eval.first_rows import kind_of
+from mm_eval.features.validate.first_rows import kind_of
 
 GSM8K = {"question": "1 + 1?", "answer": "It is 2.\n#### 2"}
 

@@ -9,10 +9,10 @@ import pytest
 
 from mm_eval import evaluate
 from mm_eval.engine.model import Answers, Model, ModelFacts, ModelSettings, question
+from mm_eval.features.study.compare import compare
 from mm_eval.features.study.compare_text import as_json, render
-from mm_eval.results.compare import compare
+from mm_eval.features.study.task_variants import VariantRun, first_of, with_variants
 from mm_eval.results.recorded import RecordedRun
-from mm_eval.results.variants import VariantRun, first_of, with_variants
 from mm_eval.values.types import Answer, Instance
 from mm_eval.values.words import counted
 

@@ -1,7 +1,7 @@
 """Whether the first rows of real data are those that a shipped task was written for: columns, types, and gold answers.
 
 A data set moves, a column gets another type, "B" becomes 1: nothing fails, and every answer is wrong. `first_rows` looks at a few
-rows before the first request and says so in one sentence for each task; `mm-eval validate` looks at all of them.
+rows before the first request of a run and says so in one sentence for each task; `mm-eval validate` looks at all of them.
 """
 
 from __future__ import annotations
@@ -10,9 +10,11 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Any
 
+from mm_eval.config.manager import Loaded
 from mm_eval.data.manifest import KnownDataSet, known_data_set
-from mm_eval.opening import OpenedTasks, part_classes
+from mm_eval.opening import OpenedTasks, RunPart, part_classes
 from mm_eval.prompt.task import EVALUATION_SPLITS, Task
+from mm_eval.request import RunRequest
 from mm_eval.scoring.gold import Trial
 from mm_eval.values.errors import MMEvalError
 from mm_eval.values.words import counted
@@ -24,6 +26,17 @@ KINDS = {
     "bool": "bool", "image": "picture", "struct": "record",
 }  # fmt: skip
 """Types that mean the same to a task, by how their names begin."""
+
+
+class FirstRows(RunPart):
+    """The part of a new run that looks at the first rows; one that is scored again has its answers already."""
+
+    @classmethod
+    def begin(cls, request: RunRequest, loaded: Loaded, options: Mapping[str, Any] | None = None) -> RunPart | None:
+        return cls() if options is None else None
+
+    def describe(self, opened: OpenedTasks) -> list[str]:
+        return list(first_rows(opened))
 
 
 def first_rows(opened: OpenedTasks) -> Iterator[str]:
