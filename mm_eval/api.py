@@ -191,7 +191,7 @@ def evaluate(
     with all_together(), held as adapter:
         named = replace(request, name=request.name or adapter.facts.name or type(adapter).__name__, model_args={})
         report = run(named, bar, adapter)
-    report.notes += [*memory.notes_on(adapter), *notes]
+        report.notes += [*memory.notes_on(adapter), *notes]
     return Results(report)
 
 

@@ -13,11 +13,12 @@ from __future__ import annotations
 import inspect
 import random
 import sys
+import threading
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import fields, replace
 from itertools import count
 from typing import Any, TypeAlias
 
@@ -36,6 +37,9 @@ NOTE = (
     "(identity='...' names the state of the model)"
 )
 _MARKS = count(1)
+_IN_USE: dict[int, tuple[threading.RLock, int]] = {}
+"""By id of an object of Model: its lock, and how many evaluations hold it or wait for it."""
+_LOCK = threading.Lock()
 AHEAD = 4
 """Questions a thread that wait, so that pictures are not decoded long before they are asked about."""
 
@@ -82,7 +86,65 @@ class InMemory(Model):
                 return
             if processor is not None:
                 raise ConfigError(f"processor= belongs to a module of torch, not to {_named(thing)}.", where="evaluate")
+            if isinstance(thing, Model) and not args:
+                with alone(thing), _of_this_run(thing, settings, identity):
+                    yield thing
+                return
             yield _adapter(thing, args, settings, identity)
+
+
+@contextmanager
+def alone(thing: Any) -> Iterator[None]:
+    """Evaluations of one object in several threads follow each other; those of different objects do not wait."""
+    with _LOCK:
+        lock, users = _IN_USE.get(id(thing), (threading.RLock(), 0))
+        _IN_USE[id(thing)] = lock, users + 1
+    try:
+        with lock:
+            yield
+    finally:
+        with _LOCK:
+            lock, users = _IN_USE.pop(id(thing))
+            if users > 1:
+                _IN_USE[id(thing)] = lock, users - 1
+
+
+@contextmanager
+def _of_this_run(model: Model, settings: ModelSettings, identity: Any) -> Iterator[None]:
+    """Gives an object the settings and the identity of one run. The next run of the same object gives it its own.
+
+    Errors: ConfigError for an object that was made with settings, where the run states others.
+    """
+    given = vars(model)
+    if (own := given.get("settings")) is None:
+        if given.get("_settings_before", settings) != settings:
+            model._prepared = False  # what it loaded may depend on them
+        model.settings = settings
+    elif other := _contradicted(own, settings):
+        what = f"{_named(model)} was made with {other}={getattr(own, other)!r}, and this run states"
+        hint = "Leave it out, or make the object without settings."
+        raise ConfigError(f"{what} {getattr(settings, other)!r}.", where="evaluate", hint=hint)
+    if not hasattr(model, "args"):  # a class with an __init__ of its own
+        model.args = {}
+    before = model.facts
+    identified(model, identity)
+    try:
+        yield
+    finally:
+        if own is None:
+            del model.settings
+            vars(model)["_settings_before"] = settings
+        constants = {
+            name: value for name, value in model.facts.constants.items() if name not in (UNKNOWN, "identity")
+        } | {name: value for name, value in before.constants.items() if name in (UNKNOWN, "identity")}
+        model.facts = replace(model.facts, constants=constants, shares=before.shares)
+
+
+def _contradicted(own: ModelSettings, settings: ModelSettings) -> str | None:
+    """The first option that a run states, and the settings of an object state otherwise."""
+    plain = ModelSettings()
+    names = (each.name for each in fields(settings) if getattr(settings, each.name) != getattr(plain, each.name))
+    return next((name for name in names if getattr(settings, name) != getattr(own, name)), None)
 
 
 def _adapter(thing: Any, args: Mapping[str, Any], settings: ModelSettings, identity: Any) -> Model:
@@ -90,11 +152,6 @@ def _adapter(thing: Any, args: Mapping[str, Any], settings: ModelSettings, ident
         return identified(create_model(thing, args, settings), identity)
     if args:
         raise ConfigError(f"{next(iter(args))!r}: {_named(thing)} takes no model_args.", where="evaluate")
-    if isinstance(thing, Model):
-        for name, default in (("args", {}), ("settings", settings)):
-            if not hasattr(thing, name):  # a class with an __init__ of its own
-                setattr(thing, name, default)
-        return identified(thing, identity)
     if not callable(thing):
         hint = (
             "Give a model's name, a function of messages, an object of mm_eval.Model, or a module with its processor."
@@ -112,7 +169,7 @@ def identified(model: Model, identity: Any) -> Model:
     if identity is not None:
         model.facts = replace(model.facts, constants={**model.facts.constants, "identity": identity})
     elif type(model).identity is Model.identity:
-        model.facts = replace(model.facts, constants=without_identity(), shares="none")
+        model.facts = replace(model.facts, constants={**model.facts.constants, **without_identity()}, shares="none")
     return model
 
 

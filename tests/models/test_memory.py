@@ -12,6 +12,7 @@ from mm_eval.models.memory import NOTE
 
 from mm_eval import Answer, Model, Results, evaluate
 from mm_eval.cli import main
+from mm_eval.engine.model import ModelSettings
 from mm_eval.errors import ConfigError
 from mm_eval.run import score
 
@@ -153,6 +154,57 @@ def test_an_object_of_model_is_asked_and_stays_open(run, tmp_path):
     assert run(Named("Yes"), output_path=str(tmp_path / "named")).raw["results"]["mme"]["n"] == 4
     with pytest.raises(ConfigError, match='was "Yes" and is "No"'):
         run(Named("No"), output_path=str(tmp_path / "named"))
+
+
+class Keyed(Model):
+    """One whose answer shows the settings that it was asked under. It reads one of them where it loads."""
+
+    def prepare(self):
+        self.tags = self.settings.reasoning_tags
+
+    def generate(self, instances):
+        for instance in instances:
+            yield instance, Answer(f"{self.settings.seed} {self.tags}")
+
+
+def test_each_run_of_one_object_has_its_own_settings_and_identity(run, tmp_path):
+    model = Keyed()
+
+    def answered(folder: str, **options: Any) -> tuple[Any, ...]:
+        results = run(model, output_path=str(tmp_path / folder), **options)
+        stated = results.raw["run"]["model"]
+        said = {row["resps"][0] for row in results.samples("mme")}
+        return said, stated.get("identity"), "without_identity" in stated, NOTE in results.report.notes
+
+    assert answered("first", seed=3, identity="v1") == ({"3 None"}, "v1", False, False)
+    assert answered("second", reasoning_tags="<a>,</a>") == ({"0 <a>,</a>"}, None, True, True)
+    assert answered("third", identity="v2") == ({"0 None"}, "v2", False, False)
+    with pytest.raises(ConfigError, match="another run.*seed"):
+        run(model, output_path=str(tmp_path / "third"), identity="v2", seed=3)
+    assert not hasattr(model, "settings") and model.facts == Keyed.facts
+
+
+def test_an_object_that_was_made_with_settings_keeps_them_and_no_run_states_others(run, tmp_path):
+    model = Keyed({}, ModelSettings(seed=3))
+    assert {row["resps"][0] for row in run(model, seed=3).samples("mme")} == {"3 None"}
+    with pytest.raises(ConfigError, match="Keyed was made with seed=3, and this run states 4"):
+        run(model, seed=4, output_path=str(tmp_path / "second"))
+
+
+def test_two_threads_with_one_object_each_get_answers_of_their_own_settings(run, tmp_path):
+    model, both, found = Keyed(), threading.Barrier(2, timeout=30), {}
+
+    def evaluated(seed: int) -> None:
+        both.wait()
+        results = run(model, seed=seed, identity="v", output_path=str(tmp_path / f"{seed}"))
+        found[seed] = {row["resps"][0] for row in results.samples("mme")}
+
+    threads = [threading.Thread(target=evaluated, args=(seed,)) for seed in (1, 2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == {1: {"1 None"}, 2: {"2 None"}}
 
 
 def test_a_class_of_model_is_made_with_its_arguments(run):
