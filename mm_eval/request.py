@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, fields, replace
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +29,7 @@ from mm_eval.config.arguments import (
     switch,
     whole_number,
 )
+from mm_eval.config.inline import stated_task
 from mm_eval.data.frames import is_rule, rule_needed
 from mm_eval.prompt.blind import BLIND
 from mm_eval.values.errors import ConfigError, raise_all
@@ -45,7 +49,8 @@ TRACKERS = ("wandb_args", "mlflow_args", "trackio_args")
 class RunRequest:
     """A run as the user requested it: the command line's options under the same names.
 
-    tasks: what `TaskManager.load` takes. model: None for the bundled tiny model on the bundled sample data.
+    tasks: what `TaskManager.load` takes, as JSON values: names, files, mappings of keys.
+    model: None for the bundled tiny model on the bundled sample data.
     limit: only the first docs of each task, a count or a share. samples: {task: doc ids}.
     repeats: answers to each question, in place of the tasks' own number. None for that.
     chat_template: True, False, a template's name, or None for the model's default.
@@ -73,7 +78,7 @@ class RunRequest:
     wandb_args, mlflow_args, trackio_args: arguments of the trackers that get the numbers, too; None for none of them.
     """
 
-    tasks: tuple[str, ...]
+    tasks: tuple[str | Mapping[str, Any], ...]
     model: str | None = None
     model_args: Mapping[str, Any] = field(default_factory=dict)
     num_fewshot: int | None = None
@@ -351,10 +356,47 @@ def model_arguments(given: Any) -> Any:
     return {name: value if isinstance(value, (str, Mapping, list)) else str(value) for name, value in given.items()}
 
 
-def task_names(tasks: Any, where: str = "") -> tuple[str, ...]:
-    """Task names from a list, or from a text with commas; ConfigError where there are none or one is invalid."""
-    names = [name.strip() for name in tasks.split(",")] if isinstance(tasks, str) else tasks
-    if not isinstance(names, (list, tuple)) or not names or not all(map(is_path, names)):
-        hint = "`mm-eval ls tasks` lists them."
-        raise ConfigError(f"no task is named by {shortly(tasks)}; `tasks` is a list of names.", where=where, hint=hint)
-    return tuple(names)
+def task_names(tasks: Any, where: str = "") -> tuple[str | Mapping[str, Any], ...]:
+    """Tasks from a list, one mapping, a text with commas, or such a list as JSON: names, files, and mappings as JSON values.
+
+    Errors: ConfigError where there are none or one is invalid.
+    """
+    if isinstance(tasks, str) and tasks.lstrip()[:1] in ("[", "{"):
+        with suppress(ValueError):  # "[am]me" is a glob
+            tasks = json.loads(tasks)
+    if isinstance(tasks, str):
+        tasks = [name.strip() for name in tasks.split(",")]
+    listed = [tasks] if isinstance(tasks, (Mapping, PathLike)) else tasks
+    if not isinstance(listed, (list, tuple)) or not listed:
+        raise _no_task(tasks, where)
+    found = [str(each) if isinstance(each, PathLike) else each for each in listed]
+    for each in found:
+        if callable(dump := getattr(each, "dump_config", None)):  # a task object of lm-eval
+            raise ConfigError(
+                f"{type(each).__name__} is an object of another suite.",
+                where=where,
+                hint=f"Give its {dump.__name__}().",
+            )
+        names = (each.get("task"), each.get("group")) if isinstance(each, Mapping) else (each,)
+        if not any(map(is_path, names)):
+            raise _no_task(each, where)
+    return tuple(stated_task(each, where) if isinstance(each, Mapping) else str(each) for each in found)
+
+
+def _no_task(given: Any, where: str) -> ConfigError:
+    hint = "`mm-eval ls tasks` lists them."
+    what = f"no task is named by {shortly(given)}; `tasks` is a list of names, files and mappings."
+    return ConfigError(what, where=where, hint=hint)
+
+
+def named_tasks(tasks: Iterable[str | Mapping[str, Any]]) -> list[str]:
+    """What the tasks of a request are called: of a mapping its own name."""
+    named = ((each.get("task"), each.get("group")) if isinstance(each, Mapping) else (each,) for each in tasks)
+    return [next(name for name in names if isinstance(name, str)) for names in named]
+
+
+def task_words(tasks: Sequence[str | Mapping[str, Any]]) -> str:
+    """The tasks of a request as the command line states them."""
+    if any(isinstance(each, Mapping) for each in tasks):
+        return json.dumps(list(tasks), ensure_ascii=False)
+    return ",".join(map(str, tasks))

@@ -43,7 +43,7 @@ from mm_eval.opening import Asking, OpenedTasks, part_classes
 from mm_eval.outputs import cost_of_run, notes_of, problems_of, score_tasks, spent, thumbnails, write_page
 from mm_eval.pending import find_pending
 from mm_eval.prepare import Prepared, prepare, prepare_from_spec
-from mm_eval.request import DEFAULT_MODEL, RunRequest
+from mm_eval.request import DEFAULT_MODEL, RunRequest, named_tasks
 from mm_eval.results.assemble import assemble, environment
 from mm_eval.results.file import part_of, results_json
 from mm_eval.results.recorded import read_run
@@ -179,7 +179,9 @@ def score(
 def default_folder(request: RunRequest, spec: dict[str, Any]) -> RunFolder:
     """runs/<model>-<tasks>-<digest of the spec>: the same command finds its own run again, also when its scoring has changed."""
     digest = hashlib.sha256(json.dumps(spec, sort_keys=True).encode()).hexdigest()[:8]
-    words = re.sub(r"[^A-Za-z0-9_.-]+", "-", "-".join([request.model or DEFAULT_MODEL, *request.tasks]))[:80]
+    words = re.sub(r"[^A-Za-z0-9_.-]+", "-", "-".join([request.model or DEFAULT_MODEL, *named_tasks(request.tasks)]))[
+        :80
+    ]
     return RunFolder(Path(f"runs/{words}-{digest}")).or_its_like(spec, f"{words}-????????")
 
 

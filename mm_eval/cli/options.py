@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mm_eval.config.arguments import Rule, invalid, is_json, read_json, shortly
-from mm_eval.request import COMMAND_NAMES, RULES, read_option
+from mm_eval.request import COMMAND_NAMES, RULES, read_option, task_names
 from mm_eval.values.errors import ConfigError
 from mm_eval.values.features import Option, stated
 
@@ -199,7 +199,7 @@ def read_task_request(args: argparse.Namespace, **rest: Any) -> RunRequest:
     from mm_eval.request import RunRequest
 
     return RunRequest(
-        tasks=() if args.tasks is None else tuple(read_names(args.tasks)),
+        tasks=() if args.tasks is None else _read_tasks(args.tasks),
         num_fewshot=args.num_fewshot,
         limit=args.limit,
         samples=_read_samples(args.samples),
@@ -236,6 +236,11 @@ def read_request(args: argparse.Namespace, **rest: Any) -> RunRequest:
         **read_feature_options(args, "model"),
         **rest,
     )
+
+
+def _read_tasks(text: str) -> tuple[str | Mapping[str, Any], ...]:
+    """The tasks that a command names: names with commas, or a list with mappings as JSON."""
+    return task_names(text, "--tasks") if text.lstrip()[:1] in ("[", "{") else tuple(read_names(text))
 
 
 def read_names(text: str) -> list[str]:

@@ -23,6 +23,7 @@ from typing import Any
 from mm_eval.config import schema
 from mm_eval.config.group import GroupConfig, GroupNode, Node, TaskNode, descendants, members_named
 from mm_eval.config.index import Entry, entry_error, inline_paths
+from mm_eval.config.inline import config_of
 from mm_eval.config.located import NOWHERE, LocatedDict, located, merge, shown_path, without
 from mm_eval.config.overrides import ABOUT_A_GROUP, RuntimeOverrides, Scope, without_shown_shots
 from mm_eval.config.runner import runner
@@ -76,7 +77,7 @@ class Expander:
     def spec(self, spec: str | Mapping[str, Any] | Path, scope: Scope) -> list[Node]:
         """The tasks and groups of a spec: a name, a path `a::b`, a glob, a file, `name@format`, or a config."""
         if isinstance(spec, Mapping):
-            return self.member(located(spec), scope, outside=True)
+            return self.member(config_of(spec), scope, outside=True)
         text = str(spec)
         if isinstance(spec, Path) or self._is_file(text):
             return [self.file(Path(text).expanduser().absolute(), scope)]

@@ -18,7 +18,7 @@ from typing import Any
 
 from mm_eval.config.arguments import SWITCH
 from mm_eval.features.diagnose.answer_forms import FORMS, Answered, Form, Mending, answers_of, form_of
-from mm_eval.request import COMMAND_NAMES, RULES, RunRequest
+from mm_eval.request import COMMAND_NAMES, RULES, RunRequest, named_tasks, task_words
 from mm_eval.results.number_text import unit_of
 from mm_eval.results.recorded import RecordedRun
 from mm_eval.results.sample_rows import picked, right_answer
@@ -34,9 +34,9 @@ def as_command(request: RunRequest, verb: str = "") -> str:
     """The command line of a request, quoted for a shell; options at their defaults are left out. verb: none for `run`."""
     words = ["mm-eval", *([verb] if verb else [])]
     if verb == "show":
-        words += request.tasks
+        words += named_tasks(request.tasks)
     else:
-        words += ["--tasks", ",".join(request.tasks)]
+        words += ["--tasks", task_words(request.tasks)]
     of_features: dict[str, set[str]] = {}
     for _, (verbs_of, *options) in stated("OPTIONS").values():
         for option in options:
