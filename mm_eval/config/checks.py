@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
+from mm_eval.config.arguments import is_number
 from mm_eval.config.categories import levels_of
 from mm_eval.config.located import LocatedDict, located, where_item
 from mm_eval.config.schema import (
@@ -122,6 +123,9 @@ def check_metrics(metrics: Any, fallback: str) -> None:
             raise ConfigError(f"the name of a metric can't contain a comma: {name!r}.", where=where)
         if name in seen:
             raise ConfigError(f"the metric {name!r} is listed twice; one would overwrite the other.", where=where)
+        if fault := fault_of_range(entry):
+            what, hint = fault
+            raise ConfigError(what, where=located(entry).where("range"), hint=hint)
         seen.add(name)
         for key in ("aggregation", "reduction"):
             if entry.get(key) is not None and not isinstance(entry[key], str) and not is_function(entry[key]):
@@ -147,3 +151,14 @@ def check_name(stated: Any, name: str, where: str) -> None:
     if any(part in name for part in NOT_ALLOWED_IN_NAMES) or not name.isprintable() or len(name) > 200:
         reserved = " ".join(map(repr, NOT_ALLOWED_IN_NAMES))
         raise ConfigError(f"{name!r} can't be a name: {reserved} have other meanings.", where=where)
+
+
+def fault_of_range(entry: Mapping[str, Any]) -> tuple[str, str] | None:
+    """What is wrong with the `range` of an entry of a metric_list, and what to write. None: nothing, or it states none."""
+    if (stated := entry.get("range")) is None:
+        return None
+    numbers = [each for each in stated if is_number(each)] if isinstance(stated, (list, tuple)) else []
+    if isinstance(stated, (list, tuple)) and len(numbers) == len(stated) == 2 and numbers[0] < numbers[1]:
+        return None
+    what = f"`range` of metric {entry.get('metric')!r} is {stated!r}; it needs [least, greatest], two numbers."
+    return what, "It is of the number as the aggregation gives it: [0, 1] of a share, [0, 10] of points of ten."

@@ -23,7 +23,7 @@ from mm_eval.config.schema import is_group, split_format
 from mm_eval.package import FOLDERS
 from mm_eval.values.errors import ConfigError
 from mm_eval.values.features import stated
-from mm_eval.values.files import write_atomic
+from mm_eval.values.files import cache_folder, write_atomic
 from mm_eval.values.registry import entry_points
 from mm_eval.values.types import main_metrics
 
@@ -425,12 +425,11 @@ def _stamp(path: str, seen: dict[str, list[int] | None]) -> list[int] | None:
 
 
 def _cache_file(folder: Path) -> Path | None:
-    """The cache file of a folder's records; None if the cache folder is not an absolute path."""
-    root = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
-    if not os.path.isabs(root):
+    """The cache file of a folder's records; None if the user has no cache folder."""
+    if not (kept := cache_folder()).is_absolute():
         return None
     name = hashlib.sha256(os.fspath(folder).encode("utf-8", "surrogateescape")).hexdigest()[:24]
-    return Path(root, "mm_eval", f"tasks-{CACHE_FORMAT}-{name}.json")
+    return kept / f"tasks-{CACHE_FORMAT}-{name}.json"
 
 
 def _read_cache(store: Path | None) -> dict[str, Any]:

@@ -29,7 +29,7 @@ ASKS_NOTHING = ("aliases", "categories", "gold_answer", "dataset_mirrors", "subm
 """Keys that a run folder's spec leaves out: a task that gets them goes on with its older runs. Data has its own digest there."""
 HEADER_KEYS = ("paper", "languages", "licence", "size", "hub", "metric", "published", "prompt_tokens", "variant_of")
 """Keys of `metadata` that describe a benchmark; the spec leaves them out too."""
-METRIC_KEYS = ("metric", "aggregation", "higher_is_better", "reduction")
+METRIC_KEYS = ("metric", "aggregation", "higher_is_better", "reduction", "worst", "range")
 
 
 class TaskKey(Protocol):
@@ -223,8 +223,9 @@ class TaskConfig:
         """The filter pipelines, each with its name, steps and metrics.
 
         {"name", "filter": [{"function", "kwargs"}], "metric_list": [{"metric", "aggregation", "higher_is_better",
-        "reduction", "kwargs"}]}; other values that aren't stated are None. Without a filter_list there is one pipeline, "none".
-        A pipeline without metrics of its own has the task's. The mappings are LocatedDicts: `.where()` is file:line.
+        "reduction", "worst", "range", "kwargs"}]}; other values that aren't stated are None. Without a filter_list there is
+        one pipeline, "none". A pipeline without metrics of its own has the task's. The mappings are LocatedDicts: `.where()`
+        is file:line.
         """
         pipelines: list[dict[str, Any]] = []
         for entry in self.filter_list or [LocatedDict({"name": "none", "filter": []}, self.source.place)]:

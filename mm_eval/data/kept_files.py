@@ -19,7 +19,7 @@ from typing import IO
 
 from mm_eval.data.archives import IN, members_of, opened, split, stamp_of
 from mm_eval.values.errors import ConfigError, DataError
-from mm_eval.values.files import replacing
+from mm_eval.values.files import cache_folder, replacing
 
 LIMIT = "MM_EVAL_VIDEO_CACHE_GB"
 DEFAULT_GB = 20.0
@@ -165,17 +165,8 @@ def _is_at(held: IO[bytes], path: Path) -> bool:
     return False
 
 
-def folder() -> Path:
-    """The folder of the cache."""
-    own = os.environ.get("MM_EVAL_CACHE")
-    if own:
-        return Path(own)
-    root = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
-    return Path(root) / "mm_eval"
-
-
 def _copies() -> Path:
-    return folder() / "videos" / "files"
+    return cache_folder() / "videos" / "files"
 
 
 def _limit() -> int:

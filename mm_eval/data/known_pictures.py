@@ -17,7 +17,7 @@ from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 
-from mm_eval.data.kept_files import folder
+from mm_eval.values.files import cache_folder
 
 RULE = 1
 """Raised when a change of ours to how pictures are decoded changes their pixels."""
@@ -85,7 +85,7 @@ class KnownPictures:
 
         A process that was forked opens it anew.
         """
-        path = folder() / "pictures.db"
+        path = cache_folder() / "pictures.db"
         try:
             if self._process != os.getpid():
                 self._process, self._database = os.getpid(), None

@@ -112,7 +112,9 @@ def as_recorded(row: Scores, name: str, alias: str = "") -> Scores:
 
 
 def _recorded_scale(number: Number) -> tuple[float, float] | None:
-    """NO_SHARE of a number that a reader would take for a share, since it lies between 0 and 1."""
+    """What a file states: the range of points, and NO_SHARE of a number that looks like a share by its value."""
+    if number.scale and number.scale != NO_SHARE:
+        return number.scale if number.scale[1] > 1 else None
     looks_like_one = unit_for(number.metric, [number.value]).is_percent
     return NO_SHARE if number.scale == NO_SHARE and looks_like_one else None
 

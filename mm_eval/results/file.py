@@ -101,6 +101,8 @@ def row_json(row: Scores) -> dict[str, Any]:
         found["intervals"] = exact
     if others := [str(number.key) for number in row.numbers if number.scale == NO_SHARE]:
         found["no_shares"] = others
+    if stated := {str(number.key): number.scale for number in row.numbers if number.scale not in (None, NO_SHARE)}:
+        found["ranges"] = {key: list(ends) for key, ends in stated.items() if ends}
     if len(row.unparsed_by) > 1:
         found["unparsed_by_filter"] = dict(row.unparsed_by)
     for grader, each in row.ungraded.items():
@@ -120,11 +122,13 @@ def row_of(name: str, found: Mapping[str, Any], better: Mapping[str, bool | None
     counts = {count: found.get(count, 0) for count in (*COUNTS, *RARE_COUNTS)}
     row = Scores(name, found.get("alias", ""), better=dict(better), **counts)
     exact, sizes, others = found.get("intervals", {}), found.get("n_by_metric", {}), found.get("no_shares", ())
+    stated = found.get("ranges", {})
     for number in of_row(found):
         ends, text = exact.get(str(number.key)), str(number.key)
         interval = None if ends is None else (ends[0], ends[1])
         n, up = sizes.get(text, row.scored), better.get(number.metric)
-        scale = NO_SHARE if text in others else None
+        ends = stated.get(text)
+        scale = NO_SHARE if text in others else None if ends is None else (ends[0], ends[1])
         row.numbers.append(replace(number, exact=interval, n=n, higher_is_better=up, scale=scale))
     without = found.get("value_without_unanswered", {})
     row.without_unanswered = [Number(key, value) for text, value in without.items() if (key := MetricKey.parse(text))]

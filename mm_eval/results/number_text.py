@@ -9,6 +9,7 @@ the numbers as they were computed: shares from 0 to 1.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -104,7 +105,8 @@ def unit_for(
         of_share = False
     if of_share and metric.partition("@")[0] not in NO_SHARES:
         return PERCENT
-    return POINTS if max([size, *map(abs, ends)]) >= POINTS_FROM else SMALL
+    of_scales = [abs(end) for each in known for end in each if math.isfinite(end)]
+    return POINTS if max([size, *map(abs, ends), *of_scales]) >= POINTS_FROM else SMALL
 
 
 def _by_stderr(number: Number) -> tuple[float, ...]:

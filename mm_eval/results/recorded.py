@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 from mm_eval.config.arguments import column_name
+from mm_eval.config.checks import fault_of_range
 from mm_eval.config.functions import FunctionRef
 from mm_eval.config.group import GroupConfig, GroupMetric
 from mm_eval.config.schema import shown_name
@@ -24,8 +25,9 @@ from mm_eval.prompt.blind import SAID
 from mm_eval.results.file import results_of
 from mm_eval.results.sample_rows import DocDigests, answer_tokens, kinds_of, lean, sample_name, value_digest
 from mm_eval.scoring.metrics.aggregation import mean
-from mm_eval.scoring.metrics.metric import AGGREGATIONS, METRICS, Metric, aggregation_named
+from mm_eval.scoring.metrics.metric import AGGREGATIONS, METRICS, Metric, aggregation_named, range_of
 from mm_eval.scoring.metrics.paired import estimate, right_or_wrong, with_interval
+from mm_eval.scoring.metrics.traits import in_range
 from mm_eval.scoring.process_results import with_own_values
 from mm_eval.scoring.run_results import Results
 from mm_eval.scoring.sample_row import SampleRow
@@ -472,7 +474,7 @@ def stated_aggregation(config: Mapping[str, Any], metric: str, pipeline: str) ->
     entry = next(_entries(config, metric, pipeline), None) or {"metric": metric}
     named = entry.get("aggregation")
     if isinstance(named, str):
-        return aggregation_named(named) if named in AGGREGATIONS or named in METRICS else named
+        return _ranged(aggregation_named(named), entry, metric) if named in AGGREGATIONS or named in METRICS else named
     name = entry["metric"]
     if not isinstance(name, str) or name not in METRICS:
         return None
@@ -480,7 +482,7 @@ def stated_aggregation(config: Mapping[str, Any], metric: str, pipeline: str) ->
         key: value for key, value in entry.items() if key not in ("aggregation", "reduction", "higher_is_better")
     }
     try:
-        return Metric.from_dict(arguments).aggregation
+        return _ranged(Metric.from_dict(arguments).aggregation or mean, entry, metric)
     except (MMEvalError, *UNREADABLE):  # arguments that were functions, or a metric of another output type
         registered = METRICS.get(name)
         return registered.aggregation if isinstance(registered, Metric) else None
@@ -493,10 +495,15 @@ def own_aggregation(config: TaskConfig | None, metric: str, pipeline: str) -> Ag
     if not isinstance(reference, FunctionRef):
         return None
     try:
-        found: Aggregation = with_own_values(aggregation_named(reference.resolve()))
+        return _ranged(with_own_values(aggregation_named(reference.resolve())), entry, metric)
     except MMEvalError:
         return None
-    return found
+
+
+def _ranged(function: Aggregation, entry: Mapping[str, Any], metric: str) -> Aggregation:
+    """The aggregation with the `range` that an entry states, if it is that of this metric and not of a composite one."""
+    is_its_own = entry.get("metric") == metric.partition("@")[0] and not fault_of_range(entry)
+    return in_range(function, range_of(entry) if is_its_own else None)
 
 
 def _entries(config: Mapping[str, Any], metric: str, pipeline: str) -> Iterator[Mapping[str, Any]]:

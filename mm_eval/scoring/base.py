@@ -19,6 +19,7 @@ from mm_eval.scoring.metrics import bounds as limits
 from mm_eval.scoring.metrics.aggregation import mean
 from mm_eval.scoring.metrics.metric import DEFAULT_METRICS, Metric, aggregation_named
 from mm_eval.scoring.metrics.stderr import DEFAULT_SEED
+from mm_eval.scoring.metrics.traits import in_range
 from mm_eval.scoring.reducing import check_repeats, failed, failed_before, number_of, reduced_docs
 from mm_eval.scoring.string_keys import NOT_AVAILABLE, as_row, of_row, stderr_key
 from mm_eval.values.columns import Column, ReducedDocs
@@ -255,7 +256,7 @@ class Scorer:
         found = []
         for name in self._in_order(values):
             stated = (overrides or {}).get(name)
-            function = aggregation_named(stated) if stated else self.aggregation_of(name)
+            function = aggregation_named(stated) if stated else self._in_range(name)
             with self.draws.used(goes_on=False):
                 key = self.metric_key(name)
                 found.append(
@@ -298,6 +299,11 @@ class Scorer:
         """The function that makes the number of a metric, or of a composite one."""
         metric = self._metric_of(name)
         return mean if metric is None or metric.aggregation is None else metric.aggregation
+
+    def _in_range(self, name: str) -> Callable[[Sequence[Any]], float]:
+        """The aggregation of a metric with the range that the task states of its number, which is not that of a composite one."""
+        metric, stated = self._metric_of(name), name.removesuffix(self.suffix)
+        return in_range(self.aggregation_of(name), metric.range if metric and metric.name == stated else None)
 
     def _metric_of(self, name: str) -> Metric[Any, Any] | None:
         """The metric of a key, which may be a composite one ("pass@1(exact_match)")."""

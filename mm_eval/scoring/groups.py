@@ -156,8 +156,15 @@ def _group_number(leaves: Mapping[str, Leaf], metric: GroupMetric, key: MetricKe
         notes.append(f"{key}: the group's aggregation raised {type(error).__name__}: {without_objects(str(error))}.")
         value = None
     docs = sum(size * count for size, count in zip(sizes, places, strict=True))
-    scale = NO_SHARE if any(number.scale == NO_SHARE for number in having.values()) else None
+    scale = _scale_of([number.scale for number in having.values()], metric)
     return Number(key, value, stderr, None, docs, metric.higher_is_better, scale=scale)
+
+
+def _scale_of(scales: Sequence[tuple[float, float] | None], metric: GroupMetric) -> tuple[float, float] | None:
+    """The range of a group's number: that of its tasks where they share one; NO_SHARE where one of them is none."""
+    if metric.aggregation == "mean" and len(set(scales)) == 1 and scales[0] != (0.0, 1.0):
+        return scales[0]
+    return NO_SHARE if any(scale is not None and scale[1] > 1 for scale in scales) else None
 
 
 def _weights(metric: GroupMetric, sizes: Sequence[int], places: Sequence[int]) -> list[float]:

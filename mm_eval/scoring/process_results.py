@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from mm_eval.scoring.base import Scorer
 from mm_eval.scoring.filters.base import group_repeats, is_unanswered
 from mm_eval.scoring.metrics.aggregation import mean
-from mm_eval.scoring.metrics.metric import METRICS, Metric, aggregation_named, at_least_one, worst_of
+from mm_eval.scoring.metrics.metric import METRICS, Metric, aggregation_named, at_least_one, range_of, worst_of
 from mm_eval.scoring.metrics.traits import Traits, traits_of
 from mm_eval.values.errors import ConfigError, ScoringError, did_you_mean
 from mm_eval.values.types import Doc, Instance, Number, ScoredDoc
@@ -158,6 +158,7 @@ def declared_metric(entry: Any) -> Metric[Any, Any]:
         aggregation=_aggregation(aggregation) if aggregation is not None else known.aggregation if known else mean,
         higher_is_better=entry.get("higher_is_better", known.higher_is_better if known else True),
         worst=worst_of(entry, known.worst if known else None),
+        range=range_of(entry),
     )
 
 

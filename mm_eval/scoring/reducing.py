@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from numbers import Real
 from typing import Any
@@ -144,7 +145,8 @@ def number_of(
     """
     elsewhere: Callable[..., Number] | None = getattr(function, "number_of", None)
     if elsewhere is not None:  # a function of another process, where it is called as often as its standard error needs
-        return elsewhere(key, dict(of_docs), clusters, bootstrap_iters, seed, most_calls)
+        found = elsewhere(key, dict(of_docs), clusters, bootstrap_iters, seed, most_calls)
+        return found if traits_of(function).range is None else _in_range(found, function)
     values = list(of_docs.values())
     try:
         value = function(values)
@@ -161,11 +163,21 @@ def number_of(
     stderr = standard_error(function, values, drawn, bootstrap_iters=bootstrap_iters, seed=seed, most_calls=most_calls)
     scale = scale_of(function, values)
     if stderr.value is None or stderr.value > ROUNDING * abs(value):
-        return Number(key, value, stderr.value, None, len(values), note=stderr.note, scale=scale)
+        return _in_range(Number(key, value, stderr.value, None, len(values), note=stderr.note, scale=scale), function)
     interval, note = with_interval(Number(key, value, 0.0), function, values, drawn).exact, stderr.note
     if interval is None and function is not bypass_agg:
         note = "the docs do not vary: a standard error of 0 says nothing about other docs."
-    return Number(key, value, 0.0, interval, len(values), note=note, scale=scale)
+    return _in_range(Number(key, value, 0.0, interval, len(values), note=note, scale=scale), function)
+
+
+def _in_range(number: Number, function: Callable[..., Any]) -> Number:
+    """The number with the `range` that the task states of it; a note where it lies outside, and then without one."""
+    if (stated := traits_of(function).range) is None or not isinstance(number.value, (int, float)):
+        return number
+    if stated[0] - ROUNDING <= number.value <= stated[1] + ROUNDING:
+        return replace(number, scale=scale_of(function, ()))
+    outside = f"it is {number.value:g}, outside of the range {stated[0]:g} to {stated[1]:g} that metric_list states."
+    return replace(number, scale=None, note=" ".join(filter(None, (number.note, outside))))
 
 
 def _not_finite(value: float, function: Callable[..., Any], of_docs: Mapping[int, Any]) -> str:

@@ -61,6 +61,14 @@ def write_all(fd: int, data: bytes) -> None:
         view = view[os.write(fd, view) :]
 
 
+def cache_folder() -> Path:
+    """Where all that can be made again is kept: `$MM_EVAL_CACHE`, else `mm_eval` in the user's cache folder."""
+    if own := os.environ.get("MM_EVAL_CACHE"):
+        return Path(own).absolute()
+    root = os.environ.get("XDG_CACHE_HOME", "")
+    return Path(root if os.path.isabs(root) else os.path.join(os.path.expanduser("~"), ".cache"), "mm_eval")
+
+
 def make_folder(path: Path) -> None:
     """Makes a folder and those around it that are missing. Their names survive a power failure: each parent is synced."""
     missing = [each for each in (path, *path.parents) if not each.exists()]

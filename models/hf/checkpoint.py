@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from mm_eval.values.errors import ConfigError, NotHereError
-from mm_eval.values.files import write_atomic
+from mm_eval.values.files import cache_folder, write_atomic
 
 from .arguments import WHERE, PromptArguments, looks_like_a_path
 
@@ -220,8 +220,7 @@ class DigestCache:
     """
 
     def __init__(self) -> None:
-        root = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-        self.path = Path(root) / "mm_eval" / "digests.json"
+        self.path = cache_folder() / "digests.json"
         self.known: dict[str, list[Any]] = self._read()
         self.new: dict[str, list[Any]] = {}
 

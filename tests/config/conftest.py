@@ -24,7 +24,7 @@ metric_list:
 def cache_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The index of a test is kept in a folder of its own."""
     folder = tmp_path_factory.mktemp("cache")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(folder))
+    monkeypatch.setenv("MM_EVAL_CACHE", str(folder))
     return folder
 
 

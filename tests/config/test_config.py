@@ -182,6 +182,15 @@ def test_a_mistake_is_told_with_file_line_and_a_suggestion(write: Write, text: s
         ("task: t\ndoc_to_choice: [no, yes]\n", "t.yaml:2: 'doc_to_choice' must be a column"),
         ("task: t\nmetric_list:\n  - metric: acc\n  - aggregation: mean\n", "t.yaml:4: each entry of metric_list needs a"),
         ("task: t\nmetric_list:\n  - metric: acc\n  - metric: acc\n", "t.yaml:4: the metric 'acc' is listed twice"),
+        (
+            "task: t\nmetric_list:\n  - metric: acc\n    range: [10, 0]\n",
+            "t.yaml:4: `range` of metric 'acc' is [10, 0]; it needs [least",
+        ),
+        (
+            "task: t\njudge: {prompt: !function u.p, verdict: !function u.v, verdict_examples: [[a, null]],"
+            " metric_list: [{metric: m, range: 10}]}\n",
+            "t.yaml:2: `range` of metric 'm' is 10; it needs [least",
+        ),
         ("task: t\nmetric_list:\n  - {metric: acc, aggregation: 3}\n", "t.yaml:3: 'aggregation' must be a name or a function"),
         ("task: t\nmetric_list: acc\n", "t.yaml:2: 'metric_list' must be a list of mappings, not 'acc'."),
     ],
@@ -233,7 +242,7 @@ def test_pipelines_put_flat_arguments_under_kwargs_and_inherit_metrics(write: Wr
         {"function": "regex", "kwargs": {"regex_pattern": "#### (.*)", "group_select": -1}},
         {"function": "take_first", "kwargs": {}},
     ]
-    empty = {"aggregation": None, "reduction": None, "kwargs": {}}
+    empty = {"aggregation": None, "reduction": None, "worst": None, "range": None, "kwargs": {}}
     assert strict["metric_list"] == [{"metric": "acc", **empty}]
     assert loose["filter"][0]["kwargs"]["filter_fn"]() == "step"
     [metric] = loose["metric_list"]

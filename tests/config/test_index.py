@@ -97,7 +97,7 @@ def test_unchanged_files_are_not_read_again(manager: Manager, write: Write, monk
 def test_a_damaged_cache_is_made_again(manager: Manager, write: Write, cache_home: Path, kept: bytes) -> None:
     write("a.yaml", task="a")
     assert manager().all_tasks == ["a"]
-    [store] = (cache_home / "mm_eval").iterdir()
+    [store] = cache_home.iterdir()
     store.write_bytes(kept)
     assert manager().all_tasks == ["a"] and json.loads(store.read_bytes())["files"]
 
@@ -107,10 +107,9 @@ def test_a_cache_folder_that_cannot_be_written_costs_only_time(
 ) -> None:
     write("a.yaml", task="a")
     write("file", "no folder")
-    for home in (tmp_path / "file", tmp_path / "file" / "below", Path("relative")):
-        monkeypatch.setenv("XDG_CACHE_HOME", str(home))
+    for home in (tmp_path / "file", tmp_path / "file" / "below"):
+        monkeypatch.setenv("MM_EVAL_CACHE", str(home))
         assert manager().all_tasks == ["a"]
-    assert not Path("relative").exists()
 
 
 def test_a_broken_file_is_listed_and_raises_only_when_asked_for(manager: Manager, write: Write) -> None:
@@ -220,3 +219,24 @@ def test_a_tag_with_the_name_of_a_task_is_the_task(manager: Manager, write: Writ
     """lmms-eval's habit: `group: mme` within the task mme."""
     write("mme.yaml", "group: mme\n", task="mme")
     assert manager().load("mme").roots == ["mme"] and manager().all_tags == []
+
+
+def test_all_caches_are_below_one_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    from mm_eval.config.index import _cache_file
+    from mm_eval.data.kept_files import _copies
+    from mm_eval.models.hf.checkpoint import DigestCache
+
+    def folders() -> set[Path]:
+        index = _cache_file(tmp_path)
+        assert index is not None
+        return {index.parent, DigestCache().path.parent, _copies().parent.parent}
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MM_EVAL_CACHE", "own")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
+    assert folders() == {tmp_path / "own"}
+    monkeypatch.delenv("MM_EVAL_CACHE")
+    assert folders() == {tmp_path / "xdg" / "mm_eval"}
+    monkeypatch.setenv("XDG_CACHE_HOME", "relative")  # which the standard says to ignore
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    assert folders() == {tmp_path / "home" / ".cache" / "mm_eval"}

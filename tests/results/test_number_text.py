@@ -1,5 +1,6 @@
 """One rule decides in which unit a number is shown."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,9 @@ from mm_eval.values.types import MetricKey, Number
         ("bleu", [0.7], [0.5, 0.9], [None], SMALL),  # 0.7 of 100, not 70
         ("chrf@judge", [0.9], [], [], SMALL),
         ("acc", [], [], [], PERCENT),
+        ("grade", [0.5], [0.4, 0.6], [(0.0, 10.0)], POINTS),  # as its range says
+        ("grade", [0.0], [0.0, 0.0], [(0.0, 10.0)], POINTS),
+        ("grade", [0.5], [], [(0.0, 1.0)], PERCENT),
     ],
 )
 def test_shares_are_in_percent_and_points_stay_points(metric, values, ends, scales, unit: Unit) -> None:
@@ -78,3 +82,54 @@ def test_marks_below_1_are_no_shares_though_a_folder_knows_only_their_mean(marke
         assert len(rows) == 2 and all("0.5000" in row for row in rows), said
     assert "| both | 0.5000 |" in cli("report", first.folder, "--format", "md").out
     assert first.results["results"]["marked"]["no_shares"] == ["mark,none"]
+
+
+STATED = """metric_list:
+  - {metric: mark, aggregation: mean, range: [0, 10]}
+  - {metric: own, aggregation: !function utils.own, range: [0, 5]}
+  - {metric: error, aggregation: mean, higher_is_better: false, worst: 100}
+  - {metric: kappa, aggregation: !function utils.own, range: [-1, 1]}
+"""
+VALUES = """
+def process_results(doc, results):
+    mark = float(doc["a"])
+    return {"mark": mark, "own": mark, "error": 0.0, "kappa": mark}
+
+
+def own(marks):
+    return sum(marks) / len(marks) / 10
+"""
+
+
+def test_a_range_that_a_task_states_decides_the_unit_everywhere(marked: Path, cli: Any) -> None:
+    (marked / "utils.py").write_text(VALUES)
+    (marked / "marked.yaml").write_text(MARKED.replace("metric_list: [{metric: mark, aggregation: mean}]\n", STATED))
+    words = ("--tasks", "both", "--include_path", marked, "--model", "dummy")
+    first = cli(*words, "--categories")
+    assert first.code == 0, first.err
+    for said in (first.out, cli(*words, "--categories").out, cli("score", first.folder, "--categories").out):
+        rows = [line.replace("  ", " ") for line in said.splitlines()]
+        assert sum("0.50 ± " in " ".join(row.split()) for row in rows) == 2, said
+        assert any("own ↑ 0.05 ± " in " ".join(row.split()) for row in rows), said
+        assert any("kappa ↑ 0.0500 ± " in " ".join(row.split()) for row in rows), said
+    row = first.results["results"]["both"]
+    assert row["ranges"]["mark,none"] == [0, 10] == first.results["results"]["marked"]["ranges"]["mark,none"]
+    compared = cli("compare", first.folder, first.folder, "--include_path", marked, "--categories")
+    assert "0.05" in compared.out and " 5.0" not in compared.out, compared.out
+
+
+def test_a_number_outside_of_its_range_is_said_and_a_missing_answer_is_worth_what_is_stated(
+    marked: Path, cli: Any
+) -> None:
+    (marked / "utils.py").write_text(VALUES)
+    stated = STATED.replace("[0, 10]", "[0, 0.1]")
+    (marked / "marked.yaml").write_text(MARKED.replace("metric_list: [{metric: mark, aggregation: mean}]\n", stated))
+    replies = [{"task": "marked", "doc_id": n, "resps": [""], "ended": ["refused"]} for n in range(60)]
+    (marked / "replies.jsonl").write_text("".join(json.dumps(each) + "\n" for each in replies))
+    found = cli(
+        *("--tasks", "marked", "--include_path", marked, "--model", "replay"),
+        *("--model_args", f"path={marked / 'replies.jsonl'}", "--output_path", marked / "refused"),
+    )
+    assert found.results["results"]["marked"]["error,none"] == 100  # as metric_list says, and not 1
+    found = cli("--tasks", "marked", "--include_path", marked, "--model", "dummy")
+    assert "mark,none: it is 0.5, outside of the range 0 to 0.1 that metric_list states" in " ".join(found.out.split())

@@ -16,7 +16,7 @@ from fractions import Fraction
 
 from mm_eval.data import kept_files
 from mm_eval.features.video.reader import FrameIndex, index_of
-from mm_eval.values.files import write_atomic
+from mm_eval.values.files import cache_folder, write_atomic
 
 FORMAT = 4
 
@@ -34,7 +34,7 @@ def about(path: str, state: tuple[int, ...]) -> About:
     name = hashlib.sha256(json.dumps([FORMAT, os.path.abspath(path) if state else path, state]).encode()).hexdigest()[
         :40
     ]
-    kept = kept_files.folder() / "videos" / "about" / name[:2] / f"{name}.json"
+    kept = cache_folder() / "videos" / "about" / name[:2] / f"{name}.json"
     with suppress(OSError, ValueError, KeyError, TypeError, zlib.error):
         return _read(json.loads(kept.read_text(encoding="utf-8")))
     with kept_files.local(path) as real:

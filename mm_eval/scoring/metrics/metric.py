@@ -14,7 +14,15 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Generic, Protocol, TypeVar, cast
 
-from mm_eval.scoring.metrics.traits import CorpusMetric, arguments_of, check_arguments, filter_kwargs, parameters_of
+from mm_eval.config.checks import fault_of_range
+from mm_eval.scoring.metrics.traits import (
+    CorpusMetric,
+    arguments_of,
+    check_arguments,
+    filter_kwargs,
+    parameters_of,
+    traits_of,
+)
 from mm_eval.values.errors import ConfigError, InvalidValue
 from mm_eval.values.registry import Registry
 
@@ -58,7 +66,7 @@ REDUCTIONS: Registry[Callable[..., Any]] = Registry(
     "reduction", package=("mm_eval.scoring.metrics", "mm_eval.tasks.rules"), decorator="reduction"
 )
 
-METRIC_KEYS = frozenset({"metric", "aggregation", "higher_is_better", "reduction", "kwargs", "worst"})
+METRIC_KEYS = frozenset({"metric", "aggregation", "higher_is_better", "reduction", "kwargs", "worst", "range"})
 """The keys of an entry of `metric_list`; every other key is an argument of the metric's function."""
 
 DEFAULT_METRICS: dict[str, tuple[str, ...]] = {
@@ -91,6 +99,14 @@ def worst_of(cfg: Mapping[str, Any], default: float | None = None) -> float | No
     raise InvalidValue(what, hint="It is the value of an answer that is missing, such as 1 for an edit distance.")
 
 
+def range_of(cfg: Mapping[str, Any]) -> tuple[float, float] | None:
+    """The `range` of an entry of `metric_list`; None where it states none. ConfigError if it is not [least, greatest]."""
+    if fault := fault_of_range(cfg):
+        raise InvalidValue(fault[0], hint=fault[1])
+    stated = cfg.get("range")
+    return None if stated is None else (float(stated[0]), float(stated[1]))
+
+
 def at_least_one(value: Any) -> Any:
     """The value of a missing answer where lower is better and no `worst` is stated: that of an empty answer, and at least 1.
 
@@ -109,8 +125,9 @@ class Metric(Generic[T, K]):
     output_type: the output types of the tasks that it fits.
     higher_is_better: None for a number that has no direction, such as the share of answers that are yes.
     reduction: turns the scores of a doc's repeats into one value, or into {name: value} for keys "name(metric)".
-    worst: the value of an answer that is missing. None: 0 where higher is better; where
-        lower is, the value of an empty answer, and at least 1.
+    worst: the value of an answer that is missing. None: the worst end of `range` for a mean; else 0 where higher is better;
+        where lower is, the value of an empty answer, and at least 1.
+    range: the least and the greatest number that there is, where the task states it; of its own number, not of "name(metric)".
     """
 
     name: str
@@ -121,12 +138,16 @@ class Metric(Generic[T, K]):
     output_type: frozenset[str] = frozenset({"multiple_choice"})
     reduction: Callable[..., Any] | None = take_first
     worst: float | None = None
+    range: tuple[float, float] | None = None
 
     def __post_init__(self) -> None:
         check_metric_name(self.name)
         kinds = [self.output_type] if isinstance(self.output_type, str) else self.output_type
         object.__setattr__(self, "output_type", frozenset(kinds))
         object.__setattr__(self, "reduction", self.reduction or take_first)
+        if self.worst is None and self.range and self.aggregation is not None and traits_of(self.aggregation).is_mean:
+            worst = {True: self.range[0], False: self.range[1]}.get(self.higher_is_better)  # type: ignore[arg-type]
+            object.__setattr__(self, "worst", worst)
         for part, value in (("fn", self.fn), ("aggregation", self.aggregation)):
             if not callable(value) and not (part == "aggregation" and value is None):
                 raise InvalidValue(f"{part} of metric {self.name!r} must be a function, not {value!r}.")
@@ -159,6 +180,7 @@ class Metric(Generic[T, K]):
             aggregation=_aggregation(cfg.get("aggregation"), base),
             higher_is_better=cfg.get("higher_is_better", base.higher_is_better),
             worst=worst_of(cfg, base.worst),
+            range=range_of(cfg),
         )
 
     def compute(self, *args: Any, **kwargs: Any) -> Any:

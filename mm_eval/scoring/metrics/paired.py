@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -57,7 +57,8 @@ def estimate(
     """
     elsewhere: Callable[..., Number] | None = getattr(aggregation, "interval_of", None)
     if elsewhere is not None:  # a function of another process, where it is called as often as its standard error needs
-        return elsewhere(key, [values], clusters, bootstrap_iters, seed)
+        found = elsewhere(key, [values], clusters, bootstrap_iters, seed)
+        return replace(found, scale=scale_of(aggregation, values) or found.scale)
     value = float(aggregation(values))
     error = standard_error(aggregation, values, clusters, bootstrap_iters=bootstrap_iters, seed=seed)
     stderr = error.value if math.isfinite(value) else None
@@ -115,8 +116,11 @@ def _are_fractions(aggregation: Aggregation, values: Sequence[Any]) -> bool:
 def scale_of(aggregation: Aggregation, values: Sequence[Any]) -> tuple[float, float] | None:
     """The least and the greatest value that the number can have: (0, 1) of a share, NO_SHARE of a mean of other values.
 
-    None where it is not known: an aggregation of a task's own may give shares or points.
+    The `range` that the task states, if it does. None where it is not known: an aggregation of a task's own may give shares
+    or points.
     """
+    if (stated := traits_of(aggregation).range) is not None:
+        return stated if stated[0] >= 0 or stated[1] > 1 else NO_SHARE  # from -1 to 1 is a correlation, and no share
     if _are_fractions(aggregation, values):
         return 0.0, 1.0
     beyond = traits_of(aggregation).is_mean and all(isinstance(value, (bool, int, float)) for value in values)
@@ -135,10 +139,10 @@ def paired_difference(
     """aggregation(second) - aggregation(first); the values at one position belong to the same doc."""
     elsewhere: Callable[..., Number] | None = getattr(aggregation, "interval_of", None)
     if elsewhere is not None:
-        return elsewhere(UNNAMED, [first, second], clusters, bootstrap_iters, seed)
+        found = elsewhere(UNNAMED, [first, second], clusters, bootstrap_iters, seed)
+        return found if (stated := traits_of(aggregation).range) is None else replace(found, scale=_of_change({stated}))
     traits = traits_of(aggregation)
-    scales = {scale_of(aggregation, first), scale_of(aggregation, second)}
-    scale = NO_SHARE if NO_SHARE in scales else (-1.0, 1.0) if scales == {(0.0, 1.0)} else None
+    scale = _of_change({scale_of(aggregation, first), scale_of(aggregation, second)})
     if traits.is_mean:
         kept = [i for i, (a, b) in enumerate(zip(first, second, strict=True)) if a == a and b == b]
         changes = [float(second[i]) - float(first[i]) for i in kept]
@@ -169,6 +173,14 @@ def paired_difference(
     # every cluster changed alike: an unseen one may change the other way, over twice the range, but none can change by more
     ends = max(-far, found.value - 2 * room), min(far, found.value + 2 * room)
     return replace(found, exact=ends, exact_p=found.p_value, note="")
+
+
+def _of_change(scales: Set[tuple[float, float] | None]) -> tuple[float, float] | None:
+    """The scale of a difference of two numbers. scales: theirs."""
+    if NO_SHARE in scales:
+        return NO_SHARE
+    first, *others = scales
+    return None if others or first is None else (first[0] - first[1], first[1] - first[0])
 
 
 def _of_flips(

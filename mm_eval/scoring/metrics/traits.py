@@ -15,7 +15,7 @@ import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, wraps
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from mm_eval.values.errors import InvalidValue, did_you_mean
@@ -93,6 +93,7 @@ class Traits:
         positions only. It makes the jackknife of many docs fast.
     smooth: a small change of the values changes the number a little; a median is not smooth. None: not declared.
     fraction: its number lies in [0, 1], and so does its interval. A mean of values in [0, 1] needs not say so.
+    range: the least and the greatest number that there is, as the `range` of a metric_list states it; None where it states none.
     whole_clusters: it has no number for a part of a cluster, so `--limit` takes whole ones (the rotations of a question).
     of: the noun for its values ("log-likelihood").
     """
@@ -106,6 +107,7 @@ class Traits:
     without: Callable[[Sequence[Any]], Callable[[Collection[int]], float]] | None = None
     smooth: bool | None = None
     fraction: bool = False
+    range: tuple[float, float] | None = None
     whole_clusters: bool = False
     of: str = "value"
 
@@ -125,6 +127,22 @@ def declare(**traits: Any) -> Callable[[F], F]:
         return function
 
     return add
+
+
+def in_range(function: Callable[..., Any], ends: tuple[float, float] | None) -> Callable[..., Any]:
+    """The aggregation, whose number lies between two ends; the same function for None."""
+    if ends is None:
+        return function
+
+    @wraps(function)
+    def within(values: Sequence[Any]) -> Any:
+        return function(values)
+
+    for name in ("number_of", "interval_of"):  # of a function of another process
+        if (elsewhere := getattr(function, name, None)) is not None:
+            setattr(within, name, elsewhere)
+    setattr(within, _ATTRIBUTE, replace(traits_of(function), range=ends))
+    return within
 
 
 def stratified_by(

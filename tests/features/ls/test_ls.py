@@ -17,7 +17,7 @@ TASK = "dataset_path: d\ntest_split: test\ndoc_to_text: q\n"
 def test_the_word_may_stand_before_or_behind_an_option(
     order: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("MM_EVAL_CACHE", str(tmp_path / "cache"))
     mine = tmp_path / "mine"
     mine.mkdir()
     for name in ("my_colours", "my_shapes"):
@@ -33,7 +33,7 @@ def test_a_word_too_many_is_still_told(capsys: pytest.CaptureFixture[str]) -> No
 
 @pytest.fixture
 def ls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("MM_EVAL_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("COLUMNS", "200")
     (tmp_path / "mine").mkdir()
 
@@ -106,7 +106,7 @@ def test_listing_2000_tasks_imports_no_data_library_and_is_fast(tmp_path: Path) 
         "heavy = [name for name in ('yaml', 'datasets', 'numpy', 'PIL', 'jinja2') if name in sys.modules]\n"
         "print(heavy, time.process_time(), file=sys.stderr)"
     )
-    environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    environment = {**os.environ, "MM_EVAL_CACHE": str(tmp_path / "cache")}
     words = [sys.executable, "-c", code, "ls", "tasks", "--include_path", str(folder)]
     ran = [subprocess.run(words, capture_output=True, text=True, check=True, env=environment) for _ in range(3)]
     heavy, seconds = zip(*(each.stderr.split("\n")[-2].rsplit(" ", 1) for each in ran[1:]), strict=True)

@@ -190,7 +190,7 @@ def test_digests_are_remembered_by_path_size_and_time(
 
     from mm_eval.models.hf import checkpoint as files
 
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("MM_EVAL_CACHE", str(tmp_path / "cache" / "mm_eval"))
     folder = shutil.copytree(checkpoint("llama"), tmp_path / "copy")
     first = files.Checkpoint(str(folder)).digests()
     assert list((tmp_path / "cache" / "mm_eval").iterdir()) == [tmp_path / "cache" / "mm_eval" / "digests.json"]
@@ -198,7 +198,7 @@ def test_digests_are_remembered_by_path_size_and_time(
     monkeypatch.setattr(files.hashlib, "file_digest", lambda *given: read.append(given))
     assert files.Checkpoint(str(folder)).digests() == first and not read
     monkeypatch.undo()
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("MM_EVAL_CACHE", str(tmp_path / "cache" / "mm_eval"))
     weights = folder / "model.safetensors"
     changed = bytearray(weights.read_bytes())
     changed[-1] ^= 1
@@ -215,7 +215,7 @@ def test_an_unusable_digest_cache_costs_time_only(
     from mm_eval.models.hf.checkpoint import Checkpoint
 
     expected = Checkpoint(str(checkpoint("llama"))).digests()
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setenv("MM_EVAL_CACHE", str(tmp_path / "mm-eval"))
     if broken == "not json":
         (tmp_path / "mm-eval").mkdir()
         (tmp_path / "mm-eval" / "digests.json").write_text("{")

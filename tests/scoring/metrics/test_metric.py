@@ -110,7 +110,17 @@ def test_a_flat_yaml_entry_and_a_normalised_one_are_the_same():
     )  # fmt: skip
     assert flat == nested
     assert flat.compute(["A"], ["a"]) == {"exact_match": [1]}
-    assert set(METRIC_KEYS) == {"metric", "aggregation", "higher_is_better", "reduction", "kwargs", "worst"}
+    assert set(METRIC_KEYS) == {"metric", "aggregation", "higher_is_better", "reduction", "kwargs", "worst", "range"}
+
+
+def test_a_range_says_what_a_missing_answer_scores_under_a_mean() -> None:
+    entry = {"metric": "exact_match", "range": [1, 5]}
+    assert Metric.from_dict(entry).worst == 1 and Metric.from_dict({**entry, "higher_is_better": False}).worst == 5
+    assert Metric.from_dict({**entry, "worst": 0}).worst == 0
+    assert Metric.from_dict({**entry, "aggregation": "median"}).worst is None  # its docs may have another scale
+    assert Metric.from_dict({**entry, "higher_is_better": None}).worst is None
+    with pytest.raises(ConfigError, match="two numbers"):
+        Metric.from_dict({"metric": "exact_match", "range": [0, float("inf")]})
 
 
 @pytest.mark.parametrize(

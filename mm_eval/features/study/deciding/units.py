@@ -16,7 +16,7 @@ from mm_eval.scoring.base import Scorer
 from mm_eval.scoring.metrics.aggregation import bypass_agg, mean
 from mm_eval.scoring.metrics.metric import Metric
 from mm_eval.scoring.metrics.paired import estimate, paired_difference
-from mm_eval.scoring.metrics.traits import CorpusMetric, traits_of
+from mm_eval.scoring.metrics.traits import CorpusMetric, in_range, traits_of
 from mm_eval.values.types import UNNAMED, MetricKey, Number, main_metrics
 
 Aggregation = Callable[[Sequence[Any]], float]
@@ -94,7 +94,7 @@ def _of_task(opened: OpenedTasks, name: str) -> Unit:
     if chosen is None:
         return Unit(name, (), refusal="it has no metric that is known before its docs are scored")
     scorer, metric = chosen
-    leaf = Leaf(name, metric.name, scorer.name, metric.aggregation or mean)
+    leaf = Leaf(name, metric.name, scorer.name, in_range(metric.aggregation or mean, metric.range))
     refusal = _refusal(metric, leaf.aggregation) or _needs_all(scorer)
     return Unit(name, (leaf,), refusal=refusal, better=metric.higher_is_better)
 
@@ -120,7 +120,8 @@ def _of_group(opened: OpenedTasks, name: str, leaves: Sequence[str]) -> Unit:
         if not own:
             return Unit(name, (), refusal=f"{leaf} has no {entry.metric}")
         scorer, metric = own[0]
-        parts.append(Leaf(leaf, metric.name, scorer.name, metric.aggregation or mean, list(leaves).count(leaf)))
+        function = in_range(metric.aggregation or mean, metric.range)
+        parts.append(Leaf(leaf, metric.name, scorer.name, function, list(leaves).count(leaf)))
         refusal = refusal or _refusal(metric, parts[-1].aggregation) or _needs_all(scorer)
         better = metric.higher_is_better if better is None else better
     return Unit(name, tuple(parts), bool(entry.weight_by_size), refusal, better)
@@ -129,7 +130,7 @@ def _of_group(opened: OpenedTasks, name: str, leaves: Sequence[str]) -> Unit:
 def _refusal(metric: Metric[Any, Any], aggregation: Aggregation) -> str:
     """Why the number of a metric can't be stopped; empty if it can."""
     traits = traits_of(aggregation)
-    if aggregation is bypass_agg:
+    if metric.aggregation is bypass_agg:
         return f"{metric.name} is scored elsewhere"
     if traits.is_mean:
         return ""
