@@ -117,11 +117,11 @@ def _scores_of_repeats(
 ) -> dict[str, list[Any]]:
     """One score a repeat, under the metric's name or those that it returns; each answer is scored by itself.
 
-    An answer that no rule could read, or that is missing, is None: it scores `Metric.worst`, or 0 where higher is better. Else
+    An answer that no rule could read, or that is missing, is None: it scores `Metric.of_missing`, or 0 where higher is better. Else
     the metric is asked about None; about the empty text if the answer is missing and the function takes no None.
     missing: which answers are (`UNANSWERED`).
     """
-    worst, is_corpus = metric.worst, isinstance(metric.fn, CorpusMetric)
+    worst, is_corpus = metric.of_missing, isinstance(metric.fn, CorpusMetric)
     if worst is None and metric.higher_is_better is not False and not is_corpus:
         worst = 0
     scored: list[dict[str, Any] | None] = []

@@ -136,8 +136,8 @@ def worst_value(metric: Metric[Any, Any], value: Any) -> Any:
     """
     if value is not None and not isinstance(value, int | float):
         return value
-    if metric.worst is not None:
-        return metric.worst
+    if metric.of_missing is not None:
+        return metric.of_missing
     if not metric.higher_is_better:
         return at_least_one(value) if metric.higher_is_better is False else value
     return 0 if value is None else min(value, 0)

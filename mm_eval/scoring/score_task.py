@@ -79,7 +79,11 @@ class TaskScoring:
         answered = {doc_id: doc for doc_id, doc in scorer.reduced_docs.items() if doc_id not in self._unanswered}
         self.scores.without_unanswered += scorer.results(answered, 0, most_calls=1) if answered else []
         for metric in scorer.metrics or ():
-            if metric.higher_is_better is False and metric.worst is None and not isinstance(metric.fn, CorpusMetric):
+            if (
+                metric.higher_is_better is False
+                and metric.of_missing is None
+                and not isinstance(metric.fn, CorpusMetric)
+            ):
                 what = f"{metric.name}: a missing answer has the value of an empty one, and at least 1: `worst` is not stated."
                 self.scores.notes.append(what)
 

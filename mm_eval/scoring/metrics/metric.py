@@ -125,8 +125,8 @@ class Metric(Generic[T, K]):
     output_type: the output types of the tasks that it fits.
     higher_is_better: None for a number that has no direction, such as the share of answers that are yes.
     reduction: turns the scores of a doc's repeats into one value, or into {name: value} for keys "name(metric)".
-    worst: the value of an answer that is missing. None: the worst end of `range` for a mean; else 0 where higher is better;
-        where lower is, the value of an empty answer, and at least 1.
+    worst: the value of an answer that is missing, as it is stated. None: `of_missing`; else 0 where higher is better; where
+        lower is, the value of an empty answer, and at least 1.
     range: the least and the greatest number that there is, where the task states it; of its own number, not of "name(metric)".
     """
 
@@ -145,12 +145,16 @@ class Metric(Generic[T, K]):
         kinds = [self.output_type] if isinstance(self.output_type, str) else self.output_type
         object.__setattr__(self, "output_type", frozenset(kinds))
         object.__setattr__(self, "reduction", self.reduction or take_first)
-        if self.worst is None and self.range and self.aggregation is not None and traits_of(self.aggregation).is_mean:
-            worst = {True: self.range[0], False: self.range[1]}.get(self.higher_is_better)  # type: ignore[arg-type]
-            object.__setattr__(self, "worst", worst)
         for part, value in (("fn", self.fn), ("aggregation", self.aggregation)):
             if not callable(value) and not (part == "aggregation" and value is None):
                 raise InvalidValue(f"{part} of metric {self.name!r} must be a function, not {value!r}.")
+
+    @property
+    def of_missing(self) -> float | None:
+        """What an answer that is missing scores: `worst`, or the worst end of the range of a mean. None: neither is stated."""
+        if self.worst is not None or self.range is None or self.aggregation is None or self.higher_is_better is None:
+            return self.worst
+        return self.range[not self.higher_is_better] if traits_of(self.aggregation).is_mean else None
 
     @classmethod
     def from_dict(cls, cfg: Mapping[str, Any], output_type: str | None = None) -> Metric[Any, Any]:

@@ -115,10 +115,13 @@ def test_a_flat_yaml_entry_and_a_normalised_one_are_the_same():
 
 def test_a_range_says_what_a_missing_answer_scores_under_a_mean() -> None:
     entry = {"metric": "exact_match", "range": [1, 5]}
-    assert Metric.from_dict(entry).worst == 1 and Metric.from_dict({**entry, "higher_is_better": False}).worst == 5
-    assert Metric.from_dict({**entry, "worst": 0}).worst == 0
-    assert Metric.from_dict({**entry, "aggregation": "median"}).worst is None  # its docs may have another scale
-    assert Metric.from_dict({**entry, "higher_is_better": None}).worst is None
+    assert (
+        Metric.from_dict(entry).of_missing == 1
+        and Metric.from_dict({**entry, "higher_is_better": False}).of_missing == 5
+    )
+    assert Metric.from_dict({**entry, "worst": 0}).of_missing == 0
+    assert Metric.from_dict({**entry, "aggregation": "median"}).of_missing is None  # its docs may have another scale
+    assert Metric.from_dict({**entry, "higher_is_better": None}).of_missing is None
     with pytest.raises(ConfigError, match="two numbers"):
         Metric.from_dict({"metric": "exact_match", "range": [0, float("inf")]})
 
