@@ -117,8 +117,8 @@ def _scores_of_repeats(
 ) -> dict[str, list[Any]]:
     """One score a repeat, under the metric's name or those that it returns; each answer is scored by itself.
 
-    An answer that no rule could read, or that is missing, is None: it scores `Metric.of_missing`, or 0 where higher is better. Else
-    the metric is asked about None; about the empty text if the answer is missing and the function takes no None.
+    An answer that no rule could read, or that is missing, is None: it scores `Metric.of_missing`, or 0 where higher is better.
+    Else the metric is asked about None; about the empty text if the answer is missing and the function takes no None.
     missing: which answers are (`UNANSWERED`).
     """
     worst, is_corpus = metric.of_missing, isinstance(metric.fn, CorpusMetric)

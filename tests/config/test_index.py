@@ -222,9 +222,10 @@ def test_a_tag_with_the_name_of_a_task_is_the_task(manager: Manager, write: Writ
 
 
 def test_all_caches_are_below_one_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    from mm_eval.models.hf.checkpoint import DigestCache
+
     from mm_eval.config.index import _cache_file
     from mm_eval.data.kept_files import _copies
-    from mm_eval.models.hf.checkpoint import DigestCache
 
     def folders() -> set[Path]:
         index = _cache_file(tmp_path)
