@@ -102,7 +102,7 @@ def test_another_picture_changes_the_loglikelihood(adapter: Callable[..., Any], 
         return [output[0] for output in outputs(model.loglikelihood(rows)).values()]
 
     one, other = scored([picture(90, 60, 1)]), scored([picture(90, 60, 2)])
-    assert one == scored([picture(90, 60, 1)])
+    assert one == pytest.approx(scored([picture(90, 60, 1)]), abs=1e-4)  # several threads add in another order
     assert max(abs(a - b) for a, b in zip(one, other, strict=True)) > 1e-2
     first, last = [picture(90, 60, 1), picture(56, 56, 2)], [picture(90, 60, 1), picture(56, 56, 3)]
     assert max(abs(a - b) for a, b in zip(scored(first), scored(last), strict=True)) > 1e-2
