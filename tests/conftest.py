@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # a process a core runs tests already; read when torch is imported, below
+
 import pytest
 
 from mm_eval.cli import main

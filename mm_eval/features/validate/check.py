@@ -30,11 +30,13 @@ from mm_eval.scoring.base import Scorer
 from mm_eval.scoring.gold import FULL, Trial, TrialResult
 from mm_eval.scoring.submission import record_of
 from mm_eval.values.errors import ConfigError, MMEvalError, all_faults
-from mm_eval.values.types import Instance, Slot
+from mm_eval.values.types import Instance, Slot, main_metrics
 from mm_eval.values.words import counted, listed
 
 TOLERANCE = 1e-4
 """Nats by which log-likelihoods may differ: what float32 allows."""
+MOST_NAMES = 8
+"""Numbers of a task that a message names."""
 Outputs = dict[Slot, Any]
 log = logging.getLogger(__name__)
 
@@ -147,6 +149,11 @@ def _scores_said(trial: Trial, said: str) -> str:
         raise _FaultError(gold.fault)
     shown = [f"{number.key} = {number.value:g}" for number in gold.scores.numbers if number.value is not None]
     said += f"; gold answers score {', '.join(shown)}"
+    given = [number.key for number in gold.scores.numbers]
+    for main in () if part_classes(None, [trial.task.config]) else main_metrics(trial.task.config.metadata):
+        if not any(key.is_named(main) for key in given):
+            names = listed([key.label for key in given], MOST_NAMES)
+            raise _FaultError(f"metadata.metric names {main!r}, which is no number of the task; it has {names}")
     if fault := _below_full(trial, gold):
         raise _FaultError(fault)
     for kind, tried in (("wrong", trial.wrong_answers()), ("empty", trial.empty_answers())):
