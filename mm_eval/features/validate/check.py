@@ -68,7 +68,7 @@ def validate(request: RunRequest) -> Iterator[TaskCheck]:
     yield from _groups(loaded, scorers)
     if unchecked:
         said = f"not checked, since there is no sample data: {counted(len(unchecked), 'task')} ({listed(sorted(unchecked), 5)})"
-        yield TaskCheck(", ".join(loaded.roots), True, said)
+        yield TaskCheck(", ".join(root for root in loaded.roots if unchecked & {*loaded.leaves(root)}), True, said)
 
 
 def _groups(loaded: Loaded, scorers: Mapping[str, list[Scorer]]) -> Iterator[TaskCheck]:
