@@ -95,8 +95,8 @@ class JournalState:
         In the slot of a conversation's first turn: of the whole conversation, None as long as it goes on.
         """
         answer = self.result(slot)
-        if answer is None:
-            return None
+        if answer is None or not isinstance(answer.output, str):
+            return answer
         if slot.judge:
             return Reading(opened=False).read(answer, ())
         found = self.reading.read(answer, self._own_answers())

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 from mm_eval.config.task_config import TaskConfig
 from mm_eval.values.types import IMAGE_MARK, Context, Message
 
 
-@dataclass(frozen=True)
-class Turn:
+class Turn(NamedTuple):
     """A question; for an example, with its answer.
 
     pictures: how many are shown before the text, or at the IMAGE_MARKs in it. prefix: the text that begins the answer.
@@ -126,7 +125,7 @@ def _with_marks(turn: Turn) -> Turn:
     """The turn with an IMAGE_MARK for each of its pictures."""
     if turn.text.count(IMAGE_MARK) == turn.pictures:
         return turn
-    return replace(turn, text=f"{IMAGE_MARK}\n" * turn.pictures + turn.text)
+    return turn._replace(text=f"{IMAGE_MARK}\n" * turn.pictures + turn.text)
 
 
 def _parts(pictures: int, text: str) -> list[dict[str, Any]]:

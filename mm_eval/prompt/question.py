@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -120,8 +120,11 @@ class Questions:
                 self._known[key] = found
                 texts = (found.text, *(found.choices or ()), *(found.contexts or ()))
                 self._left -= QUESTION + sum(TEXT + len(text) for text in texts)
+        if found.choices is None and not isinstance(found.target, list):
+            return found
         target = [*found.target] if isinstance(found.target, list) else found.target
-        return replace(found, target=target, choices=None if found.choices is None else [*found.choices])
+        choices = None if found.choices is None else [*found.choices]
+        return Question(found.text, target, choices, found.answer, found.prefix, found.contexts)
 
 
 def _is_unused(config: TaskConfig, target: Any, doc: Doc) -> bool:

@@ -8,10 +8,11 @@ task.instances(doc_ids, style) -> one Instance for each doc, choice and repeat
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import Any
+from itertools import chain
+from typing import TYPE_CHECKING, Any
 
 from mm_eval.config.located import located
 from mm_eval.config.task_config import TaskConfig
@@ -44,6 +45,9 @@ from mm_eval.values.errors import ConfigError, DataError, DocError, MMEvalError,
 from mm_eval.values.lazy_doc import WithoutPictures
 from mm_eval.values.reasoning.families import NO_MARKS, Marks
 from mm_eval.values.types import Context, Doc, Instance, Message, RequestType
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
 
 EVALUATION_SPLITS = ("test_split", "validation_split")
 
@@ -81,6 +85,7 @@ class Task:
     pool: ExamplePool | None = None
     _cache: PictureCache = field(default_factory=PictureCache, repr=False)
     _questions: Questions = field(init=False, repr=False)
+    _layouts: dict[bool | None, Layout] = field(default_factory=dict, init=False, repr=False)
     seen: Seen | None = field(default=None, init=False, repr=False)
     """Called with the digest and the pixels of each picture of a request; raises nothing."""
 
@@ -134,7 +139,16 @@ class Task:
         style: PromptStyle,
         turn_pictures: Callable[[int], Sequence[int] | None] | None = None,
     ) -> Iterator[Instance]:
-        """The instances of some docs, in order: one for each choice and repeat.
+        """The instances of some docs, in order: `requests`, one after another."""
+        return chain.from_iterable(self.requests(doc_ids, style, turn_pictures))
+
+    def requests(
+        self,
+        doc_ids: Sequence[int],
+        style: PromptStyle,
+        turn_pictures: Callable[[int], Sequence[int] | None] | None = None,
+    ) -> Iterator[list[Instance]]:
+        """The instances of each doc, in order: one for each choice and repeat.
 
         turn_pictures: for scoring: how many pictures each turn of a doc's prompt had, None if unknown. Nothing is decoded then,
             and the instances have no pictures.
@@ -144,13 +158,14 @@ class Task:
         with decoded_ahead(self.docs.full, doc_ids if decodes else ()) as ahead:
             for doc_id, doc in self.docs.texts(list(doc_ids)):
                 try:
-                    yield from self._instances(doc_id, doc, style, turn_pictures, ahead(doc_id))
+                    if found := list(self._instances(doc_id, doc, style, turn_pictures, ahead(doc_id))):
+                        yield found
                 except DataError as error:
                     error.located(f"{self.path} doc {doc_id}")
                     generates = self.config.output_type == "generate_until"
                     kind: RequestType = "generate_until" if generates else "loglikelihood"
-                    for repeat in range(self.config.repeats):
-                        yield Instance(kind, self.path, doc_id, doc, repeat=repeat, error=error)
+                    repeats = range(self.config.repeats)
+                    yield [Instance(kind, self.path, doc_id, doc, repeat=repeat, error=error) for repeat in repeats]
 
     def _instances(
         self,
@@ -159,12 +174,13 @@ class Task:
         style: PromptStyle,
         turn_pictures: Callable[[int], Sequence[int] | None] | None,
         whole: Callable[[], Doc],
-    ) -> Iterator[Instance]:
+    ) -> Iterable[Instance]:
+        """The instances of one doc. whole: gives it with its pictures."""
         config, where = self.config, f"{self.path} doc {doc_id}"
         question = self._questions.of(doc_id, doc, style.block, where)
         examples = self.pool.draw(config.num_fewshot, doc_id, doc) if self.pool else []
         written = self._written_messages(doc_id, style, where, whole)
-        turns = self._picture_loaders(doc_id, examples, style, where, whole)
+        turns = self._picture_loaders(doc_id, examples, style, where, whole) if self.has_pictures else []
 
         digests, pixels, clips, error = looked_at(turns if turn_pictures is None else [], where, self.seen)
         counts = [len(turn) for turn in digests] if turn_pictures is None else list(turn_pictures(doc_id) or ())
@@ -180,7 +196,7 @@ class Task:
             written = without_pictures(written) if style.blind == WITHOUT else written
             contexts = [written_context(written, description, style.system, question.prefix)]
         else:
-            layout, settings = Layout.of_task(config, style.multiturn), config.fewshot_config
+            layout, settings = self._layout(style.multiturn), config.fewshot_config
             place_of = f"{where}, few-shot example"
             shown = [
                 question_of(config, e.doc, each, place_of, settings) for e, each in zip(examples, blocks, strict=False)
@@ -197,24 +213,27 @@ class Task:
             "doc_id": doc_id,
             "doc": WithoutPictures(doc, partial(self.docs.full, doc_id), columns) if columns else doc,
             "target": question.target,
-            "images": (
-                (lambda: [picture for load in turns for picture in with_frames(load(), self._cache, self.seen)])
-                if any(counts) or error
-                else None
-            ),
-            "image_digests": tuple(digest for turn in digests for digest in turn),
+            "images": partial(self._load, turns) if any(counts) or error else None,
+            "image_digests": tuple(chain.from_iterable(digests)),
             "clips": clips,
             "pixels": pixels,
             "error": error,
         }
-        for instance in requests_of(config, question, contexts, shared, self._bare_choices):
-            instance.metadata["turn_pictures"] = counts
-            instance.metadata["choices"] = question.choices
-            if style.turns is None:
-                yield instance
-            else:
-                whole_doc = WithoutPictures(doc, partial(self.docs.full, doc_id), self.docs.media_columns)
-                yield begin(instance, style.turns, whole_doc, self._shown(style))
+        noted = {"turn_pictures": counts, "choices": question.choices}
+        instances = requests_of(config, question, contexts, shared, noted, self._bare_choices)
+        if style.turns is None:
+            return instances
+        whole_doc = WithoutPictures(doc, partial(self.docs.full, doc_id), self.docs.media_columns)
+        return [begin(instance, style.turns, whole_doc, self._shown(style)) for instance in instances]
+
+    def _load(self, turns: Sequence[PictureLoader]) -> list[Image]:
+        """The pictures of a prompt."""
+        return [picture for load in turns for picture in with_frames(load(), self._cache, self.seen)]
+
+    def _layout(self, multiturn: bool | None) -> Layout:
+        if (found := self._layouts.get(multiturn)) is None:
+            found = self._layouts[multiturn] = Layout.of_task(self.config, multiturn)
+        return found
 
     def _shown(self, style: PromptStyle) -> Shown:
         """How the turns of a conversation show what the task's code gives."""
@@ -428,30 +447,48 @@ def example_pool(config: TaskConfig, source: DataSource, split: str, own: Docs, 
 
 
 def requests_of(
-    config: TaskConfig, question: Question, contexts: Sequence[Context], common: dict[str, Any], bare: bool
-) -> Iterator[Instance]:
+    config: TaskConfig,
+    question: Question,
+    contexts: Sequence[Context],
+    common: Mapping[str, Any],
+    noted: Mapping[str, Any],
+    bare: bool,
+) -> list[Instance]:
     """The requests of a doc, all choices of a repeat before the next repeat.
 
     contexts: the prompt, or one for each choice if each has its own text. common: the fields that all requests share.
-    bare: each choice is also scored without a question (see `needs_bare_choices`).
+    noted: what the metadata of each has. bare: each choice is also scored without a question (see `needs_bare_choices`).
     """
+    found: list[Instance] = []
     context = contexts[0]
     if config.output_type in ("loglikelihood", "multiple_choice"):
         _check_continuations(question)
     for repeat in range(config.repeats):
         if config.output_type == "generate_until":
             kwargs = _generation_kwargs(config, chat=not isinstance(context, str))
-            yield Instance("generate_until", context=context, generation_kwargs=kwargs, repeat=repeat, **common)
+            found.append(
+                Instance(
+                    "generate_until",
+                    context=context,
+                    generation_kwargs=kwargs,
+                    repeat=repeat,
+                    metadata={**noted},
+                    **common,
+                )
+            )
         elif config.output_type == "loglikelihood_rolling":
             text = str(question.target if question.target is not None else question.text)
-            yield Instance("loglikelihood_rolling", continuation=text, repeat=repeat, **common)
+            found.append(
+                Instance("loglikelihood_rolling", continuation=text, repeat=repeat, metadata={**noted}, **common)
+            )
         elif question.choices is None:
             own_space = question.answer[:1].isspace()  # as lambada's targets have
             bare_answer = own_space or context == ""  # no delimiter is needed
             continuation = question.answer if bare_answer else config.target_delimiter + question.answer
-            yield _scored_request(context, continuation, question.answer, 0, repeat, common)
+            found.append(_scored_request(context, continuation, question.answer, 0, repeat, common, noted))
         else:
-            yield from _choices(config, question, contexts, repeat, common, bare)
+            found += _choices(config, question, contexts, repeat, common, noted, bare)
+    return found
 
 
 def _check_continuations(question: Question) -> None:
@@ -476,7 +513,8 @@ def _choices(
     question: Question,
     contexts: Sequence[Context],
     repeat: int,
-    common: dict[str, Any],
+    common: Mapping[str, Any],
+    noted: Mapping[str, Any],
     bare: bool,
 ) -> Iterator[Instance]:
     """A request for each choice, then, with `bare`, one for each choice without a question."""
@@ -484,13 +522,12 @@ def _choices(
     for choice, option in enumerate(options):
         scored = question.answer if question.contexts else option
         context = contexts[choice if question.contexts else 0]
-        yield _scored_request(context, delimiter + scored, option, choice, repeat, common)
+        yield _scored_request(context, delimiter + scored, option, choice, repeat, common, noted)
     if bare:
         without = {**common, "images": None, "image_digests": (), "clips": (), "pixels": 0}
+        noted = {**noted, "acc_mutual_info": True}
         for choice, option in enumerate(options):
-            instance = _scored_request("", delimiter + option, option, len(options) + choice, repeat, without)
-            instance.metadata["acc_mutual_info"] = True
-            yield instance
+            yield _scored_request("", delimiter + option, option, len(options) + choice, repeat, without, noted)
 
 
 def _generation_kwargs(config: TaskConfig, chat: bool) -> dict[str, Any]:
@@ -505,13 +542,23 @@ def _generation_kwargs(config: TaskConfig, chat: bool) -> dict[str, Any]:
 
 
 def _scored_request(
-    context: Context, continuation: str, option: str, choice: int, repeat: int, common: dict[str, Any]
+    context: Context,
+    continuation: str,
+    option: str,
+    choice: int,
+    repeat: int,
+    common: Mapping[str, Any],
+    noted: Mapping[str, Any],
 ) -> Instance:
-    instance = Instance(
-        "loglikelihood", context=context, continuation=continuation, choice=choice, repeat=repeat, **common
+    return Instance(
+        "loglikelihood",
+        context=context,
+        continuation=continuation,
+        choice=choice,
+        repeat=repeat,
+        metadata={**noted, "choice_text": option},
+        **common,
     )
-    instance.metadata["choice_text"] = option
-    return instance
 
 
 def selected(path: str, total: int, limit: int | float | None, samples: Sequence[int] | None) -> list[int]:

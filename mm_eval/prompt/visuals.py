@@ -228,6 +228,8 @@ class Looked(NamedTuple):
 
 def looked_at(loaders: Sequence[PictureLoader], where: str, seen: Seen | None = None) -> Looked:
     """The identities of what is shown. Videos are not decoded. seen: called with the digest and the pixels of each picture."""
+    if not loaders:
+        return Looked([], 0)
     found, clips = Looked([], 0), list[Clip]()
     pixels = 0
     try:

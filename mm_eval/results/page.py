@@ -311,6 +311,8 @@ def prompt_text(prompt: Any) -> str:
 
 def _collapse_frames(text: str) -> str:
     """A clip of 768 frames would fill the panel with its marks."""
+    if IMAGE_MARK not in text:
+        return text
     return re.sub(rf"(?:{IMAGE_MARK}\s*){{5,}}", lambda run: f"{IMAGE_MARK} x{run[0].count(IMAGE_MARK)}\n", text)
 
 

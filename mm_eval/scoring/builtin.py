@@ -6,6 +6,7 @@ import re
 import string
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, ClassVar
 
 from mm_eval.scoring.base import Scorer, register_scorer
@@ -79,10 +80,14 @@ class GenScorer(Scorer):
     def score_doc(self, doc_id: int, doc_instances: list[Instance]) -> ScoredDoc:
         """The scores of one doc, by `score`."""
         reference, predictions, metric_kwargs = self._extract_inputs(doc_instances)
-        extra = {"metric_kwargs": metric_kwargs} if accepts(self.score, "metric_kwargs") else {}
-        first = min(doc_instances, key=lambda instance: instance.repeat)
-        self._missing = [is_unanswered(answer) for answer in first.filtered_resps[self.name]]
-        return ScoredDoc(doc_id, reference, self.score(reference, predictions, **extra))
+        extra = {"metric_kwargs": metric_kwargs} if self._takes_metric_kwargs else {}
+        answers = _first_repeat(doc_instances).filtered_resps[self.name]
+        self._missing = [is_unanswered(answer) for answer in answers]
+        return ScoredDoc(doc_id, reference, self.score(reference, predictions, **extra), self.filter.rules(answers))
+
+    @cached_property
+    def _takes_metric_kwargs(self) -> bool:
+        return accepts(self.score, "metric_kwargs")
 
     def score(
         self, reference: Any, predictions: list[Any], metric_kwargs: Mapping[str, Any] | None = None
@@ -101,11 +106,15 @@ class GenScorer(Scorer):
 
     def _extract_inputs(self, doc_instances: list[Instance]) -> tuple[Any, list[Any], dict[str, Any]]:
         """(target, filtered answers, metric_kwargs) of a doc."""
-        first = min(doc_instances, key=lambda instance: instance.repeat)
+        first = _first_repeat(doc_instances)
         if self.name not in first.filtered_resps:
             raise ScoringError(f"The answers were not filtered under the name {self.name!r}.")
         answers = [None if is_unanswered(a) else a for a in first.filtered_resps[self.name]]
         return first.target, answers or [None], dict(first.metadata.get("metric_kwargs") or {})
+
+
+def _first_repeat(instances: Sequence[Instance]) -> Instance:
+    return min(instances, key=lambda instance: instance.repeat)
 
 
 def _scores_of_repeats(

@@ -62,4 +62,5 @@ class SampleRow(Endings):
 
 def added_to(row: SampleRow) -> dict[str, Any]:
     """What features added to a row, such as verdicts."""
-    return {name: value for name, value in row.items() if name not in SampleRow.__annotations__}
+    own = SampleRow.__annotations__
+    return {} if row.keys() <= own.keys() else {name: value for name, value in row.items() if name not in own}

@@ -123,8 +123,8 @@ class TaskScoring:
             return found.turn_pictures if found else None
 
         by_doc = {doc_id: list[Instance]() for doc_id in doc_ids}
-        for instance in self.task.instances(doc_ids, self.style, turn_pictures):
-            by_doc[instance.doc_id].append(instance)
+        for instances in self.task.requests(doc_ids, self.style, turn_pictures):
+            by_doc[instances[0].doc_id] = instances
         docs = {doc_id: AnsweredDoc.of(instances, self.lookup) for doc_id, instances in by_doc.items()}
         self._with_frames += sum(doc.shows_frames for doc in docs.values())
         categories = self._categories.of_docs({doc_id: instances[0].doc for doc_id, instances in by_doc.items()})

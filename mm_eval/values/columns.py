@@ -26,14 +26,18 @@ class Column(Mapping[int, V]):
         self._ids: array[int] = array("q")
         self._values: Any = []
         self._last, self._usual = -(2**63), cast(Any, None)
-        """The last doc, and the type of values that need no look, as long as the docs come in order."""
+        """The last doc, and the type of values that the array takes, as long as the docs come in order."""
         self._places: dict[int, int] | None = None
         """Where each doc stands, once one came that is not behind all others."""
 
     def put(self, doc_id: int, value: V) -> None:
         """Adds a value, or replaces that of a doc."""
         if doc_id > self._last and type(value) is self._usual:  # nearly always
-            self._values.append(value)
+            try:
+                self._values.append(value)
+            except OverflowError:
+                self._put(doc_id, value)
+                return
             self._ids.append(doc_id)
             self._last = doc_id
             return
@@ -54,8 +58,7 @@ class Column(Mapping[int, V]):
             return
         self._values.append(value)
         ids.append(doc_id)
-        is_floats = type(self._values) is not list and self._values.typecode == "d"
-        self._usual = float if is_floats else None
+        self._usual = None if type(self._values) is list else float if self._values.typecode == "d" else int
         self._last = doc_id if self._places is None else 2**63
 
     @property

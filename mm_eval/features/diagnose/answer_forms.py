@@ -65,9 +65,10 @@ class Answered:
     @property
     def in_other_script(self) -> bool:
         """Whether its script is not that of the right answers; nor of the question, where these are a letter or a number."""
-        said = script(self.text)
+        if not (said := script(self.text)):
+            return False
         right = {found for gold in self.gold if (found := script(gold, least=1))}
-        if not said or said in right:
+        if said in right:
             return False
         if any(script(gold, least=WORD) for gold in self.gold):
             return True
@@ -214,11 +215,13 @@ def script(text: str, least: int = LETTERS) -> str:
     ('LATIN', 'CJK', '')
     """
     start = text[:400]
-    found = Counter({"LATIN": len(_LATIN.findall(start))})
-    if not start.isascii():
-        letters = (character for character in start if not character.isascii() and character.isalpha())
-        names = (unicodedata.name(character, "?").split()[0] for character in letters)
-        found.update(_JAPANESE.get(name, name) for name in names)
+    latin = len(_LATIN.findall(start))
+    if start.isascii():
+        return "LATIN" if latin >= least else ""
+    letters = (character for character in start if not character.isascii() and character.isalpha())
+    names = (unicodedata.name(character, "?").split()[0] for character in letters)
+    found = Counter({"LATIN": latin})
+    found.update(_JAPANESE.get(name, name) for name in names)
     if found.total() < least:
         return ""
     return found.most_common(1)[0][0]

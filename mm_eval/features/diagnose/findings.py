@@ -133,7 +133,9 @@ class Diagnosis:
 
     def add(self, task: str, row: SampleRow) -> None:
         """Counts a row of samples/<task>.jsonl."""
-        self._seen.setdefault(task, _Seen()).add(row)
+        if (seen := self._seen.get(task)) is None:
+            seen = self._seen[task] = _Seen()
+        seen.add(row)
 
     def findings(self) -> list[Fault]:
         """The faults of the rows so far, as `diagnose` returns them."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 
 from mm_eval.values.errors import InvalidValue, MMEvalError, ScoringError, did_you_mean
@@ -195,7 +195,7 @@ class FilterEnsemble:
         made = first if hasattr(first, "apply") and not isinstance(first, type) else first()
         return [list(answers) for answers in made.apply(resps, docs)]
 
-    @property
+    @cached_property
     def default_rule(self) -> str:
         """The rule of an unmarked answer: the name of the last step that may extract."""
         for step in reversed(self.filters):

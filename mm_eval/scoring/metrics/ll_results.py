@@ -94,30 +94,29 @@ class LLResults:
             instances = list(results)  # nothing was filtered: the answers as they are
         else:
             instances = [instance for instance in results if filter_name in instance.filtered_resps]
-        instances.sort(key=_unconditional)
         if not instances:
             raise ScoringError(f"No answers were filtered under the name {filter_name!r}.")
-        answers = [instance.filtered_resps.get(filter_name, instance.resps) for instance in instances]
+        bare = [instance for instance in instances if _unconditional(instance)]
+        asked = [instance for instance in instances if not _unconditional(instance)] if bare else instances
+        answers = [instance.filtered_resps.get(filter_name, instance.resps) for instance in (*asked, *bare)]
         pairs = [_pair(each) for each in answers]
-        asked_bare = [_unconditional(instance) for instance in instances]
-        conditional = [i for i, is_bare in enumerate(asked_bare) if not is_bare]
-        bare = [i for i, is_bare in enumerate(asked_bare) if is_bare]
-        lls = np.array([pairs[i][0] for i in conditional], dtype=float)
+        choices = [_text(instance) for instance in asked]
+        lls = np.array([ll for ll, _ in pairs[: len(asked)]], dtype=float)
         difference = _no_numbers()
         if bare:
-            if [_text(instances[i]) for i in bare] != [_text(instances[i]) for i in conditional]:
+            if [_text(instance) for instance in bare] != choices:
                 raise ScoringError("The choices with and without the question are not the same.")
-            difference = lls - np.array([pairs[i][0] for i in bare], dtype=float)
-        first = instances[0]
+            difference = lls - np.array([ll for ll, _ in pairs[len(asked) :]], dtype=float)
+        first = (*asked, *bare)[0]
         return cls(
             results=answers,
             targets=first.target,
-            ctx=first.args[0],
-            choices=[_text(instances[i]) for i in conditional],
+            ctx=first.context,
+            choices=choices,
             lls_mutual_info=difference,
             metadata=dict(first.metadata),
             lls=lls,
-            is_greedy=[bool(pairs[i][1]) for i in conditional],
+            is_greedy=[is_greedy for _, is_greedy in pairs[: len(asked)]],
         )
 
     def to_metric_inputs(self) -> dict[str, Any]:
@@ -130,7 +129,8 @@ def _unconditional(instance: Instance) -> bool:
 
 
 def _text(instance: Instance) -> str:
-    return str(instance.metadata.get("choice_text", instance.args[1]))
+    text = instance.metadata.get("choice_text")
+    return str(instance.args[1] if text is None else text)
 
 
 def _pair(answers: Sequence[Any]) -> tuple[float, bool]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from mm_eval.values.reasoning.families import NO_MARKS, Marks
 from mm_eval.values.reasoning.split import Parts, split
@@ -28,6 +29,20 @@ class Recorded(str):
     told: str | None = None
     listed: bool = False
 
+    @cached_property
+    def parts(self) -> Parts:
+        """Its reasoning and its answer; several readers ask for them."""
+        if self.listed:
+            return Parts("", str(self))
+        if self.told is None:
+            found = split(self, self.marks, capped=self.capped)
+            if self.opened and self.capped and found.closed and not found.cut:
+                return Parts(str(self), "", closed=False)
+            return found
+        if self.told and not split(self, self.marks).closed and is_opening(self, self.marks):
+            return Parts(self.told, "", closed=False)
+        return Parts(self.told, str(self))
+
 
 def parts_of(answer: str) -> Parts:
     """The reasoning and the answer of a text, by what is known of it.
@@ -35,18 +50,7 @@ def parts_of(answer: str) -> Parts:
     >>> parts_of("<think>A?</think>B")
     Parts(reasoning='<think>A?</think>', answer='B', closed=True)
     """
-    if not isinstance(answer, Recorded):
-        return split(answer)
-    if answer.listed:
-        return Parts("", str(answer))
-    if answer.told is None:
-        found = split(answer, answer.marks, capped=answer.capped)
-        if answer.opened and answer.capped and found.closed and not found.cut:
-            return Parts(str(answer), "", closed=False)
-        return found
-    if answer.told and not split(answer, answer.marks).closed and is_opening(answer, answer.marks):
-        return Parts(answer.told, "", closed=False)
-    return Parts(answer.told, str(answer))
+    return answer.parts if isinstance(answer, Recorded) else split(answer)
 
 
 def as_text(output: object) -> str:
