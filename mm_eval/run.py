@@ -49,7 +49,7 @@ from mm_eval.results.file import part_of, results_json
 from mm_eval.results.recorded import read_run
 from mm_eval.scoring.run_results import Report, RunFacts
 from mm_eval.values.errors import ConfigError, StoreError
-from mm_eval.values.reasoning.families import marks_of
+from mm_eval.values.reasoning.families import Marks, marks_of
 from mm_eval.values.reasoning.recorded import Reading
 
 __all__ = ["Progress", "Report", "RunRequest", "Silent", "evaluate", "run", "score"]
@@ -107,7 +107,7 @@ def run(prepared: Prepared, progress: Progress | None = None, started: float | N
                 part.join(prepared, folder)
                 part.record(folder)
 
-    reading = Reading(marks_of(prepared.request.reasoning_tags))
+    reading = _reading(prepared, marks_of(prepared.request.reasoning_tags))
     with launched(own, folder, claim) as launch:
         if own.count == 1 and (kept := kept_report(prepared, folder, spec)) is not None:
             kept.notes += [note for part in prepared.parts for note in part.hand_on(folder.path)]
@@ -153,6 +153,7 @@ def score(
         raise ConfigError("there is no run in this folder.", where=str(folder_path), hint=hint)
     recorded = read_run(folder_path)
     request = trusted_request({**recorded["request"], "bootstrap_iters": bootstrap_iters}, include_path, folder_path)
+    of_adapter = marks_of(request.reasoning_tags)
     if reasoning_tags is not None:
         request = replace(request, reasoning_tags=reasoning_tags)
     marks = marks_of(request.reasoning_tags)
@@ -164,7 +165,7 @@ def score(
         for part in opened.parts:
             part.join(opened, folder)
         state = _read_journal(folder, opened)
-        state.reading = Reading(marks)
+        state.reading = _reading(opened, marks, of_adapter)
         for part in (part for part in opened.parts if part.asks):
             part.recall(folder)
             part.before(opened, _read_journal(folder, opened), progress.phase)
@@ -247,6 +248,14 @@ def _ask_parts(prepared: Prepared, asking: Asking) -> None:
         if part.needs_memory and not prepared.given:
             close_model(prepared.model)
         part.after(prepared, asking)
+
+
+def _reading(opened: OpenedTasks, marks: Marks, of_adapter: Marks | None = None) -> Reading:
+    """How the answers are read. marks: those that the user states. of_adapter: those that the adapter knew, if others."""
+    own = {
+        task.path: task.config.marks(marks) for task in opened.tasks.values() if task.config.reasoning_tags is not None
+    }
+    return Reading(marks, of_tasks=own, of_adapter=of_adapter)
 
 
 def _read_journal(folder: RunFolder, opened: OpenedTasks) -> JournalState:

@@ -38,6 +38,7 @@ HARMLESS = {
     "doc_to_decontamination_query": "mm-eval has no decontamination",
     "full_docs": "process_results always gets the doc",
     "model_specific_generation_kwargs": "options of lmms-eval's own adapters (image_aspect_ratio, patch_size)",
+    "auto_strip_thinking": "reasoning is always cut",
     "score_key": "where lmms-eval looks for its clustered standard errors; ours are made of what is scored",
 }
 """Keys that are ignored: they change no number here."""
@@ -46,8 +47,6 @@ UNSUPPORTED = {
     "use_prompt": "promptsource is not supported; write doc_to_text, doc_to_choice and doc_to_target.",
     "doc_to_audio": "there is no audio.",
     "task_list": "write a group with `task:` members.",
-    "reasoning_tags": "write a filter_list whose first step is `strip_thinking`.",
-    "auto_strip_thinking": "write a filter_list whose first step is `strip_thinking`.",
 }
 """Keys of lm-eval and lmms-eval that would change numbers and that mm-eval does not support.
 
@@ -93,6 +92,7 @@ CHOICES = Rule(
     "a column, a template, a list or mapping of texts or a function (yes and no are true and false in YAML: quote them)",
     lambda v: isinstance(v, str) or _is_texts(list(v.values()) if isinstance(v, Mapping) else v) or is_function(v),
 )
+MARKS = Rule("pairs of marks, or none", lambda v: isinstance(v, (str, list)) or v is False)
 SAMPLES = Rule("a list of docs or a function", lambda v: is_mappings(v) or is_function(v))
 NAMED = Rule("a name or a mapping", lambda v: isinstance(v, (str, Mapping)))
 BATCH = Rule('a whole number from 1 or "auto"', lambda v: v == "auto" or _is_count(v) and v >= 1)
@@ -133,6 +133,7 @@ _OF_CORE: dict[str, Rule] = {
     "metric_list": MAPPINGS,
     "filter_list": MAPPINGS,
     "scorer": NAMED,
+    "reasoning_tags": MARKS,
     "repeats": REPEATS,
     "batch_size": BATCH,
     "model_specific_prompt_kwargs": MAPPING,

@@ -22,6 +22,7 @@ from mm_eval.config.values import resolve, to_json, with_source
 from mm_eval.values.errors import ConfigError, raise_all
 from mm_eval.values.features import brought
 from mm_eval.values.files import digest_of
+from mm_eval.values.reasoning.families import NO_MARKS, Marks, marks_of
 from mm_eval.values.types import OutputType
 
 DISPLAY_KEYS = ("task_alias", "group_alias", "tag", "group")
@@ -59,6 +60,7 @@ class TaskConfig:
     task_class, class_arguments: `class: !function task.Qasper`, and the keys beside it that mm-eval doesn't know.
     prompt_kwargs: the blocks of model_specific_prompt_kwargs; target_kwargs: those of model_specific_target_kwargs.
     doc_to_messages: makes the whole chat of a doc, for chat models.
+    reasoning_tags: marks around the reasoning in answers to it, beside the user's; `marks` reads them.
     of_features: the keys that features bring, as stated; `read` gives what they mean.
     """
 
@@ -102,6 +104,7 @@ class TaskConfig:
     metric_list: list[Any] = field(default_factory=list)
     filter_list: list[Any] = field(default_factory=list)
     scorer: str | Mapping[str, Any] | None = None
+    reasoning_tags: Any = None
     repeats: int = 1
     batch_size: int | str | None = None
     prompt_kwargs: Mapping[str, Any] = field(default_factory=dict)
@@ -263,6 +266,13 @@ class TaskConfig:
         """The levels of its `categories`, in the order written."""
         return levels_of(self.categories, self.where("categories"))
 
+    def marks(self, of_run: Marks) -> Marks:
+        """The marks around the reasoning in its answers. of_run: those that the user states, which `none` of a task leaves."""
+        if self.reasoning_tags is None or of_run.off:
+            return of_run
+        own = marks_of(self.reasoning_tags or "none", self.where("reasoning_tags"))
+        return own if own.off and not of_run.pairs else of_run.plus(own.pairs)
+
     def draws(self) -> Stream:
         """A new random stream for the functions of this task, which must be resolved."""
         return task_stream(schema.functions_in(self.source))
@@ -323,6 +333,9 @@ def _incomplete(config: TaskConfig) -> Iterator[tuple[str, str, str]]:
     if config.output_type != "generate_until" and config.submission is not None:
         what = f"submission needs output_type generate_until, not {config.output_type!r}."
         yield what, "submission", ""
+    if config.marks(NO_MARKS) != NO_MARKS and any(key in config.of_features for key in schema.ASKED_BY_FEATURES):
+        what = "reasoning_tags of a task with several turns would change what is asked next."
+        yield what, "reasoning_tags", "State --reasoning_tags."
     for key in config.of_features:
         yield from schema.key_of_feature(key).conflicts(config)
     if config.source.get("scorer") is not None and config.source.get("process_results") is not None:

@@ -365,7 +365,7 @@ NOT_COMPARED = frozenset(
     {
         *(*DISPLAY_KEYS, *ASKS_NOTHING, *SCORING_KEYS),
         *("batch_size", "cluster_key", "doc_to_target", "doc_to_text", "model_specific_target_kwargs"),
-        *("multiple_targets", "process_results_use_image", "unsafe_code"),
+        *("multiple_targets", "reasoning_tags", "process_results_use_image", "unsafe_code"),
         "model_specific_prompt_kwargs",
     }
 )

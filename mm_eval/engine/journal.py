@@ -99,7 +99,7 @@ class JournalState:
             return answer
         if slot.judge:
             return Reading(opened=False).read(answer, ())
-        found = self.reading.read(answer, self._own_answers())
+        found = self.reading.read(answer, self._own_answers(), slot.task)
         if answer.turns and answer.error is None and isinstance(found.output, Recorded):
             found.output.listed = self.ends[slot].listed
         return found

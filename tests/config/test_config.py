@@ -207,19 +207,24 @@ def test_keys_without_effect_are_accepted(write: Write) -> None:
     config = task(
         write("t.yaml", "should_decontaminate: true\ndoc_to_decontamination_query: q\nfull_docs: true\n"
               "model_specific_generation_kwargs: {llava: {image_aspect_ratio: original}}\nscore_key: acc\n"
-              "reasoning_tags: none\nauto_strip_thinking: false\n", task="t")
+              "auto_strip_thinking: true\n", task="t")
     )  # fmt: skip
-    without = {"should_decontaminate", "model_specific_generation_kwargs", "score_key", "reasoning_tags"}
+    without = {"should_decontaminate", "model_specific_generation_kwargs", "score_key", "auto_strip_thinking"}
     assert not without & set(config.to_json())
 
 
 def test_a_key_that_is_not_supported_is_put_aside_by_a_file_that_includes_it(write: Write) -> None:
-    text = "reasoning_tags: [[<think>, </think>]]\n"
-    assert "first step is `strip_thinking`. To drop it, write a file" in error(write, text)
-    assert "`reasoning_tags: null`" in error(write, text)
+    text = "use_prompt: promptsource\n"
+    assert "write doc_to_text, doc_to_choice and doc_to_target. To drop it, write a file" in error(write, text)
+    assert "`use_prompt: null`" in error(write, text)
     write("below.yaml", text, task="below")
-    config = task(write("above.yaml", "task: above\ninclude: below.yaml\nreasoning_tags: null\n"))
-    assert config.name == "above" and "reasoning_tags" not in config.to_json()
+    config = task(write("above.yaml", "task: above\ninclude: below.yaml\nuse_prompt: null\n"))
+    assert config.name == "above" and "use_prompt" not in config.to_json()
+
+
+def test_reasoning_tags_that_name_no_marks_are_reported_with_their_line(write: Write) -> None:
+    assert "t.yaml:10: '<a>' names no marks" in error(write, "reasoning_tags: <a>\n")
+    assert "State --reasoning_tags" in error(write, 'reasoning_tags: "<a>,</a>"\nrounds: !function utils.f\n')
 
 
 def test_pipelines_put_flat_arguments_under_kwargs_and_inherit_metrics(write: Write) -> None:

@@ -115,31 +115,38 @@ LIKE_REASONING = r"think|thought|reason|analysis|scratch_?pad|ponder|reflect|cot
 class Marks:
     """The pairs of marks beside those of the known families. An empty opening mark: the closing one alone is known.
 
-    off: nothing is cut (`--reasoning_tags none`).
+    off: nothing is cut (`--reasoning_tags none`). alone: those of the known families do not count, since they are cut already.
     """
 
     pairs: tuple[tuple[str, str], ...] = ()
     off: bool = False
+    alone: bool = False
 
     @property
     def anywhere(self) -> re.Pattern[str]:
         """Every mark that counts wherever it stands; its group is "opening" or "closing"."""
-        return _union(self.pairs)
+        return _union(self.pairs, self.alone)
 
     def plus(self, pairs: Iterable[tuple[str, str]]) -> Marks:
         """With more pairs."""
         return Marks(tuple(dict.fromkeys((*self.pairs, *pairs))), self.off)
+
+    def beyond(self, known: Marks) -> Marks:
+        """The pairs that whoever knew `known`, and the families, has not cut."""
+        own = [pair for pair in self.pairs if pair not in known.pairs]
+        return Marks(tuple(pair for pair in own if not all(map(NO_MARKS.anywhere.fullmatch, pair))), alone=True)
 
 
 NO_MARKS = Marks()
 
 
 @lru_cache(maxsize=64)
-def _union(pairs: tuple[tuple[str, str], ...]) -> re.Pattern[str]:
+def _union(pairs: tuple[tuple[str, str], ...], alone: bool) -> re.Pattern[str]:
+    families = () if alone else FAMILIES
     opening = [re.escape(one) for one, _ in pairs if one]
-    opening += [family.opening for family in FAMILIES if family.at == "anywhere"]
+    opening += [family.opening for family in families if family.at == "anywhere"]
     closing = [re.escape(one) for _, one in pairs if one]
-    closing += [family.closing for family in FAMILIES if family.at != "start"]
+    closing += [family.closing for family in families if family.at != "start"]
     return re.compile(rf"(?P<closing>{'|'.join(closing)})|(?P<opening>{'|'.join(opening)})", re.IGNORECASE)
 
 
@@ -151,8 +158,8 @@ AT_THE_START = tuple(
 """(opening mark, closing mark, `blocks`) of the families whose opening mark counts only where a text begins with it."""
 
 
-def marks_of(stated: str | Sequence[Sequence[str]] | None) -> Marks:
-    """The marks that a user states: `"<a>,</a>"`, several pairs as JSON (`[["<a>", "</a>"], ["<b>", "</b>"]]`), or "none".
+def marks_of(stated: str | Sequence[Sequence[str]] | None, where: str = "--reasoning_tags") -> Marks:
+    """The marks that a user or a task states: `"<a>,</a>"`, pairs or their JSON (`[["<a>", "</a>"], ["<b>", "</b>"]]`), "none".
 
     >>> marks_of("<a>,</a>").pairs
     (('<a>', '</a>'),)
@@ -182,13 +189,13 @@ def marks_of(stated: str | Sequence[Sequence[str]] | None) -> Marks:
             case _:
                 raise ConfigError(
                     f"{str(stated)[:200]!r} names no marks.",
-                    where="--reasoning_tags",
+                    where=where,
                     hint='Give an opening and a closing mark, "<think>,</think>", pairs of them as JSON, or none.',
                 )
     if any(opening == closing for opening, closing in pairs):
         raise ConfigError(
             f"{str(stated)[:200]!r}: the opening and the closing mark are the same.",
-            where="--reasoning_tags",
+            where=where,
             hint='Give two that differ, such as "<think>,</think>".',
         )
     return Marks(tuple(pairs))

@@ -6,8 +6,8 @@ split here, by their text and by what the run tells about them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from mm_eval.values.reasoning.families import NO_MARKS, Marks
@@ -18,12 +18,14 @@ from mm_eval.values.types import Answer
 class Recorded(str):
     """The text of a recorded answer.
 
-    marks: those that the user states. capped: the token cap ended it. told: the reasoning that the adapter has cut; None if it
-    did not tell. opened: the prompt opened the reasoning, so far as the other answers show.
+    marks: those that the user and the task state. later: those among them that the adapter did not know. capped: the token cap
+    ended it. told: the reasoning that the adapter has cut; None if it did not tell. opened: the prompt opened the reasoning, so
+    far as the other answers show.
     listed: it is a list of answers, as JSON, each without its reasoning (`End`).
     """
 
     marks: Marks = NO_MARKS
+    later: Marks = NO_MARKS
     capped: bool = False
     opened: bool = False
     told: str | None = None
@@ -41,6 +43,8 @@ class Recorded(str):
             return found
         if self.told and not split(self, self.marks).closed and is_opening(self, self.marks):
             return Parts(self.told, "", closed=False)
+        if self.later.pairs and (found := split(self, self.later, capped=self.capped)).cut:
+            return Parts(f"{self.told}{found.reasoning}", found.answer, found.closed)
         return Parts(self.told, str(self))
 
 
@@ -75,19 +79,31 @@ def closes_what_the_prompt_opened(answer: Answer, marks: Marks) -> bool:
 class Reading:
     """How the answers of one run are read.
 
-    marks: those that the user states. opened: whether the prompts open the reasoning, as the other answers show: one of them
-    begins inside it. None before it was looked at.
+    marks: those that the user states. of_tasks: by a task's path those that count for its answers, where it states some, too.
+    of_adapter: those that the adapter knew, where they are not `marks`.
+    opened: whether the prompts open the reasoning, as the other answers show: one of them begins inside it. None before it was
+    looked at.
     """
 
     marks: Marks = NO_MARKS
     opened: bool | None = None
+    of_tasks: Mapping[str, Marks] = field(default_factory=dict)
+    of_adapter: Marks | None = None
 
-    def read(self, answer: Answer, others: Iterable[Answer]) -> Answer:
-        """The answer with its text as `Recorded`. others: all answers of the run, looked at once, for one that was cut."""
+    def read(self, answer: Answer, others: Iterable[Answer], task: str = "") -> Answer:
+        """The answer with its text as `Recorded`. others: all answers of the run, looked at once, for one that was cut.
+
+        task: the path of the task whose answer it is.
+        """
         if not isinstance(answer.output, str):
             return answer
+        marks = self.of_tasks.get(task, self.marks)
+        if marks.off and answer.reasoning:
+            answer = replace(answer, output=f"{answer.reasoning}{answer.output}", reasoning="")
         text = Recorded(answer.output)
-        text.marks, text.capped, text.told = self.marks, answer.truncated, answer.reasoning
+        text.marks, text.capped, text.told = marks, answer.truncated, answer.reasoning
+        if answer.reasoning is not None:
+            text.later = marks.beyond(self.marks if self.of_adapter is None else self.of_adapter)
         if answer.truncated and answer.reasoning is None:
             if self.opened is None:
                 self.opened = any(closes_what_the_prompt_opened(other, self.marks) for other in others)

@@ -82,7 +82,8 @@ def split(
     if marks.off:
         return Parts("", text)
     found, seen = _find_marks(text, marks, quoted)
-    if certain is None and not any(not mark.opens for mark in found) and _ends_in_half_a_mark(text):
+    by_text = certain is None and not marks.alone
+    if by_text and not any(not mark.opens for mark in found) and _ends_in_half_a_mark(text):
         return Parts(text, "", closed=False)
     closings = [place for place, mark in enumerate(found) if not mark.opens]
     last = closings[-1] if closings else -1
@@ -114,7 +115,7 @@ def _find_marks(text: str, marks: Marks, quoted: Sequence[Span]) -> tuple[list[_
         seen = f"{seen[:start]}{'.' * (end - start)}{seen[end:]}"
     found = {_Mark(match.start(), match.end(), bool(match["opening"])) for match in marks.anywhere.finditer(seen)}
     begin = len(seen) - len(seen.lstrip())
-    for opening, closing, blocks in AT_THE_START:
+    for opening, closing, blocks in () if marks.alone else AT_THE_START:
         if (first := opening.match(seen, begin)) is not None:
             openings = opening.finditer(seen, begin) if blocks else [first]
             found |= {_Mark(match.start(), match.end(), True) for match in openings}
