@@ -215,8 +215,9 @@ def _read(options: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
             or not isinstance(folders, list)
             or len(folders) > 1
             or not manager.include_defaults
+            or manager.metadata
         ):
-            hint = "Leave it out, and give include_path=FOLDER."
+            hint = "Leave it out, and give include_path=FOLDER; metadata stands in task files."
             raise ConfigError("task_manager= stands for one folder of tasks.", where="evaluate", hint=hint)
         given["include_path"] = str(folders[0]) if folders else None
     return given, notes

@@ -160,11 +160,29 @@ def test_what_evaluate_can_not_take_from_the_guide_is_one_sentence(tmp_path):
     (tmp_path / "more").mkdir()
     for given, said in (
         ({"task_manager": TaskManager([tmp_path, tmp_path / "more"])}, "one folder of tasks"),
+        ({"task_manager": TaskManager(tmp_path, metadata={"x": 1})}, "metadata stands in task files"),
         ({"decontamination_ngrams_path": "x"}, "there is no decontamination"),
         ({"model_args": "pretrained"}, "name=value is needed"),
     ):
         with pytest.raises(ConfigError, match=said):
             evaluate("mme", "dummy", **given)
+
+
+def test_a_task_manager_has_the_methods_of_the_guides(tmp_path):
+    from mm_eval import TaskManager
+
+    (tmp_path / "own.yaml").write_text("task: own\ndataset_path: json\ntest_split: test\ndoc_to_text: q\ntag: few\n")
+    (tmp_path / "both.yaml").write_text("group: both\ntask: [own, {task: own, num_fewshot: 2, task_alias: two}]\n")
+    manager = TaskManager("INFO", include_defaults=False, metadata={"max_seq_lengths": [4096]}, model_name="x")
+    assert manager.all_tasks == [] and TaskManager(verbosity="DEBUG", include_path=tmp_path).include_path == [tmp_path]
+    manager = TaskManager(include_path=tmp_path, include_defaults=False, metadata={"max_seq_lengths": [4096]})
+    assert manager.all_subtasks == manager.all_tasks == ["own"]
+    assert manager.match_tasks(["o*", "both", "nothing"]) == ["both", "own"] and manager.match_tasks("few") == ["few"]
+    assert [line for line in manager.list_all_tasks(list_groups=False).splitlines() if line.startswith("| own |")]
+    assert "both" not in manager.list_all_tasks(list_groups=False) and "| both |" in manager.list_all_tasks()
+    assert manager.load_task_or_group("own")["own"].metadata == {"max_seq_lengths": [4096]}
+    loaded = manager.load_task_or_group(["both"])
+    assert sorted(config.num_fewshot for config in loaded["both"].values()) == [0, 2]
 
 
 def test_dir_shows_what_is_public():

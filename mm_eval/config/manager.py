@@ -6,6 +6,7 @@ loaded.tasks["mme"], loaded.groups["mmlu_stem"], loaded.group_map["mmlu_stem"], 
 
 from __future__ import annotations
 
+import fnmatch
 import logging
 import os
 from collections import Counter
@@ -25,6 +26,8 @@ from mm_eval.values.errors import ConfigError
 from mm_eval.values.files import digest_of
 
 log = logging.getLogger(__name__)
+
+LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
 
 Spec: TypeAlias = str | Path | Mapping[str, Any]
 
@@ -65,13 +68,23 @@ class TaskManager:
 
     include_path: folders with tasks of your own; a task there replaces a built-in one of the same name.
     include_defaults: whether the built-in tasks, and those of installed packages, are included.
+    metadata: keys for the `metadata` of every task that is loaded.
+    verbosity, model_name: of other suites' managers, whose first argument is the verbosity; they have no effect.
     """
 
     def __init__(
-        self, include_path: str | Path | Sequence[str | Path] | None = None, include_defaults: bool = True
+        self,
+        include_path: str | Path | Sequence[str | Path] | None = None,
+        include_defaults: bool = True,
+        metadata: Mapping[str, Any] | None = None,
+        verbosity: str | None = None,
+        model_name: str | None = None,
     ) -> None:
+        if isinstance(include_path, str) and include_path.upper() in LEVELS:
+            include_path = None
         self.include_path = [include_path] if isinstance(include_path, (str, Path)) else list(include_path or ())
         self.include_defaults = include_defaults
+        self.metadata = dict(metadata or {})
         if not include_defaults or self.include_path:
             _ = self.entries  # so that a missing folder is reported at once
 
@@ -94,6 +107,43 @@ class TaskManager:
     def all_tags(self) -> list[str]:
         """The names of all tags."""
         return self._names("tag")
+
+    @property
+    def all_subtasks(self) -> list[str]:
+        """The same as `all_tasks`, by lm-eval's name."""
+        return self.all_tasks
+
+    def match_tasks(self, task_list: str | Iterable[str]) -> list[str]:
+        """The names of tasks, groups and tags that fit any of these names or globs. One that fits none is left out."""
+        names = [*self.all_tasks, *self.all_groups, *self.all_tags]
+        patterns = [task_list] if isinstance(task_list, str) else list(task_list)
+        return sorted({name for pattern in patterns for name in fnmatch.filter(names, pattern)})
+
+    def list_all_tasks(self, list_groups: bool = True, list_tags: bool = True, list_subtasks: bool = True) -> str:
+        """The catalogue as Markdown tables: groups, tags, tasks."""
+        tables = (("Group", self.all_groups, list_groups), ("Tag", self.all_tags, list_tags))
+        shown = (*tables, ("Task", self.all_tasks, list_subtasks))
+        return "\n\n".join(self._table(title, names) for title, names, is_wanted in shown if is_wanted)
+
+    def _table(self, title: str, names: Sequence[str]) -> str:
+        rows = [(name, self.summary(name).replace("|", "\\|")) for name in names]
+        return "\n".join([f"| {title} | |", "|---|---|", *(f"| {name} | {about} |" for name, about in rows)])
+
+    def load_task_or_group(self, task_list: Spec | Iterable[Spec]) -> dict[str, Any]:
+        """The configs as a mapping: a task by its name, a group by its name with the mapping of its members.
+
+        Arguments and errors: those of `load`.
+        """
+        loaded = self.load(task_list)
+
+        def below(name: str) -> Any:
+            return (
+                {child: below(child) for child in loaded.group_map[name]}
+                if name in loaded.groups
+                else loaded.tasks[name]
+            )
+
+        return {name: below(name) for name in loaded.roots}
 
     @property
     def broken(self) -> dict[str, str]:
@@ -145,6 +195,11 @@ class TaskManager:
         faults: if given, specs and members with errors are left out, and (spec, error) is appended here.
         Errors: ConfigError on anything unknown or invalid, with file, line and a suggestion. Nothing is imported.
         """
+        if self.metadata:
+            overrides = {
+                **(overrides or {}),
+                "metadata": {**self.metadata, **((overrides or {}).get("metadata") or {})},
+            }
         runtime = RuntimeOverrides(overrides, below)
         found: list[ConfigError] | None = None if faults is None else []
         expander = Expander(self.entries, runtime, found)

@@ -184,11 +184,19 @@ def test_each_run_of_one_object_has_its_own_settings_and_identity(run, tmp_path)
     assert not hasattr(model, "settings") and model.facts == Keyed.facts
 
 
-def test_an_object_that_was_made_with_settings_keeps_them_and_no_run_states_others(run, tmp_path):
-    model = Keyed({}, ModelSettings(seed=3))
-    assert {row["resps"][0] for row in run(model, seed=3).samples("mme")} == {"3 None"}
-    with pytest.raises(ConfigError, match="Keyed was made with seed=3, and this run states 4"):
-        run(model, seed=4, output_path=str(tmp_path / "second"))
+def test_what_a_run_states_is_laid_over_the_settings_of_an_object(run, tmp_path):
+    model = Keyed({}, ModelSettings(seed=3, batch_size=2))
+    assert {row["resps"][0] for row in run(model).samples("mme")} == {"3 None"}
+    results = run(model, seed=4, output_path=str(tmp_path / "second"))
+    assert {row["resps"][0] for row in results.samples("mme")} == {"4 None"}
+    assert model.settings == ModelSettings(seed=3, batch_size=2)
+
+
+def test_a_shipped_adapter_that_was_made_with_settings_takes_no_others(run):
+    from mm_eval.models.dummy import Dummy
+
+    with pytest.raises(ConfigError, match="Dummy was made with seed=3, and this run states 4"):
+        run(Dummy({}, ModelSettings(seed=3)), seed=4)
 
 
 def test_two_threads_with_one_object_each_get_answers_of_their_own_settings(run, tmp_path):
