@@ -329,7 +329,14 @@ class _Trial:
             return Finding(check, "no verdict", doc_ids=bad, note="; ".join(notes))
         value = sum(marks) / len(marks)
         return Finding(
-            check, f"{sum(marks)} of {len(marks)}", value, share_interval(marks), len(marks), bad, "; ".join(notes)
+            check,
+            f"{sum(marks)} of {len(marks)}",
+            value,
+            share_interval(marks),
+            len(marks),
+            bad,
+            "; ".join(notes),
+            True,
         )
 
     def _passes(self, share: float) -> bool:
@@ -368,7 +375,9 @@ class _Trial:
         notes = [", ".join(shares), *notes] if bad else notes
         result = f"{sum(marks)} of {len(marks)}"
         interval = share_interval(marks, clusters)
-        return Finding(check, result, sum(marks) / len(marks), interval, len(set(clusters)), bad, "; ".join(notes))
+        return Finding(
+            check, result, sum(marks) / len(marks), interval, len(set(clusters)), bad, "; ".join(notes), True
+        )
 
     def _has_verdict(self, chain: Chain) -> bool:
         """Whether a verdict is known. A judge that extracts may find nothing in a wrong answer, which is one."""
@@ -410,7 +419,7 @@ class _Trial:
             return
         flipped = tuple(doc_id for doc_id, same in zip(both, marks, strict=True) if not same)
         said = f"{sum(marks)} of {len(marks)}, {len(flipped)} flips"
-        yield Finding(check, said, sum(marks) / len(marks), share_interval(marks), len(marks), flipped, note)
+        yield Finding(check, said, sum(marks) / len(marks), share_interval(marks), len(marks), flipped, note, True)
         shares = {doc_id: [self._share(doc_id, value) for value in values] for doc_id, values in both.items()}
         if any(share is None for of_doc in shares.values() for share in of_doc):
             return

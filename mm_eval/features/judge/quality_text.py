@@ -32,7 +32,7 @@ def as_json(tasks: Sequence[JudgedTask], findings: Mapping[str, Sequence[Finding
     found = {
         task.name: {
             "judges": [judge.sentence() for judge in task.judges],
-            "findings": [{**asdict(each), "check": each.check.strip()} for each in findings.get(task.name, ())],
+            "findings": [_finding_json(each) for each in findings.get(task.name, ())],
         }
         for task in tasks
     }
@@ -40,11 +40,16 @@ def as_json(tasks: Sequence[JudgedTask], findings: Mapping[str, Sequence[Finding
     return json_safe(text)
 
 
+def _finding_json(found: Finding) -> dict[str, object]:
+    return {key: value for key, value in asdict(found).items() if key != "is_share"} | {"check": found.check.strip()}
+
+
 def _table(findings: Sequence[Finding]) -> Iterator[str]:
     columns = [Column("check", "text"), Column("result", "text"), Column("95% interval"), Column("docs")]
     rows = []
     for each in findings:
-        interval = f"{each.interval[0]:.3f} to {each.interval[1]:.3f}" if each.interval else ""
+        form = ".1%" if each.is_share else ".3f"
+        interval = " to ".join(format(end, form) for end in each.interval or ())
         docs = str(each.docs) if each.docs else ""
         rows.append(Row({"check": each.check, "result": each.result, "95% interval": interval, "docs": docs}))
     yield from to_broken_text(Table(columns, rows), terminal_width()).split("\n")

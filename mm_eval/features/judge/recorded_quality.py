@@ -32,7 +32,10 @@ SHOWN = 5
 
 @dataclass(frozen=True)
 class Finding:
-    """One line of the report. docs: those behind it. doc_ids: those to look at. note: a sentence to read with it."""
+    """One line of the report. docs: those behind it. doc_ids: those to look at. note: a sentence to read with it.
+
+    is_share: its value is a share, which is printed in percent.
+    """
 
     check: str
     result: str
@@ -41,6 +44,7 @@ class Finding:
     docs: int = 0
     doc_ids: tuple[int, ...] = ()
     note: str = ""
+    is_share: bool = False
 
 
 @dataclass
@@ -188,7 +192,10 @@ def recorded_findings(task: JudgedTask, labels: Mapping[int, float] | None = Non
 
 
 def _estimated(check: str, found: Number, result: str, doc_ids: Sequence[int] = (), note: str = "") -> Finding:
-    return Finding(check, result, found.value, found.interval, found.n or 0, tuple(doc_ids), note or found.note)
+    is_share = found.scale == (0.0, 1.0)
+    return Finding(
+        check, result, found.value, found.interval, found.n or 0, tuple(doc_ids), note or found.note, is_share
+    )
 
 
 def _compared(
@@ -292,7 +299,7 @@ def _by_people(task: JudgedTask, judge: str, labels: Mapping[int, float]) -> Ite
         ("fails wrong answers (specificity)", failed, found.negatives, 0),
     ):
         wrong = tuple(i for i in shared if labels[i] == label and verdicts[i] != label)
-        yield Finding(f"{judge}: {said}", f"{value:.1%}", value, interval, count, wrong)
+        yield Finding(f"{judge}: {said}", f"{value:.1%}", value, interval, count, wrong, is_share=True)
     count = len(order) + len(task.empty)
     are = (
         f"{'is' if len(task.empty) == 1 else 'are'} empty and {'counts' if len(task.empty) == 1 else 'count'} as wrong"
@@ -301,6 +308,6 @@ def _by_people(task: JudgedTask, judge: str, labels: Mapping[int, float]) -> Ite
     for said, (value, ends) in (("as judged", found.plain), ("corrected for these errors", found.corrected)):
         value, low, high = (len(order) / count * each for each in (value, *ends))
         check = f"{judge}: share of right answers, {said}"
-        yield Finding(check, f"{value:.4f}", value, (low, high), count, note=empty)
+        yield Finding(check, f"{value:.1%}", value, (low, high), count, note=empty, is_share=True)
     if note:
         yield Finding("labels", note)

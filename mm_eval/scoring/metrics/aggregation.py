@@ -207,23 +207,28 @@ Rotation = tuple[Hashable, float, int]
 """(group, whether this row is right, how many rows its group has)."""
 
 
+def _whole_groups(items: Sequence[Rotation]) -> dict[int, bool]:
+    """{position of its last row: whether every row is right} of each group that has all of its rows."""
+    last: dict[Hashable, int] = {}
+    found: dict[Hashable, int] = {}
+    right: dict[Hashable, bool] = {}
+    for place, (group, hit, _) in enumerate(items):
+        last[group] = place
+        found[group] = found.get(group, 0) + 1
+        right[group] = right.get(group, True) and bool(hit)
+    return {place: right[group] for group, place in last.items() if found[group] >= items[place][2]}
+
+
 @aggregation("circular_accuracy")
 @smooth
-@declare(stratum=lambda item: None, content=lambda item: item[1:], whole_clusters=True)
+@declare(stratum=lambda item: None, content=lambda item: item[1:], whole_clusters=True, marks=_whole_groups)
 def circular_accuracy(items: Sequence[Rotation]) -> float:
     """The share of groups with every row right. items: one a row, (group, hit, rows of the group).
 
     A group that lacks rows (a limit, a failed request) is left out: some right rows make no right question. ScoringError if that
     leaves none. With the group as `cluster_key` the standard error is that of a mean over groups.
     """
-    found: dict[Hashable, int] = {}
-    right: dict[Hashable, bool] = {}
-    wanted: dict[Hashable, int] = {}
-    for group, hit, rows in items:
-        found[group] = found.get(group, 0) + 1
-        right[group] = right.get(group, True) and bool(hit)
-        wanted[group] = rows
-    whole = [right[group] for group, rows in wanted.items() if found[group] >= rows]
+    whole = _whole_groups(items).values()
     if not whole:
         raise ScoringError("no question has all of its rotations; a --limit cut them, or requests failed")
     return sum(whole) / len(whole)

@@ -21,6 +21,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Any
 
+from mm_eval.scoring.metrics.aggregation import mean
 from mm_eval.scoring.metrics.stderr import (
     DEFAULT_SEED,
     difference_of_marks,
@@ -72,18 +73,31 @@ def with_interval(
     """A number whose standard error is known, with what decides its interval."""
     value, stderr = float(number.value), number.stderr
     count, strata = _count(aggregation, values, clusters)
-    marks = Counter(map(right_or_wrong, values))
+    own = _marks_of(aggregation, values, clusters)
+    marks = Counter(map(right_or_wrong, values) if own is None else own[0])
     rarer = None if None in marks else min(marks[True], marks[False])
     scale = scale_of(aggregation, values)
     known = Number(number.key, value, stderr, None, len(values), number.higher_is_better)
     found = replace(known, clusters=count, freedom=max(1, count - strata), rarer=rarer, scale=scale)
     is_few = stderr == 0 or (rarer is not None and rarer < FEW_OF_A_KIND)
+    if own is not None and stderr is not None and is_few:
+        return replace(found, exact=share_interval(*own))
     if stderr is not None and rarer is not None and is_few and traits_of(aggregation).is_mean:
         return replace(found, exact=share_interval([bool(right_or_wrong(v)) for v in values], clusters))
     if stderr != 0:
         return found
     exact = _of_equal_clusters(value, aggregation, values, clusters)
     return replace(found, exact=exact) if exact else replace(found, note=NO_SPREAD)
+
+
+def _marks_of(
+    aggregation: Aggregation, values: Sequence[Any], clusters: Sequence[Hashable] | None
+) -> tuple[list[bool], list[Hashable] | None] | None:
+    """The marks that a number is the share of, with their clusters; None where the aggregation does not declare them."""
+    if (declared := traits_of(aggregation).marks) is None:
+        return None
+    marks = declared(values)
+    return list(marks.values()), None if clusters is None else [clusters[place] for place in marks]
 
 
 def _of_equal_clusters(
@@ -108,8 +122,8 @@ def _of_equal_clusters(
 def _are_fractions(aggregation: Aggregation, values: Sequence[Any]) -> bool:
     """Whether the number lies in [0, 1], as it is declared, or as a mean of such values does."""
     traits = traits_of(aggregation)
-    if traits.fraction or not traits.is_mean:
-        return traits.fraction
+    if traits.fraction or traits.marks is not None or not traits.is_mean:
+        return traits.fraction or traits.marks is not None
     return all(isinstance(value, (bool, int, float)) and (0 <= value <= 1 or value != value) for value in values)
 
 
@@ -143,6 +157,10 @@ def paired_difference(
         return found if (stated := traits_of(aggregation).range) is None else replace(found, scale=_of_change({stated}))
     traits = traits_of(aggregation)
     scale = _of_change({scale_of(aggregation, first), scale_of(aggregation, second)})
+    of_first, of_second = (_marks_of(aggregation, values, clusters) for values in (first, second))
+    if of_first and of_second and of_first[1] == of_second[1] and len(of_first[0]) == len(of_second[0]):
+        a, b = ([float(mark) for mark in each[0]] for each in (of_first, of_second))
+        return replace(paired_difference(mean, a, b, of_first[1], seed=seed), n=len(first), scale=scale)
     if traits.is_mean:
         kept = [i for i, (a, b) in enumerate(zip(first, second, strict=True)) if a == a and b == b]
         changes = [float(second[i]) - float(first[i]) for i in kept]

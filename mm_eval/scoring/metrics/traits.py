@@ -94,6 +94,7 @@ class Traits:
     smooth: a small change of the values changes the number a little; a median is not smooth. None: not declared.
     fraction: its number lies in [0, 1], and so does its interval. A mean of values in [0, 1] needs not say so.
     range: the least and the greatest number that there is, as the `range` of a metric_list states it; None where it states none.
+    marks: its number is the share of true marks among these: {position of a value: mark}, each of values of one cluster.
     whole_clusters: it has no number for a part of a cluster, so `--limit` takes whole ones (the rotations of a question).
     of: the noun for its values ("log-likelihood").
     """
@@ -108,6 +109,7 @@ class Traits:
     smooth: bool | None = None
     fraction: bool = False
     range: tuple[float, float] | None = None
+    marks: Callable[[Sequence[Any]], Mapping[int, bool]] | None = None
     whole_clusters: bool = False
     of: str = "value"
 

@@ -35,3 +35,19 @@ def test_the_standard_error_is_that_of_a_mean_over_groups(groups: int) -> None:
     wanted = mean_stderr(hits)
     assert found is not None and wanted is not None
     assert math.isclose(found, wanted, rel_tol=1e-9)
+
+
+def test_all_right_and_nearly_all_right_have_the_exact_interval_of_so_many_questions() -> None:
+    from mm_eval.scoring.metrics.paired import estimate, paired_difference
+    from mm_eval.scoring.metrics.stderr import exact_share
+
+    def rows(right: list[int]) -> list[tuple[int, int, int]]:
+        return [(group, hit, 4) for group, hit in enumerate(right) for _ in range(4)]
+
+    clusters = [group for group, _, _ in rows([1] * 20)]
+    for right in (20, 18, 0):
+        found = estimate(circular_accuracy, rows([1] * right + [0] * (20 - right)), clusters)
+        assert found.exact == pytest.approx(exact_share(right, 20), abs=0.02) and found.scale == (0, 1), right
+    assert estimate(circular_accuracy, rows([1, 0] * 30), [group for group, _, _ in rows([1] * 60)]).exact is None
+    same = paired_difference(circular_accuracy, rows([1] * 20), rows([1] * 20), clusters)
+    assert same.value == 0 and same.exact is not None and same.exact[1] == -same.exact[0] > 0.1 and same.n == 80

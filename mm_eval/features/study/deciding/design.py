@@ -184,9 +184,9 @@ def planned_of_tasks(names: Sequence[str], question: Question, include_path: str
             hint = "Give runs of two models: --from runs/a runs/b."
             raise ConfigError(f"{root} does not state how many docs it has.", where="--tasks", hint=hint)
         metric = next(iter(main_metrics(leaves[0].metadata)), "")
-        if question.spread is None and any(_is_sum(leaf) for leaf in leaves):
+        if question.spread is None and (unlike := next(filter(None, map(_no_share_of_docs, leaves)), "")):
             hint = "Give runs of two models (--from runs/a runs/b), or --spread."
-            raise ConfigError(f"{root} is measured in points of its own, whose spread is not known.", hint=hint)
+            raise ConfigError(f"{root} is {unlike}, whose spread is not known.", hint=hint)
         spread = (
             (question.spread,) * 2 if question.spread else (100 * math.sqrt(FLIPPED[0]), 100 * math.sqrt(FLIPPED[1]))
         )
@@ -194,19 +194,25 @@ def planned_of_tasks(names: Sequence[str], question: Question, include_path: str
     return found
 
 
-def _is_sum(config: Any) -> bool:
-    """Whether a task's number is of its own unit: the functions of its file say so by grouping docs (MME)."""
+def _no_share_of_docs(config: Any) -> str:
+    """What a task's number is, where it is no share of its docs: its `range` says so, or a function that groups docs."""
     from mm_eval.scoring.metrics.traits import traits_of
     from mm_eval.scoring.of_task import scorers_of
 
     try:
         metrics = [metric for scorer in scorers_of(config.resolved()) for metric in scorer.metrics or ()]
     except MMEvalError:
-        return False
+        return ""
     stated = main_metrics(config.metadata)[:1]
     chosen = next((metric for metric in metrics if metric.name in stated), metrics[0] if metrics else None)
-    traits = None if chosen is None or chosen.aggregation is None else traits_of(chosen.aggregation)
-    return traits is not None and not traits.is_mean and not traits.fraction and traits.stratum is not None
+    if chosen is None or chosen.aggregation is None:
+        return ""
+    traits = traits_of(chosen.aggregation)
+    if traits.marks is not None:
+        return "a share of questions of several docs each"
+    of_groups = not traits.is_mean and not traits.fraction and traits.stratum is not None
+    in_points = chosen.range[1] > 1 if chosen.range else of_groups
+    return "measured in points of its own" if in_points else ""
 
 
 def plan_of_release(runs: Sequence[RecordedRun]) -> tuple[list[Planned], Question] | None:

@@ -29,13 +29,28 @@ def of_release(runs: Sequence[RecordedRun]) -> TablePart | None:
         said.append(f"{row.name}{f' ({row.metric})' if row.metric else ''} {about}")
     numbers = counted(sum(not row.is_average for row in rows), "number")
     pairs = counted(question.pairs, "pair of models", "pairs of models")
+    missing = sorted(_of_several(runs) - {row.name for row in rows})
+    left = f"Not in this table, since no difference there has a standard error: {', '.join(missing)}."
     note = (
         f"What this release can tell apart in 80% of evaluations, in points, corrected for {pairs} and {numbers}: "
         f"{'; '.join(said)}."
     )
     return TablePart(
-        "What this release can tell", as_table(rows, question), [*_basis(rows, question), *_columns(question)], note
+        "What this release can tell",
+        as_table(rows, question),
+        [*_basis(rows, question), *([left] if missing else []), *_columns(question)],
+        f"{note} {left}" if missing else note,
     )
+
+
+def _of_several(runs: Sequence[RecordedRun]) -> set[str]:
+    """The benchmarks of which two models or more have a number."""
+    models: dict[str, set[str]] = {}
+    for run in runs:
+        for name in run.results.rows:
+            if name not in run.results.members and run.results.headline(name) is not None:
+                models.setdefault(name, set()).add(run.model)
+    return {name for name, having in models.items() if len(having) > 1}
 
 
 def _columns(question: Question) -> Iterator[str]:

@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from mm_eval.features.study.compare import compare
+from mm_eval.features.study.deciding import plan_text
 from mm_eval.features.study.deciding.design import FLIPPED, Planned, Question, answered, planned_of_runs
+from mm_eval.features.study.deciding.plan_text import of_release
 from mm_eval.features.study.deciding.plan_verb import without_spread
 from mm_eval.results.recorded import RecordedRun
 
@@ -46,7 +48,9 @@ def test_without_runs_sizes_are_stated_and_the_spread_is_assumed(cli) -> None:
 
 
 @pytest.mark.full
-def test_with_runs_the_spread_is_that_of_their_paired_differences(cli, tmp_path: Path) -> None:
+def test_with_runs_the_spread_is_that_of_their_paired_differences(
+    cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     runs = []
     for seed in ("0", "1"):
         runs.append(tmp_path / seed)
@@ -76,6 +80,9 @@ def test_with_runs_the_spread_is_that_of_their_paired_differences(cli, tmp_path:
     assert asked["seedbench"].docs == 100, "of the part that the runs were asked"
     [of_table] = [row for row in answered(list(asked.values()), Question()) if row.name == "seedbench"]
     assert f"{of_table.name} ({of_table.metric}) {of_table.detectable[1]:.1f}" in release.out
+    monkeypatch.setattr(plan_text, "plan_of_release", lambda runs: ([of_table], Question()))
+    told = of_release(both)
+    assert told is not None and "Not in this table, since no difference there has a standard error: mme." in told.note
 
 
 @pytest.mark.parametrize(
@@ -83,6 +90,7 @@ def test_with_runs_the_spread_is_that_of_their_paired_differences(cli, tmp_path:
     [
         ((), "name --tasks, or runs by --from"),
         (("--tasks", "mme"), "points of its own"),
+        (("--tasks", "mmbench_en_dev"), "is a share of questions of several docs each, whose spread is not known"),
         (("--tasks", "blinkk"), "Did you mean 'blink'"),
         (("--tasks", "blink", "--models", "1"), "needs two models"),
         (("--tasks", "blink", "--difference", "-1"), "a number above 0"),
