@@ -500,10 +500,20 @@ def own_aggregation(config: TaskConfig | None, metric: str, pipeline: str) -> Ag
         return None
 
 
-def _ranged(function: Aggregation, entry: Mapping[str, Any], metric: str) -> Aggregation:
-    """The aggregation with the `range` that an entry states, if it is that of this metric and not of a composite one."""
+def stated_range(config: Mapping[str, Any], metric: str, pipeline: str = "none") -> tuple[float, float] | None:
+    """The `range` of a task's number as its config states it, also in the metric_list of its judge."""
+    return _range_in(next(_entries(config, metric, pipeline), {}), metric)
+
+
+def _range_in(entry: Mapping[str, Any], metric: str) -> tuple[float, float] | None:
+    """The `range` of an entry, if it is that of this metric and not of a composite one."""
     is_its_own = entry.get("metric") == metric.partition("@")[0] and not fault_of_range(entry)
-    return in_range(function, range_of(entry) if is_its_own else None)
+    return range_of(entry) if is_its_own else None
+
+
+def _ranged(function: Aggregation, entry: Mapping[str, Any], metric: str) -> Aggregation:
+    """The aggregation with the `range` that an entry states of this metric."""
+    return in_range(function, _range_in(entry, metric))
 
 
 def _entries(config: Mapping[str, Any], metric: str, pipeline: str) -> Iterator[Mapping[str, Any]]:

@@ -20,7 +20,7 @@ from mm_eval.features.study.compare import compare
 from mm_eval.features.study.deciding.boundaries import equal_looks, quantile_above
 from mm_eval.features.study.deciding.trial import power_of
 from mm_eval.results.changes import Change
-from mm_eval.results.recorded import RecordedRun
+from mm_eval.results.recorded import RecordedRun, stated_range
 from mm_eval.values.errors import ConfigError, MMEvalError
 from mm_eval.values.types import main_metrics
 
@@ -204,6 +204,9 @@ def _no_share_of_docs(config: Any) -> str:
     except MMEvalError:
         return ""
     stated = main_metrics(config.metadata)[:1]
+    known = stated_range(config.source, stated[0]) if stated else None  # also of a judge, which is none of the scorers
+    if known is not None and known[1] > 1:
+        return "measured in points of its own"
     chosen = next((metric for metric in metrics if metric.name in stated), metrics[0] if metrics else None)
     if chosen is None or chosen.aggregation is None:
         return ""
@@ -211,8 +214,7 @@ def _no_share_of_docs(config: Any) -> str:
     if traits.marks is not None:
         return "a share of questions of several docs each"
     of_groups = not traits.is_mean and not traits.fraction and traits.stratum is not None
-    in_points = chosen.range[1] > 1 if chosen.range else of_groups
-    return "measured in points of its own" if in_points else ""
+    return "measured in points of its own" if of_groups and known is None else ""
 
 
 def plan_of_release(runs: Sequence[RecordedRun]) -> tuple[list[Planned], Question] | None:

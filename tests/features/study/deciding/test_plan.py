@@ -90,6 +90,7 @@ def test_with_runs_the_spread_is_that_of_their_paired_differences(
     [
         ((), "name --tasks, or runs by --from"),
         (("--tasks", "mme"), "points of its own"),
+        (("--tasks", "mmhal"), "points of its own"),
         (("--tasks", "mmbench_en_dev"), "is a share of questions of several docs each, whose spread is not known"),
         (("--tasks", "blinkk"), "Did you mean 'blink'"),
         (("--tasks", "blink", "--models", "1"), "needs two models"),
