@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import glob
 import inspect
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from functools import partial
@@ -141,13 +143,18 @@ def _loader(function: Callable[..., Any], source: DataSource) -> dict[str, Any]:
 def beside(files: Any, folder: Path) -> Any:
     """`data_files` with the files that exist in the YAML's folder named by their path there, as in lmms-eval.
 
-    Other relative names stay relative to the working directory, as in lmms-eval and lm-eval.
+    Other names that exist stay relative to the working directory, as in lmms-eval and lm-eval. One that exists in neither place
+    is named by its path in the YAML's folder, so that the error says where the file belongs.
     """
     if isinstance(files, Mapping):
         return {split: beside(names, folder) for split, names in files.items()}
     if isinstance(files, list):
         return [beside(name, folder) for name in files]
-    return str(folder / files) if isinstance(files, str) and (folder / files).is_file() else files
+    if not isinstance(files, str):
+        return files
+    is_one_file = not glob.has_magic(files) and "::" not in files and "://" not in files
+    is_beside = (folder / files).is_file() or is_one_file and not os.path.exists(files)
+    return str(folder / files) if is_beside else files
 
 
 def docs_of(

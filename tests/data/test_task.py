@@ -1,6 +1,7 @@
 """A task turns docs into instances: prompts, pictures, few-shot examples, choices and repeats."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from mm_eval.data.docs import Docs
 from mm_eval.data.source import DataSource
 from mm_eval.prompt.blocks import PromptBlock
 from mm_eval.prompt.task import PromptStyle, Task
-from mm_eval.values.errors import ConfigError
+from mm_eval.values.errors import ConfigError, MMEvalError
 from mm_eval.values.types import Slot
 
 CHAT = PromptStyle(chat=True)
@@ -284,3 +285,16 @@ def test_a_local_file_is_found_beside_the_yaml_that_names_it_or_in_the_working_d
     config = TaskManager(mine, include_defaults=False).load("t").tasks["t"]
     [instance] = Task.load(config.resolved(), DataSource()).instances([0], PLAIN)
     assert instance.context == ("of the working directory" if "/" in named else "beside")
+
+
+def test_a_local_file_that_is_missing_is_named_where_it_belongs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "t.yaml").write_text(
+        "task: t\ndataset_path: json\ndataset_kwargs: {data_files: {test: docs.jsonl}}\ntest_split: test\ndoc_to_text: q\n"
+    )
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    config = TaskManager(tmp_path, include_defaults=False).load("t").tasks["t"]
+    with pytest.raises(MMEvalError, match=re.escape(str(tmp_path / "docs.jsonl"))):
+        Task.load(config.resolved(), DataSource())

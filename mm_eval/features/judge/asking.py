@@ -143,6 +143,7 @@ class JudgePass:
                 answered = answer is not None and answer.error is None
                 for repeat in range(verdicts.config.repeats if answered else 0):
                     chain = verdicts.chain(doc_id, doc, scored_text(answer) if answer else "", repeat)
+                    outcome.reused += sum(int(row["attempts"]) for row in chain.rows) if first else 0
                     if chain.pending is not None:
                         if chain.pending.slot not in tried:
                             if is_astray(chain, self.replies, (name, doc_id, repeat)):
@@ -152,8 +153,6 @@ class JudgePass:
                     elif chain.unreadable in tried and chain.unreadable not in unread:
                         unread.add(chain.unreadable)
                         outcome.failed += 1
-                    else:
-                        outcome.reused += first and bool(chain.rows[-1]["attempts"])
 
 
 def docs_to_judge(opened: OpenedTasks, state: JournalState, mine: Mapping[str, list[int]]) -> dict[str, list[int]]:

@@ -50,10 +50,10 @@ class Prompts(Variants):
         found = {}
         for key, run in self.runs.items():
             prompts = run.results.run.prompts
-            stated = {  # with the rule of frames, unless it is the default one
-                task: {**prompt["kwargs"], **({FRAMES_KEY: prompt[FRAMES_KEY]} if FRAMES_KEY in prompt else {})}
-                for task, prompt in prompts.items()
-            }
+            stated = {}
+            for task, prompt in prompts.items():
+                rule = prompt.get(FRAMES_KEY) if run.tasks[task].shows_frames else None  # unless it is the default one
+                stated[task] = {**prompt["kwargs"], **({FRAMES_KEY: rule} if rule else {})}
             found[key] = "; ".join(f"{task} {block_text(block)}" for task, block in stated.items())
         return found
 

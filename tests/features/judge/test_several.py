@@ -70,6 +70,7 @@ def test_each_answer_has_as_many_questions_as_its_doc_needs(several, server) -> 
     assert shown[-1]["total"] == {"right": [1, 1, 0]} and "total" not in shown[0]
     again = several.with_server(server, "--output_path", ran.folder)
     assert again.code == 0 and sum(server.asked.values()) == 6, "nothing is asked twice"
+    assert "verdicts: 6 were there already" in again.out
 
 
 def test_a_doc_with_one_verdict_missing_is_in_no_number(several, server) -> None:

@@ -95,3 +95,9 @@ def test_parts_of_one_file_are_one_cluster(cli: Any, tmp_path: Path) -> None:
     first, again, other = ran.samples("clips")
     assert not set(first["images"]) & set(again["images"]), "other frames, and another picture before them"
     assert first["cluster"] == again["cluster"] != other["cluster"]
+
+
+def test_a_rule_of_frames_is_named_only_for_tasks_that_show_some(cli: Any, tmp_path: Path) -> None:
+    words = ("prompts", "--tasks", "mme", "--limit", "4", "--model", "dummy", "--sample", "--keys", "default,qwen_vl")
+    done = cli(*words, "--video", "frames=2")
+    assert done.code == 0 and "post_prompt=" in done.out and "video=" not in done.out, done.out + done.err
