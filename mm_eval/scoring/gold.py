@@ -11,6 +11,7 @@ from typing import Any
 from mm_eval.prompt.question import evaluate_field
 from mm_eval.prompt.task import PromptStyle, Task
 from mm_eval.scoring.base import Scorer
+from mm_eval.scoring.metrics.traits import traits_of
 from mm_eval.scoring.score_task import TaskScoring
 from mm_eval.scoring.task_scores import TaskScores
 from mm_eval.values.types import Answer, Instance, Slot, main_metrics
@@ -234,13 +235,22 @@ def lookup_text(answer: Callable[[Slot], Any], task: Task, row: Mapping[str, Any
 def _marks(scores: Mapping[str, Any], scorers: Iterable[Scorer]) -> Iterator[tuple[str, float]]:
     """The marks from 0 among a doc's scores, of the metrics where higher is better.
 
-    A mark is a number, the `score` of a mapping, or the second part of a pair (category as text, score).
+    A mark is a number, the `score` of a mapping, or the second part of a pair (category as text, score). Of the range of a mean
+    the least is 0 and the greatest 1.
     """
+    metrics = [metric for scorer in scorers for metric in scorer.metrics or ()]
+    ranges = {
+        each.name: each.range
+        for each in metrics
+        if each.range and each.aggregation and traits_of(each.aggregation).is_mean
+    }
     better = {name: higher for scorer in reversed(list(scorers)) for name, higher in scorer.higher_is_better.items()}
     for key, value in scores.items():
         if isinstance(value, Mapping):
             value = value.get("score")
         elif isinstance(value, (tuple, list)) and len(value) == 2 and isinstance(value[0], str):
             value = value[1]
+        if (ends := ranges.get(key.split(",")[0])) is not None and isinstance(value, (bool, int, float)):
+            value = (value - ends[0]) / (ends[1] - ends[0])
         if isinstance(value, (bool, int, float)) and value >= 0 and better.get(key.split(",")[0]) is not False:
             yield key, float(value)

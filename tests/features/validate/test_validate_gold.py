@@ -189,6 +189,17 @@ def test_a_main_number_that_the_task_does_not_have_is_an_error(validated) -> Non
     assert validated("exact", "metadata: {metric: [acc, 'acc,none']}\n").code == 0
 
 
+def test_the_least_of_a_range_is_no_mark(tmp_path: Path, cli) -> None:
+    (tmp_path / "d.jsonl").write_text('{"q": "1?", "a": "x"}\n{"q": "2?", "a": "y"}\n')
+    (tmp_path / "corpus.py").write_text(
+        "def both(doc, results):\n    return {'part': 5.0 if results[0] == doc['a'] else 1.0}\n"
+    )
+    stated = CORPUS.replace("aggregation: !function corpus.RULE", "range: [1, 5]")
+    (tmp_path / "t.yaml").write_text(stated)
+    ran = cli("validate", "t", "--include_path", tmp_path)
+    assert ran.code == 0 and "wrong answers score 0 in 2 of 2" in ran.out, ran.out
+
+
 def test_tasks_without_sample_data_are_named(cli) -> None:
     ran = cli("validate", "mme,mmlu", "--sample")
     assert (
