@@ -10,7 +10,7 @@ over all docs at alpha / m, where m is the number of comparisons: what Holm's co
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
@@ -160,6 +160,13 @@ def planned_of_runs(
 def _main_changes(first: RecordedRun, second: RecordedRun) -> Iterator[Change]:
     """The change of the main number of each row that is not part of another one."""
     yield from (change for change in compare([first, second])[0].changes if change.main and not change.category)
+
+
+def with_members(names: Iterable[str], runs: Sequence[RecordedRun]) -> set[str]:
+    """Rows, and the tasks that the groups among them cover."""
+    found = set(names)
+    groups = [(run, group) for run in runs for group in run.results.members if group in found]
+    return found.union(*(run.results.leaves(group) for run, group in groups))
 
 
 def size_of(run: RecordedRun, name: str) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from mm_eval.features.study.deciding.design import FLIPPED, Planned, Question, plan_of_release
+from mm_eval.features.study.deciding.design import FLIPPED, Planned, Question, plan_of_release, with_members
 from mm_eval.results.number_text import rounded
 from mm_eval.results.recorded import RecordedRun
 from mm_eval.results.table import Cell, Column, Row, Table, TablePart, fitted, left_out, to_text
@@ -29,7 +29,7 @@ def of_release(runs: Sequence[RecordedRun]) -> TablePart | None:
         said.append(f"{row.name}{f' ({row.metric})' if row.metric else ''} {about}")
     numbers = counted(sum(not row.is_average for row in rows), "number")
     pairs = counted(question.pairs, "pair of models", "pairs of models")
-    missing = sorted(_of_several(runs) - {row.name for row in rows})
+    missing = sorted(_of_several(runs) - with_members((row.name for row in rows), runs))
     left = f"Not in this table, since no difference there has a standard error: {', '.join(missing)}."
     note = (
         f"What this release can tell apart in 80% of evaluations, in points, corrected for {pairs} and {numbers}: "

@@ -84,10 +84,13 @@ def main(args: argparse.Namespace) -> int:
 
 def without_spread(runs: Sequence[RecordedRun], names: Sequence[str] | None, planned: AbstractSet[str]) -> list[str]:
     """The benchmarks that all runs have a number of, and that could not be planned. names: those that were asked for."""
+    from mm_eval.features.study.deciding.design import with_members
+
+    covered = with_members(planned, runs)
     return [
         name
         for name in (runs[0].results.rows if runs else ())
-        if name not in planned
+        if name not in covered
         and (names is None or name in names)
         and all(
             name in run.results.rows and name not in run.results.members and run.results.headline(name) for run in runs

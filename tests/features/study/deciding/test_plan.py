@@ -67,6 +67,11 @@ def test_with_runs_the_spread_is_that_of_their_paired_differences(
     both = [RecordedRun.read(run) for run in runs]
     assert without_spread(both, None, {"seedbench"}) == ["mme"], "what is left out of the table is named"
     assert without_spread(both, ["seedbench"], {"seedbench"}) == without_spread([], None, set()) == []
+    for run in both:
+        run.results.members["together"] = ["mme", "seedbench"]
+    assert without_spread(both, None, {"together"}) == [], "a group covers its tasks"
+    for run in both:
+        del run.results.members["together"]
     table = cli("plan", "--from", *runs, "--difference", "2")
     assert table.code == 0 and "The spread is that of the runs" in table.out and "mme" in table.out
     release = cli("report", *runs, "--format", "md")
