@@ -94,11 +94,11 @@ class OpenedTasks:
         return {name: states for name, states in found.items() if states}
 
 
-@dataclass(frozen=True)
+@dataclass
 class Asking:
     """What a part needs to ask questions of its own after the answers.
 
-    doc_ids: {task: docs of this process}. elsewhere: the failed requests of the launch's other processes, of which there are
+    doc_ids: {task: docs of this process}; a part with passes of its own states those of the pass. elsewhere: the failed requests of the launch's other processes, of which there are
     `processes` with this one.
     """
 

@@ -33,6 +33,7 @@ class Course:
 
     together: all models that it waits for answer at this moment; None where it waits for none.
     values: this model's, on the docs of each look that is complete. waits: it can go on only after the others have.
+    stopped: a judge could not go on, so that verdicts are missing and nothing more is decided in this launch.
     """
 
     opened: OpenedTasks
@@ -44,6 +45,9 @@ class Course:
     together: bool | None
     values: list[Mapping[str, TaskValues]] = field(default_factory=list)
     waits: bool = False
+    stopped: bool = False
+    _judged: int = 0
+    """Looks whose answers the judges have been asked about in this launch."""
     _asked: dict[tuple[str, int], dict[Slot, Answer | None]] = field(default_factory=dict)
     """{(task, doc) that this launch requests: what its slots held before}"""
     _left: list[tuple[str, int]] = field(default_factory=list)
@@ -57,7 +61,15 @@ class Course:
         """The requests, a pass after the other, until all is decided and asked. In between it waits for the others."""
         while not self.asking.stop.requested:
             self._advance(at_once=True)
-            if self._has_pending():
+            allowed = self._allowed
+            if self._needs_verdicts and allowed > self._judged:
+                self.asking.doc_ids = self._until(allowed)  # answers of an earlier launch may lack their verdicts, too
+                yield self._requests()
+                if any(part.stopped for part in self.asking.outcome.of_parts.values()):
+                    self.stopped = True
+                    return
+                self._judged = allowed
+            elif self._has_pending():
                 yield self._requests()
             elif self.rule.over:
                 return
@@ -72,6 +84,11 @@ class Course:
     def _needs_verdicts(self) -> bool:
         """Whether a look is complete only after the judges, who are asked after each pass."""
         return any(part.asks for part in self.opened.parts)
+
+    def _until(self, look: int) -> dict[str, list[int]]:
+        """The docs of the looks up to one (from 1), as far as they are asked."""
+        ends = {name: self.rule.ended_at(name) for name in self.schedule.looks}
+        return {name: self.schedule.until(name, look if end is None else min(look, end)) for name, end in ends.items()}
 
     @property
     def _allowed(self) -> int:
@@ -174,7 +191,8 @@ class Course:
 
     def _advance(self, at_once: bool = False) -> None:
         """Scores the looks that are complete, and tests. at_once: look at the other models' files now, not only now and then."""
-        while len(self.values) < self.schedule.count and not self.rule.over and self._completes(len(self.values)):
+        most = self._judged if self._needs_verdicts else self.schedule.count
+        while len(self.values) < most and not self.rule.over and self._completes(len(self.values)):
             self._score(len(self.values))
             at_once = True
         now = time.monotonic()

@@ -100,7 +100,7 @@ class DecidingPart(RunPart):
             self.waiting = (
                 f"it waits for the other models after look {self.rule.look}, with {len(course.values)} of its own"
             )
-        elif self.rule.over and not asking.outcome.interrupted:
+        elif self.rule.over and not asking.outcome.interrupted and not course.stopped:
             self.broken = list(self.rule.broken)
             options = {name: value for name in OPTIONS if (value := getattr(self.request, name)) is not None}
             self.recorded = Record.of(self.rule, self.schedule, opened, options)

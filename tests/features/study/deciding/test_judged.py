@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.features.judge import server as judge_server
 from tests.features.judge.conftest import JUDGE, NO_WAIT, TASK, Judged, judged, server
 from tests.features.study.deciding.test_release import results
 
@@ -29,6 +30,36 @@ def test_looks_wait_for_the_verdicts_and_the_judge_sees_no_more_docs(judged, ser
     assert verdicts and f"{row['n']} were requested" in verdicts[0]
     again = judged.with_server(server, "--until_interval", "14")
     assert again.results["results"] == ran.results["results"] and max(server.asked.values()) == 1
+
+
+def test_a_judge_that_fails_for_a_time_changes_no_decision(judged, server, tmp_path: Path, monkeypatch) -> None:
+    docs = 300
+    judged.write([{"q": f"{n}", "a": "1"} for n in range(docs)], ["1" if n % 4 else "2" for n in range(docs)])
+    words = ("--until_interval", "14", "--output_path")
+    whole = judged.with_server(server, *words, tmp_path / "whole")
+    decided = sum(server.asked.values())
+    server.asked.clear()
+
+    def replied(text: str, prompt: str) -> str:
+        if sum(server.asked.values()) >= decided // 2:
+            monkeypatch.setitem(judge_server.FAULTS, "Reference", (503, "busy"))
+        return text
+
+    with monkeypatch.context() as patch:
+        patch.setattr(judge_server, "replied", replied)
+        broken = judged.with_server(server, *words, tmp_path / "broken")
+    assert broken.code == 3 and "judging stopped early" in broken.out + broken.err
+    assert not (tmp_path / "broken/looks.json").exists()
+    assert sum(server.asked.values()) < decided / 2 + 8, "no further look is asked without verdicts"
+    monkeypatch.delitem(judge_server.FAULTS, "Reference")
+    again = judged.with_server(server, *words, tmp_path / "broken")
+    assert again.code == 0 and again.results["results"] == whole.results["results"]
+    assert answers_of(tmp_path / "broken") == answers_of(tmp_path / "whole") == decided
+
+
+def answers_of(folder: Path) -> int:
+    lines = [line for path in (folder / "journal").glob("*.jsonl") for line in path.read_text().splitlines()]
+    return sum(json.loads(line)["kind"] == "answer" for line in lines)
 
 
 DOCS = 240
