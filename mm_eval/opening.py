@@ -98,8 +98,8 @@ class OpenedTasks:
 class Asking:
     """What a part needs to ask questions of its own after the answers.
 
-    doc_ids: {task: docs of this process}; a part with passes of its own states those of the pass. elsewhere: the failed requests of the launch's other processes, of which there are
-    `processes` with this one.
+    doc_ids: {task: docs of this process}; a part with passes of its own states those of the pass. elsewhere: the failed requests
+    of the launch's other processes, of which there are `processes` with this one.
     """
 
     folder: RunFolder

@@ -79,8 +79,9 @@ def ask_judges(opened: OpenedTasks, judges: Sequence[Judge], asking: Asking) -> 
         first_stopped = first_stopped or verdicts.stopped
     verdicts.stopped = first_stopped
     if earlier is not None:
+        reused = verdicts.reused + earlier.reused
         verdicts.add([earlier.counts()])
-        verdicts.reused = earlier.reused
+        verdicts.reused = reused
     outcome.interrupted = stop.requested
 
 

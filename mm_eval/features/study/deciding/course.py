@@ -63,13 +63,15 @@ class Course:
             self._advance(at_once=True)
             allowed = self._allowed
             if self._needs_verdicts and allowed > self._judged:
-                self.asking.doc_ids = self._until(allowed)  # answers of an earlier launch may lack their verdicts, too
+                # each doc once in a launch; answers of an earlier one may lack their verdicts, too
+                self.asking.doc_ids = self._asked_in(range(self._judged, allowed))
                 yield self._requests()
                 if any(part.stopped for part in self.asking.outcome.of_parts.values()):
                     self.stopped = True
                     return
                 self._judged = allowed
             elif self._has_pending():
+                self.asking.doc_ids = self._asked_in(range(allowed), only_open=True)
                 yield self._requests()
             elif self.rule.over:
                 return
@@ -85,10 +87,13 @@ class Course:
         """Whether a look is complete only after the judges, who are asked after each pass."""
         return any(part.asks for part in self.opened.parts)
 
-    def _until(self, look: int) -> dict[str, list[int]]:
-        """The docs of the looks up to one (from 1), as far as they are asked."""
-        ends = {name: self.rule.ended_at(name) for name in self.schedule.looks}
-        return {name: self.schedule.until(name, look if end is None else min(look, end)) for name, end in ends.items()}
+    def _asked_in(self, looks: range, only_open: bool = False) -> dict[str, list[int]]:
+        """The docs of some looks (from 0), as far as they are asked. only_open: those that are not done."""
+        found: dict[str, list[int]] = {}
+        for name, docs in self.schedule.looks.items():
+            own = [look for look in looks if self._is_asked(name, look)]
+            found[name] = sorted(d for look in own for d in (self._not_done(name, look) if only_open else docs[look]))
+        return found
 
     @property
     def _allowed(self) -> int:

@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -54,6 +55,8 @@ def test_a_judge_that_fails_for_a_time_changes_no_decision(judged, server, tmp_p
     monkeypatch.delitem(judge_server.FAULTS, "Reference")
     again = judged.with_server(server, *words, tmp_path / "broken")
     assert again.code == 0 and again.results["results"] == whole.results["results"]
+    kept = int(re.search(r"verdicts: (\d+) were there already", again.out)[1])
+    assert decided // 2 <= kept < decided and f"{decided - kept} were requested" in again.out
     assert answers_of(tmp_path / "broken") == answers_of(tmp_path / "whole") == decided
 
 
