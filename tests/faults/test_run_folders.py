@@ -2,6 +2,7 @@
 ends in a traceback, whatever its files hold."""
 
 import base64
+import copy
 import json
 import os
 import random
@@ -310,7 +311,7 @@ def _mutate_value(value: Any, draw: random.Random) -> Any:
     for _ in range(draw.randint(1, 3)):
         places = list(_places(value))
         if not places:
-            return draw.choice(ODD)
+            return copy.deepcopy(draw.choice(ODD))
         *way, last = draw.choice(places[: draw.choice((8, 40, 10**6))])
         inner = value
         for step in way:
@@ -324,7 +325,7 @@ def _mutate_value(value: Any, draw: random.Random) -> Any:
                 deep = [deep]
             inner[last] = deep
         else:
-            inner[last] = draw.choice(ODD)
+            inner[last] = copy.deepcopy(draw.choice(ODD))
     return value
 
 
@@ -536,3 +537,10 @@ def test_the_folder_of_a_release_stands_for_its_runs(recorded: Path, tmp_path: P
     assert one.code == 0 and one.out == every.out
     assert cli("compare", tmp_path / "release").code == 0
     assert "no run.json" in cli("report", tmp_path / "nowhere").err
+
+
+def test_what_a_folder_is_damaged_with_stays_as_it_is() -> None:
+    before = repr(ODD)
+    for seed in range(200):
+        _mutate_value({"a": [1, {"b": 2}], "c": {"d": [3]}}, random.Random(seed))
+    assert repr(ODD) == before
