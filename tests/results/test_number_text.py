@@ -133,3 +133,12 @@ def test_a_number_outside_of_its_range_is_said_and_a_missing_answer_is_worth_wha
     assert found.results["results"]["marked"]["error,none"] == 100  # as metric_list says, and not 1
     found = cli("--tasks", "marked", "--include_path", marked, "--model", "dummy")
     assert "mark,none: it is 0.5, outside of the range 0 to 0.1 that metric_list states" in " ".join(found.out.split())
+
+
+@pytest.mark.parametrize(
+    ("typo", "meant"), [("aggregatoin: median", "aggregation"), ("higher_is_beter: false", "higher_is_better")]
+)
+def test_a_misspelt_key_of_a_metric_is_an_error_with_its_line(marked: Path, cli: Any, typo: str, meant: str) -> None:
+    (marked / "marked.yaml").write_text(MARKED.replace("metric: mark,", f"metric: mark, {typo},"))
+    found = cli("--tasks", "marked", "--include_path", marked, "--model", "dummy")
+    assert found.code == 2 and "marked.yaml:9" in found.err and "Did you mean '" in found.err
