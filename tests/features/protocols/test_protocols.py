@@ -328,8 +328,10 @@ def test_protocols_are_no_tasks(cli) -> None:
 
 
 def test_list_and_print(cli) -> None:
-    assert "llava-1.5  " in cli("protocols").out
+    every = cli("protocols").out
+    assert "llava-1.5  " in every and max(map(len, every.splitlines())) <= 80
     shown = cli("protocols", "llava-1.5").out
+    assert max(map(len, shown.split("\nnumbers\n")[1].split("not shown")[0].splitlines())) <= 80
     assert "prompt: 'llava' - taken from the authors' code: llava_pope_test.jsonl" in shown
     assert "VizWiz test: its answers are on a server (LLaVA-1.5-7B 50" in shown
     ran = cli("protocols", "llava1.5")
