@@ -82,10 +82,15 @@ def _is_bundled(model: Any) -> bool:
     return isinstance(model, str) and model in MODELS and is_bundled(MODELS.get(model))
 
 
-def check_own_judge(adapter: Any, args: Any, is_own_judge: bool, folder: Path) -> None:
-    """The same of one judge of a run.json. is_own_judge: this user's mark stands under it."""
-    if adapter not in HARMLESS and not is_own_judge:
-        raise _of_another(_describe("--judge", adapter, args), folder)
+def check_named(option: str, adapter: Any, args: Any, marked: bool, folder: Path) -> None:
+    """The same of one model that a run.json names by an option. marked: this user's mark stands under it."""
+    if adapter not in HARMLESS and not marked:
+        raise _of_another(_describe(option, adapter, args), folder)
+
+
+def for_data_alone(request: Mapping[str, Any]) -> dict[str, Any]:
+    """The request of a run.json, as it is stored, to open the run's data again: nobody is asked, nothing is fetched."""
+    return {**request, "judge": [], "judge_args": [], "allow_url_media": False, "offline": True}
 
 
 def _as_list(value: Any) -> list[Any]:

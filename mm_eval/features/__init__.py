@@ -27,7 +27,7 @@ CONFIGS    what `mm-eval run --config FILE` does with a file that has this key: 
 PAGES      the page of a finished run: (recorded run) -> its path.
 FINDINGS   what `mm-eval diagnose` finds in the samples of a task that have the field NAME: a class with add(row) and found() ->
            (kind, docs with it, of how many, sentence, likely cause, what mends it, [(doc id, answer)]) for each fault.
-PAGE_PARTS what stands above the samples of a run's page: (recorded run) -> an object with
+PAGE_PARTS the part above the samples of a run's page: (recorded run) -> an object with
            look(task, row), which gets each sample, and about(), its data after the last one.
 ROW_NOTES  notes on a row of a run's table: (recorded run, name of a task or group) -> sentences.
 MARKS      a mark and a verdict on a number of a table of models: (recorded run, task, key) -> two texts.
@@ -40,6 +40,7 @@ TOGETHER   pages of `mm-eval view` on several runs: (run folders, include_path) 
 TABLE_NOTES notes below a table of models: (column, recorded run) -> sentences.
 MODELS_PARTS tables below that of all models, on its page, and as a sentence in its other forms: (recorded runs) -> a `TablePart`
            (results/table.py), or None.
+GRADERS    what gives values beside the rules of tasks: a module as `Graders` (results/graders.py), by the key in results.json.
 FOOTERS    lines below the table of a run: (results) -> lines.
 EXPORTS    formats of other tools: (recorded run, folder, name, whether it is the only one) -> written files.
 CARDS      parts of a model card: (recorded runs) -> data.

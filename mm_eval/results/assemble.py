@@ -15,6 +15,7 @@ from mm_eval.config.task_config import TaskConfig
 from mm_eval.engine.folder import scored_by
 from mm_eval.engine.ranks import processes
 from mm_eval.package import __version__
+from mm_eval.results.graders import name_graders
 from mm_eval.results.number_text import unit_for
 from mm_eval.results.recorded import group_entries
 from mm_eval.scoring.groups import Leaf, average_of, group_numbers
@@ -74,7 +75,7 @@ def assemble(plan: OpenedTasks, scores: Mapping[str, TaskScores]) -> tuple[Resul
     }
     for part in plan.parts:
         results.added.update(part.results())
-    results.name_judges()
+    name_graders(results)
     return results, order
 
 

@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from mm_eval.results.graders import name_graders
 from mm_eval.scoring.run_results import Results, RunFacts
 from mm_eval.scoring.string_keys import as_row, of_row
 from mm_eval.scoring.task_scores import COUNTS, RARE_COUNTS, Scores, Ungraded, grader_key
@@ -75,7 +76,7 @@ def results_of(found: Mapping[str, Any]) -> Results:
         {key: part for key, part in found.items() if key not in CORE},
         RunFacts(found.get("run", {})),
     )
-    results.name_judges()
+    name_graders(results)
     return results
 
 

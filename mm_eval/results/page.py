@@ -18,9 +18,10 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from mm_eval.results.graders import grading_of_row
 from mm_eval.results.media import Media
 from mm_eval.results.recorded import RecordedRun
-from mm_eval.results.sample_rows import Marking, judges_disagree, verdicts_in
+from mm_eval.results.sample_rows import Marking
 from mm_eval.scoring.sample_row import SampleRow
 from mm_eval.values.run_files import MOST_LINE, is_inside, json_value, lines_of, open_regular
 from mm_eval.values.safe import href, html, in_script
@@ -224,8 +225,8 @@ class Answers:
 
 def _page_row(name: str, row: SampleRow, marking: Marking) -> dict[str, Any]:
     """A row of samples/<task>.jsonl in the short keys of the page, since there may be 20,000 rows."""
-    scores, judges = row.get("scores", {}), verdicts_in(row)
-    further = tuple(f"@{judge}" for judge in judges if judge)  # right or wrong is what the first judge says
+    scores, graded = row.get("scores", {}), grading_of_row(row)
+    further = tuple(end for each in graded for end in each.further(row))  # right or wrong is what the first grader says
     right = marking.mark({key: value for key, value in scores.items() if not key.partition(",")[0].endswith(further)})
     rules = row.get("rules", {})
     unparsed = bool(rules) and all(set(found) == {"unparsed"} for found in rules.values() if found)
@@ -235,21 +236,21 @@ def _page_row(name: str, row: SampleRow, marking: Marking) -> dict[str, Any]:
         "s": row["status"],
         "p": prompt_text(row.get("prompt", "")),
         "g": row.get("target"),
-        "a": [_short(answer) for answer in row.get("resps", [])],
+        "a": [shortened(answer) for answer in row.get("resps", [])],
         "x": row.get("filtered_resps", {}),
         "r": rules,
         "v": {k: value.get("score", value) if isinstance(value, Mapping) else value for k, value in scores.items()},
         "c": category_labels(row["categories"]) if "categories" in row else _category(row.get("doc", {})),
     }
     optional: dict[str, Any] = {"ok": right, "images": row.get("images"), "o": row.get("choices")}
-    optional["h"] = [_short(thought) for thought in row.get("reasoning", ())] or None
+    optional["h"] = [shortened(thought) for thought in row.get("reasoning", ())] or None
     optional["f"] = [[clip.first, clip.seconds, clip.path] for clip in clips_of_json(row)] or None
     optional["e"] = row["error"]["what"] if row.get("error") else None
     optional["u"] = unparsed or None
     optional["k"] = row.get("cut") or None
-    optional["j"] = _page_verdicts(judges) or None
     optional["n"] = [list(_turns(turns)) for turns in row.get("turns", ())] or None
-    optional["jd"] = (bool(judges) and judges_disagree(row)) or None
+    for each in graded:
+        optional |= each.page_cells(row)
     return {**shown, **{key: value for key, value in optional.items() if value is not None}}
 
 
@@ -258,13 +259,13 @@ def _turns(turns: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
     before: Any = None
     for turn in turns:
         messages, tokens, at = turn.get("messages") or [], turn.get("tokens") or {}, turn.get("t")
-        shown: dict[str, Any] = {"a": _short(turn.get("answer")), "e": turn.get("ended")}
+        shown: dict[str, Any] = {"a": shortened(turn.get("answer")), "e": turn.get("ended")}
         if messages:
             shown["p"] = prompt_text(messages)
         if digests := [part["digest"] for message in messages for part in message["content"] if "digest" in part]:
             shown["i"] = digests
         if turn.get("reasoning"):
-            shown["h"] = _short(turn["reasoning"])
+            shown["h"] = shortened(turn["reasoning"])
         if turn.get("error"):
             shown["x"] = turn["error"]["what"]
         if tokens:
@@ -275,38 +276,16 @@ def _turns(turns: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
         yield shown
 
 
-def _page_verdicts(judges: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[dict[str, Any]]:
-    """The judges of a row, each with its verdicts: prompt, reply, what was read, version and attempts."""
-    return [
-        {
-            "n": name,
-            "e": [
-                {
-                    "p": prompt_text(entry.get("prompt") or ""),
-                    "r": _short(entry.get("reply")),
-                    "v": entry.get("verdict"),
-                    "m": entry.get("model"),
-                    "a": entry.get("attempts"),
-                    "e": entry.get("error"),
-                    "b": bool(entry.get("empty")),
-                }
-                for entry in entries
-            ],
-        }
-        for name, entries in judges.items()
-    ]
-
-
 def prompt_text(prompt: Any) -> str:
     """A prompt as a page shows it: text, or the messages of a chat with their roles. Many pictures in a row are one line."""
     if isinstance(prompt, str):
-        return str(_short(_collapse_frames(prompt)))
+        return str(shortened(_collapse_frames(prompt)))
     lines = []
     for message in prompt:
         parts = message["content"]
         text = parts if isinstance(parts, str) else "".join(part.get("text", "<image>\n") for part in parts)
         lines.append(f"[{message['role']}]\n{text}")
-    return str(_short(_collapse_frames("\n\n".join(lines))))
+    return str(shortened(_collapse_frames("\n\n".join(lines))))
 
 
 def _collapse_frames(text: str) -> str:
@@ -316,7 +295,8 @@ def _collapse_frames(text: str) -> str:
     return re.sub(rf"(?:{IMAGE_MARK}\s*){{5,}}", lambda run: f"{IMAGE_MARK} x{run[0].count(IMAGE_MARK)}\n", text)
 
 
-def _short(value: Any) -> Any:
+def shortened(value: Any) -> Any:
+    """A text as a page shows it, cut with a remark where it is very long; another value as it is."""
     if isinstance(value, str) and len(value) > LONGEST:
         return f"{value[:LONGEST]} ... ({len(value):,} characters; all of them are in samples/)"
     return value

@@ -19,7 +19,7 @@ from mm_eval.config.arguments import column_name
 from mm_eval.config.checks import fault_of_range
 from mm_eval.config.functions import FunctionRef
 from mm_eval.config.group import GroupConfig, GroupMetric
-from mm_eval.config.schema import shown_name
+from mm_eval.config.schema import SCORED_BY_FEATURES, shown_name
 from mm_eval.config.values import to_json
 from mm_eval.prompt.blind import SAID
 from mm_eval.results.file import results_of
@@ -357,7 +357,7 @@ def check_results(results: Mapping[str, Any], path: Path) -> None:
                 raise _odd(f"{name[:100]!r} of {part!r} is not a mapping", path)
     for name, row in results["results"].items():
         for key, value in row.items():
-            if key in _COUNTS and (type(value) is not int or value < 0):
+            if (key in _COUNTS or key.endswith("_failed")) and (type(value) is not int or value < 0):
                 raise _odd(f"{key!r} of {name[:100]!r} is not a count", path)
             if "," in key and not (value is None or isinstance(value, (bool, int, float, str)) or _is_parts(value)):
                 raise _odd(f"{key[:100]!r} of {name[:100]!r} is not a number", path)
@@ -373,7 +373,7 @@ def check_results(results: Mapping[str, Any], path: Path) -> None:
         raise _odd("'answered_by' of 'run' does not count the replies of each model", path)
 
 
-_COUNTS = frozenset([*COUNTS, *RARE_COUNTS, "judge_failed"])
+_COUNTS = frozenset([*COUNTS, *RARE_COUNTS])
 
 
 def _odd(what: str, path: Path) -> StoreError:
@@ -517,7 +517,7 @@ def _ranged(function: Aggregation, entry: Mapping[str, Any], metric: str) -> Agg
 
 
 def _entries(config: Mapping[str, Any], metric: str, pipeline: str) -> Iterator[Mapping[str, Any]]:
-    """The entries of a config that may state a number's metric: of its pipeline, its task, its format and its judge."""
+    """The entries of a config that may state a number's metric: of its pipeline, its task, its format and its graders."""
     lists: list[Any] = []
     for each in _mappings(config.get("filter_list")):
         if each.get("name") == pipeline:
@@ -526,7 +526,7 @@ def _entries(config: Mapping[str, Any], metric: str, pipeline: str) -> Iterator[
     layouts = config.get("formats")
     for layout in [layouts, *(layouts.values() if isinstance(layouts, Mapping) else ())]:
         lists += [layout.get("metric_list"), _of(layout.get("scorer"))] if isinstance(layout, Mapping) else []
-    lists += [step.get("metric_list") for step in _mappings(config.get("judge"))]
+    lists += [step.get("metric_list") for key in SCORED_BY_FEATURES for step in _mappings(config.get(key))]
     for entries in lists:
         for entry in _mappings(entries):
             name = entry.get("metric")
@@ -546,7 +546,7 @@ def _mappings(value: Any) -> list[Mapping[str, Any]]:
 def headline_keys(task: RecordedTask) -> list[MetricKey]:
     """The numbers that are not part of an earlier one: of MME the two sums and not the categories.
 
-    A further judge's number stands where the first one's does, however many docs it could not judge.
+    A further grader's number stands where the first one's does, however many docs it could not grade.
     """
     found: list[MetricKey] = []
     for key, of_docs in task.values.items():

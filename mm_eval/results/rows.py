@@ -3,23 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 from mm_eval.scoring.run_results import Results
 from mm_eval.scoring.task_scores import Scores
 from mm_eval.values.words import of_all
-
-
-def is_official(judge: Mapping[str, Any]) -> bool:
-    """Whether every verdict came from the judge that the benchmark's authors used, or none is known. judge: of results.json.
-
-    A server's own name for the model that replied decides, where it gives one. Recorded verdicts go by the name that they are
-    given (`--judge_args name=`).
-    """
-    official = judge["official"]
-    returned = {model.split(" (")[0] for model in judge["models"]} or {judge["name"]}
-    return official is None or returned == {official}
 
 
 def unanswered_words(row: Scores) -> str:
@@ -36,15 +24,18 @@ def unanswered_words(row: Scores) -> str:
 
 
 def incomplete(row: Scores) -> list[str]:
-    """What a row's numbers lack, in words: docs that failed, were not requested or have no verdict, prompts that were cut."""
+    """What a row's numbers lack, in words: docs that failed, were not requested or have no grade, prompts that were cut."""
     flaws = {
         "failed": ("doc", "failed", "failed"),
         "not_requested": ("doc", "was not requested", "were not requested"),
         "cut": ("prompt", "was cut", "were cut"),
-        "judge_failed": ("doc", "has no verdict", "have no verdict"),
     }
     stopped = [row.stopped] if row.stopped else []
-    return stopped + [of_all(count, row.n, *said) for name, said in flaws.items() if (count := getattr(row, name))]
+    found = [of_all(count, row.n, *said) for name, said in flaws.items() if (count := getattr(row, name))]
+    ungraded = (row.ungraded[grader].docs for grader in row.graders)
+    return (
+        stopped + found + [of_all(docs, row.n, "doc", "has no verdict", "have no verdict") for docs in ungraded if docs]
+    )
 
 
 _SILENT = re.compile(r"([\d,]+ of [\d,]+) answers? (?:is|are) empty or unparsed, such as ")

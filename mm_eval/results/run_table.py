@@ -5,11 +5,12 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mm_eval.prompt.blind import SAID
+from mm_eval.results.graders import grading
 from mm_eval.results.number_text import IN_PERCENT, POINTS, Unit, unit_of
-from mm_eval.results.rows import is_official, unanswered_words
+from mm_eval.results.rows import unanswered_words
 from mm_eval.results.table import LONGEST, Column, Row, Table, fitted, left_out, to_markdown, to_text
 from mm_eval.scoring.answered_by import sentence as answer_names
 from mm_eval.scoring.run_results import Results
@@ -187,24 +188,6 @@ def unit_in(row: Scores, number: Number) -> Unit:
     return POINTS if of_points else unit_of(number)
 
 
-def judged_by(judges: Mapping[str, Sequence[Mapping[str, Any]]]) -> Iterator[str]:
-    """A line for each judge with its tasks: whether its numbers can be compared with published ones. judges: of results.json."""
-    said: dict[str, list[str]] = {}
-    for name, entries in judges.items():
-        for entry in entries:
-            returned = [model.split(" (")[0] for model in entry["models"]]
-            others = [model for model in dict.fromkeys(returned) if model not in (entry["model"], entry["name"])]
-            who = entry["name"] + (f" (it answered as {', '.join(others)})" if others else "")
-            if len(set(entry["models"])) > 1:
-                who += f", {len(entry['models'])} versions of it"
-            official = entry["official"]
-            same = official is None or is_official(entry)
-            line = f"judged by {who}" if same else f"judged by {who}, official {official}: not comparable"
-            said.setdefault(line, []).append(name)
-    for line, names in said.items():
-        yield f"{', '.join(names)}: {line}"
-
-
 def _footer(results: Results, chosen: Mapping[str, Sequence[str]], every: bool = True) -> Iterator[str]:
     """The prompt block of each task, what the marks mean, and the tasks' notes."""
     prompts = results.run.prompts
@@ -231,7 +214,8 @@ def _footer(results: Results, chosen: Mapping[str, Sequence[str]], every: bool =
     yield from unanswered_lines(results)
     if results.run.answered_by:
         yield f"answered by {answer_names(results.run.answered_by)}"
-    yield from judged_by(results.added.get("judges", {}))
+    for graders in grading(results):
+        yield from graders.lines(results)
     by_note: dict[str, list[str]] = {}
     for name, row in results.rows.items():
         for note in merged_notes(row.notes, [str(number.key) for number in row.numbers]):

@@ -1,9 +1,6 @@
-"""What a row of samples/<task>.jsonl says: its verdicts, what was answered and what is right, and whether the doc is right.
+"""What a row of samples/<task>.jsonl says: what was answered and what is right, and whether the doc is right.
 
-    {"judge": {"prompt": ..., "reply": "GRADE: C", "verdict": 1, "model": "gpt-4o-2024-11-20", "attempts": 1}, "judge@llama": ...}
-
-Where a task judges in several steps or several times, the entry of a judge is a list. How many tokens an answer has stands in the
-journal alone (`answer_tokens`).
+How many tokens an answer has stands in the journal alone (`answer_tokens`).
 """
 
 from __future__ import annotations
@@ -20,66 +17,14 @@ from typing import Any, NamedTuple
 
 from mm_eval.engine.generation import token_counts
 from mm_eval.engine.records import single_records
+from mm_eval.results.graders import grading
 from mm_eval.scoring.filters.base import FILTERED, REFUSED, TRUNCATED
 from mm_eval.scoring.metrics.paired import right_or_wrong
 from mm_eval.scoring.run_results import Results
-from mm_eval.scoring.sample_row import SampleRow, added_to
+from mm_eval.scoring.sample_row import SampleRow
 from mm_eval.values.errors import MMEvalError
 from mm_eval.values.run_files import UNREADABLE, journal_files, json_value, lines_of
 from mm_eval.values.types import Slot
-
-FIELD = "judge"
-"""The key of the first judge's entry in a row; a further judge's is `judge@NAME`."""
-Entry = Mapping[str, Any]
-
-
-def verdicts_in(row: SampleRow) -> dict[str, list[Entry]]:
-    """{name of the judge: its entries} of a row, "" being the first judge; empty where nothing was judged."""
-    found = {}
-    for key, value in added_to(row).items():
-        if key == FIELD or key.startswith(f"{FIELD}@"):
-            entries = value if isinstance(value, list) else [value]
-            found[key[len(FIELD) + 1 :]] = [entry for entry in entries if isinstance(entry, Mapping)]
-    return {name: entries for name, entries in found.items() if entries}
-
-
-def unreadable(entries: list[Entry]) -> bool:
-    """Whether a verdict of one judge on one answer is missing or could not be read."""
-    return any(entry.get("verdict") is None for entry in entries)
-
-
-def judges_disagree(row: SampleRow) -> bool:
-    """Whether two judges give a doc different scores, or a doc without scores different verdicts."""
-    scores, judges = row.get("scores", {}), verdicts_in(row)
-    for name in judges:
-        for key, value in scores.items() if name else ():
-            metric, _, scorer = key.partition(",")
-            plain = f"{metric.removesuffix(f'@{name}')},{scorer}"
-            if metric.endswith(f"@{name}") and plain in scores and scores[plain] != value:
-                return True
-    last = [entries[-1].get("total", entries[-1].get("verdict")) for entries in judges.values()]
-    known = [verdict for verdict in last if verdict is not None]
-    return any(verdict != known[0] for verdict in known)
-
-
-def final_verdicts(entries: list[Entry], steps: int) -> list[Any]:
-    """The verdicts of one judge on a doc, one for each repeat; None for one that is missing.
-
-    steps: questions a verdict takes; 0 where that is not the same for all docs, and the last entry has the `total`.
-    """
-    found: list[Any] = []
-    asked = 0
-    for entry in entries:
-        asked += 1
-        if asked == steps or "total" in entry or entry.get("verdict") is None or entry.get("empty"):
-            found.append(entry.get("total", entry.get("verdict")))
-            asked = 0
-    return found
-
-
-def was_sent(entries: list[Entry]) -> bool:
-    """Whether the judge was asked: an empty answer gets its verdict from the task."""
-    return not any(entry.get("empty") for entry in entries)
 
 
 def picked(row: SampleRow) -> tuple[str, str] | None:
@@ -118,7 +63,7 @@ def right_answer(row: SampleRow) -> str:
 class Marking:
     """How a task's values are read as right or wrong.
 
-    better: {metric: higher is better; None for no direction}. ends: the lowest and highest verdict of its judge, if it has one.
+    better: {metric: higher is better; None for no direction}. ends: the lowest and the highest grade that a doc can get.
     """
 
     better: Mapping[str, bool | None] = field(default_factory=dict)
@@ -126,17 +71,14 @@ class Marking:
 
     @classmethod
     def of(cls, results: Results, task: str) -> Marking:
-        """The marking of a task. Verdicts of a judge whose range is a function of the doc count from 0 to 1."""
-        judge, row = results.configs.get(task, {}).get("judge"), results.rows.get(task)
-        stated = judge.get("range") if isinstance(judge, Mapping) and results.judges(task) else None
-        numbers = isinstance(stated, list) and len(stated) == 2 and all(isinstance(end, (int, float)) for end in stated)
-        ends = (float(stated[0]), float(stated[1])) if numbers and stated else (0.0, 1.0)
-        return cls(row.better if row else {}, ends)
+        """The marking of a task. Grades count from 0 to 1 where the graders state no ends."""
+        row, ends = results.rows.get(task), (each.ends(results, task) for each in grading(results))
+        return cls(row.better if row else {}, next(filter(None, ends), (0.0, 1.0)))
 
     def mark(self, scores: Mapping[str, Any]) -> bool | None:
         """Whether a doc is right (the best value) or wrong (the worst), by the first of its scores that is a number.
 
-        scores: by "metric,filter". None for a number between, such as a verdict of 0.7, and where no score is a number.
+        scores: by "metric,filter". None for a number between, such as a grade of 0.7, and where no score is a number.
         """
         for key, value in scores.items():
             number = value.get("score") if isinstance(value, Mapping) else value

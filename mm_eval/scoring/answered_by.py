@@ -1,16 +1,15 @@
 """Which model answered, by the names that the replies state, and whether that is the model that was asked for.
 
-One rule for models and judges. Two names are one model if they are equal without what changes nothing: case, the path or the
-vendor before the last "/", a file's ending, the server's fingerprint. A name with a date or a version behind it is the model of
-the plain name: "gpt-4o-2024-08-06" answers for "gpt-4o" and for "gpt-4o-latest", and not the other way round. So is the default
-revision, which `transformers serve` states as "NAME@main".
+One rule for the model of a run and for those that grade its answers. Two names are one model if they are equal without what
+changes nothing: case, the path or the vendor before the last "/", a file's ending, the server's fingerprint. A name with a date
+or a version behind it is the model of the plain name: "gpt-4o-2024-08-06" answers for "gpt-4o" and for "gpt-4o-latest", and not
+the other way round. So is the default revision, which `transformers serve` states as "NAME@main".
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Mapping
 
 from mm_eval.values.words import counted
 
@@ -72,19 +71,3 @@ def sentence(models: Mapping[str, int]) -> str:
 def _list_names(names: Mapping[str, int]) -> str:
     shown = [f"{name} ({count:,})" for name, count in list(names.items())[:MOST]]
     return ", ".join(shown) + (f" and {len(names) - MOST} more" if len(names) > MOST else "")
-
-
-def oddities(
-    asked: str, answered_by: Mapping[str, int], judges: Mapping[str, Iterable[Mapping[str, Any]]]
-) -> Iterator[str]:
-    """The oddities of a run's model and of its judges. asked: the model's name. judges: of each task, as recorded."""
-    if said := oddity(asked, answered_by):
-        yield f"{said}."
-    of_judges: dict[str, list[str]] = {}
-    for task, entries in judges.items():
-        for entry in entries:
-            by_name_of_user = entry.get("adapter") == "replay"  # recorded verdicts go by the name that they are given
-            if said := oddity("" if by_name_of_user else str(entry.get("model") or ""), entry.get("models") or {}):
-                of_judges.setdefault(f"as the judge {entry['name']}, {said}.", []).append(task)
-    for said, tasks in of_judges.items():
-        yield f"{', '.join(tasks)}: {said}"

@@ -37,7 +37,7 @@ class Asked:
 
     value: what it returned, where there is neither `pending` nor `error`.
     questions, replies: those with a known reply, in the order asked.
-    pending: the question that ended it, which has no reply. error: the judge failed at it, or its replies could not be read.
+    pending: the question that ended it, which has no reply. error: no reply to it came, or none could be read.
     """
 
     lookup: Lookup

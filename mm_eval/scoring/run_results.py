@@ -6,12 +6,13 @@ results.rows["mme"].numbers[0].stderr
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from mm_eval.scoring.answered_by import oddities
+from mm_eval.scoring.answered_by import oddity
 from mm_eval.scoring.task_scores import Scores
+from mm_eval.values.features import brought
 from mm_eval.values.types import Number, main_metrics
 
 
@@ -152,30 +153,6 @@ class Results:
         row = self.rows.get(name)
         return row.better.get(metric, True) if row else True
 
-    def judges(self, name: str) -> Sequence[Mapping[str, Any]]:
-        """What is recorded of each judge of a task, the first one first."""
-        return self.added.get("judges", {}).get(name) or ()
-
-    def judge_behind(self, task: str, metric: str) -> str:
-        """The name of the judge that gave a task's metric; "" for one that needs none.
-
-        A task whose judge only extracts answers has no metrics of the judge's own: all its numbers are judged.
-        """
-        first, *further = [str(entry.get("name") or entry.get("model") or "") for entry in self.judges(task)] or [""]
-        if (at := next((name for name in further if metric.endswith(f"@{name}")), "")) or not first:
-            return at
-        block = self.configs.get(task, {}).get("judge")
-        last = block[-1] if isinstance(block, list) and block else block
-        listed = (last.get("metric_list") if isinstance(last, Mapping) else None) or [{"metric": metric}]
-        return first if any(isinstance(each, Mapping) and each.get("metric") == metric for each in listed) else ""
-
-    def name_judges(self) -> None:
-        """Says of each number which judge gave it."""
-        for name, row in self.rows.items() if self.added.get("judges") else ():
-            for place, number in enumerate(row.numbers):
-                judges = {self.judge_behind(leaf, number.metric) for leaf in self.leaves(name)}
-                row.numbers[place] = replace(number, judge=judges.pop() if len(judges) == 1 else "")
-
     def headline(self, name: str) -> Number | None:
         """The number by which a row is compared: the first of `metadata.metric`, else of all. None if it has no numbers."""
         stated, numbers = main_metrics(self.configs.get(name, {}).get("metadata"))[:1], self.rows[name].numbers
@@ -190,9 +167,11 @@ class Results:
 
     @property
     def oddities(self) -> Iterator[str]:
-        """What is odd about the models that answered and judged."""
-        asked = str(self.run.model.get("model") or "")
-        return oddities(asked, self.run.answered_by, self.added.get("judges", {}))
+        """What is odd about the models that answered, and about those that graded."""
+        if said := oddity(str(self.run.model.get("model") or ""), self.run.answered_by):
+            yield f"{said}."
+        for graders in brought("GRADERS").for_results(self.added).values():
+            yield from graders.oddities(self)
 
 
 @dataclass

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from mm_eval.config.schema import texts
-from mm_eval.results.judged_by import judges_behind
+from mm_eval.results.graders import graders_behind
 from mm_eval.results.recorded import RecordedRun, headline_keys, parts_of
 from mm_eval.values.types import MetricKey
 
@@ -41,7 +41,7 @@ def model_index(runs: Sequence[RecordedRun]) -> list[dict[str, Any]]:
 
 
 def _metric_name(run: RecordedRun, task: str, key: MetricKey) -> str:
-    judge = judges_behind(run, task, key).get(task)
+    judge = graders_behind(run.results, task, key).get(task)
     return key.label + (f" (judged by {judge.described()})" if judge else "")
 
 
@@ -66,7 +66,7 @@ def _entries(run: RecordedRun) -> Iterator[dict[str, Any]]:
             continue
         revision = config.get("dataset_revision")
         notes = [f"{number.metric} of {name}", *flaws_of(run, name)]
-        if judge := judges_behind(run, name, number.key).get(name):
+        if judge := graders_behind(run.results, name, number.key).get(name):
             notes.append(f"judged by {judge.described()}")
         yield {
             "dataset": {"id": path, "task_id": name, **({"revision": str(revision)} if revision else {})},

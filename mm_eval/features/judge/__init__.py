@@ -26,30 +26,53 @@ RUN_PARTS = {"judge": "run_part:JudgePart"}
 OPTIONS = {
     "judge": (
         ("run", "score"),
-        Option("judge", "NAME", "the model that grades the answers of judged tasks (openai, hf, ...)", more=_SEVERAL),
+        Option(
+            "judge",
+            "NAME",
+            "the model that grades the answers of judged tasks (openai, hf, ...)",
+            more=_SEVERAL,
+            rule="options:ADAPTERS",
+        ),
         Option(
             "judge_args",
             "K=V,...",
             "model=...,base_url=...; or JSON; name=NAME names the judge",
             pairs="text",
             more=_SEVERAL,
+            rule="options:ARGUMENTS",
         ),
-        Option("no_judge", "", "go without the numbers that need a judge; their rows say so", more=_FLAG),
+        Option(
+            "no_judge",
+            "",
+            "go without the numbers that need a judge; their rows say so",
+            more=_FLAG,
+            elsewhere=True,
+            rule="SWITCH",
+        ),
         Option(
             "judge_retries",
             "N",
             "how often a reply that can't be read is asked for again (default 2)",
             more={"default": 2},
+            rule="COUNT_FROM_0",
         ),
-        Option("judge_budget", "DOLLARS", "the most that the verdicts may cost; checked before and during the run"),
+        Option(
+            "judge_budget",
+            "DOLLARS",
+            "the most that the verdicts may cost; checked before and during the run",
+            rule="DOLLARS",
+        ),
         Option(
             "judge_preflight",
             "BOOL",
             "try the judge on a gold and an empty answer before the run (default true)",
             more={"default": True},
+            rule="SWITCH",
         ),
     )
 }
+RESULT_KEYS = ("judges",)
+GRADERS = {"judges": "recorded"}
 SHOWS = {"judge": "show:show_judge"}
 
 

@@ -38,7 +38,7 @@ from mm_eval.features.judge.verdicts import (
     shown_answer,
     unfinished,
 )
-from mm_eval.foreign import check_own_judge, trusted_request
+from mm_eval.foreign import check_named, trusted_request
 from mm_eval.opening import OpenedTasks
 from mm_eval.prepare import prepare_from_spec
 from mm_eval.prompt.task import Task
@@ -128,7 +128,8 @@ def ask_the_judge(
     if not judging.get("judge") and known:
         if not trust_run:
             entry = recorded["judges"][0]
-            check_own_judge(known[0].adapter, known[0].args, is_own(named_by(entry), entry.get("mark")), path)
+            marked = is_own(named_by(entry), entry.get("mark"))
+            check_named("--judge", known[0].adapter, known[0].args, marked, path)
         judging = {**judging, "judge": (known[0].adapter,), "judge_args": ({**known[0].args, "name": known[0].name},)}
     request = trusted_request(recorded["request"], include_path, path)
     request = for_scoring(request, {**judging, "no_judge": False})

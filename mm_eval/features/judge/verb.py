@@ -11,7 +11,10 @@ from pathlib import Path
 from mm_eval.cli.folders import add_code_option, add_trust_option
 from mm_eval.cli.options import add_option, read_names, read_pairs
 from mm_eval.cli.say import say_lines, say_report
+from mm_eval.config.arguments import PATH
 from mm_eval.values.errors import ConfigError
+
+READS_FOLDERS = True
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -24,7 +27,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     what = "model=...,base_url=...; or JSON; name=NAME names the judge"
     parser.add_argument("--judge_args", metavar="K=V,...", action="append", default=[], help=what)
     add_option(
-        parser, "judge_labels", "FILE", "people's verdicts: JSONL or CSV with task, doc_id, label (1 right, 0 wrong)"
+        parser,
+        "judge_labels",
+        "FILE",
+        "people's verdicts: JSONL or CSV with task, doc_id, label (1 right, 0 wrong)",
+        rule=PATH,
     )
     parser.add_argument("--format", choices=("text", "json"), default="text", help="text (default) or json")
     add_code_option(parser)

@@ -28,6 +28,7 @@ from mm_eval.features.protocols.protocol import (
 )
 from mm_eval.features.protocols.run_under import common_model_args, protocol_block, protocol_of, stated_model_args
 from mm_eval.request import RunRequest
+from mm_eval.results.graders import graders_of
 from mm_eval.results.rows import incomplete
 from mm_eval.scoring.run_results import Results
 from mm_eval.scoring.task_scores import Scores
@@ -282,9 +283,9 @@ class _Measured:
         """That another judge than the protocol's gave the verdicts."""
         stated = self.protocol.settings_of(self.benchmark).get("judge")
         for leaf in self.leaves if stated else ():
-            judges = self.results.judges(leaf)
-            if judges and stated is not None:
-                returned = {str(each).split(" (")[0] for each in judges[0]["models"]} or {judges[0]["name"]}
+            judge = next(iter(graders_of(self.results, leaf)), None)
+            if judge is not None and stated is not None:
+                returned = {*judge.versions} or {judge.name}
                 if returned != {stated.value}:
                     yield f"judged by {', '.join(sorted(returned))} (the report's judge is {stated.value})"
                     return

@@ -14,7 +14,7 @@ from typing import Any
 
 from mm_eval.engine.folder import RunFolder
 from mm_eval.results.estimates import estimates
-from mm_eval.results.judged_by import AT, judges_of
+from mm_eval.results.graders import graders_of
 from mm_eval.results.number_text import unit_of
 from mm_eval.results.page import SampleRows, category_labels, page, pictures
 from mm_eval.results.recorded import RecordedRun, RecordedTask, headline_keys, marks
@@ -104,7 +104,7 @@ def _overview(run: RecordedRun, categories: Mapping[str, Mapping[str, Sequence[i
         "answered_by": answer_names(about.answered_by),
         "prompts": about.prompts,
         "judges": {
-            name: [{"name": judge.name, "said": judge.sentence()} for judge in judges_of(run.results, name)]
+            name: [{"name": judge.name, "said": judge.sentence()} for judge in graders_of(run.results, name)]
             for name in run.results.added.get("judges", {})
         },
         "warnings": list(run.results.oddities),
@@ -199,7 +199,7 @@ def _task_charts(run: RecordedRun, task: RecordedTask, categories: Mapping[str, 
     parts = {key.label: task.number(key) for key in task.values if key not in headlines}
     by = "By category"
     if not parts and headlines and not levels:
-        ours = [key for key in headlines if AT not in key.metric] or headlines  # the first judge's
+        ours = [key for key in headlines if "@" not in key.metric] or headlines  # the first grader's
         key = max(ours, key=lambda key: len(task.values[key]))
         by = f"{key.label} by category"
         having = {name: [i for i in ids if i in task.values[key]] for name, ids in sorted(categories.items())}

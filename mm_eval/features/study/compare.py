@@ -14,7 +14,7 @@ from typing import TypeAlias
 from mm_eval.features.study.task_variants import VariantRun, first_of, said_of, with_variants
 from mm_eval.results.changes import Change, are_proportional, change_of, differences_in_spec, number_and_ends
 from mm_eval.results.estimates import Triple, group_differences
-from mm_eval.results.judged_by import judges_behind, judges_differ
+from mm_eval.results.graders import graders_behind, graders_differ
 from mm_eval.results.number_text import EXACT, Unit, p_text, rounded
 from mm_eval.results.recorded import RecordedRun, RecordedTask, headline_keys
 from mm_eval.results.sample_rows import KINDS
@@ -101,7 +101,7 @@ def _keys_of_one_judge(first: RecordedRun, name: str, comparison: Comparison, mi
     for key in first.tasks[name].values:
         if key not in second.tasks[name].values:
             continue
-        said = judges_differ(judges_behind(first, name, key), judges_behind(second, name, key))
+        said = graders_differ(*(graders_behind(run.results, name, key) for run in (first, second)))
         if said:
             refused.setdefault(said, []).append(key)
         if said and not mix_judges:

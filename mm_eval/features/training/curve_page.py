@@ -21,7 +21,7 @@ from mm_eval.features.training.curve import Curve, Evaluation, Study
 from mm_eval.features.training.curve_text import HINT, in_format, regressions, said, table, title
 from mm_eval.features.training.figure import figure
 from mm_eval.features.training.study import is_study
-from mm_eval.foreign import trusted_request
+from mm_eval.foreign import for_data_alone, trusted_request
 from mm_eval.prepare import prepare_from_spec
 from mm_eval.results.media import Media
 from mm_eval.results.page import SampleRows, about_differences, page, pictures, run_fact
@@ -122,9 +122,9 @@ class StudyPage:
 
         Where the data of the run can't be opened on this machine, the page shows that they are missing.
         """
-        given = {**run.request, "judge": [], "judge_args": [], "allow_url_media": False, "offline": True}
         try:
-            opened = prepare_from_spec(trusted_request(given, self.study.include_path, run.folder), dict(run.spec))
+            request = trusted_request(for_data_alone(run.request), self.study.include_path, run.folder)
+            opened = prepare_from_spec(request, dict(run.spec))
             with Media(self.media) as media:
                 for name, of_task in wanted.items():
                     write_thumbnails(media, opened.tasks[name], opened.styles[name], of_task)

@@ -244,7 +244,7 @@ class FilterEnsemble:
 def group_repeats(instances: Iterable[Instance]) -> list[list[Instance]]:
     """The instances of each doc and choice as one list, sorted by repeat; lists in order of first appearance.
 
-    Instances that state no choice are told apart by their continuations.
+    Instances that state no choice are distinguished by their continuations.
     """
     groups: dict[tuple[Any, ...], list[Instance]] = {}
     for instance in instances:

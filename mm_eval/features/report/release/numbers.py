@@ -9,19 +9,20 @@ says whether the two match. Numbers of two judges are not ranked together, and s
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from mm_eval.config.arguments import is_number, shortly
 from mm_eval.features.report.release.average import add_average
-from mm_eval.features.report.release.ranking import rank, set_apart, set_apart_by_judge
+from mm_eval.features.report.release.ranking import by_another_judge, rank, set_apart, set_apart_by_judge
 from mm_eval.features.report.release.table import ReleaseNumber, ReleaseTable
 from mm_eval.prompt.blind import SAID
 from mm_eval.results.estimates import estimates
-from mm_eval.results.judged_by import by_another_judge, judges_behind, notes_on_holes
+from mm_eval.results.graders import graders_behind, graders_of
 from mm_eval.results.recorded import RecordedRun, headline_keys, parts_of
 from mm_eval.results.rows import brief_warnings, incomplete
+from mm_eval.scoring.task_scores import Scores
 from mm_eval.values.errors import ConfigError, did_you_mean
 from mm_eval.values.features import brought
 from mm_eval.values.types import MetricKey
@@ -119,7 +120,7 @@ def release_table(
             table.notes.append(f"{run.folder}: {run.lacking}.")
         if blind := run.spec.get("blind"):
             table.notes.append(f"{column}: {SAID[blind]}: not ranked with the others.")
-        table.notes += notes_on_holes(column, run)
+        table.notes += _notes_on_holes(column, run)
         for notes in brought("TABLE_NOTES").values():
             table.notes += notes(column, run)
     table.parts = [part for of_all in brought("MODELS_PARTS").values() if (part := of_all(runs)) is not None]
@@ -172,7 +173,7 @@ def _add_run(table: ReleaseTable, run: RecordedRun) -> str:
                 interval,
                 flaw=", ".join(incomplete(row)),
                 verdict=verdict,
-                judges=judges_behind(run, name, key),
+                judges=graders_behind(run.results, name, key),
                 protocol=protocol,
                 set_apart=bool(run.spec.get("blind")),
                 stderr=known.stderr if known else each.stderr,
@@ -259,3 +260,14 @@ def _add_reported(table: ReleaseTable, entry: Reported) -> None:
         table.columns.append(entry.model)
     numbers[entry.model] = ReleaseNumber(entry.value, ours=False, judge=entry.judge)
     table.notes.append(f"{entry.model}, {rows[0][0]}: as reported, {entry.source}; not measured by us.")
+
+
+def _notes_on_holes(column: str, run: RecordedRun) -> Iterator[str]:
+    """Why a judged task has no number in a column: nobody judged it, or no verdict could be read."""
+    for task in run.results.added.get("judges", {}):
+        row = run.results.rows.get(task, Scores(task, task))
+        name = row.alias
+        if not graders_of(run.results, task):
+            yield f"{column}, {name}: not judged."
+        elif row.judge_failed and row.judge_failed == row.scored:
+            yield f"{column}, {name}: no doc has a verdict that could be read."

@@ -17,7 +17,7 @@ from typing import Any
 from mm_eval.features.report.release.table import ReleaseNumber, ReleaseTable
 from mm_eval.results.changes import are_proportional, change_of, data_asked, prompt_asked
 from mm_eval.results.estimates import Triple, group_differences
-from mm_eval.results.judged_by import RecordedJudge, by_another_judge, judges_differ
+from mm_eval.results.graders import Grader, graders_differ
 from mm_eval.results.recorded import RecordedRun
 from mm_eval.values.distributions import holm
 from mm_eval.values.types import MetricKey, Number
@@ -126,18 +126,28 @@ def _rows_together(table: ReleaseTable, rows: Sequence[tuple[str, str]]) -> str:
     return ", ".join(map(table.label, rows))
 
 
-def _judges_of_most(numbers: Mapping[str, ReleaseNumber]) -> Mapping[str, RecordedJudge]:
+def _judges_of_most(numbers: Mapping[str, ReleaseNumber]) -> Mapping[str, Grader]:
     """The judges of most of a row's measured numbers; of the first where several have as many."""
     measured = [found.judges for found in numbers.values() if found.ours]
-    return max(measured, key=lambda mine: sum(not judges_differ(mine, other) for other in measured))
+    return max(measured, key=lambda mine: sum(not graders_differ(mine, other) for other in measured))
 
 
-def _judged_otherwise(found: ReleaseNumber, of_row: Mapping[str, RecordedJudge]) -> str:
+def _judged_otherwise(found: ReleaseNumber, of_row: Mapping[str, Grader]) -> str:
     if not found.ours:
         return by_another_judge(of_row, found.judge)
-    if not judges_differ(of_row, found.judges):
+    if not graders_differ(of_row, found.judges):
         return ""
     return "judged by " + (", ".join(judge.described() for judge in found.judges.values()) or "no judge")
+
+
+def by_another_judge(judges: Mapping[str, Grader], stated: str) -> str:
+    """How the judge of a reported number differs from ours, in words; empty where it is the same or nothing is judged."""
+    for judge in judges.values():
+        name = stated or judge.official or ""
+        if not judge.known_as(name):
+            theirs = f"judged by {name}" if name else "by a judge that is not named"
+            return f"{theirs}, ours by {judge.described()}"
+    return ""
 
 
 def rank(table: ReleaseTable) -> None:

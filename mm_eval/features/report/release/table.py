@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from mm_eval.results.judged_by import RecordedJudge
+from mm_eval.results.graders import Grader
 from mm_eval.results.number_text import Unit, unit_for
 from mm_eval.results.recorded import RecordedRun
 from mm_eval.results.table import TablePart
@@ -35,7 +35,7 @@ class ReleaseNumber:
     best: bool = False
     verdict: str = ""
     flaw: str = ""
-    judges: Mapping[str, RecordedJudge] = field(default_factory=dict)
+    judges: Mapping[str, Grader] = field(default_factory=dict)
     judge: str = ""
     set_apart: bool = False
     own_prompt: str = ""

@@ -92,7 +92,7 @@ class LiveRun:
                             self._add(record)
 
     def _new_lines(self, path: Path) -> list[bytes]:
-        """The whole lines behind those that were read, at most `AT_ONCE` bytes; none of what is no file of the folder."""
+        """The whole lines behind those that were read, at most `AT_ONCE` bytes; none of what is not a file of the folder."""
         try:
             with open_regular(self.folder, path) as file:
                 file.seek(self._ends.get(path, 0))

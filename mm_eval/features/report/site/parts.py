@@ -115,16 +115,15 @@ class RunPictures:
     def tasks(self) -> OpenedTasks | None:
         """The run's tasks with their data; None if either has changed since the run.
 
-        Task code comes from the installation and from `include_path`. Data comes from this machine, and no judge is made.
+        Task code comes from the installation and from `include_path`, data from this machine.
         """
-        from mm_eval.foreign import trusted_request
+        from mm_eval.foreign import for_data_alone, trusted_request
         from mm_eval.prepare import prepare_from_spec
 
         with self._lock:
             if self._opened is None and not self.problem:
                 try:
-                    given = {**self._request, "judge": [], "judge_args": [], "allow_url_media": False, "offline": True}
-                    request = trusted_request(given, self._include_path, Path("."))
+                    request = trusted_request(for_data_alone(self._request), self._include_path, Path("."))
                     self._opened = prepare_from_spec(request, self._spec)
                 except MMEvalError as error:
                     self.problem = str(error)

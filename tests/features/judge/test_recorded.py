@@ -5,19 +5,19 @@ from dataclasses import replace
 import pytest
 
 from mm_eval.features.exports.hub import model_index
+from mm_eval.features.judge.recorded import RecordedJudge, grader_of, name_numbers
 from mm_eval.features.report.release.numbers import read_reference, release_table
 from mm_eval.features.report.release.ranking import set_apart_by_judge
 from mm_eval.features.report.release.text import as_csv, as_html, as_latex, as_markdown
 from mm_eval.features.study.compare import compare
-from mm_eval.results.judged_by import RecordedJudge, judge_of, judges_differ
+from mm_eval.results.graders import graders_differ
 from mm_eval.results.recorded import RecordedRun
 from mm_eval.scoring.run_results import Results
 from mm_eval.scoring.task_scores import Scores
 from mm_eval.values.errors import ConfigError
 from mm_eval.values.types import MetricKey, Number
 from tests.folders import edited
-
-from .judged import OFFICIAL, judge, judged_run
+from tests.results.judged import OFFICIAL, judge, judged_run
 
 
 def passes(share):
@@ -57,7 +57,7 @@ def test_what_makes_another_judge(changed, said):
 def test_a_run_judged_by_two_versions_is_by_one_judge_with_no_other_run():
     mixed = RecordedJudge.read(judge(models={"gpt-4o-2024-08-06": 20, "gpt-4o-2024-11-20": 400}))
     assert "gpt-4o-2024-08-06: 20, gpt-4o-2024-11-20: 400" in mixed.difference(mixed)
-    assert judges_differ({"t": mixed}, {}) == f"{mixed.described()} and no judge"
+    assert graders_differ({"t": mixed}, {}) == f"{mixed.described()} and no judge"
 
 
 def test_only_the_metrics_of_the_judge_are_judged():
@@ -67,11 +67,13 @@ def test_only_the_metrics_of_the_judge_are_judged():
     )
     acc = MetricKey("acc", "none")
     keys = (MetricKey("judge_score", "none"), MetricKey("judge_score@llama", "none"), acc)
-    named = {key: judge_of(results, "t", key) for key in keys}
+    named = {key: grader_of(results, "t", key.metric) for key in keys}
     assert [found and found.name for found in named.values()] == ["gpt-4o", "llama", None]
     results.configs["t"]["judge"] = {"extracts": True}
-    assert judge_of(results, "t", acc).name == "gpt-4o"
-    assert judge_of(Results(added={"judges": {"t": []}}), "t", acc) is None and judge_of(Results(), "t", acc) is None
+    assert grader_of(results, "t", "acc").name == "gpt-4o"
+    assert (
+        grader_of(Results(added={"judges": {"t": []}}), "t", "acc") is None and grader_of(Results(), "t", "acc") is None
+    )
 
 
 def test_compare_pairs_numbers_of_one_judge_only(folders):
@@ -216,7 +218,7 @@ def test_a_number_says_which_judge_gave_it():
         added={"judges": {"t": [judge(), judge("llama")]}},
         configs={"t": {"judge": {"metric_list": [{"metric": "judge_score"}]}}},
     )
-    results.name_judges()
+    name_numbers(results)
     assert [number.judge for name in ("t", "G") for number in rows[name].numbers] == ["gpt-4o", "llama", ""] * 2
 
 
