@@ -1,11 +1,13 @@
-"""What the user requested: `RunRequest`, and every rule of an option, once."""
+"""What the user requested: `RunRequest`, and the rules of its options. Those of a feature stand in its folder."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, fields, replace
+from functools import cached_property
+from importlib import import_module
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -13,6 +15,8 @@ from typing import Any
 from mm_eval.config.arguments import (
     COUNT_FROM_0,
     COUNT_FROM_1,
+    DOLLARS,
+    MAPPING,
     PATH,
     SWITCH,
     TEXT,
@@ -20,8 +24,6 @@ from mm_eval.config.arguments import (
     faults,
     invalid,
     is_count,
-    is_json,
-    is_number,
     is_path,
     is_text,
     number,
@@ -30,9 +32,9 @@ from mm_eval.config.arguments import (
     whole_number,
 )
 from mm_eval.config.inline import stated_task
-from mm_eval.data.frames import is_rule, rule_needed
 from mm_eval.prompt.blind import BLIND
 from mm_eval.values.errors import ConfigError, raise_all
+from mm_eval.values.features import stated
 
 DEFAULT_MODEL = "tiny-llava"
 IN_MEMORY = "memory"
@@ -208,10 +210,6 @@ def _is_doc_ids(value: Any) -> bool:
     )
 
 
-def _is_pairs(value: Any) -> bool:
-    return value == "all" or isinstance(value, Mapping) and set(value) == {"reference"} and is_text(value["reference"])
-
-
 def _is_ids(ids: Any) -> bool:
     return isinstance(ids, list) and bool(ids) and all(map(is_count, ids)) and len(set(ids)) == len(ids)
 
@@ -221,19 +219,7 @@ def _switch_or_number(text: str) -> Any:
     return number(value) if isinstance(value, str) else value
 
 
-def _names(text: str) -> tuple[str, ...]:
-    return tuple(name.strip() for name in text.split(",") if name.strip())
-
-
-def _as_list(value: Any) -> list[Any]:
-    return list(value) if isinstance(value, (list, tuple)) else [value]
-
-
-_MAPPING = Rule(
-    "a mapping of names to texts, finite numbers, lists and mappings",
-    lambda value: isinstance(value, Mapping) and is_json(value),
-)
-RULES: dict[str, Rule] = {
+_OF_CORE: dict[str, Rule] = {
     "limit": Rule(_SHARE, _is_count_or_share, number),
     "fail_on_error": Rule(
         f"true, false, {_SHARE}", lambda value: isinstance(value, bool) or _is_count_or_share(value), _switch_or_number
@@ -250,68 +236,65 @@ RULES: dict[str, Rule] = {
     ),
     "seed": Rule("a whole number from 0 to 2**63 - 1", is_count, whole_number),
     "num_fewshot": COUNT_FROM_0,
-    "repeats": COUNT_FROM_1,
+    **dict.fromkeys(("repeats", "parallel"), COUNT_FROM_1),
     "bootstrap_iters": Rule(
         f"a count from 0 to {MOST_DRAWS:,}", lambda value: is_count(value, 0, MOST_DRAWS), whole_number
     ),
     "on_long_prompt": Rule("cut or fail", lambda value: value in ("cut", "fail")),
     "reasoning_tags": Rule('"<a>,</a>", pairs of marks as JSON, or none', is_text),
     "blind": Rule("without or shuffled", lambda value: value in BLIND),
-    "video": Rule(rule_needed(), is_rule),
     "system_instruction": Rule("a text", lambda value: value == "" or is_text(value)),
     "verbosity": Rule("DEBUG, INFO, WARNING or ERROR", lambda value: value in LEVELS, str.upper),
-    **dict.fromkeys(("model_args", "gen_kwargs", "prompt_blocks", *TRACKERS), _MAPPING),
-    "judge": Rule("a model's name, or a list of them", lambda value: all(map(is_text, _as_list(value)))),
-    "judge_args": Rule(f"{_MAPPING.needed}, or a list of them", lambda value: all(map(_MAPPING.fits, _as_list(value)))),
-    "judge_retries": COUNT_FROM_0,
-    "stop_when": Rule("decided", lambda value: value == "decided"),
-    "looks": Rule("a count from 1 to 100", lambda value: is_count(value, 1, 100), whole_number),
-    "alpha": Rule("a number above 0 and below 0.5", lambda value: is_number(value) and 0 < value < 0.5, number),
-    "pairs": Rule("all or {reference: NAME}", _is_pairs),
-    "power": Rule("a number between 0.5 and 1", lambda value: is_number(value) and 0.5 <= value < 1, number),
-    **dict.fromkeys(
-        ("margin", "until_interval", "difference", "spread"),
-        Rule("a number above 0", lambda value: is_number(value) and value > 0, number),
-    ),
-    "executor": Rule("ray", lambda value: value == "ray"),
-    "workers": COUNT_FROM_1,
-    "worker_gpus": Rule("a number from 0", lambda value: is_number(value) and value >= 0, number),
-    **dict.fromkeys(
-        ("worker_cpus", "worker_timeout"),
-        Rule("a number above 0", lambda value: is_number(value) and value > 0, number),
-    ),
-    "ray_address": TEXT,
-    **dict.fromkeys(
-        ("judge_budget", "budget"),
-        Rule("a number of dollars from 0", lambda value: is_number(value) and value >= 0, number),
-    ),
-    **dict.fromkeys(("include_path", "output_path", "data_root", "use_cache", "prices"), PATH),
-    **dict.fromkeys(
-        _names("config,prompt_file,reference,model_index,figures,bundle,output,against,html,dir,judge_labels"), PATH
-    ),
-    **dict.fromkeys(("doc", "docs", "flips"), Rule("a whole number from 0", is_count, whole_number)),
-    "port": Rule("a port from 0 to 65535", lambda value: is_count(value, 0, 65_535), whole_number),
-    "parallel": COUNT_FROM_1,
-    "poll": COUNT_FROM_1,
-    "protocol_settings": Rule(
-        "names of settings of the protocol",
-        lambda value: isinstance(value, (list, tuple)) and all(map(is_text, value)),
-        _names,
-    ),
-    **dict.fromkeys(("model", "name", "device", "prompt_key", "protocol", "only", "title", "url"), TEXT),
-    **dict.fromkeys(_names("sample,offline,predict_only,allow_url_media,report,no_report"), SWITCH),
-    **dict.fromkeys(_names("fewshot_as_multiturn,categories,no_judge,judge_preflight"), SWITCH),
+    **dict.fromkeys(("model_args", "gen_kwargs", "prompt_blocks"), MAPPING),
+    "budget": DOLLARS,
+    **dict.fromkeys(("include_path", "output_path", "data_root", "use_cache", "prices", "config"), PATH),
+    **dict.fromkeys(("model", "name", "device", "prompt_key", "only"), TEXT),
+    **dict.fromkeys(("sample", "offline", "predict_only", "allow_url_media", "report", "no_report"), SWITCH),
+    **dict.fromkeys(("fewshot_as_multiturn", "categories"), SWITCH),
 }
 COMMAND_NAMES = {"chat_template": "apply_chat_template", "report": "no_report"}
 """Fields of `RunRequest` that the command line calls something else: files of options and Python take both names."""
 _IN_REQUEST = {each.name for each in fields(RunRequest)} | set(COMMAND_NAMES.values())
-REQUEST_RULES = {name: rule for name, rule in RULES.items() if name in _IN_REQUEST}
+
+
+class OptionRules(Mapping[str, Rule]):
+    """The rule of each option by its name: those of the core, and those of features, imported when they are looked up."""
+
+    def __init__(self, of_core: Mapping[str, Rule]) -> None:
+        self._of_core = of_core
+
+    @cached_property
+    def _of_features(self) -> dict[str, tuple[str, str]]:
+        """{name: (the feature's module, where its rule is)}"""
+        options = ((feature, each) for feature, (_, *of_title) in stated("OPTIONS").values() for each in of_title)
+        return {each.name: (feature, each.rule) for feature, each in options if each.is_field}
+
+    def __getitem__(self, name: str) -> Rule:
+        if name in self._of_core:
+            return self._of_core[name]
+        feature, where = self._of_features[name]
+        file, _, rule = where.rpartition(":")
+        found: Rule = getattr(import_module(f"{feature}.{file}" if file else Rule.__module__), rule)
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        yield from dict.fromkeys((*self._of_core, *self._of_features))
+
+    def __len__(self) -> int:
+        return len(list(iter(self)))
+
+
+RULES = OptionRules(_OF_CORE)
+REQUEST_RULES = OptionRules({name: rule for name, rule in _OF_CORE.items() if name in _IN_REQUEST})
 """Of what files of options and Python may state; `task_names` checks the tasks."""
 
 
-def read_option(name: str, text: str) -> Any:
-    """The value of an option of the command line; ConfigError names the option, the value and what is needed."""
-    rule = RULES[name]
+def read_option(name: str, text: str, rule: Rule | None = None) -> Any:
+    """The value of an option of the command line; ConfigError names the option, the value and what is needed.
+
+    rule: of an option that one verb alone has.
+    """
+    rule = rule or RULES[name]
     value = rule.read(text)
     if not rule.fits(value):
         raise invalid(f"--{COMMAND_NAMES.get(name, name)}", text, rule)

@@ -86,7 +86,7 @@ def test_without_a_feature_other_tests_pass(feature: str, tmp_path: Path) -> Non
 def test_no_two_features_bring_one_name() -> None:
     for kind in {name for feature in features() for name in vars(feature) if name.isupper()} - {"RESULT_KEYS"}:
         if all(isinstance(getattr(feature, kind, {}), dict) for feature in features()):
-            stated(kind)
+            assert len(stated(kind)) == sum(len(getattr(feature, kind, {})) for feature in features()), kind
 
 
 def test_two_features_that_bring_one_name_are_an_error_that_names_both(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,8 @@
 """The command line: one file a verb. `mm-eval --tasks mme` is short for `mm-eval run --tasks mme`.
 
-A verb stands here or in the folder of its feature. Its file is imported when it is the verb, so that `--help` stays quick.
+A verb stands here or in the folder of its feature. Its file is imported when it is the verb, so that `--help` stays quick. It may
+state that it READS_FOLDERS of runs, which may hold anything (`--verbosity DEBUG` shows what could not be read), and that it
+WRITES_RESULTS into a folder, so that losing the terminal loses nothing.
 """
 
 from __future__ import annotations
@@ -58,11 +60,6 @@ EXIT_OK, EXIT_USAGE, EXIT_PARTIAL, EXIT_INTERRUPTED = 0, 2, 3, 130
 
 WAITING = ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT")
 """Variables by which a user chooses how OpenMP's threads wait for each other."""
-
-READS_FOLDERS = ("report", "compare", "view", "diagnose", "score", "judge", "blind", "why")
-"""Commands that open a run folder, which may hold anything. `--verbosity DEBUG` shows what could not be read."""
-WRITES_RESULTS = ("run", "score", "prompts", "why", "blind")
-"""Commands that leave their results in a folder, so that losing the terminal loses nothing."""
 
 
 class HelpFormatter(argparse.HelpFormatter):
@@ -196,9 +193,9 @@ def _dispatch(words: list[str]) -> int:
     from mm_eval.cli.options import option  # `--help` needs no option's rule, and they take a third of its time
 
     verb, rest = (words[0], words[1:]) if words[0] in VERBS else ("run", words)
-    output.output_may_be_lost = verb in WRITES_RESULTS
     _wait_without_spinning()
     module = importlib.import_module(VERBS[verb][0])
+    output.output_may_be_lost = getattr(module, "WRITES_RESULTS", False)
     parser = Parser(
         prog=f"mm-eval {verb}",
         description=module.__doc__,
@@ -242,7 +239,7 @@ def _dispatch(words: list[str]) -> int:
             raise ConfigError(error.what, where=error.where, hint=f"If you trust it: {command}") from error
         raise
     except UNREADABLE as error:
-        if verb not in READS_FOLDERS:
+        if not getattr(module, "READS_FOLDERS", False):
             raise
         log.debug("A run folder can't be read.", exc_info=True)
         raise odd_content(error, _named(args)) from error

@@ -33,14 +33,18 @@ def in_group(parser: argparse._ActionsContainer, title: str) -> argparse._Action
     return next(known, None) or parser.add_argument_group(title)
 
 
-def add_option(parser: argparse._ActionsContainer, name: str, metavar: str, help: str, **more: Any) -> None:
-    """Adds `--name`, read and checked by its rule. more: further arguments of `add_argument`."""
-    parser.add_argument(f"--{COMMAND_NAMES.get(name, name)}", type=option(name), metavar=metavar, help=help, **more)
+def add_option(
+    parser: argparse._ActionsContainer, name: str, metavar: str, help: str, rule: Rule | None = None, **more: Any
+) -> None:
+    """Adds `--name`, read and checked by its rule. rule: of an option of this verb alone. more: as of `add_argument`."""
+    parser.add_argument(
+        f"--{COMMAND_NAMES.get(name, name)}", type=option(name, rule), metavar=metavar, help=help, **more
+    )
 
 
-def option(name: str) -> Callable[[str], Any]:
-    """A function that reads and checks an option's text, for argparse."""
-    return partial(read_option, name)
+def option(name: str, rule: Rule | None = None) -> Callable[[str], Any]:
+    """A function that reads and checks an option's text, for argparse. rule: as of `add_option`."""
+    return partial(read_option, name, rule=rule)
 
 
 def add_task_options(parser: argparse._ActionsContainer) -> None:
@@ -213,11 +217,9 @@ def read_task_request(args: argparse.Namespace, **rest: Any) -> RunRequest:
 
 
 def read_request(args: argparse.Namespace, **rest: Any) -> RunRequest:
-    """The request that the options of `add_task_options` and `add_model_options` state. rest: further fields of it.
-
-    Only a command that states `no_judge` itself asks a judge; the others go without.
-    """
-    rest = {"no_judge": True, **rest}
+    """The request that the options of `add_task_options` and `add_model_options` state. rest: further fields of it."""
+    options = (each for _, (_, *of_title) in stated("OPTIONS").values() for each in of_title)
+    rest = {**{each.name: each.elsewhere for each in options if each.elsewhere is not None}, **rest}
     return read_task_request(
         args,
         model=args.model,

@@ -34,6 +34,8 @@ COMMON = (
 )
 """The options that the help describes first."""
 
+WRITES_RESULTS = True
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--tasks", metavar="A,B", help="tasks, groups, tags, globs, YAML files, name@format")

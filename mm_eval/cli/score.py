@@ -18,6 +18,8 @@ from mm_eval.cli.options import (
 )
 from mm_eval.cli.say import say_report
 
+READS_FOLDERS = WRITES_RESULTS = True
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run", metavar="RUN", help="the run folder")

@@ -143,6 +143,14 @@ TEXT = Rule("a text that is not empty", is_text)
 SWITCH = Rule("true or false", lambda value: isinstance(value, bool), switch)
 COUNT_FROM_0 = Rule("a count from 0", is_count, whole_number)
 COUNT_FROM_1 = Rule("a count from 1", lambda value: is_count(value, 1), whole_number)
+WHOLE_FROM_0 = Rule("a whole number from 0", is_count, whole_number)
+NUMBER_FROM_0 = Rule("a number from 0", lambda value: is_number(value) and value >= 0, number)
+ABOVE_0 = Rule("a number above 0", lambda value: is_number(value) and value > 0, number)
+DOLLARS = Rule("a number of dollars from 0", lambda value: is_number(value) and value >= 0, number)
+MAPPING = Rule(
+    "a mapping of names to texts, finite numbers, lists and mappings",
+    lambda value: isinstance(value, Mapping) and is_json(value),
+)
 
 
 def json_value(text: str) -> Any:

@@ -51,12 +51,8 @@ class Frames(ABC):
 
 
 class Medium(Protocol):
-    """What the feature brings: a module with these names.
+    """What the feature brings: a module with these names. KIND: what one file is called in messages."""
 
-    NEEDED: as `rule_needed`. KIND: what one file is called in messages.
-    """
-
-    NEEDED: str
     KIND: str
 
     def full_rule(self, text: object, where: str = "") -> str:
@@ -82,24 +78,11 @@ def medium() -> Medium:
 
 
 def frames_of(item: Any, rule: str, places: Places) -> Frames | None:
-    """As `Medium.frames_of`; None, too, where no feature brings a medium."""
-    found = _brought()
+    """As `Medium.frames_of`; None, too, where no feature brings a medium. A picture needs none."""
+    from PIL.Image import Image
+
+    found = None if isinstance(item, Image) else _brought()
     return found.frames_of(item, rule, places) if found else None
-
-
-def rule_needed() -> str:
-    """What a rule of frames is, to stand before "is needed"."""
-    found = _brought()
-    return found.NEEDED if found else "a feature that reads files with frames"
-
-
-def is_rule(text: object) -> bool:
-    """Whether a text is a rule of frames."""
-    try:
-        medium().full_rule(text)
-    except ConfigError:
-        return False
-    return True
 
 
 def files_of(digests: Iterable[str]) -> tuple[str, ...]:

@@ -17,6 +17,8 @@ class Option(NamedTuple):
     metavar: of its value; "" for an option without one. several: the help where it may be given several times, to be compared.
     pairs: its value is K=V,... or JSON; "typed" reads the values as JSON. more: further arguments of `add_argument`.
     is_field: False for an option that is not a field of a request, and has no rule.
+    rule: what its value may be: a `Rule` of config/arguments.py by its name, or "file:NAME" of the feature.
+    elsewhere: the field's value where a model is run by a verb that lacks the option; None for the field's default.
     """
 
     name: str
@@ -26,6 +28,8 @@ class Option(NamedTuple):
     pairs: str = ""
     more: Mapping[str, Any] = {}
     is_field: bool = True
+    elsewhere: Any = None
+    rule: str = "TEXT"
 
 
 @cache

@@ -124,4 +124,5 @@ def test_random_repetition_is_read_in_time(seed: int) -> None:
         answer = draw.choice(words) + unit * (LENGTH // len(unit)) + draw.choice(words)
         for pipeline in ("mcq_letter", "mcq_letter without options", "yes_no", "multi_choice_regex", "strip_thinking"):
             with time_limit(SECONDS):
-                build_filter_ensemble("x", PIPELINES[pipeline]).chain([[answer]], [DOC])
+                [[found]] = build_filter_ensemble("x", PIPELINES[pipeline]).chain([[answer]], [DOC])
+            assert len(str(found)) <= len(answer) + len("[invalid]")

@@ -103,7 +103,7 @@ def test_a_template_reads_the_keys_that_it_names():
     check_prompt_keys(task, [0, 1], [PromptBlock("default", {"pre_promt": "!"})])  # no entry takes a block
 
 
-def test_keys_read_for_some_docs_or_all_at_once_are_read():
+def test_keys_read_for_some_docs_or_all_at_once_are_read(caplog):
     def by_kind(doc, model_specific_prompt_kwargs):
         return model_specific_prompt_kwargs[doc["kind"]]
 
@@ -116,6 +116,7 @@ def test_keys_read_for_some_docs_or_all_at_once_are_read():
     for function in (by_kind, formatted, copied):
         checked(function, a="1", b="2")
     checked(lambda doc: "nothing takes the block", a="1")
+    assert not caplog.records
 
 
 def test_keys_that_nothing_reads_are_one_warning_in_a_file_of_lmms_eval(caplog):

@@ -151,6 +151,5 @@ def test_long_texts_take_linear_time():
     ):
         many = piece * (100_000 // len(piece))
         for text in (many, f"analysis assistantfinal{many}", f"{many}<|end|> x", f"<think>{many}</answer>"):
-            split(text)
-            unframed(text)
-            cut_at(text, ["no such string"])
+            assert len(split(text).answer) + len(unframed(text)) <= 2 * len(text)
+            assert cut_at(text, ["no such string"]) == (text, False)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from mm_eval.cli.options import add_task_options, option, read_task_request
 from mm_eval.cli.say import say
+from mm_eval.config.arguments import PATH
 from mm_eval.values.words import counted
 
 NOT_SHOWN = ("num_fewshot", "limit", "samples")
@@ -17,7 +18,7 @@ NOT_SHOWN = ("num_fewshot", "limit", "samples")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "dir", type=option("dir"), metavar="DIR", help="the data root to fill; data sets come to DIR/org/name"
+        "dir", type=option("dir", PATH), metavar="DIR", help="the data root to fill; data sets come to DIR/org/name"
     )
     parser.add_argument("--tasks", required=True, metavar="A,B", help="tasks, groups, tags, globs, YAML files")
     add_task_options(parser)

@@ -7,6 +7,8 @@ import argparse
 
 from mm_eval.cli.say import say_lines, say_report
 
+READS_FOLDERS = True
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run", metavar="RUN", help="the run folder")

@@ -17,13 +17,16 @@ from pathlib import Path
 
 from mm_eval.cli.options import add_bootstrap_option, add_option, option, read_names, read_pairs
 from mm_eval.cli.say import say, say_report
+from mm_eval.config.arguments import PATH
 from mm_eval.values.errors import ConfigError
 
 FORMS = ("lm_eval", "lmms_eval", "vlmevalkit", "inspect", "table")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("dir", type=option("dir"), metavar="DIR", help="the folder of logs of one model, or one log")
+    parser.add_argument(
+        "dir", type=option("dir", PATH), metavar="DIR", help="the folder of logs of one model, or one log"
+    )
     add_option(parser, "output_path", "DIR", "the run folder to make", required=True)
     what = "their name of a task and ours, where they differ; may be repeated (MMBench_DEV_EN=mmbench_en_dev)"
     parser.add_argument("--task", action="append", default=[], metavar="THEIRS=OURS", help=what)

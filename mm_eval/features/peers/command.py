@@ -29,7 +29,7 @@ SEED = 3
 
 
 def verb_of(word: str, words: Sequence[str]) -> str:
-    """What a first word means that is no command here, as a hint; "" where no other suite has it."""
+    """What a first word means that is not a command here, as a hint; "" where no other suite has it."""
     if word == "eval" and len(words) > 1 and words[1].startswith("-"):
         return f"Leave it out: {shlex.join(['mm-eval', *words[1:]])}"
     if word in VERBS:
@@ -342,7 +342,7 @@ def _batch_size(text: str) -> tuple[str | None, str]:
 
 
 def _limit(text: str) -> tuple[str | None, str]:
-    """-1 is no limit in lmms-eval. A range `10-20` of inspect_ai is refused: docs are named by --samples."""
+    """-1 means no limit in lmms-eval. A range `10-20` of inspect_ai is refused: docs are named by --samples."""
     if text.strip() in ("-1", "-1.0"):
         return None, ""
     if re.fullmatch(r"[0-9]+-[0-9]+", text.strip()):

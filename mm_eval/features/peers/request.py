@@ -44,7 +44,7 @@ WHERE = "--model_args"
 OF_KIND = {"llava": "hf", "qwen_vl": "hf"}
 """Adapters that take the arguments of another one."""
 NO_KEYS = ("", "EMPTY", "NONE", "TOKEN", "DUMMY", "NULL", "SK-ADMIN", "SK-123456", "NOT-NEEDED", "FAKE", "XXX")
-"""Values of api_key= that are no keys."""
+"""Values of api_key= that stand for no key."""
 ENDPOINTS = ("/chat/completions", "/completions", "/responses")
 
 

@@ -27,7 +27,12 @@ OPTIONS = {
             "a named protocol of a report: its prompts, generation, pictures and judge, unless an option states another "
             "(`mm-eval protocols` lists them)",
         ),
-        Option("protocol_settings", "A,B", "only these settings of the protocol, such as prompt,gen_kwargs"),
+        Option(
+            "protocol_settings",
+            "A,B",
+            "only these settings of the protocol, such as prompt,gen_kwargs",
+            rule="options:SETTINGS",
+        ),
     ),
     "comparison": (
         ("score",),

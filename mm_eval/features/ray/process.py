@@ -46,7 +46,7 @@ SETTINGS = b"\4"
 HTTP2 = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + b"\0\0\0" + SETTINGS + b"\0" * 5
 """The words by which a client begins: the preface, and a frame without settings."""
 LOOPBACK = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
-"""Ray replaces 127.0.0.1 by the address of the machine's network and then listens everywhere, unless it is told that this machine
+"""Ray replaces 127.0.0.1 by the address of the machine's network and then listens everywhere, unless it knows that this machine
 is in no cluster of several. Then it binds and connects to 127.0.0.1, on every system."""
 OWN_CLUSTER = "MM_EVAL_OWN_CLUSTER"
 """The address and the token of a cluster that a command has started, in the environment of its models' processes."""

@@ -11,9 +11,12 @@ from pathlib import Path
 from mm_eval.cli.folders import add_code_option, run_folders
 from mm_eval.cli.options import add_option
 from mm_eval.cli.say import say
+from mm_eval.config.arguments import PATH
 from mm_eval.features.report.reading import read_runs, writing
 from mm_eval.results.recorded import RecordedRun
 from mm_eval.values.features import brought
+
+READS_FOLDERS = True
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -22,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     what = "inspect, lm_eval, lmms_eval: files that these tools read; eval_results: YAML for a model's repository"
     parser.add_argument("--format", choices=tuple(brought("EXPORTS")), required=True, help=what)
-    add_option(parser, "output", "DIR", "the folder to write to (default: export-FORMAT)")
+    add_option(parser, "output", "DIR", "the folder to write to (default: export-FORMAT)", rule=PATH)
     add_code_option(parser)
 
 

@@ -11,12 +11,15 @@ from typing import TYPE_CHECKING
 from mm_eval.cli.folders import add_code_option, run_folders
 from mm_eval.cli.options import add_option, option
 from mm_eval.cli.say import complain_briefly, say, say_lines, say_report
+from mm_eval.config.arguments import PATH, TEXT
 from mm_eval.features.report.reading import read_runs, writing
 from mm_eval.values.errors import ConfigError
 from mm_eval.values.features import brought
 
 if TYPE_CHECKING:
     from mm_eval.features.report.release.table import ReleaseTable
+
+READS_FOLDERS = True
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -34,7 +37,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="html (default): report.html of one run, release.html of several; text (for the terminal), md, latex, csv: a "
         "table, which is printed (`mm-eval export` writes the formats of other tools)",
     )
-    add_option(parser, "against", "RUN", "report.html: another run's answers beside each sample, flips as a filter")
+    add_option(
+        parser, "against", "RUN", "report.html: another run's answers beside each sample, flips as a filter", rule=PATH
+    )
     parser.add_argument(
         "--categories",
         action="store_true",
@@ -46,25 +51,33 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "reference",
         "FILE",
         "tables: numbers that others reported, in YAML: reported: [{model, task, metric, value, tolerance, source, judge}]",
+        rule=PATH,
     )
     parser.add_argument(
         "--mix_judges", action="store_true", help="tables: rank numbers of different judges together (the notes say so)"
     )
     what = "tables: rank only numbers that were asked with one prompt (default: each model under its own)"
     parser.add_argument("--same_prompt", action="store_true", help=what)
-    add_option(parser, "model_index", "FILE", "write the hub's model-index metadata to a file")
+    add_option(parser, "model_index", "FILE", "write the hub's model-index metadata to a file", rule=PATH)
     add_option(
         parser,
         "figures",
         "DIR",
         "write the table's figures, and nothing else: a heat map and each benchmark's bars as SVG, and as PDF with matplotlib",
+        rule=PATH,
     )
     what = "html: the release page, each run's page and all pictures in full size, as files for a web server in a new folder"
-    parser.add_argument("--site", type=option("bundle"), metavar="DIR", help=what)
-    parser.add_argument("--bundle", dest="site", type=option("bundle"), help=argparse.SUPPRESS)  # its former name
-    add_option(parser, "title", "TEXT", "html: the title of the release page (default: Release table)")
-    add_option(parser, "url", "URL", "with --site: the address where it will stand, for the picture beside links to it")
-    add_option(parser, "output", "FILE", "the file to write to")
+    parser.add_argument("--site", type=option("bundle", PATH), metavar="DIR", help=what)
+    parser.add_argument("--bundle", dest="site", type=option("bundle", PATH), help=argparse.SUPPRESS)  # its former name
+    add_option(parser, "title", "TEXT", "html: the title of the release page (default: Release table)", rule=TEXT)
+    add_option(
+        parser,
+        "url",
+        "URL",
+        "with --site: the address where it will stand, for the picture beside links to it",
+        rule=TEXT,
+    )
+    add_option(parser, "output", "FILE", "the file to write to", rule=PATH)
     add_code_option(parser)
 
 

@@ -12,8 +12,12 @@ from pathlib import Path
 from mm_eval.cli.folders import add_code_option, run_folders
 from mm_eval.cli.options import add_option
 from mm_eval.cli.say import say
+from mm_eval.config.arguments import Rule, is_count, whole_number
 from mm_eval.values.errors import ConfigError
 from mm_eval.values.words import counted
+
+READS_FOLDERS = True
+PORT = Rule("a port from 0 to 65535", lambda value: is_count(value, 0, 65_535), whole_number)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -23,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="RUN",
         help="run folders, also of runs that go on, or that of a release or a training",
     )
-    add_option(parser, "port", "N", "the port at 127.0.0.1 (default: a free one)", default=0)
+    add_option(parser, "port", "N", "the port at 127.0.0.1 (default: a free one)", default=0, rule=PORT)
     add_code_option(parser)
 
 

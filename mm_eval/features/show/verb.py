@@ -20,6 +20,7 @@ from mm_eval.cli.options import (
     read_request,
 )
 from mm_eval.cli.say import say, say_lines
+from mm_eval.config.arguments import PATH, WHOLE_FROM_0
 from mm_eval.prompt.blind import SAID
 from mm_eval.request import DEFAULT_MODEL, RunRequest
 from mm_eval.values.errors import ConfigError
@@ -39,7 +40,7 @@ NOT_SHOWN = ("batch_size", "device", "reasoning_tags", "limit", "samples")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("tasks", metavar="TASK", help="a task (or several, with commas)")
-    add_option(parser, "doc", "N", "the doc id (default 0)", default=0)
+    add_option(parser, "doc", "N", "the doc id (default 0)", default=0, rule=WHOLE_FROM_0)
     parser.add_argument(
         "--keys", metavar="A,B", help="the prompt under several prompt keys, side by side, what differs marked"
     )
@@ -54,7 +55,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--answer", metavar="TEXT", help="with --judge: the answer that is judged (default: the gold one)"
     )
-    add_option(parser, "html", "FILE", "write a page with the prompt, its pictures, and frames with their times")
+    add_option(
+        parser, "html", "FILE", "write a page with the prompt, its pictures, and frames with their times", rule=PATH
+    )
     add_feature_options(parser, "show")
     add_model_options(parser)
     add_task_options(parser)

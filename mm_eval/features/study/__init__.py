@@ -18,36 +18,42 @@ VERBS = {
 }
 RUN_PARTS = {"deciding": "deciding.run_part:DecidingPart"}
 OPTIONS = {
+    "pairs": ((), Option("pairs", "", "of a file of several models: all, or {reference: NAME}", rule="options:PAIRS")),
     "deciding": (
         ("run",),
         Option(
             "stop_when",
             "decided",
             "end the runs of a release (--config) when their comparisons are decided; the same command without it goes on",
+            rule="options:ENDING",
         ),
         Option(
             "looks",
             "N",
             "after how many equal parts of the docs the comparisons are tested (default 20)",
             more={"default": 20},
+            rule="options:LOOKS",
         ),
         Option(
             "alpha",
             "ALPHA",
             "false alarms that are allowed over all comparisons and looks together (default 0.05)",
             more={"default": 0.05},
+            rule="options:ALPHA",
         ),
         Option(
             "margin",
             "POINTS",
             "a comparison also ends when the difference is surely within this margin, in the table's unit (default: none)",
+            rule="ABOVE_0",
         ),
         Option(
             "until_interval",
             "POINTS",
             "end the run when half of the main number's interval is at most this, in the table's unit",
+            rule="ABOVE_0",
         ),
-    )
+    ),
 }
 MARKS = {"deciding": "deciding.record:cell_mark"}
 MODELS_PARTS = {"deciding": "deciding.plan_text:of_release"}

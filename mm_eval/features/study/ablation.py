@@ -207,8 +207,8 @@ def _verdict_rows(opened: Prepared, protocol: Published, recorded: RecordedRun) 
     """The protocol's verdicts on the whole run, of the tasks that are compared."""
     names = {*opened.tasks, *opened.loaded.groups}
     named = {name: row for name, row in recorded.results.rows.items() if name in names}
-    judged = replace(opened, request=reports().compared_with(opened.request, protocol.name))
-    found = reports().protocol_results(judged, replace(recorded.results, rows=named))
+    under = replace(opened, request=reports().compared_with(opened.request, protocol.name))
+    found = reports().protocol_results(under, replace(recorded.results, rows=named))
     return list(found["rows"]) if found else []
 
 

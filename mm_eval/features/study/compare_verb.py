@@ -11,7 +11,10 @@ from pathlib import Path
 from mm_eval.cli.folders import add_code_option, run_folders
 from mm_eval.cli.options import add_option, read_names
 from mm_eval.cli.say import say, say_lines, say_report
+from mm_eval.config.arguments import PATH, WHOLE_FROM_0
 from mm_eval.values.errors import ConfigError
+
+READS_FOLDERS = True
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -27,9 +30,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="compare numbers that two different judges gave (default: say so instead)",
     )
-    add_option(parser, "flips", "N", "flipped docs to list each way (default 10)", default=10)
+    add_option(parser, "flips", "N", "flipped docs to list each way (default 10)", default=10, rule=WHOLE_FROM_0)
     add_option(
-        parser, "html", "FILE", "write a page: the table, and each sample with all answers; opens with no network"
+        parser,
+        "html",
+        "FILE",
+        "write a page: the table, and each sample with all answers; opens with no network",
+        rule=PATH,
     )
     what = "intervals that hold whenever you look, also at runs that go on: for stopping when you have seen enough"
     parser.add_argument("--anytime", action="store_true", help=what)

@@ -24,6 +24,7 @@ from mm_eval.cli.options import (
     read_request,
 )
 from mm_eval.cli.say import complain_briefly
+from mm_eval.config.arguments import PATH
 from mm_eval.data.frames import medium
 from mm_eval.values.errors import ConfigError, MMEvalError
 
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     from mm_eval.engine.progress import Progress
     from mm_eval.request import RunRequest
     from mm_eval.run import Report
+
+WRITES_RESULTS = True
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -40,7 +43,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="A,B",
         help="prompt keys; the first is the one to compare with (default: all, `default` first)",
     )
-    add_option(parser, "prompt_file", "FILE", "blocks of your own, in YAML: {mine: {post_prompt: ' Answer:'}}")
+    add_option(
+        parser, "prompt_file", "FILE", "blocks of your own, in YAML: {mine: {post_prompt: ' Answer:'}}", rule=PATH
+    )
     add_model_options(parser, several=True)
     add_task_options(parser)
     add_store_options(

@@ -14,7 +14,7 @@ UNITS: dict[str, str] = {
     "resized": "in pixels of the picture as it is shown to you",
     "fraction": "from 0 to 1, relative to the width and the height of the picture",
 }
-"""What the numbers of a box mean, in the words that the model is told."""
+"""What the numbers of a box mean, in the words that the model gets."""
 LEAST = 32
 """The shortest side of a part of a picture in pixels; a smaller box grows around its centre, as far as the picture reaches."""
 MOST_ASPECT = 100

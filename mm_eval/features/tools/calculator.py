@@ -3,7 +3,7 @@
     2 + 3 * 4, 2^10, (1/3) * 3, 15% * 200, 1,250 / 5, sqrt(2), round(2/3, 2), max(1, 2), 5!, pi
 
 A fraction stays exact: 0.1 + 0.2 is 0.3. What can be read in two ways (`max(1,000, 2)`, `5%-3`) is refused with both ways to
-write it, or read by a rule that the model is told (`log`).
+write it, or read by a rule that stands in the tool's description (`log`).
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def calculate(expression: str) -> str:
     >>> calculate("0.1 + 0.2"), calculate("2^10 - 1"), calculate("1/3"), calculate("15% * 200")
     ('0.3', '1023', '0.333333333333', '30')
 
-    Errors: ToolError for a text that is no expression, and for a value that is undefined or too large.
+    Errors: ToolError for a text that is not an expression, and for a value that is undefined or too large.
     """
     if len(expression) > MOST_CHARACTERS:
         raise ToolError(f"the expression has {len(expression):,} characters; at most {MOST_CHARACTERS} are allowed.")
@@ -162,7 +162,7 @@ class _Reader:
                 return found
 
     def is_percent(self) -> bool:
-        """Whether the `%` that is next is a percent sign, not the remainder of what stands behind it.
+        """Whether the `%` that is next is a percent sign, not the remainder of what follows it.
 
         Before a sign the blanks decide: `5% - 3` is a percentage, `5 % -3` a remainder.
         """

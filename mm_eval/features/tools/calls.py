@@ -17,7 +17,7 @@ from mm_eval.values.types import Answer
 Schemas = Mapping[str, Mapping[str, Any]]
 
 _FINAL = re.compile(r"<answer>\s*[^\s<]|\\boxed\s*\{\s*[^\s}]")
-"""The frames of an answer that is meant to be the last one."""
+"""The frames of an answer that a model intends as its last one."""
 ERROR = "Error: "
 """The beginning of the result of a call that failed."""
 
@@ -68,7 +68,7 @@ class Counts:
 
     turns: answers of the model. calls: that could be read. failed: those of them whose result is an error. malformed: calls that
     could not be read. repeated: calls that were made before. pictures: that tools returned. by_tool: calls by the tool's name in
-    the task file; "unknown" for a name that is no tool. unanswered: it ended without an answer, since its turns were spent.
+    the task file; "unknown" for a name that is not a tool. unanswered: it ended without an answer, since its turns were spent.
     """
 
     turns: int = 0

@@ -83,7 +83,7 @@ class ToolsKey:
                 raise ConfigError(f"unknown tool {each!r}.", where=place, hint=did_you_mean(each, BUILT_IN))
             if not isinstance(each, str) and not is_function(each):
                 hint = "Write its name, or !function utils.my_tool."
-                raise ConfigError(f"{each!r:.80} is no tool.", where=place, hint=hint)
+                raise ConfigError(f"{each!r:.80} is not a tool.", where=place, hint=hint)
             names.append(_name(each))
         if twice := next((name for number, name in enumerate(names) if name in names[:number]), None):
             raise ConfigError(f"the tool {twice!r} is named twice.", where=where)

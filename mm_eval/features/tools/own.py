@@ -5,7 +5,7 @@
         return str(len(text.split()))
 
 After an empty line its docstring may have a line for each parameter, `text: what is counted`.
-Its name, its docstring and its annotations are what the model is told. Two parameters are filled by mm-eval, and the model
+Its name, its docstring and its annotations are what the model reads. Two parameters are filled by mm-eval, and the model
 does not see them: `pictures`, those shown so far (RGB), and `doc`, the row of the data. It returns a text, a number, a picture,
 or a list of them. What the model did wrong it raises as ToolError or ValueError. It must be a function of its arguments alone,
 since a run that goes on, and every scoring, calls it again. Several documents' calls may run at a time, each in a thread, for at
@@ -41,7 +41,7 @@ def tool_of(function: Callable[..., Any], where: str = "") -> Tool:
     said = inspect.getdoc(function) or ""
     about = said.split("\n\n")[0].strip()
     if not about:
-        hint = "Begin it with a sentence in triple quotes: the model is told what the tool does."
+        hint = "Begin it with a sentence in triple quotes: the model reads what the tool does."
         raise ConfigError(f"the tool {name!r} has no docstring.", where=where, hint=hint)
     schema, filled = _schema(function, said, where)
     return Tool(

@@ -4,9 +4,10 @@ The rules, in this order:
 
 - An answer without a call is the last one. So is a framed answer (`<answer>`, `\\boxed`) beside a call, which is dropped.
 - After the last of its rounds a document has no answer. What stands beside a call is none: it was written before the result.
-- A turn in which no call can be read is told so once. The second such turn ends the document without an answer.
-- All calls of a turn are made, in their order. A call that was made before is not made again: the model is told so.
-- Calls beyond the limit, of unknown tools, or with wrong arguments are errors that the model is told.
+- After the first turn in which no call can be read, the model is told how to write one. The second such turn ends the document
+  without an answer.
+- All calls of a turn are made, in their order. A call that was made before is not made again; its result says so.
+- Calls beyond the limit, of unknown tools, or with wrong arguments are errors that the model reads.
 """
 
 from __future__ import annotations
@@ -220,7 +221,7 @@ class ToolTurns:
         return Given(pictures, self.unit, shown_as, doc, self.limits)
 
     def _form_of_calls(self) -> str:
-        """How a call is written, for a model that is told in text."""
+        """How a call is written, for a model that gets its tools as text."""
         if self.native:
             return ""
         tool = self.tools[0]

@@ -16,7 +16,7 @@ OPTIONS = {
     "trackers": (
         ("run", "score"),
         *(
-            Option(name, "K=V,...", what, pairs="typed", more=_EMPTY)
+            Option(name, "K=V,...", what, pairs="typed", more=_EMPTY, rule="MAPPING")
             for name, what in (
                 ("wandb_args", "project=...,entity=...: log to Weights & Biases (arguments of wandb.init)"),
                 ("mlflow_args", "experiment=...,tracking_uri=...: log to MLflow"),

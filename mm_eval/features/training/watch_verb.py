@@ -18,6 +18,7 @@ from mm_eval.adapters import own_model
 from mm_eval.cli import run as run_verb
 from mm_eval.cli.options import add_option
 from mm_eval.cli.say import complain_briefly, say, say_lines
+from mm_eval.config.arguments import COUNT_FROM_1
 from mm_eval.features.training.study import step_folder, step_of
 from mm_eval.request import RunRequest
 from mm_eval.results.recorded import RecordedRun
@@ -39,7 +40,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--newest_first", action="store_true", help="the newest checkpoint first (default: in order of steps)"
     )
     parser.add_argument("--once", action="store_true", help="evaluate what is there, and end")
-    add_option(parser, "poll", "N", "seconds between two looks at the folder (default 30)", default=30)
+    add_option(
+        parser, "poll", "N", "seconds between two looks at the folder (default 30)", default=30, rule=COUNT_FROM_1
+    )
     what = "files that a checkpoint lacks: processor, tokenizer, chat template (default: those in FOLDER itself)"
     parser.add_argument("--processor", metavar="DIR", help=what)
     run_verb.add_arguments(parser)

@@ -13,6 +13,7 @@ OPTIONS = {
             "RULE",
             f"{_FRAMES}{_DEFAULT}",
             several=f"{_FRAMES}; given more than once, the rules are compared{_DEFAULT}",
+            rule="medium:RULE",
         ),
     )
 }

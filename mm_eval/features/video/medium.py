@@ -6,7 +6,8 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from mm_eval.features.video.rule import NEEDED, read_rule, shown_as
+from mm_eval.config.arguments import Rule
+from mm_eval.features.video.rule import NEEDED, is_rule, read_rule, shown_as
 from mm_eval.values.types import Video
 
 if TYPE_CHECKING:
@@ -14,8 +15,9 @@ if TYPE_CHECKING:
     from mm_eval.data.media import Places
 
 KIND = "video"
+RULE = Rule(NEEDED, is_rule)
 
-__all__ = ["KIND", "NEEDED", "frames_of", "full_rule", "shown_as"]
+__all__ = ["KIND", "RULE", "frames_of", "full_rule", "shown_as"]
 
 
 def full_rule(text: object, where: str = "") -> str:

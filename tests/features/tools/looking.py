@@ -17,6 +17,7 @@ from mm_eval.data.media import picture_digest
 from mm_eval.engine.model import Answers, Model
 from mm_eval.values.types import Answer, Instance
 from tests.features.tools.scripted import call
+from tests.folders import write_task
 
 DOCS = 3
 TASK = """task: looks
@@ -44,12 +45,8 @@ QUESTIONS = ("What is shown in the picture?", "Which colour is the largest part?
 
 def write(folder: Path) -> str:
     """The files of the task. Returns the path of its YAML."""
-    folder.mkdir()
-    (folder / "looks.yaml").write_text(TASK)
-    (folder / "utils.py").write_text(UTILS)
     rows = [{"n": n, "q": QUESTIONS[n], "a": ""} for n in range(DOCS)]
-    (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return str(folder / "looks.yaml")
+    return write_task(folder, "looks", TASK, UTILS, rows)
 
 
 def looks(instance: Instance, answer: Answer) -> Answer:

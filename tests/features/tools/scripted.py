@@ -11,6 +11,7 @@ from typing import Any
 from mm_eval import evaluate
 from mm_eval.engine.model import Answers, Model, ModelFacts, ModelSettings, flatten, question
 from mm_eval.values.types import Answer, Instance
+from tests.folders import write_task
 
 TASK = """task: looks
 dataset_path: json
@@ -190,12 +191,8 @@ class Scripted(Model):
 
 def write(folder: Path, docs: int = len(WAYS), task: str = TASK) -> str:
     """The files of the task. Returns the path of its YAML."""
-    folder.mkdir(exist_ok=True)
-    (folder / "looks.yaml").write_text(task)
-    (folder / "utils.py").write_text(UTILS)
     rows = [{"n": n, "q": f"What is {n}?", "a": "B", "sign": SIGN} for n in range(docs)]
-    (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return str(folder / "looks.yaml")
+    return write_task(folder, "looks", task, UTILS, rows)
 
 
 def run(task: str, folder: Path, model: Model, **more: Any) -> Any:

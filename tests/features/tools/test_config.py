@@ -15,7 +15,7 @@ USE = "{use: [zoom, rotate, calculator, !function utils.read_sign], calls: 4, ro
     [
         ("[zom]", "looks.yaml:8: unknown tool 'zom'. Did you mean 'zoom'?"),
         ("zoom", "'tools' must be a list of tools or a mapping, not 'zoom'"),
-        ("[3]", "3 is no tool"),
+        ("[3]", "3 is not a tool"),
         ("[zoom, zoom]", "the tool 'zoom' is named twice"),
         ("{calls: 3}", "tools needs `use`"),
         ("{use: [zoom], calls: 0}", "calls"),

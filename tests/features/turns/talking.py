@@ -1,6 +1,5 @@
 """A task with conversations of one to four rounds, and a model that answers by its prompt alone and counts what it is asked."""
 
-import json
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -9,6 +8,7 @@ from mm_eval import evaluate
 from mm_eval.engine.model import Answers, Model, ModelFacts, ModelSettings, flatten, question
 from mm_eval.values.files import digest_of
 from mm_eval.values.types import Answer, Instance
+from tests.folders import write_task
 
 TASK = """task: talks
 dataset_path: json
@@ -54,12 +54,8 @@ TURNS = sum(map(turns_of, range(DOCS)))
 
 def write(folder: Path, docs: int = DOCS, task: str = TASK, utils: str = UTILS) -> str:
     """The task's files. Returns the path of its YAML."""
-    folder.mkdir(exist_ok=True)
-    (folder / "talks.yaml").write_text(task)
-    (folder / "utils.py").write_text(utils)
     rows = [{"n": n, "q": f"What is {n}?", "a": "x"} for n in range(docs)]
-    (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return str(folder / "talks.yaml")
+    return write_task(folder, "talks", task, utils, rows)
 
 
 class Talker(Model):

@@ -14,6 +14,7 @@ from mm_eval.data import frames as media
 from mm_eval.data.media import Places
 from mm_eval.features.video import rule
 from mm_eval.prompt.blocks import choose_block
+from mm_eval.request import RULES
 from mm_eval.values.errors import ConfigError
 from mm_eval.values.types import Answer, Clip, Instance, clips_of_json, clips_to_json
 
@@ -25,8 +26,8 @@ def test_the_core_and_the_feature_have_one_default() -> None:
 
 
 def test_a_rule_is_read_by_the_feature_that_brings_the_medium() -> None:
-    assert media.rule_needed() == rule.NEEDED
-    assert media.is_rule("fps=2") and not media.is_rule("fps=soon")
+    assert RULES["video"].needed == rule.NEEDED
+    assert RULES["video"].fits("fps=2") and not RULES["video"].fits("fps=soon")
     with pytest.raises(ConfigError, match="fps=soon"):
         media.medium().full_rule("fps=soon", "a.yaml")
 

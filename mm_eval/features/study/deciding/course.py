@@ -84,7 +84,7 @@ class Course:
 
     @cached_property
     def _needs_verdicts(self) -> bool:
-        """Whether a look is complete only after the judges, who are asked after each pass."""
+        """Whether a look is complete only after the graders, who are asked after each pass."""
         return any(part.asks for part in self.opened.parts)
 
     def _asked_in(self, looks: range, only_open: bool = False) -> dict[str, list[int]]:

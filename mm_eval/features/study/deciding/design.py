@@ -226,7 +226,7 @@ def _no_share_of_docs(config: Any) -> str:
 
 def plan_of_release(runs: Sequence[RecordedRun]) -> tuple[list[Planned], Question] | None:
     """What a release can tell, of the docs that were asked: its rows with the smallest difference that each shows between two
-    of its models. None where there are no two models with a number in common."""
+    of its models. None where no two models have a number in common."""
     named: dict[str, list[RecordedRun]] = {}
     for run in runs:
         named.setdefault(run.model, []).append(run)

@@ -17,17 +17,21 @@ from typing import TYPE_CHECKING
 from mm_eval.cli.folders import add_code_option, run_folders
 from mm_eval.cli.options import add_option, read_names
 from mm_eval.cli.say import say, say_lines, say_report
+from mm_eval.config.arguments import ABOVE_0
+from mm_eval.features.study.options import POWER
 from mm_eval.values.errors import ConfigError
 
 if TYPE_CHECKING:
     from mm_eval.results.recorded import RecordedRun
 
+READS_FOLDERS = True
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--tasks", metavar="A,B", help="tasks and groups (default: all that the runs of --from share)")
     parser.add_argument("--from", dest="runs", nargs="+", metavar="RUN", default=[], help="run folders, or a release's")
-    add_option(parser, "difference", "POINTS", "a difference that should be found, in the table's unit")
-    add_option(parser, "power", "SHARE", "the chance to find it (default 0.8)", default=0.8)
+    add_option(parser, "difference", "POINTS", "a difference that should be found, in the table's unit", rule=ABOVE_0)
+    add_option(parser, "power", "SHARE", "the chance to find it (default 0.8)", default=0.8, rule=POWER)
     parser.add_argument(
         "--models", type=int, metavar="N", default=None, help="models that are compared (default 2, or those of --from)"
     )
@@ -35,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--reference", action="store_true", help=what)
     add_option(parser, "alpha", "ALPHA", "false alarms over all comparisons (default 0.05)", default=0.05)
     what = "the standard deviation of one doc's difference between two models, in the table's unit (default: assumed)"
-    add_option(parser, "spread", "POINTS", what)
+    add_option(parser, "spread", "POINTS", what, rule=ABOVE_0)
     parser.add_argument("--format", choices=("text", "json"), default="text", help="text (default) or json")
     add_code_option(parser)
 

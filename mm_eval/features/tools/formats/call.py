@@ -1,4 +1,4 @@
-"""A call as a model wrote it, one that can't be read, and what stands around them."""
+"""A call as a model wrote it, one that can't be read, and the text around them."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ _NAME = re.compile(r"[\w.:/-]{1,128}")
 
 
 def skip(text: str, place: int) -> int:
-    """The place of the next sign that is no white space."""
+    """The place of the next character that is not white space."""
     found = _SPACE.match(text, place)
     return found.end() if found else place
 

@@ -24,7 +24,7 @@ class Format:
     """A format of calls.
 
     opening: the mark that begins a call, as a regular expression. read: reads what follows the mark. announce: the text about the
-    tools for the system turn. write: a call as the model writes it. reply: what stands around a result in a user turn.
+    tools for the system turn. write: a call as the model writes it. reply: the text around a result in a user turn.
     """
 
     name: str
@@ -198,7 +198,7 @@ FAMILIES: tuple[Family, ...] = (
     _family("ernie-?4-?5.*", "hermes"),
 )
 """The first family whose names are found counts. Qwen's and GLM's were trained with boxes from 0 to 1000; for the others
-the unit is a choice, and every model is told it."""
+the unit is a choice, and every model is told which."""
 
 
 def family_of(names: Sequence[str]) -> Family | None:
