@@ -135,6 +135,20 @@ def test_evaluate_takes_what_the_guide_gives_it(tmp_path):
     assert evaluate("asked", "dummy", "", **{**given, "output_path": str(tmp_path / "other")})["asked"].n == 1
 
 
+def test_arguments_of_simple_evaluate_are_read_or_are_one_note(tmp_path):
+    given = {"random_seed": 0, "numpy_random_seed": 1234, "torch_random_seed": 1234, "fewshot_random_seed": 1234}
+    none = {"evaluation_tracker": object(), "verbosity": "INFO", "cli_args": None, "rewrite_requests_cache": True}
+    options = {"sample": True, "limit": 1, "report": False, "output_path": str(tmp_path / "run")}
+    results = mm_eval.evaluate(
+        "mme", "dummy", cache_requests=True, delete_requests_cache=False, **given, **none, **options
+    )
+    assert results.raw["run"]["seed"] == 1234
+    notes = "\n".join(results.report.notes)
+    assert "a run has one seed, 1234; random_seed=0 is not used" in notes and "cli_args" not in notes
+    for name in ("evaluation_tracker", "verbosity", "cache_requests", "rewrite_requests_cache"):
+        assert notes.count(f"{name}: ") == 1 or name == "cache_requests"
+
+
 def test_lm_evals_name_of_a_method_is_told_with_ours(tmp_path):
     class Theirs(mm_eval.Model):
         def generate_until(self, requests):

@@ -36,7 +36,7 @@ def text_guess(key: str, doc: int, level: int) -> Any:
             return f"{WORDS['abcdefgh'.index(name[-1]) % 6]} {name[-1]}"
         return f"{WORDS[doc % 6]} is the {name} of {doc}"
     kinds: tuple[Any, ...] = (
-        WORDS[doc % 6], doc % 2, ["red", "blue", "cat", "table"], str(doc + 2), "ABABCA"[doc % 6], float(doc) / 2,
+        WORDS[doc % 6], doc % 2, ["red", "blue", "cat", "table"], str(doc % 2 + 1), "ABABCA"[doc % 6], float(doc) / 2,
         {
             "text": ["red", "blue", "cat", "table"], "label": ["A", "B", "C", "D"],
             "choices": ["red", "blue", "cat", "table"], "labels": [1, 0, 0, 0],
@@ -52,16 +52,56 @@ def text_guess(key: str, doc: int, level: int) -> Any:
 class Made(dict[str, Any]):
     """A document. levels: by column, the level of its guess. order: the columns in the order in which they were read."""
 
-    def __init__(self, doc: int, levels: Mapping[str, int], order: list[str], guess: Guess) -> None:
+    def __init__(
+        self, doc: int, levels: Mapping[str, int], order: list[str], guess: Guess, wanted: Mapping[str, Any]
+    ) -> None:
         super().__init__()
-        self.doc, self.levels, self.order, self.guess = doc, levels, order, guess
+        self.doc, self.levels, self.order, self.guess, self.wanted = doc, levels, order, guess, wanted
 
     def __missing__(self, key: str) -> Any:
         if not isinstance(key, str):
             raise KeyError(key)
         self.order.append(key)
-        self[key] = self.guess(key, self.doc, self.levels.get(key, 0))
+        self[key] = self.value(key)
         return self[key]
+
+    def value(self, key: str) -> Any:
+        """Of a column that is read, or that another document has."""
+        return self.wanted[key] if key in self.wanted else self.guess(key, self.doc, self.levels.get(key, 0))
+
+
+class Asked(str):
+    """A value that is compared; notes with what."""
+
+    seen: list[tuple[str, Any]]
+    key: str
+
+    def __eq__(self, other: object) -> bool:
+        self.seen.append((self.key, other))
+        return True
+
+    __hash__ = str.__hash__
+
+
+class Compared(dict[str, Any]):
+    """A document that notes what a filter compares its columns with."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen: list[tuple[str, Any]] = []
+
+    def __missing__(self, key: str) -> Any:
+        value = Asked(key)
+        value.seen, value.key = self.seen, key
+        return value
+
+
+class Wanted(Exception):
+    """A filter keeps only documents with these values."""
+
+    def __init__(self, values: dict[str, Any]) -> None:
+        super().__init__(str(values))
+        self.values = values
 
 
 class Derived(dict[str, Any]):
@@ -107,7 +147,9 @@ class Split:
     def filter(self, function: Callable[..., Any], *_: Any, **__: Any) -> Split:
         kept = [doc for doc in self.docs if function(doc)]
         if not kept:
-            raise Unfit("a filter keeps no document")
+            noting = Compared()
+            function(noting)
+            raise Wanted(dict(noting.seen))
         return Split(kept)
 
     def select(self, places: Sequence[int]) -> Split:
@@ -134,10 +176,10 @@ def fitted(
     Errors: Unfit.
     """
     levels: dict[str, int] = {}
-    chance, last = random.Random(7), ""
+    chance, last, wanted = random.Random(7), "", dict[str, Any]()
     for _ in range(tries):
         order: list[str] = []
-        made = [Made(doc, levels, order, guess) for doc in range(docs)]
+        made = [Made(doc, levels, order, guess, wanted) for doc in range(docs)]
         for doc in made:
             for key in named:
                 _ = doc[key]
@@ -146,6 +188,11 @@ def fitted(
             return made
         except Unfit:
             raise
+        except Wanted as error:
+            if error.values.items() <= wanted.items():
+                raise Unfit("a filter keeps no document") from error
+            wanted.update(error.values)
+            continue
         except Exception as error:  # whatever the task's code raises for a wrong guess
             last = f"{type(error).__name__}: {error}"[:200]
         keys = list(dict.fromkeys(reversed(order)))
@@ -153,15 +200,14 @@ def fitted(
             break
         key = next((each for each in keys if repr(each) in last), None) if chance.random() < 0.3 else None
         key = key or (keys[0] if chance.random() < 0.4 else chance.choice(keys))
-        wants_picture = "'convert'" in last and levels.get(key, 0) < PICTURE
+        wants_picture = (
+            any(name in last for name in ("'convert'", "'width'", "'size'", "'save'")) and levels.get(key, 0) < PICTURE
+        )
         levels[key] = PICTURE if wants_picture else levels.get(key, 0) + 1
     raise Unfit(last)
 
 
-def rows_of(made: Sequence[Made], guess: Guess) -> list[dict[str, Any]]:
+def rows_of(made: Sequence[Made]) -> list[dict[str, Any]]:
     """The documents as rows of a table, each with every column."""
     columns = list(dict.fromkeys(key for doc in made for key in doc))
-    return [
-        {key: doc[key] if key in doc else guess(key, doc.doc, doc.levels.get(key, 0)) for key in columns}
-        for doc in made
-    ]
+    return [{key: doc[key] if key in doc else doc.value(key) for key in columns} for doc in made]

@@ -132,9 +132,7 @@ def made(manager: Any, name: str, count: int) -> list[dict[str, Any]]:
             if metric in values:
                 float(aggregate(values[metric]))
 
-    return made_up_docs.rows_of(
-        made_up_docs.fitted(use, count, made_up_docs.text_guess, named), made_up_docs.text_guess
-    )
+    return made_up_docs.rows_of(made_up_docs.fitted(use, count, made_up_docs.text_guess, named))
 
 
 def run(manager: Any, name: str, folder: Path, count: int) -> None:

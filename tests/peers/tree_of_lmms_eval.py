@@ -122,7 +122,7 @@ def made(manager: Any, name: str, count: int) -> list[dict[str, Any]]:
             if metric in values:
                 aggregated(aggregate, values[metric])
 
-    return made_up_docs.rows_of(made_up_docs.fitted(use, count, guess, named), guess)
+    return made_up_docs.rows_of(made_up_docs.fitted(use, count, guess, named))
 
 
 def aggregated(function: Any, values: list[Any]) -> Any:

@@ -190,6 +190,10 @@ LMMS_EVAL: dict[str, Other] = {
     "dummy_video_reader": Other("dummy"),
     "from_log": Other(refused="answers from a file: --model replay --model_args path=FILE.jsonl."),
     **dict.fromkeys(
+        ("by_pass", "bypass"),
+        Other(refused="recorded answers are scored by mm-eval score RUN, or --model replay --model_args path=FILE.jsonl."),
+    ),
+    **dict.fromkeys(
         (
             "gemini_audio",
             *("aero", "aero_realtime_vllm", "aero_realtime_vllm_chat", "audio_flamingo_3", "kimi_audio", "qwen2_audio"),

@@ -15,7 +15,18 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from mm_eval.features.peers.flags import FLAGS, LISTS, LM_EVAL, LMMS_EVAL, PROGRAMS, SHORT, VERBS, Flag
+from mm_eval.features.peers.flags import (
+    ARGUMENTS,
+    FLAGS,
+    LISTS,
+    LM_EVAL,
+    LMMS_EVAL,
+    PROGRAMS,
+    SEEDS,
+    SHORT,
+    VERBS,
+    Flag,
+)
 from mm_eval.values.errors import ConfigError
 
 _NUMBER = re.compile(r"-[0-9.]+")
@@ -118,8 +129,15 @@ def options_of(options: Mapping[str, Any], known: Collection[str]) -> tuple[dict
     Errors: ConfigError for an option of theirs that can't be left out.
     """
     kept, notes = {}, []
+    seeds = {name: options[name] for name in SEEDS if options.get(name) is not None}
+    if seeds and options.get("seed") is None:
+        options = {**options, "seed": seeds.get(SEEDS[-1], next(reversed(seeds.values())))}
+    if others := [f"{name}={value}" for name, value in seeds.items() if value != options["seed"]]:
+        notes.append(f"a run has one seed, {options['seed']}; {', '.join(others)} is not used")
     for name, value in options.items():
-        flag = FLAGS.get(name, Flag()) if name not in known else Flag()
+        if name in SEEDS:
+            continue
+        flag = {**FLAGS, **ARGUMENTS}.get(name, Flag()) if name not in known else Flag()
         if flag.refused and value:
             raise ConfigError(f"{name} is not an option here: {flag.refused}", where="evaluate")
         if flag.ours or flag.into or flag.means or not (flag.note or flag.refused):

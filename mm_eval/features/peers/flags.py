@@ -183,6 +183,22 @@ INSPECT = {
 FLAGS = {**INSPECT, **VLMEVALKIT, **LMMS_EVAL, **LM_EVAL}
 """By name, without the dashes and with underscores. Where two suites have one option, they mean the same by it."""
 
+ARGUMENTS = {
+    **dict.fromkeys(("rewrite_requests_cache", "delete_requests_cache"), LM_EVAL["cache_requests"]),
+    "evaluation_tracker": Flag(
+        note="the run folder has everything; wandb_args= and its like send the numbers elsewhere"
+    ),
+    "verbosity": Flag(note="the level of Python's logging is the caller's"),
+    "cli_args": Flag(note="the options of this call are all there is"),
+    "datetime_str": Flag(note="a run folder has the name that output_path= states"),
+    "distributed_executor_backend": Flag(
+        note="processes are found by torchrun's variables; executor='ray' is the other way"
+    ),
+}
+"""Arguments of `simple_evaluate` that no command has."""
+SEEDS = ("random_seed", "numpy_random_seed", "torch_random_seed", "fewshot_random_seed")
+"""Its seeds, the last the one that a run here has."""
+
 PROGRAMS = (
     *(
         "lm_eval",
