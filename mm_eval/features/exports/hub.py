@@ -11,6 +11,7 @@ from typing import Any
 
 from mm_eval.config.schema import texts
 from mm_eval.results.graders import graders_behind
+from mm_eval.results.number_text import unit_of
 from mm_eval.results.recorded import RecordedRun, headline_keys, parts_of
 from mm_eval.values.types import MetricKey
 
@@ -48,7 +49,7 @@ def _metric_name(run: RecordedRun, task: str, key: MetricKey) -> str:
 def eval_results(run: RecordedRun) -> list[dict[str, Any]]:
     """The entries of `.eval_results/*.yaml` in a model's repository: the main number of each task that has a data set on the hub.
 
-    A fraction is given in percent, as leaderboards show it.
+    A share is given in percent, as leaderboards show it.
     """
     return list(_entries(run))
 
@@ -70,7 +71,7 @@ def _entries(run: RecordedRun) -> Iterator[dict[str, Any]]:
             notes.append(f"judged by {judge.described()}")
         yield {
             "dataset": {"id": path, "task_id": name, **({"revision": str(revision)} if revision else {})},
-            "value": round(100 * number.value, 4) if 0 <= number.value <= 1 else number.value,
+            "value": round(100 * number.value, 4) if unit_of(number).is_percent else number.value,
             "date": datetime.fromtimestamp(run.results.run.started, UTC).strftime("%Y-%m-%d"),
             "notes": "; ".join(notes),
         }

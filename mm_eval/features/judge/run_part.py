@@ -194,7 +194,8 @@ class JudgePart(RunPart):
             found.append(f"{name}: {what} not in its number:")
             found += [f"  {error}" for error in missing.errors]
             if missing.bounds is not None:
-                unit = unit_for(missing.metric, missing.bounds)
+                scales = [number.scale for number in scores.numbers if number.metric == missing.metric]
+                unit = unit_for(missing.metric, missing.bounds, scales=scales)
                 low, high = map(unit.text, missing.bounds)
                 ends = f"{low} with the lowest verdict on them, {high} with the highest"
                 found.append(f"  {missing.metric} would be {ends}")

@@ -1,6 +1,7 @@
 """Exports of a run: each is read by the tool's own reader where that is installed, and by the hub's library always."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -118,6 +119,10 @@ def test_the_hub_reads_its_entries(cli, run, tmp_path: Path) -> None:
 def test_a_part_of_the_docs_says_so_to_the_hub(run) -> None:
     notes = {entry["dataset"]["task_id"]: entry["notes"] for entry in eval_results(RecordedRun.read(run.folder))}
     assert "4 of 420 docs" in notes["mme"]
+    weak = RecordedRun.read(run.folder)
+    weak.results.rows["mme"].numbers[:] = [replace(each, value=0.5) for each in weak.results.rows["mme"].numbers]
+    [value] = [entry["value"] for entry in eval_results(weak) if entry["dataset"]["task_id"] == "mme"]
+    assert value == 0.5, "half a point of 2000 is not 50"
 
 
 @pytest.mark.full
