@@ -126,5 +126,10 @@ def forget(folder: RunFolder) -> None:
     """Removes what an earlier launch that stopped left: this one goes on to all docs."""
     with suppress(OSError):
         (folder.path / RECORD).unlink(missing_ok=True)
+    forget_looks(folder)
+
+
+def forget_looks(folder: RunFolder) -> None:
+    """Removes the looks of an earlier launch: another model would read what an older scoring gave."""
     if (folder.path / FOLDER).is_dir() and not (folder.path / FOLDER).is_symlink():
         shutil.rmtree(folder.path / FOLDER, ignore_errors=True)

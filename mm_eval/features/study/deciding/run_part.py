@@ -12,7 +12,7 @@ from mm_eval.engine.journal import JournalState
 from mm_eval.engine.outcome import Outcome
 from mm_eval.engine.ranks import processes
 from mm_eval.features.study.deciding.course import Course
-from mm_eval.features.study.deciding.looks import Schedule, forget
+from mm_eval.features.study.deciding.looks import Schedule, forget, forget_looks
 from mm_eval.features.study.deciding.record import Record
 from mm_eval.features.study.deciding.rules import Rule, WhenDecided, WhenNarrow
 from mm_eval.features.study.deciding.units import Unit, units_of
@@ -93,6 +93,7 @@ class DecidingPart(RunPart):
     def _passes(self, opened: OpenedTasks, asking: Asking, pending: PendingDocs) -> Iterator[Iterable[Instance]]:
         assert self.rule is not None and self.schedule is not None
         linked = self.request.linked
+        forget_looks(asking.folder)  # all are written anew
         together = None if linked is None else bool(linked["together"])
         course = Course(opened, asking, pending, self.rule, self.schedule, self.units, together)
         yield from course.passes()

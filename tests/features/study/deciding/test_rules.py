@@ -1,13 +1,19 @@
 """What a release writes down of its comparisons."""
 
+from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
+from mm_eval.engine.folder import RunFolder
+from mm_eval.engine.outcome import Outcome
+from mm_eval.features.study.deciding.looks import write_look
 from mm_eval.features.study.deciding.rules import WhenDecided
+from mm_eval.features.study.deciding.run_part import DecidingPart
 from mm_eval.features.study.deciding.trial import Trial
 from mm_eval.features.study.deciding.units import Leaf, TaskValues, Unit
+from mm_eval.request import RunRequest
 
 
 @pytest.mark.parametrize(("metric", "factor"), [("acc", 100.0), ("brier_score", 1.0)])
@@ -25,3 +31,14 @@ def test_a_difference_is_said_in_the_unit_of_the_table(metric: str, factor: floa
     decided._ended_unit = lambda name: None  # type: ignore[method-assign]
     [comparison] = decided.outcome()["comparisons"]
     assert comparison["difference"] == pytest.approx(0.0975) and comparison["unit"] == factor
+
+
+def test_the_looks_of_an_earlier_launch_are_gone_before_an_answer_is_asked_for(tmp_path: Path) -> None:
+    """Another model would decide by what an older scoring gave."""
+    folder = RunFolder(tmp_path)
+    write_look(folder, 1, "digest", {})
+    request = RunRequest(tasks=("mme",))
+    part = DecidingPart(request, rule=cast("Any", SimpleNamespace(over=False)), schedule=cast("Any", SimpleNamespace()))
+    asking = SimpleNamespace(folder=folder, stop=SimpleNamespace(requested=True), outcome=Outcome())
+    assert list(part._passes(cast("Any", None), cast("Any", asking), cast("Any", None))) == []
+    assert not (tmp_path / "looks").exists()
