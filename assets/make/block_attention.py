@@ -6,6 +6,7 @@ A dense mask over the whole row costs three times the scores; the CPU's flash ke
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import torch
@@ -52,11 +53,12 @@ def blocks_of(question: Tensor, prefix: int) -> Blocks:
             spans.append((row, start, count))
             start += count
     spans.sort(key=lambda span: span[2])
-    middle = 2 * len(spans) // 3
+    cuts = [0, *(int(share * len(spans)) for share in (0.4, 0.67, 0.88)), len(spans)]
     back = torch.zeros(rows * length, dtype=torch.long)
     buckets, done = [], 0
-    # Two buckets: questions with listed options are twice as long as the others.
-    for some in (spans[:middle], spans[middle:]):
+    # Questions with listed options are twice as long as the others, and some forms much longer.
+    for begin, end in pairwise(cuts):
+        some = spans[begin:end]
         if not some:
             continue
         width = max(count for *_, count in some)

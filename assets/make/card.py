@@ -2,7 +2,8 @@
 
 MME and SEED-Bench run under the model's own prompt, under the other model's, under none, and under its own with the pictures
 shuffled (every question gets the picture of another one of its category). The samples of the video benchmarks run by the
-family's rule of frames, with the videos shuffled, and with the first and the last frame only. figures.json keeps each number
+family's rule of frames, with the videos shuffled, and with the first and the last frame only. Of the samples of release_core
+it is counted how many answers can be read, right or wrong. figures.json keeps each number
 with its 95% interval; the tables of README.md, between the marks, are made of it. A test makes both again.
 """
 
@@ -34,6 +35,7 @@ VIDEO_QUESTIONS = {
     "shape": "Which shape is",
 }
 """The kinds of question and the words that tell them."""
+RELEASE = "release_core"
 TOP = {"mme_perception_score": 2000.0, "mme_cognition_score": 800.0}
 MME_TOP, PERCENT = 200.0, 100.0
 BEGIN, END = "<!-- figures -->\n", "<!-- end of figures -->\n"
@@ -84,7 +86,8 @@ def measure(folder: Path, scratch: Path) -> Figures:
         "two frames": {"video": "frames=2,ends"},
     }.items():
         figures_of_videos[name] = _of_videos(run(folder, scratch, list(VIDEO_TASKS), None, **how))
-    figures: Figures = {"Video questions": figures_of_videos}
+    figures: Figures = {"Samples of release_core": {"own prompt": readable(run(folder, scratch, [RELEASE], own))}}
+    figures["Video questions"] = figures_of_videos
     for name, recorded in runs.items():
         figures.setdefault("MME", {})[name] = figures_of_mme(recorded)
         figures.setdefault("SEED-Bench by letter", {})[name] = _of_seed_bench(recorded, "seedbench", "seed_all,none")
@@ -144,6 +147,16 @@ def _of_videos(run: Any) -> dict[str, Figure]:
             for kind in ("all", *kinds):
                 hits[kind].append((float(value), f"{name} {task.clusters[doc_id]}"))
     return {kind: _share([hit for hit, _ in found], [of for _, of in found]) for kind, found in hits.items()}
+
+
+def readable(run: Any) -> dict[str, Figure]:
+    """The share in % of a run's docs that have an answer which some rule reads, whether it is right or not."""
+    hits, docs = [], []
+    for name in run.tasks:
+        for row in run.rows(name):
+            hits.append(float(not all(set(found) == {"unparsed"} for found in row["rules"].values())))
+            docs.append(f"{name} {row['doc_id']}")
+    return {"readable answers": _share(hits, docs)}
 
 
 def _share(hits: list[float], clusters: list[str]) -> Figure:

@@ -13,6 +13,7 @@ import torch
 import torch.nn.functional as F
 from block_attention import blocks_of, packed_attention
 from drawing import CELL, COLORS, GRID, SHAPES, SIZE, WORDS, Picture
+from forms import ask_album, ask_forms
 from hints import MOVES, HintHeads, Hints, ends
 from pictures import ACTS, FACES, LANDMARKS, LOCATIONS, SPANISH, STATES, STYLES, TITLES
 from PIL import Image
@@ -157,11 +158,15 @@ class Packer:
         return self.prefix(len(picture.frames) // (2 if native else 1), native)
 
     def _asked(
-        self, picture: Picture, rng: random.Random, mix: tuple[int, int, int], native: float, easy: bool
+        self, picture: Picture, rng: random.Random, mix: tuple[int, int, int], native: float, easy: bool, forms: int
     ) -> list[Asking]:
         """The questions about a picture, in the words of prompts that are drawn as `batch` says."""
         if picture.kind == "story":
             return ask_story(picture, self.arch, rng, easy)
+        if picture.kind == "album":
+            return ask_album(picture, self.arch, rng, forms)
+        if forms:
+            return ask_forms(picture, self.arch, rng, forms)
         other, asked = "qwen" if self.arch == "llava" else "llava", []
         for question in questions_for(picture, rng, mix):
             prompt = self.arch if rng.random() < native else "short" if easy else "bare"
@@ -178,11 +183,13 @@ class Packer:
         mix: tuple[int, int, int],
         native: float,
         easy: bool = False,
+        forms: int = 0,
     ) -> Batch:
         """Packs questions about each picture.
 
         native: the share asked with the model's own suffix. The rest gets no suffix: answered by a sentence, of a
-        third the other model's suffix, answered so too; or in the easy first half a short answer.
+        third the other model's suffix, answered so too; or in the easy first half a short answer. forms: if not 0,
+        each picture gets so many questions in other forms (forms.py) and no others.
         """
         prefix = self.prefix_of(pictures[0])
         rows: list[tuple[list[int], ...]] = []
@@ -190,7 +197,7 @@ class Packer:
         hints = Hints()
         for picture in pictures:
             row: tuple[list[int], ...] = ([], [], [], [], [])
-            for number, asking in enumerate(self._asked(picture, rng, mix, native, easy), 1):
+            for number, asking in enumerate(self._asked(picture, rng, mix, native, easy, forms), 1):
                 answer = asking.answer
                 said = self.encode(answer if answer.startswith(" ") else self.lead + answer)
                 said = said + [self.tokenizer.eos_token_id]

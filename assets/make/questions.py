@@ -164,10 +164,15 @@ def ask_choice(picture: Picture, rng: random.Random, category: str = "") -> Ques
     return with_options(rng, asking.seed_type, asking.choice, picture.value, asking.pool, sentence)
 
 
-def draw_other(rng: random.Random) -> Picture:
-    """A picture that is no scene of shapes; those that must be read and computed come more often."""
+HEAVY = {"arithmetic": 3, "code": 3, "translation": 2, "state": 2}
+"""Pictures that come more often than others: those that must be read and computed."""
+AGAIN = {"arithmetic": 5, "code": 5, "translation": 3, "state": 2, "poster": 4, "artwork": 5, "act": 2}
+"""The same for a model that is trained on: by what it forgets first."""
+
+
+def draw_other(rng: random.Random, heavy: dict[str, int] = HEAVY) -> Picture:
+    """A picture that is no scene of shapes. heavy: how often a kind comes, if not once."""
     kinds = list(DRAW)
-    heavy = {"arithmetic": 3, "code": 3, "translation": 2, "state": 2}
     return DRAW[rng.choices(kinds, [heavy.get(kind, 1) for kind in kinds])[0]](rng)
 
 
@@ -175,7 +180,7 @@ def questions_for(picture: Picture, rng: random.Random, mix: tuple[int, int, int
     """Questions that training packs behind one picture.
 
     mix: at most so many yes/no, four-way and open questions for a scene. Other pictures know one question of a sort
-    only, so they get one Yes, one No, one four-way and one open question.
+    only, so they get a Yes and a No for each two of the yes/no questions, half of the four-way ones and the open ones.
     """
     if picture.kind == "scene":
         yes_no, choices = list(scenes.YES_NO), list(scenes.CHOICE)
@@ -188,17 +193,19 @@ def questions_for(picture: Picture, rng: random.Random, mix: tuple[int, int, int
             asked += [question.opened() if opened else question for question in four]
         return asked
     if picture.kind == "video":
-        found = [ask_choice(picture, rng, category) for category in VIDEO_TYPES]
+        found = [ask_choice(picture, rng, category) for category in VIDEO_TYPES * max(1, mix[1] // 2)]
         asked = [question for question in found if question]
         return asked + [question.opened() for question in asked]
-    pair = [ask_yes_no(picture, rng, want) for want in (True, False)]
-    first, second = ask_choice(picture, rng), ask_choice(picture, rng)
-    assert first and second
-    return [question for question in pair if question] + [first, second.opened()]
+    pairs = [ask_yes_no(picture, rng, want) for want in (True, False) * max(1, mix[0] // 2)]
+    closed = [ask_choice(picture, rng) for _ in range(max(1, mix[1] // 2))]
+    words = [question.opened() for _ in range(mix[2]) if (question := ask_choice(picture, rng))]
+    return [question for question in pairs + closed if question] + words
 
 
-def draw_training(rng: random.Random, video: bool = False) -> Picture:
-    """A picture as training sees them: 65% scenes of shapes, 35% others."""
+def draw_training(
+    rng: random.Random, video: bool = False, scene: float = 0.65, heavy: dict[str, int] = HEAVY
+) -> Picture:
+    """A picture as training sees them. scene: the share of scenes of shapes."""
     if video:
         return draw_video(rng)
-    return scenes.draw_scene(rng) if rng.random() < 0.65 else draw_other(rng)
+    return scenes.draw_scene(rng) if rng.random() < scene else draw_other(rng, heavy)

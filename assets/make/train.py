@@ -20,9 +20,10 @@ import torch
 import torch.nn.functional as F
 from block_attention import PLAIN, dense
 from drawing import Picture
+from forms import draw_album, draw_clutter
 from muon import Muon
 from packing import Packer
-from questions import draw_training
+from questions import AGAIN, HEAVY, draw_training
 from safetensors.torch import load_file, save_file
 from sample_data import digest, held_out
 from stories import draw_stories
@@ -31,7 +32,12 @@ from torch import Tensor
 from tqdm import tqdm
 
 FOLDERS = {"llava": "tiny-llava", "qwen": "tiny-qwen2-vl"}
-WARM_BATCH, BATCH, VIDEO_BATCH, STORY_BATCH = 64, 24, 4, 8
+WARM_BATCH, BATCH, VIDEO_BATCH, STORY_BATCH = 64, 24, 5, 8
+FORM_BATCH, FORMS_EACH, CLUTTER, ALBUMS, ALBUM_BATCH = 16, 6, 0.3, 0.2, 9
+"""Of the batches that --forms asks for: their pictures, the questions of each, the share of pictures that show nothing known,
+and the share of batches whose questions are about several pictures, with their rows."""
+HEADS_FIRST = 400
+"""So many steps until the heads of a model that is trained on have their full weight."""
 STORIES_SHORT = 0.45
 """Until this share of the time the questions about stories are short."""
 EASY_MIX, MIX = (4, 4, 2), (4, 4, 1)
@@ -131,16 +137,18 @@ class Run:
     def draw(self, count: int, video: bool = False) -> list[Picture]:
         """Training pictures, none of which is in the samples."""
         pictures: list[Picture] = []
+        heavy = AGAIN if self.options.start else HEAVY
         while len(pictures) < count:
-            picture = draw_training(self.rng, video)
+            picture = draw_training(self.rng, video, self.options.scenes, heavy)
             if not any(digest(frame) in self.held_out for frame in picture.frames):
                 pictures.append(picture)
         return pictures
 
     def rate(self, share: float) -> float:
-        """The factor of the learning rates: a short rise, constant for 40% of the time, then a cosine to 3%."""
+        """The factor of the learning rates: a short rise, constant for a share of the time, then a cosine to 1%."""
         rise: float = min(1.0, (self.progress.step + 1) / 40) * self.options.rate
-        return rise * (1 if share < 0.4 else 0.03 + 0.97 * 0.5 * (1 + math.cos(math.pi * (share - 0.4) / 0.6)))
+        hold: float = self.options.hold
+        return rise * (1 if share < hold else 0.01 + 0.99 * 0.5 * (1 + math.cos(math.pi * (share - hold) / (1 - hold))))
 
     def loss(self, share: float) -> tuple[Tensor, dict[str, Any]]:
         """The loss of one batch, and what to log of it."""
@@ -151,16 +159,31 @@ class Run:
             features = self.packer.features([picture.image for picture in pictures])
             loss, accuracy = self.packer.auxiliary_loss(features, pictures)
             return loss, {"aux": [round(value, 2) for value in accuracy]}
-        story = self.rng.random() < options.stories
+        drawn = self.rng.random()
+        story, form = drawn < options.stories, 0 < drawn - options.stories < options.forms
+        album = form and self.rng.random() < ALBUMS
         easy = share < (STORIES_SHORT if story else options.easy)
         # A video batch costs about two thirds of a picture batch; it needs shapes first, so it starts later.
-        video = not story and (bool(options.start) or share > options.warm + 0.1) and progress.step % options.video == 0
+        video = (
+            not story
+            and not form
+            and (bool(options.start) or share > options.warm + 0.1)
+            and progress.step % options.video == 0
+        )
         if story:
             pictures = draw_stories(self.rng, options.arch, STORY_BATCH, easy)
+        elif album:
+            count = self.rng.choice((2, 2, 3, 4))
+            pictures = [draw_album(self.rng, count) for _ in range(ALBUM_BATCH)]
+        elif form:
+            pictures = self.draw(FORM_BATCH)
+            pictures = [draw_clutter(self.rng) if self.rng.random() < CLUTTER else picture for picture in pictures]
         else:
             pictures = self.draw(VIDEO_BATCH if video else BATCH, video)
         native = 0.05 if easy else 0.85
-        batch = self.packer.batch(pictures, self.rng, EASY_MIX if easy else options.mix, native, easy)
+        batch = self.packer.batch(
+            pictures, self.rng, EASY_MIX if easy else options.mix, native, easy, FORMS_EACH * form
+        )
         progress.images += sum(len(picture.frames) for picture in pictures)
         progress.questions += len(batch.asked)
         features, logits, answers = self.packer.forward(batch)
@@ -169,11 +192,13 @@ class Run:
         loss = (F.cross_entropy(logits, batch.target[answers], reduction="none") * weight).sum() / weight.sum()
         hinted, known = self.packer.hint_loss(batch)
         kept = {"lm": round(loss.item(), 3), **known}
-        loss = loss + 0.3 * hinted
-        if not video and not story:
+        # The heads of a model that is trained on are new: they learn before the model hears from them.
+        told = 0.3 * min(1.0, 0.01 + progress.step / HEADS_FIRST) if options.start else 0.3
+        loss = loss + told * hinted
+        if not video and not story and not album:
             named, accuracy = self.packer.auxiliary_loss(features, pictures)
-            return loss + 0.3 * named, {**kept, "aux": [round(value, 2) for value in accuracy]}
-        return loss, {**kept, "video": "story" if story else "frames"}
+            return loss + told * named, {**kept, "aux": [round(value, 2) for value in accuracy]}
+        return loss, {**kept, "video": "story" if story else "album" if album else "frames"}
 
     @torch.no_grad()  # type: ignore[untyped-decorator]
     def quick_check(self, easy: bool) -> dict[str, float]:
@@ -278,6 +303,11 @@ def main() -> None:
     parser.add_argument(
         "--stories", type=float, default=0.0, help="share of the batches that show videos as their benchmarks do"
     )
+    parser.add_argument(
+        "--forms", type=float, default=0.0, help="share of the batches that ask in the forms of other benchmarks"
+    )
+    parser.add_argument("--scenes", type=float, default=0.65, help="share of the pictures that are scenes of shapes")
+    parser.add_argument("--hold", type=float, default=0.4, help="share of the time before the learning rate falls")
     parser.add_argument("--resume", action="store_true", help="go on from the checkpoint in --work")
     parser.add_argument("--export-only", action="store_true", help="write the checkpoint's model and stop")
     parser.add_argument("--work", default=str(Path(__file__).parent / "work"), help="where the checkpoint lies")

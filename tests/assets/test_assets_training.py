@@ -21,6 +21,9 @@ def options(work: Path, **changed: Any) -> Namespace:
         "video": 4,
         "start": "",
         "stories": 0.3,
+        "forms": 0.3,
+        "scenes": 0.65,
+        "hold": 0.4,
         "work": str(work),
     }
     return Namespace(**{**values, **changed})
@@ -31,7 +34,7 @@ def test_a_run_goes_on_from_its_checkpoint(tmp_path: Path, monkeypatch: pytest.M
     import train
     from train import Run
 
-    for size in ("WARM_BATCH", "BATCH", "VIDEO_BATCH"):
+    for size in ("WARM_BATCH", "BATCH", "VIDEO_BATCH", "FORM_BATCH", "ALBUM_BATCH"):
         monkeypatch.setattr(train, size, 2)
     first = Run(options(tmp_path))
     first.train()
