@@ -378,6 +378,22 @@ def named_tasks(tasks: Iterable[str | Mapping[str, Any]]) -> list[str]:
     return [next(name for name in names if isinstance(name, str)) for names in named]
 
 
+def of_names(tasks: Sequence[str | Mapping[str, Any]], names: Iterable[str]) -> tuple[str | Mapping[str, Any], ...]:
+    """These tasks and groups of a request as it stated them. names: their keys in the results.
+
+    Errors: ConfigError where two mappings of the request have one name.
+    """
+    stated = [(name, each) for name, each in zip(named_tasks(tasks), tasks, strict=True) if isinstance(each, Mapping)]
+    found: list[str | Mapping[str, Any]] = []
+    for key in names:
+        own = [each for name, each in stated if key.partition("#")[0] == name]
+        if len(own) > 1 or own and key in tasks:
+            what = f"the run states {key.partition('#')[0]!r} more than once; they can't be told apart by name."
+            raise ConfigError(what, where="--tasks", hint="Name all tasks of the run, or none.")
+        found += own or [key]
+    return tuple(found)
+
+
 def task_words(tasks: Sequence[str | Mapping[str, Any]]) -> str:
     """The tasks of a request as the command line states them."""
     if any(isinstance(each, Mapping) for each in tasks):

@@ -12,7 +12,7 @@ from mm_eval import Results, evaluate
 from mm_eval.cli import main
 from mm_eval.config.inline import stated_task
 from mm_eval.errors import ConfigError
-from mm_eval.request import RunRequest
+from mm_eval.request import RunRequest, of_names
 from mm_eval.run import score
 
 CODE = """
@@ -100,6 +100,13 @@ def test_what_is_no_task_is_one_sentence(tmp_path, config, said):
     with pytest.raises(ConfigError, match=said):
         evaluate([config], "dummy", sample=True, output_path=str(tmp_path / "run"))
     assert not (tmp_path / "run").exists()
+
+
+def test_a_part_of_a_runs_tasks_keeps_what_was_stated_for_them():
+    stated = ("seedbench", {"task": "mme", "num_fewshot": 2}, {"task": "arc_easy", "repeats": 2}, "arc_easy")
+    assert of_names(stated, ["mme", "seedbench"]) == ({"task": "mme", "num_fewshot": 2}, "seedbench")
+    with pytest.raises(ConfigError, match="states 'arc_easy' more than once"):
+        of_names(stated, ["arc_easy#1f2e"])
 
 
 def test_an_object_of_another_suite_is_refused_with_what_to_give():

@@ -27,7 +27,7 @@ from mm_eval.features.study.why import ALL, AS_RUN, FEWEST, LABELS, MOST, chosen
 from mm_eval.foreign import check_own, trusted_request
 from mm_eval.prepare import Prepared, prepare
 from mm_eval.prompt.blind import SHUFFLED
-from mm_eval.request import RunRequest
+from mm_eval.request import RunRequest, of_names
 from mm_eval.results.recorded import RecordedRun, read_run
 from mm_eval.run import Report
 from mm_eval.several import folder_name
@@ -200,7 +200,7 @@ def _of_tasks(
         return request
     below = {leaf for root in kept for leaf in leaves[root]}
     samples = {name: ids for name, ids in (request.samples or {}).items() if name in below} or None
-    return replace(request, tasks=tuple(kept), samples=samples)
+    return replace(request, tasks=of_names(request.tasks, kept), samples=samples)
 
 
 def _verdict_rows(opened: Prepared, protocol: Published, recorded: RecordedRun) -> list[dict[str, Any]]:
