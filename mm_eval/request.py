@@ -386,9 +386,10 @@ def of_names(tasks: Sequence[str | Mapping[str, Any]], names: Iterable[str]) -> 
     stated = [(name, each) for name, each in zip(named_tasks(tasks), tasks, strict=True) if isinstance(each, Mapping)]
     found: list[str | Mapping[str, Any]] = []
     for key in names:
-        own = [each for name, each in stated if key.partition("#")[0] == name]
-        if len(own) > 1 or own and key in tasks:
-            what = f"the run states {key.partition('#')[0]!r} more than once; they can't be told apart by name."
+        base = key.partition("#")[0]
+        own = [each for name, each in stated if name == base]
+        if len(own) > 1 or own and base in tasks:
+            what = f"the run states {base!r} more than once; they can't be told apart by name."
             raise ConfigError(what, where="--tasks", hint="Name all tasks of the run, or none.")
         found += own or [key]
     return tuple(found)
