@@ -11,7 +11,7 @@ from pathlib import Path
 from mm_eval.cli.folders import add_code_option, add_trust_option
 from mm_eval.cli.options import add_option, read_names, read_pairs
 from mm_eval.cli.say import say_lines, say_report
-from mm_eval.config.arguments import PATH
+from mm_eval.config.arguments import PATH, WHOLE_FROM_0
 from mm_eval.values.errors import ConfigError
 
 READS_FOLDERS = True
@@ -21,7 +21,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run", metavar="RUN", help="the run folder")
     parser.add_argument("--tasks", metavar="A,B", help="only these tasks (default: all that a judge scored)")
     add_option(
-        parser, "docs", "N", "docs of each task about which the judge is asked (default 20; 0: none)", default=20
+        parser,
+        "docs",
+        "N",
+        "docs of each task about which the judge is asked (default 20; 0: none)",
+        default=20,
+        rule=WHOLE_FROM_0,
     )
     add_option(parser, "judge", "NAME", "ask this judge instead of the run's own", action="append", default=[])
     what = "model=...,base_url=...; or JSON; name=NAME names the judge"
