@@ -1,13 +1,16 @@
 """Odd values of every option: exit 2 and one line that names the option and quotes what was given. Never a traceback."""
 
+import argparse
 import dataclasses
+import importlib
 import json
+from functools import partial
 from pathlib import Path
 
 import pytest
 import yaml
 
-from mm_eval.cli import main
+from mm_eval.cli import VERBS, main
 from mm_eval.cli.run import add_arguments
 from mm_eval.config.arguments import read_json, shortly
 from mm_eval.request import MOST_DRAWS, RULES, RunRequest, by_field, check_options, read_option
@@ -237,6 +240,16 @@ def test_every_option_of_a_run_has_a_rule() -> None:
         "tasks",
         "linked",
     } <= RULES.keys()  # `linked` is no option
+
+
+def test_every_option_of_a_verb_has_a_rule() -> None:
+    """One without would be found out by whoever gives it first."""
+    for verb, (module, _) in VERBS.items():
+        parser = argparse.ArgumentParser()
+        importlib.import_module(module).add_arguments(parser)
+        for action in parser._actions:
+            if isinstance(read := action.type, partial) and read.func is read_option:
+                assert read.keywords["rule"] or read.args[0] in RULES, (verb, action.dest)
 
 
 def test_a_value_is_quoted_shortly() -> None:
