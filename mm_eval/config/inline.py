@@ -17,6 +17,8 @@ from mm_eval.config.located import LocatedDict
 from mm_eval.values.errors import ConfigError
 
 TAG = "!function "
+MAX_DEPTH = 200
+"""Mappings and lists inside one another; also what ends one that contains itself."""
 HINT = 'Put it at the top level of a file of its own; "!function folder/utils.f" names it, too.'
 
 
@@ -46,11 +48,12 @@ def _from_anywhere(paths: Any) -> Any:
     return os.path.abspath(os.path.expanduser(paths)) if is_file else paths
 
 
-def _as_json(value: Any, where: str) -> Any:
+def _as_json(value: Any, where: str, depth: int = 0) -> Any:
+    _check_depth(depth, where)
     if isinstance(value, Mapping):
-        return {name: _as_json(item, where) for name, item in value.items()}
+        return {name: _as_json(item, where, depth + 1) for name, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_as_json(item, where) for item in value]
+        return [_as_json(item, where, depth + 1) for item in value]
     if isinstance(value, str) and value.startswith(TAG):
         reference = _reference(value)
         return value if reference.of_mm_eval else f"{TAG}{reference.file.with_suffix('')}.{reference.function}"
@@ -83,12 +86,18 @@ def config_of(stated: Mapping[str, Any]) -> LocatedDict:
     return LocatedDict({name: _with_functions(value) for name, value in stated.items()})
 
 
-def _with_functions(value: Any) -> Any:
+def _check_depth(depth: int, where: str = "") -> None:
+    if depth > MAX_DEPTH:
+        raise ConfigError(f"a mapping among the tasks has more than {MAX_DEPTH} levels.", where=where)
+
+
+def _with_functions(value: Any, depth: int = 0) -> Any:
+    _check_depth(depth)
     if isinstance(value, str) and value.startswith(TAG):
         return _reference(value)
     if isinstance(value, Mapping):
-        return {name: _with_functions(item) for name, item in value.items()}
-    return [_with_functions(item) for item in value] if isinstance(value, list) else value
+        return {name: _with_functions(item, depth + 1) for name, item in value.items()}
+    return [_with_functions(item, depth + 1) for item in value] if isinstance(value, list) else value
 
 
 def _reference(text: str) -> FunctionRef:

@@ -224,6 +224,7 @@ def test_a_key_that_is_not_supported_is_put_aside_by_a_file_that_includes_it(wri
 
 def test_reasoning_tags_that_name_no_marks_are_reported_with_their_line(write: Write) -> None:
     assert "t.yaml:10: '<a>' names no marks" in error(write, "reasoning_tags: <a>\n")
+    write("utils.py", functions("f"))
     assert "State --reasoning_tags" in error(write, 'reasoning_tags: "<a>,</a>"\nrounds: !function utils.f\n')
 
 

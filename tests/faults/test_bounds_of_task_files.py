@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from mm_eval.config.inline import stated_task
 from mm_eval.config.manager import TaskManager
 from mm_eval.prompt import template as bounds
 from mm_eval.prompt.template import render
@@ -222,8 +223,13 @@ def test_members_that_are_written_out_three_hundred_deep(tmp_path: Path) -> None
     inner: dict[str, object] = {"task": "t", "dataset_path": "d", "test_split": "t", "doc_to_text": "q"}
     for depth in range(300):
         inner = {"group": f"g{depth}", "task": [inner]}
-    with pytest.raises(ConfigError, match="more than 50 groups"):
-        TaskManager(tmp_path, include_defaults=False).load([inner])
+        if depth == 59:
+            with pytest.raises(ConfigError, match="more than 50 groups"):
+                TaskManager(tmp_path, include_defaults=False).load([inner])
+    inner["task"] = [inner]
+    for load in (lambda: TaskManager(tmp_path, include_defaults=False).load([inner]), lambda: stated_task(inner)):
+        with pytest.raises(ConfigError, match="a mapping among the tasks has more than 200 levels"):
+            load()
 
 
 def test_files_that_include_each_other_three_hundred_deep_or_twice_each(tmp_path: Path) -> None:

@@ -47,7 +47,7 @@ HEADER = {
     "licence": str,
     "size": int,
     "hub": list,
-    "metric": str,
+    "metric": (str, list),
     "published": str,
 }
 OPTIONAL = {"prompt_tokens": int, "num_fewshot": int, "variant_of": str}

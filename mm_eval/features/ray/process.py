@@ -89,8 +89,9 @@ class RayProcess:
         )
         there.close()
         atexit.register(self.end)
-        for target in (self._listen, self._read_log):
-            threading.Thread(target=target, name="ray", daemon=True).start()
+        self._log_reader = threading.Thread(target=self._read_log, name="ray log", daemon=True)
+        for thread in (threading.Thread(target=self._listen, name="ray", daemon=True), self._log_reader):
+            thread.start()
         try:
             self._send("join", address, None if self.folder is None else str(self.folder.path))
             self.address = self._joined(where, START if address is None else JOIN)
@@ -107,6 +108,7 @@ class RayProcess:
             return str(said[0])
         if kind == "failed":
             raise said[0]
+        self._log_reader.join(timeout=2)  # the process may have ended before the last line of its log was read
         raise refusal(where, self._last or "Ray's process ended")
 
     def cluster(self, fleet: int, make: bytes, cpus: float, gpus: float | None) -> tuple[float, float, float]:
