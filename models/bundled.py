@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from importlib.resources import files
 from typing import Any
 
-from mm_eval.engine.model import ModelFacts, register_model
+from mm_eval.engine.model import ModelFacts, ModelSettings, register_model
 from mm_eval.values.errors import ConfigError
 
 from .hf.adapter import Llava, QwenVL
@@ -45,6 +46,11 @@ class TinyQwen2VL(QwenVL):
 
     facts = ModelFacts(bundled=True)
     bundled_stand_in = None
+
+    def __init__(self, args: Mapping[str, Any], settings: ModelSettings) -> None:
+        super().__init__(args, settings)
+        # It was trained with the prompts `qwen_vl`; its family's evaluator sends others, which it answers in sentences.
+        self.facts = replace(self.facts, prompt_keys=("qwen_vl", "qwen2_vl"))
 
     def _read_arguments(self) -> Arguments:
         return _arguments(self.args, "tiny-qwen2-vl")

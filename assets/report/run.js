@@ -78,7 +78,7 @@ function imported() {
 const COUNTS = { n: "docs", failed: "failed", not_requested: "not requested", filtered: "filtered", refused: "refused", truncated: "truncated", unparsed: "unparsed", cut: "cut", judge_failed: "no verdict" };
 const samplesAt = (stated) => `#?${new URLSearchParams(stated)}`;
 function countText(row, name) { return `${row[name].toLocaleString("en")}${name !== "n" && row[name] ? ` (${percent(row[name] / row.n)})` : ""}`; }
-const isMain = (row, one) => row.main === `${one.metric},${one.filter}`;
+const isMain = (row, one) => row.main.includes(`${one.metric},${one.filter}`);
 function overview() {
   const table = make("table", { class: "numbers results" }), head = make("tr", {}), body = make("tbody", {});
   const counts = Object.keys(COUNTS).filter((name) => name === "n" || about.table.some((row) => row[name]));
@@ -88,7 +88,7 @@ function overview() {
   for (const row of about.table) {
     const isTask = about.tasks.some((task) => task.name === row.name);
     [...row.numbers].sort((a, b) => isMain(row, b) - isMain(row, a)).forEach((one, index) => {
-      const headline = !index, line = make("tr", { class: headline ? "" : "part" });
+      const headline = !index || isMain(row, one), line = make("tr", { class: headline ? "" : "part" });
       if (!headline) { line.hidden = true; hidden += 1; }
       const share = one.share, metric = `${one.metric}${one.filter === "none" ? "" : ` (${one.filter})`}${row.better[one.metric] === false ? " ↓" : ""}`;
       const ends = [one.value, ...(one.interval || [])].filter((value) => typeof value === "number"), size = Math.max(...ends.map(Math.abs));

@@ -10,7 +10,7 @@ from mm_eval.engine.model import MODELS, ModelSettings, is_bundled
 from mm_eval.values.errors import ConfigError
 from tests.models.questions import instance, outputs, picture
 
-NAMES = {"tiny-llava": ("llava",), "tiny-qwen2-vl": ("qwen2_vl", "qwen_vl")}
+NAMES = {"tiny-llava": ("llava",), "tiny-qwen2-vl": ("qwen_vl", "qwen2_vl")}
 
 
 def _is_there(name: str) -> bool:

@@ -64,8 +64,8 @@ def test_the_answers_are_those_of_the_checkpoint_and_the_module_is_as_it_was(tmp
     module.register_forward_hook(lambda *args: fires.append(1))
     before, streams, saved = state_of(module), torch.get_rng_state(), processor.to_json_string()
     tokens = len(processor.tokenizer)
-    mine = run(module, tmp_path / "mine", "mme,arc_easy", processor=processor)
-    theirs = run(name, tmp_path / "theirs", "mme,arc_easy")
+    mine = run(module, tmp_path / "mine", "mme,arc_easy", processor=processor, prompt_key="default")
+    theirs = run(name, tmp_path / "theirs", "mme,arc_easy", prompt_key="default")
     assert mine.raw["results"] == theirs.raw["results"]
     for task in ("mme", "arc_easy"):
         answers = [[row["resps"] for row in results.samples(task)] for results in (mine, theirs)]
