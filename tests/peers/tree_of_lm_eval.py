@@ -14,6 +14,7 @@ import re
 import signal
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -179,9 +180,14 @@ def run(manager: Any, name: str, folder: Path, count: int) -> None:
     (folder / "said.json").write_text(said)
 
 
-def main(names: list[str], out: Path, count: int) -> None:
-    """Each task in a process of its own, with a time limit; log.txt has a line a task."""
-    manager = TaskManager()
+def each_alone(run: Callable[..., None], manager: Any) -> None:
+    """Calls `run` for each name of the command, in a process of its own with a time limit; log.txt has a line a task.
+
+    run: (manager, name, folder, number of documents)
+    """
+    names, out = json.loads(Path(sys.argv[1]).read_text()), Path(sys.argv[2]).resolve()
+    count = int(sys.argv[3]) if len(sys.argv) > 3 else 6
+    out.mkdir(parents=True, exist_ok=True)
     datasets.disable_progress_bars()
     log = (out / "log.txt").open("a")
     for place, name in enumerate(names):
@@ -213,6 +219,4 @@ def main(names: list[str], out: Path, count: int) -> None:
 
 
 if __name__ == "__main__":
-    target = Path(sys.argv[2]).resolve()
-    target.mkdir(parents=True, exist_ok=True)
-    main(json.loads(Path(sys.argv[1]).read_text()), target, int(sys.argv[3]) if len(sys.argv) > 3 else 6)
+    each_alone(run, TaskManager())

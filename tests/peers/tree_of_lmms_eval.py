@@ -11,9 +11,7 @@ import json
 import logging
 import os
 import re
-import signal
 import sys
-import time
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -29,9 +27,7 @@ from lmms_eval.api.task import ConfigurableTask
 from lmms_eval.evaluator import simple_evaluate
 from lmms_eval.tasks import TaskManager
 from PIL import Image
-from tree_of_lm_eval import POOL, Stop, drawn, likelihood, names_in
-
-SPLITS = ("training_split", "validation_split", "test_split", "fewshot_split")
+from tree_of_lm_eval import POOL, SPLITS, Stop, drawn, each_alone, likelihood, names_in
 
 
 def guess(key: str, doc: int, level: int) -> Any:
@@ -164,40 +160,6 @@ def run(manager: Any, name: str, folder: Path, count: int) -> None:
     (folder / "said.json").write_text(said)
 
 
-def main(names: list[str], out: Path, count: int) -> None:
-    logging.disable(logging.WARNING)
-    manager = TaskManager("ERROR", model_name="drawn")
-    datasets.disable_progress_bars()
-    log = (out / "log.txt").open("a")
-    for place, name in enumerate(names):
-        folder = out / f"{place:04}"
-        if folder.exists():
-            continue
-        child = os.fork()
-        if not child:
-            quiet = os.open(os.devnull, os.O_WRONLY)
-            os.dup2(quiet, 1)
-            os.dup2(quiet, 2)
-            try:
-                run(manager, name, folder, count)
-                said = "ok"
-            except BaseException as error:
-                said = f"{type(error).__name__}: {error}"[:200].replace("\n", " ")
-            log.write(f"{name}\t{said}\n")
-            log.flush()
-            os._exit(0)
-        began = time.time()
-        while not os.waitpid(child, os.WNOHANG)[0]:
-            if time.time() - began > 120:
-                os.kill(child, signal.SIGKILL)
-                os.waitpid(child, 0)
-                log.write(f"{name}\ttime\n")
-                log.flush()
-                break
-            time.sleep(0.02)
-
-
 if __name__ == "__main__":
-    target = Path(sys.argv[2]).resolve()
-    target.mkdir(parents=True, exist_ok=True)
-    main(json.loads(Path(sys.argv[1]).read_text()), target, int(sys.argv[3]) if len(sys.argv) > 3 else 6)
+    logging.disable(logging.WARNING)
+    each_alone(run, TaskManager("ERROR", model_name="drawn"))
