@@ -17,7 +17,7 @@ from mm_eval.scoring.run_results import Results
 from mm_eval.scoring.task_scores import Scores
 from mm_eval.values.features import brought
 from mm_eval.values.safe import in_line
-from mm_eval.values.types import Number, main_metrics
+from mm_eval.values.types import Number
 from mm_eval.values.words import counted, listed
 
 if TYPE_CHECKING:
@@ -128,8 +128,7 @@ def made(
 
 def main_numbers(results: Results, name: str) -> list[Number]:
     """The numbers of a row that stand in a short table: those of `metadata.metric`; all where the task states none."""
-    numbers, stated = results.rows[name].numbers, main_metrics(results.configs.get(name, {}).get("metadata"))
-    return [number for number in numbers if any(map(number.key.is_named, stated))] or list(numbers)
+    return results.main_numbers(name) or list(results.rows[name].numbers)
 
 
 def _lines(results: Results, name: str, depth: int, every: bool) -> Iterator[dict[str, str]]:

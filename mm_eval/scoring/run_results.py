@@ -153,11 +153,16 @@ class Results:
         row = self.rows.get(name)
         return row.better.get(metric, True) if row else True
 
+    def main_numbers(self, name: str) -> list[Number]:
+        """The numbers of `metadata.metric`: of each name the first, in the order stated. Empty where the row has none of them."""
+        numbers = self.rows[name].numbers
+        stated = main_metrics(self.configs.get(name, {}).get("metadata"))
+        first = (next((each for each in numbers if each.key.is_named(metric)), None) for metric in stated)
+        return list({number.key: number for number in first if number is not None}.values())
+
     def headline(self, name: str) -> Number | None:
-        """The number by which a row is compared: the first of `metadata.metric`, else of all. None if it has no numbers."""
-        stated, numbers = main_metrics(self.configs.get(name, {}).get("metadata"))[:1], self.rows[name].numbers
-        wanted = (number for metric in stated for number in numbers if number.key.is_named(metric))
-        return next(wanted, numbers[0] if numbers else None)
+        """The number by which a row is compared: its first main number, else its first. None if it has no numbers."""
+        return next(iter(self.main_numbers(name) or self.rows[name].numbers), None)
 
     @property
     def warnings(self) -> list[str]:

@@ -24,7 +24,6 @@ from mm_eval.scoring.metrics.aggregation import mean
 from mm_eval.scoring.metrics.paired import estimate
 from mm_eval.scoring.sample_row import SampleRow
 from mm_eval.values.features import brought
-from mm_eval.values.types import main_metrics
 
 MOST_CATEGORIES = 40
 LEAST, APART = 5, 2
@@ -162,8 +161,7 @@ def _table(run: RecordedRun) -> Iterator[dict[str, Any]]:
             )
         names = ("n", "failed", "not_requested", "filtered", "refused", "truncated", "unparsed", "cut", "judge_failed")
         counts = {count: getattr(row, count) for count in names}
-        stated = main_metrics(run.results.configs.get(name, {}).get("metadata"))
-        main = [n for n in row.numbers if any(map(n.key.is_named, stated))] or row.numbers[:1]
+        main = run.results.main_numbers(name) or row.numbers[:1]
         lacking = [run.lacking] if run.lacking and name in run.results.members else []
         yield {
             "name": name,

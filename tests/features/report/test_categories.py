@@ -53,6 +53,13 @@ def test_categories_and_further_numbers_are_shown_on_demand_and_counted_else() -
     assert len(main_numbers(results, "a")) == 2, "a benchmark that is reported by two numbers shows both"
     assert results.headline("a") is results.rows["a"].numbers[1], "the one that is stated first compares models"
     results.configs["a"] = {"metadata": {"metric": "f1"}}
+    second = replace(results.rows["a"].numbers[1], key=MetricKey("f1", "second pipeline"))
+    results.rows["a"].numbers.append(second)
+    assert [number.filter for number in main_numbers(results, "a")] == ["none"], "a name means its first number alone"
+    results.configs["a"] = {"metadata": {"metric": ["f1", "f1,second pipeline", "f1"]}}
+    assert [number.filter for number in main_numbers(results, "a")] == ["none", "second pipeline"]
+    results.configs["a"] = {"metadata": {"metric": "f1"}}
+    results.rows["a"].numbers.pop()
     [said] = hidden_numbers(results, {}, every=False)
     assert said.startswith("1 further number and 21 categories are not in this table")
     results.categories.clear()
