@@ -177,7 +177,7 @@ def _in_range(number: Number, function: Callable[..., Any]) -> Number:
     if stated[0] - ROUNDING <= number.value <= stated[1] + ROUNDING:
         return replace(number, scale=scale_of(function, ()))
     outside = f"it is {number.value:g}, outside of the range {stated[0]:g} to {stated[1]:g} that metric_list states."
-    return replace(number, scale=None, note=" ".join(filter(None, (number.note, outside))))
+    return replace(number, scale=None, note=f"{number.note.removesuffix('.')}; {outside}" if number.note else outside)
 
 
 def _not_finite(value: float, function: Callable[..., Any], of_docs: Mapping[int, Any]) -> str:
