@@ -52,7 +52,7 @@ def drive(request: RunRequest, progress: Progress) -> Ended:
     if isinstance(report, MMEvalError):
         hole = f"{report.owner} error: {report}"
         return Ended(PARTIAL, hole=hole, problems=(hole,))
-    if report.waiting and report.exit_code == 0:
+    if report.waiting and report.exit_code != INTERRUPTED:  # what failed so far is counted at its end
         return Ended(0, waiting=report.waiting)
     warnings = [f"warning: {text}" for text in report.results.warnings] if report.results else []
     problems = (*warnings, *report.problems)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import groupby
@@ -56,6 +56,12 @@ class Course:
     _begun: int = -1
     _polled: float = 0.0
     _lock: Lock = field(default_factory=Lock)
+
+    def keep(self, looks: Sequence[Mapping[str, TaskValues]]) -> None:
+        """Takes over the looks of an earlier turn. What failed in them is requested again by the next launch only."""
+        self.values += looks
+        self._judged = len(looks)
+        self._complete |= {(name, look) for look, values in enumerate(looks) for name in values}
 
     def passes(self) -> Iterator[Iterable[Instance]]:
         """The requests, a pass after the other, until all is decided and asked. In between it waits for the others."""

@@ -7,6 +7,7 @@ that are written once. Each run reads those of the others and comes to the same 
 from __future__ import annotations
 
 import os
+import uuid
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -26,16 +27,17 @@ SAME_DOCS = ("tasks", "limit", "samples", "sample", "data_root", "include_path",
 
 @dataclass(frozen=True)
 class Linked:
-    """The runs of several models, linked where they stop each other."""
+    """The runs of several models, linked where they stop each other. launch: of this command, no other one's."""
 
     requests: dict[str, RunRequest]
     over: Mapping[str, Path]
+    launch: str = ""
 
     def ended(self, name: str) -> None:
         """A run ended for good: the others wait for it no longer."""
         if name in self.over:
             with suppress(OSError):
-                write_atomic(self.over[name], "", durable=False)
+                write_atomic(self.over[name], self.launch, durable=False)
 
 
 def linked(requests: Mapping[str, RunRequest], at_a_time: int) -> Linked:
@@ -62,16 +64,16 @@ def linked(requests: Mapping[str, RunRequest], at_a_time: int) -> Linked:
     folders = {name: str(Path(str(request.output_path)).resolve()) for name, request in requests.items()}
     common = os.path.commonpath([os.path.dirname(folder) for folder in folders.values()])
     over = {name: Path(common) / "lockstep" / f"{Path(folder).name}.over" for name, folder in folders.items()}
-    for path in over.values():
-        path.unlink(missing_ok=True)
+    launch = uuid.uuid4().hex
     common_part = {
         "folders": folders,
         "over": {name: str(path) for name, path in over.items()},
         "pairs": [list(pair) for pair in pairs],
         "seed": first.seed,
+        "launch": launch,
         "together": at_a_time >= len(requests),
     }
-    return Linked({name: replace(r, linked={**common_part, "name": name}) for name, r in requests.items()}, over)
+    return Linked({name: replace(r, linked={**common_part, "name": name}) for name, r in requests.items()}, over, launch)
 
 
 def pairs_of(names: Sequence[str], stated: Any) -> list[tuple[str, str]]:

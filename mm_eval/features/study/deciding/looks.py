@@ -1,6 +1,7 @@
 """What a model is worth after each look, as files of its run folder: `looks/<number>.json`, written once the look is complete.
 
-They are derived from the journal: a launch writes them anew. `looks.json` is the record of a run that stopped, for scoring it
+They are derived from the journal: a launch writes them anew, and reads none of an earlier one, which may have scored otherwise or
+lacked answers that failed. Within a launch a look stays as it was written, however often the model's turn comes. `looks.json` is the record of a run that stopped, for scoring it
 again and for the next launch.
 """
 
@@ -31,14 +32,14 @@ RECORD, FOLDER = "looks.json", "looks"
 
 @dataclass(frozen=True)
 class Schedule:
-    """The docs of each look of each task, in random order. digest: equal for models that can be paired."""
+    """The docs of each look of each task, in random order. digest: equal for models of one launch that can be paired."""
 
     looks: Mapping[str, list[list[int]]]
     digest: str
     count: int
 
     @classmethod
-    def of(cls, opened: OpenedTasks, count: int, seed: int) -> Schedule:
+    def of(cls, opened: OpenedTasks, count: int, seed: int, launch: str = "") -> Schedule:
         looks = {
             name: cut_into_looks(
                 random_order(task.groups(opened.doc_ids[name]), categories_of(task, opened.doc_ids[name]), seed, name),
@@ -46,9 +47,8 @@ class Schedule:
             )
             for name, task in opened.tasks.items()
         }
-        return cls(
-            looks, order_digest(looks, {name: task.docs.fingerprint for name, task in opened.tasks.items()}), count
-        )
+        digest = order_digest(looks, {name: task.docs.fingerprint for name, task in opened.tasks.items()})
+        return cls(looks, f"{digest} {launch}".rstrip(), count)
 
     def until(self, task: str, look: int) -> list[int]:
         """The docs of a task in the looks up to one (from 1), sorted."""
@@ -129,7 +129,20 @@ def forget(folder: RunFolder) -> None:
     forget_looks(folder)
 
 
+def kept_looks(folder: RunFolder, schedule: Schedule) -> list[dict[str, TaskValues]]:
+    """The looks that an earlier turn of this launch wrote, from the first on: other models have decided by them.
+
+    Those of an earlier launch are removed.
+    """
+    found: list[dict[str, TaskValues]] = []
+    while (values := read_look(folder.path, len(found) + 1, schedule.digest)) is not None:
+        found.append(values)
+    if not found:
+        forget_looks(folder)
+    return found
+
+
 def forget_looks(folder: RunFolder) -> None:
-    """Removes the looks of an earlier launch: another model would read what an older scoring gave."""
+    """Removes the looks of an earlier launch."""
     if (folder.path / FOLDER).is_dir() and not (folder.path / FOLDER).is_symlink():
         shutil.rmtree(folder.path / FOLDER, ignore_errors=True)

@@ -120,7 +120,7 @@ class WhenDecided:
                     return None
                 found[name] = own[look - 1]
                 continue
-            over = Path(self._linked["over"][name]).exists()  # before its file, which it writes before it ends
+            over = self._is_over(name)  # before its file, which it writes before it ends
             values = read_look(Path(self._linked["folders"][name]), look, self.schedule.digest)
             if values is None and not over:
                 return None
@@ -131,6 +131,13 @@ class WhenDecided:
             else:
                 found[name] = values
         return found
+
+    def _is_over(self, name: str) -> bool:
+        """Whether another model has ended in this launch; what an earlier one left says nothing."""
+        try:
+            return Path(self._linked["over"][name]).read_text() == self._linked.get("launch", "")
+        except (OSError, ValueError):
+            return False
 
     def _test(self, look: int, found: Mapping[str, Mapping[str, TaskValues]]) -> None:
         for name, values in found.items():

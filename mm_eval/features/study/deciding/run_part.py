@@ -12,7 +12,7 @@ from mm_eval.engine.journal import JournalState
 from mm_eval.engine.outcome import Outcome
 from mm_eval.engine.ranks import processes
 from mm_eval.features.study.deciding.course import Course
-from mm_eval.features.study.deciding.looks import Schedule, forget, forget_looks
+from mm_eval.features.study.deciding.looks import Schedule, forget, forget_looks, kept_looks
 from mm_eval.features.study.deciding.record import Record
 from mm_eval.features.study.deciding.rules import Rule, WhenDecided, WhenNarrow
 from mm_eval.features.study.deciding.units import Unit, units_of
@@ -74,7 +74,8 @@ class DecidingPart(RunPart):
         if not self.units:
             raise ConfigError(f"nothing of this run can be stopped: {'; '.join(refused)}.", where=where)
         seed = (self.request.linked or {}).get("seed", self.request.seed)
-        self.schedule = Schedule.of(opened, self.request.looks if self.request.stop_when else FINE, seed)
+        launch = str((self.request.linked or {}).get("launch", ""))
+        self.schedule = Schedule.of(opened, self.request.looks if self.request.stop_when else FINE, seed, launch)
         self.rule.begin(self.units, self.schedule)
         return [f"{each}: all of its docs are asked" for each in refused]
 
@@ -93,9 +94,12 @@ class DecidingPart(RunPart):
     def _passes(self, opened: OpenedTasks, asking: Asking, pending: PendingDocs) -> Iterator[Iterable[Instance]]:
         assert self.rule is not None and self.schedule is not None
         linked = self.request.linked
-        forget_looks(asking.folder)  # all are written anew
         together = None if linked is None else bool(linked["together"])
         course = Course(opened, asking, pending, self.rule, self.schedule, self.units, together)
+        if together is False:
+            course.keep(kept_looks(asking.folder, self.schedule))
+        else:
+            forget_looks(asking.folder)  # all are written anew
         yield from course.passes()
         if course.waits:
             self.waiting = (

@@ -19,7 +19,7 @@ WRONG = {"Yes": "No", "No": "Yes", "A": "B", "B": "C", "C": "D", "D": "A"}
 class Skilled(Model):
     """knows: the share of the questions that it answers rightly. log: gets a line a call. fails, dies: at this call.
 
-    in_flight: answers that it owes at a time, as a server does. gold: a file with {doc: target}, for workers, who get no targets.
+    flaky: every so many docs fail when they are first asked for. in_flight: answers that it owes at a time, as a server does. gold: a file with {doc: target}, for workers, who get no targets.
     """
 
     def generate(self, instances):
@@ -33,7 +33,9 @@ class Skilled(Model):
     def _answers(self, instances):
         known = json.loads(Path(self.args["gold"]).read_text()) if "gold" in self.args else {}
         for number, instance in enumerate(instances):
-            if log := self.args.get("log"):
+            log, first = self.args.get("log"), True
+            if log:
+                first = instance.doc_id not in calls(Path(log))
                 with Path(log).open("a") as file:
                     file.write(f"{instance.doc_id}\n")
             if self.args.get("dies") == str(number):
@@ -41,6 +43,9 @@ class Skilled(Model):
                 os.kill(os.getpid(), signal.SIGKILL)
             if self.args.get("fails") == str(number):
                 raise ModelError("the model is broken")
+            if first and "flaky" in self.args and instance.doc_id % int(self.args["flaky"]) == 0:
+                yield instance, ModelError("the server is busy")
+                continue
             drawn = random.Random(f"{self.args.get('seed', 0)} {instance.doc_id}").random()
             gold = known.get(str(instance.doc_id), str(instance.target))
             yield instance, Answer(gold if drawn < float(self.args["knows"]) else WRONG.get(gold, "none"))

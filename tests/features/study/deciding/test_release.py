@@ -119,6 +119,21 @@ def test_killed_between_looks_it_goes_on_and_decides_the_same(cli, tmp_path: Pat
         assert results_of(tmp_path / "out" / name) == results_of(tmp_path / "whole" / "out" / name)
 
 
+def test_in_turns_an_answer_that_failed_in_a_look_decides_for_no_model_once_another_has_read_it(cli, tmp_path: Path) -> None:
+    """Both come to one comparison. The next launch asks for what failed, and old looks decide nothing in it."""
+    path = write_release(tmp_path, two_that_differ(tmp_path, flaky=3), looks=40)
+    assert cli("run", "--config", path).code == 3
+    compared = {name: results(tmp_path, name)["looks"]["comparisons"] for name in ("good", "bad")}
+    assert compared["good"] == compared["bad"]
+    assert compared["good"][0]["looks"][-1]["docs"] < results(tmp_path, "bad")["results"]["seedbench"]["n"]
+    for look in (tmp_path / "out" / "bad" / "looks").iterdir():  # as an older version of the task's code scored
+        look.write_text(look.read_text().replace(", 1.0,", ", 0.0,"))
+    assert cli("run", "--config", path).code == 0
+    compared = {name: results(tmp_path, name)["looks"]["comparisons"] for name in ("good", "bad")}
+    assert compared["good"] == compared["bad"]
+    assert compared["bad"][0]["looks"][0]["docs"] > 0
+
+
 @pytest.mark.full
 def test_equal_models_go_on_to_all_docs_and_a_margin_ends_them(cli, tmp_path: Path) -> None:
     alike = [a_model("one", tmp_path, 0.8), a_model("two", tmp_path, 0.8)]
