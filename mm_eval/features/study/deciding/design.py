@@ -135,11 +135,19 @@ def planned_of_runs(
 
     as_asked: of the docs that the runs have, the fewest of a pair; otherwise of the whole benchmark.
     """
+    pairs = list(combinations(runs, 2))[:PAIRS_READ]
+    return _planned(((first, _main_changes(first, second)) for first, second in pairs), tasks, as_asked)
+
+
+def _planned(
+    pairs: Iterable[tuple[RecordedRun, Sequence[Change]]], tasks: Sequence[str] | None = None, as_asked: bool = False
+) -> list[Planned]:
+    """The rows of some pairs of runs. pairs: the first run of each, and how the main numbers differ."""
     found: dict[tuple[str, str], list[float]] = {}
     docs: dict[tuple[str, str], int] = {}
     fractions: dict[tuple[str, str], bool] = {}
-    for first, second in list(combinations(runs, 2))[:PAIRS_READ]:
-        for change in _main_changes(first, second):
+    for first, changes in pairs:
+        for change in changes:
             number, key = change.difference, (change.task, str(change.key).removesuffix(",none"))
             if not number.stderr or not number.n or tasks is not None and change.task not in tasks:
                 continue
@@ -157,9 +165,9 @@ def planned_of_runs(
     ]
 
 
-def _main_changes(first: RecordedRun, second: RecordedRun) -> Iterator[Change]:
+def _main_changes(first: RecordedRun, second: RecordedRun) -> list[Change]:
     """The change of the main number of each row that is not part of another one."""
-    yield from (change for change in compare([first, second])[0].changes if change.main and not change.category)
+    return [change for change in compare([first, second])[0].changes if change.main and not change.category]
 
 
 def with_members(names: Iterable[str], runs: Sequence[RecordedRun]) -> set[str]:
@@ -233,11 +241,24 @@ def plan_of_release(runs: Sequence[RecordedRun]) -> tuple[list[Planned], Questio
     if len(named) < 2:
         return None
     question = Question(ASKED_FOR, models=len(named))
-    try:
-        rows = planned_of_runs([own[0] for own in named.values()][:READ_FOR_NOTE], as_asked=True)
-    except MMEvalError:  # runs without a task in common
-        return None
+    rows = _planned(_changes_for_note(list(named.values())), as_asked=True)
     return (answered(rows, question), question) if rows else None
+
+
+def _changes_for_note(models: Sequence[Sequence[RecordedRun]]) -> Iterator[tuple[RecordedRun, list[Change]]]:
+    """Of each task the pairs of the first models that have it, in whichever of their folders. models: the runs of each."""
+    having: dict[str, list[RecordedRun]] = {}
+    for own in models:
+        first = {name: run for run in reversed(own) for name in run.spec["tasks"]}
+        for name, run in first.items():
+            having.setdefault(name, []).append(run)
+    pairs = {(id(a), id(b)): (a, b) for runs in having.values() for a, b in combinations(runs[:READ_FOR_NOTE], 2)}
+    for first, second in pairs.values():
+        try:
+            changes = _main_changes(first, second)
+        except MMEvalError:  # they have no number in common
+            continue
+        yield first, changes
 
 
 def as_json(rows: Sequence[Planned], question: Question) -> Mapping[str, Any]:

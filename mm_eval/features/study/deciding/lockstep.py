@@ -73,7 +73,9 @@ def linked(requests: Mapping[str, RunRequest], at_a_time: int) -> Linked:
         "launch": launch,
         "together": at_a_time >= len(requests),
     }
-    return Linked({name: replace(r, linked={**common_part, "name": name}) for name, r in requests.items()}, over, launch)
+    return Linked(
+        {name: replace(r, linked={**common_part, "name": name}) for name, r in requests.items()}, over, launch
+    )
 
 
 def pairs_of(names: Sequence[str], stated: Any) -> list[tuple[str, str]]:

@@ -1,8 +1,8 @@
 """What a model is worth after each look, as files of its run folder: `looks/<number>.json`, written once the look is complete.
 
 They are derived from the journal: a launch writes them anew, and reads none of an earlier one, which may have scored otherwise or
-lacked answers that failed. Within a launch a look stays as it was written, however often the model's turn comes. `looks.json` is the record of a run that stopped, for scoring it
-again and for the next launch.
+lacked answers that failed. Within a launch a look stays as it was written, however often the model's turn comes.
+`looks.json` is the record of a run that stopped, for scoring it again and for the next launch.
 """
 
 from __future__ import annotations

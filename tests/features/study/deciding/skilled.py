@@ -19,7 +19,8 @@ WRONG = {"Yes": "No", "No": "Yes", "A": "B", "B": "C", "C": "D", "D": "A"}
 class Skilled(Model):
     """knows: the share of the questions that it answers rightly. log: gets a line a call. fails, dies: at this call.
 
-    flaky: every so many docs fail when they are first asked for. in_flight: answers that it owes at a time, as a server does. gold: a file with {doc: target}, for workers, who get no targets.
+    flaky: every so many docs fail when they are first asked for.
+    in_flight: answers that it owes at a time, as a server does. gold: a file with {doc: target}, for workers, who get no targets.
     """
 
     def generate(self, instances):

@@ -9,7 +9,14 @@ import pytest
 
 from mm_eval.features.study.compare import compare
 from mm_eval.features.study.deciding import plan_text
-from mm_eval.features.study.deciding.design import FLIPPED, Planned, Question, answered, planned_of_runs
+from mm_eval.features.study.deciding.design import (
+    FLIPPED,
+    Planned,
+    Question,
+    answered,
+    plan_of_release,
+    planned_of_runs,
+)
 from mm_eval.features.study.deciding.plan_text import of_release
 from mm_eval.features.study.deciding.plan_verb import without_spread
 from mm_eval.results.recorded import RecordedRun
@@ -87,6 +94,13 @@ def test_with_runs_the_spread_is_that_of_their_paired_differences(
     assert asked["seedbench"].docs == 100, "of the part that the runs were asked"
     [of_table] = [row for row in answered(list(asked.values()), Question()) if row.name == "seedbench"]
     assert f"{of_table.name} ({of_table.metric}) {of_table.detectable[1]:.1f}" in release.out
+    part_of_second = "--tasks", "mme", "--sample", "--limit", "4", "--no_report", "--model", "dummy", "--seed", "2"
+    assert cli(*part_of_second, "--name", both[1].name, "--output_path", tmp_path / "more").code == 0
+    found_in_all = plan_of_release([both[0], RecordedRun.read(tmp_path / "more"), both[1]])
+    assert found_in_all is not None
+    assert {row.name for row in found_in_all[0] if not row.is_average} == {"mme", "seedbench"}, (
+        "not the first folder only"
+    )
     monkeypatch.setattr(plan_text, "plan_of_release", lambda runs: ([of_table], Question()))
     told = of_release(both)
     assert told is not None and "Not in this table, since no difference there has a standard error: mme." in told.note

@@ -119,7 +119,9 @@ def test_killed_between_looks_it_goes_on_and_decides_the_same(cli, tmp_path: Pat
         assert results_of(tmp_path / "out" / name) == results_of(tmp_path / "whole" / "out" / name)
 
 
-def test_in_turns_an_answer_that_failed_in_a_look_decides_for_no_model_once_another_has_read_it(cli, tmp_path: Path) -> None:
+def test_in_turns_an_answer_that_failed_in_a_look_decides_for_no_model_once_another_has_read_it(
+    cli, tmp_path: Path
+) -> None:
     """Both come to one comparison. The next launch asks for what failed, and old looks decide nothing in it."""
     path = write_release(tmp_path, two_that_differ(tmp_path, flaky=3), looks=40)
     assert cli("run", "--config", path).code == 3
