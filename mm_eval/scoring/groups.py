@@ -129,7 +129,29 @@ def average_of(metric: GroupMetric, members: Mapping[str, Mapping[MetricKey, Num
             gaps.append((-low, high))
         interval = combined(value, gaps)
     size = sum(number.n or 0 for number in numbers)
-    return Number(metric.key, value, stderr, interval, size, metric.higher_is_better)
+    scale = _scale_of_average(metric, numbers)
+    return Number(metric.key, value, stderr, interval, size, metric.higher_is_better, scale=scale)
+
+
+def _scale_of_average(metric: GroupMetric, numbers: Sequence[Number]) -> tuple[float, float] | None:
+    """The range of a mean of unlike metrics where it is not that of a share: from those of its parts, each times its `scale`.
+
+    NO_SHARE where a part in points is not scaled, so that the range is not known. None of a mean of shares, and where nothing
+    says otherwise.
+    """
+    ends, known = [0.0, 0.0], True
+    for part, number in zip(metric.of, numbers, strict=True):
+        of_part = number.scale if number.scale is not None or not 0 <= number.value <= 1 else (0.0, 1.0)
+        if of_part is None or of_part == NO_SHARE:
+            if part.scale == 1:
+                return NO_SHARE
+            known = False
+            continue
+        scaled = sorted(part.scale / len(metric.of) * end for end in of_part)
+        ends = [total + end for total, end in zip(ends, scaled, strict=True)]
+    if ends[1] <= 1 + 1e-9:
+        return None
+    return (round(ends[0], 9), round(ends[1], 9)) if known else NO_SHARE
 
 
 def _group_number(leaves: Mapping[str, Leaf], metric: GroupMetric, key: MetricKey, notes: list[str]) -> Number | None:

@@ -4,8 +4,11 @@ import math
 
 import pytest
 
+from mm_eval.config.group import MemberMetric
 from mm_eval.scorers import GroupMetric, GroupResult, Member, aggregate_group
+from mm_eval.scoring.groups import average_of
 from mm_eval.values.errors import ConfigError
+from mm_eval.values.types import NO_SHARE, MetricKey, Number
 
 
 def member(value, stderr, n, metric="acc", pipeline="none"):
@@ -115,3 +118,28 @@ def test_higher_is_better_is_passed_on_and_no_entries_give_no_numbers():
 def test_a_wrong_entry_is_a_config_error(entry, message):
     with pytest.raises(ConfigError, match=message):
         aggregate_group(TASKS, [entry])
+
+
+@pytest.mark.parametrize(
+    ("scales", "of_parts", "value", "range_"),
+    [
+        ((100.0, 1.0), ((0.0, 1.0), (0.0, 100.0)), 0.5, (0.0, 100.0)),
+        ((100.0, 1.0), (None, (0.0, 100.0)), 0.5, (0.0, 100.0)),
+        ((1.0, 0.01), (None, (0.0, 100.0)), 0.005, None),
+        ((1.0, 1.0), (None, NO_SHARE), 0.01, NO_SHARE),
+        ((1.0, 0.001), (None, NO_SHARE), 0.01, None),
+        ((1.0, 1.0), (None, None), 0.01, None),
+    ],
+)
+def test_a_mean_of_unlike_metrics_in_points_is_no_share_where_a_model_earns_nearly_nothing(
+    scales, of_parts, value, range_
+):
+    """0.5 of 100 points was shown as 50.0 in percent."""
+    key = MetricKey("points", "none")
+    parts = tuple(MemberMetric(name, key, scale) for name, scale in zip("ab", scales, strict=True))
+    members = {
+        name: {key: Number(key, value / scale, 0.1, n=9, scale=range_of)}
+        for name, scale, range_of in zip("ab", scales, of_parts, strict=True)
+    }
+    found = average_of(GroupMetric("average", of=parts), members)
+    assert found.value == pytest.approx(value) and found.scale == range_
