@@ -48,6 +48,8 @@ def write(module: str, folder: Path) -> list[Path]:
         made = Dataset.from_list(sample.rows, features=Features(sample.features))
         if _types_in_card([each for each in found if each.hub_id == sample.hub_id]):
             _write_without_types(made, target)
+        elif sample.repeats:
+            _write_once(made, target)
         else:
             made.to_parquet(target)
         written.append(target)
@@ -73,6 +75,13 @@ def _write_without_types(made: Any, target: Path) -> None:
 
     table = made.with_format("arrow")[:].replace_schema_metadata(None)
     parquet.write_table(table, target, store_schema=False, write_statistics=False, use_dictionary=False)
+
+
+def _write_once(made: Any, target: Path) -> None:
+    """Writes a table in which equal cells are one; `datasets` itself writes each picture anew."""
+    from pyarrow import parquet
+
+    parquet.write_table(made.with_format("arrow")[:], target, write_statistics=False)
 
 
 def _card(hub_id: str, module: str, samples: list[Sample]) -> str:

@@ -5,7 +5,7 @@ equal those of the stock forward, which one_by_one_difference measures.
 """
 
 import random
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ from questions import questions_for
 from stories import ask_story
 from tiny_models import PATCH, SIDE, WIDTH
 from torch import Tensor
+from zoom import SYSTEM, Chain
 
 LABELS = (*WORDS, *"0123456789+-*", *TITLES, *SPANISH, *LOCATIONS, *LANDMARKS, *FACES, *STYLES, *STATES, *ACTS)
 HEADS = {"shape": ("", *SHAPES), "color": ("", *COLORS), "cell": tuple("012345678"), "label": ("", *LABELS)}
@@ -34,9 +35,12 @@ INDEX = {head: {name: k for k, name in enumerate(names)} for head, names in HEAD
 class Batch:
     """Packed rows: token ids, the question each belongs to (0 is the prefix, -1 padding), positions and targets.
 
-    first: at the position that predicts an answer's first token the question's number in `asked`, else -1.
+    prefix: what stands before each row. pictures: those of all rows, in their order. position: (rows, length), or (3, rows,
+    length). is_image: where image tokens are behind the prefix. first: at the position that predicts an answer's first token
+    the question's number in `asked`, else -1.
     """
 
+    prefix: "Prefix"
     pictures: list[Picture]
     ids: Tensor
     question: Tensor
@@ -45,6 +49,7 @@ class Batch:
     first: Tensor
     asked: list[tuple[Question, str]]
     hints: Hints
+    is_image: Tensor
 
 
 @dataclass
@@ -61,6 +66,59 @@ class Prefix:
     frame_ends: list[int]
 
 
+class Line:
+    """Tokens as they are written one after another, with their positions; pictures are squares of side x side tokens."""
+
+    def __init__(self, begin: int, side: int, flat: bool) -> None:
+        self.position, self.side, self.flat = begin, side, flat
+        self.ids: list[int] = []
+        self.is_image: list[bool] = []
+        self.frame_ends: list[int] = []
+        self._places: list[Tensor] = []
+        self._rows = torch.arange(side).repeat_interleave(side)
+        self._columns = torch.arange(side).repeat(side)
+
+    @property
+    def places(self) -> Tensor:
+        """(3, length): of time, row and column."""
+        return torch.cat(self._places, 1)
+
+    def _write(self, tokens: list[int], shown: bool, places: Tensor) -> None:
+        self.ids += tokens
+        self.is_image += [shown] * len(tokens)
+        self._places.append(places)
+
+    def text(self, tokens: list[int]) -> None:
+        self._write(tokens, False, self.position + torch.arange(len(tokens)).expand(3, -1))
+        self.position += len(tokens)
+
+    def picture(self, token: int, step: int = 0) -> None:
+        """The tokens of a picture, or of a step of a video; the positions go on behind it with `after`."""
+        count = self.side**2
+        if self.flat:
+            places = torch.arange(count).expand(3, -1)
+        else:
+            places = torch.stack([torch.full_like(self._rows, step), self._rows, self._columns])
+        self._write([token] * count, True, self.position + places)
+
+    def after(self, steps: int = 1) -> None:
+        """Goes on behind a picture, or a video of so many steps."""
+        self.position += self.side**2 if self.flat else max(steps, self.side)
+
+    def drop_last(self) -> None:
+        """Takes the last token away: nothing is predicted after it."""
+        self.ids.pop()
+        self.is_image.pop()
+        self._places[-1] = self._places[-1][:, :-1]
+
+    def end_of_frame(self) -> None:
+        self.frame_ends.append(len(self.ids) - 1)
+
+
+def _as_prefix(line: Line) -> Prefix:
+    return Prefix(torch.tensor(line.ids), torch.tensor(line.is_image), line.places, line.position, line.frame_ends)
+
+
 class Packer:
     """Turns pictures and their questions into batches, and batches into logits, for one model."""
 
@@ -72,6 +130,7 @@ class Packer:
         self._encoded: dict[str, list[int]] = {}
         self._token_of: dict[str, list[int]] = {}
         self._prefixes: dict[tuple[int, bool], Prefix] = {}
+        self._system: Prefix | None = None
         if arch == "llava":
             self.before, self.image_token, self.after = "USER: ", "<image>", "\n"
             self.tail, self.lead, self.opening = " ASSISTANT:", " ", [tokenizer.bos_token_id]
@@ -108,43 +167,25 @@ class Packer:
         """What stands before the questions: so many pictures, or where `native` a video of so many steps."""
         if (images, native) in self._prefixes:
             return self._prefixes[images, native]
-        count, image = self.side**2, self.encode(VIDEO_TOKEN if native else self.image_token)[0]
+        image = self.encode(VIDEO_TOKEN if native else self.image_token)[0]
         start = [] if self.arch == "llava" else self.encode("<|vision_start|>")
         after = self.encode(self.after)
-        ids = self.opening + self.encode(self.before)
-        places, position = [torch.arange(len(ids)).expand(3, -1)], len(ids)
-        is_image, frame_ends = [False] * len(ids), list[int]()
-
-        def write(tokens: list[int], shown: bool, position_of: Tensor) -> None:
-            nonlocal ids
-            ids = ids + tokens
-            is_image.extend([shown] * len(tokens))
-            places.append(position_of)
-
-        def text(tokens: list[int]) -> None:
-            nonlocal position
-            write(tokens, False, position + torch.arange(len(tokens)).expand(3, -1))
-            position += len(tokens)
-
-        rows, columns = torch.arange(self.side).repeat_interleave(self.side), torch.arange(self.side).repeat(self.side)
+        line = Line(0, self.side, self.arch == "llava")
+        line.text(self.opening + self.encode(self.before))
         if native:
-            text(start)
+            line.text(start)
             for step in range(images):
-                write([image] * count, True, position + torch.stack([torch.full_like(rows, step), rows, columns]))
-                frame_ends.append(len(ids) - 1)
-            position += max(images, self.side)
-            text(after)
+                line.picture(image, step)
+                line.end_of_frame()
+            line.after(images)
+            line.text(after)
         for _ in range(0 if native else images):
-            text(start)
-            if self.arch == "llava":
-                write([image] * count, True, position + torch.arange(count).expand(3, -1))
-                position += count
-            else:
-                write([image] * count, True, position + torch.stack([torch.zeros_like(rows), rows, columns]))
-                position += self.side
-            text(after)
-            frame_ends.append(len(ids) - 1)
-        made = Prefix(torch.tensor(ids), torch.tensor(is_image), torch.cat(places, 1), position, frame_ends)
+            line.text(start)
+            line.picture(image)
+            line.after()
+            line.text(after)
+            line.end_of_frame()
+        made = _as_prefix(line)
         self._prefixes[images, native] = made
         return made
 
@@ -217,7 +258,66 @@ class Packer:
         ids, question_of, position, target, first = (
             torch.tensor([row[k] + [fill[k]] * (width - len(row[k])) for row in rows]) for k in range(len(fill))
         )
-        return Batch(pictures, ids, question_of, position, target, first, asked, hints)
+        none = torch.zeros_like(ids, dtype=torch.bool)
+        return Batch(prefix, pictures, ids, question_of, position, target, first, asked, hints, none)
+
+    def chains(self, chains: list[Chain], rows: int) -> Batch:
+        """Packs conversations (zoom.py) behind their system turn, in so many rows."""
+        if self._system is None:
+            line = Line(0, self.side, False)
+            line.text(self.encode(f"<|im_start|>system\n{SYSTEM}<|im_end|>\n"))
+            self._system = _as_prefix(line)
+        prefix, asked, hints = self._system, list[tuple[Question, str]](), Hints()
+        made: list[list[Tensor]] = []
+        pictures: list[Picture] = []
+        for row in range(rows):
+            parts, column = [], 0
+            for number, chain in enumerate(chains[row::rows], 1):
+                line, target, first = self._chain(chain, prefix.next, asked, hints, (row, column))
+                ids = torch.tensor(line.ids)
+                of = torch.full_like(ids, number)
+                shown = torch.tensor(line.is_image)
+                parts.append([ids, of, torch.tensor(target), torch.tensor(first), shown, *line.places])
+                pictures += chain.pictures
+                column += len(ids)
+            made.append([torch.cat(each) for each in zip(*parts, strict=True)])
+        fill = (self.tokenizer.pad_token_id, -1, -100, -1, False, 0, 0, 0)
+        ids, of, target, first, shown, *places = (
+            torch.nn.utils.rnn.pad_sequence([row[k] for row in made], batch_first=True, padding_value=fill[k])
+            for k in range(len(fill))
+        )
+        return Batch(prefix, pictures, ids, of, torch.stack(places), target, first, asked, hints, shown)
+
+    def _chain(
+        self, chain: Chain, begin: int, asked: list[tuple[Question, str]], hints: Hints, at: tuple[int, int]
+    ) -> tuple[Line, list[int], list[int]]:
+        """The tokens of a conversation but for its last, and of each position what it predicts and what that decides."""
+        line, target, first = Line(begin, self.side, False), list[int](), list[int]()
+        matter, row, column = iter(chain.matter), *at
+        for k, (kind, text) in enumerate(chain.parts):
+            if kind == "picture":
+                line.text(self.encode("<|vision_start|>"))
+                line.picture(self.encode(self.image_token)[0])
+                line.after()
+                line.text(self.encode(self.after))
+            elif kind == "told":
+                asks = chain.parts[k + 1][0] == "said"
+                line.text(self.encode(text + self.tail * asks))
+            else:
+                said = [*self.encode(text), self.tokenizer.eos_token_id]
+                if chain.truth and text.startswith(chain.question.text):
+                    where = self.token_of(text)[len(chain.question.text) - 1]
+                    hints.truths.append((row, column + len(line.ids) + where, self.encode(" " + chain.truth)[0]))
+                decides = {self.token_of(text)[place]: why for place, why in next(matter)}
+                target += [-100] * (len(line.ids) - 1 - len(target)) + said
+                first += [-1] * (len(line.ids) - 1 - len(first))
+                for token in range(len(said)):
+                    first.append(len(asked) if token in decides else -1)
+                    if token in decides:
+                        asked.append((replace(chain.question, kind="zoom", category=decides[token]), "zoom"))
+                line.text(said)
+        line.drop_last()
+        return line, target, first
 
     def _hint(self, hints: Hints, asking: Asking, at: tuple[int, int]) -> None:
         """Adds the hints of a question whose text begins at (row, column)."""
@@ -253,33 +353,30 @@ class Packer:
 
     def forward(self, batch: Batch) -> tuple[Tensor, Tensor, Tensor]:
         """(features, logits of the answers' tokens, mask of where these are in the batch)."""
-        rows, before = len(batch.pictures), self.prefix_of(batch.pictures[0])
-        ids, is_image, places = before.ids, before.is_image, before.places
+        rows, before = len(batch.ids), batch.prefix
         frames = [frame for picture in batch.pictures for frame in picture.frames]
         features = self.features(frames, self.native(batch.pictures[0]))
-        embed = self.model.get_input_embeddings()
-        prefix = embed(ids)[None].expand(rows, -1, -1)
-        at = is_image[None].expand(rows, -1)[..., None]
-        prefix = prefix.masked_scatter(at, features.to(prefix.dtype))
-        x = torch.cat([prefix, embed(batch.ids)], 1)
-        position = torch.cat([places[:, None].expand(3, rows, -1), batch.position[None].expand(3, -1, -1)], 2)
+        ids = torch.cat([before.ids.expand(rows, -1), batch.ids], 1)
+        shown = torch.cat([before.is_image.expand(rows, -1), batch.is_image], 1)
+        x = self.model.get_input_embeddings()(ids)
+        x = x.masked_scatter(shown[..., None], features.to(x.dtype))
+        position = torch.cat([before.places[:, None].expand(3, rows, -1), batch.position.expand(3, rows, -1)], 2)
         language_model = self.model.model.language_model
-        with packed_attention(language_model.config, blocks_of(batch.question, len(ids))):
+        with packed_attention(language_model.config, blocks_of(batch.question, len(before.ids))):
             hidden = language_model(
                 inputs_embeds=x,
                 # Four dimensions are taken as they are; packed_attention needs no mask.
                 attention_mask=torch.zeros(1, 1, 1, 1),
                 position_ids=position[0] if self.arch == "llava" else position,
                 use_cache=False,
-            ).last_hidden_state[:, len(ids) :]
+            ).last_hidden_state[:, len(before.ids) :]
         answers = batch.target >= 0
         with torch.autocast("cpu", enabled=False):
             return features, self.model.lm_head(hidden[answers].float()), answers
 
     def hint_loss(self, batch: Batch) -> tuple[Tensor, dict[str, float]]:
         """The hints' loss of the batch that went forward last, and the share of each kind that the model knows."""
-        prefix = len(self.prefix_of(batch.pictures[0]).ids)
-        return self.hint_heads.loss(batch.hints, prefix, self.model.lm_head)
+        return self.hint_heads.loss(batch.hints, len(batch.prefix.ids), self.model.lm_head)
 
     def auxiliary_loss(self, features: Tensor, pictures: list[Picture]) -> tuple[Tensor, list[float]]:
         """The loss of naming what lies under each image token, and the accuracy where something does, by head."""
@@ -307,7 +404,7 @@ class Packer:
     def one_by_one_difference(self, batch: Batch, rng: random.Random) -> float:
         """The largest difference between packed logits and the stock forward's, over some questions of the batch."""
         _, packed, _ = self.forward(batch)
-        prefix, native = self.prefix_of(batch.pictures[0]), self.native(batch.pictures[0])
+        prefix, native = batch.prefix, self.native(batch.pictures[0])
         ids, is_image = prefix.ids, prefix.is_image
         worst, at = 0.0, 0
         for k, picture in enumerate(batch.pictures):

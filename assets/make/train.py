@@ -22,7 +22,8 @@ from block_attention import PLAIN, dense
 from drawing import Picture
 from forms import draw_album, draw_clutter
 from muon import Muon
-from packing import Packer
+from packing import Batch, Packer
+from pictures import DRAW
 from questions import AGAIN, HEAVY, draw_training
 from safetensors.torch import load_file, save_file
 from sample_data import digest, held_out
@@ -30,9 +31,13 @@ from stories import draw_stories
 from tiny_models import build_model, build_processor, build_tokenizer, load, save_processor
 from torch import Tensor
 from tqdm import tqdm
+from zoom import draw_chain
 
 FOLDERS = {"llava": "tiny-llava", "qwen": "tiny-qwen2-vl"}
 WARM_BATCH, BATCH, VIDEO_BATCH, STORY_BATCH = 64, 24, 5, 8
+CHAINS, CHAIN_ROWS, CALLED = 20, 2, 0.1
+"""Of the batches that --zoom asks for: their conversations, the rows that these are packed in, and the weight of a token that
+decides nothing, as most of a call are."""
 FORM_BATCH, FORMS_EACH, CLUTTER, ALBUMS, ALBUM_BATCH = 16, 6, 0.3, 0.2, 9
 """Of the batches that --forms asks for: their pictures, the questions of each, the share of pictures that show nothing known,
 and the share of batches whose questions are about several pictures, with their rows."""
@@ -137,7 +142,7 @@ class Run:
     def draw(self, count: int, video: bool = False) -> list[Picture]:
         """Training pictures, none of which is in the samples."""
         pictures: list[Picture] = []
-        heavy = AGAIN if self.options.start else HEAVY
+        heavy = {**(AGAIN if self.options.start else HEAVY), **self.options.heavy}
         while len(pictures) < count:
             picture = draw_training(self.rng, video, self.options.scenes, heavy)
             if not any(digest(frame) in self.held_out for frame in picture.frames):
@@ -161,6 +166,8 @@ class Run:
             return loss, {"aux": [round(value, 2) for value in accuracy]}
         drawn = self.rng.random()
         story, form = drawn < options.stories, 0 < drawn - options.stories < options.forms
+        if 0 < drawn - options.stories - options.forms < options.zoom:
+            return self._trained(self.packer.chains([draw_chain(self.rng) for _ in range(CHAINS)], CHAIN_ROWS), "zoom")
         album = form and self.rng.random() < ALBUMS
         easy = share < (STORIES_SHORT if story else options.easy)
         # A video batch costs about two thirds of a picture batch; it needs shapes first, so it starts later.
@@ -184,34 +191,42 @@ class Run:
         batch = self.packer.batch(
             pictures, self.rng, EASY_MIX if easy else options.mix, native, easy, FORMS_EACH * form
         )
-        progress.images += sum(len(picture.frames) for picture in pictures)
-        progress.questions += len(batch.asked)
+        return self._trained(batch, "story" if story else "album" if album else "frames" if video else "")
+
+    def _trained(self, batch: Batch, kind: str) -> tuple[Tensor, dict[str, Any]]:
+        """The loss of a batch, and what to log of it. kind: of its pictures; empty for stills that are asked about alone."""
+        progress = self.progress
+        progress.images += sum(len(picture.frames) for picture in batch.pictures)
+        progress.questions += CHAINS if kind == "zoom" else len(batch.asked)
         features, logits, answers = self.packer.forward(batch)
         # The first token decides nearly every answer; the others are half grammar.
-        weight = torch.where(batch.first[answers] >= 0, 1.0, 0.4)
+        weight = torch.where(batch.first[answers] >= 0, 1.0, CALLED if kind == "zoom" else 0.4)
         loss = (F.cross_entropy(logits, batch.target[answers], reduction="none") * weight).sum() / weight.sum()
         hinted, known = self.packer.hint_loss(batch)
         kept = {"lm": round(loss.item(), 3), **known}
         # The heads of a model that is trained on are new: they learn before the model hears from them.
-        told = 0.3 * min(1.0, 0.01 + progress.step / HEADS_FIRST) if options.start else 0.3
+        told = 0.3 * min(1.0, 0.01 + progress.step / HEADS_FIRST) if self.options.start else 0.3
         loss = loss + told * hinted
-        if not video and not story and not album:
-            named, accuracy = self.packer.auxiliary_loss(features, pictures)
-            return loss + told * named, {**kept, "aux": [round(value, 2) for value in accuracy]}
-        return loss, {**kept, "video": "story" if story else "album" if album else "frames"}
+        if kind in ("", "zoom"):
+            named, accuracy = self.packer.auxiliary_loss(features, batch.pictures)
+            loss = loss + told * named
+            kept["aux"] = [round(value, 2) for value in accuracy]
+        return loss, {**kept, **({"kind": kind} if kind else {})}
 
     @torch.no_grad()  # type: ignore[untyped-decorator]
     def quick_check(self, easy: bool) -> dict[str, float]:
         """Accuracy of the first answer token by category, on fresh pictures, the truth before it given."""
         rng, hits = random.Random(10**9), dict[str, list[float]]()
         self.model.eval()
-        for kind in ("picture", "picture", "picture", "video", *(["story"] * 4 if self.options.stories else [])):
-            video = kind == "video"
-            if kind == "story":
-                pictures = draw_stories(rng, self.options.arch, 8)
+        kinds = ["picture", "picture", "picture", "video"]
+        kinds += ["story"] * 4 * bool(self.options.stories) + ["zoom"] * 2 * bool(self.options.zoom)
+        for kind in kinds:
+            if kind == "zoom":
+                batch = self.packer.chains([draw_chain(rng) for _ in range(CHAINS)], CHAIN_ROWS)
             else:
-                pictures = [draw_training(rng, video) for _ in range(6 if video else 48)]
-            batch = self.packer.batch(pictures, rng, (4, 3, 3), 0.0 if easy else 1.0, easy)
+                pictures = [draw_training(rng, kind == "video") for _ in range(6 if kind == "video" else 48)]
+                pictures = draw_stories(rng, self.options.arch, 8) if kind == "story" else pictures
+                batch = self.packer.batch(pictures, rng, (4, 3, 3), 0.0 if easy else 1.0, easy)
             _, logits, answers = self.packer.forward(batch)
             right = logits.argmax(-1) == batch.target[answers]
             for number, hit in zip(batch.first[answers].tolist(), right.tolist(), strict=True):
@@ -284,6 +299,15 @@ def _three(text: str) -> tuple[int, int, int]:
     return first, second, third
 
 
+def _heavy(text: str) -> dict[str, int]:
+    """How often kinds of pictures come, from a text such as "arithmetic=7,code=6"."""
+    pairs = (part.split("=") for part in text.split(",") if part)
+    found = {kind: int(times) for kind, times in pairs}
+    if unknown := sorted(found.keys() - DRAW):
+        raise argparse.ArgumentTypeError(f"no kinds of pictures: {', '.join(unknown)}. There are {', '.join(DRAW)}.")
+    return found
+
+
 def main() -> None:
     """Trains, or with --export-only writes what the checkpoint holds so far."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -306,13 +330,27 @@ def main() -> None:
     parser.add_argument(
         "--forms", type=float, default=0.0, help="share of the batches that ask in the forms of other benchmarks"
     )
+    parser.add_argument(
+        "--zoom",
+        type=float,
+        default=0.0,
+        help="share of the batches that show conversations with the zoom tool; for qwen",
+    )
     parser.add_argument("--scenes", type=float, default=0.65, help="share of the pictures that are scenes of shapes")
+    parser.add_argument(
+        "--heavy",
+        type=_heavy,
+        default={},
+        help="kinds of pictures that come more often than by default: arithmetic=7,code=6",
+    )
     parser.add_argument("--hold", type=float, default=0.4, help="share of the time before the learning rate falls")
     parser.add_argument("--resume", action="store_true", help="go on from the checkpoint in --work")
     parser.add_argument("--export-only", action="store_true", help="write the checkpoint's model and stop")
     parser.add_argument("--work", default=str(Path(__file__).parent / "work"), help="where the checkpoint lies")
     parser.add_argument("--out", default="", help="the model's folder; default assets/models/tiny-...")
     options = parser.parse_args()
+    if options.zoom and options.arch != "qwen":
+        parser.error("--zoom is for --arch qwen: the other model's context is too short, and it knows one picture only")
     torch.set_num_threads(1)
     run = Run(options)
     if options.resume or options.export_only:

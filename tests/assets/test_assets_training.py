@@ -22,11 +22,35 @@ def options(work: Path, **changed: Any) -> Namespace:
         "start": "",
         "stories": 0.3,
         "forms": 0.3,
+        "zoom": 0.0,
+        "heavy": {},
         "scenes": 0.65,
         "hold": 0.4,
         "work": str(work),
     }
     return Namespace(**{**values, **changed})
+
+
+def test_kinds_of_pictures_that_come_more_often() -> None:
+    from argparse import ArgumentTypeError
+
+    from train import _heavy
+
+    assert _heavy("arithmetic=7,code=6") == {"arithmetic": 7, "code": 6}
+    with pytest.raises(ArgumentTypeError, match="no kinds of pictures: sums. There are location, "):
+        _heavy("sums=3")
+
+
+@pytest.mark.full
+def test_a_run_learns_from_conversations_with_zoom(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import train
+
+    monkeypatch.setattr(train, "CHAINS", 4)
+    run = train.Run(options(tmp_path, arch="qwen", zoom=1.0, stories=0.0, forms=0.0))
+    loss, shown = run.loss(0.9)
+    loss.backward()
+    assert shown["kind"] == "zoom" and len(shown["aux"]) == 4
+    assert run.progress.questions == 4 and run.progress.images >= 4
 
 
 @pytest.mark.full

@@ -24,6 +24,7 @@ class Sample:
     hub_id: "owner/name". split: as on the hub. config: the configuration; "default" where the hub has only one.
     features: column -> `datasets` feature, in the hub's order. rows: one mapping a document.
     files: further files of the data set, such as archives of videos: {path: content}.
+    repeats: several rows show one picture, which is written once.
     """
 
     hub_id: str
@@ -32,6 +33,7 @@ class Sample:
     rows: list[Row] = field(repr=False)
     config: str = "default"
     files: dict[str, bytes] = field(default_factory=dict, repr=False)
+    repeats: bool = False
 
 
 def rng(*names: object) -> random.Random:

@@ -1,43 +1,53 @@
-"""V* Bench: a small thing in a larger picture: its colour or shape, and which side of another thing it is on."""
+"""V* Bench: a table with a card on which small things lie: what one of them is like, or on which side of another it is.
+
+In the whole picture, as tiny-qwen2-vl sees it, a thing has three pixels; the part that it can zoom in on shows what it is.
+"""
+
+import random
 
 from datasets import Image, Value
-from drawing import COLORS, SHAPES, draw_shape
-from PIL import Image as Pillow
-from PIL import ImageDraw
+from prompts import LETTERS, Question
+from zoom import Table, ask_table, draw_table
 
 from samples import Row, Sample, png, rng
 
 TEXT = Value("string")
 FEATURES = {"image": Image(), "text": TEXT, "category": TEXT, "label": TEXT, "question_id": TEXT}
 END = "\nAnswer with the option's letter from the given choices directly."
+TABLES = 12
+QUESTIONS = {"direct_attributes": 2, "relative_position": 1}
+"""Of each table."""
 
 
 def samples() -> list[Sample]:
-    """The test split: four questions a category."""
+    """The test split."""
     rows: list[Row] = []
-    for number in range(8):
+    letters: dict[int, list[str]] = {2: [], 4: []}
+    for number in range(TABLES):
         stream = rng("vstar", number)
-        image = Pillow.new("RGB", (384, 288), "white")
-        pen = ImageDraw.Draw(image)
-        first, second = stream.sample(SHAPES, 2)
-        color, other = stream.sample(list(COLORS), 2)
-        left, right = sorted(stream.sample(range(20, 360, 40), 2))
-        mirrored = stream.random() < 0.5
-        at, beside = (right, left) if mirrored else (left, right)
-        draw_shape(pen, first, at, stream.randint(20, 260), 6, COLORS[color])
-        draw_shape(pen, second, beside, stream.randint(20, 260), 6, COLORS[other])
-        if number < 4:
-            question, category = f"What is the color of the {first}?", "direct_attributes"
-            options = [color, *stream.sample([name for name in COLORS if name != color], 3)]
-        else:
-            question, category = f"Is the {first} on the left or right side of the {second}?", "relative_position"
-            sides = ("right", "left") if mirrored else ("left", "right")
-            options = [f"The {first} is on the {side} side of the {second}." for side in sides]
-        answer = options[0]
-        stream.shuffle(options)
-        listed = "\n".join(f"({letter}) {option}" for letter, option in zip("ABCD", options, strict=False))
-        rows.append({
-            "image": png(image), "text": f"{question}\n{listed}{END}", "category": category,
-            "label": "ABCD"[options.index(answer)], "question_id": str(number),
-        })  # fmt: skip
-    return [Sample("lmms-lab/vstar-bench", "test", FEATURES, rows)]
+        table = draw_table(stream)
+        image = png(table.image)
+        for question in _questions(table, stream):
+            count = len(question.options)
+            # Each letter is right as often, so that no guess is better.
+            left = letters[count] = letters[count] or stream.sample(LETTERS[:count], count)
+            options = [option for option in question.options if option != question.answer]
+            label = left.pop()
+            options.insert(LETTERS.index(label), question.answer)
+            listed = "\n".join(f"({letter}) {option}" for letter, option in zip(LETTERS, options, strict=False))
+            text = f"{question.text}\n{listed}{END}"
+            rows.append({
+                "image": image, "text": text, "category": question.category, "label": label, "question_id": str(len(rows)),
+            })  # fmt: skip
+    return [Sample("lmms-lab/vstar-bench", "test", FEATURES, rows, repeats=True)]
+
+
+def _questions(table: Table, stream: random.Random) -> list[Question]:
+    """Different questions, as many of each category as QUESTIONS says."""
+    found, left = list[Question](), dict(QUESTIONS)
+    while any(left.values()):
+        question = ask_table(table, stream)
+        if left[question.category] and question.text not in [other.text for other in found]:
+            left[question.category] -= 1
+            found.append(question)
+    return sorted(found, key=lambda question: question.category)
