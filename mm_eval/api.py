@@ -206,8 +206,9 @@ def _read(options: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
     for other in brought("COMMANDS").values():
         given, more = other.options_of(given, REQUEST_RULES)
         notes += more
-    if isinstance(given.get("gen_kwargs"), str):
-        given["gen_kwargs"] = read_pairs(given["gen_kwargs"], "gen_kwargs", typed=True)
+    for name in ("gen_kwargs", "metadata"):
+        if isinstance(given.get(name), str):
+            given[name] = read_pairs(given[name], name, typed=True)
     if (manager := given.pop("task_manager", None)) is not None:
         folders = getattr(manager, "include_path", None)
         if (
@@ -216,8 +217,11 @@ def _read(options: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
             or len(folders) > 1
             or not manager.include_defaults
             or manager.metadata
+            and given.get("metadata") is not None
         ):
-            hint = "Leave it out, and give include_path=FOLDER; metadata stands in task files."
+            hint = "Leave it out, and give include_path=FOLDER, metadata={...}."
             raise ConfigError("task_manager= stands for one folder of tasks.", where="evaluate", hint=hint)
         given["include_path"] = str(folders[0]) if folders else None
+        if manager.metadata:
+            given["metadata"] = manager.metadata
     return given, notes

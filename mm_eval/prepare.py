@@ -209,6 +209,10 @@ def prepare_from_spec(
     return opened
 
 
+CHECKPOINT = ("pretrained", "model", "tokenizer")
+"""Model arguments that go along with `metadata`, as in lm-eval: tasks that make docs of a length count with the tokenizer."""
+
+
 def load_configs(request: RunRequest, faults: list[tuple[str, ConfigError]] | None = None) -> Loaded:
     """The configs of the tasks that a request names, its overrides laid over them. faults: as in `TaskManager.load`."""
     overrides: dict[str, Any] = {}
@@ -218,6 +222,9 @@ def load_configs(request: RunRequest, faults: list[tuple[str, ConfigError]] | No
         overrides["repeats"] = request.repeats
     if request.gen_kwargs:
         overrides["generation_kwargs"] = one_token_cap(request.gen_kwargs)
+    if request.metadata is not None:
+        checkpoint = {key: request.model_args[key] for key in CHECKPOINT if key in request.model_args}
+        overrides["metadata"] = {**checkpoint, **request.metadata}
     names, below = list(request.tasks), dict[str, Mapping[str, Any]]()
     for kind in part_classes(request):
         stated, keys = kind.tasks_of(request)

@@ -53,6 +53,7 @@ class RunRequest:
 
     tasks: what `TaskManager.load` takes, as JSON values: names, files, mappings of keys.
     model: None for the bundled tiny model on the bundled sample data.
+    metadata: keys laid over the `metadata` of every task, which are arguments of its `custom_dataset`.
     limit: only the first docs of each task, a count or a share. samples: {task: doc ids}.
     repeats: answers to each question, in place of the tasks' own number. None for that.
     chat_template: True, False, a template's name, or None for the model's default.
@@ -130,6 +131,7 @@ class RunRequest:
     pairs: str | Mapping[str, Any] | None = None
     until_interval: int | float | None = None
     linked: Mapping[str, Any] | None = None
+    metadata: Mapping[str, Any] | None = None
     executor: str | None = None
     workers: int | None = None
     worker_gpus: int | float | None = None
@@ -245,7 +247,7 @@ _OF_CORE: dict[str, Rule] = {
     "blind": Rule("without or shuffled", lambda value: value in BLIND),
     "system_instruction": Rule("a text", lambda value: value == "" or is_text(value)),
     "verbosity": Rule("DEBUG, INFO, WARNING or ERROR", lambda value: value in LEVELS, str.upper),
-    **dict.fromkeys(("model_args", "gen_kwargs", "prompt_blocks"), MAPPING),
+    **dict.fromkeys(("model_args", "gen_kwargs", "metadata", "prompt_blocks"), MAPPING),
     "budget": DOLLARS,
     **dict.fromkeys(("include_path", "output_path", "data_root", "use_cache", "prices", "config"), PATH),
     **dict.fromkeys(("model", "name", "device", "prompt_key", "only"), TEXT),

@@ -174,7 +174,7 @@ def test_what_evaluate_can_not_take_from_the_guide_is_one_sentence(tmp_path):
     (tmp_path / "more").mkdir()
     for given, said in (
         ({"task_manager": TaskManager([tmp_path, tmp_path / "more"])}, "one folder of tasks"),
-        ({"task_manager": TaskManager(tmp_path, metadata={"x": 1})}, "metadata stands in task files"),
+        ({"task_manager": TaskManager(tmp_path, metadata={"x": 1}), "metadata": {"x": 2}}, "metadata={...}"),
         ({"decontamination_ngrams_path": "x"}, "there is no decontamination"),
         ({"model_args": "pretrained"}, "name=value is needed"),
     ):

@@ -53,6 +53,8 @@ def add_task_options(parser: argparse._ActionsContainer) -> None:
     add_option(parser, "include_path", "DIR", "a folder with tasks of your own; they override built-in names")
     add_option(parser, "num_fewshot", "N", "examples before each question (default: the task's)")
     add_option(parser, "limit", "N", "only the first N docs of each task, or a share below 1")
+    what = "laid over the tasks' `metadata`, the arguments of those that make their own docs (custom_dataset)"
+    parser.add_argument("--metadata", metavar="K=V,...", help=what)
     parser.add_argument("--samples", metavar="JSON", help='only these docs: {"mme": [0, 3]} or a file with such JSON')
     add_option(parser, "data_root", "DIR", "data sets at DIR/org/name are read from there (env MM_EVAL_DATA_ROOT)")
     parser.add_argument("--sample", action="store_true", help="use the bundled sample data: not the benchmarks")
@@ -203,7 +205,8 @@ def read_task_request(args: argparse.Namespace, **rest: Any) -> RunRequest:
     from mm_eval.request import RunRequest
 
     return RunRequest(
-        tasks=() if args.tasks is None else _read_tasks(args.tasks),
+        tasks=() if args.tasks is None else read_tasks(args.tasks),
+        metadata=read_pairs(args.metadata, "--metadata", typed=True) if args.metadata else None,
         num_fewshot=args.num_fewshot,
         limit=args.limit,
         samples=_read_samples(args.samples),
@@ -240,7 +243,7 @@ def read_request(args: argparse.Namespace, **rest: Any) -> RunRequest:
     )
 
 
-def _read_tasks(text: str) -> tuple[str | Mapping[str, Any], ...]:
+def read_tasks(text: str) -> tuple[str | Mapping[str, Any], ...]:
     """The tasks that a command names: names with commas, or a list with mappings as JSON."""
     return task_names(text, "--tasks") if text.lstrip()[:1] in ("[", "{") else tuple(read_names(text))
 

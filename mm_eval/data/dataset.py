@@ -182,7 +182,8 @@ def docs_of(
                 rows = datasets.Dataset.from_list(list(rows))
             rows = process(rows) if process is not None else rows
     except Exception as error:  # the task's own code
-        raise ConfigError(f"custom_dataset failed: {type(error).__name__}: {error}", where=where) from error
+        hint = "Its arguments are the task's `metadata`; more are given with --metadata NAME=VALUE."
+        raise ConfigError(f"custom_dataset failed: {type(error).__name__}: {error}", where=where, hint=hint) from error
     if not len(rows):
         raise _no_docs("custom_dataset", split, where)
     return Docs(rows, where=where, fingerprint=fingerprint_of(rows))

@@ -266,6 +266,10 @@ class Scorer:
             keys = [self.metric_key(metric.name) for metric in self.metrics or ()]
             found += [Number(key, None, n=0, note=self.grader.no_value) for key in keys]
         self.notes = [f"{number.key}: {number.note}" for number in found if number.note]
+        for metric in self.metrics or ():
+            if metric.unused:
+                what = "has no effect" if len(metric.unused) == 1 else "have no effect"
+                self.notes.append(f"{self.metric_key(metric.name)}: {', '.join(metric.unused)} {what}, nor in lm-eval")
         return found
 
     def results(

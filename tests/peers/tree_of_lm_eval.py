@@ -1,6 +1,6 @@
 """lm-eval's own numbers for tasks of its tree, on made-up documents and drawn answers, under its own Python.
 
-    python tree_of_lm_eval.py NAMES.json OUT [DOCS]
+    python tree_of_lm_eval.py NAMES.json OUT [DOCS [SECONDS]]
 
 Writes OUT/<n>/: rows.parquet, answers.jsonl (which mm-eval replays) and said.json with what `simple_evaluate` gives.
 """
@@ -11,6 +11,7 @@ import hashlib
 import json
 import os
 import re
+import resource
 import signal
 import sys
 import time
@@ -181,12 +182,12 @@ def run(manager: Any, name: str, folder: Path, count: int) -> None:
 
 
 def each_alone(run: Callable[..., None], manager: Any) -> None:
-    """Calls `run` for each name of the command, in a process of its own with a time limit; log.txt has a line a task.
+    """Calls `run` for each name of the command, in a process of its own with a limit of CPU seconds; log.txt has a line a task.
 
     run: (manager, name, folder, number of documents)
     """
     names, out = json.loads(Path(sys.argv[1]).read_text()), Path(sys.argv[2]).resolve()
-    count = int(sys.argv[3]) if len(sys.argv) > 3 else 6
+    count, seconds = (int(sys.argv[at]) if len(sys.argv) > at else usual for at, usual in ((3, 6), (4, 120)))
     out.mkdir(parents=True, exist_ok=True)
     datasets.disable_progress_bars()
     log = (out / "log.txt").open("a")
@@ -196,6 +197,7 @@ def each_alone(run: Callable[..., None], manager: Any) -> None:
             continue
         child = os.fork()
         if not child:
+            resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
             quiet = os.open(os.devnull, os.O_WRONLY)
             os.dup2(quiet, 1)
             os.dup2(quiet, 2)
@@ -208,14 +210,17 @@ def each_alone(run: Callable[..., None], manager: Any) -> None:
             log.flush()
             os._exit(0)
         began = time.time()
-        while not os.waitpid(child, os.WNOHANG)[0]:
-            if time.time() - began > 120:
+        while not (ended := os.waitpid(child, os.WNOHANG))[0]:
+            if time.time() - began > 10 * seconds:
                 os.kill(child, signal.SIGKILL)
                 os.waitpid(child, 0)
                 log.write(f"{name}\ttime\n")
                 log.flush()
                 break
             time.sleep(0.02)
+        if ended[1] == signal.SIGXCPU or ended[1] == signal.SIGKILL:
+            log.write(f"{name}\tCPU time\n")
+            log.flush()
 
 
 if __name__ == "__main__":

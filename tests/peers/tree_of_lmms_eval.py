@@ -1,6 +1,6 @@
 """lmms-eval's own numbers for tasks of its tree, on made-up documents and pictures and drawn answers, under its own Python.
 
-    python tree_of_lmms_eval.py NAMES.json OUT [DOCS]
+    python tree_of_lmms_eval.py NAMES.json OUT [DOCS [SECONDS]]
 
 Writes what `tree_of_lm_eval.py` writes.
 """

@@ -455,3 +455,30 @@ def test_choices_from_lists_mappings_templates_and_text() -> None:
     for value in ("question", [], 3):
         with pytest.raises(DataError):
             choices_of(value, DOC, BLOCK, "t doc 0")
+
+
+def test_metadata_of_a_run_are_arguments_of_custom_dataset_with_the_checkpoints_name(tmp_path):
+    """lm-eval's ruler: `--metadata '{"max_seq_lengths": [4096]}'`, and a tokenizer that its model arguments name."""
+    from mm_eval.prepare import load_configs
+    from mm_eval.request import RunRequest
+
+    (tmp_path / "utils.py").write_text(
+        "def docs(lengths=(1,), pretrained='', version=0):\n"
+        "    return {'test': [{'q': f'{pretrained} {version} {n}', 'a': 'x'} for n in lengths]}\n"
+    )
+    (tmp_path / "made.yaml").write_text(
+        "task: made\ncustom_dataset: !function utils.docs\ntest_split: test\noutput_type: generate_until\n"
+        "doc_to_text: q\ndoc_to_target: a\nmetadata: {version: 2, lengths: [7]}\n"
+    )
+
+    def prompts(**options):
+        request = RunRequest(
+            ("made",), "hf", {"pretrained": "gpt2", "dtype": "auto"}, include_path=str(tmp_path), **options
+        )
+        task = Task.load(load_configs(request).tasks["made"].resolved(), DataSource(), 0)
+        return [task.docs.text(place)["q"] for place in range(len(task.docs))]
+
+    assert prompts() == [" 2 7"]
+    assert prompts(metadata={"lengths": [4, 8]}) == ["gpt2 2 4", "gpt2 2 8"]
+    with pytest.raises(ConfigError, match="--metadata NAME=VALUE"):
+        prompts(metadata={"nothing": 1})

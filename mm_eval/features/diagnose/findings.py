@@ -18,7 +18,7 @@ from typing import Any
 
 from mm_eval.config.arguments import SWITCH
 from mm_eval.features.diagnose.answer_forms import FORMS, Answered, Form, Mending, answers_of, form_of
-from mm_eval.request import COMMAND_NAMES, RULES, RunRequest, named_tasks, task_words
+from mm_eval.request import COMMAND_NAMES, RULES, RunRequest, of_names, task_words
 from mm_eval.results.number_text import unit_of
 from mm_eval.results.recorded import RecordedRun
 from mm_eval.results.sample_rows import picked, right_answer
@@ -33,10 +33,7 @@ from mm_eval.values.words import of_all
 def as_command(request: RunRequest, verb: str = "") -> str:
     """The command line of a request, quoted for a shell; options at their defaults are left out. verb: none for `run`."""
     words = ["mm-eval", *([verb] if verb else [])]
-    if verb == "show":
-        words += named_tasks(request.tasks)
-    else:
-        words += ["--tasks", task_words(request.tasks)]
+    words += [*([] if verb == "show" else ["--tasks"]), task_words(request.tasks)]
     of_features: dict[str, set[str]] = {}
     for _, (verbs_of, *options) in stated("OPTIONS").values():
         for option in options:
@@ -236,9 +233,15 @@ class _Case:
     @cached_property
     def request(self) -> RunRequest:
         """The run's request for this task alone, in a folder of its own."""
-        return replace(
-            RunRequest.from_json(self.run.request), tasks=(self.task,), output_path=None, samples=None, name=None
-        )
+        request = RunRequest.from_json(self.run.request)
+        return replace(request, tasks=self._as_stated(request.tasks), output_path=None, samples=None, name=None)
+
+    def _as_stated(self, tasks: tuple[str | Mapping[str, Any], ...]) -> tuple[str | Mapping[str, Any], ...]:
+        """The task by its name, or as the mapping in which the run states it. One of a group so stated: all of the run's."""
+        if not any(isinstance(each, Mapping) for each in tasks) or self.task in tasks:
+            return (self.task,)
+        found = of_names(tasks, [self.task])
+        return found if isinstance(found[0], Mapping) else tasks
 
     @cached_property
     def config(self) -> Mapping[str, Any]:

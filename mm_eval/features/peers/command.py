@@ -30,7 +30,15 @@ from mm_eval.features.peers.flags import (
 from mm_eval.values.errors import ConfigError
 
 _NUMBER = re.compile(r"-[0-9.]+")
-_PAIRS = ("--model_args", "--gen_kwargs", "--judge_args", "--wandb_args", "--mlflow_args", "--trackio_args")
+_PAIRS = (
+    "--model_args",
+    "--gen_kwargs",
+    "--metadata",
+    "--judge_args",
+    "--wandb_args",
+    "--mlflow_args",
+    "--trackio_args",
+)
 _LEVELS = {"CRITICAL": "ERROR", "FATAL": "ERROR", "WARN": "WARNING", "TRACE": "DEBUG", "NOTSET": "DEBUG"}
 _LEVELS |= {"HTTP": "INFO", "SANDBOX": "INFO", "SUCCESS": "INFO"}
 _BARE = ("--fewshot_as_multiturn",)

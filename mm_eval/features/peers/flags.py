@@ -56,7 +56,6 @@ LM_EVAL = {
     "hf_hub_log_args": Flag("+", note="nothing is pushed; `mm-eval report RUN --model_index FILE` writes part of a model card"),
     "confirm_run_unsafe_code": Flag(0, note="code that a model writes is never run"),
     "trust_remote_code": Flag(0, into=("--model_args", "trust_remote_code")),
-    "metadata": Flag("+", note="no task here reads metadata of the command; task files state theirs under `metadata`"),
     "decontamination_ngrams_path": Flag(1, refused="there is no decontamination. Leave it out."),
 }  # fmt: skip
 

@@ -80,6 +80,11 @@ DEFAULT_METRICS: dict[str, tuple[str, ...]] = {
 _ALIASES: dict[tuple[str | None, str], str] = {("multiple_choice", "exact_match"): "exact_match_mc"}
 """lm-eval uses one name for two metrics: (output type, its name) -> our name."""
 
+ONLY_OF_TEXTS = ("regexes_to_ignore", "ignore_case", "ignore_punctuation", "ignore_numbers")
+"""Arguments of exact_match, which lm-eval's files also give to metrics that compare no texts. There and here they do nothing."""
+_OF_OTHERS = ("hf_evaluate", "weight_by_size")
+"""Keys that do nothing in an entry of a task that generates no text: where a function is from, and a key of groups."""
+
 _OWN_METRIC = "registered_metric"
 """The attribute in which a registered function keeps its Metric, so that `!function` finds the same definition."""
 
@@ -128,6 +133,7 @@ class Metric(Generic[T, K]):
     worst: the value of an answer that is missing, as it is stated. None: `of_missing`; else 0 where higher is better; where
         lower is, the value of an empty answer, and at least 1.
     range: the least and the greatest number that there is, where the task states it; of its own number, not of "name(metric)".
+    unused: the keys of its entry that have no effect on it, nor on lm-eval's metric of the name.
     """
 
     name: str
@@ -139,6 +145,7 @@ class Metric(Generic[T, K]):
     reduction: Callable[..., Any] | None = take_first
     worst: float | None = None
     range: tuple[float, float] | None = None
+    unused: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         check_metric_name(self.name)
@@ -166,10 +173,13 @@ class Metric(Generic[T, K]):
         if not isinstance(cfg, Mapping) or "metric" not in cfg:
             raise InvalidValue(f"An entry of metric_list needs `metric`: {cfg!r}.")
         kwargs = arguments_of(cfg, METRIC_KEYS)
-        if kwargs.pop("hf_evaluate", False):
+        if kwargs.get("hf_evaluate") and output_type in (None, "generate_until"):
             what = f"hf_evaluate: mm-eval loads no metric of the hub, and its own {cfg['metric']!r} may be another one."
             raise InvalidValue(what, hint="Leave the key out to use a registered metric, or name a !function.")
-        base = _base_metric(cfg["metric"], output_type)
+        base = _pairs(cfg, output_type) or _base_metric(cfg["metric"], output_type)
+        unused = _unused(base, kwargs, output_type) if isinstance(cfg["metric"], str) else ()
+        unused = tuple(key for key in unused if kwargs.pop(key) is not False)
+        kwargs.pop("hf_evaluate", None)
         reduction, accepted = _reduction(cfg.get("reduction"), base)
         own = parameters_of(base.fn)
         for_reduction = {key: kwargs.pop(key) for key in list(kwargs) if key in accepted and key not in own}
@@ -185,6 +195,7 @@ class Metric(Generic[T, K]):
             higher_is_better=cfg.get("higher_is_better", base.higher_is_better),
             worst=worst_of(cfg, base.worst),
             range=range_of(cfg),
+            unused=unused,
         )
 
     def compute(self, *args: Any, **kwargs: Any) -> Any:
@@ -300,6 +311,38 @@ def reduction_named(name: str | Callable[..., Any]) -> Callable[..., Any]:
 
 
 _ARGUMENTS = ("references", "predictions")
+
+
+class _Pair(CorpusMetric[Any, tuple[Any, Any]]):
+    """(target, answer) of each doc, for an aggregation of the task's own."""
+
+    def __call__(self, references: Any, predictions: Any) -> tuple[Any, Any]:
+        target, answer = references[0], predictions[0]
+        answer = "" if answer is None else answer
+        return (str(target) if isinstance(answer, str) and isinstance(target, int | float) else target), answer
+
+    def aggregation(self, items: Sequence[tuple[Any, Any]]) -> float:
+        raise InvalidValue("The metric has no aggregation of its own.", hint="Name a !function.")
+
+
+def _pairs(cfg: Mapping[str, Any], output_type: str | None) -> Metric[Any, Any] | None:
+    """The metric of an entry whose name is of choices, and which scores generated answers by a function of all docs.
+
+    The name only says what the number is called, as in lm-eval, whose `acc` of generated answers hands on what it gets.
+    """
+    name, kinds = cfg["metric"], frozenset({"generate_until"})
+    if output_type != "generate_until" or not callable(cfg.get("aggregation")) or not isinstance(name, str):
+        return None
+    if name not in METRICS or not kinds.isdisjoint(getattr(METRICS.get(name), "output_type", kinds)):
+        return None
+    return Metric(name, _Pair(), output_type=kinds, reduction=_Pair().reduce)
+
+
+def _unused(base: Metric[Any, Any], kwargs: Mapping[str, Any], output_type: str | None) -> tuple[str, ...]:
+    """The keys of an entry with a registered name that change nothing, here and in lm-eval."""
+    known = parameters_of(type(base.fn) if isinstance(base.fn, CorpusMetric) else base.fn)
+    keys = ONLY_OF_TEXTS if output_type in (None, "generate_until") else ONLY_OF_TEXTS + _OF_OTHERS
+    return tuple(key for key in kwargs if key in keys and key not in known)
 
 
 def _base_metric(given: Any, output_type: str | None) -> Metric[Any, Any]:

@@ -2,12 +2,15 @@
 
 import json
 import shlex
+from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
 from mm_eval.features.diagnose.answer_forms import Answered, answers_of, form_of, script
-from mm_eval.features.diagnose.findings import SHOWN, as_command, diagnose
+from mm_eval.features.diagnose.findings import SHOWN, _Case, as_command, diagnose
 from mm_eval.request import RunRequest
 from mm_eval.results.recorded import RecordedRun
 from mm_eval.results.sample_rows import picked
@@ -254,6 +257,19 @@ def test_a_request_as_a_command() -> None:
     assert json.loads(words[words.index("--model_args") + 1])["pretrained"] == "org/name"
     assert words[words.index("--apply_chat_template") + 1] == "false" and "--sample" in words and "--no_report" in words
     assert json.loads(words[words.index("--gen_kwargs") + 1]) == {"until": ["\n"]} and "--seed" not in words
+
+
+def test_a_task_that_the_run_states_as_a_mapping_is_named_so_in_the_command() -> None:
+    """Its name alone loads nothing, or the task without what the mapping overrides."""
+    own, group = {"task": "own", "dataset_path": "json"}, {"group": "both", "task": [{"task": "inner"}]}
+    stated = RunRequest((own, "mme", group)).to_json()
+
+    def tasks(name: str) -> Sequence[object]:
+        return _Case(cast(RecordedRun, SimpleNamespace(request=stated)), name).request.tasks
+
+    assert (tasks("own"), tasks("mme"), tasks("inner")) == ((own,), ("mme",), (own, "mme", group))
+    words = shlex.split(as_command(RunRequest((own, "mme")), "show"))
+    assert words[:2] == ["mm-eval", "show"] and json.loads(words[2]) == [own, "mme"]
 
 
 @pytest.mark.parametrize(

@@ -63,7 +63,7 @@ OURS = tuple(
     f"--{name}"
     for name in (
         *("tasks", "model", "model_args", "gen_kwargs", "seed", "limit", "batch_size", "output_path", "num_fewshot"),
-        *("verbosity", "predict_only", "judge_args", "fewshot_as_multiturn", "repeats", "video"),
+        *("verbosity", "predict_only", "judge_args", "fewshot_as_multiturn", "repeats", "video", "metadata"),
     )
 )
 
@@ -78,6 +78,8 @@ OURS = tuple(
         ("--model_args pretrained=x dtype=float32", "--model_args=pretrained=x,dtype=float32"),
         ("--model_args a=1,b=2, c=3,d=4, e=5", "--model_args=a=1,b=2,c=3,d=4,e=5"),
         ('--model_args {"a":1}', '--model_args={"a":1}'),
+        ('--metadata {"max_seq_lengths":[4096]}', '--metadata={"max_seq_lengths":[4096]}'),
+        ("--metadata tokenizer=gpt2 max_seq_lengths=[4096,8192]", "--metadata=tokenizer=gpt2,max_seq_lengths=[4096,8192]"),
         ("--seed 0,1234,1234,1234", "--seed=1234"),
         ("--seed None,None,None,7", "--seed=7"),
         ("--seed 3,None,5", "--seed=5"),

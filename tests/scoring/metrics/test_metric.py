@@ -348,6 +348,38 @@ def test_the_files_of_installed_packages_are_read_once_for_all_groups(monkeypatc
     assert len(calls) == 1
 
 
+@pytest.mark.parametrize(
+    ("entry", "output_type", "unused"),
+    [
+        ({"metric": "f1", "ignore_case": True, "ignore_punctuation": False}, "multiple_choice", ("ignore_case",)),
+        ({"metric": "acc", "regexes_to_ignore": [","], "weight_by_size": True}, "multiple_choice", None),
+        ({"metric": "f1", "hf_evaluate": True, "average": "weighted"}, "multiple_choice", ("hf_evaluate",)),
+        ({"metric": "exact_match", "ignore_case": True}, "multiple_choice", ("ignore_case",)),
+        ({"metric": "f1", "ignore_case": True}, "generate_until", ("ignore_case",)),
+        ({"metric": "exact_match", "ignore_case": True}, "generate_until", ()),
+    ],
+)
+def test_keys_that_do_nothing_in_lm_eval_do_nothing_here_and_are_named(entry, output_type, unused):
+    """afrimmlu, afrixnli, belebele: lm-eval hands the keys of an entry to functions of generated texts only."""
+    found = Metric.from_dict(entry, output_type)
+    assert found.unused == (unused if unused is not None else ("regexes_to_ignore", "weight_by_size"))
+    for key in ("ignore_cases", "weight_by_sizes"):
+        with pytest.raises(ConfigError, match=key):
+            Metric.from_dict({**entry, key: True}, output_type)
+
+
+def test_a_metric_of_choices_with_a_function_of_all_generated_answers_hands_them_on():
+    """masakhapos: `metric: acc` of generated answers with `aggregation: !function`."""
+    entry = {
+        "metric": "acc",
+        "aggregation": lambda pairs: sum(target == answer for target, answer in pairs) / len(pairs),
+    }
+    found = Metric.from_dict(entry, "generate_until")
+    assert found.aggregate([found.compute([7], ["7"]), found.compute(["a"], [None])]) == 0.5
+    with pytest.raises(ConfigError, match="does not fit output_type"):
+        Metric.from_dict({"metric": "acc", "aggregation": "mean"}, "generate_until")
+
+
 def test_a_metric_of_the_hub_is_refused_in_words_and_not_replaced():
     """lm-eval's kobest and polemo2 say `hf_evaluate: true`: a mean of F1 per doc, which our F1 of the corpus is not."""
     with pytest.raises(ConfigError, match="loads no metric of the hub, and its own 'f1'"):

@@ -185,12 +185,14 @@ def size_of(run: RecordedRun, name: str) -> int:
     return sum(sizes)
 
 
-def planned_of_tasks(names: Sequence[str], question: Question, include_path: str | None = None) -> list[Planned]:
+def planned_of_tasks(
+    tasks: Sequence[str | Mapping[str, Any]], question: Question, include_path: str | None = None
+) -> list[Planned]:
     """Tasks and groups by their stated sizes, with a stated or assumed spread. No data is opened.
 
     Errors: ConfigError for a task without a stated size, and for one whose numbers are not fractions where no spread is stated.
     """
-    loaded = TaskManager(include_path=include_path).load(list(names))
+    loaded = TaskManager(include_path=include_path).load(tasks)
     found = []
     for root in loaded.roots:
         leaves = [loaded.tasks[leaf] for leaf in loaded.leaves(root)]

@@ -15,7 +15,7 @@ from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING
 
 from mm_eval.cli.folders import add_code_option, run_folders
-from mm_eval.cli.options import add_option, read_names
+from mm_eval.cli.options import add_option, read_tasks
 from mm_eval.cli.say import say, say_lines, say_report
 from mm_eval.config.arguments import ABOVE_0
 from mm_eval.features.study.options import POWER
@@ -47,6 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def main(args: argparse.Namespace) -> int:
     from mm_eval.features.study.deciding.design import Question, answered, as_json, planned_of_runs, planned_of_tasks
     from mm_eval.features.study.deciding.plan_text import render
+    from mm_eval.request import named_tasks
     from mm_eval.results.recorded import RecordedRun
     from mm_eval.results.table import terminal_width
 
@@ -61,7 +62,8 @@ def main(args: argparse.Namespace) -> int:
         )
     models = args.models or max(2, len({run.model for run in runs}))
     question = Question(args.difference, args.power, args.alpha, models, args.reference, args.spread)
-    names = read_names(args.tasks) if args.tasks else None
+    tasks = read_tasks(args.tasks) if args.tasks else None
+    names = None if tasks is None else named_tasks(tasks)
     if runs:
         rows = planned_of_runs(runs, names)
         if not rows:
@@ -70,7 +72,7 @@ def main(args: argparse.Namespace) -> int:
             )
             raise ConfigError(f"{what}.", where="--from", hint="mm-eval compare shows what they share.")
     else:
-        rows = planned_of_tasks(names or [], question, args.include_path)
+        rows = planned_of_tasks(tasks or (), question, args.include_path)
     found = answered(rows, question)
     if args.format == "json":
         say_lines(json.dumps(as_json(found, question), indent=2))

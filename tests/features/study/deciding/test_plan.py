@@ -50,7 +50,10 @@ def test_without_runs_sizes_are_stated_and_the_spread_is_assumed(cli) -> None:
     assert "blink is too small to show 2 points" in done.out and "average" in done.out
     table = done.out.split("\nnot shown for want of room")[0].splitlines()
     assert len(table) > 4 and max(map(len, table)) <= 80
-    found = json.loads(cli("plan", "--tasks", "blink", "--format", "json").out)
+    found = json.loads(
+        cli("plan", "--tasks", '["blink", {"task": "mmmu_val", "num_fewshot": 0}]', "--format", "json").out
+    )
+    assert [row["name"] for row in found["rows"]][:2] == ["blink", "mmmu_val"], "as `--tasks` of a run states them"
     assert (
         found["rows"][0]["spread"] == [100 * math.sqrt(share) for share in FLIPPED] and not found["rows"][0]["measured"]
     )
