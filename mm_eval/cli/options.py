@@ -54,7 +54,7 @@ def add_task_options(parser: argparse._ActionsContainer) -> None:
     add_option(parser, "num_fewshot", "N", "examples before each question (default: the task's)")
     add_option(parser, "limit", "N", "only the first N docs of each task, or a share below 1")
     what = "laid over the tasks' `metadata`, the arguments of those that make their own docs (custom_dataset)"
-    parser.add_argument("--metadata", metavar="K=V,...", help=what)
+    parser.add_argument("--metadata", action="append", metavar="K=V,...", help=what)
     parser.add_argument("--samples", metavar="JSON", help='only these docs: {"mme": [0, 3]} or a file with such JSON')
     add_option(parser, "data_root", "DIR", "data sets at DIR/org/name are read from there (env MM_EVAL_DATA_ROOT)")
     parser.add_argument("--sample", action="store_true", help="use the bundled sample data: not the benchmarks")
@@ -206,7 +206,7 @@ def read_task_request(args: argparse.Namespace, **rest: Any) -> RunRequest:
 
     return RunRequest(
         tasks=() if args.tasks is None else read_tasks(args.tasks),
-        metadata=read_pairs(args.metadata, "--metadata", typed=True) if args.metadata else None,
+        metadata=_read_metadata(args.metadata),
         num_fewshot=args.num_fewshot,
         limit=args.limit,
         samples=_read_samples(args.samples),
@@ -246,6 +246,13 @@ def read_request(args: argparse.Namespace, **rest: Any) -> RunRequest:
 def read_tasks(text: str) -> tuple[str | Mapping[str, Any], ...]:
     """The tasks that a command names: names with commas, or a list with mappings as JSON."""
     return task_names(text, "--tasks") if text.lstrip()[:1] in ("[", "{") else tuple(read_names(text))
+
+
+def _read_metadata(texts: list[str] | None) -> dict[str, Any] | None:
+    """Of one `--metadata` or several, of which the last counts where two state one key."""
+    if texts is None:
+        return None
+    return {name: value for text in texts for name, value in read_pairs(text, "--metadata", typed=True).items()}
 
 
 def read_names(text: str) -> list[str]:

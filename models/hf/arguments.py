@@ -42,6 +42,7 @@ class PromptArguments:
 
     pretrained: a folder with a checkpoint, or a hub id.
     revision: of the hub id; a branch, tag or commit.
+    tokenizer: a folder or hub id with another tokenizer than the checkpoint's, for models of text.
     dtype: of the weights. None: the checkpoint's own on an accelerator and for quantised weights; else float32 on a
         CPU, where half precision is slower and where answers at any batch size must agree within 1e-4.
     trust_remote_code: runs Python code that comes with the checkpoint.
@@ -57,6 +58,7 @@ class PromptArguments:
 
     pretrained: str = ""
     revision: str | None = None
+    tokenizer: str | None = None
     dtype: str | None = None
     trust_remote_code: bool = False
     min_pixels: int | None = None
@@ -148,7 +150,7 @@ class Arguments(PromptArguments):
 
 RULES: dict[str, Rule] = {
     "dtype": Rule(f"a dtype ({', '.join(DTYPES)})", DTYPES.__contains__, _read_dtype),
-    **dict.fromkeys(("pretrained", "chat_template"), PATH),
+    **dict.fromkeys(("pretrained", "tokenizer", "chat_template"), PATH),
     "revision": TEXT,
     "chat_template_kwargs": JSON_OBJECT,
     "think_end_token": Rule(

@@ -40,21 +40,29 @@ _NOT_WEIGHTS = ("*.bin", "*.pt", "*.pth", "*.safetensors", "*.gguf", "*.onnx", "
 
 
 class Checkpoint:
-    """The files behind `pretrained`: a folder, or the snapshot of a hub id, fetched on first use."""
+    """The files behind `pretrained`: a folder, or the snapshot of a hub id, fetched on first use.
 
-    def __init__(self, pretrained: str, revision: str | None = None, *, offline: bool = False) -> None:
+    tokenizer: a folder or hub id whose tokenizer and chat template take the place of its own.
+    """
+
+    argument, needed = "pretrained", "config.json"
+
+    def __init__(
+        self, pretrained: str, revision: str | None = None, *, offline: bool = False, tokenizer: str | None = None
+    ) -> None:
         self.pretrained, self.revision, self.offline = pretrained, revision, offline
+        self.tokens = TokenizerFiles(tokenizer, offline=offline) if tokenizer else self
         folder = Path(pretrained).expanduser()
         self._local = folder if os.path.isdir(folder) else None
         if self._local is None and looks_like_a_path(pretrained):
             raise ConfigError(
-                f"pretrained={pretrained!r}: there is no such folder.",
+                f"{self.argument}={pretrained!r}: there is no such folder.",
                 where=WHERE,
-                hint="Give a folder with config.json, or a hub id such as 'owner/name'.",
+                hint=f"Give a folder with {self.needed}, or a hub id such as 'owner/name'.",
             )
-        if self._local is not None and not (self._local / "config.json").is_file():
+        if self._local is not None and not (self._local / self.needed).is_file():
             raise ConfigError(
-                f"pretrained={pretrained!r}: the folder has no config.json.",
+                f"{self.argument}={pretrained!r}: the folder has no {self.needed}.",
                 where=WHERE,
                 hint="Give the folder that save_pretrained wrote.",
             )
@@ -86,6 +94,8 @@ class Checkpoint:
         """Raises ConfigError for an unreadable small JSON file. transformers ignores it or does not name it."""
         for name in _SMALL_JSON:
             self.read(name)
+        if self.tokens is not self:
+            self.tokens.check_json()
 
     @property
     def model_type(self) -> str:
@@ -99,6 +109,8 @@ class Checkpoint:
     @cached_property
     def chat_templates(self) -> str:
         """The sources of all chat templates in the files, one after the other."""
+        if self.tokens is not self:
+            return self.tokens.chat_templates
         files = [self.folder / "chat_template.jinja", *sorted(self.folder.glob("additional_chat_templates/*.jinja"))]
         configs = ("tokenizer_config.json", "processor_config.json", "chat_template.json")
         found = [path.read_text(encoding="utf-8", errors="replace") for path in files if path.is_file()]
@@ -109,6 +121,8 @@ class Checkpoint:
 
         pictures: it is the processor's, whose own file counts before the tokenizer's.
         """
+        if self.tokens is not self:
+            return self.tokens.template_of(pictures)
         file = self.folder / "chat_template.jinja"
         if file.is_file():
             return file.read_text(encoding="utf-8", errors="replace")
@@ -156,7 +170,9 @@ class Checkpoint:
 
     def digests(self) -> dict[str, str]:
         """One sha256 per role (weights, config, processor, tokenizer, template, code) over names and contents."""
-        files = {role: [p for pattern in globs for p in self.folder.glob(pattern)] for role, globs in _ROLES.items()}
+        of_tokens = ("tokenizer", "template")
+        folders = {role: (self.tokens if role in of_tokens else self).folder for role in _ROLES}
+        files = {role: [p for pattern in globs for p in folders[role].glob(pattern)] for role, globs in _ROLES.items()}
         files["weights"] = self.weights()
         with DigestCache() as cache:
             return {role: _joint({p.name: cache.digest(p) for p in paths}) for role, paths in files.items() if paths}
@@ -185,11 +201,17 @@ class Checkpoint:
             )
             first = str(error).strip().split("\n")[0].rstrip(".")
             raise NotHereError(
-                f"pretrained={self.pretrained!r}{revision} is neither a folder nor a model that can be fetched"
+                f"{self.argument}={self.pretrained!r}{revision} is neither a folder nor a model that can be fetched"
                 f" ({type(error).__name__}: {first}).",
                 where=WHERE,
                 hint=hint,
             ) from error
+
+
+class TokenizerFiles(Checkpoint):
+    """The files behind `tokenizer`, of which no weights are read."""
+
+    argument, needed = "tokenizer", "tokenizer_config.json"
 
 
 def fits_of(checkpoint: Checkpoint, arguments: PromptArguments) -> dict[str, int]:

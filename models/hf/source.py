@@ -44,7 +44,9 @@ class Source:
         self.arguments, self.settings, self.engine = arguments, settings, engine
         self._digested: tuple[Mapping[str, Any] | None, str] = None, ""
         self.template = arguments.template_text()
-        self.checkpoint = checkpoint or Checkpoint(arguments.pretrained, arguments.revision, offline=settings.offline)
+        self.checkpoint = checkpoint or Checkpoint(
+            arguments.pretrained, arguments.revision, offline=settings.offline, tokenizer=arguments.tokenizer
+        )
         self.checkpoint.check_json()
         kind = self.checkpoint.model_type
         known = FAMILIES.get(kind)
@@ -102,8 +104,16 @@ class Source:
 
         folder, processor = self.checkpoint.folder, None
         if self.image_text:
+            if self.arguments.tokenizer is not None:
+                what = (
+                    f"tokenizer={self.arguments.tokenizer}: a vision-language model has the tokenizer of its processor."
+                )
+                raise ConfigError(what, where=WHERE, hint="Leave it out, or put its files beside the weights.")
             processor = load_processor(folder, self.arguments)
-        tokenizer = processor.tokenizer if processor is not None else load_tokenizer(folder, self.arguments)
+        tokens = self.checkpoint.tokens.folder
+        tokenizer = processor.tokenizer if processor is not None else load_tokenizer(tokens, self.arguments)
+        if tokens != folder:
+            self._check_ids(tokenizer)
         family = family_of(self.checkpoint.model_type, self.image_text)
         config = self.checkpoint.config
         image_token_id = config.get("image_token_id", config.get("image_token_index"))
@@ -122,6 +132,15 @@ class Source:
         if self.chats:
             writer.check_template()
         return writer
+
+    def _check_ids(self, tokenizer: Any) -> None:
+        """Raises ConfigError where the model has no embedding for a token of the user's tokenizer."""
+        rows, last = self.checkpoint.config.get("vocab_size"), max(tokenizer.get_vocab().values(), default=0)
+        if isinstance(rows, int) and last >= rows:
+            what = (
+                f"tokenizer={self.arguments.tokenizer} has ids up to {last}; the model's vocabulary ends at {rows - 1}."
+            )
+            raise ConfigError(what, where=WHERE, hint="Give the tokenizer with which it was trained.")
 
     @cached_property
     def image_text(self) -> bool:

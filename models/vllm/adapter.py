@@ -137,7 +137,7 @@ class Vllm(Model):
         }
         return {
             "model": str(self.checkpoint.folder),
-            "tokenizer": str(self.checkpoint.folder),
+            "tokenizer": str(self.checkpoint.tokens.folder),
             "trust_remote_code": chosen.trust_remote_code,
             "tensor_parallel_size": chosen.tensor_parallel_size,
             "enforce_eager": chosen.enforce_eager,

@@ -76,7 +76,7 @@ LM_EVAL: dict[str, Other] = {
     **dict.fromkeys(
         (
             *("sglang", "sglang-generate", "trtllm", "deepsparse", "sparseml", "neuronx", "nemo_lm", "megatron_lm", "openvino"),
-            *("ipex", "habana", "onnxruntime", "onnxruntime-genai", "winml"),
+            *("ipex", "habana", "onnxruntime", "onnxruntime-genai", "winml", "lmdeploy"),
         ),
         Other(refused=_ENGINE),
     ),
@@ -211,7 +211,13 @@ LMMS_EVAL: dict[str, Other] = {
     ),
 }  # fmt: skip
 
-NAMED = {**LMMS_EVAL, **LM_EVAL}
+INSPECT: dict[str, Other] = {
+    "none": Other(
+        refused="a run has a model; answers that are recorded are scored by mm-eval score RUN or --model replay."
+    ),
+}
+
+NAMED = {**INSPECT, **LMMS_EVAL, **LM_EVAL}
 
 BEGINNINGS = {
     "gpt-": "openai", "chatgpt-": "openai", "o1": "openai", "o3": "openai", "o4": "openai", "claude-": "litellm:anthropic",
@@ -237,7 +243,13 @@ PROVIDERS: dict[str, Other] = {
     "vertex": Other("litellm", provider="vertex_ai"),
     "azureai": Other("litellm", provider="azure_ai"),
     "together": Other("litellm", provider="together_ai"),
-    "cf": Other("litellm", provider="cloudflare"),
+    "moonshot": Other("litellm", provider="moonshot"),
+    "sagemaker": Other("litellm", provider="sagemaker"),
+    **dict.fromkeys(("cf", "cloudflare"), Other("litellm", provider="cloudflare")),
+    "hf-inference-providers": Other("litellm", provider="huggingface"),
+    "openai-api-completions": Other(refused=f"{_SERVE}."),
+    "vllm-completions": Other("vllm"),
+    "nnterp": Other("hf"),
     "grok": Other("litellm", provider="xai"),
     "mockllm": Other("dummy"),
     "transformer_lens": Other("hf"),
@@ -290,10 +302,12 @@ RENAMED: dict[str, dict[str, str]] = {
     "openai": {
         "model_version": "model", "pretrained": "model", "engine": "model", "deployment_id": "model", "model_id": "model",
         "api_base": "base_url", "server_url": "base_url", "request_timeout": "timeout", "max_retry": "max_retries",
+        "client_timeout": "timeout",
         "retry": "max_retries", "chat_template_args": "chat_template_kwargs", "concurrency": "num_concurrent",
         "parallel": "num_concurrent",
     },
     "litellm": {
+        "client_timeout": "timeout",
         "model_version": "model", "pretrained": "model", "deployment_id": "model", "model_id": "model",
         "max_retry": "max_retries", "retry": "max_retries",
     },
@@ -409,6 +423,15 @@ DROPPED: dict[str, str] = {
     **dict.fromkeys(("fail_gracefully", "verbose", "save_intermediate", "intermediate_dir", "write_out"), _RESUMES),
     **dict.fromkeys(("timeout_s", "work_dir", "max_turn", "max_iterations"), "one request is made for an answer"),
     "no_think_prompt": "the checkpoint's template switches reasoning",
+    **dict.fromkeys(("num_concurrent", "max_retries", "timeout"), "the model runs in this process, not on a server"),
+    **dict.fromkeys(
+        (
+            *("responses_api", "responses_phase", "responses_store", "conversation_api", "stream", "streaming", "cache_ttl"),
+            *("disable_retry", "completion_mode", "prompt_logprobs", "hidden_states", "emulate_tools"),
+        ),
+        "answers are requested whole, by chat completions",
+    ),
+    "auto_model_class": _LOADED,
     "init_tts": _OWN_CONFIG,
     "init_vision": _OWN_CONFIG,
     "init_audio": _OWN_CONFIG,
@@ -427,7 +450,10 @@ DROPPED: dict[str, str] = {
 }  # fmt: skip
 """Arguments that do nothing here, and why. One whose value is empty, None or False is left out without a word."""
 
-KEPT: dict[str, tuple[str, ...]] = {"hf": ("max_length",), "vllm": ("max_length",)}
+_OF_SERVERS = ("num_concurrent", "max_retries", "timeout")
+KEPT: dict[str, tuple[str, ...]] = {
+    "hf": ("max_length",), "vllm": ("max_length",), "openai": _OF_SERVERS, "litellm": _OF_SERVERS
+}  # fmt: skip
 """Arguments that one adapter takes and that do nothing for another."""
 
 _QUANTISE = (
@@ -457,6 +483,14 @@ REFUSED: dict[str, str] = {
     ),
     "auth_token": "keys are read from the environment: api_key_env=NAME.",
     "header": "headers are named with the variables that hold them: headers=NAME:VARIABLE.",
+    **dict.fromkeys(
+        ("location", "project", "region_name", "aws_region", "use_adc", "quota_project_id", "inference_component_name"),
+        "litellm reads a vendor's region and project from the environment (AWS_REGION_NAME, VERTEXAI_PROJECT, ...).",
+    ),
+    **dict.fromkeys(
+        ("service_tier", "safety_settings", "betas"),
+        'a field of the vendor\'s requests is stated as extra_body={"field": value}.',
+    ),
     "api_version": "state it in the URL: base_url=https://HOST/openai/v1?api-version=VERSION.",
 }
 """Arguments that would change answers and that there is not, and what to write. An empty value or one of False is left out."""

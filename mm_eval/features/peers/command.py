@@ -118,7 +118,9 @@ def words_of(verb: str, words: Sequence[str], known: Collection[str]) -> tuple[l
             made.words.append(word)
             continue
         given = [first] if equals else []
-        if name in known:
+        if verb == "run" and name == "--model" and len(models := _taken(Flag("+"), given[:], queue)) > len(given):
+            made.words += [part for model in models for part in (name, model)]  # VLMEvalKit names several behind one
+        elif name in known:
             _own(made, name, given, queue)
         elif (flag := FLAGS.get(name[2:])) is not None:
             _other(made, name, flag, given, queue)

@@ -40,6 +40,9 @@ _STUDY = "`mm-eval plan` says how many docs a difference takes"
 _COMPARE = "runs are compared afterwards: mm-eval compare RUN_A RUN_B"
 _TRACKER = "this installation has no such tracker; results.json and `mm-eval report` have the numbers"
 _AGENTS = "mm-eval asks models and runs no agents, solvers or sandboxes"
+_KEPT = "every answer is on disk as soon as it is there, and the same command goes on where the run stopped"
+_SCORED = "log-likelihoods are requested where a task scores by them"
+_TOOLS = "tools are those of the task's file"
 _ONE_PROMPT = "an answer is requested again until the server gives one (max_retries= in --model_args)"
 
 LM_EVAL = {
@@ -176,6 +179,51 @@ INSPECT = {
             *("max_sandboxes", "message_limit", "turn_limit", "token_limit", "time_limit", "working_limit", "model_role"),
         ),
         Flag(1, refused=f"{_AGENTS}. Leave it out."),
+    ),
+    "sandbox_prebuilt": Flag(0, refused=f"{_AGENTS}. Leave it out."),
+    **dict.fromkeys(
+        ("acp_server", "ctl_server"), Flag("?", note="the run serves nothing; `mm-eval view RUN` shows it as it goes")
+    ),
+    "notification": Flag("?", note="nobody is asked during a run"),
+    "detach": Flag(0, note="the run stays in the foreground; nohup ... & puts it behind"),
+    "json": Flag(0, note="the numbers are in results.json of the run folder"),
+    "checkpoint": Flag("?", note=_KEPT),
+    **dict.fromkeys(
+        (
+            *("debug_errors", "traceback_locals", "no_ansi", "log_dir_allow_dirty", "bundle_overwrite", "embed_viewer"),
+            *("no_retry_cleanup", "no_sandbox_cleanup", "retry_immediate", "no_retry_immediate"),
+        ),
+        Flag(0, note=_KEPT),
+    ),
+    **dict.fromkeys(("retry_attempts", "retry_wait", "retry_connections"), Flag(1, note=_ONE_PROMPT)),
+    "bundle_dir": Flag(1, note="`mm-eval report RUN` writes a page that needs no server"),
+    "debug_port": Flag(1, note="no debugger is started"),
+    "model_cost_config": Flag(1, note="prices of models are stated by --prices FILE"),
+    "logprobs": Flag(0, note=_SCORED),
+    **dict.fromkeys(("top_logprobs", "prompt_logprobs"), Flag(1, note=_SCORED)),
+    **dict.fromkeys(
+        ("num_choices", "best_of"),
+        Flag(1, refused="--repeats N asks for N answers, and the metric_list says how they count."),
+    ),
+    **dict.fromkeys(
+        ("reasoning_tokens", "reasoning_mode", "effort", "logit_bias", "response_schema", "modalities"),
+        Flag(1, refused="a field of one vendor's requests is stated in --model_args extra_body={\"field\": value}."),
+    ),
+    **dict.fromkeys(("reasoning_history", "reasoning_summary"), Flag(1, note="reasoning is kept apart from the answer")),
+    "max_tool_output": Flag(1, note=_TOOLS),
+    **dict.fromkeys(
+        ("parallel_tool_calls", "no_parallel_tool_calls", "internal_tools", "no_internal_tools"), Flag(0, note=_TOOLS)
+    ),
+    "fallback_models": Flag(1, refused="one model answers; another one is a run of its own. Leave it out."),
+    "model_spec": Flag(1, refused="write --model NAME --model_args K=V,... for each model; both may be given more than once."),
+    "run_config": Flag(1, refused="write its options, or --config FILE with `models:` and `tasks:`."),
+    "id": Flag(1, note="a run folder has the name that --output_path states"),
+    **dict.fromkeys(
+        (
+            *("scanner", "scanner_arg", "scans", "scan_filter", "scan_name", "scan_tags", "scan_metadata", "scan_model"),
+            *("scan_model_arg", "scan_model_base_url", "scan_model_config", "scan_model_role", "scan_generate_config"),
+        ),
+        Flag(1, note="answers are searched for faults by `mm-eval diagnose RUN`"),
     ),
 }  # fmt: skip
 

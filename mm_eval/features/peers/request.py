@@ -233,6 +233,10 @@ class _Asked:
         if not _is_off(value):
             self.args.setdefault("device_map", "auto")
 
+    def _chats(self, kind: str, name: str, value: Any) -> None:
+        if value is not None and self.given.chat_template is None:
+            self.options["chat_template"] = not _is_off(value)
+
     def _device(self, kind: str, name: str, value: Any) -> None:
         """`device=cuda` beside `device_map=auto` is common; the latter says where the weights are."""
         if kind == "hf" and not _is_off(value):
@@ -251,10 +255,9 @@ class _Asked:
             self._template("enable_thinking", False)
 
     def _tokenizer(self, kind: str, name: str, value: Any) -> None:
-        """Another tokenizer than the checkpoint's would change every prompt; a server has its own."""
+        """A server has its own."""
         if kind in ("hf", "vllm") and not _is_off(value) and str(value) != str(self.given.model_args.get("pretrained")):
-            hint = "Put its files beside the weights, and give that folder as pretrained=."
-            raise ConfigError(f"tokenizer={value} is not an argument here.", where=WHERE, hint=hint)
+            self.args[name] = value
 
     def _pixels(self, kind: str, name: str, value: Any) -> None:
         """A limit in pixels may be written as a product: 256*28*28."""
@@ -296,7 +299,7 @@ class _Asked:
         "device": _device, "device_map": _device_map, "disable_thinking": _no_thinking, "tokenizer": _tokenizer,
         "min_pixels": _pixels, "max_pixels": _pixels, "total_pixels": _total_pixels, "api_key": _key, "azure_openai": _azure,
         "pass_video_url": _whole_video, "tensor_parallel_size": _slices, "tp_size": _slices, "tp": _slices,
-        "chat_template_kwargs": _template_values,
+        "chat_template_kwargs": _template_values, "use_chat_template": _chats,
     }  # fmt: skip
 
     # What follows from several arguments

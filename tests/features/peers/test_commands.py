@@ -74,6 +74,7 @@ OURS = tuple(
         ("--tasks mme pope,gqa --limit 8", "--tasks=mme,pope,gqa --limit=8"),
         ("-m hf -t mme -a pretrained=x", "--model hf --tasks=mme --model_args=pretrained=x"),
         ("-b 4 -L 8 -o out", "--batch_size=4 --limit=8 --output_path=out"),
+        ("--model GPT4o Qwen2-VL-7B-Instruct --tasks mme", "--model GPT4o --model Qwen2-VL-7B-Instruct --tasks=mme"),
         ("-M hf -L8 -f 5", "--model hf --limit=8 --num_fewshot 5"),
         ("--model_args pretrained=x dtype=float32", "--model_args=pretrained=x,dtype=float32"),
         ("--model_args a=1,b=2, c=3,d=4, e=5", "--model_args=a=1,b=2,c=3,d=4,e=5"),

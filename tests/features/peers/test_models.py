@@ -42,6 +42,9 @@ def notes(model: str | None, args: dict[str, Any]) -> str:
         ("hf-multimodal", "pretrained=a/b,max_images=2,interleave=True", "hf", "pretrained=a/b"),
         ("hf", "pretrained=a/b,enable_thinking=False", "hf", 'pretrained=a/b,chat_template_kwargs={"enable_thinking": false}'),
         ("hf", "pretrained=a/b,tokenizer=a/b,max_length=4096", "hf", "pretrained=a/b,max_length=4096"),
+        ("hf", "pretrained=a/b,tokenizer=c/d", "hf", "pretrained=a/b,tokenizer=c/d"),
+        ("InternVL2-8B", "num_concurrent=64", "hf", "pretrained=OpenGVLab/InternVL2-8B"),
+        ("moonshot/kimi-k3", "client_timeout=9", "litellm", "model=moonshot/kimi-k3,timeout=9"),
         ("llava_hf", "", "llava", "pretrained=llava-hf/llava-1.5-7b-hf"),
         ("llava", "pretrained=liuhaotian/llava-v1.6-34b,conv_template=x", "llava", "pretrained=llava-hf/llava-v1.6-34b-hf"),
         (
@@ -98,6 +101,7 @@ def test_the_adapter_and_its_arguments(
         ({"system_prompt": "You are a helpful assistant."}, {"system_instruction": "You are a helpful assistant."}),
         ({"temperature": "0.7", "max_tokens": "2048"}, {"gen_kwargs": {"temperature": 0.7, "max_new_tokens": 2048}}),
         ({"batch_size": "4"}, {"batch_size": 4}),
+        ({"use_chat_template": "false"}, {"chat_template": False}),
     ],
 )
 def test_arguments_that_are_options_of_a_run(args: dict[str, str], options: dict[str, Any]) -> None:

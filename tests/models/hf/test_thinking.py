@@ -14,6 +14,7 @@ import torch
 import transformers as tf
 
 from mm_eval.engine.model import MODELS, ModelSettings
+from mm_eval.values.errors import ConfigError
 from mm_eval.values.types import Answer
 from tests.models.questions import instance
 from tests.models.tiny_random import TEXT, TEXT_TEMPLATE, tokenizer
@@ -103,3 +104,23 @@ def test_stated_marks_are_part_of_the_fingerprint(thinker: Path) -> None:
     plain = fingerprint(ModelSettings(device="cpu"))
     assert fingerprint(ModelSettings(device="cpu", reasoning_tags="<a>,</a>")) != plain
     assert fingerprint(ModelSettings(device="cpu"), think_end_token="</think>") != plain
+
+
+def test_the_tokenizer_of_another_folder_writes_the_prompts(thinker: Path, tmp_path: Path) -> None:
+    """lm-eval's tokenizer=: its template and its tokens, and answers of their own in the journal."""
+    other, large = tokenizer("<think>", "</think>"), tokenizer(*(f"<{n}>" for n in range(400)))
+    for made, name in ((other, "other"), (large, "large")):
+        made.chat_template = "{% for m in messages %}OTHER{% endfor %}"
+        made.save_pretrained(tmp_path / name)
+
+    def model(**args: str) -> Any:
+        return MODELS.get("hf")({"pretrained": str(thinker), **args}, ModelSettings(batch_size=1, device="cpu"))
+
+    with_other, plain = model(tokenizer=str(tmp_path / "other")), model()
+    assert "OTHER" in with_other.show(instance("A or B?", chat=True)).text
+    files = [each.source.constants()["files"] for each in (with_other, plain)]
+    assert files[0]["weights"] == files[1]["weights"] and files[0]["tokenizer"] != files[1]["tokenizer"]
+    with pytest.raises(ConfigError, match="ids up to .* vocabulary ends at 699"):
+        _ = model(tokenizer=str(tmp_path / "large")).writer
+    with pytest.raises(ConfigError, match="tokenizer=.*no tokenizer_config.json"):
+        model(tokenizer=str(tmp_path))
