@@ -3,6 +3,7 @@
 import csv
 import json
 import sys
+import warnings
 import zipfile
 from pathlib import Path
 
@@ -166,6 +167,30 @@ def test_a_damaged_member_of_an_eval_file(tmp_path: Path) -> None:
     (tmp_path / "a.eval").write_bytes(bytes(content))
     with pytest.raises(ConfigError, match=r"samples/3_epoch_1.json in it is damaged"):
         list(logs_of(tmp_path)["gsm8k"].rows())
+
+
+def test_a_sample_that_was_asked_again_counts_once_and_a_score_that_is_no_number_not_at_all(tmp_path: Path) -> None:
+    """inspect_ai adds a requeued sample to the file under its old name; newer versions write scores of NaN."""
+    header = {"version": 2, "eval": {"task": "t", "model": "m"}, "status": "success"}
+    sample = {
+        "id": 1,
+        "epoch": 1,
+        "input": "q",
+        "target": "A",
+        "output": {"completion": "B", "choices": [{"message": {}}]},
+    }
+    with zipfile.ZipFile(tmp_path / "a.eval", "w") as archive, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        archive.writestr("header.json", json.dumps(header))
+        archive.writestr("samples/1_epoch_1.json", json.dumps({**sample, "scores": {"match": {"value": "I"}}}))
+        again = {**sample, "output": {"completion": "A", "choices": [{"message": {}}]}}
+        archive.writestr(
+            "samples/1_epoch_1.json",
+            json.dumps({**again, "scores": {"match": {"value": "C"}, "x": {"value": float("nan")}}}),
+        )
+        archive.writestr("samples/2_epoch_1.json", json.dumps({**sample, "id": 2, "score": {"value": "C"}}))
+    first, second = logs_of(tmp_path)["t"].rows()
+    assert (first.resps, first.scores, second.scores) == (["A"], {"match": 1.0}, {"score": 1.0})
 
 
 def test_a_log_that_is_a_link_or_a_pipe_is_not_read(tmp_path: Path) -> None:

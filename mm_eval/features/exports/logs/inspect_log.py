@@ -99,7 +99,9 @@ def _header_of_zip(path: Path) -> Mapping[str, Any]:
 
 def _rows_of_zip(path: Path) -> Iterator[LogRow]:
     with _archive(path) as archive:
-        for info in archive.infolist():
+        for info in {
+            info.filename: info for info in archive.infolist()
+        }.values():  # one that was requeued is added again
             if SAMPLE.fullmatch(info.filename):
                 yield _row(_member(archive, path, info), path)
 
@@ -145,12 +147,11 @@ def _row(sample: Any, path: Path) -> LogRow:
     if not isinstance(sample, dict) or "id" not in sample:
         raise damaged(path, "an entry is not a sample: it has no id")
     where = f"{path.name} sample {sample['id']}"
+    given = sample.get("scores") or {"score": sample.get("score")}  # the latter of a log before 0.3.18
     metadata = mapping(sample.get("metadata"))
     own = mapping(metadata.get("mm_eval"))
-    scores = {
-        name: number for name, each in (sample.get("scores") or {}).items() if (number := as_score(each)) is not None
-    }
-    read = next((each.get("answer") for each in (sample.get("scores") or {}).values() if isinstance(each, dict)), None)
+    scores = {name: number for name, each in given.items() if (number := as_score(each)) is not None}
+    read = next((each.get("answer") for each in given.values() if isinstance(each, dict)), None)
     attachments = mapping(sample.get("attachments"))
     question, options = sample.get("input"), [str(each) for each in sample.get("choices") or ()]
     asked = [

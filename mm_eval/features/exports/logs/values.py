@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -101,18 +102,15 @@ MARKS = {**dict.fromkeys(RIGHT, 1.0), **dict.fromkeys(WRONG, 0.0), "p": 0.5}
 
 
 def as_score(value: Any) -> Any:
-    """A score as a number where it is one; mappings keep their `score`; anything else as it is."""
+    """A score as a number where it is a finite one; mappings keep their `score`; anything else as it is."""
     if isinstance(value, Mapping):
         value = value.get("score", value.get("value"))
     if isinstance(value, bool):
         return float(value)
-    if isinstance(value, (int, float)):
-        return float(value)
-    if isinstance(value, str):
-        if value.strip().lower() in MARKS:
-            return MARKS[value.strip().lower()]
-        try:
-            return float(value)
-        except ValueError:
-            return None
-    return None
+    if isinstance(value, str) and value.strip().lower() in MARKS:
+        return MARKS[value.strip().lower()]
+    try:
+        number = float(value) if isinstance(value, str | int | float) else math.nan
+    except (ValueError, OverflowError):
+        return None
+    return number if math.isfinite(number) else None
