@@ -14,7 +14,6 @@ import os
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +21,7 @@ from mm_eval.config.formats import FORMATS
 from mm_eval.config.schema import functions_in
 from mm_eval.engine.folder import RunFolder
 from mm_eval.engine.own_runs import is_own, mark_of
-from mm_eval.package import FOLDERS, __version__
+from mm_eval.package import FOLDERS, __version__, version_of
 from mm_eval.prepare import Prepared
 from mm_eval.request import RunRequest
 from mm_eval.results.file import results_of
@@ -118,7 +117,7 @@ def _made_of(prepared: Prepared, folder: RunFolder, spec: Mapping[str, Any]) -> 
                 "left": {str(each.relative_to(path)): _state(each) for each in left},
                 "mm_eval": [__version__, _package()],
                 "python": sys.version,
-                "packages": {name: _version(name) for name in PACKAGES},
+                "packages": {name: version_of(name) or "" for name in PACKAGES},
             },
             default=str,
         )
@@ -160,20 +159,19 @@ def _state(path: Path) -> list[int]:
     return [about.st_size, about.st_mtime_ns]
 
 
-def _version(name: str) -> str:
-    try:
-        return metadata.version(name)
-    except metadata.PackageNotFoundError:
-        return ""
-
-
 def _package() -> str:
     """A digest of the sizes and times of change of mm-eval's own files: in a checkout they change under one version."""
-    found = hashlib.sha256()
-    files = (each for folder in _own_folders() for each in folder.rglob("*") if each.parent.name != "__pycache__")
-    for path in sorted(each for each in files if each.is_file()):
-        found.update(f"{path} {_state(path)}\n".encode())
-    return found.hexdigest()
+    found, below = list[str](), [os.fspath(folder) for folder in _own_folders()]
+    while below:
+        with os.scandir(below.pop()) as items:
+            for item in items:
+                if item.is_dir():
+                    if item.name != "__pycache__" and not item.is_symlink():
+                        below.append(item.path)
+                elif item.is_file():
+                    about = item.stat()
+                    found.append(f"{item.path} {[about.st_size, about.st_mtime_ns]}\n")
+    return hashlib.sha256("".join(sorted(found)).encode("utf-8", "surrogateescape")).hexdigest()
 
 
 def _own_folders() -> list[Path]:

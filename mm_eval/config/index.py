@@ -15,7 +15,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 from mm_eval.config import schema
 from mm_eval.config.located import LocatedDict, merge, shown_path
@@ -371,12 +371,50 @@ def _add_aliases(entries: dict[str, Entry], own_folders: list[Path]) -> None:
             known.rivals.append(entry.file)
 
 
-def _declarations(folder: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
-    """(file, record) of each YAML file below a folder, from the cache if the file is unchanged."""
-    store = _cache_file(folder)
-    cached, fresh, stamps = _read_cache(store), {}, dict(_yaml_files(os.fspath(folder), ""))
-    changed = len(cached) != len(stamps)
+Declared: TypeAlias = list[tuple[Path, dict[str, Any]]]
+
+
+@dataclass
+class _Read:
+    """The declarations below a folder as this process read them last, with the stamps of all that they were read from."""
+
+    stamps: dict[str, list[int]]
+    needs: dict[str, list[int] | None]
+    found: Declared
+
+
+_READ: dict[tuple[Path, Path | None], _Read] = {}
+MOST_READ = 16
+"""Folders whose declarations a process keeps."""
+
+
+def _declarations(folder: Path) -> Declared:
+    """(file, record) of each YAML file below a folder: as this process or the cache has it, if the file is unchanged.
+
+    The records are shared by all who ask; nobody changes one.
+    """
+    store, stamps = _cache_file(folder), _yaml_files(os.fspath(folder))
     others: dict[str, list[int] | None] = {}
+    last = _READ.pop((folder, store), None)
+    if last is None or last.stamps != stamps or any(_stamp(path, others) != it for path, it in last.needs.items()):
+        found, needs = _read_declarations(folder, store, stamps, others)
+        if any(record["kind"] == "broken" for _, record in found):  # such a file is read each time
+            return found
+        if store is not None:  # so that a cache that is lost or damaged is made again
+            needs[os.fspath(store)] = _stamp(os.fspath(store), {})
+        last = _Read(stamps, needs, found)
+    _READ[folder, store] = last
+    while len(_READ) > MOST_READ:
+        _READ.pop(next(iter(_READ)), None)
+    return last.found
+
+
+def _read_declarations(
+    folder: Path, store: Path | None, stamps: Mapping[str, list[int]], others: dict[str, list[int] | None]
+) -> tuple[Declared, dict[str, list[int] | None]]:
+    """The same, from the cache or the files, with the stamps of the other files that they include."""
+    cached, fresh = _read_cache(store), dict[str, Any]()
+    changed = len(cached) != len(stamps)
     for name in sorted(stamps):
         known = cached.get(name)
         if (
@@ -392,26 +430,31 @@ def _declarations(folder: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
             changed = True
             if record["kind"] == "broken":  # the files that it needs are unknown, so it is read each time
                 fresh[name]["stamp"] = None
-        yield folder / name, fresh[name]["record"]
     if changed:
         _write_cache(store, fresh)
+    stamps_of_others = {path: stamp for entry in fresh.values() for path, stamp in entry["needs"].items()}
+    return [(folder / name, entry["record"]) for name, entry in fresh.items()], stamps_of_others
 
 
-def _yaml_files(root: str, below: str) -> Iterator[tuple[str, list[int]]]:
-    """(relative path, stamp) of the YAML files below a folder, without hidden and cache folders."""
-    try:
-        found = list(os.scandir(os.path.join(root, below)))
-    except OSError as error:
-        log.warning("%s is unreadable: %s", os.path.join(root, below), error.strerror)
-        return
-    for item in found:
-        name = os.path.join(below, item.name)
-        if item.name.endswith((".yaml", ".yml")):
-            if item.is_file():
-                status = item.stat()
-                yield name, [status.st_mtime_ns, status.st_size]
-        elif item.name[0] != "." and item.name != "__pycache__" and item.is_dir(follow_symlinks=False):
-            yield from _yaml_files(root, name)
+def _yaml_files(root: str) -> dict[str, list[int]]:
+    """{relative path: stamp} of the YAML files below a folder, without hidden and cache folders."""
+    found, below = dict[str, list[int]](), [""]
+    while below:
+        inside = below.pop()
+        try:
+            items = list(os.scandir(os.path.join(root, inside)))
+        except OSError as error:
+            log.warning("%s is unreadable: %s", os.path.join(root, inside), error.strerror)
+            continue
+        for item in items:
+            name = item.name
+            if name.endswith((".yaml", ".yml")):
+                if item.is_file():
+                    status = item.stat()
+                    found[f"{inside}{name}"] = [status.st_mtime_ns, status.st_size]
+            elif name[0] != "." and name != "__pycache__" and item.is_dir(follow_symlinks=False):
+                below.append(f"{inside}{name}{os.sep}")
+    return found
 
 
 def _stamp(path: str, seen: dict[str, list[int] | None]) -> list[int] | None:

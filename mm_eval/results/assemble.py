@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import platform
 import time
 from collections import Counter
@@ -14,7 +13,7 @@ from mm_eval.config.group import GroupConfig, GroupMetric, leaves_of
 from mm_eval.config.task_config import TaskConfig
 from mm_eval.engine.folder import scored_by
 from mm_eval.engine.ranks import processes
-from mm_eval.package import __version__
+from mm_eval.package import __version__, version_of
 from mm_eval.results.graders import name_graders
 from mm_eval.results.number_text import unit_for
 from mm_eval.results.recorded import group_entries
@@ -229,19 +228,12 @@ def environment(plan: OpenedTasks, spec: Mapping[str, Any], started: float) -> d
         "limit": plan.request.limit,
         "in_part": plan.in_part,
         "bootstrap_iters": plan.request.bootstrap_iters,
-        "libraries": {name: version for name in LIBRARIES if (version := _version(name))},
+        "libraries": {name: version for name in LIBRARIES if (version := version_of(name))},
         "python": platform.python_version(),
         "processes": processes().count,
         "started": round(time.time() - seconds, 3),
         "seconds": round(seconds, 3),
     }
-
-
-def _version(name: str) -> str | None:
-    try:
-        return importlib.metadata.version(name)
-    except importlib.metadata.PackageNotFoundError:
-        return None
 
 
 def _rows_in_order(
