@@ -140,7 +140,7 @@ def _check_turns(model: Model, state: JournalState, first: Instance, answer: Ans
     instance, found = first, answer
     while True:
         assert instance.then is not None
-        following = instance.then(found)
+        following = instance.then(instance, found)
         if isinstance(following, End):
             if following != state.ends[first.slot]:
                 raise _other_question(instance)

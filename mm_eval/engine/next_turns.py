@@ -68,4 +68,4 @@ class NextTurns:
 
 def _made_of(answered: Instance, answer: Answer) -> Turn:
     assert answered.then is not None
-    return answered, answer, answered.then(answer)
+    return answered, answer, answered.then(answered, answer)

@@ -44,8 +44,7 @@ def begin(instance: Instance, turns: Turns, doc: Doc, shown: Shown) -> Instance:
         return instance
     instance = turns.begin(instance)
     instance.messages = ()
-    chain = _Chain(turns, doc, instance, shown)
-    instance.then = lambda answer: chain.after(instance, answer)
+    instance.then = _Chain(turns, doc, replace(instance), shown).after
     return instance
 
 
@@ -171,7 +170,7 @@ class _Chain:
         following.images = chain._pictures_of_turn if following.image_digests else None
         of_turns = [] if fresh else list(instance.metadata.get("turn_pictures", ()))
         following.metadata["turn_pictures"] = [*of_turns, len(turn.digests)]
-        following.then = lambda answer: chain.after(following, answer)
+        following.then = chain.after
         return following
 
     def _said(self, messages: Sequence[Message], where: str) -> _Said:

@@ -132,7 +132,8 @@ def _later_pictures(instance: Instance, turns: Sequence[Mapping[str, Any]]) -> I
     """(digest, picture) of what the turns after the first have shown."""
     for turn in turns[:-1]:
         assert instance.then is not None
-        found = instance.then(Answer(turn["answer"], ended=turn["ended"], reasoning=turn.get("reasoning")))
+        said = Answer(turn["answer"], ended=turn["ended"], reasoning=turn.get("reasoning"))
+        found = instance.then(instance, said)
         if isinstance(found, End) or found.error is not None:
             return
         instance = found

@@ -246,7 +246,8 @@ class Instance:
     tools: declarations of the tools that it offers, in OpenAI's form, for a model that takes them. () where none are offered, or
         where the context describes them.
     messages: of a conversation, what this turn says after the last answer; () for its first. None outside conversations.
-    then: of a conversation, the next request after this one's answer, or the end. None outside conversations.
+    then: of a conversation, (this instance, its answer) -> the next request, or the end. None outside conversations. It does not
+        hold the instance, so that the pictures of a conversation are freed as it ends, and not by the garbage collector.
     ends_when_full: a prompt that does not fit into the model's length is the model's own doing, and ends its conversation: an
         empty answer, cut by the length.
     """
@@ -273,7 +274,7 @@ class Instance:
     step: int = 0
     turn: int = 0
     messages: tuple[Message, ...] | None = None
-    then: Callable[[Answer], Instance | End] | None = field(default=None, repr=False)
+    then: Callable[[Instance, Answer], Instance | End] | None = field(default=None, repr=False)
     ends_when_full: bool = False
     tools: tuple[Mapping[str, Any], ...] = ()
 

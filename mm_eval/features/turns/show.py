@@ -61,7 +61,7 @@ def _show_chain(first: Instance, answer: Callable[[Instance], str]) -> None:
         text = answer(instance)
         say_lines(f"assistant: {text}")
         assert instance.then is not None
-        found = instance.then(replace(Answer(text), messages=()))
+        found = instance.then(instance, replace(Answer(text), messages=()))
         if isinstance(found, End):
             break
         instance = found

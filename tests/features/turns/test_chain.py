@@ -1,11 +1,14 @@
 """Each turn of a conversation is a recorded answer: asked once, whatever ends the run, and scored as a whole or not at all."""
 
+import gc
 import json
+import weakref
 from dataclasses import replace
 from pathlib import Path
 from random import Random
 
 import pytest
+from PIL.Image import Image
 
 from mm_eval import evaluate
 from mm_eval.engine.cache import EarlierAnswers
@@ -54,6 +57,28 @@ def test_conversations_run_side_by_side(tmp_path: Path) -> None:
     assert len(full) >= 100 / 4 - 3
     turns = [turn for _, _, turn in model.asked]
     assert 3 in turns[:20], "a conversation ends early, long before the last document begins"
+
+
+def test_what_a_conversation_has_shown_is_freed_as_it_ends(tmp_path: Path) -> None:
+    """Not by the garbage collector, which comes after 50,000 objects: crops of 2,048 pixels are 12 MB each."""
+    shown: list[weakref.ref[Image]] = []
+    most = 0
+
+    class Watched(Talker):
+        def _answers(self, batch):
+            nonlocal most
+            shown.extend(weakref.ref(each.images()[1]) for each in batch if each.turn == 2)
+            most = max(most, sum(ref() is not None for ref in shown))
+            return super()._answers(batch)
+
+    task = write(tmp_path / "task", docs=40)
+    gc.collect()
+    gc.disable()
+    try:
+        run(task, tmp_path / "run", Watched(1))
+    finally:
+        gc.enable()
+    assert len(shown) == 20 and most <= 2
 
 
 def test_the_number_does_not_depend_on_the_batch(tmp_path: Path) -> None:
