@@ -84,6 +84,9 @@ def differences_in_spec(first: RecordedRun, second: RecordedRun, renamed: Collec
     for what, named in names.items():
         if first.spec.get(what) != second.spec.get(what):
             yield f"the {named} differs: {first.spec.get(what)!r} and {second.spec.get(what)!r}"
+    versions = [run.results.run.version for run in (first, second)]
+    if None not in versions and versions[0] != versions[1]:
+        yield f"they were scored by two versions of mm-eval, {versions[0]} and {versions[1]}: `mm-eval score` scores a run again"
     mine, other = first.spec["tasks"], second.spec["tasks"]
     if alone := sorted((mine.keys() ^ other.keys()).difference(renamed)):
         yield f"in one of the runs only: {listed(alone, 5)}"
@@ -110,7 +113,11 @@ def _differences_on(first: RecordedRun, second: RecordedRun, name: str) -> Itera
         else:
             yield f"{what} differs: {value} and {wheres[1][what]}"
     if a["config"] != b["config"] and wheres[0]["the task's version"] == wheres[1]["the task's version"]:
-        yield "the task's config differs"
+        keys = _keys_that_differ(a["config"], b["config"])
+        yield f"the task's config differs{f': {listed(keys, 6)}' if keys else ''}"
+    by = [(run.results.run.scored_by or {}).get(name) for run in (first, second)]
+    if a["config"] == b["config"] and None not in by and by[0] != by[1]:
+        yield "the rules of scoring differ: `mm-eval score` of both folders scores them by the same ones"
     prompts = [prompt_asked(run, name) for run in (first, second)]
     if prompts[0] != prompts[1]:
         said = [
@@ -118,6 +125,18 @@ def _differences_on(first: RecordedRun, second: RecordedRun, name: str) -> Itera
             for run, mine, other in zip((first, second), prompts, prompts[::-1], strict=True)
         ]
         yield f"the prompt differs: {' and '.join(said)}"
+
+
+def _keys_that_differ(first: Any, second: Any) -> list[str]:
+    """The keys of a task's file that two runs state differently, and "code" where a function that it names is another one.
+
+    Nothing for runs of an older version, which recorded a digest.
+    """
+    if not isinstance(first, Mapping) or not isinstance(second, Mapping):
+        return []
+    mine, other = first.get("stated") or {}, second.get("stated") or {}
+    keys = [key for key in dict.fromkeys([*mine, *other]) if mine.get(key) != other.get(key)]
+    return keys or ["code"]
 
 
 def _prompt(run: RecordedRun, name: str, mine: Mapping[str, Any], other: Mapping[str, Any]) -> str:

@@ -14,10 +14,11 @@ from pathlib import Path
 from typing import Any, Literal
 
 from mm_eval.api import Results, evaluate
-from mm_eval.features.training.study import in_own_folder, is_done, step_folder
+from mm_eval.features.training.study import begin_at, in_own_folder, is_done, step_folder
 from mm_eval.results.estimates import numbers_by_path
 from mm_eval.results.recorded import RecordedRun
 from mm_eval.values.errors import ConfigError, MMEvalError
+from mm_eval.values.words import counted
 
 log = logging.getLogger("mm_eval.training")
 INTERRUPTED = 130
@@ -72,7 +73,15 @@ class Evaluations:
         self._check(kwargs)
         if self._handler is not None:  # trackers close their runs in on_train_end, perhaps before the last evaluation
             self._handler.callbacks.sort(key=lambda each: each is not self)
+            self._check_folder(self._handler.callbacks)
         step = state.global_step
+        if state.is_world_process_zero and (left := begin_at(self.output_path, step)):
+            log.warning(
+                "%s holds %s of an earlier training after step %d: left out of the curve of this one.",
+                self.output_path,
+                counted(len(left), "evaluation"),
+                step,
+            )
         if step and self._is_due(step) and not is_done(self.output_path, step):
             self._evaluate(args, state, control, kwargs)
 
@@ -119,6 +128,16 @@ class Evaluations:
         TaskManager(include_path=self.options.get("include_path")).load(task_names(self.tasks, "EvalCallback"))
         memory: Any = MODELS.get("memory")
         memory.check_module(kwargs["model"], self._processor(kwargs))
+
+    def _check_folder(self, callbacks: Sequence[Any]) -> None:
+        """ConfigError where another callback writes into the same folder: of each step one of the two would be shown."""
+        own = self.output_path.resolve()
+        if any(
+            each is not self and isinstance(each, Evaluations) and each.output_path.resolve() == own
+            for each in callbacks
+        ):
+            hint = "Give each an output_path of its own, or one of them all tasks."
+            raise ConfigError(f"two callbacks evaluate into {self.output_path}.", where="EvalCallback", hint=hint)
 
     def _processor(self, kwargs: Mapping[str, Any]) -> Any:
         return self.processor if self.processor is not None else kwargs.get("processing_class")

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
-from mm_eval.features.training.study import recorded, step_of
+from mm_eval.features.training.study import recorded, step_folders, step_of
 from mm_eval.results.changes import Change, change_of, differences_in_spec
 from mm_eval.results.estimates import Triple, estimates, group_differences
 from mm_eval.results.graders import graders_behind, graders_differ
@@ -154,7 +154,7 @@ class Study:
             del self.evaluations[step]
         self.evaluations = dict(sorted(self.evaluations.items()))
         self._changes = {pair: each for pair, each in self._changes.items() if not changed.intersection(pair[:2])}
-        begun = {step_of(path) for path in self.folder.glob("step-*") if (path / "run.json").is_file()}
+        begun = {step_of(path) for path in step_folders(self.folder) if (path / "run.json").is_file()}
         before, self.waiting = self.waiting, sorted(step for step in begun if step is not None and step not in found)
         self.version += bool(changed) or self.waiting != before
         return bool(changed) or self.waiting != before

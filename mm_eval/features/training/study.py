@@ -1,15 +1,24 @@
-"""The evaluations of one training: a folder with one run folder for each step, named step-00000100."""
+"""The evaluations of one training: a folder with one run folder for each step, named step-00000100.
+
+A training that begins at a step makes all later steps anew. Those that an earlier training has left in the folder are named in
+`training.json`: they stay on disk, and are in no curve until this training comes to the same weights.
+"""
 
 from __future__ import annotations
 
+import json
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TypeVar
 
 from mm_eval.engine.folder import OtherRunError
+from mm_eval.values.errors import MMEvalError
+from mm_eval.values.files import write_atomic
+from mm_eval.values.run_files import read_json
 
+MARKS = "training.json"
 T = TypeVar("T")
 _STEP = re.compile(r"(?:step|checkpoint)-(\d+)(?:\.(\d+))?\Z")
 
@@ -33,10 +42,38 @@ def is_study(folder: Path) -> bool:
     return bool(runs) and all(path.name.startswith("step-") and step_of(path) is not None for path in runs)
 
 
+def step_folders(study: Path) -> list[Path]:
+    """The run folders of this training's steps, the last one of a step last."""
+    earlier = _earlier(study)
+    found = (path for path in study.glob("step-*") if path.name not in earlier)
+    return sorted(found, key=lambda path: (len(path.name), path.name))
+
+
+def begin_at(study: Path, step: int) -> list[str]:
+    """Leaves out what an earlier training has evaluated after a step. Returns the folders that this call leaves out."""
+    earlier = _earlier(study)
+    left = [path.name for path in step_folders(study) if (of := step_of(path)) is not None and of > step]
+    if left:
+        _write(study, {*earlier, *left})
+    return left
+
+
+def _earlier(study: Path) -> set[str]:
+    """The folders of an earlier training."""
+    try:
+        return set(map(str, read_json(study, MARKS)["earlier"]))
+    except (OSError, MMEvalError, KeyError, TypeError):
+        return set()
+
+
+def _write(study: Path, earlier: Iterable[str]) -> None:
+    write_atomic(study / MARKS, json.dumps({"v": 1, "earlier": sorted(earlier)}), durable=False)
+
+
 def recorded(study: Path) -> dict[int, Path]:
     """{step: its run folder} of the evaluations with results, by step. Of a step that was trained again, the last one."""
     folders: dict[int, Path] = {}
-    for path in sorted(study.glob("step-*"), key=lambda path: (len(path.name), path.name)):
+    for path in step_folders(study):
         if (step := step_of(path)) is not None and (path / "results.json").is_file():
             folders[step] = path
     return dict(sorted(folders.items()))
@@ -54,9 +91,12 @@ def in_own_folder(folder: Path, evaluate: Callable[[Path], T]) -> T:
     """
     for place in _places(folder):
         try:
-            return evaluate(place)
+            found = evaluate(place)
         except OtherRunError:
             continue
+        if place.name in (earlier := _earlier(folder.parent)):
+            _write(folder.parent, earlier - {place.name})
+        return found
     raise AssertionError("there is always another folder")
 
 

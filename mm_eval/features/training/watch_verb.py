@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 INTERRUPTED = 130
 ADAPTER = "adapter_config.json"
+WEIGHTS = (".safetensors", ".bin", ".pt")
+"""Endings of files with weights."""
 OF_PROCESSOR = ("processor", "token", "vocab", "merges", "chat_template", "spiece")
 
 
@@ -134,10 +136,30 @@ class Watch:
     def pending(self) -> Iterator[Path]:
         """The complete checkpoints without results, in the order in which they are evaluated."""
         for path in sorted(self._checkpoints(), key=lambda path: step_of(path) or 0, reverse=self.newest_first):
-            if self._is_done(self._folder_of(path)) or self.failed.get(path) == files_of(path):
+            if self._is_done(folder := self._folder_of(path)):
+                self._report_rewritten(path, folder)
+                continue
+            if self.failed.get(path) == files_of(path):
                 continue
             if self.is_complete(path):
                 yield path
+
+    def _report_rewritten(self, checkpoint: Path, folder: Path) -> None:
+        """Says once of a checkpoint whose weights are newer than its results that those are of the weights before."""
+        try:
+            evaluated = (folder / "results.json").stat().st_mtime_ns
+            newest = max(
+                (path.stat().st_mtime_ns for path in checkpoint.iterdir() if path.suffix in WEIGHTS), default=0
+            )
+        except OSError:  # a file that is being replaced
+            return
+        if newest > evaluated and (checkpoint, str(newest)) not in self.said:
+            self.said.add((checkpoint, str(newest)))
+            self.code = max(self.code, 3)
+            complain_briefly(
+                f"{checkpoint.name} was written anew after it was evaluated: {folder} has the numbers of the weights before. "
+                "Move that folder away, and the checkpoint is evaluated."
+            )
 
     def _is_done(self, folder: Path) -> bool:
         """Whether a run folder has results; those of the reference must be of all docs."""

@@ -76,6 +76,20 @@ def test_docs_that_are_not_the_same_are_not_paired(perfect, worse, base):
     assert any("1 doc is not the same" in said for said in comparison.differs)
 
 
+def test_runs_that_were_scored_by_other_rules_say_so(perfect):
+    """A changed function of the task gave equal answers another number, and nothing said why."""
+    first, other = (RecordedRun.read(perfect) for _ in range(2))
+    assert compare([first, other])[0].differs == []
+    other.results.run.facts["scored_by"] = {"mme": "another"}
+    other.results.run.facts["mm_eval"] = "0.0.1"
+    versions, rules = compare([first, other])[0].differs
+    assert versions.startswith("they were scored by two versions of mm-eval") and "0.0.1" in versions
+    assert rules.startswith("the rules of scoring differ on mme") and "mm-eval score" in rules
+    stated = other.spec["tasks"]["mme"]["config"]
+    other.spec["tasks"]["mme"]["config"] = {**stated, "stated": {**stated["stated"], "repeats": 2}}
+    assert "the task's config differs on mme: repeats" in compare([first, other])[0].differs
+
+
 def test_white_space_around_an_answer_is_no_other_word(perfect, base):
     import shutil
 

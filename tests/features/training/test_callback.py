@@ -12,7 +12,8 @@ from transformers import TrainerCallback
 
 from mm_eval import evaluate
 from mm_eval.errors import ConfigError
-from mm_eval.features.training.study import recorded, step_folder, step_of
+from mm_eval.features.training.curve import Study
+from mm_eval.features.training.study import begin_at, recorded, step_folder, step_of
 from mm_eval.training import EvalCallback
 from tests.features.training.trainings import EVALUATED, losses, processor, trainer
 
@@ -223,3 +224,31 @@ def test_two_processes_of_accelerate_share_an_evaluation(tmp_path):
     folder = step_folder(tmp_path / "study", 4)
     assert len(list((folder / "journal").glob("*.jsonl"))) == 2, "each rank answered its share"
     assert json.loads((folder / "results.json").read_text())["results"]["mme"]["n"] == 6
+
+
+def test_a_new_training_in_an_old_folder_has_a_curve_of_its_own(tmp_path, caplog):
+    """The default folder holds a longer training of yesterday: its later steps were shown as those of this one."""
+    study = tmp_path / "study"
+    for name in ("step-00000001", "step-00000004"):
+        (study / name).mkdir(parents=True)
+        (study / name / "results.json").write_text("{}")
+    with caplog.at_level(logging.WARNING):
+        assert begin_at(study, 1) == ["step-00000004"], "a training that goes on keeps what was before"
+        assert list(recorded(study)) == [1] and begin_at(study, 0) == ["step-00000001"] and not recorded(study)
+        callback = EvalCallback("mme", processor(), every=2, output_path=study, **EVALUATED)
+        trainer(tmp_path / "out", callback, steps=2).train()
+    assert list(recorded(study)) == [2] and not Study(study).waiting
+    assert begin_at(study, 0) == ["step-00000002"] and not recorded(study)
+    again = EvalCallback("mme", processor(), every=2, output_path=study, **EVALUATED)
+    trainer(tmp_path / "out", again, steps=2).train()
+    assert list(recorded(study)) == [2], "the same weights once more are of this training"
+
+
+def test_two_callbacks_of_one_folder_are_refused_before_the_first_step(tmp_path):
+    """Of each step only one of the two was in the curve."""
+    two = [
+        EvalCallback(task, processor(), every=2, output_path=tmp_path / "s", **EVALUATED)
+        for task in ("mme", "seedbench")
+    ]
+    with pytest.raises(ConfigError, match="two callbacks evaluate into"):
+        trainer(tmp_path / "out", *two).train()

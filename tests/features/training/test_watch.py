@@ -1,5 +1,6 @@
 """`mm-eval watch` evaluates complete checkpoints in order, once, and goes on where it stopped."""
 
+import os
 import shutil
 from importlib.resources import files
 from pathlib import Path
@@ -40,6 +41,24 @@ def test_each_complete_checkpoint_is_evaluated_once_and_a_torn_one_is_named(tmp_
         "checkpoint-200: " not in capsys.readouterr().out
         and (tmp_path / "study" / "step-00001200" / "results.json").is_file()
     )
+
+
+def test_a_checkpoint_that_was_written_anew_is_no_longer_what_was_evaluated(tmp_path, capsys):
+    """A second training into the same folder: the numbers of the first one were shown as its own."""
+    results = tmp_path / "study" / "step-00000200" / "results.json"
+    results.parent.mkdir(parents=True)
+    results.write_text("{}")
+    weights = tmp_path / "out" / "checkpoint-200" / "model.safetensors"
+    weights.parent.mkdir(parents=True)
+    weights.write_bytes(b"")
+    os.utime(weights, (1, 1))
+    words = ["watch", str(tmp_path / "out"), "--once", *WORDS, "--output_path", str(tmp_path / "study")]
+    assert main(words) == 0 and "anew" not in capsys.readouterr().err
+    os.utime(results, (2, 2))
+    os.utime(weights, (3, 3))
+    assert main(words) == 3
+    said = capsys.readouterr().err
+    assert "checkpoint-200 was written anew after it was evaluated" in said and "Move that folder away" in said
 
 
 def test_the_newest_comes_first_and_what_appears_meanwhile_is_found(tmp_path):
