@@ -3,7 +3,8 @@
 MME and SEED-Bench run under the model's own prompt, under the other model's, under none, and under its own with the pictures
 shuffled (every question gets the picture of another one of its category). The samples of the video benchmarks run by the
 family's rule of frames, with the videos shuffled, and with the first and the last frame only. Of the samples of release_core
-it is counted how many answers can be read, right or wrong. figures.json keeps each number
+it is counted how many answers can be read, right or wrong. V* Bench runs with the zoom tool and without, where a model was taught
+to call it. figures.json keeps each number
 with its 95% interval; the tables of README.md, between the marks, are made of it. A test makes both again.
 """
 
@@ -35,6 +36,8 @@ VIDEO_QUESTIONS = {
     "shape": "Which shape is",
 }
 """The kinds of question and the words that tell them."""
+ZOOMS = {"tiny-qwen2-vl": {"with zoom": "vstar_tools", "without": "vstar"}}
+"""Models that were taught to call the zoom tool, and the task with it and the one without."""
 RELEASE = "release_core"
 TOP = {"mme_perception_score": 2000.0, "mme_cognition_score": 800.0}
 MME_TOP, PERCENT = 200.0, 100.0
@@ -88,6 +91,9 @@ def measure(folder: Path, scratch: Path) -> Figures:
         figures_of_videos[name] = _of_videos(run(folder, scratch, list(VIDEO_TASKS), None, **how))
     figures: Figures = {"Samples of release_core": {"own prompt": readable(run(folder, scratch, [RELEASE], own))}}
     figures["Video questions"] = figures_of_videos
+    for name, task in ZOOMS.get(folder.name, {}).items():
+        recorded = run(folder, scratch, [task], None)
+        figures.setdefault("V* Bench", {})[name] = figures_of_zoom(recorded, task)
     for name, recorded in runs.items():
         figures.setdefault("MME", {})[name] = figures_of_mme(recorded)
         figures.setdefault("SEED-Bench by letter", {})[name] = _of_seed_bench(recorded, "seedbench", "seed_all,none")
@@ -146,6 +152,16 @@ def _of_videos(run: Any) -> dict[str, Figure]:
             kinds = [kind for kind, words in VIDEO_QUESTIONS.items() if words.lower() in asked[doc_id]]
             for kind in ("all", *kinds):
                 hits[kind].append((float(value), f"{name} {task.clusters[doc_id]}"))
+    return {kind: _share([hit for hit, _ in found], [of for _, of in found]) for kind, found in hits.items()}
+
+
+def figures_of_zoom(run: Any, name: str) -> dict[str, Figure]:
+    """Accuracies in % over all questions and by category; clustered by picture."""
+    task, hits = run.tasks[name], dict[str, list[tuple[float, str]]]()
+    values = task.values[MetricKey.parse("acc,none")]
+    for row in run.rows(name):
+        for kind in ("all", row["doc"]["category"]):
+            hits.setdefault(kind, []).append((float(values[row["doc_id"]]), str(task.clusters[row["doc_id"]])))
     return {kind: _share([hit for hit, _ in found], [of for _, of in found]) for kind, found in hits.items()}
 
 

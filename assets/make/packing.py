@@ -305,9 +305,11 @@ class Packer:
                 line.text(self.encode(text + self.tail * asks))
             else:
                 said = [*self.encode(text), self.tokenizer.eos_token_id]
-                if chain.truth and text.startswith(chain.question.text):
+                if text.startswith(chain.question.text):
                     where = self.token_of(text)[len(chain.question.text) - 1]
-                    hints.truths.append((row, column + len(line.ids) + where, self.encode(" " + chain.truth)[0]))
+                    hints.truths.append(
+                        (row, column + len(line.ids) + where, self.encode(" " + chain.question.truth)[0])
+                    )
                 decides = {self.token_of(text)[place]: why for place, why in next(matter)}
                 target += [-100] * (len(line.ids) - 1 - len(target)) + said
                 first += [-1] * (len(line.ids) - 1 - len(first))

@@ -35,9 +35,9 @@ from zoom import draw_chain
 
 FOLDERS = {"llava": "tiny-llava", "qwen": "tiny-qwen2-vl"}
 WARM_BATCH, BATCH, VIDEO_BATCH, STORY_BATCH = 64, 24, 5, 8
-CHAINS, CHAIN_ROWS, CALLED = 20, 2, 0.1
-"""Of the batches that --zoom asks for: their conversations, the rows that these are packed in, and the weight of a token that
-decides nothing, as most of a call are."""
+CHAINS, CHAIN_ROWS, CALLED, BOX = 20, 2, 0.02, 0.25
+"""Of the batches that --zoom asks for: their conversations, the rows that these are packed in, and the weights of a token that
+decides nothing, as most of a call are, and of a number of a box: reading the part is harder, and would not be heard."""
 FORM_BATCH, FORMS_EACH, CLUTTER, ALBUMS, ALBUM_BATCH = 16, 6, 0.3, 0.2, 9
 """Of the batches that --forms asks for: their pictures, the questions of each, the share of pictures that show nothing known,
 and the share of batches whose questions are about several pictures, with their rows."""
@@ -200,7 +200,11 @@ class Run:
         progress.questions += CHAINS if kind == "zoom" else len(batch.asked)
         features, logits, answers = self.packer.forward(batch)
         # The first token decides nearly every answer; the others are half grammar.
-        weight = torch.where(batch.first[answers] >= 0, 1.0, CALLED if kind == "zoom" else 0.4)
+        decides = batch.first[answers]
+        weight = torch.where(decides >= 0, 1.0, CALLED if kind == "zoom" else 0.4)
+        if kind == "zoom":
+            boxes = torch.tensor([question.category == "box" for question, _ in batch.asked])
+            weight = torch.where((decides >= 0) & boxes[decides.clamp(min=0)], BOX, weight)
         loss = (F.cross_entropy(logits, batch.target[answers], reduction="none") * weight).sum() / weight.sum()
         hinted, known = self.packer.hint_loss(batch)
         kept = {"lm": round(loss.item(), 3), **known}

@@ -6,6 +6,7 @@ Calls, results and pictures are made by the tools of mm-eval; a test compares a 
 """
 
 import random
+import re
 from dataclasses import dataclass, field
 
 import scenes
@@ -31,6 +32,8 @@ ASKED = {
 SYSTEM = FORMAT.announce((ZOOM.schema(UNIT),))
 PLAIN = 0.2
 """The share of questions about pictures in which all is large enough."""
+NAMED = re.compile(rf"\b(?:{'|'.join([*COLORS, *SHAPES, 'left', 'right'])})\b")
+"""What must be said again as it was asked."""
 Text = tuple[str, str]
 
 
@@ -74,11 +77,11 @@ def ask_table(table: Table, rng: random.Random) -> Question:
     first, second = rng.sample(table.things, 2)
     way = rng.random()
     if way < 0.4:
-        text, answer, pool = f"What is the color of the {first.shape}?", first.color, list(COLORS)
+        text, answer, pool = f"What color is the {first.shape}?", first.color, list(COLORS)
         sentence = f"The {first.shape} is {first.color}."
     elif way < 0.6:
-        text, answer, pool = f"What is the shape of the {first.color} thing?", first.shape, list(SHAPES)
-        sentence = f"The {first.color} thing is a {first.shape}."
+        text, answer, pool = f"What shape is the {first.color} object?", first.shape, list(SHAPES)
+        sentence = f"The {first.color} object is a {first.shape}."
     else:
         text = f"Is the {first.shape} on the left or right side of the {second.shape}?"
         side = "left" if first.box[0] < second.box[0] else "right"
@@ -110,15 +113,13 @@ class Chain:
     """A conversation behind the system turn.
 
     parts: ("told", text), ("picture", "") or ("said", text), the last one said. pictures: those of the parts, at SIZE x SIZE.
-    matter: of each said text the characters that decide (their index, what for). truth: what is true of the last picture, to be
-    known where the question ends that is said again; empty where that is not hinted.
+    matter: of each said text the characters that decide (their index, what for).
     """
 
     question: Question
     parts: list[Text]
     pictures: list[Picture]
     matter: list[list[tuple[int, str]]]
-    truth: str
 
 
 def draw_chain(rng: random.Random) -> Chain:
@@ -148,10 +149,10 @@ def chain(picture: Picture, question: Question, rng: random.Random) -> Chain:
         parts += [("said", call), ("told", f"\n<|im_start|>user\n{opening}"), ("picture", ""), ("told", text + closing)]
         regions = [Region(thing.box, thing.shape, thing.color) for thing in picture.things]
         pictures.append(Picture("part", [shown(part)], regions=regions))
-    # The question is said again behind the picture that answers it: a model of this size reads pictures before questions.
-    letter = LETTERS[question.options.index(question.answer)]
-    answer = f"{question.text} {question.sentence} The answer is {letter}."
-    truth = question.truth if isinstance(picture, Table) else ""
-    decides = [(answer.rindex(truth), "truth")] if truth else []
-    matter.append([*decides, (len(answer) - 2, "letter")])
-    return Chain(question, [*parts, ("said", answer)], pictures, matter, truth)
+    # The question is said again behind the picture that answers it: a model of this size reads pictures before questions. It
+    # names what is true and no letter: matching it with the options of the first turn was not learnt in the time there was.
+    answer = f"{question.text} {question.sentence}"
+    true = answer.rindex(question.truth)
+    others = [(found.start(), "word") for found in NAMED.finditer(answer) if found.start() != true]
+    matter.append([*others, (true, "truth")])
+    return Chain(question, [*parts, ("said", answer)], pictures, matter)

@@ -125,19 +125,20 @@ def test_packed_conversations_have_the_logits_of_the_stock_forward(packer: Any) 
 
 
 def test_what_decides_is_marked(packer: Any) -> None:
-    """Four numbers of the box; then what is true, and the letter."""
+    """Four numbers of the box; then the things that are named again, and what is true."""
     for _, chain in chains(6):
         batch = packer.chains([chain], rows=1)
         marked = [packer.tokenizer.decode([token]).strip() for token in batch.target[0][batch.first[0] >= 0]]
         box = json.loads(chain.parts[3][1].split("\n")[1])["arguments"]["bbox_2d"]
         assert [str(number).startswith(token) for number, token in zip(box, marked, strict=False)] == [True] * 4
-        letter = chain.parts[-1][1][-2]
-        assert marked[4:] == [chain.truth, letter]
-        assert chain.question.options["ABCD".index(letter)] == chain.question.answer
-        assert [question.category for question, _ in batch.asked] == ["box"] * 4 + ["truth", "letter"]
+        truth = chain.question.truth
+        why = [question.category for question, _ in batch.asked]
+        assert why[:4] == ["box"] * 4 and why[4:].count("truth") == 1 and len(why) == len(marked)
+        for word, category in zip(marked[4:], why[4:], strict=True):
+            assert word == truth if category == "truth" else word in chain.question.text + chain.question.sentence
         ((row, column, label),) = batch.hints.truths
         assert packer.tokenizer.decode(batch.ids[row][: column + 1]).endswith("assistant\n" + chain.question.text)
-        assert packer.tokenizer.decode([label]).strip() == chain.truth
+        assert packer.tokenizer.decode([label]).strip() == truth
 
 
 def test_a_scene_in_which_nothing_is_small_is_answered_at_once() -> None:

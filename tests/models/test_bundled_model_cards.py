@@ -64,7 +64,7 @@ def same(measured: Any, figures: Any) -> None:
 
 
 REACHED = {
-    "tiny-llava": (1850.0, 690.0, 95.0, 80.0, 85.0, 90.0),
+    "tiny-llava": (1850.0, 720.0, 95.0, 80.0, 85.0, 90.0),
     "tiny-qwen2-vl": (1900.0, 720.0, 95.0, 80.0, 80.0, 90.0),
 }
 """What training on has brought back or added, and later training must keep."""
