@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import os
-import subprocess
-import sys
+from contextlib import redirect_stdout, suppress
 from pathlib import Path
 
-from mm_eval.cli import VERBS
+from mm_eval.cli import VERBS, main
 
 PAGE = Path(__file__).parent.parent / "reference" / "cli.md"
 HEAD = """# Command line
@@ -29,9 +29,16 @@ def sections() -> list[tuple[str, list[str]]]:
 
 def help_of(words: list[str]) -> str:
     """What `--help` prints at a width of 110 columns."""
-    command = [sys.executable, "-m", "mm_eval", *words, "--help", *(["all"] if words else [])]
-    environment = {**os.environ, "COLUMNS": "110"}
-    return subprocess.run(command, capture_output=True, text=True, check=True, env=environment).stdout
+    before, printed = os.environ.get("COLUMNS"), io.StringIO()
+    os.environ["COLUMNS"] = "110"
+    try:
+        with redirect_stdout(printed), suppress(SystemExit):  # argparse ends so after its help
+            main([*words, "--help", *(["all"] if words else [])])
+    finally:
+        del os.environ["COLUMNS"]
+        if before is not None:
+            os.environ["COLUMNS"] = before
+    return printed.getvalue()
 
 
 if __name__ == "__main__":

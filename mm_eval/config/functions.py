@@ -71,6 +71,11 @@ class FunctionRef:
         return self.name.rpartition(".")[2]
 
     @property
+    def module(self) -> tuple[Path, str]:
+        """Of two functions with the same one, `source` is the same."""
+        return self.file, self.name.rpartition(".")[0]
+
+    @property
     def of_mm_eval(self) -> bool:
         return self.name.startswith("mm_eval.")
 
@@ -239,7 +244,8 @@ def _package(folder: Path) -> str:
 
 def task_stream(references: Iterable[FunctionRef]) -> Stream:
     """A new random stream for the functions of a task, which are resolved."""
-    files = list(dict.fromkeys(reference.source() for reference in references if not reference.of_mm_eval))
+    modules = {reference.module: reference for reference in references if not reference.of_mm_eval}
+    files = list(dict.fromkeys(reference.source() for reference in modules.values()))
     if any(runs_elsewhere(file) for file in files) and (found := runner()) is not None:
         return found.stream(files)
     return NoStream()

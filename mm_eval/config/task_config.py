@@ -18,7 +18,7 @@ from mm_eval.config.formats import Format, formatted, select_format
 from mm_eval.config.functions import FunctionRef, task_stream
 from mm_eval.config.located import LocatedDict, located, shown_path, without
 from mm_eval.config.runner import Stream, runner
-from mm_eval.config.values import resolve, to_json, with_source
+from mm_eval.config.values import WithSource, resolve, to_json
 from mm_eval.values.errors import ConfigError, raise_all
 from mm_eval.values.features import brought
 from mm_eval.values.files import digest_of
@@ -279,7 +279,7 @@ class TaskConfig:
 
     def digest(self) -> str:
         """sha256 over the config without its display keys (alias, tags), and the source of every function file it names."""
-        return digest_of({"name": self.name, **self._canonical(with_source, hide=(*DISPLAY_KEYS, *ASKS_NOTHING))})
+        return digest_of({"name": self.name, **self._canonical(WithSource(), hide=(*DISPLAY_KEYS, *ASKS_NOTHING))})
 
     def identity(self) -> str:
         """sha256 over the digest and the display keys: two equal tasks at different places share it."""

@@ -6,6 +6,7 @@ import hashlib
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from mm_eval.config.formats import Format, FormatField
@@ -46,12 +47,20 @@ def to_json(value: Any, function: Callable[[FunctionRef], Any] = str) -> Any:
         return value
     if callable(value):
         name = f"{getattr(value, '__module__', '')}.{getattr(value, '__qualname__', type(value).__name__)}"
-        return [name, _source_of(value)] if function is with_source else name
+        return [name, _source_of(value)] if isinstance(function, WithSource) else name
     return str(value)
 
 
-def with_source(reference: FunctionRef) -> list[str]:
-    return [reference.name, reference.digest()]
+class WithSource:
+    """Writes a function as its name and the digest of its source. The functions of one file have one, which is made once."""
+
+    def __init__(self) -> None:
+        self._digests: dict[tuple[Path, str], str] = {}
+
+    def __call__(self, reference: FunctionRef) -> list[str]:
+        if (digest := self._digests.get(reference.module)) is None:
+            digest = self._digests[reference.module] = reference.digest()
+        return [reference.name, digest]
 
 
 def _source_of(function: Any) -> str:

@@ -142,6 +142,7 @@ def ready(opened, path):
     return int(opened(path).execute_script("return document.documentElement.dataset.ready"))
 
 
+@pytest.mark.full
 def test_2000_docs_are_there_at_once_and_20000_are_usable(opened, large):
     """Under 300 ms for 2,000. Measured on a busy machine, median of five: 63 ms, and 244 ms for 20,000 docs."""
     assert min(ready(opened, large[2_000]) for _ in range(5)) < 300

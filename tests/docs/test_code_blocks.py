@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import runpy
 import shlex
 import subprocess
 import sys
+from contextlib import redirect_stdout, suppress
 from functools import cache
 from pathlib import Path
 
 import pytest
 
-from mm_eval.cli import VERBS
+from mm_eval.cli import VERBS, main
 from mm_eval.features.peers.flags import FLAGS
 from tests.docs.pages import PAGES, ROOT, Block, blocks
 from tests.processes import HANGS
@@ -60,7 +62,10 @@ def with_command(folder: Path) -> dict[str, str]:
 
 @cache
 def help_of(verb: str) -> str:
-    return subprocess.run([sys.executable, "-m", "mm_eval", verb, "--help"], capture_output=True, text=True).stdout
+    printed = io.StringIO()
+    with redirect_stdout(printed), suppress(SystemExit):  # argparse ends so after its help
+        main([verb, "--help"])
+    return printed.getvalue()
 
 
 def skipped_commands() -> list[tuple[str, Block, list[str]]]:

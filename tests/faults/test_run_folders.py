@@ -103,7 +103,7 @@ def fresh(words: list[str], **more: Any) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, timeout=HANGS, **more)
 
 
-@pytest.mark.parametrize("named", ["include_path", "file"])
+@pytest.mark.parametrize("named", few(["include_path", "file"], "file"))
 def test_no_verb_runs_code_that_a_folder_names(
     named: str, tmp_path: Path, cli: Callable[..., Ran], recorded: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -77,6 +77,7 @@ def test_13_an_interrupt_keeps_what_is_finished_and_ends_early_and_a_second_at_o
     assert child.returncode == 130 and time.monotonic() - started < 100, "the server replies after ten minutes"
 
 
+@pytest.mark.full
 def test_42_a_secret_is_in_no_file_and_on_no_terminal_though_the_server_echoes_it(serve, tmp_path: Path) -> None:
     """The server writes the request's headers, key included, into its answers and into its errors."""
     folder = tmp_path / "run"

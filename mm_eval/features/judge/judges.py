@@ -16,7 +16,7 @@ from typing import Any
 
 from mm_eval.adapters import in_our_words, model_settings, on_executor
 from mm_eval.config.task_config import TaskConfig
-from mm_eval.config.values import to_json, with_source
+from mm_eval.config.values import WithSource, to_json
 from mm_eval.engine.folder import RunFolder
 from mm_eval.engine.journal import read_journal
 from mm_eval.engine.model import MODELS, Model, check_generation, close_model, create_model, expect, measured, recall
@@ -293,7 +293,7 @@ def prompts_digest(task: Task) -> str:
 
     The prompts cover the data; the files cover what the functions write and read for all other docs.
     """
-    digest = hashlib.sha256(digest_of(to_json(_functions(task.config), with_source)).encode())
+    digest = hashlib.sha256(digest_of(to_json(_functions(task.config), WithSource())).encode())
     for instance in _first_questions(task):
         said = instance.metadata.get("prompt", str(instance.error))
         digest.update(json.dumps(said, sort_keys=True).encode("utf-8", "surrogatepass"))

@@ -14,6 +14,7 @@ from mm_eval.features.diagnose.findings import SHOWN, _Case, as_command, diagnos
 from mm_eval.request import RunRequest
 from mm_eval.results.recorded import RecordedRun
 from mm_eval.results.sample_rows import picked
+from tests.folders import write_task
 
 ASKED = "Is there a red cross in this image? Please answer yes or no."
 
@@ -205,6 +206,17 @@ def test_a_low_category(cli, tmp_path: Path) -> None:
     assert {rows[each.doc_id]["categories"]["question type"][0] for each in found.examples} == {low}
 
 
+LONG = """task: long
+dataset_path: json
+dataset_kwargs: {data_files: {test: rows.jsonl}}
+test_split: test
+doc_to_text: "{{question}}"
+doc_to_target: answer
+generation_kwargs: {max_gen_toks: 4, until: []}
+metric_list: [{metric: exact_match}]
+"""
+
+
 def test_truncated_answers_and_cut_prompts_and_a_missing_template(cli, tmp_path: Path) -> None:
     ran = cli(
         "--tasks", "gsm8k", "--limit", 3, "--model", "tiny-llava", "--gen_kwargs", "max_new_tokens=2,min_new_tokens=2"
@@ -214,9 +226,11 @@ def test_truncated_answers_and_cut_prompts_and_a_missing_template(cli, tmp_path:
     plain = cli("--tasks", "mme", "--limit", 3, "--apply_chat_template", "false", "--output_path", tmp_path / "plain")
     [bare] = [each for each in diagnose(RecordedRun.read(plain.folder)) if each.kind == "no template"]
     assert "--apply_chat_template true" in bare.mend
-    long = cli("--tasks", "gsm8k", "--limit", 30, "--model", "tiny-llava", "--output_path", tmp_path / "long")
+    rows = [{"question": "dog " * times, "answer": "cat"} for times in (4, 3000)]
+    file = write_task(tmp_path / "own", "long", LONG, "", rows)
+    long = cli("--tasks", file, "--model", "tiny-llava", "--output_path", tmp_path / "long")
     [cut] = [each for each in diagnose(RecordedRun.read(long.folder)) if each.kind == "cut prompt"]
-    assert cut.docs == long.results["results"]["gsm8k"]["cut"] > 0
+    assert cut.docs == long.results["results"]["long"]["cut"] == 1
 
 
 def test_failed_docs_are_grouped_by_their_reason(cli, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from mm_eval.cli import main
 from mm_eval.results.recorded import RecordedRun
 
 REAL = Path(__file__).parent / "real"
@@ -135,17 +136,25 @@ def test_a_folder_of_a_run_is_refused(cli, tmp_path: Path) -> None:
     assert done.code == 2 and "holds a run of 'dummy', which was not imported" in done.err
 
 
+@pytest.fixture(scope="module")
+def answered(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of texts, choices and lengths with a real model."""
+    folder = tmp_path_factory.mktemp("answered")
+    words = ["--tasks", "mme,seedbench_ppl,gsm8k", "--limit", "6", "--model", "tiny-llava", "--output_path"]
+    assert main([*words, str(folder / "run")]) == 0
+    return folder / "run"
+
+
 @pytest.mark.parametrize("form", ["lm_eval", "lmms_eval", "inspect"])
-def test_a_round_trip_through_our_exports_changes_no_answer(cli, tmp_path: Path, form: str) -> None:
-    ran = cli("--tasks", "mme,seedbench_ppl,gsm8k", "--limit", 6, "--model", "tiny-llava")
-    cli("report", ran.folder, "--format", form, "--output", tmp_path / "out")
+def test_a_round_trip_through_our_exports_changes_no_answer(cli, answered: Path, tmp_path: Path, form: str) -> None:
+    cli("report", answered, "--format", form, "--output", tmp_path / "out")
     done = cli("import", tmp_path / "out", "--output_path", tmp_path / "again", "--sample")
     assert done.code == 0, done.err
-    before, after = results(ran.folder)["results"], results(tmp_path / "again")["results"]
+    before, after = results(answered)["results"], results(tmp_path / "again")["results"]
     for task in ("mme", "seedbench_ppl", "gsm8k"):
         kept = ("doc_id", "doc", "target", "resps", "ended", "status", "scores", "filtered_resps", "images", "cluster")
         first, second = (
-            [{key: row.get(key) for key in kept} for row in rows(of, task)] for of in (ran.folder, tmp_path / "again")
+            [{key: row.get(key) for key in kept} for row in rows(of, task)] for of in (answered, tmp_path / "again")
         )
         assert first == second
         assert {key: value for key, value in before[task].items() if "," in key} == {

@@ -148,6 +148,7 @@ def test_a_judge_that_passes_everything_is_found_before_the_run(theirs, server, 
     assert ran.code == 2 and "scores the gold answer '1' to doc 0 with 100" in ran.err
 
 
+@pytest.mark.full
 def test_a_recorded_run_is_judged_later_and_by_a_second_judge(theirs, server, cli, tmp_path: Path) -> None:
     folder = tmp_path / "run"
     assert theirs.run("--no_judge", "--output_path", folder).code == 0
