@@ -120,7 +120,8 @@ class Asker:
         None for an adapter that does not wait, while there is none.
         """
         while True:
-            if (turn := self._turns.take() if requests.waits else self._turns.take_made()) is not None:
+            turn = self._turns.take(lambda: self.stop.requested) if requests.waits else self._turns.take_made()
+            if turn is not None:
                 answered, answer, following = turn
                 if isinstance(following, End):
                     self._end(answered, answer, following)

@@ -1,7 +1,8 @@
 """The next turns of conversations, which the task's functions make of the answers.
 
 Such a function may call a tool that takes seconds. An adapter that must not wait gets the turns that are made by then, and the
-others are made in threads meanwhile. Otherwise each is made when it is taken.
+others are made in threads meanwhile. Otherwise each is made when it is taken: in a thread, too, so that a run that is interrupted
+does not wait for it.
 """
 
 from __future__ import annotations
@@ -10,10 +11,13 @@ import queue
 import threading
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from contextvars import copy_context
 
 from mm_eval.values.types import Answer, End, Instance
 
+PAUSE = 0.2
+"""Seconds between two looks whether the run was stopped."""
 AT_ONCE = 8
 """Turns that are made at a time."""
 Turn = tuple[Instance, Answer, Instance | End]
@@ -36,23 +40,32 @@ class NextTurns:
     def add(self, answered: Instance, answer: Answer) -> None:
         self._answered.append((answered, answer))
 
-    def take(self) -> Turn | None:
-        """The next one, which is made now if no thread does; None if there is none."""
-        if self._waiting:
-            return self._taken(wait=True)
-        return _made_of(*self._answered.popleft()) if self._answered else None
+    def take(self, stopped: Callable[[], bool] = lambda: False) -> Turn | None:
+        """The next one, which is made now if no thread does; None if there is none, or if the run was stopped meanwhile."""
+        if not self._waiting:
+            if not self._answered:
+                return None
+            self._start()
+        while not stopped():
+            with suppress(queue.Empty):
+                return self._taken(PAUSE)
+        return None
 
     def take_made(self) -> Turn | None:
         """One that is made; None if there is none by now. Raises what only ends a program, such as SystemExit."""
         while self._answered and self._waiting - self._made.qsize() < AT_ONCE:
-            self._waiting += 1
-            work = self._make, *self._answered.popleft()
-            thread = threading.Thread(target=copy_context().run, args=work, name="turn", daemon=True)
-            thread.start()
-        return None if self._made.empty() else self._taken(wait=False)
+            self._start()
+        return None if self._made.empty() else self._taken()
 
-    def _taken(self, wait: bool) -> Turn:
-        found = self._made.get(wait)
+    def _start(self) -> None:
+        """Has a thread make the next one."""
+        self._waiting += 1
+        work = self._make, *self._answered.popleft()
+        threading.Thread(target=copy_context().run, args=work, name="turn", daemon=True).start()
+
+    def _taken(self, seconds: float | None = None) -> Turn:
+        """One that is made. Raises queue.Empty if none is within so many seconds; None: at once."""
+        found = self._made.get(seconds is not None, seconds)
         self._waiting -= 1
         if isinstance(found, BaseException):
             raise found

@@ -2,6 +2,10 @@
 
 import gc
 import json
+import os
+import signal
+import threading
+import time
 import weakref
 from dataclasses import replace
 from pathlib import Path
@@ -79,6 +83,39 @@ def test_what_a_conversation_has_shown_is_freed_as_it_ends(tmp_path: Path) -> No
     finally:
         gc.enable()
     assert len(shown) == 20 and most <= 2
+
+
+def test_an_interrupt_does_not_wait_for_the_function_that_makes_a_turn(tmp_path: Path) -> None:
+    """It may take ten minutes. The same command calls it again."""
+    begun, go_on, ended = (tmp_path / name for name in ("begun", "go_on", "ended"))
+    slow = f"""
+import time
+from pathlib import Path
+
+def next_turn(doc, answers):
+    Path({str(begun)!r}).touch()
+    while not Path({str(go_on)!r}).exists():
+        time.sleep(0.02)
+    Path({str(ended)!r}).touch()
+    return "And?" if len(answers) < 2 else None
+"""
+    task = write(tmp_path / "task", docs=2, utils=UTILS.partition("def next_turn")[0] + slow)
+
+    def interrupt() -> None:
+        for _ in range(3000):
+            if begun.exists():
+                os.kill(os.getpid(), signal.SIGINT)
+                break
+            time.sleep(0.02)
+        time.sleep(30)
+        go_on.touch()
+
+    threading.Thread(target=interrupt, daemon=True).start()
+    assert run(task, tmp_path / "run", Talker(1)).exit_code == 130 and not ended.exists()
+    go_on.touch()
+    model = Talker(1)
+    assert run(task, tmp_path / "run", model).exit_code == 0 and ended.exists()
+    assert (0, 0, 0) not in model.asked and len(model.asked) == 3
 
 
 def test_the_number_does_not_depend_on_the_batch(tmp_path: Path) -> None:
