@@ -5,6 +5,7 @@ import io
 import sys
 import time
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -84,13 +85,17 @@ DOC = {"question": "What is x?", "answer": "-1 <AND> -5"}
 Load = Callable[[str, str], Callable[..., Any]]
 
 
-@pytest.fixture
-def load(tmp_path: Path) -> Load:
-    def loaded(text: str, name: str) -> Callable[..., Any]:
-        (tmp_path / "utils.py").write_text(text)
-        return FunctionRef(f"utils.{name}", tmp_path / "t.yaml", 1).resolve()
+@pytest.fixture(scope="module")
+def load(tmp_path_factory: pytest.TempPathFactory) -> Load:
+    """A function of a file. One process serves all tests of a text."""
 
-    return loaded
+    @cache
+    def folder_of(text: str) -> Path:
+        folder = tmp_path_factory.mktemp("judged")
+        (folder / "utils.py").write_text(text)
+        return folder
+
+    return lambda text, name: FunctionRef(f"utils.{name}", folder_of(text) / "t.yaml", 1).resolve()
 
 
 def asked(function: Callable[..., Any], *replies: str, doc: dict[str, Any] = DOC) -> Asked:

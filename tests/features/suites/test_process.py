@@ -32,13 +32,15 @@ Load = Callable[..., Any]
 
 @pytest.fixture
 def load(tmp_path: Path) -> Load:
-    def loaded(text: str, name: str = "f") -> Any:
-        (tmp_path / "utils.py").write_text("import os, sys, time\n" + text)
-        function = FunctionRef(f"utils.{name}", tmp_path / "t.yaml", 1).resolve()
-        assert isinstance(function, RemoteFunction)
-        return function
+    return lambda text, name="f": remote(tmp_path, text, name)
 
-    return loaded
+
+def remote(folder: Path, text: str, name: str = "f") -> RemoteFunction:
+    """A function of a file that runs in a process of its own."""
+    (folder / "utils.py").write_text("import os, sys, time\n" + text)
+    function = FunctionRef(f"utils.{name}", folder / "t.yaml", 1).resolve()
+    assert isinstance(function, RemoteFunction)
+    return function
 
 
 @pytest.mark.parametrize(
@@ -109,9 +111,23 @@ VALUES = [
 ]  # fmt: skip
 
 
+@pytest.fixture(scope="module")
+def crossing(tmp_path_factory: pytest.TempPathFactory) -> RemoteFunction:
+    """Gives back what it gets; of a doc with a picture also what it made of it. Its process serves all values."""
+    text = """def f(value):
+    if not (isinstance(value, dict) and "image" in value):
+        return value
+    x = value["image"]
+    y = x.convert("RGB")
+    y.putpixel((0, 0), (1, 2, 3))
+    return [x, x.convert("RGB"), y]
+"""
+    return remote(tmp_path_factory.mktemp("crossing"), text)
+
+
 @pytest.mark.parametrize("value", VALUES, ids=repr)
-def test_a_value_comes_back_as_it_went(load: Load, value: Any) -> None:
-    found = load("def f(value):\n    return value\n")(value)
+def test_a_value_comes_back_as_it_went(crossing: RemoteFunction, value: Any) -> None:
+    found = crossing(value)
     assert found == value and type(found) is type(value)
 
 
@@ -146,12 +162,9 @@ def g(values):
 
 
 @pytest.mark.parametrize("mode", ["RGB", "L", "RGBA", "1", "P", "CMYK", "LA"])
-def test_a_picture_that_is_not_changed_is_the_one_that_went(load: Load, mode: str) -> None:
+def test_a_picture_that_is_not_changed_is_the_one_that_went(crossing: RemoteFunction, mode: str) -> None:
     picture = Image.effect_noise((9, 7), 60).convert("RGB").convert(mode)
-    same, rgb, drawn = load(
-        "def f(doc):\n    x = doc['image']\n    y = x.convert('RGB')\n    y.putpixel((0, 0), (1, 2, 3))\n"
-        "    return [x, x.convert('RGB'), y]\n"
-    )({"image": picture})
+    same, rgb, drawn = crossing({"image": picture})
     assert same.convert("RGB").tobytes() == rgb.tobytes() == picture.convert("RGB").tobytes()
     assert mode == "P" or same is picture
     assert drawn.getpixel((0, 0)) == (1, 2, 3) and drawn.size == (9, 7)
