@@ -205,6 +205,11 @@ def _stated(name: str) -> Mapping[str, Any] | None:
         found = yaml.safe_load(text.decode("utf-8"))
     except (OSError, ValueError, yaml.YAMLError):
         return None
+    if isinstance(found, dict) and isinstance(found.get("model"), dict) and isinstance(found.get("data"), dict):
+        data = [each.get("dataset") or key if isinstance(each, dict) else key for key, each in found["data"].items()]
+        words = [*(f"--model {each}" for each in found["model"]), "--tasks", ",".join(map(str, data))]
+        what = "it is a config of VLMEvalKit, which names classes of its code and their arguments."
+        raise ConfigError(what, where=name, hint=f"Write mm-eval {' '.join(words)}.")
     runs = found if isinstance(found, list) else [found]
     if not runs or not all(
         isinstance(run, dict)

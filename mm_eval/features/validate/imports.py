@@ -72,7 +72,7 @@ def check_imports(names: Sequence[str], include_path: str | None) -> ImportRepor
     known: dict[str, MMEvalError | None] = {}
     with other.together(SECONDS_OF_IMPORT) if other is not None else nullcontext():
         for name, config in configs.items():
-            faults = list(_faults(config, known))
+            faults = list(_faults(config, known)) or list(_faults_of_scoring(config))
             needs = [fault for fault in faults if isinstance(fault, MissingPackages) and not fault.at_import]
             others = [fault for fault in faults if fault not in needs]
             if others:
@@ -122,6 +122,16 @@ def _faults(config: TaskConfig, known: dict[str, MMEvalError | None]) -> Iterato
             known[key] = error
         if (fault := known[key]) is not None:
             yield fault
+
+
+def _faults_of_scoring(config: TaskConfig) -> Iterator[MMEvalError]:
+    """The fault of its filters, metrics and scorers, which a run would end with before its first request."""
+    from mm_eval.scoring.of_task import scorers_of
+
+    try:
+        scorers_of(config.resolved())
+    except MMEvalError as error:
+        yield all_faults(error)[0]
 
 
 def _add(report: ImportReport, task: str, fault: MMEvalError) -> None:

@@ -226,6 +226,9 @@ def test_a_file_of_options_is_read_as_the_command_and_options_come_after_it(
     file.write_text("{model: a, tasks: mme, env: {NOT_SET: '${NOT_SET}', HERE: ~/x}}")
     monkeypatch.setenv("HERE", str(Path.home() / "x"))
     assert words_of("run", ["--config", str(file)], OURS)[0] == ["--model=a", "--tasks=mme"]
+    file.write_text('{"model": {"GPT4o": {"class": "GPT4V"}}, "data": {"MME": {}, "X": {"dataset": "POPE"}}}')
+    with pytest.raises(ConfigError, match="config of VLMEvalKit.* --model GPT4o --tasks MME,POPE"):
+        words_of("run", ["--config", str(file)], OURS)
     for ours in ("models: [{model: dummy}]\ntasks: [mme]\n", "[", "a: 1\n"):
         file.write_text(ours)
         assert words_of("run", ["--config", str(file)], [*OURS, "--config"])[0] == ["--config", str(file)]

@@ -66,6 +66,19 @@ def test_one_reason_is_one_line_with_its_count(tree: Path) -> None:
     assert [len(reason.tasks) for reason in found.reasons.values()] == [2, 2] and found.ok == ["tree_fine"]
 
 
+def test_metrics_and_filters_of_each_task_are_built(tree: Path) -> None:
+    """A run would end with their faults before its first request."""
+    for name, more in (
+        ("metric", "metric_list: [{metric: exact_mach}]"),
+        ("filter", "filter_list: [{name: a, filter: [{function: rex}]}]"),
+    ):
+        (tree / "fine" / f"{name}.yaml").write_text(TASK.format(name=f"tree_{name}") + more)
+    found = check_imports(["tree_metric", "tree_filter", "tree_fine"], str(tree))
+    assert found.ok == ["tree_fine"]
+    said = "\n".join(found.lines())
+    assert "'exact_mach'" in said and "'rex'" in said
+
+
 def test_the_verb_ends_with_2_where_a_task_does_not_import(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["validate", "--imports", "--include_path", str(tree), "tree_fine,tree_raises"]) == 2
     assert "1 of 2 tasks loads and imports" in capsys.readouterr().out
