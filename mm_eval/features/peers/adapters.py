@@ -297,7 +297,7 @@ RENAMED: dict[str, dict[str, str]] = {
     "vllm": {
         "model": "pretrained", "model_version": "pretrained", "max_model_len": "max_length", "lora_local_path": "lora",
         "lora_path": "lora", "peft": "lora", "chat_template_args": "chat_template_kwargs", "min_image_pixels": "min_pixels",
-        "torch_dtype": "dtype",
+        "torch_dtype": "dtype", "model_path": "pretrained", "default_chat_template_kwargs": "chat_template_kwargs",
     },
     "openai": {
         "model_version": "model", "pretrained": "model", "engine": "model", "deployment_id": "model", "model_id": "model",
@@ -432,6 +432,7 @@ DROPPED: dict[str, str] = {
         "answers are requested whole, by chat completions",
     ),
     "auto_model_class": _LOADED,
+    "reasoning_parser": "reasoning is read by its marks: those of known models, and --reasoning_tags",
     "init_tts": _OWN_CONFIG,
     "init_vision": _OWN_CONFIG,
     "init_audio": _OWN_CONFIG,

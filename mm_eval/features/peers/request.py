@@ -193,6 +193,9 @@ class _Asked:
                 self.notes.append(f"{typed}={value}: {DROPPED[name]}")
         elif name in self.args:
             raise ConfigError(f"{typed} and {name} are one argument here.", where=WHERE, hint="Give one of them.")
+        elif name == "base_url" and kind in ("hf", "vllm") and not _is_off(value):
+            hint = "A server is asked by --model openai --model_args base_url=URL,model=NAME."
+            raise ConfigError(f"{typed}={value}: this model runs here, and not on a server.", where=WHERE, hint=hint)
         else:
             self.args[name] = value
 

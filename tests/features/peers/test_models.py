@@ -44,6 +44,7 @@ def notes(model: str | None, args: dict[str, Any]) -> str:
         ("hf", "pretrained=a/b,tokenizer=a/b,max_length=4096", "hf", "pretrained=a/b,max_length=4096"),
         ("hf", "pretrained=a/b,tokenizer=c/d", "hf", "pretrained=a/b,tokenizer=c/d"),
         ("InternVL2-8B", "num_concurrent=64", "hf", "pretrained=OpenGVLab/InternVL2-8B"),
+        ("vllm/local", "model_path=./m,reasoning_parser=qwen3", "vllm", "pretrained=./m"),
         ("moonshot/kimi-k3", "client_timeout=9", "litellm", "model=moonshot/kimi-k3,timeout=9"),
         ("llava_hf", "", "llava", "pretrained=llava-hf/llava-1.5-7b-hf"),
         ("llava", "pretrained=liuhaotian/llava-v1.6-34b,conv_template=x", "llava", "pretrained=llava-hf/llava-v1.6-34b-hf"),
@@ -108,6 +109,11 @@ def test_arguments_that_are_options_of_a_run(args: dict[str, str], options: dict
     found = asked("qwen2_5_vl", {"pretrained": "a/b", **args})
     assert {name: getattr(found, name) for name in options} == options
     assert dict(found.model_args) == {"pretrained": "a/b"}
+
+
+def test_the_address_of_a_server_for_a_model_that_runs_here_is_refused() -> None:
+    with pytest.raises(ConfigError, match="--model openai --model_args base_url=URL"):
+        asked("vllm/a/b", {"base_url": "http://localhost:8080/v1"})
 
 
 def test_an_option_of_the_command_counts_before_an_argument() -> None:
