@@ -11,7 +11,7 @@ from typing import Any
 
 from mm_eval.config.arguments import Rule
 from mm_eval.config.functions import FunctionRef
-from mm_eval.config.located import LocatedDict
+from mm_eval.config.located import LocatedDict, without
 from mm_eval.values.errors import ConfigError, collected, did_you_mean, raise_all
 from mm_eval.values.features import brought, stated
 
@@ -249,10 +249,26 @@ def defines_task(member: Mapping[Any, Any]) -> bool:
     return any(key in member for key in DEFINING_KEYS)
 
 
+SPECIFIC = "lmms_eval_specific_kwargs"
+
+
+def _with_plain_keys(blocks: Mapping[Any, Any]) -> LocatedDict:
+    """Prompt blocks whose `default` has the keys that stand beside the blocks: lmms-eval gives them to every model."""
+    default = blocks.get("default") or {}
+    plain = {name: value for name, value in blocks.items() if value is not None and not isinstance(value, Mapping)}
+    if not plain or not isinstance(default, Mapping):
+        return LocatedDict(blocks)
+    left = without(blocks, plain)
+    left["default"] = {**plain, **default}
+    return left
+
+
 def canonical_keys(config: Mapping[Any, Any]) -> LocatedDict:
     """The mapping with aliases of keys replaced, and `metadata` as one mapping. ConfigError on two spellings of one key."""
     canonical = LocatedDict(config)
     canonical.of_lmms_eval = canonical.of_lmms_eval or any(key in canonical for key in OF_LMMS_EVAL)
+    if isinstance(blocks := canonical.get(SPECIFIC), Mapping):
+        canonical[SPECIFIC] = _with_plain_keys(blocks)
     for alias, name in ALIASES.items():
         if alias in canonical:
             if name in canonical:

@@ -328,3 +328,18 @@ def test_a_file_that_was_written_for_lmms_eval_is_known(
     write("utils.py", f"{code}def f(doc): return []\n")
     path = write(name, keys, task="t")
     assert TaskConfig.from_mapping(load_config(path)[0], file=path).of_lmms_eval is theirs
+
+
+def test_keys_beside_the_blocks_of_lmms_eval_are_of_every_model() -> None:
+    """lemonade and mmsearch: lmms-eval lays `default` over the mapping itself, so that functions get both."""
+    from mm_eval.config.schema import canonical_keys
+
+    stated = {"max_num_frames": 8, "pre": "x", "default": {"pre": "y"}, "llava": {"pre": "z"}}
+    found = canonical_keys({"lmms_eval_specific_kwargs": stated})
+    assert found["model_specific_prompt_kwargs"] == {
+        "default": {"max_num_frames": 8, "pre": "y"},
+        "llava": {"pre": "z"},
+    }
+    same = {"default": {"a": "b"}}
+    assert canonical_keys({"lmms_eval_specific_kwargs": same})["model_specific_prompt_kwargs"] == same
+    assert canonical_keys({"model_specific_prompt_kwargs": stated})["model_specific_prompt_kwargs"] == stated
