@@ -1,8 +1,9 @@
-"""What the user requested: `RunRequest`, and the rules of its options. Those of a feature stand in its folder."""
+"""What the user requested: `RunRequest`, and its options with their rules and help. Those of a feature stand in its folder."""
 
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, fields, replace
@@ -27,6 +28,7 @@ from mm_eval.config.arguments import (
     is_path,
     is_text,
     number,
+    read_json,
     shortly,
     switch,
     whole_number,
@@ -34,7 +36,7 @@ from mm_eval.config.arguments import (
 from mm_eval.config.inline import stated_task
 from mm_eval.prompt.blind import BLIND
 from mm_eval.values.errors import ConfigError, raise_all
-from mm_eval.values.features import stated
+from mm_eval.values.features import Option, stated
 
 DEFAULT_MODEL = "tiny-llava"
 IN_MEMORY = "memory"
@@ -216,79 +218,254 @@ def _is_ids(ids: Any) -> bool:
     return isinstance(ids, list) and bool(ids) and all(map(is_count, ids)) and len(set(ids)) == len(ids)
 
 
+def _read_samples(text: str) -> Any:
+    """The value of --samples: JSON, or the path of a file with JSON."""
+    if not text.lstrip().startswith(("{", "[")):
+        try:
+            if not os.path.isfile(text):
+                raise OSError(0, "there is no such file")
+            text = Path(text).read_text(encoding="utf-8")
+        except (OSError, ValueError) as error:
+            why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+            hint = 'Or give JSON: {"mme": [0, 3]}.'
+            raise ConfigError(f"--samples {shortly(text)} can't be read: {why}.", hint=hint) from error
+    chosen = read_json(text, "--samples")
+    for task, ids in chosen.items() if isinstance(chosen, dict) else ():
+        if not _is_doc_ids({task: ids}):
+            hint = "Each is a list of doc ids: whole numbers from 0, none twice."
+            raise ConfigError(f"--samples has {shortly(ids)} for {shortly(task)}.", hint=hint)
+    return chosen
+
+
 def _switch_or_number(text: str) -> Any:
     value = switch(text)
     return number(value) if isinstance(value, str) else value
 
 
-_OF_CORE: dict[str, Rule] = {
-    "limit": Rule(_SHARE, _is_count_or_share, number),
-    "fail_on_error": Rule(
-        f"true, false, {_SHARE}", lambda value: isinstance(value, bool) or _is_count_or_share(value), _switch_or_number
+_FLAG = {"action": "store_true"}
+_MODEL, _ARGS = "see `mm-eval ls models`; without it the bundled tiny-llava runs", "pretrained=...,dtype=...; or JSON"
+_REASONING = Option(
+    "reasoning_tags",
+    "A,B",
+    'the marks around the reasoning, beside those of known models: "<a>,</a>", pairs as JSON, or none to cut nothing',
+    rule=Rule('"<a>,</a>", pairs of marks as JSON, or none', is_text),
+)
+_DRAWS = Option(
+    "bootstrap_iters",
+    "N",
+    "draws for corpus metrics; 0: none",
+    rule=Rule(f"a count from 0 to {MOST_DRAWS:,}", lambda value: is_count(value, 0, MOST_DRAWS), whole_number),
+)
+_TABLE = (
+    Option(
+        "categories",
+        "",
+        "show all numbers of each task, and its main number by category (default: its main number)",
+        more=_FLAG,
+        rule=SWITCH,
     ),
-    "batch_size": Rule(
-        "auto or a count from 1",
-        lambda value: value == "auto" or is_count(value, 1),
-        lambda text: "auto" if text.strip() == "auto" else whole_number(text),
+    Option(
+        "format",
+        "",
+        "the table for the terminal (default) or in Markdown",
+        more={"choices": ("text", "md"), "default": "text"},
+        is_field=False,
     ),
-    "samples": Rule("{task: [doc ids]}, whole numbers from 0 and none twice,", _is_doc_ids),
-    **dict.fromkeys(
-        ("chat_template", "apply_chat_template"),
-        Rule("true, false or a template's name", lambda value: isinstance(value, bool) or is_text(value), switch),
+)
+OPTIONS: Mapping[str, tuple[Option, ...]] = {
+    "tasks": (
+        Option("include_path", "DIR", "a folder with tasks of your own; they override built-in names", rule=PATH),
+        Option("num_fewshot", "N", "examples before each question (default: the task's)", rule=COUNT_FROM_0),
+        Option(
+            "limit",
+            "N",
+            "only the first N docs of each task, or a share below 1",
+            rule=Rule(_SHARE, _is_count_or_share, number),
+        ),
+        Option(
+            "metadata",
+            "K=V,...",
+            "laid over the tasks' `metadata`, the arguments of those that make their own docs (custom_dataset)",
+            pairs="typed",
+            more={"action": "append"},
+            rule=MAPPING,
+        ),
+        Option(
+            "samples",
+            "JSON",
+            'only these docs: {"mme": [0, 3]} or a file with such JSON',
+            rule=Rule("{task: [doc ids]}, whole numbers from 0 and none twice,", _is_doc_ids, _read_samples),
+        ),
+        Option("data_root", "DIR", "data sets at DIR/org/name are read from there (env MM_EVAL_DATA_ROOT)", rule=PATH),
+        Option("sample", "", "use the bundled sample data: not the benchmarks", more=_FLAG, rule=SWITCH),
+        Option(
+            "allow_url_media",
+            "",
+            "fetch pictures that rows name by URL, from public addresses only",
+            more=_FLAG,
+            rule=SWITCH,
+        ),
+        Option("offline", "", "open no network connection", more=_FLAG, rule=SWITCH),
     ),
-    "seed": Rule("a whole number from 0 to 2**63 - 1", is_count, whole_number),
-    "num_fewshot": COUNT_FROM_0,
-    **dict.fromkeys(("repeats", "parallel"), COUNT_FROM_1),
-    "bootstrap_iters": Rule(
-        f"a count from 0 to {MOST_DRAWS:,}", lambda value: is_count(value, 0, MOST_DRAWS), whole_number
+    "model": (
+        Option("model", "NAME", _MODEL, _MODEL),
+        Option(
+            "model_args",
+            "K=V,...",
+            _ARGS,
+            _ARGS,
+            pairs="text",
+            more={"default": ""},
+            rule=MAPPING,
+        ),
+        Option(
+            "batch_size",
+            "N",
+            "rows a batch, or auto (default)",
+            rule=Rule(
+                "auto or a count from 1",
+                lambda value: value == "auto" or is_count(value, 1),
+                lambda text: "auto" if text.strip() == "auto" else whole_number(text),
+            ),
+        ),
+        Option("device", "DEVICE", "cpu, cuda, cuda:1, mps (default: an accelerator if there is one)"),
+        Option(
+            "gen_kwargs",
+            "K=V,...",
+            "overrides the tasks' generation_kwargs",
+            pairs="typed",
+            more={"default": ""},
+            rule=MAPPING,
+        ),
+        Option("prompt_key", "KEY", "the block of model_specific_prompt_kwargs to use"),
+        Option(
+            "system_instruction",
+            "TEXT",
+            "a system message before each question",
+            rule=Rule("a text", lambda value: value == "" or is_text(value)),
+        ),
+        Option(
+            "chat_template",
+            "BOOL|NAME",
+            "true, false, or the name of one of the model's templates (default: on for image-text and chat models)",
+            more={"nargs": "?", "const": True},
+            rule=Rule(
+                "true, false or a template's name", lambda value: isinstance(value, bool) or is_text(value), switch
+            ),
+        ),
+        Option(
+            "on_long_prompt",
+            "cut|fail",
+            "a prompt of text that is too long for the model is cut from the left and counted (default), or fails; "
+            "a prompt with pictures always fails",
+            rule=Rule("cut or fail", lambda value: value in ("cut", "fail")),
+        ),
+        _REASONING,
+        Option(
+            "blind",
+            "shuffled",
+            "ask without the pictures (--blind), or with those of other docs (--blind shuffled); `mm-eval blind` compares",
+            more={"nargs": "?", "const": "without"},
+            rule=Rule("without or shuffled", lambda value: value in BLIND),
+        ),
+        Option("fewshot_as_multiturn", "BOOL", "few-shot examples as turns of the chat", rule=SWITCH),
+        Option(
+            "seed",
+            "N",
+            "of sampling, few-shot choice and bootstrap (default 0)",
+            rule=Rule("a whole number from 0 to 2**63 - 1", is_count, whole_number),
+        ),
     ),
-    "on_long_prompt": Rule("cut or fail", lambda value: value in ("cut", "fail")),
-    "reasoning_tags": Rule('"<a>,</a>", pairs of marks as JSON, or none', is_text),
-    "blind": Rule("without or shuffled", lambda value: value in BLIND),
-    "system_instruction": Rule("a text", lambda value: value == "" or is_text(value)),
-    "verbosity": Rule("DEBUG, INFO, WARNING or ERROR", lambda value: value in LEVELS, str.upper),
-    **dict.fromkeys(("model_args", "gen_kwargs", "metadata", "prompt_blocks"), MAPPING),
-    "budget": DOLLARS,
-    **dict.fromkeys(("include_path", "output_path", "data_root", "use_cache", "prices", "config"), PATH),
-    **dict.fromkeys(("model", "name", "device", "prompt_key", "only"), TEXT),
-    **dict.fromkeys(("sample", "offline", "predict_only", "allow_url_media", "report", "no_report"), SWITCH),
-    **dict.fromkeys(("fewshot_as_multiturn", "categories"), SWITCH),
+    "store": (
+        Option("output_path", "DIR", "the run folder (default: a name made of the run, in ./runs)", rule=PATH),
+        Option("use_cache", "DIR", "share greedy answers with other runs, by all that decides an answer", rule=PATH),
+        Option(
+            "fail_on_error",
+            "LIMIT",
+            "stop when so many requests have failed: true (the first), a count, or a share below 1 of all requests, "
+            "reached or passed; false (default): go on. Exit code 3 in any case, with the partial results",
+            rule=Rule(
+                f"true, false, {_SHARE}",
+                lambda value: isinstance(value, bool) or _is_count_or_share(value),
+                _switch_or_number,
+            ),
+        ),
+    ),
+    "cost": (
+        Option(
+            "budget",
+            "DOLLARS",
+            "the most that the model's answers may cost; nothing more is requested then. A model without a price is refused",
+            rule=DOLLARS,
+        ),
+        Option(
+            "prices",
+            "FILE",
+            "a CSV of prices by model, before the shipped ones: model,input_price,output_price,date,source",
+            rule=PATH,
+        ),
+    ),
+    "run": (
+        Option("name", "NAME", "the model's name in tables and reports (default: the checkpoint's)"),
+        Option(
+            "repeats",
+            "N",
+            "answers to each question, whose scores are joined as the task says, else by their mean (default: the task's)",
+            rule=COUNT_FROM_1,
+        ),
+        Option("predict_only", "", "request and record answers, score nothing", more=_FLAG, rule=SWITCH),
+        *_TABLE,
+        Option("report", "", "write no report.html and no thumbnails", more={"action": "store_false"}, rule=SWITCH),
+        _DRAWS,
+    ),
+    "score": (_REASONING, _DRAWS, *_TABLE),
+    "draws": (_DRAWS,),
 }
+"""The options of the core by the sets of them that verbs take. Features add to these sets, and have sets of their own."""
 COMMAND_NAMES = {"chat_template": "apply_chat_template", "report": "no_report"}
 """Fields of `RunRequest` that the command line calls something else: files of options and Python take both names."""
-_IN_REQUEST = {each.name for each in fields(RunRequest)} | set(COMMAND_NAMES.values())
 
 
 class OptionRules(Mapping[str, Rule]):
     """The rule of each option by its name: those of the core, and those of features, imported when they are looked up."""
 
-    def __init__(self, of_core: Mapping[str, Rule]) -> None:
-        self._of_core = of_core
+    def __init__(self, more: Mapping[str, Rule]) -> None:
+        """more: rules of what is not among `OPTIONS`."""
+        self._more = more
 
     @cached_property
-    def _of_features(self) -> dict[str, tuple[str, str]]:
-        """{name: (the feature's module, where its rule is)}"""
-        options = ((feature, each) for feature, (_, *of_title) in stated("OPTIONS").values() for each in of_title)
-        return {each.name: (feature, each.rule) for feature, each in options if each.is_field}
+    def _stated(self) -> dict[str, tuple[str, Any]]:
+        """{name: (the feature's module, its rule or where that is)}"""
+        of_core = (("", each) for of_set in OPTIONS.values() for each in of_set)
+        of_features = ((feature, each) for feature, (_, *of_title) in stated("OPTIONS").values() for each in of_title)
+        found = {each.name: (where, each.rule) for where, each in (*of_core, *of_features) if each.is_field}
+        found |= {name: ("", rule) for name, rule in self._more.items()}
+        return {**found, **{command: found[name] for name, command in COMMAND_NAMES.items()}}
 
     def __getitem__(self, name: str) -> Rule:
-        if name in self._of_core:
-            return self._of_core[name]
-        feature, where = self._of_features[name]
-        file, _, rule = where.rpartition(":")
-        found: Rule = getattr(import_module(f"{feature}.{file}" if file else Rule.__module__), rule)
+        feature, rule = self._stated[name]
+        if isinstance(rule, str):
+            file, _, rule = rule.rpartition(":")
+            rule = getattr(import_module(f"{feature}.{file}" if file else Rule.__module__), rule)
+        found: Rule = rule
         return found
 
     def __iter__(self) -> Iterator[str]:
-        yield from dict.fromkeys((*self._of_core, *self._of_features))
+        return iter(self._stated)
 
     def __len__(self) -> int:
-        return len(list(iter(self)))
+        return len(self._stated)
 
 
-RULES = OptionRules(_OF_CORE)
-REQUEST_RULES = OptionRules({name: rule for name, rule in _OF_CORE.items() if name in _IN_REQUEST})
+REQUEST_RULES = OptionRules({"prompt_blocks": MAPPING})
 """Of what files of options and Python may state; `task_names` checks the tasks."""
+RULES = OptionRules(
+    {
+        "prompt_blocks": MAPPING,
+        "verbosity": Rule("DEBUG, INFO, WARNING or ERROR", lambda value: value in LEVELS, str.upper),
+        **{"parallel": COUNT_FROM_1, "config": PATH, "only": TEXT},
+    }
+)
 
 
 def read_option(name: str, text: str, rule: Rule | None = None) -> Any:

@@ -13,7 +13,7 @@ from types import ModuleType
 import pytest
 
 import mm_eval.features
-from mm_eval.cli.options import add_feature_options
+from mm_eval.cli.options import add_options
 from mm_eval.values.errors import ConfigError
 from mm_eval.values.features import Brought, Option, features, stated
 from tests.conftest import ROOT
@@ -116,4 +116,4 @@ def test_a_feature_with_an_option_that_there_is_is_named(monkeypatch: pytest.Mon
     parser = argparse.ArgumentParser()
     parser.add_argument("--limit")
     with pytest.raises(ConfigError, match=r"mm_eval.features.one brings an option of `mm-eval run` .*--limit"):
-        add_feature_options(parser, "run")
+        add_options(parser, "run")

@@ -7,19 +7,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from mm_eval.cli.options import (
-    add_bootstrap_option,
-    add_categories_option,
-    add_cost_options,
-    add_feature_options,
-    add_model_options,
-    add_option,
-    add_store_options,
-    add_task_options,
-    read_feature_options,
-    read_request,
-    report_lines,
-)
+from mm_eval.cli.options import add_option, add_options, read_request, report_lines
 from mm_eval.cli.say import say_report
 from mm_eval.values.errors import ConfigError
 from mm_eval.values.features import brought
@@ -34,6 +22,7 @@ COMMON = (
 )
 """The options that the help describes first."""
 
+SETS = ("model", "tasks", "store", "run", "cost")
 WRITES_RESULTS = True
 
 
@@ -42,29 +31,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_option(
         parser, "config", "FILE", "several models from one YAML file: `models:`, `tasks:` and options of this command"
     )
-    add_option(
-        parser,
-        "name",
-        "NAME",
-        "the model's name in tables and reports (default: the checkpoint's)",
-    )
     what = "models of --config that run at a time, each in a process of its own (default 1; all with --executor ray)"
     add_option(parser, "parallel", "N", what)
     what = "only this model of --config (may be given more than once); the page shows the others as far as they are recorded"
     add_option(parser, "only", "NAME", what, action="append", default=[])
-    add_model_options(parser)
-    add_task_options(parser)
-    add_store_options(parser)
-    add_feature_options(parser, "run")
-    add_cost_options(parser)
-    what = (
-        "answers to each question, whose scores are joined as the task says, else by their mean (default: the task's)"
-    )
-    add_option(parser, "repeats", "N", what)
-    parser.add_argument("--predict_only", action="store_true", help="request and record answers, score nothing")
-    add_categories_option(parser)
-    parser.add_argument("--no_report", action="store_true", help="write no report.html and no thumbnails")
-    add_bootstrap_option(parser)
+    add_options(parser, *SETS)
 
 
 def main(args: argparse.Namespace) -> int:
@@ -89,18 +60,4 @@ def main(args: argparse.Namespace) -> int:
 
 
 def request_of(args: argparse.Namespace) -> RunRequest:
-    return read_request(
-        args,
-        name=args.name,
-        output_path=args.output_path,
-        predict_only=args.predict_only,
-        repeats=args.repeats,
-        bootstrap_iters=args.bootstrap_iters,
-        fail_on_error=args.fail_on_error,
-        use_cache=args.use_cache,
-        report=not args.no_report,
-        categories=args.categories,
-        budget=args.budget,
-        prices=args.prices,
-        **read_feature_options(args, "run"),
-    )
+    return read_request(args, *SETS)

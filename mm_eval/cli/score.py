@@ -8,14 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from mm_eval.cli.folders import add_code_option
-from mm_eval.cli.options import (
-    add_bootstrap_option,
-    add_categories_option,
-    add_feature_options,
-    add_reasoning_option,
-    read_feature_options,
-    report_lines,
-)
+from mm_eval.cli.options import add_options, read_feature_options, report_lines
 from mm_eval.cli.say import say_report
 
 READS_FOLDERS = WRITES_RESULTS = True
@@ -23,10 +16,7 @@ READS_FOLDERS = WRITES_RESULTS = True
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run", metavar="RUN", help="the run folder")
-    add_feature_options(parser, "score")
-    add_reasoning_option(parser)
-    add_bootstrap_option(parser)
-    add_categories_option(parser)
+    add_options(parser, "score")
     add_code_option(parser)
 
 

@@ -12,12 +12,12 @@ from mm_eval.values.errors import ConfigError
 
 
 class Option(NamedTuple):
-    """An option that a feature adds to verbs: `--NAME`, for the field of a request with this name.
+    """An option of verbs: `--NAME`, for the field of a request with this name, whose default it has unless `more` states one.
 
     metavar: of its value; "" for an option without one. several: the help where it may be given several times, to be compared.
     pairs: its value is K=V,... or JSON; "typed" reads the values as JSON. more: further arguments of `add_argument`.
     is_field: False for an option that is not a field of a request, and has no rule.
-    rule: what its value may be: a `Rule` of config/arguments.py by its name, or "file:NAME" of the feature.
+    rule: what its value may be: a `Rule` of config/arguments.py, or its name there, or "file:NAME" of the feature.
     elsewhere: the field's value where a model is run by a verb that lacks the option; None for the field's default.
     """
 
@@ -29,7 +29,7 @@ class Option(NamedTuple):
     more: Mapping[str, Any] = {}
     is_field: bool = True
     elsewhere: Any = None
-    rule: str = "TEXT"
+    rule: Any = "TEXT"
 
 
 @cache

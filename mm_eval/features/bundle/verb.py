@@ -7,7 +7,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from mm_eval.cli.options import add_task_options, option, read_task_request
+from mm_eval.cli.options import add_options, option, read_request
 from mm_eval.cli.say import say
 from mm_eval.config.arguments import PATH
 from mm_eval.values.words import counted
@@ -21,13 +21,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "dir", type=option("dir", PATH), metavar="DIR", help="the data root to fill; data sets come to DIR/org/name"
     )
     parser.add_argument("--tasks", required=True, metavar="A,B", help="tasks, groups, tags, globs, YAML files")
-    add_task_options(parser)
+    add_options(parser, "tasks")
 
 
 def main(args: argparse.Namespace) -> int:
     from mm_eval.features.bundle.copying import Bundle
 
-    bundle = Bundle(read_task_request(args), Path(args.dir))
+    bundle = Bundle(read_request(args, "tasks"), Path(args.dir))
     say(str(bundle))
     for each in bundle.copied():
         say(f"{each.task}: {each.dataset}, {counted(each.docs, 'doc')}, sha256 {each.fingerprint[:16]}")

@@ -15,7 +15,7 @@ import argparse
 import os
 from pathlib import Path
 
-from mm_eval.cli.options import add_bootstrap_option, add_option, option, read_names, read_pairs
+from mm_eval.cli.options import add_option, add_options, option, read_names, read_pairs
 from mm_eval.cli.say import say, say_report
 from mm_eval.config.arguments import PATH
 from mm_eval.values.errors import ConfigError
@@ -43,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_option(parser, "data_root", "DIR", "data sets at DIR/org/name are read from there (env MM_EVAL_DATA_ROOT)")
     parser.add_argument("--sample", action="store_true", help="use the bundled sample data: not the benchmarks")
     parser.add_argument("--offline", action="store_true", help="open no network connection")
-    add_bootstrap_option(parser)
+    add_options(parser, "draws")
 
 
 def main(args: argparse.Namespace) -> int:

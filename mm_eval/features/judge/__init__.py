@@ -53,7 +53,6 @@ OPTIONS = {
             "judge_retries",
             "N",
             "how often a reply that can't be read is asked for again (default 2)",
-            more={"default": 2},
             rule="COUNT_FROM_0",
         ),
         Option(
@@ -66,7 +65,6 @@ OPTIONS = {
             "judge_preflight",
             "BOOL",
             "try the judge on a gold and an empty answer before the run (default true)",
-            more={"default": True},
             rule="SWITCH",
         ),
     )

@@ -10,15 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mm_eval.cli.options import (
-    add_feature_options,
-    add_model_options,
-    add_option,
-    add_task_options,
-    read_feature_options,
-    read_names,
-    read_request,
-)
+from mm_eval.cli.options import add_option, add_options, read_names, read_request
 from mm_eval.cli.say import say, say_lines
 from mm_eval.config.arguments import PATH, WHOLE_FROM_0
 from mm_eval.prompt.blind import SAID
@@ -34,6 +26,7 @@ if TYPE_CHECKING:
     from mm_eval.values.types import Instance
 
 
+SETS = ("show", "model", "tasks")
 NOT_SHOWN = ("batch_size", "device", "reasoning_tags", "limit", "samples")
 """Options that are read and decide nothing here: the help leaves them out."""
 
@@ -58,9 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_option(
         parser, "html", "FILE", "write a page with the prompt, its pictures, and frames with their times", rule=PATH
     )
-    add_feature_options(parser, "show")
-    add_model_options(parser)
-    add_task_options(parser)
+    add_options(parser, *SETS)
 
 
 def main(args: argparse.Namespace) -> int:
@@ -174,7 +165,7 @@ def _with_stand_in(args: argparse.Namespace) -> tuple[RunRequest, str]:
 
     from mm_eval.adapters import in_our_words, model_class_of
 
-    request, _ = in_our_words(read_request(args, **read_feature_options(args, "show")))
+    request, _ = in_our_words(read_request(args, *SETS))
     stand_in = getattr(model_class_of(request), "bundled_stand_in", None)
     if stand_in is None or "pretrained" in request.model_args:
         return request, ""

@@ -31,14 +31,12 @@ OPTIONS = {
             "looks",
             "N",
             "after how many equal parts of the docs the comparisons are tested (default 20)",
-            more={"default": 20},
             rule="options:LOOKS",
         ),
         Option(
             "alpha",
             "ALPHA",
             "false alarms that are allowed over all comparisons and looks together (default 0.05)",
-            more={"default": 0.05},
             rule="options:ALPHA",
         ),
         Option(

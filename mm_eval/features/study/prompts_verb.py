@@ -13,16 +13,7 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mm_eval.cli.options import (
-    add_feature_options,
-    add_model_options,
-    add_option,
-    add_store_options,
-    add_task_options,
-    read_feature_options,
-    read_names,
-    read_request,
-)
+from mm_eval.cli.options import add_option, add_options, read_names, read_request
 from mm_eval.cli.say import complain_briefly
 from mm_eval.config.arguments import PATH
 from mm_eval.data.frames import medium
@@ -33,6 +24,7 @@ if TYPE_CHECKING:
     from mm_eval.request import RunRequest
     from mm_eval.run import Report
 
+SETS = ("model", "tasks", "store", "prompts")
 WRITES_RESULTS = True
 
 
@@ -46,12 +38,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_option(
         parser, "prompt_file", "FILE", "blocks of your own, in YAML: {mine: {post_prompt: ' Answer:'}}", rule=PATH
     )
-    add_model_options(parser, several=True)
-    add_task_options(parser)
-    add_store_options(
-        parser, "a run folder a model and block goes below, and prompts.html (default: runs/prompts-TASKS)"
-    )
-    add_feature_options(parser, "prompts")
+    output = "a run folder a model and block goes below, and prompts.html (default: runs/prompts-TASKS)"
+    add_options(parser, *SETS, several=True, output_path=output)
     parser.add_argument("--format", choices=("text", "json"), default="text", help="text (default) or json")
 
 
@@ -67,8 +55,7 @@ def main(args: argparse.Namespace) -> int:
     if args.prompt_key:
         raise ConfigError("prompts takes --keys, not --prompt_key.", hint=f"--keys default,{args.prompt_key}")
     output = Path(args.output_path or "runs/prompts-" + "-".join(read_names(args.tasks)).replace("/", "_"))
-    more = {"prompt_blocks": blocks, "use_cache": args.use_cache, "fail_on_error": args.fail_on_error}
-    requests = {name: read_request(one, **more, **read_feature_options(one, "prompts")) for name, one in _models(args)}
+    requests = {name: read_request(one, *SETS, prompt_blocks=blocks, output_path=None) for name, one in _models(args)}
     if len(requests) > 1:
         check_models(requests)
     found, code, holes = list[Prompts](), 0, dict[str, MMEvalError]()

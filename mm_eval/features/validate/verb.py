@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import argparse
 
-from mm_eval.cli.options import add_model_options, add_task_options, read_request, read_task_request
+from mm_eval.cli.options import add_options, read_request
 from mm_eval.cli.say import say, say_checks
 from mm_eval.values.errors import ConfigError
 from mm_eval.values.words import of_all
@@ -27,8 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="only load the configs and import their functions: of TASKS, else of all tasks of --include_path",
     )
-    add_task_options(parser)
-    add_model_options(parser)
+    add_options(parser, "tasks", "model")
 
 
 def main(args: argparse.Namespace) -> int:
@@ -43,7 +42,7 @@ def main(args: argparse.Namespace) -> int:
         return _invariance(args)
     from mm_eval.features.validate.check import validate
 
-    return say_checks(validate(read_task_request(args, prompt_key=args.prompt_key)))
+    return say_checks(validate(read_request(args, "tasks", prompt_key=args.prompt_key)))
 
 
 def _imports(names: list[str], include_path: str | None) -> int:
@@ -61,7 +60,7 @@ def _invariance(args: argparse.Namespace) -> int:
     if args.limit is None and args.samples is None:
         args.limit = SAMPLES
     failed = 0
-    for found in invariance(read_request(args)):
+    for found in invariance(read_request(args, "tasks", "model")):
         count = len(found.differences)
         failed += count
         say(
