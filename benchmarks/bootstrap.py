@@ -21,7 +21,9 @@ from typing import Any
 import numpy as np
 from mm_eval.tasks.rules.whole_groups import whole_groups
 
-from mm_eval.scoring.metrics import F1, MCC, Bleu, CorpusMetric, bootstrap_stderr, smooth, standard_error
+from mm_eval.scoring.metrics.corpus import F1, MCC, Bleu
+from mm_eval.scoring.metrics.stderr import bootstrap_stderr, standard_error
+from mm_eval.scoring.metrics.traits import CorpusMetric, smooth
 
 WORDS = [
     a + b

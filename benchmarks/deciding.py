@@ -30,7 +30,7 @@ from mm_eval.features.study.deciding.boundaries import group_sequential
 from mm_eval.features.study.deciding.order import cut_into_looks, random_order
 from mm_eval.features.study.deciding.sequences import LEAST_CLUSTERS, as_t, factor
 from mm_eval.features.study.deciding.trial import DIFFERS, Trial, distinct, z_of
-from mm_eval.scoring.metrics import mean
+from mm_eval.scoring.metrics.aggregation import mean
 from mm_eval.scoring.metrics.paired import paired_difference
 from mm_eval.values.distributions import t_two_sided
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from mm_eval.engine.model import Model, register_model
     from mm_eval.scorers import register_scorer
     from mm_eval.scoring.filters import register_filter
-    from mm_eval.scoring.metrics import metric as register_metric
+    from mm_eval.scoring.metrics.metric import metric as register_metric
     from mm_eval.values.types import Answer, Instance, Message, Response, Video
 
 __all__ = [
@@ -50,7 +50,7 @@ _PUBLIC = {
     "Video": ("mm_eval.values.types", "Video"),
     "evaluate": ("mm_eval.api", "evaluate"),
     "register_filter": ("mm_eval.scoring.filters", "register_filter"),
-    "register_metric": ("mm_eval.scoring.metrics", "metric"),
+    "register_metric": ("mm_eval.scoring.metrics.metric", "metric"),
     "register_model": ("mm_eval.engine.model", "register_model"),
     "register_scorer": ("mm_eval.scorers", "register_scorer"),
 }

@@ -14,8 +14,7 @@ from mm_eval.prompt.blind import WITHOUT
 from mm_eval.prompt.blocks import check_prompt_keys
 from mm_eval.prompt.task import PromptStyle, Task
 from mm_eval.scoring.base import Scorer
-from mm_eval.scoring.metrics import METRICS
-from mm_eval.scoring.metrics.metric import aggregation_named
+from mm_eval.scoring.metrics.metric import METRICS, aggregation_named
 from mm_eval.scoring.of_task import scorers_of
 from mm_eval.scoring.process_results import ProcessResultsScorer
 from mm_eval.scoring.submission import record_of

@@ -119,7 +119,7 @@ class FunctionRef:
     def _module(self) -> str:
         """The module of a function of mm_eval: `mm_eval.metrics.aggregation` stands in `mm_eval.scoring.metrics.aggregation`."""
         _, public, *rest, _ = self.name.split(".")
-        return ".".join(["mm_eval", FOR_TASKS.get(public, public), *rest])
+        return ".".join(["mm_eval", FOR_TASKS.get(public, public) if rest else public, *rest])
 
     def check(self) -> None:
         """ConfigError if the file, or the function in it, is missing. Imports nothing."""

@@ -20,8 +20,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from mm_eval.config.formats import build_format
 from mm_eval.scorers import Member, MetricKey, aggregate_group, build_scorer
 from mm_eval.scoring.filters import build_filter_ensemble
-from mm_eval.scoring.metrics import LLResults, Metric, bootstrap_stderr, mean_stderr, pop_stddev, sample_stddev
-from mm_eval.scoring.metrics.metric import aggregation_named, reduction_named
+from mm_eval.scoring.metrics.ll_results import LLResults
+from mm_eval.scoring.metrics.metric import Metric, aggregation_named, reduction_named
+from mm_eval.scoring.metrics.stderr import bootstrap_stderr, mean_stderr, pop_stddev, sample_stddev
 from mm_eval.values.types import Instance
 
 Case = dict[str, Any]

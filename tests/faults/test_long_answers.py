@@ -9,7 +9,7 @@ from contextlib import contextmanager
 import pytest
 
 from mm_eval.scoring.filters import FILTERS, build_filter_ensemble
-from mm_eval.scoring.metrics import Metric
+from mm_eval.scoring.metrics.metric import Metric
 from tests.sets import few
 
 LENGTH = 100_000

@@ -8,7 +8,7 @@ from mm_eval.features.report.release.numbers import release_table
 from mm_eval.features.study.compare import compare, count_kinds, verdict
 from mm_eval.results.number_text import rounded
 from mm_eval.results.recorded import RecordedRun, headline_keys
-from mm_eval.scoring.metrics import mean_stderr
+from mm_eval.scoring.metrics.stderr import mean_stderr
 from mm_eval.values.distributions import holm
 from tests.results.conftest import answers_with, in_page, ran
 

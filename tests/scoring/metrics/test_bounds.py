@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 from mm_eval.tasks.rules.matching import Texts, normalised_distance
 
-from mm_eval.scoring.metrics import METRICS, Metric, bounds, generation
+from mm_eval.scoring.metrics import bounds, generation
 from mm_eval.scoring.metrics.generation import anls, edit_distance
 from mm_eval.scoring.metrics.ll_results import LLResults
+from mm_eval.scoring.metrics.metric import METRICS, Metric
 from mm_eval.scoring.metrics.traits import CorpusMetric
 from tests.conftest import Ran
 

@@ -4,7 +4,8 @@ import pytest
 from mm_eval.tasks.rules.captions import caption_tokens
 from mm_eval.tasks.rules.captions.scores import cider_scores
 
-from mm_eval.scoring.metrics import Metric, standard_error
+from mm_eval.scoring.metrics.metric import Metric
+from mm_eval.scoring.metrics.stderr import standard_error
 
 TOKENS = {  # as CoreNLP 3.4.1 writes them (`PTBTokenizer -preserveLines -lowerCase`), without those that are dropped
     "A man's dog, isn't it?": "a man 's dog is n't it",

@@ -4,7 +4,9 @@ import math
 
 import pytest
 
-from mm_eval.scoring.metrics import AGGREGATIONS, circular_accuracy, mean_stderr, standard_error
+from mm_eval.scoring.metrics.aggregation import circular_accuracy
+from mm_eval.scoring.metrics.metric import AGGREGATIONS
+from mm_eval.scoring.metrics.stderr import mean_stderr, standard_error
 from mm_eval.values.errors import ScoringError
 
 

@@ -6,21 +6,11 @@ import random
 import numpy as np
 import pytest
 
-from mm_eval.scoring.metrics import (
-    F1,
-    MCC,
-    BitsPerByte,
-    Bleu,
-    BytePerplexity,
-    Chrf,
-    CorpusMetric,
-    Likelihood,
-    LLResults,
-    Metric,
-    Perplexity,
-    Ter,
-    WordPerplexity,
-)
+from mm_eval.scoring.metrics.corpus import F1, MCC, Bleu, Chrf, Ter
+from mm_eval.scoring.metrics.ll_results import LLResults
+from mm_eval.scoring.metrics.loglikelihood import BitsPerByte, BytePerplexity, Likelihood, Perplexity, WordPerplexity
+from mm_eval.scoring.metrics.metric import Metric
+from mm_eval.scoring.metrics.traits import CorpusMetric
 from mm_eval.values.errors import ConfigError, ScoringError
 
 WORDS = ["the", "a", "cat", "dog", "sat", "ran", "on", "under", "mat", "tree", "quickly", ".", ","]

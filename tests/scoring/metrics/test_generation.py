@@ -3,8 +3,7 @@
 import pytest
 from mm_eval.tasks.rules.vqa import vqa_accuracy
 
-from mm_eval.scoring.metrics import anls, exact_match_fn, relaxed_accuracy
-from mm_eval.scoring.metrics.generation import edit_distance
+from mm_eval.scoring.metrics.generation import anls, edit_distance, exact_match_fn, relaxed_accuracy
 
 
 def match(reference, prediction, **kwargs):

@@ -5,7 +5,8 @@ import math
 import pytest
 from mm_eval.tasks.mme.utils import mme_aggregate_results
 
-from mm_eval.scoring.metrics import Bleu, mean, mean_of_means, median
+from mm_eval.scoring.metrics.aggregation import mean, mean_of_means, median
+from mm_eval.scoring.metrics.corpus import Bleu
 from mm_eval.scoring.metrics.paired import estimate, paired_difference, with_interval
 from mm_eval.scoring.metrics.stderr import (
     combined,

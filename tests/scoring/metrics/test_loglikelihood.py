@@ -5,9 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from mm_eval.scoring.metrics import (
-    LLResults,
-    Metric,
+from mm_eval.scoring.metrics.ll_results import LLResults
+from mm_eval.scoring.metrics.loglikelihood import (
     acc,
     acc_bytes,
     acc_mutual_info_fn,
@@ -21,6 +20,7 @@ from mm_eval.scoring.metrics import (
     exact_match_mc,
     logprob_fn,
 )
+from mm_eval.scoring.metrics.metric import Metric
 from mm_eval.values.errors import ConfigError, ScoringError
 from mm_eval.values.types import Instance
 

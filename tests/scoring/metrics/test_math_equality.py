@@ -8,7 +8,7 @@ from mm_eval.tasks.rules.math_answer import last_boxed
 from mm_eval.tasks.rules.math_equality import math_equal, math_equal_fn
 from mm_eval.tasks.rules.math_values import value_of
 
-from mm_eval.scoring.metrics import METRICS
+from mm_eval.scoring.metrics.metric import METRICS
 
 EQUAL = [
     (r"\{1\pm\sqrt{5},-2\}", r"\{-2, 1+\sqrt5, 1-\sqrt5\}"), (r"x \in [-2,7]", "[-2, 7]"), (r"\pm 2", "-2, 2"),

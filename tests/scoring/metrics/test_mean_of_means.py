@@ -6,9 +6,11 @@ import time
 
 import pytest
 
-from mm_eval.scoring.metrics import AGGREGATIONS, mean_of_means, mean_stderr, standard_error
+from mm_eval.scoring.metrics.aggregation import mean_of_means
+from mm_eval.scoring.metrics.metric import AGGREGATIONS
 from mm_eval.scoring.metrics.paired import estimate, paired_difference
 from mm_eval.scoring.metrics.resampling import jackknife
+from mm_eval.scoring.metrics.stderr import mean_stderr, standard_error
 from mm_eval.scoring.metrics.traits import traits_of
 
 ITEMS = [("a", 1.0), ("a", 0.0), ("b", 1.0), ("b", 1.0), ("b", 0.0), ("b", 1.0)]

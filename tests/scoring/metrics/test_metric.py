@@ -5,35 +5,37 @@ import math
 
 import pytest
 
-from mm_eval.scoring.metrics import (
+from mm_eval.scoring.metrics.aggregation import (
+    bits_per_byte,
+    bypass_agg,
+    mean,
+    median,
+    nanmean,
+    pass_at_k,
+    perplexity,
+    weighted_mean,
+    weighted_perplexity,
+)
+from mm_eval.scoring.metrics.corpus import Bleu
+from mm_eval.scoring.metrics.metric import (
     AGGREGATIONS,
     DEFAULT_METRICS,
     METRIC_KEYS,
     METRICS,
     REDUCTIONS,
     AggregationFn,
-    Bleu,
     Metric,
     MetricFn,
     ReductionFn,
     aggregation,
-    bits_per_byte,
-    bypass_agg,
-    filter_kwargs,
-    mean,
-    median,
     metric,
-    nanmean,
-    pass_at_k,
-    perplexity,
     reduction,
     register_aggregation,
     register_metric,
     register_reduction,
     take_first,
-    weighted_mean,
-    weighted_perplexity,
 )
+from mm_eval.scoring.metrics.traits import filter_kwargs
 from mm_eval.values import registry
 from mm_eval.values.errors import ConfigError
 

@@ -6,9 +6,11 @@ import random
 import pytest
 
 from benchmarks.coverage import CASES, covered, nearly_all_right
-from mm_eval.scoring.metrics import Bleu, mean, mean_stderr, median, smooth, stratified_by
+from mm_eval.scoring.metrics.aggregation import mean, median
+from mm_eval.scoring.metrics.corpus import Bleu
 from mm_eval.scoring.metrics.paired import estimate, flips, paired_difference, right_or_wrong
-from mm_eval.scoring.metrics.traits import declare
+from mm_eval.scoring.metrics.stderr import mean_stderr
+from mm_eval.scoring.metrics.traits import declare, smooth, stratified_by
 
 
 def within(share, count):

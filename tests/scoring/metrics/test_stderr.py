@@ -9,29 +9,19 @@ import numpy as np
 import pytest
 from mm_eval.tasks.mme.utils import mme_aggregate_results
 
-from mm_eval.scoring.metrics import (
-    F1,
-    MCC,
-    Bleu,
-    CorpusMetric,
-    Metric,
-    StandardError,
+from mm_eval.scoring.metrics.aggregation import mean, median, nanmean, perplexity, weighted_mean
+from mm_eval.scoring.metrics.corpus import F1, MCC, Bleu
+from mm_eval.scoring.metrics.metric import Metric
+from mm_eval.scoring.metrics.resampling import StandardError, half_samples, jackknife
+from mm_eval.scoring.metrics.stderr import (
     bootstrap_stderr,
-    mean,
     mean_stderr,
-    median,
-    nanmean,
-    not_smooth,
-    perplexity,
     pop_stddev,
     sample_stddev,
-    smooth,
     standard_error,
     stderr_for_metric,
-    stratified_by,
-    weighted_mean,
 )
-from mm_eval.scoring.metrics.resampling import half_samples, jackknife
+from mm_eval.scoring.metrics.traits import CorpusMetric, not_smooth, smooth, stratified_by
 
 
 def numbers(count, seed=0):

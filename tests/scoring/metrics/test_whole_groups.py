@@ -5,8 +5,8 @@ import random
 import pytest
 from mm_eval.tasks.rules.whole_groups import whole_groups
 
-from mm_eval.scoring.metrics import smooth, standard_error
-from mm_eval.scoring.metrics.traits import declare
+from mm_eval.scoring.metrics.stderr import standard_error
+from mm_eval.scoring.metrics.traits import declare, smooth
 
 KINDS = {"questions": (("q",), False), "figures": (("f",), False), "average": (("q", "f"), True)}
 

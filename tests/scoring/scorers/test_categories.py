@@ -10,7 +10,8 @@ import pytest
 
 from mm_eval.config.categories import levels_of
 from mm_eval.scoring.categories import MOST_CATEGORIES, CategoryDocs
-from mm_eval.scoring.metrics import F1, mean_stderr
+from mm_eval.scoring.metrics.corpus import F1
+from mm_eval.scoring.metrics.stderr import mean_stderr
 
 DOCS = [  # answer, kind, skills, said
     ("yes", 10, ["count", "see"], "yes"),

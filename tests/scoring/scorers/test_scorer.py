@@ -17,8 +17,10 @@ from mm_eval.scorers import (
     build_scorer,
     register_scorer,
 )
-from mm_eval.scoring.metrics import mean, metric, not_smooth
+from mm_eval.scoring.metrics.aggregation import mean
+from mm_eval.scoring.metrics.metric import metric
 from mm_eval.scoring.metrics.stderr import standard_error
+from mm_eval.scoring.metrics.traits import not_smooth
 from mm_eval.scoring.reducing import number_of
 from mm_eval.values.errors import ConfigError, ModelError, ScoringError
 from mm_eval.values.types import Instance

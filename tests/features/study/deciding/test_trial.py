@@ -5,7 +5,7 @@ import pytest
 
 from mm_eval.features.study.deciding.boundaries import group_sequential
 from mm_eval.features.study.deciding.trial import ALL_DOCS, BROKEN, DIFFERS, EQUIVALENT, Trial
-from mm_eval.scoring.metrics import mean
+from mm_eval.scoring.metrics.aggregation import mean
 from mm_eval.scoring.metrics.paired import paired_difference
 from mm_eval.values.types import UNNAMED, Number
 
