@@ -10,7 +10,7 @@ this user made the run (`engine.own_runs`), or says that the run is trusted.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -121,7 +121,7 @@ def check_code(loaded: Loaded, include_path: str | None, where: str) -> None:
     """Raises UntrustedCode if a config names a function outside of the installation and of `include_path`."""
     configs: list[TaskConfig | GroupConfig] = [*loaded.tasks.values(), *loaded.groups.values()]
     for config in configs:
-        for reference in _functions(config):
+        for reference in schema.functions_in(config.source):
             if not _is_trusted(reference, include_path):
                 what = f"the task {config.name!r} has code of its own in {reference.file.parent}"
                 raise _untrusted_code(what, str(reference.file.parent), where)
@@ -149,10 +149,6 @@ def _load_installed(name: str, include_path: str | None) -> Loaded | None:
     except ConfigError:
         return None
     return loaded
-
-
-def _functions(config: TaskConfig | GroupConfig) -> Iterable[FunctionRef]:
-    return schema.functions_in(config.source)
 
 
 def _is_trusted(reference: FunctionRef, include_path: str | None) -> bool:

@@ -33,7 +33,7 @@ def stated_task(config: Mapping[str, Any], where: str = "") -> dict[str, Any]:
     if isinstance(options := stated.get("dataset_kwargs"), dict) and "data_files" in options:
         options["data_files"] = _from_anywhere(options["data_files"])
     if not is_json(stated):
-        what = f"{shortly(stated)} is no mapping of names to texts, finite numbers, functions, lists and mappings."
+        what = f"{shortly(stated)} is not a mapping of names to texts, finite numbers, functions, lists and mappings."
         raise ConfigError(what, where=where)
     return stated
 
@@ -74,7 +74,7 @@ def _function(function: Any, where: str) -> str:
         file = None
     if file is None or "." in name or "<" in name or module == "__main__":
         what = f"{name} can't be found again when the run goes on or is scored"
-        which = "it stands in the running script" if module == "__main__" else "it is no function of a file"
+        which = "it stands in the running script" if module == "__main__" else "it is not a function of a file"
         raise ConfigError(f"{what}: {which}.", where=where, hint=HINT)
     return f"{TAG}{Path(file).resolve().with_suffix('')}.{name}"
 

@@ -162,7 +162,7 @@ class AnswersByKey(MutableMapping[str, Answer]):
         return self._table[self._place(digest)] - 1
 
     def put(self, answer: Answer) -> int:
-        """Adds an answer under its key and returns its row. The same answer once more is no second row."""
+        """Adds an answer under its key and returns its row. The same answer again adds no row."""
         digest = digest_of_key(answer.key)
         if digest is None:
             known = self._odd.get(answer.key, -1)

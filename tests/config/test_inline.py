@@ -89,9 +89,9 @@ def test_a_named_task_is_asked_with_other_keys_beside_itself_and_in_a_group(tmp_
     [
         ({"task": "mme", "limit": 3}, "unknown key 'limit' in the overrides of 'mme'"),
         ({"task": "mmee"}, "unknown task.*'mme'.*needs dataset_path"),
-        ({"task": "own", "dataset_path": "json", "doc_to_text": lambda doc: ""}, "no function of a file"),
-        ({"task": "own", "dataset_path": "json", "doc_to_text": functools.partial(min)}, "no function of a file"),
-        ({"task": "own", "dataset_path": "json", "metadata": {"x": object()}}, "is no mapping of names to texts"),
+        ({"task": "own", "dataset_path": "json", "doc_to_text": lambda doc: ""}, "not a function of a file"),
+        ({"task": "own", "dataset_path": "json", "doc_to_text": functools.partial(min)}, "not a function of a file"),
+        ({"task": "own", "dataset_path": "json", "metadata": {"x": object()}}, "is not a mapping of names to texts"),
         ({"task": "mme", "process_results": "!function nowhere.f"}, "there is no .*nowhere.py"),
         (SimpleNamespace(task="mme"), "no task is named by namespace"),
     ],

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from mm_eval.models.reasoning import TokenReader
 
-from mm_eval.values.reasoning import marks_of
+from mm_eval.values.reasoning.families import marks_of
 from mm_eval.values.reasoning.recorded import Reading, parts_of
 from mm_eval.values.types import Answer
 from tests.models.tiny_random import tokenizer

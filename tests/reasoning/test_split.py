@@ -7,10 +7,9 @@ import pytest
 from mm_eval.scoring.filters.base import rule_of
 from mm_eval.scoring.filters.transformation import StripThinkingFilter
 from mm_eval.values.errors import ConfigError
-from mm_eval.values.reasoning import marks_of, split, unframed
-from mm_eval.values.reasoning.families import marks_in_template
+from mm_eval.values.reasoning.families import marks_in_template, marks_of
 from mm_eval.values.reasoning.recorded import Reading, Recorded, parts_of
-from mm_eval.values.reasoning.split import cut_at
+from mm_eval.values.reasoning.split import cut_at, split, unframed
 from mm_eval.values.types import Answer
 
 from .formats import ANSWERED, CUT, FORMATS, QUOTED, USER_TAGS

@@ -10,7 +10,7 @@ from mm_eval.prepare import prepare_without_model
 from mm_eval.request import RunRequest
 from mm_eval.scoring.gold import gold_texts
 from mm_eval.scoring.score_task import TaskScoring
-from mm_eval.values.reasoning import marks_of
+from mm_eval.values.reasoning.families import marks_of
 from mm_eval.values.reasoning.recorded import Reading
 from mm_eval.values.types import Answer, Slot
 

@@ -53,7 +53,7 @@ def in_our_words(request: RunRequest) -> tuple[RunRequest, list[str]]:
 
     Errors: ConfigError for a model or an argument that has no counterpart here.
     """
-    if request.model is None and not _names_a_checkpoint(request.model_args):
+    if request.model is None and "pretrained" not in request.model_args:
         return request, []
     asked = _Asked(request, dict(request.model_args))
     other = asked.adapter()
@@ -64,10 +64,6 @@ def in_our_words(request: RunRequest) -> tuple[RunRequest, list[str]]:
     if kind in RENAMED:
         asked.take_arguments(kind)
     return asked.request(), list(dict.fromkeys(asked.notes))
-
-
-def _names_a_checkpoint(args: Mapping[str, Any]) -> bool:
-    return "pretrained" in args
 
 
 def _is_off(value: Any) -> bool:

@@ -55,7 +55,7 @@ class TaskProcess:
         self._ends: weakref.finalize[..., TaskProcess] | None = None
         self.starts = 0
         self.unused: list[str] = []
-        """Random streams that no task has any more; the child is told with the next call."""
+        """Random streams that no task has any more; the next call reports them to the child."""
 
     def call(self, message: Mapping[str, Any], writer: Writer, answer: Answer, all_docs: bool = False) -> Any:
         """What the child answers to a message, with what it reads itself of it.

@@ -46,22 +46,14 @@ FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 def needs_process(files: Sequence[Path]) -> bool:
     """Whether a file, given with those beside it that it imports, must run in a process of its own."""
-    return any(_reason(file, _stamp(file)) for file in files)
-
-
-def _stamp(file: Path) -> tuple[int, int]:
-    about = file.stat()
-    return about.st_mtime_ns, about.st_size
+    return any(_reason(file, stamp_of(file)) for file in files)
 
 
 @lru_cache(maxsize=4096)
 def _reason(file: Path, stamp: tuple[int, int]) -> str:
     """Why a file must run in a process of its own; empty if it needn't, or if it can't be read, which its import reports."""
-    try:
-        tree = ast.parse(file.read_bytes())
-    except (SyntaxError, ValueError):
-        return ""
-    return next(reasons(tree), "")
+    tree = parsed(file)
+    return next(reasons(tree), "") if tree is not None else ""
 
 
 def reasons(tree: ast.Module) -> Iterator[str]:

@@ -219,7 +219,7 @@ def _tokens(text: str) -> Iterator[_Token]:
         separates = bool(of_functions) and of_functions[-1]
         token = (None if separates else _GROUPED.match(text, place)) or _TOKEN.match(text, place)
         if token is None:
-            raise ToolError(f"{text[place:].strip()[:1]!r} is no part of an expression.")
+            raise ToolError(f"{text[place:].strip()[:1]!r} is not part of an expression.")
         found = next(filter(None, token.groups()))
         if found == "(":
             of_functions.append(before[:1].isalpha())

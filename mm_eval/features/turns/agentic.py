@@ -48,7 +48,7 @@ class AgenticRounds(LmmsEvalRounds):
         for round_idx, answer in enumerate(conversation.answers, 1):
             final = answer_in(answer)
             outputs = [*outputs, final]
-            found = self.doc_to_text(
+            found = self.next_turn(
                 conversation.doc,
                 previous_output=list(outputs),
                 round_idx=round_idx,

@@ -16,15 +16,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from mm_eval.config.task_config import TaskConfig
-from mm_eval.engine.model import ModelFacts
-from mm_eval.features.turns.rounds import AT_MOST, MOST_ROUNDS, arguments_of
-from mm_eval.prompt.conversation import answer_in, message_of
+from mm_eval.features.turns.rounds import AT_MOST, MOST_ROUNDS, Rounds, arguments_of
+from mm_eval.prompt.conversation import answer_in
 from mm_eval.scoring.base import Scorer
 from mm_eval.scoring.process_results import ProcessResultsScorer
 from mm_eval.values.conversation import Conversation
 from mm_eval.values.deadline import in_time
 from mm_eval.values.errors import DataError
-from mm_eval.values.types import IMAGE_MARK, Answer, End, Instance, Message
+from mm_eval.values.types import IMAGE_MARK, End, Message
 
 STATED = "doc_to_text"
 """The value of `rounds` that says so."""
@@ -32,18 +31,10 @@ FORM = "(pictures, text, whether it is the end, the outputs so far, previous_rou
 
 
 @dataclass(frozen=True)
-class LmmsEvalRounds:
-    """The rounds of a task (`Turns`). most: answers of a conversation."""
+class LmmsEvalRounds(Rounds):
+    """The rounds of a task (`Turns`), which its doc_to_text makes."""
 
-    doc_to_text: Callable[..., Any]
-    most: int = MOST_ROUNDS
     fresh: bool = True
-    ends_when_full: bool = False
-
-    @classmethod
-    def of_task(cls, config: TaskConfig, facts: ModelFacts) -> LmmsEvalRounds | None:
-        """The rounds of a resolved config; None where it has others, or none."""
-        return cls.recorded(config, {})
 
     @classmethod
     def recorded(cls, config: TaskConfig, stated: Mapping[str, Any]) -> LmmsEvalRounds | None:
@@ -52,9 +43,6 @@ class LmmsEvalRounds:
             return None
         return cls(config.doc_to_text, config.of_features.get("max_rounds", MOST_ROUNDS))
 
-    def begin(self, instance: Instance) -> Instance:
-        return instance
-
     def next(self, conversation: Conversation) -> Sequence[Message] | End:
         outputs: list[str] = []
         info: Any = None
@@ -62,9 +50,9 @@ class LmmsEvalRounds:
             outputs = [*outputs, answer_in(answer)]
             found = in_time(
                 "doc_to_text",
-                self.doc_to_text,
+                self.next_turn,
                 conversation.doc,
-                **arguments_of(self.doc_to_text, conversation),
+                **arguments_of(self.next_turn, conversation),
                 previous_output=list(outputs),
                 round_idx=round_idx,
                 previous_round_info=copy.deepcopy(info),
@@ -78,12 +66,6 @@ class LmmsEvalRounds:
         if len(conversation.answers) >= self.most:
             return End(output=json.dumps(outputs, ensure_ascii=False), why=AT_MOST, listed=True)
         return messages_of(pictures, text)
-
-    def said(self, answers: Sequence[Answer]) -> Message:
-        return message_of(answers[-1])
-
-    def to_json(self) -> Mapping[str, Any]:
-        return {}
 
 
 def messages_of(pictures: Any, text: Any) -> list[Message]:

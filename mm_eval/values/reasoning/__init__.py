@@ -7,8 +7,3 @@
 
 Marks enclose the reasoning (`<think>` ... `</think>`). A frame encloses the answer (`<answer>` ... `</answer>`).
 """
-
-from mm_eval.values.reasoning.families import Marks, marks_of
-from mm_eval.values.reasoning.split import Parts, split, unframed
-
-__all__ = ["Marks", "Parts", "marks_of", "split", "unframed"]

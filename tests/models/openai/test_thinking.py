@@ -8,7 +8,7 @@ import httpx
 import pytest
 from mm_eval.models.openai.client.replies import read_text
 
-from mm_eval.values.reasoning import marks_of
+from mm_eval.values.reasoning.families import marks_of
 from mm_eval.values.types import Answer
 from tests.faults.server import Server, reply
 from tests.models.openai.test_openai import question

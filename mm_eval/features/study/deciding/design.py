@@ -212,7 +212,7 @@ def planned_of_tasks(
 
 
 def _no_share_of_docs(config: Any) -> str:
-    """What a task's number is, where it is no share of its docs: its `range` says so, or a function that groups docs."""
+    """What a task's number is, where it is not a share of its docs: its `range` says so, or a function that groups docs."""
     from mm_eval.scoring.metrics.traits import traits_of
     from mm_eval.scoring.of_task import scorers_of
 

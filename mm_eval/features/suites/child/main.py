@@ -53,7 +53,7 @@ class Loaded:
 
 
 class Printed(io.TextIOBase):
-    """What the task's code prints, kept until the other process is told."""
+    """What the task's code prints, kept for the next message to the other process."""
 
     def __init__(self, number: int, child: Child) -> None:
         self._number, self._child = number, child
