@@ -15,8 +15,8 @@ RUN_PARTS  what it adds to a run: a subclass of `RunPart` (opening.py).
 NEEDED     {name of a run's part: (request or None, configs of tasks) -> whether a new run needs it}, so that others do not import
            it: a function of the `__init__.py`, in place of a name. A part without an entry is in every run.
 RESULT_KEYS the keys that it adds to results.json. A footer, a page part or a row note of such a name is for results with the key.
-OPTIONS    options that it adds to sets of options ("run", "score", "model": of each verb with a model; see `OPTIONS` of request.py), or
-           of its own verbs: {title in the help: (sets, each an `Option`)}, as data.
+OPTIONS    options that it adds to sets of options ("run", "score", "model": of each verb with a model; `OPTIONS` of request.py),
+           or to its own: {title in the help: (sets, each an `Option`)}, as data.
 MEDIA      what is shown as frames: a module as `Medium` (data/frames.py).
 RUNNERS    what runs task code in a process of its own: a `Runner` (config/runner.py).
 EXECUTORS  where a model answers (`--executor NAME`): (model, request) -> the model there.

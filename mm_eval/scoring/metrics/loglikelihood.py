@@ -19,7 +19,7 @@ from mm_eval.values.errors import ScoringError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 
 NO_GOLD = -100
 _CHOICE = "multiple_choice"
@@ -175,16 +175,16 @@ def bypass(references: Any = None, predictions: Any = None, **kwargs: Any) -> in
     return -1
 
 
-class _OfLogLikelihoods(CorpusMetric[LLResults, T]):
+class _OfLogLikelihoods(CorpusMetric[LLResults, _T]):
     """Base of a corpus metric that applies a registered aggregation, and its sums, to log-likelihoods."""
 
     combine: staticmethod[[Sequence[Any]], float]
 
     @of_log_likelihoods
-    def aggregation(self, items: Sequence[T]) -> float:
+    def aggregation(self, items: Sequence[_T]) -> float:
         return self.combine(items)
 
-    def sums(self, items: Sequence[T]) -> SumStatistics | None:
+    def sums(self, items: Sequence[_T]) -> SumStatistics | None:
         declared = traits_of(self.combine).sums
         return declared(items) if declared else None
 

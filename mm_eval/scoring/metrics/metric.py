@@ -26,9 +26,9 @@ from mm_eval.scoring.metrics.traits import (
 from mm_eval.values.errors import ConfigError, InvalidValue
 from mm_eval.values.registry import Registry
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 K = TypeVar("K")
-F = TypeVar("F", bound=Callable[..., Any])
+_F = TypeVar("_F", bound=Callable[..., Any])
 Score = TypeVar("Score", covariant=True)
 RepeatScore = TypeVar("RepeatScore", contravariant=True)
 Reduced = TypeVar("Reduced", covariant=True)
@@ -121,7 +121,7 @@ def at_least_one(value: Any) -> Any:
 
 
 @dataclass(frozen=True)
-class Metric(Generic[T, K]):
+class Metric(Generic[_T, K]):
     """A metric as a scorer uses it.
 
     fn: scores one doc: fn(references, predictions, **kwargs).
@@ -222,14 +222,14 @@ def metric(
     output_type: str | Iterable[str] = "generate_until",
     aggregation: str | Callable[..., float] | None = None,
     reduction: str | Callable[..., Any] | None = None,
-) -> Callable[[F], F]:
+) -> Callable[[_F], _F]:
     """Registers a function, or a CorpusMetric class, as a metric under one or more names.
 
     Defaults, which a task's YAML may override: aggregation mean, reduction take_first, higher_is_better true.
     """
     all_names = (*names, *([metric] if metric else ()))
 
-    def register(thing: F) -> F:
+    def register(thing: _F) -> _F:
         own_names = all_names or (getattr(thing, "__name__", ""),)
         for name in own_names:
             check_metric_name(name)
@@ -252,14 +252,14 @@ def metric(
     return register
 
 
-def aggregation(*names: str) -> Callable[[F], F]:
+def aggregation(*names: str) -> Callable[[_F], _F]:
     """Registers a function of all docs' values under one or more names."""
     for name in names:
         check_metric_name(name)
     return AGGREGATIONS.register(*names)  # type: ignore[return-value]
 
 
-def reduction(*names: str) -> Callable[[F], F]:
+def reduction(*names: str) -> Callable[[_F], _F]:
     """Registers a function (references, scores of the repeats) -> value under one or more names."""
     for name in names:
         check_metric_name(name)

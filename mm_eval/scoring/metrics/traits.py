@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-F = TypeVar("F", bound=Callable[..., Any])
+_F = TypeVar("_F", bound=Callable[..., Any])
 R = TypeVar("R")
-T = TypeVar("T")
+_T = TypeVar("_T")
 
 _ATTRIBUTE = "aggregation_traits"
 
@@ -55,25 +55,25 @@ class SumStatistics:
         return float(self.score(self.rows.sum(axis=0, keepdims=True))[0])
 
 
-class CorpusMetric(ABC, Generic[R, T]):
+class CorpusMetric(ABC, Generic[R, _T]):
     """A number of the whole corpus: each doc gives an item, all items give the number.
 
     A subclass that implements `sums` gets the fast bootstrap; any other gets a jackknife or half samples (see metrics.stderr).
     """
 
     @abstractmethod
-    def __call__(self, references: Any, predictions: R) -> T:
+    def __call__(self, references: Any, predictions: R) -> _T:
         """The item of one doc."""
 
     @abstractmethod
-    def aggregation(self, items: Sequence[T]) -> float:
+    def aggregation(self, items: Sequence[_T]) -> float:
         """The number of all items."""
 
-    def reduce(self, references: Any, predictions: Sequence[T], **kwargs: Any) -> T:
+    def reduce(self, references: Any, predictions: Sequence[_T], **kwargs: Any) -> _T:
         """The item of the first repeat: a corpus has one answer per doc."""
         return predictions[0]
 
-    def sums(self, items: Sequence[T]) -> SumStatistics | None:
+    def sums(self, items: Sequence[_T]) -> SumStatistics | None:
         """Sufficient statistics with one row per item; None if there are none."""
         return None
 
@@ -121,10 +121,10 @@ def traits_of(function: Callable[..., Any]) -> Traits:
     return replace(traits, sums=owner_sums) if owner_sums is not None and traits.sums is None else traits
 
 
-def declare(**traits: Any) -> Callable[[F], F]:
+def declare(**traits: Any) -> Callable[[_F], _F]:
     """A decorator that adds traits to an aggregation function."""
 
-    def add(function: F) -> F:
+    def add(function: _F) -> _F:
         setattr(function, _ATTRIBUTE, replace(traits_of(function), **traits))
         return function
 
@@ -149,7 +149,7 @@ def in_range(function: Callable[..., Any], ends: tuple[float, float] | None) -> 
 
 def stratified_by(
     key: Callable[[Any], Hashable] | str, content: Callable[[Any], Hashable] | str | None = None
-) -> Callable[[F], F]:
+) -> Callable[[_F], _F]:
     """Declares what an aggregation groups its values by, so that no resampling empties a group.
 
     key: a function of a value, or the name of an entry of it.
@@ -167,12 +167,12 @@ of_log_likelihoods = declare(of="log-likelihood")
 """Declares that the values of an aggregation are log-likelihoods."""
 
 
-def smooth(function: F) -> F:
+def smooth(function: _F) -> _F:
     """Declares that a small change of the values changes an aggregation a little: its standard error is a jackknife."""
     return declare(smooth=True)(function)
 
 
-def not_smooth(function: F) -> F:
+def not_smooth(function: _F) -> _F:
     """Declares that an aggregation jumps (a median, a rank, a threshold): its standard error is a bootstrap over clusters.
 
     The function is called for each of `bootstrap_iters` draws, and a draw may hold a doc twice.
