@@ -190,7 +190,7 @@ def test_a_release_file_takes_every_option_of_the_command_by_its_own_name(elsewh
     add_arguments(parser)
     values = {
         "tasks": "mme,seedbench", "model": "dummy", "model_args": {"a": 1}, "batch_size": 2, "device": "cpu",
-        "gen_kwargs": {"max_gen_toks": 1},        "limit": 3, "samples": {"mme": [0]}, "seed": 4,
+        "gen_kwargs": {"max_gen_toks": 1}, "metadata": {"a": 1}, "limit": 3, "samples": {"mme": [0]}, "seed": 4,
         "num_fewshot": 0, "repeats": 2, "parallel": 2, "fail_on_error": 0.5, "bootstrap_iters": 5,
         "apply_chat_template": "false",
         "on_long_prompt": "cut", "video": "frames=8", "blind": "shuffled", "protocol_settings": ["prompt"],
