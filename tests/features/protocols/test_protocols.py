@@ -86,9 +86,10 @@ def run(cli, own: Path, monkeypatch: pytest.MonkeyPatch) -> RunOwn:
     """Runs the task on its recorded answers under the protocol, as Big-7B."""
     monkeypatch.chdir(own)  # where the rows lie
 
-    def started(*more: str, name: str = "Big-7B") -> Ran:
+    def started(*more: str, name: str = "Big-7B", page: bool = False) -> Ran:
         words = ["--include_path", str(own), "--model", "replay", "--model_args", f"path={own}/answers.jsonl"]
         words += ["--name", name] if name else []
+        words += [] if page else ["--no_report"]
         folder = own.parent / "run"
         ran = cli("--protocol", "mine", *words, "--output_path", folder, *more)
         assert ran.code == 0, ran.err
@@ -109,7 +110,7 @@ def only_row(ran: Ran) -> dict[str, Any]:
 
 
 def test_a_run_has_the_settings_of_the_protocol_and_matches(run: RunOwn) -> None:
-    ran = run()
+    ran = run(page=True)
     row = only_row(ran)
     assert (row["verdict"], row["ours"], row["reported"], row["source"]) == ("matches", 0.75, 0.75, "table 1")
     assert {sample["prompt"][-5:] for sample in ran.samples("own")} == {" Now."}
