@@ -25,7 +25,10 @@ from mm_eval.values.words import counted
 
 Kinds: TypeAlias = Mapping[int, tuple[str, ...]]
 """{doc id: filtered, refused, truncated, as far as they hold}."""
-UNKNOWN = "its aggregation is code of the task's own, which --include_path did not name, or it fails on these docs"
+UNKNOWN = (
+    "its aggregation is code of the task's own, which --include_path did not name, it fails on these docs, or samples/ do not give "
+    "the number of results.json (`mm-eval score RUN` writes both)"
+)
 
 
 @dataclass
