@@ -251,8 +251,8 @@ def _changes_for_note(models: Sequence[Sequence[RecordedRun]]) -> Iterator[tuple
     """Of each task the pairs of the first models that have it, in whichever of their folders. models: the runs of each."""
     having: dict[str, list[RecordedRun]] = {}
     for own in models:
-        first = {name: run for run in reversed(own) for name in run.spec["tasks"]}
-        for name, run in first.items():
+        of_tasks = {name: run for run in reversed(own) for name in run.spec["tasks"]}
+        for name, run in of_tasks.items():
             having.setdefault(name, []).append(run)
     pairs = {(id(a), id(b)): (a, b) for runs in having.values() for a, b in combinations(runs[:READ_FOR_NOTE], 2)}
     for first, second in pairs.values():

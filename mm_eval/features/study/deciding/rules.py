@@ -135,7 +135,7 @@ class WhenDecided:
     def _is_over(self, name: str) -> bool:
         """Whether another model has ended in this launch; what an earlier one left says nothing."""
         try:
-            return Path(self._linked["over"][name]).read_text() == self._linked.get("launch", "")
+            return bool(Path(self._linked["over"][name]).read_text() == self._linked.get("launch", ""))
         except (OSError, ValueError):
             return False
 
