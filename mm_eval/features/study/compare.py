@@ -26,8 +26,8 @@ from mm_eval.values.words import counted
 Kinds: TypeAlias = Mapping[int, tuple[str, ...]]
 """{doc id: filtered, refused, truncated, as far as they hold}."""
 UNKNOWN = (
-    "its aggregation is code of the task's own, which --include_path did not name, it fails on these docs, or samples/ do not give "
-    "the number of results.json (`mm-eval score RUN` writes both)"
+    "its aggregation is code of the task's own, which --include_path did not name, it fails on these docs, or samples/ do not "
+    "give the number of results.json (`mm-eval score RUN` writes both)"
 )
 
 
