@@ -227,8 +227,14 @@ def test_a_broken_picture_fails_all_choices_of_its_doc(adapter: Adapter) -> None
     assert {key for key, answer in answers.items() if isinstance(answer, DataError)} == {(0, 0), (0, 1)}
 
 
-@pytest.mark.parametrize("message", ["CUDA out of memory. Tried to allocate", "DefaultCPUAllocator: out of memory"])
-@pytest.mark.parametrize(("batch_size", "room"), [("auto", 2), (5, 2), (8, 1)])
+@pytest.mark.parametrize(
+    ("message", "batch_size", "room"),
+    [
+        ("CUDA out of memory. Tried to allocate", "auto", 2),
+        ("CUDA out of memory. Tried to allocate", 5, 2),
+        ("DefaultCPUAllocator: out of memory", 8, 1),
+    ],
+)
 def test_out_of_memory_halves_the_batch_and_keeps_answers(
     adapter: Adapter, monkeypatch: pytest.MonkeyPatch, message: str, batch_size: int | str, room: int
 ) -> None:
