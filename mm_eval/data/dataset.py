@@ -315,6 +315,8 @@ def _read(
     import datasets
 
     local = hub is None
+    if "features" in options:
+        options = {**options, "features": _features(options["features"], where)}
     try:
         if local:
             with LOADING, _no_progress_bar():
@@ -324,7 +326,9 @@ def _read(
     except StopIteration as error:  # a file of 0 bytes
         raise _no_docs(path, split, where) from error
     except (OSError, ValueError, KeyError, RuntimeError, datasets.exceptions.DatasetsError) as error:
-        message = str(error).strip().split("\n")[0]
+        # A DatasetGenerationError says nothing; what it was raised from does.
+        said = error.__cause__ if isinstance(error, datasets.exceptions.DatasetGenerationError) else None
+        message = str(said or error).strip().split("\n")[0]
         if "corresponds to no data" in message:
             raise _no_docs(path, split, where) from error
         if "BuilderConfig" in message and local and name is not None and (folder := Path(path, name)).is_dir():
@@ -332,8 +336,44 @@ def _read(
         if "Unknown split" in message or "BuilderConfig" in message and "not found" in message:
             raise ConfigError(f"{path!r}: {message}", where=where) from error
         raise DataError(
-            f"{type(error).__name__}: {message}.", where=where, hint=f"Searched: {', '.join(searched)}."
+            f"{type(said or error).__name__}: {message.rstrip('.')}.",
+            where=where,
+            hint=f"Searched: {', '.join(searched)}.",
         ) from error
+
+
+def _features(stated: Any, where: str) -> Any:
+    """The types of columns that a task's file states, as `datasets` takes them.
+
+    A type is its name, `{dtype: string}`, `{dtype: string, sequence: true}` for a list, a list of one type, a mapping of types,
+    or what `datasets` itself writes (`{_type: Value, dtype: string}`).
+    """
+    import datasets
+
+    def feature(stated: Any) -> Any:
+        if isinstance(stated, str):
+            return datasets.Value(stated)
+        if isinstance(stated, list) and len(stated) == 1:
+            return datasets.List(feature(stated[0]))
+        if not isinstance(stated, Mapping):
+            raise ValueError(f"{stated!r} is no type")
+        if "_type" in stated:
+            return datasets.Features.from_dict({"it": dict(stated)})["it"]
+        if isinstance(stated.get("dtype"), str) and stated.keys() <= {"dtype", "sequence"}:
+            item = datasets.Value(stated["dtype"])
+            return datasets.List(item) if stated.get("sequence") else item
+        return {name: feature(inner) for name, inner in stated.items()}
+
+    try:
+        if not isinstance(stated, Mapping):
+            raise ValueError("they are no mapping from columns to types")
+        features = datasets.Features({name: feature(inner) for name, inner in stated.items()})
+        _ = features.arrow_schema
+        return features
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        what = f"the features of dataset_kwargs can't be read: {str(error).splitlines()[0]}."
+        hint = "Write each column as {dtype: string}, or {dtype: string, sequence: true} for a list."
+        raise ConfigError(what, where=where, hint=hint) from error
 
 
 @contextmanager

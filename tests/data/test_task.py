@@ -287,6 +287,45 @@ def test_a_local_file_is_found_beside_the_yaml_that_names_it_or_in_the_working_d
     assert instance.context == ("of the working directory" if "/" in named else "beside")
 
 
+def with_features(tmp_path: Path, features: str) -> Task:
+    (tmp_path / "docs.jsonl").write_text(json.dumps({"q": "a?", "answer": ["b"]}) + "\n")
+    (tmp_path / "t.yaml").write_text(
+        f"task: t\ndataset_path: json\ndataset_kwargs: {{data_files: {{test: docs.jsonl}}, features: {features}}}\n"
+        "test_split: test\ndoc_to_text: q\n"
+    )
+    config = TaskManager(tmp_path, include_defaults=False).load("t").tasks["t"]
+    return Task.load(config.resolved(), DataSource())
+
+
+@pytest.mark.parametrize(
+    "features",
+    [
+        "{q: {dtype: string}, answer: {dtype: string, sequence: true}}",
+        "{q: string, answer: [string]}",
+        "{q: {_type: Value, dtype: string}, answer: {_type: List, feature: {_type: Value, dtype: string}}}",
+    ],
+)
+def test_the_types_of_columns_are_read_in_each_way_of_writing_them(features: str, tmp_path: Path) -> None:
+    task = with_features(tmp_path, features)
+    assert task.docs.rows.features["answer"].feature.dtype == "string"
+    assert task.docs.rows[0]["answer"] == ["b"]
+
+
+@pytest.mark.parametrize(
+    ("features", "said"),
+    [
+        ("{q: {dtype: int65}}", "int65"),
+        ("{q: 3}", "3 is no type"),
+        ("[q]", "no mapping from columns"),
+        ("{q: int32, answer: [string]}", "as a scalar of type int32"),
+    ],
+)
+def test_types_that_can_not_be_read_are_one_sentence_with_a_place(features: str, said: str, tmp_path: Path) -> None:
+    with pytest.raises(MMEvalError, match=re.escape(said)) as raised:
+        with_features(tmp_path, features)
+    assert "t.yaml:" in str(raised.value)
+
+
 def test_a_local_file_that_is_missing_is_named_where_it_belongs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
