@@ -1,5 +1,6 @@
 """Names and habits of lm-eval's guides that code written after them has."""
 
+import importlib
 import subprocess
 import sys
 
@@ -202,6 +203,8 @@ def test_a_task_manager_has_the_methods_of_the_guides(tmp_path):
 def test_dir_shows_what_is_public():
     assert set(mm_eval.__all__) < set(dir(mm_eval)) and "importlib" not in dir(mm_eval)
     assert all(getattr(mm_eval, name) is not None for name in dir(mm_eval))
+    importlib.import_module("mm_eval.metrics.metric")
+    assert callable(mm_eval.metrics.metric), "the file took the name of the function"
     metrics = set(dir(mm_eval.metrics))
     assert {"METRICS", "Metric", "metric", "mean", "Bleu", "acc_norm", "anls", "standard_error"} < metrics
     assert {"LLResults", "smooth", "StandardError", "math_equal", "register_metric"} < metrics

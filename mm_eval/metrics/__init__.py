@@ -1,11 +1,12 @@
 """Metrics: the public names of the files of `mm_eval.scoring.metrics`, and the rules that benchmarks share."""
 
+# `metric` is a file of this folder and a function: the file is imported first, so that the name stays the function's.
+from mm_eval.metrics.metric import *  # noqa: F403
 from mm_eval.scoring.metrics.aggregation import *  # noqa: F403
 from mm_eval.scoring.metrics.corpus import *  # noqa: F403
 from mm_eval.scoring.metrics.generation import *  # noqa: F403
 from mm_eval.scoring.metrics.ll_results import *  # noqa: F403
 from mm_eval.scoring.metrics.loglikelihood import *  # noqa: F403
-from mm_eval.scoring.metrics.metric import *  # noqa: F403
 from mm_eval.scoring.metrics.resampling import *  # noqa: F403
 from mm_eval.scoring.metrics.stderr import *  # noqa: F403
 from mm_eval.scoring.metrics.traits import *  # noqa: F403

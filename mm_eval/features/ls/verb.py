@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 HEADINGS = ("task", "metric", "docs", "modality", "data set", "sample", "published row that a test reproduces")
 REGISTRIES = {
     "models": "mm_eval.engine.model:MODELS",
-    "metrics": "mm_eval.scoring.metrics:METRICS",
+    "metrics": "mm_eval.scoring.metrics.metric:METRICS",
     "filters": "mm_eval.scoring.filters:FILTERS",
     "scorers": "mm_eval.scoring.base:SCORERS",
     "formats": "mm_eval.config.formats:FORMATS",

@@ -69,12 +69,13 @@ def test_exact_match_mc_asks_whether_greedy_decoding_gives_a_right_choice():
 
 
 def test_exact_match_of_choices_is_lm_evals_name_for_it():
-    """Its webqs says `metric: exact_match`; the number keeps that name. Options of the generated one are still refused."""
+    """Its webqs says `metric: exact_match`; the number keeps that name. Options of the generated one do nothing."""
     made = Metric.from_dict({"metric": "exact_match"}, "multiple_choice")
     assert made.name == "exact_match" and made.fn is exact_match_mc
     assert Metric.from_dict({"metric": "exact_match"}, "generate_until").fn is not exact_match_mc
-    with pytest.raises(ConfigError, match="ignore_case"):
-        Metric.from_dict({"metric": "exact_match", "ignore_case": True}, "multiple_choice")
+    assert Metric.from_dict({"metric": "exact_match", "ignore_case": True}, "multiple_choice").fn is exact_match_mc
+    with pytest.raises(ConfigError, match="ignore_cose"):
+        Metric.from_dict({"metric": "exact_match", "ignore_cose": True}, "multiple_choice")
 
 
 @pytest.mark.parametrize("metric", [acc, acc_norm, acc_bytes])
