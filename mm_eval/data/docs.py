@@ -96,6 +96,15 @@ class Docs:
                     keys[doc_id] = digest.hexdigest()
         return keys
 
+    def stored_media(self, doc_id: int) -> str:
+        """A digest of a doc's pictures and videos as they are stored, also of those in records. "" where it has none."""
+        columns = [*self.media_columns, *self._records]
+        if not columns:
+            return ""
+        [row] = self._stored.select_columns(columns)[[doc_id]].to_pylist()
+        digest = hashlib.sha256()
+        return digest.hexdigest() if sum([_feed(digest, value) for value in row.values()]) else ""
+
     def full(self, doc_id: int, most: int | None = None) -> Doc:
         """The whole doc with its pictures decoded. DataError if one can't be, or if they have more than `most` pixels.
 

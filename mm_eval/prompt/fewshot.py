@@ -39,6 +39,7 @@ class ExamplePool:
 
     same_split: examples and questions come from one split, so a question's own doc is left out by its id.
     indices: the docs that may be drawn, in this order (`fewshot_indices`); None for all.
+    asked: the docs of the questions, where they may have pictures.
     """
 
     docs: Docs | Sequence[Doc]
@@ -47,6 +48,7 @@ class ExamplePool:
     same_split: bool = False
     indices: tuple[int, ...] | None = None
     where: str = ""
+    asked: Docs | None = None
 
     def __post_init__(self) -> None:
         if self.sampler not in SAMPLERS:
@@ -70,7 +72,7 @@ class ExamplePool:
             if self.same_split and index == doc_id:
                 continue
             example = self._example(index)
-            if example.doc != doc:  # a copy of the question would give its answer away
+            if not self._is_copy(example, doc_id, doc):
                 chosen.append(example)
         if len(chosen) < count:
             raise ConfigError(
@@ -79,6 +81,19 @@ class ExamplePool:
                 where=self.where,
             )
         return chosen
+
+    def _is_copy(self, example: Example, doc_id: int, doc: Doc) -> bool:
+        """Whether an example is the question itself, whose answer it would give away.
+
+        Equal texts alone say nothing where pictures are shown: with one question for all pictures, the docs that have the same
+        answer would never be drawn.
+        """
+        if example.doc != doc:
+            return False
+        if self.asked is None or not isinstance(self.docs, Docs):
+            return True
+        own, other = self.asked.stored_media(doc_id), self.docs.stored_media(example.index)
+        return not own or not other or own == other
 
     def picture_files(
         self, count: int, docs: Iterable[tuple[int, Doc]], known: Mapping[str, FileState], places: Places

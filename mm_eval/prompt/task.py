@@ -432,6 +432,7 @@ def example_pool(config: TaskConfig, source: DataSource, split: str, own: Docs, 
         "sampler": settings.get("sampler", "default"),
         "seed": seed,
         "where": config.where("fewshot_config"),
+        "asked": own,
         "indices": tuple(settings["fewshot_indices"]) if settings.get("fewshot_indices") else None,
     }
     splits = {"fewshot_config": settings.get("split"), **{key: getattr(config, key) for key in FEWSHOT_SPLITS}}

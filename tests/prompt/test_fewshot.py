@@ -1,7 +1,10 @@
 """Few-shot examples depend on the seed and the doc alone, and a doc is never its own example."""
 
+import datasets
 import pytest
+from PIL import Image
 
+from mm_eval.data.docs import Docs
 from mm_eval.prompt.fewshot import ExamplePool
 from mm_eval.values.errors import ConfigError
 
@@ -32,6 +35,20 @@ def test_a_doc_is_never_its_own_example() -> None:
 def test_a_copy_of_the_doc_in_another_split_is_left_out_too() -> None:
     pool = ExamplePool(list(DOCS), same_split=False)
     assert all(DOCS[3]["q"] not in drawn(pool, 3, 19) for _ in range(3))
+
+
+def test_one_question_for_all_pictures_has_examples_with_its_own_answer_and_never_its_own_picture() -> None:
+    """Without the pictures 20 docs are two texts: each example would have had the answer that is wrong."""
+    shades = [*range(18), 0, 2]  # the last two are copies
+    pictures = [Image.new("L", (1, 1), shade) for shade in shades]
+    answers = ["yes" if shade % 2 else "no" for shade in shades]
+    rows = datasets.Dataset.from_dict({"image": pictures, "a": answers}).cast_column("image", datasets.Image())
+    docs = Docs(rows)
+    for pool in (ExamplePool(docs, same_split=True, asked=docs), ExamplePool(docs, asked=docs)):
+        for doc_id in (0, 1, 19):
+            drawn = [example.index for example in pool.draw(17, doc_id, docs.text(doc_id))]
+            assert {answers[index] for index in drawn} == {"yes", "no"}
+            assert shades[doc_id] not in [shades[index] for index in drawn]
 
 
 def test_first_n_keeps_the_order_and_indices_name_the_pool() -> None:
