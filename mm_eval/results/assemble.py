@@ -222,6 +222,7 @@ def environment(plan: OpenedTasks, spec: Mapping[str, Any], started: float) -> d
         "chat_template": spec["chat"],
         "system_instruction": spec["system"],
         **({"blind": spec["blind"]} if spec.get("blind") else {}),
+        "reasoning_tags": plan.request.reasoning_tags,
         "prompts": {name: task["prompt"] for name, task in spec["tasks"].items()},
         "data": {name: task["data"] for name, task in spec["tasks"].items()},
         "scored_by": scored_by(plan.configs),

@@ -15,6 +15,8 @@ from mm_eval.prompt.blocks import FRAMES_AS_KEY, FRAMES_KEY
 from mm_eval.results.number_text import Unit, unit_of
 from mm_eval.results.recorded import RecordedRun, RecordedTask
 from mm_eval.scoring.metrics.paired import Flips, flips, paired_difference
+from mm_eval.values.errors import ConfigError
+from mm_eval.values.reasoning.families import marks_of
 from mm_eval.values.types import MetricKey, Number
 from mm_eval.values.words import listed
 
@@ -75,6 +77,17 @@ def data_asked(run: RecordedRun, name: str) -> dict[str, Any]:
     }
 
 
+def reasoning_tags(run: RecordedRun) -> str:
+    """The marks around the reasoning that a run's answers were last scored with, beside those of known models."""
+    facts = run.results.run.facts
+    stated = facts["reasoning_tags"] if "reasoning_tags" in facts else run.request.get("reasoning_tags")
+    try:
+        marks = marks_of(stated)
+    except ConfigError:  # a stranger's file
+        return repr(stated)
+    return "none are cut" if marks.off else ", ".join(map(" ".join, marks.pairs)) or "those of known models"
+
+
 def differences_in_spec(first: RecordedRun, second: RecordedRun, renamed: Collection[str] = ()) -> Iterator[str]:
     """A sentence for each cause by which the requests of two runs differ; none for two models under equal conditions.
 
@@ -84,6 +97,10 @@ def differences_in_spec(first: RecordedRun, second: RecordedRun, renamed: Collec
     for what, named in names.items():
         if first.spec.get(what) != second.spec.get(what):
             yield f"the {named} differs: {first.spec.get(what)!r} and {second.spec.get(what)!r}"
+    if (rules := [run.spec.get("on_long_prompt", "cut") for run in (first, second)])[0] != rules[1]:
+        yield f"what happens to a prompt that is too long differs: {rules[0]} and {rules[1]}"
+    if (tags := [reasoning_tags(run) for run in (first, second)])[0] != tags[1]:
+        yield f"the marks around the reasoning differ: {tags[0]} and {tags[1]}"
     versions = [run.results.run.version for run in (first, second)]
     if None not in versions and versions[0] != versions[1]:
         yield f"they were scored by two versions of mm-eval, {versions[0]} and {versions[1]}: `mm-eval score` scores a run again"
@@ -118,6 +135,10 @@ def _differences_on(first: RecordedRun, second: RecordedRun, name: str) -> Itera
     by = [(run.results.run.scored_by or {}).get(name) for run in (first, second)]
     if a["config"] == b["config"] and None not in by and by[0] != by[1]:
         yield "the rules of scoring differ: `mm-eval score` of both folders scores them by the same ones"
+    if a.get("examples") != b.get("examples") and a["data"] == b["data"]:
+        yield "the docs that examples come from differ"
+    if a.get("multiturn") != b.get("multiturn") and first.results.shots.get(name):
+        yield f"the examples as turns of a chat differ: {a.get('multiturn')} and {b.get('multiturn')}"
     prompts = [prompt_asked(run, name) for run in (first, second)]
     if prompts[0] != prompts[1]:
         said = [

@@ -79,7 +79,8 @@ def group_differences(
 ) -> Iterator[tuple[MetricKey, Number, Number, Number]]:
     """(key, first, second, difference) of each number of a group over the docs that both runs have.
 
-    changes: of each task by key. Nothing where one of the group's tasks is not in both runs.
+    changes: of each task by key. Nothing where one of the group's tasks is not in both runs, and no number that a task of the
+        run has and `changes` lacks: it would be over the other tasks only.
     """
     names = run.results.leaves(group)
     if not names or any(name not in changes for name in names):
@@ -92,6 +93,8 @@ def group_differences(
             continue
         for key in dict.fromkeys(key for found in below.values() for key in found):
             having = {name: found[key] for name, found in below.items() if key in found}
+            if any(key in run.tasks[name].values for name in below if name not in having):
+                continue
             places = {name: names.count(name) for name in having}
             sizes = {name: difference.n or 0 for name, (_, _, difference) in having.items()}
             if (total := _difference(key, _function(metric, key, sizes, places), having)) is not None:

@@ -267,7 +267,10 @@ class RecordedRun:
         """The docs of a task and their answers, as digests, by doc id."""
         return {
             row["doc_id"]: DocDigests(
-                value_digest([row["doc"], row["target"]]), value_digest(_without_edges(row["resps"])), kinds_of(row)
+                value_digest([row["doc"], row["target"]]),
+                value_digest(_without_edges(row["resps"])),
+                kinds_of(row),
+                value_digest(shown) if (shown := row.get("images")) else b"",
             )
             for row in self.rows(name)
         }

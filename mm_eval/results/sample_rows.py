@@ -94,12 +94,13 @@ class Marking:
 class DocDigests(NamedTuple):
     """A doc and its raw answers (without the white space around them), each as a digest, so that two runs can be compared.
 
-    kinds: how its answers ended (`kinds_of`).
+    kinds: how its answers ended (`kinds_of`). pictures: what was shown; empty if that is not known.
     """
 
     doc: bytes
     answers: bytes
     kinds: tuple[str, ...] = ()
+    pictures: bytes = b""
 
 
 KINDS = (FILTERED, REFUSED, TRUNCATED)

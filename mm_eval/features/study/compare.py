@@ -129,6 +129,10 @@ def _changes(
     if left_out := len(mine.keys() | other.keys()) - len(same):
         are = counted(left_out, "doc is", "docs are")
         comparison.differs.append(f"{name}: {are} not the same in both runs, or in one only: left out")
+    data = [run.spec["tasks"].get(name, {}).get("data") for run in pair]
+    shown = [(mine[i].pictures, other[i].pictures) for i in same] if data[0] != data[1] else []
+    if others := sum(all(each) and each[0] != each[1] for each in shown):
+        comparison.differs.append(f"{name}: {counted(others, 'doc')} of {len(same):,} showed other pictures")
     comparison.answers[name] = (sum(mine[i].answers != other[i].answers for i in same), len(same))
     kinds = tuple({i: docs[i].kinds for i in same if docs[i].kinds} for docs in (mine, other))
     if any(kinds):

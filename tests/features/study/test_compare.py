@@ -90,6 +90,35 @@ def test_runs_that_were_scored_by_other_rules_say_so(perfect):
     assert "the task's config differs on mme: repeats" in compare([first, other])[0].differs
 
 
+def test_other_marks_around_the_reasoning_are_named(cli, base):
+    """They alone may make all answers of a run right or wrong, and nothing said so."""
+    answers = base / "muse.jsonl"
+    rows = [
+        {"task": "mme", "doc_id": n, "resps": [f"<muse>No. Or yes?</muse>{'Yes' if n % 2 else 'No'}"]} for n in range(4)
+    ]
+    answers.write_text("\n".join(map(json.dumps, rows)))
+    words = ["--tasks", "mme", "--sample", "--model", "replay", "--model_args", f"path={answers}", "--limit", "4"]
+    cut, whole = ran(base / "muse-cut", *words, "--reasoning_tags", "<muse>,</muse>"), ran(base / "muse-whole", *words)
+    said = "the marks around the reasoning differ: <muse> </muse> and those of known models"
+    assert compare([RecordedRun.read(cut), RecordedRun.read(whole)])[0].differs == [said]
+    assert cli("score", whole, "--reasoning_tags", '[["<muse>", "</muse>"]]').code == 0
+    assert compare([RecordedRun.read(cut), RecordedRun.read(whole)])[0].differs == []
+
+
+def test_other_pictures_in_other_data_are_named(perfect, base):
+    import shutil
+
+    changed = base / "repainted"
+    shutil.copytree(perfect, changed)
+    rows = [json.loads(line) for line in (changed / "samples/mme.jsonl").read_text().splitlines()]
+    rows[7]["images"] = ["0" * 64]
+    (changed / "samples/mme.jsonl").write_text("\n".join(json.dumps(row) for row in rows))
+    first, other = RecordedRun.read(perfect), RecordedRun.read(changed)
+    other.spec["tasks"]["mme"]["data"] = "another revision"
+    differs = compare([first, other])[0].differs
+    assert "mme: 1 doc of 420 showed other pictures" in differs
+
+
 def test_white_space_around_an_answer_is_no_other_word(perfect, base):
     import shutil
 

@@ -13,7 +13,7 @@ from mm_eval.features.report.run_page import write_report
 from mm_eval.features.study.compare import compare
 from mm_eval.features.study.prompts import Prompts
 from mm_eval.features.study.variants_text import render
-from mm_eval.results.estimates import estimates
+from mm_eval.results.estimates import estimates, group_differences
 from mm_eval.results.recorded import RecordedRun
 from mm_eval.values.distributions import t_quantile
 from mm_eval.values.types import MetricKey
@@ -126,6 +126,19 @@ def test_a_function_that_is_not_linear_is_near_what_drawing_docs_anew_gives(tmp_
     assert found.stderr == pytest.approx(spread(drawn), rel=0.06)
     apart = math.hypot(*(spread([math.prod(values) for values in drawn_apart(marks, run)]) for run in "ab"))
     assert found.stderr < apart, "what both runs share is taken out"
+
+
+def test_a_group_whose_number_one_task_cannot_give_has_none(tmp_path):
+    """It was the difference of the other tasks, without a word: where graders differ, or a task's own function is gone."""
+    small = {run: {"one": [0.0, 1.0, end], "two": [1.0, end, 1.0]} for run, end in (("a", 0.0), ("b", 1.0))}
+    runs = asked(tmp_path, small, "mean")
+    changes = {change.task: change for change in compare(runs)[0].changes}
+    assert changes["G"].difference.value == pytest.approx(1 / 3)
+    triples = {name: (each.first, each.second, each.difference) for name, each in changes.items()}
+    both = {name: {EXACT_MATCH: triples[name]} for name in ("one", "two")}
+    assert [key for key, *_ in group_differences(runs[0], "G", both)] == [EXACT_MATCH]
+    lacking = {**both, "two": {MetricKey("length", "none"): triples["two"]}}
+    assert list(group_differences(runs[0], "G", lacking)) == []
 
 
 def drawn_apart(marks, run):
