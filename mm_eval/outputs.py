@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
@@ -92,7 +92,9 @@ def write_page(opened: OpenedTasks, folder: RunFolder, progress: Progress) -> li
         return [f"no report.html could be written: {what}"]
 
 
-def thumbnails(prepared: Prepared, folder: RunFolder, own: Processes) -> AbstractContextManager[None]:
+def thumbnails(
+    prepared: Prepared, folder: RunFolder, own: Processes
+) -> AbstractContextManager[Callable[[], bool] | None]:
     """Makes the page's thumbnails from the pictures of the requests, where one process makes them all."""
     request = prepared.request
     if not request.report or request.predict_only or own.count > 1:

@@ -208,7 +208,10 @@ def _answer(
                 return launch.failed_elsewhere(outcome.counts())
 
             media = thumbnails(prepared, folder, own)
-            with media, opened_cache(prepared.request.use_cache, prepared.model, prepared.earlier) as cache:
+            with (
+                media as journal.make_room,
+                opened_cache(prepared.request.use_cache, prepared.model, prepared.earlier) as cache,
+            ):
                 over = budget_check(
                     lambda: dollars(prepared.model, state.usage) or 0.0,
                     prepared.request.budget,

@@ -330,7 +330,10 @@ class Journal:
 
     `put`, `drain` and `close` raise StoreError once a record could not be written, whatever the reason. Nothing is acknowledged
     after that.
+    make_room: called where the disk is full. It removes what can be made again, and returns whether there was any.
     """
+
+    make_room: Callable[[], bool] | None = None
 
     def __init__(self, folder: Path) -> None:
         directory = folder / "journal"
@@ -420,8 +423,16 @@ class Journal:
 
     def _write(self, lines: list[bytes]) -> None:
         """Returns when the lines are on the disk, in a file that the next launch will find."""
-        write_all(self._fd, b"".join(lines))
-        sync(self._fd)
+        before = os.fstat(self._fd).st_size
+        try:
+            write_all(self._fd, b"".join(lines))
+            sync(self._fd)
+        except OSError as error:
+            if error.errno not in (errno.ENOSPC, errno.EDQUOT) or self.make_room is None or not self.make_room():
+                raise
+            os.ftruncate(self._fd, before)  # a part of a line may be there
+            write_all(self._fd, b"".join(lines))
+            sync(self._fd)
         if self._counts_links and not os.fstat(self._fd).st_nlink:
             raise OSError(errno.ENOENT, "the file was deleted while the run wrote to it")
 

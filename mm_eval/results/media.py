@@ -67,6 +67,17 @@ class Media:
             if pack is not None:
                 pack.close()
 
+    def remove(self) -> bool:
+        """Removes all thumbnails of the folder, so that there is room for answers. Returns whether there were any."""
+        refuse_links_out(self._run, "media")
+        if self._new is not None:
+            with suppress(OSError):  # what is buffered has no room
+                self._new.close()
+            self._new = None
+        found = self._folder.is_dir() and any(path.is_file() for path in self._folder.rglob("*"))
+        shutil.rmtree(self._folder, ignore_errors=True)
+        return found
+
     def _go_on(self) -> None:
         """Takes over what a Media before this one has added: all whole lines, if the pack's own are among them."""
         added, end = set[str](), 0
@@ -86,12 +97,12 @@ class Media:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        for pack in (self._pack, self._new):
-            if pack is not None:
-                pack.close()
-        if self._new is not None and kind is None:
-            os.replace(self._beside, self._path)
-        self._beside.unlink(missing_ok=True)
+        try:
+            self.hold()
+            if self._new is not None and kind is None:
+                os.replace(self._beside, self._path)
+        finally:  # a full disk may refuse what is buffered, too
+            self._beside.unlink(missing_ok=True)
 
     def _open_beside(self) -> BinaryIO:
         """The file to which thumbnails are added. OSError where the name is a link."""

@@ -10,7 +10,8 @@ JPEG is its own thumbnail.
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import logging
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from itertools import islice
 from pathlib import Path
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
 
     from mm_eval.values.types import Doc, Instance
 
+log = logging.getLogger(__name__)
+
 Wanted = tuple[int, list[str]]
 """A doc id, and the digests of the pictures that its prompt showed."""
 
@@ -55,10 +58,11 @@ def pictures_of(rows: Iterable[Mapping[str, Any]]) -> Iterator[Wanted]:
 
 
 @contextmanager
-def thumbnails_of_requests(folder: Path, tasks: Iterable[Task]) -> Iterator[None]:
+def thumbnails_of_requests(folder: Path, tasks: Iterable[Task]) -> Iterator[Callable[[], bool]]:
     """Inside, the pictures of requests become thumbnails as they are decoded. A failure ends that, and nothing else.
 
-    They are put in place by the next `Media` of this process, the one that the page is written with.
+    They are put in place by the next `Media` of this process, the one that the page is written with. Gives a function that
+    removes all thumbnails of the folder where the answers have no room, also later, and returns whether there were any.
     """
     tasks, failed = list(tasks), False
     media, lock = Media(folder), Lock()  # an adapter may decode the frames of videos in threads
@@ -72,6 +76,15 @@ def thumbnails_of_requests(folder: Path, tasks: Iterable[Task]) -> Iterator[None
         except Exception:  # whatever it is, the answer comes first
             failed = True
 
+    def make_room() -> bool:
+        nonlocal failed
+        with lock:
+            failed = True
+            found = media.remove()
+        if found:
+            log.warning("The disk is full: the thumbnails in %s were removed, so that answers have room.", folder)
+        return found
+
     try:
         media.__enter__()
     except Exception:
@@ -79,7 +92,7 @@ def thumbnails_of_requests(folder: Path, tasks: Iterable[Task]) -> Iterator[None
     for task in tasks:
         task.seen = seen
     try:
-        yield
+        yield make_room
     finally:
         for task in tasks:
             task.seen = None

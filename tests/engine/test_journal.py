@@ -120,6 +120,30 @@ def test_a_short_write_is_completed(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert decode(path.read_bytes().rstrip(b"\n"))["key"] == "key0"
 
 
+def test_a_full_disk_is_written_to_again_once_there_is_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real, room = os.write, [False]
+
+    def full(fd: int, data: bytes) -> int:
+        if room[0]:
+            return real(fd, data)
+        if len(data) > 100:
+            return real(fd, data[:100])  # a part of a line has room
+        raise OSError(28, "No space left on device")
+
+    def make_room() -> bool:
+        room[0] = True
+        return True
+
+    monkeypatch.setattr(module.os, "write", full)
+    journal, done = Journal(tmp_path), list[int]()
+    journal.make_room = make_room
+    for n in range(3):
+        journal.put(record(n), lambda n=n: done.append(n))  # type: ignore[misc]
+    journal.close()
+    state = read_journal(tmp_path)
+    assert done == [0, 1, 2] and len(state.slots) == 3 and state.damaged == 0
+
+
 @pytest.mark.parametrize("call", ["write", "fdatasync"])
 def test_a_refusing_disk_stops_the_run_and_acknowledges_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from mm_eval.engine import journal as journal_module
 from mm_eval.engine.journal import read_journal
 from mm_eval.engine.model import Model
 from mm_eval.values import files as files_module
@@ -57,6 +58,22 @@ def test_a_full_disk_at_the_relaunch_with_a_torn_tail_loses_no_byte(cli, monkeyp
     refusing_disk(monkeypatch, errno.ENOSPC)
     assert cli(*TASKS, "--limit", "8").code == 3
     assert path.read_bytes() + b"".join(torn.read_bytes() for torn in path.parent.glob("*.torn")) == before
+
+
+def test_the_thumbnails_of_a_full_disk_give_way_to_the_answers(cli, monkeypatch, caplog, tmp_path: Path) -> None:
+    """They took the room of answers, which ended the run; all of them can be made again."""
+    write = journal_module.write_all
+
+    def full(fd: int, data: bytes) -> None:
+        if any(path.stat().st_size for path in (tmp_path / "run" / "media").glob(".*")):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        write(fd, data)
+
+    monkeypatch.setattr(journal_module, "write_all", full)
+    ran = cli(*TASKS)
+    assert ran.code == 0 and caplog.text.count("The disk is full: the thumbnails in") == 1
+    assert len(read_journal(ran.folder).answers) == 60
+    assert [path.name for path in (ran.folder / "media").iterdir()] == ["thumbnails.jsonl"], "made again for the page"
 
 
 @pytest.mark.parametrize("name", ["results.json", "samples/mme.jsonl"])
