@@ -14,6 +14,7 @@ import os
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -63,19 +64,21 @@ def keep_report(prepared: Prepared, folder: RunFolder, spec: Mapping[str, Any], 
     if report.exit_code or report.problems or not _can_be_known(prepared):
         return
     with suppress(MMEvalError, OSError):  # a file that can't be read now is no reason to lose the numbers
-        said = {"order": report.order, "notes": report.notes, "made_of": _made_of(prepared, folder, spec)}
+        made_of = _made_of(prepared, folder, spec, _package_at_first())
+        said = {"order": report.order, "notes": report.notes, "made_of": made_of}
         if mark := mark_of(said):
             folder.write(NAME, json.dumps({"v": 1, **said, "mark": mark}, ensure_ascii=False))
 
 
 def kept_report(prepared: Prepared, folder: RunFolder, spec: Mapping[str, Any]) -> Report | None:
     """The report of a run that is finished and whose numbers were made of what there is now; None for any other."""
+    _package_at_first()
     if not os.path.isfile(folder.path / NAME) or not _can_be_known(prepared):
         return None
     with suppress(MMEvalError, OSError, KeyError, TypeError, ValueError, AttributeError):
         found = folder.read(NAME) or {}
         said = {name: found[name] for name in ("order", "notes", "made_of")}
-        if is_own(said, found["mark"]) and said["made_of"] == _made_of(prepared, folder, spec):
+        if is_own(said, found["mark"]) and said["made_of"] == _made_of(prepared, folder, spec, _package()):
             results = results_of(folder.read("results.json") or {})
             order = [(str(name), int(depth)) for name, depth in said["order"]]
             return Report(
@@ -94,11 +97,12 @@ def _can_be_known(prepared: Prepared) -> bool:
     own = tuple(f"{folder}{os.sep}" for folder in _own_folders())
     sources = [config.source for config in (*prepared.configs.values(), *loaded.tasks.values())]
     references = functions_in([*sources, *(group.source for group in loaded.groups.values())])
-    return all(each.of_mm_eval or str(each.source()).startswith(own) for each in references)
+    files = {each.module: each for each in references}.values()
+    return all(each.of_mm_eval or str(each.source()).startswith(own) for each in files)
 
 
-def _made_of(prepared: Prepared, folder: RunFolder, spec: Mapping[str, Any]) -> dict[str, Any]:
-    """Digests of all that decides what is printed, by what they are of."""
+def _made_of(prepared: Prepared, folder: RunFolder, spec: Mapping[str, Any], package: str) -> dict[str, Any]:
+    """Digests of all that decides what is printed, by what they are of. package: that of mm-eval's own files."""
     path = folder.path
     left = sorted([*path.glob("samples/*"), *path.glob("submissions/*"), *path.glob("report.html")])
     return json.loads(  # type: ignore[no-any-return]
@@ -115,7 +119,7 @@ def _made_of(prepared: Prepared, folder: RunFolder, spec: Mapping[str, Any]) -> 
                 "journal": {each.name: _digest_in(path, each) for each in journal_files(path)},
                 "results": _digest_in(path, path / "results.json"),
                 "left": {str(each.relative_to(path)): _state(each) for each in left},
-                "mm_eval": [__version__, _package()],
+                "mm_eval": [__version__, package],
                 "python": sys.version,
                 "packages": {name: version_of(name) or "" for name in PACKAGES},
             },
@@ -172,6 +176,12 @@ def _package() -> str:
                     about = item.stat()
                     found.append(f"{item.path} {[about.st_size, about.st_mtime_ns]}\n")
     return hashlib.sha256("".join(sorted(found)).encode("utf-8", "surrogateescape")).hexdigest()
+
+
+@cache
+def _package_at_first() -> str:
+    """The same as it was before the first run of this process, whose code it has imported: files may have changed since."""
+    return _package()
 
 
 def _own_folders() -> list[Path]:

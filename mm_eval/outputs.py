@@ -73,7 +73,7 @@ def _count_rows(rows: Iterator[SampleRow], progress: Progress) -> Iterator[Sampl
 
 def write_page(opened: OpenedTasks, folder: RunFolder, progress: Progress) -> list[str]:
     """Writes thumbnails and report.html. They are derived: a failure is reported as a note; the results stand."""
-    recorded = RecordedRun.read(folder.path, include_path=opened.request.include_path)
+    recorded = RecordedRun.read(folder.path, include_path=opened.request.include_path, configs=opened.configs)
     try:
         talks = {name for name, style in opened.styles.items() if style.turns is not None}
         pictured = {name: task for name, task in opened.tasks.items() if task.has_pictures or name in talks}

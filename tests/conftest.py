@@ -3,6 +3,7 @@
 import gc
 import json
 import os
+import sys
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import suppress
@@ -88,8 +89,11 @@ class Ran:
 
 @pytest.fixture(scope="session", autouse=True)
 def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """What is kept of videos lies in a folder of the tests, as does the key of own runs."""
+    """What is kept of videos and of data lies in a folder of the tests, as does the key of own runs."""
     with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HF_DATASETS_CACHE", data := str(tmp_path_factory.mktemp("datasets")))
+        if "datasets" in sys.modules:
+            patch.setattr(sys.modules["datasets"].config, "HF_DATASETS_CACHE", Path(data))
         patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
         patch.setenv("MM_EVAL_CACHE", str(tmp_path_factory.mktemp("cache")))
         yield

@@ -102,6 +102,13 @@ def test_a_metric_that_was_registered_in_this_process_is_never_taken_for_known(o
     assert scored == [1, 1]
 
 
+def test_a_run_whose_code_was_changed_while_it_ran_is_never_taken_for_known(own, scored, monkeypatch) -> None:
+    monkeypatch.setattr(finished, "_package_at_first", lambda: "files that this process has imported")
+    own()
+    own()
+    assert scored == [1, 1]
+
+
 def test_other_options_of_scoring_score_again(own, scored: list[int]) -> None:
     own()
     own("--bootstrap_iters", "50")

@@ -279,7 +279,21 @@ class TaskConfig:
 
     def digest(self) -> str:
         """sha256 over the config without its display keys (alias, tags), and the source of every function file it names."""
-        return digest_of({"name": self.name, **self._canonical(WithSource(), hide=(*DISPLAY_KEYS, *ASKS_NOTHING))})
+        with_source = WithSource()
+        sources = tuple(with_source(reference)[1] for reference in self._functions)
+        if sources not in self._digests:
+            stated = self._canonical(with_source, hide=(*DISPLAY_KEYS, *ASKS_NOTHING))
+            self._digests[sources] = digest_of({"name": self.name, **stated})
+        return self._digests[sources]
+
+    @cached_property
+    def _functions(self) -> tuple[FunctionRef, ...]:
+        return tuple(schema.functions_in(self.source))
+
+    @cached_property
+    def _digests(self) -> dict[tuple[str, ...], str]:
+        """{digests of the sources of its functions: its own}: a run asks seven times, and files may change meanwhile."""
+        return {}
 
     def identity(self) -> str:
         """sha256 over the digest and the display keys: two equal tasks at different places share it."""

@@ -171,10 +171,17 @@ class RecordedRun:
     include_path: str | None = None
 
     @classmethod
-    def read(cls, folder: str | Path, name: str = "", include_path: str | None = None) -> RecordedRun:
+    def read(
+        cls,
+        folder: str | Path,
+        name: str = "",
+        include_path: str | None = None,
+        configs: Mapping[str, TaskConfig | None] | None = None,
+    ) -> RecordedRun:
         """The run in a folder. Errors: ConfigError where there is none, or one without results; StoreError for damaged files.
 
-        name: the model's name in tables; by default the name of what was loaded.
+        name: the model's name in tables; by default the name of what was loaded. configs: the configs of its tasks, where the
+        caller has them; others are looked up in the installation.
         """
         path = Path(folder)
         run, found = read_run(path), _read(path, "results.json", OF_RESULTS)
@@ -182,7 +189,9 @@ class RecordedRun:
         results = results_of(found)
         for key, row in results.rows.items():  # folders of earlier versions hold `task_alias` instead
             row.alias = shown_name(key, run["spec"]["tasks"].get(key, {}).get("path", key))
-        return cls(path, results, run["spec"], run["request"], name, include_path)
+        recorded = cls(path, results, run["spec"], run["request"], name, include_path)
+        recorded._configs.update(configs or {})
+        return recorded
 
     @property
     def model(self) -> str:

@@ -104,7 +104,8 @@ def scorers_of(config: TaskConfig) -> list[Scorer]:
 def _frames_read_by(config: TaskConfig) -> tuple[str, ...]:
     """The frames around an answer that a task's own rules or functions look for: they must be left for these."""
     stated = [config.source.get(key) for key in ("filter_list", "process_results", "metric_list", "scorer", "formats")]
-    texts = [repr(stated), *(_source(str(function.source())) for function in functions_in(stated))]
+    files = {function.module: function for function in functions_in(stated)}.values()
+    texts = [repr(stated), *(_source(str(function.source())) for function in files)]
     return tuple(frame for word, frame in FRAMES_BY_NAME.items() if any(word in text for text in texts))
 
 

@@ -62,6 +62,7 @@ class Registry(Generic[T]):
         self.packages = (package,) if isinstance(package, str) else package
         self._objects: dict[str, T | _Lazy] = {}
         self._scanned = False
+        self._undeclared: set[str] = set()
         self._lock = RLock()
 
     def register(self, *names: str) -> Callable[[T], T]:
@@ -122,9 +123,11 @@ class Registry(Generic[T]):
         if name in self._objects or self._scanned:
             return
         with self._lock:
-            for package in self.packages:
+            for package in self.packages if name not in self._undeclared else ():
                 for found, lazy in _declared(package, self.decorator, f'"{name}"'):
                     self._objects.setdefault(found, lazy)
+            if name not in self._objects:  # the sources are read once, so it is in none of them from now on
+                self._undeclared.add(name)
             for point in entry_points(self.entry_points) if self.entry_points and name not in self._objects else ():
                 if point.name == name:
                     self._objects[name] = _Lazy(point.value)

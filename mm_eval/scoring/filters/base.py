@@ -299,6 +299,8 @@ def filter_step(component: Any) -> FilterFactory | Filter:
 
 def check_arguments(kind: str, name: str, function: Callable[..., Any], kwargs: Mapping[str, Any]) -> None:
     """Raises ConfigError for an argument that a function does not take, with the closest one that it takes."""
+    if not kwargs:
+        return
     try:
         parameters = inspect.signature(function).parameters
     except (TypeError, ValueError):

@@ -350,6 +350,15 @@ def test_the_files_of_installed_packages_are_read_once_for_all_groups(monkeypatc
     assert len(calls) == 1
 
 
+def test_a_name_that_no_file_declares_is_looked_for_once(monkeypatch):
+    searched = []
+    monkeypatch.setattr(registry, "_declared", lambda package, decorator, text="": searched.append(text) or [])
+    of_task = registry.Registry("metric", package=("a", "b"), decorator="metric")
+    assert "of_a_task" not in of_task and "of_a_task" not in of_task and searched == ['"of_a_task"'] * 2
+    of_task.register("of_a_task")(len)
+    assert "of_a_task" in of_task and of_task.get("of_a_task") is len
+
+
 @pytest.mark.parametrize(
     ("entry", "output_type", "unused"),
     [
