@@ -6,6 +6,8 @@ One row a doc: {"task": "mme", "doc_id": 17, "resps": ["Yes"]}, one answer a rep
 [log-likelihood in nats, is_greedy] a choice. `"ended": ["length"]` beside it says how each generated answer ended ("stop" without
 it). The samples/*.jsonl of a run are such files. The turns of a conversation stand under `turns`, a list for each repeat:
 `"turns": [[{"answer": "Zoom."}, {"answer": "A"}]]`. `path` may be a folder of them.
+A row of samples/ also states its doc: where that is another doc than the one that is asked, since the data has another order or
+revision, the answer is not taken and the doc fails.
 A row's task is a path (`mmlu::mmlu_stem@mcqa`) or its last name. If no row has a task's own path or name, the rows of the one
 path that ends in its name are used.
 
@@ -26,9 +28,10 @@ from typing import Any
 from mm_eval.config.arguments import PATH, read_arguments
 from mm_eval.engine.model import Answers, Model, ModelFacts, ModelSettings, register_model
 from mm_eval.values.errors import ConfigError, ModelError
-from mm_eval.values.types import ENDINGS, Answer, Ended, Instance
+from mm_eval.values.types import ENDINGS, Answer, Ended, Instance, plain
 
 FAILED = "an answer that failed"
+ANOTHER = "the answer to another doc"
 
 
 @register_model("replay")
@@ -49,6 +52,8 @@ class Replay(Model):
         self._told: dict[tuple[str, int], list[Any]] = {}  # reasoning that stands beside the answers
         self._turns: dict[tuple[str, int], list[Any]] = {}  # of each conversation, its turns
         self._paths: dict[str, set[str]] = {}  # by their last names
+        self._docs: dict[tuple[str, int], tuple[tuple[str, ...], bytes, bytes]] = {}  # columns, doc, prompt and target
+        self._names: dict[tuple[str, ...], tuple[str, ...]] = {}  # each list of columns once
         digest = hashlib.sha256()
         for file in files or [path]:
             digest.update(self._read(file))
@@ -78,6 +83,9 @@ class Replay(Model):
             if key in self._rows:
                 raise ConfigError(f"a second row for task {key[0]!r} doc {key[1]}.", where=f"{file}:{number}")
             self._rows[key], self._ended[key] = resps, ended
+            if isinstance(doc := row.get("doc"), dict) and doc and "prompt" in row:
+                names = self._names.setdefault(tuple(doc), tuple(doc))
+                self._docs[key] = names, _digest(doc), _digest([row["prompt"], row.get("target")])
             if isinstance(turns := row.get("turns"), list):
                 self._turns[key] = turns
             if isinstance(told := row.get("reasoning"), list):
@@ -100,6 +108,9 @@ class Replay(Model):
 
     def generate(self, instances: Iterable[Instance]) -> Answers:
         for instance in instances:
+            if self._is_of_another_doc(instance):
+                yield instance, self._missing(instance, "an answer to this doc", ANOTHER)
+                continue
             if instance.then is not None and (place := self._place(instance)) in self._turns:
                 yield instance, self._turn(instance, self._turns[place])
                 continue
@@ -115,6 +126,9 @@ class Replay(Model):
 
     def loglikelihood(self, instances: Iterable[Instance]) -> Answers:
         for instance in instances:
+            if self._is_of_another_doc(instance):
+                yield instance, self._missing(instance, "an answer to this doc", ANOTHER)
+                continue
             answer, _ = self._answer(instance, instance.choice, len(instance.metadata.get("choices") or ()))
             match answer:
                 case [int() | float() as ll, bool() as is_greedy]:
@@ -169,10 +183,38 @@ class Replay(Model):
                 return name, instance.doc_id
         return None
 
+    def _is_of_another_doc(self, instance: Instance) -> bool:
+        """Whether a row states another doc under this id. One that scoring has changed has the same question."""
+        place = None if instance.judge else self._place(instance)
+        if place is None or place not in self._docs:
+            return False
+        names, doc, asked = self._docs[place]
+        if any(not dict.__contains__(instance.doc, name) for name in names):  # the columns have other names by now
+            return False
+        if _digest({name: instance.doc[name] for name in names}) == doc:
+            return False
+        return _digest([instance.context, instance.target]) != asked
+
     def _missing(self, instance: Instance, needed: str, found: Any) -> ModelError:
-        got = "no row or too few answers" if found is None else found if found == FAILED else repr(found)
+        said = found in (FAILED, ANOTHER) if isinstance(found, str) else False
+        got = "no row or too few answers" if found is None else found if said else repr(found)
         where = f"{instance.slot.name} doc {instance.doc_id}"
-        return ModelError(f"the file has {got} where {needed} is needed.", where=where)
+        hint = "Replay answers to this data, or leave `doc` out of the rows." if found == ANOTHER else ""
+        return ModelError(f"the file has {got} where {needed} is needed.", where=where, hint=hint)
+
+
+def _digest(value: Any) -> bytes:
+    """A short digest of a value as samples/ have it; the same for all values that JSON can't hold."""
+    try:
+        text = json.dumps(value, sort_keys=True, default=_json_value)
+    except (TypeError, ValueError):
+        return b""
+    return hashlib.sha256(text.encode()).digest()[:8]
+
+
+def _json_value(value: Any) -> Any:
+    own = plain(value)
+    return str(value) if own is value else own
 
 
 def _endings(stated: Any, count: int) -> tuple[Ended, ...]:

@@ -56,7 +56,7 @@ from mm_eval.engine.records import (
 from mm_eval.values.errors import StoreError
 from mm_eval.values.files import make_folder, sync, sync_folder, write_all
 from mm_eval.values.reasoning.recorded import Reading, Recorded
-from mm_eval.values.run_files import UNREADABLE, journal_files, lines_of, refuse_links_out
+from mm_eval.values.run_files import UNREADABLE, journal_files, lines_of, open_regular, refuse_links_out
 from mm_eval.values.types import Answer, End, Slot
 
 log = logging.getLogger(__name__)
@@ -226,8 +226,9 @@ def read_journal(folder: Path, conversations: Container[str] = ()) -> JournalSta
     conversations: the paths of tasks whose docs are conversations.
 
     A last line without a newline is still being written, or torn: it is ignored.
-    Raises StoreError for an unreadable file or a record of a newer version.
+    Raises StoreError for an unreadable or packed file, or a record of a newer version.
     """
+    _refuse_packed(folder)
     state = JournalState(conversations=conversations)
     later: list[dict[str, Any]] = []  # a slots record may stand in another file than its answer
     for path in journal_files(folder):
@@ -240,6 +241,25 @@ def read_journal(folder: Path, conversations: Container[str] = ()) -> JournalSta
     for record in later:
         add_record(state, record)
     return state
+
+
+_PACKED = (b"\x1f\x8b", b"PK\x03\x04", b"\x28\xb5\x2f\xfd", b"\xfd7zXZ", b"BZh")
+"""How files of gzip, zip, zstd, xz and bzip2 begin."""
+
+
+def _refuse_packed(folder: Path) -> None:
+    """StoreError for a journal file that somebody has packed: all its answers would be requested again."""
+    with suppress(OSError):
+        for path in sorted((folder / "journal").glob("*.jsonl*")):
+            if path.suffix in (".gz", ".zip", ".zst", ".xz", ".bz2") or path.suffix == ".jsonl" and _is_packed(path):
+                hint = "Unpack it there, or move it out of the journal: the answers in it are then requested again."
+                raise StoreError("a file of the journal is packed.", where=str(path), hint=hint)
+
+
+def _is_packed(path: Path) -> bool:
+    with suppress(OSError), open_regular(path.parent.parent, path) as file:
+        return file.read(8).startswith(_PACKED)
+    return False
 
 
 def _add_line(state: JournalState, later: list[dict[str, Any]], line: bytes | None, path: Path) -> None:
@@ -309,7 +329,7 @@ def _mend(path: Path) -> bool:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         content = file.read()
         end = content.rfind(b"\n") + 1
-        if end == len(content):
+        if end == len(content) or content.startswith(_PACKED):
             return False
         torn = os.open(path.with_suffix(".torn"), os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o644)
         try:

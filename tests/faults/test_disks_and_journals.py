@@ -1,6 +1,7 @@
 """Full disks at a relaunch, journals that were copied, edited or replaced, and a finished run that needs no weights."""
 
 import errno
+import gzip
 import json
 import os
 import signal
@@ -58,6 +59,21 @@ def test_a_full_disk_at_the_relaunch_with_a_torn_tail_loses_no_byte(cli, monkeyp
     refusing_disk(monkeypatch, errno.ENOSPC)
     assert cli(*TASKS, "--limit", "8").code == 3
     assert path.read_bytes() + b"".join(torn.read_bytes() for torn in path.parent.glob("*.torn")) == before
+
+
+@pytest.mark.parametrize("ending", ["", ".gz"])
+def test_a_packed_journal_is_refused_and_not_asked_again(cli, ending: str) -> None:
+    """`gzip runs/*/journal/*` makes room, and the next launch asked everything again."""
+    first = cli(*TASKS, "--limit", "8")
+    path = journal_file(first.folder)
+    packed = path.with_name(path.name + ending)
+    packed.write_bytes(gzip.compress(path.read_bytes()))
+    if ending:
+        path.unlink()
+    before = packed.read_bytes()
+    refused = cli(*TASKS, "--limit", "8")
+    assert refused.code == 2 and f"{packed}: a file of the journal is packed" in refused.err
+    assert packed.read_bytes() == before and len(list(packed.parent.iterdir())) == 1
 
 
 def test_the_thumbnails_of_a_full_disk_give_way_to_the_answers(cli, monkeypatch, caplog, tmp_path: Path) -> None:
