@@ -97,6 +97,8 @@ class Asker:
             needed = False
             with model_boundary(self.outcome):
                 needed = requests.found()
+            if not needed and self._turns and not self.halted:
+                continue  # the last instance was answered before, and it goes on, or has come to its end
             if not needed:
                 break  # no instance that is left needs the model
             prepare_once(self.model)

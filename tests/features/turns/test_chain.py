@@ -319,13 +319,26 @@ def test_a_task_of_one_turn_shares_the_first_answer_of_a_conversation(tmp_path: 
         assert not again.asked
 
 
-def test_answers_are_shared_between_runs(tmp_path: Path) -> None:
+@pytest.mark.parametrize("together", [False, True])
+def test_answers_are_shared_between_runs_and_the_last_conversation_ends_too(tmp_path: Path, together: bool) -> None:
+    """Where no answer was asked for, the end of the last conversation was never recorded: its document was in no number."""
     task, cache = write(tmp_path / "task"), str(tmp_path / "cache")
-    for name in ("first", "second"):
+    for name in ("first", "second", "third"):
         model = Talker()
-        run(task, tmp_path / name, model, use_cache=cache)
+        model.facts = replace(model.facts, together=together)
+        if name == "third":  # a kill came before the ends were recorded
+            ends = [line for line in journal_lines(tmp_path / "first") if b'"kind":"end"' not in line]
+            folder = tmp_path / "third" / "journal"
+            folder.mkdir(parents=True)
+            (folder / "a.jsonl").write_bytes(b"".join(ends))
+            (tmp_path / "third" / "run.json").write_bytes((tmp_path / "first" / "run.json").read_bytes())
+        run(task, tmp_path / name, model, use_cache=None if name == "third" else cache)
         assert len(model.asked) == (TURNS if name == "first" else 0)
-    assert results_of(tmp_path / "first") == results_of(tmp_path / "second")
+    assert results_of(tmp_path / "first") == results_of(tmp_path / "second") == results_of(tmp_path / "third")
+
+
+def journal_lines(folder: Path) -> list[bytes]:
+    return [line for path in (folder / "journal").iterdir() for line in path.read_bytes().splitlines(True)]
 
 
 def test_without_pictures_no_turn_shows_one(tmp_path: Path) -> None:
