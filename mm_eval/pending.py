@@ -41,7 +41,9 @@ class Pending:
         for name, doc_id in first.items():
             yield from self.prepared.tasks[name].instances([doc_id], self.prepared.styles[name])
         for name, task in self.prepared.tasks.items():
-            doc_ids = [doc_id for doc_id in self.doc_ids[name] if first.get(name) != doc_id]
+            doc_ids = self.doc_ids[name]
+            if name in first:
+                doc_ids = [doc_id for doc_id in doc_ids if doc_id != first[name]]
             yield from task.instances(doc_ids, self.prepared.styles[name])
 
     def requests(self, name: str, doc_ids: Sequence[int]) -> Iterator[Instance]:

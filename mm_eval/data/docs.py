@@ -67,7 +67,7 @@ class Docs:
         doc = dict(self._texts[doc_id]) if self._texts.column_names else {}
         return {**doc, **self._undecoded([doc_id])[0]} if self._records else doc
 
-    def texts(self, doc_ids: range | list[int], chunk: int = 256) -> Iterator[tuple[int, Doc]]:
+    def texts(self, doc_ids: Sequence[int], chunk: int = 256) -> Iterator[tuple[int, Doc]]:
         """(doc_id, doc without pictures) for many docs. Reading in chunks is ten times faster than one by one."""
         for start in range(0, len(doc_ids), chunk):
             ids = list(doc_ids[start : start + chunk])

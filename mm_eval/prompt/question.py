@@ -99,6 +99,8 @@ QUESTION, TEXT = 400, 60
 class Questions:
     """The questions of a task's docs, written once: the digest of a run, asking and scoring go over the same docs.
 
+    Scoring comes last and forgets them, since it fills the memory with the scores.
+
     A function may change the doc that it gets, and what reads the doc later sees that. So what functions of others write is
     written anew each time. write: writes one. most: bytes that are kept; the docs after these are written anew, too.
     """
@@ -111,6 +113,11 @@ class Questions:
         self._write, self._left = write, most if config.is_shipped or not own else 0
         self._known: dict[tuple[int, str], Question] = {}
 
+    def forget(self, doc_id: int, block: PromptBlock) -> None:
+        """Frees the question of a doc, and its place for another one."""
+        if (found := self._known.pop((doc_id, block.cache_key), None)) is not None:
+            self._left += _bytes_of(found)
+
     def of(self, doc_id: int, doc: Doc, block: PromptBlock, where: str) -> Question:
         """The question of a doc; its lists are the caller's."""
         key = doc_id, block.cache_key
@@ -118,13 +125,18 @@ class Questions:
             found = self._write(doc, block, where)
             if self._left > 0:
                 self._known[key] = found
-                texts = (found.text, *(found.choices or ()), *(found.contexts or ()))
-                self._left -= QUESTION + sum(TEXT + len(text) for text in texts)
+                self._left -= _bytes_of(found)
         if found.choices is None and not isinstance(found.target, list):
             return found
         target = [*found.target] if isinstance(found.target, list) else found.target
         choices = None if found.choices is None else [*found.choices]
         return Question(found.text, target, choices, found.answer, found.prefix, found.contexts)
+
+
+def _bytes_of(question: Question) -> int:
+    """About how much memory a kept question takes."""
+    texts = (question.text, *(question.choices or ()), *(question.contexts or ()))
+    return QUESTION + sum(TEXT + len(text) for text in texts)
 
 
 def _is_unused(config: TaskConfig, target: Any, doc: Doc) -> bool:

@@ -156,7 +156,7 @@ class Task:
         """
         decodes = self.has_pictures and turn_pictures is None and self.docs.decodes and style.blind != WITHOUT
         with decoded_ahead(self.docs.full, doc_ids if decodes else ()) as ahead:
-            for doc_id, doc in self.docs.texts(list(doc_ids)):
+            for doc_id, doc in self.docs.texts(doc_ids):
                 try:
                     if found := list(self._instances(doc_id, doc, style, turn_pictures, ahead(doc_id))):
                         yield found
@@ -264,6 +264,10 @@ class Task:
     def question(self, doc: Doc, block: PromptBlock, where: str) -> Question:
         """The text, target and choices of a doc."""
         return question_of(self.config, doc, block, where)
+
+    def forget(self, doc_id: int, style: PromptStyle) -> None:
+        """Frees what is kept of a doc's question. It is written anew when it is needed again."""
+        self._questions.forget(doc_id, style.block)
 
     def writes_messages(self, style: PromptStyle) -> bool:
         """Whether the task writes its chat itself. A plain-text prompt always comes from doc_to_text."""

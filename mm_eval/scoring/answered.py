@@ -118,8 +118,8 @@ class AnsweredDoc:
     @property
     def too_large(self) -> list[str]:
         """The comparisons that an answer is too large for, each once."""
-        found = (what for doc, _ in self.scored.values() for what in doc.too_large)
-        return list(dict.fromkeys(found)) if self.error is None else []
+        found = [what for doc, _ in self.scored.values() for what in doc.too_large]
+        return list(dict.fromkeys(found)) if found and self.error is None else []
 
     @property
     def shows_frames(self) -> bool:
@@ -179,8 +179,8 @@ class AnsweredDoc:
             row["turns"] = [list(map(_turn, turns)) for turns in self.turns]
         if self.tied:
             row["ties"] = True
-        if self.too_large:
-            row["too_large"] = self.too_large
+        if too_large := self.too_large:
+            row["too_large"] = too_large
         if error is not None:
             row["error"] = {"owner": error.owner, "what": str(error)}
         row["cut"] = self.cut

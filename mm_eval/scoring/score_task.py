@@ -21,6 +21,8 @@ from mm_eval.values.errors import MMEvalError, ScoringError
 from mm_eval.values.types import Instance, Number, Slot
 
 CHUNK = 512
+OF_ANSWERS = ("filtered", "refused", "truncated", "unanswered")
+"""Counts of docs with an answer that ended so."""
 
 
 @dataclass
@@ -125,6 +127,7 @@ class TaskScoring:
         by_doc = {doc_id: list[Instance]() for doc_id in doc_ids}
         for instances in self.task.requests(doc_ids, self.style, turn_pictures):
             by_doc[instances[0].doc_id] = instances
+            self.task.forget(instances[0].doc_id, self.style)
         docs = {doc_id: AnsweredDoc.of(instances, self.lookup) for doc_id, instances in by_doc.items()}
         self._with_frames += sum(doc.shows_frames for doc in docs.values())
         categories = self._categories.of_docs({doc_id: instances[0].doc for doc_id, instances in by_doc.items()})
@@ -165,35 +168,31 @@ class TaskScoring:
 
     def _count(self, doc_id: int, doc: AnsweredDoc, rules: Mapping[str, list[str]]) -> list[str]:
         """Adds a doc to the counts of the task; returns the names of those that it is in."""
-        scores = self.scores
+        scores, answered, too_large = self.scores, doc.error is None, doc.too_large
         unread = [name for name, found in rules.items() if found and all(rule == "unparsed" for rule in found)]
         scores.turns += sum(map(len, doc.turns))
         self._without_target += doc.instances[0].target is None
-        for what in doc.too_large:
+        for what in too_large:
             scores.too_large_for[what] = scores.too_large_for.get(what, 0) + 1
-        if doc.error is None:
+        names = ["n"]
+        if answered:
             scores.silent.add(doc_id, doc.resps, rules)
             for name in unread:
                 scores.unparsed_by[name] = scores.unparsed_by.get(name, 0) + 1
-        elif doc.failure is not None and len(scores.errors) < 5:
-            scores.errors.append(str(doc.failure))
-        counted = {
-            "n": True,
-            "ties": doc.tied,
-            "too_large": bool(doc.too_large),
-            "failed": doc.failure is not None,
-            "not_requested": doc.failure is None and doc.not_requested is not None,
-            "filtered": doc.error is None and doc.filtered,
-            "refused": doc.error is None and doc.refused,
-            "truncated": doc.error is None and doc.truncated,
-            "unanswered": doc.error is None and doc.unanswered,
-            "unparsed": doc.error is None and bool(unread) and len(unread) == len(rules),
-            "cut": doc.cut,
-        }
-        names = [name for name, holds in counted.items() if holds]
+            names += [name for name in OF_ANSWERS if getattr(doc, name)]
+            names += ["unparsed"] if unread and len(unread) == len(rules) else []
+        elif doc.failure is not None:
+            names.append("failed")
+            if len(scores.errors) < 5:
+                scores.errors.append(str(doc.failure))
+        else:
+            names.append("not_requested")
+        names += ["ties"] if doc.tied else []
+        names += ["too_large"] if too_large else []
+        names += ["cut"] if doc.cut else []
         for name in names:
             setattr(scores, name, getattr(scores, name) + 1)
-        graders = [scorer.grader for scorer in self.scorers if scorer.grader and doc.error is None]
+        graders = [scorer.grader for scorer in self.scorers if scorer.grader and answered]
         without = {grader.name for grader in graders if doc_id in grader.ungraded}
         for grader in without:
             scores.ungraded[grader].docs += 1

@@ -11,7 +11,10 @@ from mm_eval.prompt import question
 from mm_eval.prompt.blocks import PromptBlock, choose_block
 from mm_eval.prompt.question import choice_index, choices_of, evaluate_field, render
 from mm_eval.prompt.task import PromptStyle, Task
+from mm_eval.scoring.builtin import LLScorer
+from mm_eval.scoring.score_task import TaskScoring
 from mm_eval.values.errors import ConfigError, DataError
+from mm_eval.values.types import Answer
 
 DOCS = {
     "train": [{"q": f"shown {n}?", "word": "cat", "label": 0, "n": 10 + n, "lead": f"L{n}:"} for n in range(3)],
@@ -331,6 +334,20 @@ def test_a_question_is_written_once_for_all_that_go_over_the_docs(monkeypatch: p
     few = question.Questions(made.config, made.question, most=1)
     assert all(few.of(n, doc, BLOCK, "").text == doc["q"] for _ in range(2) for n, doc in enumerate(DOCS["test"]))
     assert len(written) == 4 + 1 + 5, "the first of three docs was kept"
+    few.forget(0, BLOCK)
+    assert few.of(1, DOCS["test"][1], BLOCK, "").text == few.of(1, DOCS["test"][1], BLOCK, "").text
+    assert len(written) == 4 + 1 + 5 + 1, "its place was free for another one"
+
+
+def test_scoring_forgets_each_question_after_its_doc() -> None:
+    made = choice_task()
+    asked(made)
+    kept = made._questions._known
+    scoring = TaskScoring(made, PLAIN, [LLScorer.default_scorer()], lambda slot: Answer((-1.0 - slot.choice, False)))
+    for _ in made.instances([0, 1], PLAIN):
+        pass
+    assert len(kept) == 2
+    assert [row["choices"] for row in scoring.samples([0, 1])] == [[" cat", " dog"]] * 2 and not kept
 
 
 def test_what_a_function_of_the_users_does_to_its_doc_is_seen_each_time() -> None:

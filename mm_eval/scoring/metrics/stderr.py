@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from itertools import compress
 from typing import TYPE_CHECKING, Any
 
 from mm_eval.scoring.metrics.resampling import (
@@ -153,9 +154,9 @@ def _by_kind(
 ) -> StandardError:
     traits = traits_of(aggregation)
     if traits.is_mean:
-        kept = [i for i, value in enumerate(values) if not math.isnan(value)]
-        kept_clusters = [clusters[i] for i in kept] if clusters is not None else None
-        value = mean_stderr([values[i] for i in kept], kept_clusters)
+        known = [not math.isnan(value) for value in values]
+        kept_clusters = list(compress(clusters, known)) if clusters is not None else None
+        value = mean_stderr(list(compress(values, known)), kept_clusters)
         return _check_value(value, "fewer than two clusters with a number: no standard error.")
     if traits.influence is not None:
         strata = [traits.stratum(value) if traits.stratum else None for value in values]
