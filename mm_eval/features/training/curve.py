@@ -24,6 +24,7 @@ from mm_eval.scoring.metrics.paired import right_or_wrong
 from mm_eval.values.distributions import holm
 from mm_eval.values.errors import MMEvalError
 from mm_eval.values.types import MetricKey, Number
+from mm_eval.values.words import of_all
 
 SIGNIFICANT = 0.05
 
@@ -182,6 +183,17 @@ class Study:
         for first, second in pairs(list(self.evaluations.values())):
             for each in differences_in_spec(first.run, second.run):
                 said.append(f"steps {first.step:,} and {second.step:,}: {each}")
+        return said
+
+    @property
+    def failed(self) -> list[str]:
+        """The docs that are in no number, in sentences. A step of which all docs failed has no point."""
+        said = []
+        for each in self.evaluations.values():
+            for name, row in each.run.results.rows.items():
+                missing = row.failed + row.not_requested
+                if missing and name in each.tasks:
+                    said.append(f"step {each.step:,}: {of_all(missing, row.n, 'doc')} of {name} failed: in no number")
         return said
 
     def curve(self, name: str) -> Curve:

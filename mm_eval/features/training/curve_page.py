@@ -144,6 +144,8 @@ class StudyPage:
         )
         if study.differs:
             about["differs"].append({"title": "The steps were not asked the same", "said": study.differs})
+        if study.failed:
+            about["differs"].append({"title": "Docs that failed", "said": study.failed})
         if study.waiting:
             waiting = ", ".join(f"{step:,}" for step in study.waiting)
             about["differs"].append({"title": "Without results so far", "said": [f"steps {waiting}"]})

@@ -49,17 +49,19 @@ def lines(study: Study) -> Iterator[str]:
         yield from said(curve)
         yield from (f"worse: {each}" for each in regressions_said(curve))
         yield ""
-    yield from study.differs
+    yield from (*study.failed, *study.differs)
 
 
 def in_format(study: Study, form: str) -> str:
-    """All curves in one table, as Markdown, LaTeX or CSV."""
+    """All curves in one table, as Markdown, LaTeX or CSV; one after another as text."""
+    if form == "text":
+        return "\n".join(lines(study))
     columns = [Column("task", "text"), Column("metric", "text"), *COLUMNS]
     rows = []
     for curve in map(study.curve, study.names):
         of_curve = {"task": curve.name, "metric": curve.key.label}
         rows += [Row({**row.cells, **of_curve}, marked=row.marked) for row in table(curve).rows]
-    return FORMATS[form](Table(columns, rows, notes=[HINT, *study.differs]))
+    return FORMATS[form](Table(columns, rows, notes=[HINT, *study.failed, *study.differs]))
 
 
 def title(curve: Curve) -> str:

@@ -186,6 +186,20 @@ def test_steps_that_were_not_asked_the_same_and_unread_ones_are_named(folder, tm
     assert main(["report", str(tmp_path)]) == 2 and "no step has results so far" in capsys.readouterr().err
 
 
+def test_docs_that_failed_at_a_step_are_named_also_as_text(folder, tmp_path, capsys):
+    """A step whose weights are NaN has no point, and one of which half of the docs failed looked as any other."""
+    for path in sorted(folder.glob("step-*"))[:2]:
+        shutil.copytree(path, tmp_path / path.name)
+    results = tmp_path / "step-00000200" / "results.json"
+    found = json.loads(results.read_text())
+    found["results"][TASK]["failed"] = 7
+    results.write_text(json.dumps(found))
+    said = f"step 200: 7 of {COUNT} docs of {TASK} failed: in no number"
+    assert main(["report", str(tmp_path), "--format", "text"]) == 0
+    assert said in capsys.readouterr().out
+    assert said in in_format(Study(tmp_path), "md") and said in "".join(open_study(tmp_path).pieces(tmp_path))
+
+
 def test_a_study_reads_only_what_is_new(folder, monkeypatch, tmp_path):
     from mm_eval.features.training import curve
 
