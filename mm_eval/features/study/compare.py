@@ -147,7 +147,7 @@ def _changes(
     ):  # other forms of the main number are the copies
         scored = [i for i in same if i in first.values[key]]
         shared = sorted(i for i in scored if i in second.values[key])
-        unscored = max(unscored, len(scored) - len(shared))
+        unscored = max(unscored, len(scored) + sum(i in second.values[key] for i in same) - 2 * len(shared))
         change = change_of(first, second, key, shared)
         if change is not None:
             same_docs = (earlier for docs, earlier in known if docs == shared)
@@ -163,7 +163,7 @@ def _changes(
         comparison.unknown.append(f"{name}: {', '.join(unknown)} can't be compared: {UNKNOWN}")
         comparison.differs.append(comparison.unknown[-1])
     if unscored:
-        comparison.differs.append(f"{name}: {counted(unscored, 'doc')} failed in the other run: left out of both")
+        comparison.differs.append(f"{name}: {counted(unscored, 'doc')} failed in one of the runs: left out of both")
 
 
 def _is_copy(a: Change, b: Change) -> bool:

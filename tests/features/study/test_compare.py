@@ -105,6 +105,21 @@ def test_other_marks_around_the_reasoning_are_named(cli, base):
     assert compare([RecordedRun.read(cut), RecordedRun.read(whole)])[0].differs == []
 
 
+def test_docs_that_failed_in_either_run_are_counted(perfect, base):
+    import shutil
+
+    folders = [base / "failed-a", base / "failed-b"]
+    for folder, failed in zip(folders, ((3, 4), (4, 5, 6)), strict=True):
+        shutil.copytree(perfect, folder)
+        rows = [json.loads(line) for line in (perfect / "samples/mme.jsonl").read_text().splitlines()]
+        for doc_id in failed:
+            rows[doc_id]["status"] = "failed"
+        (folder / "samples/mme.jsonl").write_text("\n".join(json.dumps(row) for row in rows))
+    [comparison] = compare([RecordedRun.read(folder) for folder in folders])
+    assert any(said == "mme: 3 docs failed in one of the runs: left out of both" for said in comparison.differs)
+    assert {change.difference.n for change in comparison.changes if change.main} == {300 - 4}
+
+
 def test_other_pictures_in_other_data_are_named(perfect, base):
     import shutil
 
