@@ -226,9 +226,10 @@ def test_truncated_answers_and_cut_prompts_and_a_missing_template(cli, tmp_path:
     plain = cli("--tasks", "mme", "--limit", 3, "--apply_chat_template", "false", "--output_path", tmp_path / "plain")
     [bare] = [each for each in diagnose(RecordedRun.read(plain.folder)) if each.kind == "no template"]
     assert "--apply_chat_template true" in bare.mend
-    rows = [{"question": "dog " * times, "answer": "cat"} for times in (4, 3000)]
+    rows = [{"question": "dog " * times, "answer": "cat"} for times in (4, 300)]
     file = write_task(tmp_path / "own", "long", LONG, "", rows)
-    long = cli("--tasks", file, "--model", "tiny-llava", "--output_path", tmp_path / "long")
+    model = ("--model", "tiny-llava", "--model_args", "max_length=200")
+    long = cli("--tasks", file, *model, "--output_path", tmp_path / "long")
     [cut] = [each for each in diagnose(RecordedRun.read(long.folder)) if each.kind == "cut prompt"]
     assert cut.docs == long.results["results"]["long"]["cut"] == 1
 
