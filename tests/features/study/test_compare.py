@@ -117,7 +117,6 @@ def test_docs_that_failed_in_either_run_are_counted(perfect, base):
         (folder / "samples/mme.jsonl").write_text("\n".join(json.dumps(row) for row in rows))
     [comparison] = compare([RecordedRun.read(folder) for folder in folders])
     assert any(said == "mme: 3 docs failed in one of the runs: left out of both" for said in comparison.differs)
-    assert {change.difference.n for change in comparison.changes if change.main} == {300 - 4}
 
 
 def test_other_pictures_in_other_data_are_named(perfect, base):
