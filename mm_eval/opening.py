@@ -27,7 +27,7 @@ from mm_eval.scoring.base import Scorer
 from mm_eval.scoring.metrics.traits import traits_of
 from mm_eval.scoring.of_task import scorers_of
 from mm_eval.scoring.run_results import Results
-from mm_eval.scoring.submission import check_files
+from mm_eval.scoring.sample_row import SampleRow
 from mm_eval.scoring.task_scores import TaskScores
 from mm_eval.values.conversation import Turns
 from mm_eval.values.errors import ConfigError, MMEvalError, NotHereError, did_you_mean, raise_all
@@ -266,6 +266,10 @@ class RunPart:
         """The scorers of a task with its own. scorers: so far. lookup: the recorded answers, its own included."""
         return scorers
 
+    def rows(self, name: str, task: Task, rows: Iterable[SampleRow]) -> Iterable[SampleRow]:
+        """The rows of a task, unchanged, as they are written to samples/."""
+        return rows
+
     def describe_scores(self, name: str, task: Task, scores: TaskScores) -> None:
         """Adds notes on a task that was scored with its scorers."""
 
@@ -292,8 +296,13 @@ class RunPart:
         """What a reader of the table should know."""
         return []
 
+    @property
+    def failed(self) -> int:
+        """How many docs lack what it makes of them: the exit code says so."""
+        return 0
+
     def problems(self, outcome: Outcome) -> list[str]:
-        """Why it stopped early."""
+        """What failed: why it stopped early, and what its reader must know."""
         return []
 
     def problems_of(self, name: str, scores: TaskScores) -> list[str]:
@@ -355,7 +364,6 @@ def open_tasks(
     loaded = replace(loaded, groups={name: group.resolved() for name, group in loaded.groups.items()})
     scorers = {name: _checked_scorers(config) for name, config in configs.items()}
     raise_all(fault for _, fault in group_faults(loaded, scorers))
-    check_files(configs)
     progress("data")
     left_out = without_sample(loaded, request) if sample else set()
     configs = {name: config for name, config in configs.items() if name not in left_out}

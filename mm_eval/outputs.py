@@ -1,8 +1,8 @@
-"""What a run leaves: samples/ with every doc's row, submission files, thumbnails, the page, and the notes of the terminal."""
+"""What a run leaves: samples/ with every doc's row, thumbnails, the page, and the notes of the terminal."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
@@ -23,7 +23,6 @@ from mm_eval.results.thumbnails import pictures_of, thumbnails_of_requests, writ
 from mm_eval.scoring.base import Scorer
 from mm_eval.scoring.sample_row import SampleRow
 from mm_eval.scoring.score_task import TaskScoring
-from mm_eval.scoring.submission import Submission
 from mm_eval.scoring.task_scores import TaskScores
 from mm_eval.values.errors import MMEvalError
 from mm_eval.values.features import brought
@@ -34,29 +33,25 @@ from mm_eval.values.words import counted, listed, of_all
 
 def score_tasks(
     opened: OpenedTasks, folder: RunFolder, state: JournalState, progress: Progress
-) -> tuple[dict[str, TaskScores], list[Submission]]:
-    """Scores doc by doc into samples/<task>.jsonl, then aggregates; writes the submission files."""
+) -> dict[str, TaskScores]:
+    """Scores doc by doc into samples/<task>.jsonl, then aggregates."""
     progress.start("scoring", sum(map(len, opened.doc_ids.values())))
     encode = encoder(ensure_ascii=False, default=_json_value)
     scores: dict[str, TaskScores] = {}
-    submissions: list[Submission] = []
     for name, task in opened.tasks.items():
         scorers: Sequence[Scorer] = opened.scorers[name]
         for part in opened.parts:
             scorers = part.scorers(task, scorers, state.lookup)
         scoring = TaskScoring(task, opened.styles[name], scorers, state.lookup)
-        rows = _count_rows(scoring.samples(opened.doc_ids[name]), progress)
-        if task.config.submission is not None:
-            submissions.append(Submission(name, task.config.submission))
-            rows = submissions[-1].reading(rows)
+        rows: Iterable[SampleRow] = _count_rows(scoring.samples(opened.doc_ids[name]), progress)
+        for part in opened.parts:
+            rows = part.rows(name, task, rows)
         folder.write_lines(f"samples/{sample_name(name)}.jsonl", map(encode, rows))
         scores[name] = scoring.aggregate(opened.request.bootstrap_iters)
         for part in opened.parts:
             part.describe_scores(name, task, scores[name])
-    for each in submissions:
-        folder.write_lines(each.file, each.lines())
     progress.stop()
-    return scores, submissions
+    return scores
 
 
 def _json_value(value: Any) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from mm_eval.config.group import GroupConfig, GroupMetric
@@ -17,9 +17,8 @@ from mm_eval.scoring.base import Scorer
 from mm_eval.scoring.metrics.metric import METRICS, aggregation_named
 from mm_eval.scoring.of_task import scorers_of
 from mm_eval.scoring.process_results import ProcessResultsScorer
-from mm_eval.scoring.submission import record_of
 from mm_eval.values.errors import ConfigError, DataError, DocError, did_you_mean
-from mm_eval.values.types import MetricKey
+from mm_eval.values.types import Doc, MetricKey
 
 
 def check_first_doc(task: Task, style: PromptStyle, doc_ids: Sequence[int]) -> None:
@@ -82,35 +81,43 @@ class _Read(dict[str, Any]):
 
 
 def check_scoring(task: Task, style: PromptStyle, doc_ids: Sequence[int]) -> None:
-    """Scores a made-up answer to a task's first doc. ConfigError if that reads a column that the data lacks.
+    """Scores a made-up answer to a task's first doc. ConfigError as of `check_columns`.
 
-    Otherwise it would be found after all answers. Any other error is ignored, since it may be due to the answer. A model
-    that the task's function would ask is not asked.
+    A model that the task's function would ask is not asked.
     """
-    config, reader = task.config, "process_results" if task.config.process_results else "submission"
-    if config.process_results is None and config.submission is None:
+    if task.config.process_results is None:
         return
     instances = list(task.instances(doc_ids[:1], style, lambda _: None))
     if not instances or any(instance.error for instance in instances):
         return
-    doc = _Read(instances[0].doc)
-    for instance in instances:
-        instance.doc = doc
-        instance.resps = [""] if instance.request_type == "generate_until" else [(0.0, True)]
-    errors: list[Exception | None] = []
+
+    def use(doc: Doc) -> list[Exception | None]:
+        for instance in instances:
+            instance.doc = doc
+            instance.resps = [""] if instance.request_type == "generate_until" else [(0.0, True)]
+        return [scorer.run_docs({doc_ids[0]: instances})[doc_ids[0]].error for scorer in scorers_of(task.config)]
+
+    check_columns(task, instances[0].doc, "process_results", use)
+
+
+def check_columns(task: Task, doc: Doc, reader: str, use: Callable[[Doc], Iterable[Exception | None]]) -> None:
+    """ConfigError if a function of a task reads a column that the data lacks. Otherwise it would be found after all answers.
+
+    reader: the task's key of the function. use: calls it on the doc, and gives the errors that it caught. Any other error is
+    ignored, since it may be due to the made-up answer.
+    """
+    read, errors = _Read(doc), list[Exception | None]()
     try:
-        errors += [scorer.run_docs({doc_ids[0]: instances})[doc_ids[0]].error for scorer in scorers_of(config)]
-        if config.submission is not None:
-            record_of(config.submission["record"], doc, "")
+        errors += use(read)
     except Exception as error:  # the task's own code
         errors.append(error)
     said = "\n".join(map(str, errors))
-    unknown = [column for column in doc.lacking if column not in task.docs.columns and f"KeyError: {column!r}" in said]
+    unknown = [column for column in read.lacking if column not in task.docs.columns and f"KeyError: {column!r}" in said]
     for column in unknown[:1]:
         raise ConfigError(
             f"{reader} reads the column {column!r}, which the data of {task.path} lacks.",
-            where=config.where(reader),
-            hint=f"{did_you_mean(column, doc)} The data has: {', '.join(task.docs.columns)}.".strip(),
+            where=task.config.where(reader),
+            hint=f"{did_you_mean(column, read)} The data has: {', '.join(task.docs.columns)}.".strip(),
         )
 
 

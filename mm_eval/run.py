@@ -291,11 +291,9 @@ def _report(
     opened = replace(opened, doc_ids={**opened.doc_ids, **scored}) if scored else opened
     before = RunFacts(part_of(folder.path, "run"))
     folder.drop_numbers_of_others(opened.configs, before.scored_by)
-    scores, submissions = score_tasks(opened, folder, state, progress)
+    scores = score_tasks(opened, folder, state, progress)
     state.forget()  # the page is made from samples/, and reading them needs the memory
     results, order = assemble(opened, scores)
-    if submissions:
-        results.added["submissions"] = {each.name: each.to_json() for each in submissions}
     machine = (folder.read("run.json") or {}).get("machine", {})
     facts = {**environment(opened, spec, started), **machine, "answering": answering(folder.path)}
     facts["usage"] = dict(sorted(state.usage.items()))
@@ -313,16 +311,12 @@ def _report(
     folder.write("results.json", json.dumps(results_json(results), indent=2, ensure_ascii=False, allow_nan=False))
     failed = sum(each.failed + each.not_requested + each.without_grade for each in scores.values())
     failed += sum(len(each.missing) for name, each in scores.items() if name not in opened.in_part)
-    failed += sum(each.failed for each in submissions)
+    failed += sum(part.failed for part in opened.parts)
     code, changed = _exit_code(outcome, failed), folder.changed_tasks(opened.configs)
-    left = [each.note(folder.path) for each in submissions]
-    if opened.request.report and not outcome.interrupted:
-        left += write_page(opened, folder, progress)
+    writes_page = opened.request.report and not outcome.interrupted
+    left = write_page(opened, folder, progress) if writes_page else []
     notes = notes_of(opened, state, outcome, changed) + left
-    problems = [
-        *problems_of(scores, outcome, opened.parts),
-        *(problem for each in submissions for problem in each.problems()),
-    ]
+    problems = problems_of(scores, outcome, opened.parts)
     report = Report(results, folder.path, code, order, notes, problems, categories=opened.request.categories)
     report.requested = sum(each.requested for each in (outcome, *outcome.of_parts.values()))
     if isinstance(opened, Prepared) and processes().count == 1:

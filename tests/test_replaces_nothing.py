@@ -23,7 +23,7 @@ ALLOWED = {
     "mm_eval/config/functions.py: sys.modules[name]": "adds a task's file under a private name",
     "mm_eval/config/functions.py: sys.modules.pop": "takes back that name where the import failed",
     "mm_eval/data/decode.py: EpsImagePlugin.gs_binary": "Pillow starts no program for a data set's picture; never put back",
-    "mm_eval/engine/ranks.py: os.environ.setdefault": "what torch logs in a process of a launcher",
+    "mm_eval/features/ranks/launch.py: os.environ.setdefault": "what torch logs in a process of a launcher",
     "mm_eval/features/ray/process.py: os.environ[OWN_CLUSTER]": "for the workers that are started",
     "models/memory.py: random.setstate": "puts back the stream that was there before a model in memory was asked",
     "models/litellm/bridge.py: litellm.aclient_session": "the optional adapter's package",

@@ -13,7 +13,6 @@ from mm_eval.config.schema import (
     FEWSHOT_KEYS,
     MIRROR_KEYS,
     OF_FEATURES,
-    SUBMISSION_KEYS,
     TASK_KEYS,
     check_keys,
     functions_in,
@@ -39,8 +38,6 @@ def check_task_keys(source: LocatedDict, what: str, has_class: bool) -> None:
         checks.append(lambda: _check_mirrors(source))
     if is_mappings(source.get("categories")):
         checks.append(lambda: levels_of(source["categories"], source.where("categories")))
-    if isinstance(source.get("submission"), Mapping):
-        checks.append(lambda: _check_submission(source))
     checks += [partial(key_of_feature(name).check, source) for name in OF_FEATURES if source.get(name) is not None]
     raise_all(collected([*checks, *(reference.check for reference in functions_in(source))]))
 
@@ -70,16 +67,6 @@ def _check_mirrors(source: LocatedDict) -> None:
         check_keys(located(mirror), MIRROR_KEYS, "dataset_mirrors")
         if mirror.get("path") is None:
             raise ConfigError("each entry of dataset_mirrors needs a `path`, the id of the data set.", where=where)
-
-
-def _check_submission(source: LocatedDict) -> None:
-    stated, where = located(source["submission"]), source.where("submission")
-    check_keys(stated, SUBMISSION_KEYS, "submission")
-    if missing := [key for key in ("file", "record") if stated.get(key) is None]:
-        raise ConfigError(f"submission needs a `{missing[0]}`.", where=where)
-    name = stated["file"]
-    if not name or name != name.strip() or not name.isprintable() or set(name) & set('/\\:*?"<>|') or name[0] == ".":
-        raise ConfigError(f"submission: {name!r} is not the plain name of a file.", where=stated.where("file"))
 
 
 def _check_pipelines(config: LocatedDict) -> None:

@@ -146,7 +146,6 @@ _OF_CORE: dict[str, Rule] = {
     "aliases": TEXTS,
     "gold_answer": PROMPT,
     "dataset_mirrors": MAPPINGS,
-    "submission": MAPPING,
     "metadata": METADATA,
 }
 
@@ -161,13 +160,6 @@ SCORING_KEYS = ("metric_list", "filter_list", "process_results", "scorer", *SCOR
 """Keys that say how answers are scored; a format with a scoring of its own takes their place."""
 
 MIRROR_KEYS: dict[str, Rule] = {"path": TEXT, "name": TEXTS, "revision": TEXT}
-
-FORMS = ("json", "jsonl", "csv")
-SUBMISSION_KEYS: dict[str, Rule] = {
-    "file": TEXT,
-    "record": FUNCTION,
-    "form": Rule("one of " + ", ".join(FORMS), lambda v: v in FORMS),
-}
 
 FEWSHOT_KEYS: dict[str, Rule] = {
     "sampler": TEXT,

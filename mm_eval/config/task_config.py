@@ -24,9 +24,10 @@ from mm_eval.values.features import brought
 from mm_eval.values.files import digest_of
 from mm_eval.values.reasoning.families import NO_MARKS, Marks, marks_of
 from mm_eval.values.types import OutputType
+from mm_eval.values.words import listed
 
 DISPLAY_KEYS = ("task_alias", "group_alias", "tag", "group")
-ASKS_NOTHING = ("aliases", "categories", "gold_answer", "dataset_mirrors", "submission", *schema.SCORED_BY_FEATURES)
+ASKS_NOTHING = ("aliases", "categories", "gold_answer", "dataset_mirrors", *schema.SCORED_BY_FEATURES)
 """Keys that a run folder's spec leaves out: a task that gets them goes on with its older runs. Data has its own digest there."""
 HEADER_KEYS = ("paper", "languages", "licence", "size", "hub", "metric", "published", "prompt_tokens", "variant_of")
 """Keys of `metadata` that describe a benchmark; the spec leaves them out too."""
@@ -114,7 +115,6 @@ class TaskConfig:
     cluster_key: str | list[str] | None = None
     categories: list[Any] = field(default_factory=list)
     aliases: str | list[str] = field(default_factory=list)
-    submission: Mapping[str, Any] | None = None
     of_features: Mapping[str, Any] = field(default_factory=dict)
     gold_answer: Any = None
     dataset_mirrors: list[Any] = field(default_factory=list)
@@ -180,8 +180,8 @@ class TaskConfig:
 
     @property
     def is_scored_elsewhere(self) -> bool:
-        """Whether a benchmark's server or a feature gives its numbers, so that it may have no metrics and targets of its own."""
-        return self.submission is not None or any(key in self.of_features for key in schema.SCORED_BY_FEATURES)
+        """Whether what a feature brings gives its numbers, so that it may have no metrics and targets of its own."""
+        return any(key in self.of_features for key in schema.SCORED_BY_FEATURES)
 
     @property
     def task(self) -> str:
@@ -344,12 +344,12 @@ def _incomplete(config: TaskConfig) -> Iterator[tuple[str, str, str]]:
     if config.output_type != "generate_until" and config.doc_to_messages is not None:
         what = f"doc_to_messages needs output_type generate_until, not {config.output_type!r}."
         yield what, "doc_to_messages", ""
-    if config.output_type != "generate_until" and config.submission is not None:
-        what = f"submission needs output_type generate_until, not {config.output_type!r}."
-        yield what, "submission", ""
     if config.marks(NO_MARKS) != NO_MARKS and any(key in config.of_features for key in schema.ASKED_BY_FEATURES):
         what = "reasoning_tags of a task with several turns would change what is asked next."
         yield what, "reasoning_tags", "State --reasoning_tags."
+    scored = [key for key in schema.SCORED_BY_FEATURES if key in config.of_features]
+    if len(scored) > 1:
+        yield f"{listed(scored)} are given together.", scored[-1], "Write one of them, or null for the others."
     for key in config.of_features:
         yield from schema.key_of_feature(key).conflicts(config)
     if config.source.get("scorer") is not None and config.source.get("process_results") is not None:

@@ -20,13 +20,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from importlib import import_module
-from types import MappingProxyType, ModuleType
+from types import MappingProxyType
 from typing import Any, Literal, TypeAlias
 
 from mm_eval.engine.generation import TRANSPORT_OPTIONS, GenerationOptions
 from mm_eval.engine.prices import Price
 from mm_eval.values.errors import ConfigError, MMEvalError
+from mm_eval.values.features import brought
 from mm_eval.values.files import digest_of
 from mm_eval.values.registry import Registry
 from mm_eval.values.types import ENDINGS, Answer, Ended, Instance
@@ -206,17 +206,17 @@ class Model:
         """Answers with the log-likelihood (nats) of the whole text `continuation`, each token conditioned on all before."""
         raise ConfigError(f"{type(self).__name__} can't give rolling log-likelihoods.")
 
-    # What the functions below ask a model; an adapter of the old interface (old_model.py) and a fleet answer otherwise.
+    # What the functions below ask a model; an adapter of the former interface and a fleet answer otherwise.
     _prepared = False
 
     def __init_subclass__(cls, former: bool = False, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         if not former and (old := sorted(OLD_MEMBERS.keys() & vars(cls).keys())):
-            _old_model().adopt_class(cls, old)
+            _former().adopt_class(cls, old)
 
     def __getattr__(self, name: str) -> Any:
         if name in OLD_MEMBERS:
-            return _old_model().old_member(self, name)
+            return _former().old_member(self, name)
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def _measured(self) -> ModelFacts:
@@ -266,9 +266,9 @@ OLD_MEMBERS = {
 """The former members of `Model`, and where each stands now. An adapter that has them still runs."""
 
 
-def _old_model() -> ModuleType:
+def _former() -> Any:
     """What knows the former interface; imported where an adapter has members of it."""
-    return import_module("mm_eval.engine.old_model")
+    return brought("ADAPTERS")["former"]
 
 
 def _own(model: Model, name: str) -> Callable[..., Any] | None:
@@ -280,7 +280,7 @@ def create_model(kind: type[Model], args: Mapping[str, Any], settings: ModelSett
     """An adapter with its arguments checked and no weights loaded. ConfigError for a wrong argument."""
     made: Model = getattr(kind, "create", kind)(args, settings)
     if OLD_MEMBERS.keys() & vars(made).keys():
-        _old_model().adopt_values(made)
+        _former().adopt_values(made)
     return made
 
 

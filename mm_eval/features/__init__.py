@@ -19,8 +19,12 @@ OPTIONS    options that it adds to sets of options ("run", "score", "model": of 
            or to its own: {title in the help: (sets, each an `Option`)}, as data.
 MEDIA      what is shown as frames: a module as `Medium` (data/frames.py).
 RUNNERS    what runs task code in a process of its own: a `Runner` (config/runner.py).
+ADAPTERS   adapters that were written for the former interface of `Model`: a module with adopt_class(class, former members),
+           adopt_values(model) and old_member(model, name).
 EXECUTORS  where a model answers (`--executor NAME`): (model, request) -> the model there.
 SHARED     what several runs that go on side by side share: (requests by name) -> a context with the requests to run.
+LAUNCHERS  programs that start several processes for one run: a module with place(count) -> `Processes`, launched(processes, run
+           folder, claim) -> a context with a `Launch`, and all_together() -> a context (engine/ranks.py).
 LINKS      what the runs of several models know of each other: (requests by name, how many run at a time) -> an object with the
            requests to run, and ended(name), which is called when a run ended for good.
 AGAINST    a request that stops when it is decided against a finished run: (request, that run's folder) -> the request.
@@ -42,6 +46,7 @@ TABLE_NOTES notes below a table of models: (column, recorded run) -> sentences.
 MODELS_PARTS tables below that of all models, on its page, and as a sentence in its other forms: (recorded runs) -> a `TablePart`
            (results/table.py), or None.
 GRADERS    what gives values beside the rules of tasks: a module as `Graders` (results/graders.py), by the key in results.json.
+CELLS      what stands in place of the numbers of a row that has none: (results, name of the row) -> text, "" for nothing.
 FOOTERS    lines below the table of a run: (results) -> lines.
 EXPORTS    formats of other tools: (recorded run, folder, name, whether it is the only one) -> written files.
 CARDS      parts of a model card: (recorded runs) -> data.

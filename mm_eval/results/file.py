@@ -24,7 +24,7 @@ GROUP_METRICS = "group_metrics"
 """The key under which each group's `aggregate_metric_list` stands."""
 CORE = {"results", "groups", "group_subtasks", "configs", "versions", "n-shot", "higher_is_better", GROUP_METRICS}
 CORE |= {"n-samples", "categories", "run"}
-"""The parts that are fields of `Results`; the others are what features and submissions add."""
+"""The parts that are fields of `Results`; the others are what features add."""
 _OF_GRADER = re.compile(r"(\w+)_(failed|bounds)(@.+)?\Z", re.DOTALL)
 
 
@@ -50,8 +50,6 @@ def results_json(results: Results) -> dict[str, Any]:
         found["judges"] = results.added["judges"]
     if by_category:
         found["categories"] = by_category
-    if "submissions" in results.added:
-        found["submissions"] = results.added["submissions"]
     return {**found, "run": results.run.facts, **{key: part for key, part in results.added.items() if key not in found}}
 
 

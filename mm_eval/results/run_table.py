@@ -142,8 +142,8 @@ def _lines(results: Results, name: str, depth: int, every: bool) -> Iterator[dic
         **{key: str(getattr(row, key.replace(" ", "_"))) for key in COUNTED},
     }
     if not row.numbers:
-        written = results.added.get("submissions", {}).get(name)
-        yield {**BLANK, **once, "metric": f"submission: {written['file']}" if written else ""}
+        instead = (cell(results, name) for cell in brought("CELLS").for_results(results.added).values())
+        yield {**BLANK, **once, "metric": next(filter(None, instead), "")}
     for place, number in enumerate(numbers):
         yield {**BLANK, **({} if place else once), **_name_cells(number), **_value_cells(row, number)}
 

@@ -124,7 +124,7 @@ class Results:
     rows: every task and group by name, in the table's order. members: of each group, tasks and inner groups.
     configs: of each task as it was written. versions, shots: of each row; shots is a range such as "0-5" where tasks differ.
     group_metrics: how each group's numbers are made; None in a folder of an older version. sizes: of each task, docs of the data
-    set and of the run. categories: {task: {level: {category: its row}}}. added: what features and submissions add.
+    set and of the run. categories: {task: {level: {category: its row}}}. added: what features add.
     """
 
     rows: dict[str, Scores] = field(default_factory=dict)

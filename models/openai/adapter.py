@@ -33,7 +33,7 @@ from mm_eval.engine.model import (
     question,
     register_model,
 )
-from mm_eval.engine.prices import Price, price_of
+from mm_eval.engine.prices import Price
 from mm_eval.features.tools.formats.as_text import tools_as_text
 from mm_eval.values.errors import ConfigError, MMEvalError, ModelError, did_you_mean
 from mm_eval.values.reasoning.families import Marks, marks_of, may_think
@@ -68,6 +68,7 @@ from .messages import (
     with_flat_pictures,
     with_results,
 )
+from .prices import price_of
 
 if TYPE_CHECKING:
     import httpx

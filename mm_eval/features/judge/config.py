@@ -202,8 +202,6 @@ class JudgeKey:
             yield f"judge needs output_type generate_until, not {config.output_type!r}.", "judge", ""
         if config.repeats > 1:
             yield "a judged task asks its model once a doc.", "repeats", "`repeats` under judge gives more verdicts."
-        if config.submission is not None:
-            yield "submission and judge are both given.", "submission", "Write one of them, or null for the other."
         judged = judge_of(config.of_features["judge"], config.where("judge"))
         if judged.replaces_rules and not (config.metric_list or config.process_results):
             yield "extracts and only_unparsed need the task's own metric_list.", "judge", ""

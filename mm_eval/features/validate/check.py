@@ -20,6 +20,7 @@ from mm_eval.data.data_files import has_files
 from mm_eval.engine.model import METHODS, Model
 from mm_eval.engine.order import in_cheapest_order
 from mm_eval.features.validate.first_rows import columns_that_differ, rows_that_differ
+from mm_eval.features.validate.trial import FULL, Trial, TrialResult
 from mm_eval.opening import OpenedTasks, part_classes, without_sample
 from mm_eval.preflight import group_faults
 from mm_eval.prepare import Prepared, load_configs, prepare, prepare_without_model
@@ -27,8 +28,6 @@ from mm_eval.prompt.blocks import check_prompt_keys, choose_block
 from mm_eval.prompt.task import PromptStyle, Task
 from mm_eval.request import RunRequest
 from mm_eval.scoring.base import Scorer
-from mm_eval.scoring.gold import FULL, Trial, TrialResult
-from mm_eval.scoring.submission import record_of
 from mm_eval.values.errors import ConfigError, MMEvalError, all_faults
 from mm_eval.values.types import Instance, Slot, main_metrics
 from mm_eval.values.words import counted, listed
@@ -104,17 +103,17 @@ def check_task(plan: OpenedTasks, name: str, task: Task) -> TaskCheck:
 
 def _examine(plan: OpenedTasks, name: str, task: Task) -> str:
     """What was checked, in words."""
-    doc_ids, submission, of_parts = plan.doc_ids[name], task.config.submission, list[str]()
+    doc_ids, of_parts = plan.doc_ids[name], list[str]()
     trial = _trial(plan, name, task)
     docs = counted(len(doc_ids), "doc")
     for part in part_classes(None, [task.config]):
         found = part.validate(task, doc_ids)
         of_parts += [found.said] if found.said else []
-        if found.grades_all or found.said and not any(scorer.metrics for scorer in plan.scorers[name]):
+        is_all = trial.known and not any(scorer.metrics for scorer in plan.scorers[name])
+        if found.grades_all or found.said and is_all:
             return f"{docs}; {found.said}"
     if not trial.known:
-        written = f", and a run writes {submission['file']}" if submission else ""
-        return f"{docs}; none has a gold answer, so the scores were not checked{written}"
+        return "; ".join([docs, "none has a gold answer, so the scores were not checked", *of_parts])
     without = len(doc_ids) - len(trial.known)
     said = "; ".join(
         [
@@ -129,15 +128,13 @@ def _examine(plan: OpenedTasks, name: str, task: Task) -> str:
 
 def _trial(plan: OpenedTasks, name: str, task: Task) -> Trial:
     """The prompts of all docs, with every block of the task."""
-    style, doc_ids, submission = plan.styles[name], plan.doc_ids[name], task.config.submission
+    style, doc_ids = plan.styles[name], plan.doc_ids[name]
     trial = Trial(task, style, plan.scorers[name])
     unseen = None if shows_frames(task, doc_ids, style) else lambda doc_id: None
     for instance in task.instances(doc_ids, style, unseen):
         if instance.error is not None:
             raise instance.error
         trial.add(instance)
-        if submission is not None:
-            record_of(submission["record"], instance.doc, "answer")
     check_prompt_keys(task, doc_ids, [choose_block(task.config, (), key) for key in task.config.prompt_kwargs])
     return trial
 

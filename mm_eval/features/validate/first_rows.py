@@ -12,10 +12,10 @@ from typing import Any
 
 from mm_eval.config.manager import Loaded
 from mm_eval.data.manifest import KnownDataSet, known_data_set
+from mm_eval.features.validate.trial import Trial
 from mm_eval.opening import OpenedTasks, RunPart, part_classes
 from mm_eval.prompt.task import EVALUATION_SPLITS, Task
 from mm_eval.request import RunRequest
-from mm_eval.scoring.gold import Trial
 from mm_eval.values.errors import MMEvalError
 from mm_eval.values.words import counted
 

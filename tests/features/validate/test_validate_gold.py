@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from mm_eval.cli import main
-from mm_eval.scoring.gold import NONSENSE, wrong_text
+from mm_eval.features.validate.trial import NONSENSE, wrong_text
 from tests.conftest import Ran
 
 OWN = {

@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from mm_eval.engine import ranks
 from mm_eval.engine.folder import RunFolder
-from mm_eval.engine.ranks import Launch, Processes, launched, processes
+from mm_eval.engine.ranks import Processes, launched, processes
+from mm_eval.features.ranks import launch as ranks
+from mm_eval.features.ranks.launch import Shared
 from mm_eval.values.errors import ConfigError
 from tests.processes import HANGS
 
@@ -44,15 +45,15 @@ class Store:
             raise RuntimeError("Connection was likely closed.")
 
 
-def two(store: Store) -> tuple[Launch, Launch]:
-    return Launch(Processes(0, 2), store, "one"), Launch(Processes(1, 2), store, "one")
+def two(store: Store) -> tuple[Shared, Shared]:
+    return Shared(Processes(0, 2), store, "one"), Shared(Processes(1, 2), store, "one")
 
 
 def test_rank_0_waits_for_the_counts_of_the_others_however_long_they_take() -> None:
     first, second = two(Store())
     threading.Timer(0.5, lambda: second.others({"answered": 3}, lambda: False)).start()
     assert first.others({"answered": 1}, lambda: False) == [{"answered": 3}]
-    assert Launch(Processes(0, 2), Store(), "two").others({}, lambda: True) == [], "the user stopped it"
+    assert Shared(Processes(0, 2), Store(), "two").others({}, lambda: True) == [], "the user stopped it"
 
 
 def test_a_rank_knows_how_many_requests_failed_in_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -68,8 +69,8 @@ def test_a_rank_knows_how_many_requests_failed_in_the_others(monkeypatch: pytest
 
 def test_launches_of_one_process_share_nothing() -> None:
     store = Store()
-    Launch(Processes(1, 2), store, "launch-1").publish("read")
-    later = Launch(Processes(0, 2), store, "launch-2")
+    Shared(Processes(1, 2), store, "launch-1").publish("read")
+    later = Shared(Processes(0, 2), store, "launch-2")
     assert later.wait_for("read", 1, iter([False, True]).__next__) is None
 
 
@@ -93,7 +94,7 @@ def test_the_others_claim_after_rank_0(tmp_path: Path, monkeypatch: pytest.Monke
 
 def test_a_launcher_that_is_gone_is_a_message() -> None:
     store = Store()
-    own = Launch(Processes(1, 2), store, "one")
+    own = Shared(Processes(1, 2), store, "one")
     store.gone = True
     calls: list[Any] = [lambda: own.publish("read"), lambda: own.wait_for("claimed", 0)]
     calls += [lambda: own.failed_elsewhere({"failed": 1}), lambda: own.others({}, lambda: False)]
@@ -166,7 +167,7 @@ def test_where_one_rank_of_a_training_fails_all_raise_and_none_waits_for_ever() 
     store, said = Store(), dict[int, str]()
 
     def waits(own: ranks.Round) -> None:
-        Launch(own.own, store, own.next_name(), own).all_have_read()
+        Shared(own.own, store, own.next_name(), own).all_have_read()
 
     def fails(own: ranks.Round) -> None:
         raise OSError("the disk is full")
@@ -198,9 +199,9 @@ def test_what_a_rank_publishes_before_it_fails_is_read() -> None:
     """Rank 0 says that the folder holds another run, and fails: the others choose another folder as it does."""
     store = Store()
     own, other = (ranks.Round(Processes(rank, 2), store, 1) for rank in range(2))
-    Launch(own.own, store, "one", own).publish("claimed", ["another run"])
+    Shared(own.own, store, "one", own).publish("claimed", ["another run"])
     own.end("another run")
-    assert Launch(other.own, store, "one", other).wait_for("claimed", 0) == ["another run"]
+    assert Shared(other.own, store, "one", other).wait_for("claimed", 0) == ["another run"]
 
 
 def test_a_training_that_nobody_here_started_has_its_own_store(monkeypatch: pytest.MonkeyPatch) -> None:

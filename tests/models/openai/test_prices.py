@@ -8,8 +8,9 @@ from urllib.parse import urlsplit
 
 import pytest
 from mm_eval.models.openai.client.usage import usage_of
+from mm_eval.models.openai.prices import price_of, read_prices, shipped
 
-from mm_eval.engine.prices import Price, price_of, read_prices, shipped
+from mm_eval.engine.prices import Price
 from mm_eval.values.errors import ConfigError
 from tests.features.judge import server as scripted
 

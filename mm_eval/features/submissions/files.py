@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from mm_eval.config.task_config import TaskConfig
+from mm_eval.scoring.run_results import Results
 from mm_eval.scoring.sample_row import SampleRow
 from mm_eval.values.errors import ConfigError, DocError, ScoringError, raise_all
 from mm_eval.values.types import Doc, plain
@@ -102,15 +103,21 @@ def record_of(record: Any, doc: Doc, answer: str) -> dict[str, Any]:
 
 
 def check_files(configs: Mapping[str, TaskConfig]) -> None:
-    """ConfigError where two tasks of a run write the same file."""
+    """ConfigError where two tasks of a run, which all have submissions, write the same file."""
     first: dict[str, str] = {}
     faults = []
     for name, config in configs.items():
-        file = config.submission["file"] if config.submission else None
-        if file is not None and first.setdefault(file, name) != name:
+        file = config.of_features["submission"]["file"]
+        if first.setdefault(file, name) != name:
             what = f"{first[file]} and {name} both write {FOLDER}/{file}."
             faults.append(ConfigError(what, where=config.where("submission"), hint="Run them one by one."))
     raise_all(faults)
+
+
+def cell(results: Results, name: str) -> str:
+    """What stands in place of the numbers of a task that has none."""
+    written = results.added["submissions"].get(name)
+    return f"submission: {written['file']}" if written else ""
 
 
 def _csv_line(cells: Iterable[Any]) -> str:
