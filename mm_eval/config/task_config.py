@@ -24,7 +24,6 @@ from mm_eval.values.features import brought
 from mm_eval.values.files import digest_of
 from mm_eval.values.reasoning.families import NO_MARKS, Marks, marks_of
 from mm_eval.values.types import OutputType
-from mm_eval.values.words import listed
 
 DISPLAY_KEYS = ("task_alias", "group_alias", "tag", "group")
 ASKS_NOTHING = ("aliases", "categories", "gold_answer", "dataset_mirrors", *schema.SCORED_BY_FEATURES)
@@ -349,7 +348,7 @@ def _incomplete(config: TaskConfig) -> Iterator[tuple[str, str, str]]:
         yield what, "reasoning_tags", "State --reasoning_tags."
     scored = [key for key in schema.SCORED_BY_FEATURES if key in config.of_features]
     if len(scored) > 1:
-        yield f"{listed(scored)} are given together.", scored[-1], "Write one of them, or null for the others."
+        yield f"{' and '.join(scored)} are given together.", scored[-1], "Write one of them, or null for the others."
     for key in config.of_features:
         yield from schema.key_of_feature(key).conflicts(config)
     if config.source.get("scorer") is not None and config.source.get("process_results") is not None:

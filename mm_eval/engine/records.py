@@ -155,9 +155,7 @@ def answer_of(record: Mapping[str, Any]) -> Answer | None:
         output = fields["text"] if "text" in fields else (float(fields["ll"]), fields["is_greedy"])
     else:
         return None
-    # Journals of older versions say "truncated" and know no other ending.
-    ended: Ended = fields.get("ended", "length" if fields.get("truncated") else "stop")
-    cut, attempts = fields.get("cut"), record.get("attempts", 1)
+    ended: Ended = fields.get("ended", "stop")
     images, turn_pictures = tuple(record.get("images", ())), tuple(record.get("turn_pictures", ()))
     model = sys.intern(str(fields.get("model", "")))
     clips = clips_of_json(record)
@@ -165,8 +163,8 @@ def answer_of(record: Mapping[str, Any]) -> Answer | None:
     return Answer(
         output,
         usage=NO_USAGE if messages is None else token_counts(record.get("usage")),
-        attempts=attempts,
-        cut=cut,
+        attempts=record["attempts"],
+        cut=fields.get("cut"),
         key=record["key"],
         images=images,
         turn_pictures=turn_pictures,

@@ -132,7 +132,7 @@ def _differences_on(first: RecordedRun, second: RecordedRun, name: str) -> Itera
     if a["config"] != b["config"] and wheres[0]["the task's version"] == wheres[1]["the task's version"]:
         keys = _keys_that_differ(a["config"], b["config"])
         yield f"the task's config differs{f': {listed(keys, 6)}' if keys else ''}"
-    by = [(run.results.run.scored_by or {}).get(name) for run in (first, second)]
+    by = [run.results.run.scored_by.get(name) for run in (first, second)]
     if a["config"] == b["config"] and None not in by and by[0] != by[1]:
         yield "the rules of scoring differ: `mm-eval score` of both folders scores them by the same ones"
     if a.get("examples") != b.get("examples") and a["data"] == b["data"]:
@@ -149,11 +149,8 @@ def _differences_on(first: RecordedRun, second: RecordedRun, name: str) -> Itera
 
 
 def _keys_that_differ(first: Any, second: Any) -> list[str]:
-    """The keys of a task's file that two runs state differently, and "code" where a function that it names is another one.
-
-    Nothing for runs of an older version, which recorded a digest.
-    """
-    if not isinstance(first, Mapping) or not isinstance(second, Mapping):
+    """The keys of a task's file that two runs state differently, and "code" where a function that it names is another one."""
+    if not isinstance(first, Mapping) or not isinstance(second, Mapping):  # a stranger's folder may hold anything
         return []
     mine, other = first.get("stated") or {}, second.get("stated") or {}
     keys = [key for key in dict.fromkeys([*mine, *other]) if mine.get(key) != other.get(key)]

@@ -8,113 +8,79 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar, cast
 
 from mm_eval.scoring.answered_by import oddity
 from mm_eval.scoring.task_scores import Scores
 from mm_eval.values.features import brought
 from mm_eval.values.types import Number, main_metrics
 
+T = TypeVar("T")
+
+
+class _Fact(Generic[T]):
+    """An entry of `RunFacts`, by the name of the attribute or by `key`; the default where the file has none of its type.
+
+    None is the default of an entry of any type.
+    """
+
+    def __init__(self, default: T, key: str = "") -> None:
+        self.default, self.key = default, key
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.key = self.key or name
+
+    def __get__(self, of: RunFacts | None, owner: type) -> T:
+        found = of.facts.get(self.key) if of is not None else None
+        kinds = (
+            (int, float)
+            if isinstance(self.default, float)
+            else type(self.default)
+            if self.default is not None
+            else object
+        )
+        return cast(T, found) if isinstance(found, kinds) else self.default
+
 
 @dataclass(frozen=True)
 class RunFacts:
     """What was measured, with which versions, and when: the part `run`, which may differ between equal runs.
 
-    facts: as they stand in the file. What readers use has a name here.
+    facts: as they stand in the file. What readers use has a name:
+
+    model_name: the adapter, or the name of a bundled model. model: what the adapter says of itself. version: of mm-eval.
+    sample: the data sets of which bundled samples were taken. limit: `--limit`. in_part: {task: (docs of the run, docs of the
+        task)} where docs were left out. prompts: the prompt block of each task: its key, its kwargs, its rule of frames.
+    blind: how the pictures were left out; "" where they were shown. system_instruction: "" for none.
+    started, seconds: when the run that scored began, in seconds since 1970, and how long it took, with scoring.
+    usage: tokens by kind. cost: what the answers have cost, with the prices. answered_by: {name of a model as replies state it:
+        how many do}. scored_by: digests of the tasks' rules that made the numbers; empty where unknown.
     """
 
     facts: dict[str, Any] = field(default_factory=dict)
-
-    def _mapping(self, name: str) -> Mapping[str, Any]:
-        found = self.facts.get(name)
-        return found if isinstance(found, Mapping) else {}
-
-    @property
-    def model_name(self) -> str:
-        """The adapter, or the name of a bundled model."""
-        return str(self.facts.get("model_name"))
-
-    @property
-    def model(self) -> Mapping[str, Any]:
-        """What the adapter says of itself."""
-        return self._mapping("model")
-
-    @property
-    def sample(self) -> list[str]:
-        """The data sets of which bundled samples were taken."""
-        found = self.facts.get("sample")
-        return found if isinstance(found, list) else []
-
-    @property
-    def blind(self) -> str:
-        """How the pictures were left out; "" where they were shown."""
-        return str(self.facts.get("blind") or "")
-
-    @property
-    def prompts(self) -> Mapping[str, Mapping[str, Any]]:
-        """The prompt block of each task: its key, its kwargs, its rule of frames."""
-        return self._mapping("prompts")
-
-    @property
-    def in_part(self) -> Mapping[str, Sequence[int]]:
-        """{task: (docs of the run, docs of the task)} where docs were left out."""
-        return self._mapping("in_part")
-
-    @property
-    def chat_template(self) -> bool:
-        return bool(self.facts.get("chat_template"))
-
-    @property
-    def system_instruction(self) -> str | None:
-        return self.facts.get("system_instruction")
-
-    @property
-    def seed(self) -> Any:
-        return self.facts.get("seed")
-
-    @property
-    def limit(self) -> Any:
-        return self.facts.get("limit")
-
-    @property
-    def version(self) -> Any:
-        """Of mm-eval."""
-        return self.facts.get("mm_eval")
-
-    @property
-    def started(self) -> float:
-        """When the run that scored began, in seconds since 1970."""
-        return float(self.facts["started"])
-
-    @property
-    def seconds(self) -> float:
-        """How long that run took, with scoring."""
-        return float(self.facts["seconds"])
+    model_name = _Fact("")
+    model = _Fact[Mapping[str, Any]]({})
+    version = _Fact("", "mm_eval")
+    sample = _Fact(list[str]())
+    seed = _Fact[Any](None)
+    limit = _Fact[Any](None)
+    in_part = _Fact[Mapping[str, Sequence[int]]]({})
+    prompts = _Fact[Mapping[str, Mapping[str, Any]]]({})
+    blind = _Fact("")
+    chat_template = _Fact(False)
+    system_instruction = _Fact("")
+    started = _Fact(0.0)
+    seconds = _Fact(0.0)
+    usage = _Fact[Mapping[str, int]]({})
+    cost = _Fact[Mapping[str, Any]]({})
+    answered_by = _Fact[Mapping[str, int]]({})
+    scored_by = _Fact[Mapping[str, str]]({})
 
     @property
     def answering(self) -> Mapping[str, Any]:
         """When the requests began and how many seconds they took, over all launches; of the run where that is not known."""
-        return self._mapping("answering") or self.facts
-
-    @property
-    def usage(self) -> Mapping[str, int]:
-        """Tokens by kind."""
-        return self._mapping("usage")
-
-    @property
-    def cost(self) -> Mapping[str, Any]:
-        """What the answers have cost, with the prices."""
-        return self._mapping("cost")
-
-    @property
-    def scored_by(self) -> Any:
-        """Digests of the tasks' rules that made the numbers."""
-        return self.facts.get("scored_by")
-
-    @property
-    def answered_by(self) -> Mapping[str, int]:
-        """{name of a model as replies state it: how many do}"""
-        return self._mapping("answered_by")
+        found = self.facts.get("answering")
+        return found if isinstance(found, Mapping) and found else self.facts
 
 
 @dataclass
@@ -123,7 +89,7 @@ class Results:
 
     rows: every task and group by name, in the table's order. members: of each group, tasks and inner groups.
     configs: of each task as it was written. versions, shots: of each row; shots is a range such as "0-5" where tasks differ.
-    group_metrics: how each group's numbers are made; None in a folder of an older version. sizes: of each task, docs of the data
+    group_metrics: how each group's numbers are made. sizes: of each task, docs of the data
     set and of the run. categories: {task: {level: {category: its row}}}. added: what features add.
     """
 
@@ -132,7 +98,7 @@ class Results:
     configs: dict[str, dict[str, Any]] = field(default_factory=dict)
     versions: dict[str, Any] = field(default_factory=dict)
     shots: dict[str, int | str] = field(default_factory=dict)
-    group_metrics: dict[str, list[Any]] | None = None
+    group_metrics: dict[str, list[Any]] = field(default_factory=dict)
     sizes: dict[str, dict[str, int]] = field(default_factory=dict)
     categories: dict[str, dict[str, dict[str, Scores]]] = field(default_factory=dict)
     added: dict[str, Any] = field(default_factory=dict)

@@ -193,8 +193,8 @@ class End:
     why: what ended it, in a word that is counted ("max_rounds"). Empty where there was nothing more to say.
     turns: the answers that it has.
     listed: the output is a list of answers as JSON, whose texts are without reasoning: no reasoning and no frame is cut from it.
-    key: of the last answer's request. said: a digest of each answer, so that one that has another answer since is known; () in
-        a journal of an older version. at: when it was recorded.
+    key: of the last answer's request. said: a digest of each answer, so that one that has another answer since is known.
+        at: when it was recorded.
     """
 
     output: str | None = None
@@ -306,7 +306,6 @@ class Answer:
     usage: token counts ("prompt_tokens", "completion_tokens", "image_tokens"), as far as known.
     attempts: the number of requests until the answer came. 0 for an answer from a cache.
     cut: tokens at the beginning of the prompt were dropped, because prompt and answer did not fit into the model's length.
-        None if an older journal lacks the field.
     key: the request key. images: digests of the prompt's pictures. turn_pictures: the number of pictures of each turn.
     clips: which of the pictures are frames of a video. Read from a journal, a path is the file's name alone.
     error: why the last attempt failed. None for an answer.

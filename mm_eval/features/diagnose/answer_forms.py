@@ -182,13 +182,12 @@ def form_of(answer: Answered) -> Form | None:
 def answers_of(row: SampleRow) -> list[Answered]:
     """The generated answers of a row of samples/<task>.jsonl, one a repeat; none where choices were scored."""
     asked, reasoning = _question(row["prompt"]), row.get("reasoning") or []
-    of_row = "length" if row["status"] == "truncated" else "stop"  # older versions state no ending of each answer
     ended = row.get("ended") or []
     return [
         Answered(
             text,
             tuple(found[place] for found in row["rules"].values() if place < len(found)),
-            str(ended[place]) if place < len(ended) else of_row,
+            str(ended[place]) if place < len(ended) else "stop",
             asked,
             reasoning[place] if place < len(reasoning) else "",
             _texts_of(row.get("target")),

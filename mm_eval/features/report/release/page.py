@@ -273,10 +273,10 @@ def _settings(run: RecordedRun) -> dict[str, str]:
     stated = {
         "prompt": "/".join(sorted(set(run.prompt_keys.values()))),
         "chat template": "on" if run.results.run.chat_template else "off",
-        "system": str(run.results.run.system_instruction or "none"),
+        "system": run.results.run.system_instruction or "none",
         "seed": str(run.results.run.seed),
         "limit": str(run.results.run.limit or "none"),
-        "mm-eval": str(run.results.run.version),
+        "mm-eval": run.results.run.version,
     }
     return {**stated, **model, "folder": run.folder.name}
 
