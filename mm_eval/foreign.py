@@ -4,7 +4,7 @@
     check_own(run["request"], run.get("mark"), folder=Path("runs/llava"))
 
 Task code comes from the installation, and from folders that this command names: the `include_path` of run.json, and task files
-that it names, count only where the command names them too. A model or a judge that run.json names is asked, or loaded, only if
+that it names, count only where the command names them too. A model that run.json names by any option is asked, or loaded, only if
 this user made the run (`engine.own_runs`), or says that the run is trusted.
 """
 
@@ -27,6 +27,7 @@ from mm_eval.engine.own_runs import is_own
 from mm_eval.prepare import load_configs
 from mm_eval.request import DEFAULT_MODEL, RunRequest
 from mm_eval.values.errors import ConfigError
+from mm_eval.values.features import stated
 from mm_eval.values.run_files import UNREADABLE, odd_content
 
 
@@ -67,11 +68,12 @@ HARMLESS = ("dummy", "replay")
 
 
 def check_own(request: Mapping[str, Any], mark: Any, folder: Path) -> None:
-    """Raises UntrustedRun if the request of a run.json, as it is stored, names a model or a judge and another user made it."""
+    """Raises UntrustedRun if the request of a run.json, as it is stored, names a model and another user made it."""
     model = request.get("model") or DEFAULT_MODEL
     named = [] if _is_bundled(model) and not request.get("model_args") else [("--model", model, request)]
-    adapters, args = _as_list(request.get("judge")), _as_list(request.get("judge_args"))
-    named += [("--judge", adapter, {"model_args": args[i : i + 1]}) for i, adapter in enumerate(adapters)]
+    for option, (_, of_args) in stated("ADAPTER_OPTIONS").items():
+        adapters, args = _as_list(request.get(option)), _as_list(request.get(of_args))
+        named += [(f"--{option}", adapter, {"model_args": args[i : i + 1]}) for i, adapter in enumerate(adapters)]
     said = [_describe(option, name, given.get("model_args")) for option, name, given in named if name not in HARMLESS]
     if said and not is_own({"request": request}, mark):
         raise _of_another("; ".join(said), folder)
@@ -90,7 +92,8 @@ def check_named(option: str, adapter: Any, args: Any, marked: bool, folder: Path
 
 def for_data_alone(request: Mapping[str, Any]) -> dict[str, Any]:
     """The request of a run.json, as it is stored, to open the run's data again: nobody is asked, nothing is fetched."""
-    return {**request, "judge": [], "judge_args": [], "allow_url_media": False, "offline": True}
+    asked = [name for option, (_, of_args) in stated("ADAPTER_OPTIONS").items() for name in (option, of_args)]
+    return {**request, **{name: [] for name in asked}, "allow_url_media": False, "offline": True}
 
 
 def _as_list(value: Any) -> list[Any]:

@@ -12,7 +12,7 @@ import json
 import re
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import closing, nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -37,7 +37,6 @@ from mm_eval.engine.order import in_cheapest_order
 from mm_eval.engine.outcome import Outcome, StopSignal, budget_check, failure_limit, model_boundary
 from mm_eval.engine.progress import Progress, Silent, answering, tell_price
 from mm_eval.engine.ranks import Launch, launched, processes
-from mm_eval.finished import keep_report, kept_report
 from mm_eval.foreign import trusted_request
 from mm_eval.opening import Asking, OpenedTasks, part_classes
 from mm_eval.outputs import cost_of_run, notes_of, problems_of, score_tasks, spent, thumbnails, write_page
@@ -49,6 +48,7 @@ from mm_eval.results.file import part_of, results_json
 from mm_eval.results.recorded import read_run
 from mm_eval.scoring.run_results import Report, RunFacts
 from mm_eval.values.errors import ConfigError, StoreError
+from mm_eval.values.features import brought
 from mm_eval.values.reasoning.families import Marks, marks_of
 from mm_eval.values.reasoning.recorded import Reading
 
@@ -109,7 +109,8 @@ def run(prepared: Prepared, progress: Progress | None = None, started: float | N
 
     reading = _reading(prepared, marks_of(prepared.request.reasoning_tags))
     with launched(own, folder, claim) as launch:
-        if own.count == 1 and (kept := kept_report(prepared, folder, spec)) is not None:
+        found: Iterator[Report | None] = (each.kept_report(prepared, folder, spec) for each in brought("KEPT").values())
+        if own.count == 1 and (kept := next(filter(None, found), None)) is not None:
             kept.notes += [note for part in prepared.parts for note in part.hand_on(folder.path)]
             return kept
         recall(prepared.model, folder.findings())
@@ -321,7 +322,8 @@ def _report(
     report.requested = sum(each.requested for each in (outcome, *outcome.of_parts.values()))
     if isinstance(opened, Prepared) and processes().count == 1:
         again = notes_of(opened, state, Outcome(reused=outcome.reused + outcome.answered), changed) + left
-        keep_report(opened, folder, spec, replace(report, notes=again))
+        for each in brought("KEPT").values():
+            each.keep_report(opened, folder, spec, replace(report, notes=again))
     for part in opened.parts if not outcome.interrupted else ():
         report.notes += part.hand_on(folder.path)
     return report

@@ -13,7 +13,7 @@ import mm_eval.values.errors
 ROOT = Path(__file__).parent.parent
 CORE = [
     "package", "values", "config", "data", "prompt", "request", "engine", "scoring", "preflight", "opening",
-    "adapters", "prepare", "pending", "foreign", "results", "outputs", "finished", "run", "several", "cli", "api",
+    "adapters", "prepare", "pending", "foreign", "results", "outputs", "run", "several", "cli", "api",
     "__main__",
 ]  # fmt: skip
 """The core's folders and files: each imports only those before it. `cli` finds the features by name."""

@@ -4,7 +4,8 @@ What a feature brings stands as plain data in its `__init__.py`, which imports n
 
 VERBS      commands: {"compare": ("compare_verb", "two runs or more, paired by doc")}, a file of the folder and a line of help.
 
-But for NEEDED, DECLARED, OPTIONS and RESULT_KEYS it is {name: "file:attribute"}, imported when it is used (`brought` finds it):
+But for NEEDED, DECLARED, OPTIONS, ADAPTER_OPTIONS and RESULT_KEYS it is {name: "file:attribute"}, imported when it is used
+(`brought` finds it):
 
 TASK_KEYS  keys of task files that say how answers are scored: a `TaskKey` (config/task_config.py).
 QUESTION_KEYS  the same of keys that decide what is asked.
@@ -17,12 +18,15 @@ NEEDED     {name of a run's part: (request or None, configs of tasks) -> whether
 RESULT_KEYS the keys that it adds to results.json. A footer, a page part or a row note of such a name is for results with the key.
 OPTIONS    options that it adds to sets of options ("run", "score", "model": of each verb with a model; `OPTIONS` of request.py),
            or to its own: {title in the help: (sets, each an `Option`)}, as data.
+ADAPTER_OPTIONS  {option that names adapters: option of their arguments}, which a stranger's run folder must not make us ask.
 MEDIA      what is shown as frames: a module as `Medium` (data/frames.py).
 RUNNERS    what runs task code in a process of its own: a `Runner` (config/runner.py).
 ADAPTERS   adapters that were written for the former interface of `Model`: a module with adopt_class(class, former members),
            adopt_values(model) and old_member(model, name).
 EXECUTORS  where a model answers (`--executor NAME`): (model, request) -> the model there.
 SHARED     what several runs that go on side by side share: (requests by name) -> a context with the requests to run.
+KEPT       what a finished run is known by, so that its command need not score again: a module with keep_report(prepared run, run
+           folder, spec, report) and kept_report(prepared run, run folder, spec) -> the report, or None where anything changed.
 LAUNCHERS  programs that start several processes for one run: a module with place(count) -> `Processes`, launched(processes, run
            folder, claim) -> a context with a `Launch`, and all_together() -> a context (engine/ranks.py).
 LINKS      what the runs of several models know of each other: (requests by name, how many run at a time) -> an object with the

@@ -17,6 +17,7 @@ from mm_eval.scoring.run_results import Results, RunFacts
 from mm_eval.scoring.string_keys import as_row, of_row
 from mm_eval.scoring.task_scores import COUNTS, RARE_COUNTS, Scores, Ungraded, grader_key
 from mm_eval.values.errors import MMEvalError
+from mm_eval.values.features import brought
 from mm_eval.values.run_files import read_json
 from mm_eval.values.types import NO_SHARE, MetricKey, Number
 
@@ -46,8 +47,7 @@ def results_json(results: Results) -> dict[str, Any]:
         task: {level: {name: row_json(row) for name, row in rows.items()} for level, rows in levels.items()}
         for task, levels in results.categories.items()
     }
-    if "judges" in results.added:
-        found["judges"] = results.added["judges"]
+    found.update({key: results.added[key] for key in brought("GRADERS") if key in results.added})
     if by_category:
         found["categories"] = by_category
     return {**found, "run": results.run.facts, **{key: part for key, part in results.added.items() if key not in found}}

@@ -21,6 +21,7 @@ VERBS = {
         "how good the judge of a run is: known answers, both orders of a pair, two judges, people's labels",
     ),
 }
+ADAPTER_OPTIONS = {"judge": "judge_args"}
 TASK_KEYS = {"judge": "config:JudgeKey"}
 RUN_PARTS = {"judge": "run_part:JudgePart"}
 OPTIONS = {

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from mm_eval import finished, run
+from mm_eval import run
+from mm_eval.features.again import report as finished
 from mm_eval.scoring.metrics.metric import AGGREGATIONS
 from mm_eval.values.errors import ModelError
 
