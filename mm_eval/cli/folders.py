@@ -1,4 +1,4 @@
-"""Run folders on a command line."""
+"""Run folders on a command line, and the options of verbs that read them."""
 
 from __future__ import annotations
 
@@ -22,6 +22,11 @@ def add_trust_option(parser: argparse.ArgumentParser) -> None:
     """--trust_run of a verb that asks what a recorded run names."""
     what = "ask and load what the run names although somebody else made it, or you did on another machine"
     parser.add_argument("--trust_run", action="store_true", help=what)
+
+
+def add_format_option(parser: argparse.ArgumentParser) -> None:
+    """--format of a verb that prints a table, or the same as JSON."""
+    parser.add_argument("--format", choices=("text", "json"), default="text", help="text (default) or json")
 
 
 def run_folders(words: Sequence[str]) -> list[str]:

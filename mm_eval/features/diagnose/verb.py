@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 
+from mm_eval.cli.folders import add_format_option
 from mm_eval.cli.say import say_lines, say_report
 
 READS_FOLDERS = True
@@ -12,7 +13,7 @@ READS_FOLDERS = True
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run", metavar="RUN", help="the run folder")
-    parser.add_argument("--format", choices=("text", "json"), default="text", help="text (default) or json")
+    add_format_option(parser)
 
 
 def main(args: argparse.Namespace) -> int:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from mm_eval.cli.folders import add_code_option, add_trust_option
+from mm_eval.cli.folders import add_code_option, add_format_option, add_trust_option
 from mm_eval.cli.options import add_option, read_names, read_pairs
 from mm_eval.cli.say import say_lines, say_report
 from mm_eval.config.arguments import PATH, WHOLE_FROM_0
@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "people's verdicts: JSONL or CSV with task, doc_id, label (1 right, 0 wrong)",
         rule=PATH,
     )
-    parser.add_argument("--format", choices=("text", "json"), default="text", help="text (default) or json")
+    add_format_option(parser)
     add_code_option(parser)
     add_trust_option(parser)
 

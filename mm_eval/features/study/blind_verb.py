@@ -8,21 +8,16 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from mm_eval.cli.folders import add_code_option, add_trust_option
-from mm_eval.cli.options import add_option, read_names
-from mm_eval.config.arguments import WHOLE_FROM_0
+from mm_eval.cli.options import read_names
+from mm_eval.features.study.trial_options import add_trial_options
 
 READS_FOLDERS = WRITES_RESULTS = True
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run", metavar="RUN", help="the folder of a run that saw its pictures")
-    parser.add_argument("--tasks", metavar="A,B", help="only these tasks and groups of the run")
-    add_option(parser, "docs", "N", "about so many docs of each task (default: all of the run)", rule=WHOLE_FROM_0)
-    add_option(parser, "output_path", "DIR", "the folders of the blind runs go below it (default: RUN/blind)")
-    parser.add_argument("--format", choices=("text", "json"), default="text", help="text (default) or json")
-    add_code_option(parser)
-    add_trust_option(parser)
+    docs = "about so many docs of each task (default: all of the run)"
+    add_trial_options(parser, docs, "the folders of the blind runs go below it (default: RUN/blind)")
 
 
 def main(args: argparse.Namespace) -> int:

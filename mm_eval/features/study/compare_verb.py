@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from mm_eval.cli.folders import add_code_option, run_folders
+from mm_eval.cli.folders import add_code_option, add_format_option, run_folders
 from mm_eval.cli.options import add_option, read_names
 from mm_eval.cli.say import say, say_lines, say_report
 from mm_eval.config.arguments import PATH, WHOLE_FROM_0
@@ -40,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     what = "intervals that hold whenever you look, also at runs that go on: for stopping when you have seen enough"
     parser.add_argument("--anytime", action="store_true", help=what)
-    parser.add_argument("--format", choices=("text", "json"), default="text", help="text (default) or json")
+    add_format_option(parser)
     add_code_option(parser)
 
 

@@ -13,6 +13,7 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mm_eval.cli.folders import add_format_option
 from mm_eval.cli.options import add_option, add_options, read_names, read_request
 from mm_eval.cli.say import complain_briefly
 from mm_eval.config.arguments import PATH
@@ -40,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     output = "a run folder a model and block goes below, and prompts.html (default: runs/prompts-TASKS)"
     add_options(parser, *SETS, several=True, output_path=output)
-    parser.add_argument("--format", choices=("text", "json"), default="text", help="text (default) or json")
+    add_format_option(parser)
 
 
 def main(args: argparse.Namespace) -> int:

@@ -11,10 +11,10 @@ import argparse
 import json
 from pathlib import Path
 
-from mm_eval.cli.folders import add_code_option, add_trust_option
 from mm_eval.cli.options import add_option, read_names
 from mm_eval.cli.say import say, say_lines
-from mm_eval.config.arguments import TEXT, WHOLE_FROM_0
+from mm_eval.config.arguments import TEXT
+from mm_eval.features.study.trial_options import add_trial_options
 
 READS_FOLDERS = WRITES_RESULTS = True
 
@@ -25,13 +25,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run", metavar="RUN", help="the run folder")
     what = "a named protocol of a report (`mm-eval protocols` lists them)"
     add_option(parser, "protocol", "NAME", what, rule=TEXT)
-    parser.add_argument("--tasks", metavar="A,B", help="only these tasks and groups of the run")
-    what = f"docs of each task (default: as many as the difference needs, from {FEWEST} to {MOST})"
-    add_option(parser, "docs", "N", what, rule=WHOLE_FROM_0)
-    add_option(parser, "output_path", "DIR", "a folder for each trial goes below it (default: RUN/why-PROTOCOL)")
-    parser.add_argument("--format", choices=("text", "json"), default="text", help="text (default) or json")
-    add_code_option(parser)
-    add_trust_option(parser)
+    docs = f"docs of each task (default: as many as the difference needs, from {FEWEST} to {MOST})"
+    add_trial_options(parser, docs, "a folder for each trial goes below it (default: RUN/why-PROTOCOL)")
 
 
 def main(args: argparse.Namespace) -> int:

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING
 
-from mm_eval.cli.folders import add_code_option, run_folders
+from mm_eval.cli.folders import add_code_option, add_format_option, run_folders
 from mm_eval.cli.options import add_option, read_tasks
 from mm_eval.cli.say import say, say_lines, say_report
 from mm_eval.config.arguments import ABOVE_0
@@ -40,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_option(parser, "alpha", "ALPHA", "false alarms over all comparisons (default 0.05)", default=0.05)
     what = "the standard deviation of one doc's difference between two models, in the table's unit (default: assumed)"
     add_option(parser, "spread", "POINTS", what, rule=ABOVE_0)
-    parser.add_argument("--format", choices=("text", "json"), default="text", help="text (default) or json")
+    add_format_option(parser)
     add_code_option(parser)
 
 
