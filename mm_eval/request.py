@@ -69,7 +69,7 @@ class RunRequest:
     protocol: the named protocol whose settings the run has where no option states another; with it `tasks` may be empty.
     protocol_settings: only these settings of it. None for all.
     video: the rule of the frames that are shown of a video, such as "frames=32"; None for the prompt block's, else 8 frames.
-    judge, judge_args: the adapters of the judges and their arguments, in pairs; `judges` reads both.
+    judge, judge_args: the adapters of the judges and their arguments, in pairs.
     no_judge: judged tasks run without their judged numbers. judge_retries: how often an unreadable reply is asked for again.
     judge_budget, budget: dollars above which nothing more is asked of the judges, of the model. prices: a file of prices.
     judge_preflight: a judge is tried before the run.
@@ -148,21 +148,6 @@ class RunRequest:
     def model_name(self) -> str:
         """What a run calls its model, where nothing better is known."""
         return (self.name if self.model == IN_MEMORY else self.model) or DEFAULT_MODEL
-
-    @property
-    def judges(self) -> list[tuple[str, dict[str, Any]]]:
-        """(adapter, arguments) of each judge. ConfigError where the two options do not fit together."""
-        adapters = [self.judge] if isinstance(self.judge, str) else list(self.judge)
-        given = [self.judge_args] if isinstance(self.judge_args, Mapping) else list(self.judge_args)
-        if self.no_judge and adapters:
-            raise ConfigError("--judge and --no_judge exclude each other.", hint="Give one or the other.")
-        if len(given) > len(adapters) or len(adapters) > 1 and len(given) < len(adapters):
-            what = f"there are {len(adapters)} --judge and {len(given)} --judge_args."
-            raise ConfigError(
-                what, where="--judge_args", hint="Each --judge has its own --judge_args, in the same order."
-            )
-        arguments = [dict(model_arguments(args)) for args in given] or [{} for _ in adapters]
-        return list(zip(adapters, arguments, strict=True))
 
     @property
     def frames(self) -> str | None:

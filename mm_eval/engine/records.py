@@ -163,7 +163,7 @@ def answer_of(record: Mapping[str, Any]) -> Answer | None:
     return Answer(
         output,
         usage=NO_USAGE if messages is None else token_counts(record.get("usage")),
-        attempts=record["attempts"],
+        attempts=record.get("attempts", 1),
         cut=fields.get("cut"),
         key=record["key"],
         images=images,

@@ -25,7 +25,7 @@ from mm_eval.features.judge.config import judge_of_task
 from mm_eval.features.judge.prompts import all_questions, judge_instance
 from mm_eval.features.judge.verdicts import first_value
 from mm_eval.prompt.task import Task
-from mm_eval.request import RunRequest
+from mm_eval.request import RunRequest, model_arguments
 from mm_eval.values.errors import ConfigError, raise_all
 from mm_eval.values.files import digest_of
 from mm_eval.values.types import Instance
@@ -125,6 +125,19 @@ class Judge:
                     ) from error
 
 
+def judges_of(request: RunRequest) -> list[tuple[str, dict[str, Any]]]:
+    """(adapter, arguments) of each judge that a request names. ConfigError where the two options do not fit together."""
+    adapters = [request.judge] if isinstance(request.judge, str) else list(request.judge)
+    given = [request.judge_args] if isinstance(request.judge_args, Mapping) else list(request.judge_args)
+    if request.no_judge and adapters:
+        raise ConfigError("--judge and --no_judge exclude each other.", hint="Give one or the other.")
+    if len(given) > len(adapters) or len(adapters) > 1 and len(given) < len(adapters):
+        what = f"there are {len(adapters)} --judge and {len(given)} --judge_args."
+        raise ConfigError(what, where="--judge_args", hint="Each --judge has its own --judge_args, in the same order.")
+    arguments = [dict(model_arguments(args)) for args in given] or [{} for _ in adapters]
+    return list(zip(adapters, arguments, strict=True))
+
+
 def judged_configs(configs: Mapping[str, TaskConfig]) -> dict[str, TaskConfig]:
     """The tasks that have a judge."""
     return {name: config for name, config in configs.items() if judge_of_task(config) is not None}
@@ -133,7 +146,7 @@ def judged_configs(configs: Mapping[str, TaskConfig]) -> dict[str, TaskConfig]:
 def check_stated(request: RunRequest, configs: Mapping[str, TaskConfig], recorded: Sequence[Any] = ()) -> None:
     """ConfigError if a task needs a judge and the request names none and does not do without. recorded: of the run folder."""
     judged = judged_configs(configs)
-    if judged and not (request.judges or request.no_judge or request.predict_only or recorded):
+    if judged and not (judges_of(request) or request.no_judge or request.predict_only or recorded):
         names = ", ".join(list(judged)[:5]) + (" ..." if len(judged) > 5 else "")
         first, config = next(iter(judged.items()))
         official = judge.official if (judge := judge_of_task(config)) is not None else ""
@@ -167,7 +180,7 @@ def make_judges(request: RunRequest) -> list[Judge]:
     found: list[Judge] = []
     recorded = (RunFolder(Path(request.output_path)).read("run.json") or {}) if request.output_path else {}
     known = {entry["name"]: entry.get("constants", {}) for entry in recorded.get("judges", ())}
-    for adapter, given in request.judges:
+    for adapter, given in judges_of(request):
         args = dict(given)
         stated = args.pop("name", None)
         try:

@@ -24,7 +24,7 @@ from mm_eval.engine.own_runs import is_own
 from mm_eval.engine.progress import Progress
 from mm_eval.features.judge.config import judge_of_task
 from mm_eval.features.judge.injections import STYLES, best_reply, injected
-from mm_eval.features.judge.judges import EXEMPT, Judge, for_scoring, named_by
+from mm_eval.features.judge.judges import EXEMPT, Judge, for_scoring, judges_of, named_by
 from mm_eval.features.judge.prompts import judge_instance
 from mm_eval.features.judge.recorded_quality import Finding, position
 from mm_eval.features.judge.run_part import judges_of_run
@@ -134,7 +134,7 @@ def ask_the_judge(
     request = trusted_request(recorded["request"], include_path, path)
     request = for_scoring(request, {**judging, "no_judge": False})
     quality = Quality()
-    if not request.judges:
+    if not judges_of(request):
         quality.left_out.append("the checks that ask the judge: no judge is recorded. Name one: --judge, --judge_args.")
         return quality
     opened = prepare_from_spec(request, recorded["spec"])

@@ -23,6 +23,7 @@ from mm_eval.features.judge.judges import (
     identity_of,
     joined_judges,
     judged_configs,
+    judges_of,
     make_judges,
     record_judges,
 )
@@ -66,7 +67,7 @@ class JudgePart(RunPart):
         if options is None:
             check_stated(request, loaded.tasks)
         if not judged_configs(loaded.tasks) or request.predict_only:
-            if request.judges and options is None:
+            if judges_of(request) and options is None:
                 loaded.notes.append("no task of this run is judged: --judge was not asked")
             return None
         # The judges of a recorded run are named now, however the run was made.

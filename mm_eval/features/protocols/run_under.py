@@ -186,7 +186,7 @@ def _judge(
 ) -> dict[str, Any]:
     """The fields of the request that name the protocol's judge, where a task is judged and no option says by whom."""
     judged = {name: each for name, each in benchmarks.items() if loaded.tasks[name].read("judge") is not None}
-    if request.judges or request.no_judge or request.predict_only or not judged:
+    if request.judge or request.no_judge or request.predict_only or not judged:
         return {}
     if sample:
         return {"no_judge": True}
