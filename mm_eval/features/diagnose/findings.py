@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import MISSING, asdict, dataclass, field, fields, replace
 from functools import cached_property
-from itertools import groupby
+from itertools import groupby, zip_longest
 from typing import Any
 
 from mm_eval.config.arguments import SWITCH
@@ -38,10 +38,11 @@ def as_command(request: RunRequest, verb: str = "") -> str:
     for _, (verbs_of, *options) in stated("OPTIONS").values():
         for option in options:
             of_features.setdefault(option.name, set()).update(verbs_of)
+    in_pairs = {option: of_args for option, (_, of_args) in stated("ADAPTER_OPTIONS").items()}
     for each in fields(RunRequest):
         value = getattr(request, each.name)
         default = each.default_factory() if each.default_factory is not MISSING else each.default
-        if each.name in ("tasks", "prompt_blocks", "name", "judge", "judge_args") or value == default:
+        if each.name in ("tasks", "prompt_blocks", "name", *in_pairs, *in_pairs.values()) or value == default:
             continue
         verbs = of_features.get(each.name)
         if verbs and not verbs & {"model", verb or "run"}:  # not an option of this command
@@ -51,9 +52,14 @@ def as_command(request: RunRequest, verb: str = "") -> str:
             words.append(f"--{name}")
         else:
             words += [f"--{name}", _as_text(value)]
-    for adapter, args in request.judges if not verb else ():
-        words += ["--judge", adapter, *(["--judge_args", _as_text(args)] if args else [])]
+    for option, of_args in in_pairs.items() if not verb else ():
+        for adapter, args in zip_longest(_as_list(getattr(request, option)), _as_list(getattr(request, of_args))):
+            words += [f"--{option}", adapter, *([f"--{of_args}", _as_text(args)] if args else [])]
     return shlex.join(words)
+
+
+def _as_list(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, (list, tuple)) else [value] if value else []
 
 
 def _as_text(value: Any) -> str:
