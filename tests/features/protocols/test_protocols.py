@@ -11,6 +11,7 @@ import pytest
 from mm_eval import evaluate
 from mm_eval.config.manager import TaskManager
 from mm_eval.features.diagnose.findings import as_command
+from mm_eval.features.judge.judges import judges_of
 from mm_eval.features.protocols.protocol import KNOWN, UNVERIFIED
 from mm_eval.features.protocols.protocol_file import find_protocol, protocol_names
 from mm_eval.features.protocols.run_under import protocol_of
@@ -290,9 +291,9 @@ def test_the_judge_of_the_protocol_is_asked_unless_an_option_names_another() -> 
         return fill_in(request, load_configs(request), sample=False)
 
     found = judged("mmvet")
-    assert found.judges == [("openai", {"model": "gpt-4-0613", "base_url": "https://api.openai.com/v1"})]
-    assert judged("mmvet", judge="dummy").judges == [("dummy", {})]
-    assert judged("mme").judges == [] and judged("mmvet", no_judge=True).judges == []
+    assert judges_of(found) == [("openai", {"model": "gpt-4-0613", "base_url": "https://api.openai.com/v1"})]
+    assert judges_of(judged("mmvet", judge="dummy")) == [("dummy", {})]
+    assert judges_of(judged("mme")) == judges_of(judged("mmvet", no_judge=True)) == []
     with pytest.raises(ConfigError, match="several judges: gpt-4-0613 of mmvet, gpt-4-0314 of llava_in_the_wild"):
         judged("mmvet", "llava_in_the_wild")
 
