@@ -155,7 +155,8 @@ def answer_of(record: Mapping[str, Any]) -> Answer | None:
         output = fields["text"] if "text" in fields else (float(fields["ll"]), fields["is_greedy"])
     else:
         return None
-    ended: Ended = fields.get("ended", "stop")
+    # The first journals say "truncated" and know no other ending.
+    ended: Ended = fields.get("ended", "length" if fields.get("truncated") else "stop")
     images, turn_pictures = tuple(record.get("images", ())), tuple(record.get("turn_pictures", ()))
     model = sys.intern(str(fields.get("model", "")))
     clips = clips_of_json(record)
