@@ -1,5 +1,5 @@
-"""Scores a run again from its journal: no model is loaded. What features still have to ask about its answers is
-asked first, without the model that gave them."""
+"""Scores a run again from its journal: no model is loaded. With --judge its answers are judged first, without the model that gave
+them; a verdict that is there is not asked for again."""
 
 from __future__ import annotations
 
