@@ -1,4 +1,4 @@
-"""The right answers to a document, for `mm-eval validate` and for what a judge is tried with."""
+"""The right answers to a document, as far as its task knows them."""
 
 from __future__ import annotations
 
