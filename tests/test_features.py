@@ -43,9 +43,9 @@ for words in (["--help"], ["run", "--help"], ["ls"], ["ls", "tasks", "mme"], {RU
 
 
 def without(feature: str, folder: Path) -> Path:
-    """A copy of the tree without a feature."""
+    """A copy of the tree without a feature; with what Python has compiled, which is valid there too."""
     for name in ("mm_eval", "models", "tasks"):
-        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(ROOT / name, folder / name)
     for name in ("assets", "tests", "pyproject.toml"):
         (folder / name).symlink_to(ROOT / name)
     shutil.rmtree(folder / "mm_eval" / "features" / feature)

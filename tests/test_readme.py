@@ -29,9 +29,12 @@ def test_ci_installs_and_tests_as_the_readme_says() -> None:
     )
 
 
+SHOWN = README.split("on two cores:\n\n```text\n")[1].split("\n```")[0]
+
+
+@pytest.mark.full
 def test_the_first_command_prints_what_the_readme_shows(tmp_path: Path) -> None:
     """The numbers and the order of rows; where the run lies may differ."""
-    shown = README.split("on two cores:\n\n```text\n")[1].split("\n```")[0]
     command = [sys.executable, "-m", "mm_eval", "--tasks", "mme,seedbench", "--no_report"]
     printed = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=HANGS)
     assert printed.returncode == 0, printed.stderr
@@ -39,7 +42,21 @@ def test_the_first_command_prints_what_the_readme_shows(tmp_path: Path) -> None:
     def rows(text: str) -> list[str]:
         return [line for line in text.splitlines() if not line.startswith(("note: report", "run folder"))]
 
-    assert rows(printed.stdout) == rows(shown)
+    assert rows(printed.stdout) == rows(SHOWN)
+
+
+def test_the_first_command_prints_the_words_that_the_readme_shows(cli) -> None:
+    """Of a few docs: the names of columns and rows, and each line that does not depend on all docs."""
+    some = json.dumps({"mme": [0, 1, 418, 419], "seedbench": [0, 1]})
+    printed = cli("--tasks", "mme,seedbench", "--no_report", "--samples", some)
+    assert printed.code == 0, printed.err
+    lines, rows = printed.out.splitlines(), re.compile(r"\S+_(?:score|all) +↑")
+    for text in (printed.out, SHOWN):
+        assert re.search(r"^task .* metric  .* value  ± +stderr .* docs +n$", text, re.MULTILINE)
+    assert rows.findall(printed.out) == rows.findall(SHOWN) and len(rows.findall(SHOWN)) == 3
+    always = ("sample data", "model: ", "prompt of ", "shares are", "note: no --model")
+    shown = [line for line in SHOWN.splitlines() if line.startswith(always)]
+    assert [line for line in lines if line.startswith(always)] == shown and len(shown) == 6
 
 
 def test_the_group_lines_run(tmp_path: Path) -> None:
