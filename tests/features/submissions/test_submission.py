@@ -26,6 +26,7 @@ def record(doc, answer):
 def text(doc, answer):
     return answer
 """
+JUDGE = "judge: {prompt: !function utils.text, verdict: !function utils.text, verdict_examples: [[a, 1], [b, null]]}\n"
 ANSWERS = ["1, 2", "two\nlines", "dréi"]
 
 
@@ -110,6 +111,8 @@ def test_validate_says_that_there_is_no_gold_and_tries_the_function(cli, folder:
         ("test.json", "../x.json", "is not the plain name of a file"),
         ("file: test.json, ", "", "submission needs a `file`"),
         ("!function utils.record", "q", "'record' must be a function"),
+        ("submission: {", "submission: 5  # {", "'submission' must be a mapping, not 5"),
+        ("filter_list:", JUDGE + "filter_list:", "judge and submission are given together"),
         ("utils.record", "utils.record, form: xml", "'form' must be one of json, jsonl, csv"),
         ("filter_list:", "output_type: multiple_choice\ndoc_to_choice: ['a', 'b']\nfilter_list:", "needs output_type"),
     ],
