@@ -3,9 +3,9 @@
     mm-eval --tasks mme --model replay --model_args path=answers.jsonl
 
 One row a doc: {"task": "mme", "doc_id": 17, "resps": ["Yes"]}, one answer a repeat; for multiple choice one
-[log-likelihood in nats, is_greedy] a choice. `"ended": ["length"]` beside it says how each generated answer ended ("stop" without
-it). The samples/*.jsonl of a run are such files. The turns of a conversation stand under `turns`, a list for each repeat:
-`"turns": [[{"answer": "Zoom."}, {"answer": "A"}]]`. `path` may be a folder of them.
+[log-likelihood in nats, is_greedy] a choice, those of the first repeat first. `"ended": ["length"]` beside it says how each
+generated answer ended ("stop" without it). The samples/*.jsonl of a run are such files. The turns of a conversation stand under
+`turns`, a list for each repeat: `"turns": [[{"answer": "Zoom."}, {"answer": "A"}]]`. `path` may be a folder of them.
 A row of samples/ also states its doc: where that is another doc than the one that is asked, since the data has another order or
 revision, the answer is not taken and the doc fails.
 A row's task is a path (`mmlu::mmlu_stem@mcqa`) or its last name. If no row has a task's own path or name, the rows of the one
@@ -164,8 +164,12 @@ class Replay(Model):
         if place is None:
             return None, "stop"
         resps, ended = self._rows[place], self._ended[place]
-        if choices and len(resps) not in (choices, 2 * choices):
+        if choices and len(resps) == instance.metadata.get("requests"):
+            index += instance.repeat * instance.metadata["per_repeat"]
+        elif choices and len(resps) not in (choices, 2 * choices):
             return resps, "stop"
+        elif not choices and instance.repeat < len(resps):  # a single continuation: one answer a repeat
+            index = instance.repeat
         if index >= len(resps):
             return None, "stop"
         return resps[index], ended[index] if index < len(ended) else "stop"

@@ -524,6 +524,8 @@ def _choices(
 ) -> Iterator[Instance]:
     """A request for each choice, then, with `bare`, one for each choice without a question."""
     options, delimiter = question.choices or [], config.target_delimiter
+    per_repeat = len(options) * (2 if bare else 1)
+    noted = {**noted, "per_repeat": per_repeat, "requests": per_repeat * config.repeats}
     for choice, option in enumerate(options):
         scored = question.answer if question.contexts else option
         context = contexts[choice if question.contexts else 0]

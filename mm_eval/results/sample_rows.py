@@ -34,7 +34,7 @@ def picked(row: SampleRow) -> tuple[str, str] | None:
     """
     target = row["target"]
     if "choices" in row and isinstance(target, int) and not isinstance(target, bool) and 0 <= target < 26:
-        sums = [resp[0] for resp in row["resps"][: len(row["choices"])]]
+        sums = [resp[0] for resp in row["resps"][: count_options(row["choices"])]]
         return chr(65 + target), chr(65 + max(range(len(sums)), key=sums.__getitem__)) if sums else ""
     right = _option(target)
     read = next(iter(row["filtered_resps"].values()), None)
@@ -44,6 +44,18 @@ def picked(row: SampleRow) -> tuple[str, str] | None:
         if right is None or pick is None or len(right) != len(pick) and 1 in (len(right), len(pick))
         else (right, pick)
     )
+
+
+def count_options(choices: Sequence[Any]) -> int:
+    """How many options a doc has; they stand in the row once a repeat, and once more where each is scored on its own.
+
+    All are one text where each option has a question of its own.
+    """
+    if len(set(choices)) == 1:
+        return len(choices)
+    sizes = (size for size in range(2, len(choices)) if len(choices) % size == 0)
+    whole = (size for size in sizes if list(choices) == list(choices[:size]) * (len(choices) // size))
+    return next(whole, len(choices))
 
 
 def _option(text: Any) -> str | None:

@@ -21,7 +21,7 @@ from mm_eval.features.diagnose.answer_forms import FORMS, Answered, Form, Mendin
 from mm_eval.request import COMMAND_NAMES, RULES, RunRequest, of_names, task_words
 from mm_eval.results.number_text import unit_of
 from mm_eval.results.recorded import RecordedRun
-from mm_eval.results.sample_rows import picked, right_answer
+from mm_eval.results.sample_rows import count_options, picked, right_answer
 from mm_eval.scoring.sample_row import SampleRow
 from mm_eval.values.errors import MMEvalError
 from mm_eval.values.features import brought, stated
@@ -464,5 +464,5 @@ def _preferred(row: SampleRow) -> str:
     choices = row.get("choices")
     if not choices or not row["resps"]:
         return repr(row["resps"])
-    best = max(range(min(len(choices), len(row["resps"]))), key=lambda place: row["resps"][place][0])
+    best = max(range(min(count_options(choices), len(row["resps"]))), key=lambda place: row["resps"][place][0])
     return str(choices[best]).strip()

@@ -304,5 +304,15 @@ def test_the_choice_with_the_highest_log_likelihood_was_picked() -> None:
     assert picked(row) == ("C", "B")
 
 
+def test_of_several_repeats_the_first_one_picked_and_an_option_on_its_own_does_not() -> None:
+    choices = [" A", " B", " C"]
+    sums = [[-3.0, False], [-1.0, True], [-2.0, False]]
+    for more in ([[-0.1, True]] * 3, [[-0.1, True]] * 6):
+        row = {"target": 2, "choices": choices * (1 + len(more) // 3), "resps": sums + more, "filtered_resps": {}}
+        assert picked(row) == ("C", "B")
+    row = {"target": 1, "choices": [" so"] * 2, "resps": sums[:2], "filtered_resps": {}}
+    assert picked(row) == ("B", "B"), "each option has a question of its own"
+
+
 def test_a_folder_without_a_run(cli, tmp_path: Path) -> None:
     assert cli("diagnose", tmp_path).code == 2
