@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import ast
 import json
 import math
 import os
@@ -143,7 +144,7 @@ def read_names(text: str) -> list[str]:
 def read_pairs(text: str, option: str, *, typed: bool = False) -> dict[str, Any]:
     """`k=v,k=v` or a JSON object. A comma inside brackets or quotes separates nothing: until=["\\n","a,b"].
 
-    typed: values are read as JSON where they are JSON (0.7, true, ["a"]), and stay text otherwise.
+    typed: values are read as JSON or Python where they are that (0.7, true, ["a"], ['a']), and stay text otherwise.
     """
     if text.lstrip().startswith("{"):
         return _check_pairs(dict(read_json(text, option)), option)
@@ -154,7 +155,7 @@ def read_pairs(text: str, option: str, *, typed: bool = False) -> dict[str, Any]
             raise ConfigError(f"{option} has {shortly(item)} where name=value is needed.")
         if name.strip() in pairs:
             raise ConfigError(f"{option} gives {shortly(name.strip())} twice.")
-        pairs[name.strip()] = _read_value(value.strip()) if typed else value.strip()
+        pairs[name.strip()] = _read_value(value.strip()) if typed else _unquoted(value.strip())
     return _check_pairs(pairs, option)
 
 
@@ -194,4 +195,13 @@ def _read_value(value: str) -> Any:
     except (ValueError, RecursionError):
         with suppress(ValueError):
             return value if math.isfinite(float(value)) else float(value)
-        return value
+        if value[:1] in ("[", "{"):
+            with suppress(ValueError, SyntaxError, MemoryError, RecursionError):
+                return ast.literal_eval(value)
+        return _unquoted(value)
+
+
+def _unquoted(value: str) -> str:
+    """The text between quotes that the shell left: dtype="float" in a quoted argument."""
+    is_quoted = len(value) > 1 and value[0] == value[-1] and value[0] in "\"'" and value.count(value[0]) == 2
+    return value[1:-1] if is_quoted else value

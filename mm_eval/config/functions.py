@@ -45,7 +45,10 @@ class _Loaded:
 FOR_TASKS = {"filters": "scoring.filters", "metrics": "scoring.metrics", "scorers": "scoring", "tasks": "tasks"}
 """The public names in mm_eval whose functions a task may name, and where they stand. They take and give values, and act on
 nothing else."""
-HINT = "Only <file>.<function> beside the YAML file, or a function of mm_eval, can be named."
+HINT = (
+    "Only <file>.<function> beside the YAML file, <folder>.<file>.<function> below it, or a function of mm_eval can be "
+    "named."
+)
 
 
 @dataclass(frozen=True, repr=False)
@@ -92,12 +95,13 @@ class FunctionRef:
             other = runner()
             if other is not None and (path_of_tree := other.source(self.name, self.file)) is not None:
                 return path_of_tree
-            raise ConfigError(f"!function {self.name!r} has too many parts.", where=self.where, hint=HINT)
         folder = self.file.parent
-        path = folder / f"{module}.py"
-        if path.is_symlink():
+        path = folder.joinpath(*self.name.split(".")[:-1]).with_suffix(".py")
+        if path.is_symlink() or not path.resolve().is_relative_to(folder.resolve()):
             what = f"{shown_path(path)} is a symbolic link; it is not followed."
             raise ConfigError(what, where=self.where, hint=HINT)
+        if not path.is_file() and "." in rest:
+            raise ConfigError(f"!function {self.name!r} has too many parts.", where=self.where, hint=HINT)
         if not path.is_file():
             beside = sorted(p.stem for p in folder.glob("*.py") if p.stem != "__init__")
             hint = did_you_mean(module, beside) if beside else HINT

@@ -44,6 +44,7 @@ IGNORED_KWARGS = frozenset(
         "local_files_only",
         "create_link",
         "From_YouTube",
+        "load_from_disk",  # a folder that `datasets` saved is read as any other one
     }
 )
 """Keys of `dataset_kwargs` that change no row: how the hub is accessed, and how lmms-eval downloads and unpacks.
@@ -96,9 +97,7 @@ def load_docs(
     if process is not None:
         try:
             with (draws or NoStream()).used(), nullcontext() if only_reads else _changing_rows(source):
-                rows = (
-                    process(rows) if only_reads else with_pictures_declared(process(rows, **_loader(process, source)))
-                )
+                rows = process(rows) if only_reads else _as_rows(process(rows, **_loader(process, source)))
         except MMEvalError as error:  # a sentence that the task wrote for its user
             raise ConfigError(str(error), where=task or where) from error
         except Exception as error:  # the task's own code
@@ -112,6 +111,17 @@ def load_docs(
         places=places_of(folder, kwargs, source.url_media, repository_of),
         bundled=folder is not None and folder.is_relative_to(sample_root()),
     )
+
+
+def _as_rows(found: Any) -> Any:
+    """The docs that `process_docs` returned: rows of `datasets`, or a list of mappings."""
+    if isinstance(found, list) and all(isinstance(doc, Mapping) for doc in found):
+        from datasets import Dataset
+
+        found = Dataset.from_list([dict(doc) for doc in found])
+    if not hasattr(found, "column_names"):
+        raise ConfigError(f"process_docs returned {type(found).__name__}; expected a data set, or a list of docs.")
+    return with_pictures_declared(found)
 
 
 def _plain_features(features: Any) -> Any:

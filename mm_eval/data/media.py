@@ -6,6 +6,8 @@ file format is the same question, and one changed pixel makes it another.
 
 from __future__ import annotations
 
+import base64
+import binascii
 import hashlib
 import io
 import os
@@ -27,6 +29,7 @@ from mm_eval.data.decode import (
     open_picture,
 )
 from mm_eval.data.kept_files import given
+from mm_eval.data.places import PICTURES, SUFFIXES
 from mm_eval.values.errors import DataError
 from mm_eval.values.types import Video
 
@@ -194,6 +197,53 @@ def media_of(feature: Any) -> Iterator[str]:
     for part in parts:
         if part is not None:
             yield from media_of(part)
+
+
+def picture_in_text(text: str) -> bytes | None:
+    """The file of a picture that a text holds: a data URL, or base64 as in the tables of VLMEvalKit. None for any other text."""
+    stated, comma, content = text.partition(",")
+    is_url = bool(comma) and stated.startswith("data:") and stated.endswith(";base64")
+    if not is_url and (len(text) < LEAST_BASE64 or not text.startswith(BASE64)):
+        return None
+    try:
+        return base64.b64decode("".join((content if is_url else text).split()), validate=True)
+    except (binascii.Error, ValueError):
+        return None
+
+
+LEAST_BASE64 = 48
+BASE64 = ("iVBORw0KGgo", "/9j/", "UklGR", "R0lGOD", "Qk", "SUkqA", "TU0AK")
+"""How the first bytes of PNG, JPEG, WebP, GIF, BMP and TIFF files read in base64."""
+
+
+def stored_as(item: Any, places: Places) -> Any:
+    """The picture that a task's function gave in another form: a file's bytes, a record of `datasets`, base64, a data URL, a
+    name, a URL, an open file, or an array of pixels. Anything else is returned as it is.
+
+    A relative name is looked for below the data's folders; an absolute one is the function's own.
+    Errors: DataError, or what Pillow raises, if it can't be read.
+    """
+    if isinstance(item, Mapping) and item.keys() <= {"bytes", "path"}:
+        item = item.get("bytes") or item.get("path")
+    if isinstance(item, io.IOBase) and item.readable():
+        item = item.read()
+    if isinstance(item, os.PathLike):
+        item = os.fspath(item)
+    if isinstance(item, str):
+        content = picture_in_text(item)
+        name = item.lower().partition("?")[0]
+        if content is None and (
+            name.endswith(PICTURES) or name.startswith(("http://", "https://")) and not name.endswith(SUFFIXES)
+        ):
+            content = Path(item).read_bytes() if os.path.isfile(item) and os.path.isabs(item) else places.read(item)
+        item = item if content is None else content
+    if isinstance(item, (bytes, bytearray)):
+        return open_picture(bytes(item))
+    if type(item).__name__ == "ndarray" and str(item.dtype) == "uint8":
+        from PIL import Image
+
+        return Image.fromarray(item)
+    return item
 
 
 def to_pictures(visuals: Any, where: str, what: str = "doc_to_visual") -> list[Image]:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from mm_eval.data.decode import MOST_PIXELS_OF_A_DOC, PixelCount, decoding, open_picture
 from mm_eval.data.frames import Frames, frames_of
-from mm_eval.data.media import Places, picture_digest, to_pictures
+from mm_eval.data.media import Places, picture_digest, picture_in_text, stored_as, to_pictures
 from mm_eval.data.places import SUFFIXES
 from mm_eval.prompt.blind import others
 from mm_eval.prompt.blocks import PromptBlock, call
@@ -63,7 +63,8 @@ def visuals_of(
                 if name.lower().endswith(SUFFIXES) and "://" not in name:
                     found.append(places.locate(name))
                 else:
-                    found.append(open_picture(places.read(name)))
+                    stored = picture_in_text(name)
+                    found.append(open_picture(places.read(name) if stored is None else stored))
                     count.add(found[-1])
     return to_visuals(found, block, where, places)
 
@@ -75,21 +76,30 @@ def to_visuals(
 
     what: the function's key, for errors. Errors: DataError as `to_pictures` and `frames_of`.
     """
-    items = found if isinstance(found, Sequence) and not isinstance(found, str) else [found]
+    places = places or Places()
     try:
-        frames = {
-            n: each for n, item in enumerate(items) if (each := frames_of(item, block.frames, places or Places()))
-        }
+        with decoding(where):
+            items = [stored_as(item, places) for item in _flat(found)]
+        frames = {n: each for n, item in enumerate(items) if (each := frames_of(item, block.frames, places))}
     except DataError as error:
         raise error.located(where) from error
     if not frames:
-        return list(to_pictures(found, where, what))
+        return list(to_pictures(items, where, what))
     pictures = iter(to_pictures([item for n, item in enumerate(items) if n not in frames], where, what))
     visuals = [frames[n] if n in frames else next(pictures) for n in range(len(items))]
     if (pixels := sum(map(_pixels, visuals))) > MOST_PIXELS_OF_A_DOC:
         much = f"the frames of this doc have {pixels:,} pixels; the limit is {MOST_PIXELS_OF_A_DOC:,}."
         raise DataError(much, where=where, hint="Make them smaller, for example with --video frames=32,size=448.")
     return visuals
+
+
+def _flat(found: Any) -> Iterator[Any]:
+    """The items of lists, also within lists, without None: a column of a picture that a doc has not."""
+    if isinstance(found, Sequence) and not isinstance(found, (str, bytes, bytearray)):
+        for item in found:
+            yield from _flat(item)
+    elif found is not None:
+        yield found
 
 
 def with_frames(visuals: Sequence[Visual], cache: PictureCache, seen: Seen | None = None) -> list[Image]:
@@ -134,10 +144,10 @@ def messages_of(
         """The places of what a part of a turn shows, which is appended to `visuals`."""
         item = part["url"] if "url" in part else part[kind]
         if kind == "image":
-            found: list[Visual] = [*to_pictures([item], where, "doc_to_messages")]
+            found: list[Visual] = to_visuals([item], block, where, places, "doc_to_messages")
         else:
             found = to_visuals([item], block, where, places, "doc_to_messages")
-            if not isinstance(found[0], Frames):
+            if not found or not isinstance(found[0], Frames):
                 what = (
                     f"doc_to_messages gave a part of type video with {type(item).__name__}; expected a Video or a path."
                 )

@@ -33,6 +33,17 @@ def test_only_a_function_beside_the_yaml_or_of_mm_eval_can_be_named(tmp_path: Pa
     assert not {module for module in set(sys.modules) - loaded if module.startswith("_mm_eval_task")}
 
 
+def test_a_function_of_a_folder_below_is_named_with_its_folder(tmp_path: Path, write: Write) -> None:
+    write("sub/inner.py", "from . import more\ndef f(): return more.WORD\n")
+    write("sub/more.py", "WORD = 'more'\n")
+    assert reference(tmp_path, "sub.inner.f").resolve()() == "more"
+    write("elsewhere/real.py", "def f(): ...\n")
+    (tmp_path / "here").mkdir()
+    (tmp_path / "here" / "sub").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(ConfigError, match="symbolic link"):
+        reference(tmp_path / "here", "sub.real.f").resolve()
+
+
 def test_a_symlinked_file_is_refused(tmp_path: Path, write: Write) -> None:
     write("elsewhere/real.py", "def f(): return 'stolen'\n")
     (tmp_path / "here").mkdir()

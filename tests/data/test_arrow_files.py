@@ -22,6 +22,7 @@ from mm_eval.data.docs import Docs, fingerprint_of
 from mm_eval.data.rows import Rows
 from mm_eval.data.source import DataId, DataSource
 from mm_eval.data.splits import readme_header
+from mm_eval.values.errors import ConfigError
 from tests.conftest import ROOT
 
 BUNDLED = ROOT / "assets" / "data"
@@ -278,3 +279,25 @@ def test_process_docs_gets_a_dataset_unless_it_says_that_it_only_reads_columns(t
     load_docs("a/b", None, "test", DataSource(tmp_path), where="here", process=process)
     load_docs("a/b", None, "test", DataSource(tmp_path), where="here", process=reads_columns(process))
     assert given == [(datasets.Dataset, 2499), (Rows, 2499)]
+
+
+def test_process_docs_may_return_a_list_of_docs_and_nothing_else(tmp_path: Path) -> None:
+    (tmp_path / "a" / "b").mkdir(parents=True)
+    lines(tmp_path / "a" / "b")
+
+    def last_two(rows: Any) -> Any:
+        return [{"id": rows[n]["id"], "n": n} for n in (2498, 2499)]
+
+    docs = load_docs("a/b", None, "test", DataSource(tmp_path), where="here", process=last_two)
+    assert [doc for _, doc in docs.texts(range(2))] == [{"id": 2498, "n": 2498}, {"id": 2499, "n": 2499}]
+    with pytest.raises(ConfigError, match="process_docs returned NoneType; expected a data set, or a list of docs"):
+        load_docs("a/b", None, "test", DataSource(tmp_path), where="here", process=lambda rows: None)
+
+
+def test_a_folder_that_datasets_saved_is_read_also_where_the_task_says_load_from_disk(tmp_path: Path) -> None:
+    datasets.DatasetDict({"test": datasets.Dataset.from_list([{"q": "a"}, {"q": "b"}])}).save_to_disk(
+        tmp_path / "saved"
+    )
+    saved, source = str(tmp_path / "saved"), DataSource(tmp_path / "root")
+    docs = load_docs(saved, None, "test", source, where="here", kwargs={"load_from_disk": True})
+    assert [doc for _, doc in docs.texts(range(2))] == [{"q": "a"}, {"q": "b"}]

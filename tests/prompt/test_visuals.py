@@ -1,11 +1,18 @@
 """`doc_to_messages`: a task that writes its chat itself is asked what it wrote, its pictures where it put them."""
 
+import base64
+import io
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from PIL import Image as Pillow
 
 from mm_eval.config.task_config import TaskConfig
+from mm_eval.data.decode import open_picture
+from mm_eval.data.media import Places, picture_digest
 from mm_eval.data.source import DataSource
 from mm_eval.prompt.blocks import PromptBlock, check_prompt_keys
 from mm_eval.prompt.task import PromptStyle, Task
@@ -20,7 +27,6 @@ TEXT = {"type": "text", "text": "t"}
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A data root with org/pairs: two docs of two pictures each, grey by their number."""
     from datasets import Dataset, Image
-    from PIL import Image as Pillow
 
     folder = tmp_path_factory.mktemp("data")
     data = folder / "org" / "pairs" / "data"
@@ -116,7 +122,7 @@ def test_scoring_makes_the_same_context_again(root: Path) -> None:
         ),
         (
             [{"role": "user", "content": [{"type": "image", "url": "a.png"}]}],
-            "doc_to_messages gave str; expected a picture",
+            "the picture 'a.png' is not a file below the data's folder",
         ),
     ],
 )
@@ -151,3 +157,50 @@ def test_pictures_without_their_type_are_told() -> None:
         visuals_of(lambda doc: [doc["image"].convert("RGB")], doc, PromptBlock("default", {}), "t doc 0")
     with pytest.raises(DataError, match="KeyError: 'imag'$"):
         visuals_of(lambda doc: [doc["imag"]], {"image": None}, PromptBlock("default", {}), "t doc 0")
+
+
+FILE = io.BytesIO()
+Pillow.new("RGB", (5, 4), (200, 90, 20)).save(FILE, "PNG")
+PNG = FILE.getvalue()
+TEXT_64 = base64.b64encode(PNG).decode()
+
+
+@pytest.mark.parametrize(
+    ("form", "count"),
+    [
+        (lambda path: str(path), 1),
+        (lambda path: [path], 1),
+        (lambda path: path.name, 1),
+        (lambda path: [path.name, str(path)], 2),
+        (lambda path: PNG, 1),
+        (lambda path: [io.BytesIO(PNG)], 1),
+        (lambda path: {"bytes": PNG, "path": None}, 1),
+        (lambda path: [{"bytes": None, "path": path.name}], 1),
+        (lambda path: TEXT_64, 1),
+        (lambda path: [f"data:image/png;base64,{TEXT_64}"], 1),
+        (lambda path: np.asarray(Pillow.open(path)), 1),
+        (lambda path: [[Pillow.open(path)], [Pillow.open(path), None]], 2),
+        (lambda path: [None], 0),
+        (lambda path: None, 0),
+    ],
+)
+def test_a_picture_may_come_in_any_form_that_tasks_have(
+    tmp_path: Path, form: Callable[[Path], Any], count: int
+) -> None:
+    (tmp_path / "a.png").write_bytes(PNG)
+    block, given = PromptBlock("default", {}), form(tmp_path / "a.png")
+    shown = visuals_of(lambda doc: given, {}, block, "t doc 0", Places((tmp_path,)))
+    assert [picture_digest(picture) for picture in shown] == [picture_digest(open_picture(PNG))] * count
+
+
+def test_a_column_may_hold_pictures_as_text_and_urls_need_the_option() -> None:
+    """The tables of VLMEvalKit have base64."""
+    block = PromptBlock("default", {})
+    for text in (TEXT_64, [TEXT_64], f"data:image/png;base64,{TEXT_64}"):
+        [shown] = visuals_of("image", {"image": text}, block, "t doc 0", Places())
+        assert picture_digest(shown) == picture_digest(open_picture(PNG))
+    for address in ("https://example.invalid/a.png", "https://example.invalid/picture"):
+        with pytest.raises(DataError, match="t doc 0: the picture is a URL.*--allow_url_media"):
+            visuals_of(lambda doc: [doc["at"]], {"at": address}, block, "t doc 0", Places())
+    with pytest.raises(DataError, match="t doc 0: a picture can't be decoded"):
+        visuals_of(lambda doc: [b"no picture"], {}, block, "t doc 0", Places())

@@ -400,7 +400,8 @@ DROPPED: dict[str, str] = {
     **dict.fromkeys(
         (
             *("swap_space", "disable_log_stats", "skip_mm_profiling", "load_format", "chunked_prefill_size"),
-            *("distributed_executor_backend", "stage_init_timeout"),
+            *("distributed_executor_backend", "stage_init_timeout", "enable_prefix_caching", "enable_chunked_prefill"),
+            *("max_num_batched_tokens", "disable_custom_all_reduce", "cpu_offload_gb", "max_seq_len_to_capture"),
         ),
         "the engine's own default holds",
     ),

@@ -339,7 +339,8 @@ def _pairs(words: Sequence[str]) -> str:
 
 
 def _join(words: list[str], option: str, pairs: Sequence[str]) -> None:
-    """Adds `NAME=value` to the option's value; what the command states itself stays."""
+    """Adds `NAME=value` to the option's value; what the command states itself stays, and of one name the last pair counts."""
+    pairs = list({pair.partition("=")[0]: pair for pair in pairs}.values())
     places = [place for place, word in enumerate(words) if word.startswith(f"{option}=")]
     if not places:
         words.append(f"{option}={','.join(pairs)}")

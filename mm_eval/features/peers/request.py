@@ -273,6 +273,18 @@ class _Asked:
     def _total_pixels(self, kind: str, name: str, value: Any) -> None:
         self._pixels(kind, "video_max_pixels", value)
 
+    def _of_processor(self, kind: str, name: str, value: Any) -> None:
+        """vLLM's arguments of a checkpoint's processor."""
+        stated = json_value(value) if isinstance(value, str) else value
+        if _is_off(value) or stated == {}:
+            return
+        unknown = sorted(stated.keys() - {"min_pixels", "max_pixels"}) if isinstance(stated, Mapping) else [stated]
+        if unknown:
+            what = f"{name}={value} has {', '.join(map(str, unknown))}; min_pixels and max_pixels can be stated."
+            raise ConfigError(what, where=WHERE, hint="The checkpoint's own preprocessor_config.json decides the rest.")
+        for key, limit in stated.items():
+            self._pixels(kind, key, limit)
+
     def _key(self, kind: str, name: str, value: Any) -> None:
         if str(value).strip().upper() not in NO_KEYS:
             self.args[name] = value  # refused there, and not quoted
@@ -298,7 +310,7 @@ class _Asked:
         "device": _device, "device_map": _device_map, "disable_thinking": _no_thinking, "tokenizer": _tokenizer,
         "min_pixels": _pixels, "max_pixels": _pixels, "total_pixels": _total_pixels, "api_key": _key, "azure_openai": _azure,
         "pass_video_url": _whole_video, "tensor_parallel_size": _slices, "tp_size": _slices, "tp": _slices,
-        "chat_template_kwargs": _template_values, "use_chat_template": _chats,
+        "mm_processor_kwargs": _of_processor, "chat_template_kwargs": _template_values, "use_chat_template": _chats,
     }  # fmt: skip
 
     # What follows from several arguments

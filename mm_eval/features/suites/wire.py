@@ -18,6 +18,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from mm_eval.values.lazy_doc import LazyDoc, WithoutPictures
+from mm_eval.values.one import One
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -115,6 +116,8 @@ class Writer:
     def _other(self, value: Any, kind: type) -> Any:
         if isinstance(value, (Kept, KeptMapping, KeptTuple)):
             return {"k": value.number}
+        if kind is One:
+            return {"one": self.value(value[0])}
         if isinstance(value, (str, int, float, list)) and isinstance(rule := getattr(value, "rule", None), str):
             bases: tuple[type, ...] = (str, int, float, list)
             plain: Callable[[Any], Any] = next(base for base in bases if isinstance(value, base))
@@ -143,6 +146,8 @@ class Writer:
             return {"rows": self.rows(value)}
         if isinstance(value, dict):
             return self._of_mapping(value)
+        if kind.__name__ == "BytesIO":
+            return {"b": self.blob(value.getvalue())}
         if hasattr(value, "__next__"):
             return [self.value(item) for item in value]
         if self.keep is not None:
@@ -212,7 +217,7 @@ OF_TYPES = ("Video", "Clip", "Subtitle", "Number")
 
 
 KINDS = frozenset(
-    ["d", "m", "t", "s", "b", "r", "n", "when", "span", "path", "p", "g", "c", "k", "o", "u", "w", "z", "rows"]
+    ["d", "m", "t", "s", "b", "r", "n", "when", "span", "path", "p", "g", "c", "k", "o", "u", "w", "z", "rows", "one"]
 )
 
 
@@ -253,6 +258,9 @@ class Reader:
 
     def _t(self, items: list[Any], _: Any) -> Any:
         return tuple(self.value(item) for item in items)
+
+    def _one(self, item: Any, _: Any) -> Any:
+        return One([self.value(item)])
 
     def _s(self, items: list[Any], stated: dict[str, Any]) -> Any:
         found = {self.value(item) for item in items}

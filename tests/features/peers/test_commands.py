@@ -13,6 +13,7 @@ import pytest
 
 from mm_eval.cli import main
 from mm_eval.cli import run as verb
+from mm_eval.cli.options import read_pairs
 from mm_eval.config.manager import TaskManager
 from mm_eval.features.peers.command import verb_of, words_of
 from mm_eval.features.peers.flags import FLAGS, SHORT
@@ -97,6 +98,7 @@ OURS = tuple(
         ("--temperature 0.5 --gen_kwargs top_p=0.9", "--gen_kwargs=top_p=0.9,temperature=0.5"),
         ('--max_connections 8 --model_args {"model":"x"}', '--model_args={"num_concurrent": "8", "model": "x"}'),
         ('--gen_kwargs temperature=0.8 stop=["x"]', '--gen_kwargs=temperature=0.8,until=["x"]'),
+        ("--nproc 16 --api_nproc 8 --tasks mme", "--tasks=mme --model_args=num_concurrent=8"),
         ("--stop_seqs a,b", '--gen_kwargs=until=["a", "b"]'),
         ("-M tensor_parallel_size=2 --model_args pretrained=x", "--model_args=pretrained=x,tensor_parallel_size=2"),
         ("--nframe 16", "--video=frames=16"),
@@ -175,6 +177,26 @@ def test_short_options_are_not_options_here() -> None:
 )
 def test_first_words_of_others(words: list[str], said: str) -> None:
     assert said in verb_of(words[0], words)
+
+
+@pytest.mark.parametrize(
+    ("typed", "read"),
+    [
+        ("until=['Q:', 'a,b'],temperature=0", {"until": ["Q:", "a,b"], "temperature": 0}),
+        ("until='Q:'", {"until": "Q:"}),
+        ('until=["Q:"],do_sample=False', {"until": ["Q:"], "do_sample": False}),
+        ("until=it's", {"until": "it's"}),
+        ("until=[Q:]", {"until": "[Q:]"}),
+    ],
+)
+def test_generation_options_may_be_written_as_python(typed: str, read: dict[str, Any]) -> None:
+    assert read_pairs(typed, "--gen_kwargs", typed=True) == read
+
+
+def test_quotes_that_the_shell_left_are_no_part_of_a_model_argument() -> None:
+    given = 'pretrained=\'a/b\',dtype="float",note="it\'s",extra_body={"a": "b"}'
+    expected = {"pretrained": "a/b", "dtype": "float", "note": "it's", "extra_body": '{"a": "b"}'}
+    assert read_pairs(given, "--model_args") == expected
 
 
 @pytest.mark.parametrize("value", ["list", "list_groups", "list_with_num"])

@@ -39,6 +39,8 @@ def notes(model: str | None, args: dict[str, Any]) -> str:
             "pretrained=a/b,max_pixels=1003520",
         ),
         ("hf", "pretrained=a/b,parallelize=True,dtype=bfloat16", "hf", "pretrained=a/b,device_map=auto,dtype=bfloat16"),
+        ("vllm", "pretrained=a/b,enable_prefix_caching=True", "vllm", "pretrained=a/b"),
+        ("vllm_chat", 'pretrained=a/b,mm_processor_kwargs={"max_pixels":100}', "vllm", "pretrained=a/b,max_pixels=100"),
         ("hf-multimodal", "pretrained=a/b,max_images=2,interleave=True", "hf", "pretrained=a/b"),
         ("hf", "pretrained=a/b,enable_thinking=False", "hf", 'pretrained=a/b,chat_template_kwargs={"enable_thinking": false}'),
         ("hf", "pretrained=a/b,tokenizer=a/b,max_length=4096", "hf", "pretrained=a/b,max_length=4096"),
@@ -152,6 +154,11 @@ def test_arguments_that_are_not_here_say_what_to_write(name: str) -> None:
     with pytest.raises(ConfigError, match=f"{name}=8 is not an argument here"):
         in_our_words(RunRequest(("mme",), "qwen2_5_vl", {"pretrained": "a/b", name: "8"}))
     assert name not in asked("qwen2_5_vl", {"pretrained": "a/b", name: "False"}).model_args
+
+
+def test_an_argument_of_vllms_processor_that_is_not_here_is_named() -> None:
+    with pytest.raises(ConfigError, match="has fps; min_pixels and max_pixels can be stated"):
+        in_our_words(RunRequest(("mme",), "vllm", {"pretrained": "a/b", "mm_processor_kwargs": {"fps": 2}}))
 
 
 def test_a_key_is_never_quoted() -> None:

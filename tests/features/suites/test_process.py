@@ -23,6 +23,7 @@ from mm_eval.request import RunRequest
 from mm_eval.results.recorded import RecordedRun
 from mm_eval.run import evaluate
 from mm_eval.values.errors import ConfigError, ScoringError
+from mm_eval.values.one import One
 from mm_eval.values.types import Video
 
 ROOT = Path(__file__).parents[3]
@@ -129,6 +130,15 @@ def crossing(tmp_path_factory: pytest.TempPathFactory) -> RemoteFunction:
 def test_a_value_comes_back_as_it_went(crossing: RemoteFunction, value: Any) -> None:
     found = crossing(value)
     assert found == value and type(found) is type(value)
+
+
+def test_a_metric_gets_its_answer_as_a_list_and_as_a_text_there_too(load: Load) -> None:
+    f = load(
+        "import lm_eval.api.metrics\ndef f(r, p): return [p[0].strip(), p.strip(), r[0] in p[0], float(r), type(p) is list]"
+    )
+    assert f(One(["4"]), One([" 4 "])) == ["4", "4", True, 4.0, False]
+    opened = load("import lm_eval.api.metrics, io\ndef g(doc): return [io.BytesIO(b'png')]", "g")
+    assert opened({}) == [b"png"]
 
 
 def test_numbers_of_numpy_keep_their_type_and_value(load: Load) -> None:
