@@ -8,12 +8,13 @@ import sys
 import tokenize
 from collections import Counter
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from mm_eval.config.manager import TaskManager
+from mm_eval.config.manager import Loaded, TaskManager
 from mm_eval.features.validate.check import validate
 from mm_eval.request import RunRequest
 from tests.sets import few
@@ -82,6 +83,12 @@ FOLDERS = sorted({ENTRIES[name].file.parent.name for name in BENCHMARKS})  # typ
 MODULES = sorted(path.stem for path in SAMPLES.glob("*.py") if not path.stem.startswith("_"))
 
 
+@cache
+def loaded_of(name: str) -> Loaded:
+    """A shipped name with its members; three tests ask for each."""
+    return MANAGER.load(name)
+
+
 def test_the_first_wave_is_there() -> None:
     names = [name for part in WAVE.values() for name in part]
     assert [name for name in names if name not in ENTRIES] == []
@@ -93,7 +100,7 @@ def test_no_shipped_name_is_declared_twice() -> None:
 
 @pytest.mark.parametrize("name", BENCHMARKS)
 def test_the_header_is_complete(name: str) -> None:
-    loaded = MANAGER.load(name)
+    loaded = loaded_of(name)
     config = next(iter(loaded.tasks.values()))
     group = loaded.groups.get(name)
     about: dict[str, Any] = {**config.metadata, **(group.metadata if group else {})}
@@ -114,7 +121,7 @@ def test_the_header_is_complete(name: str) -> None:
 @pytest.mark.parametrize("name", BENCHMARKS)
 def test_the_published_row_has_a_test_or_none_is_known(name: str) -> None:
     entry = ENTRIES[name]
-    loaded = MANAGER.load(name)
+    loaded = loaded_of(name)
     group = loaded.groups.get(name)
     metadata = next(iter(loaded.tasks.values())).metadata
     published = str({**metadata, **(group.metadata if group else {})}.get("published", ""))
@@ -122,10 +129,16 @@ def test_the_published_row_has_a_test_or_none_is_known(name: str) -> None:
     if published.startswith("none known"):
         return
     assert entry.file is not None
+    words = (name, entry.file.parent.name)
+    assert any(re.search(rf"\b{word}\b", text) for text in texts_of_replays() for word in words), published
+
+
+@cache
+def texts_of_replays() -> list[str]:
+    """The files of tests that score recorded answers."""
     tests = [*(ROOT / "tests" / "papers").glob("test_*.py"), *(ROOT / "tests" / "tasks").glob("test_*.py")]
     texts = [path.read_text(encoding="utf-8") for path in tests if path.name != "test_all.py"]
-    words = (name, entry.file.parent.name)
-    assert any(re.search(rf"\b{word}\b", text) and "replay" in text for text in texts for word in words), published
+    return [text for text in texts if "replay" in text]
 
 
 TASK_FILES = sorted(path for path in TASKS.rglob("*.yaml") if path.parent.name != "protocols")
@@ -203,6 +216,6 @@ def test_gold_answers_get_full_marks_and_wrong_ones_none(folder: str) -> None:
 @pytest.mark.parametrize("name", BENCHMARKS)
 def test_no_answer_is_cut_at_a_blank_line(name: str) -> None:
     """A task without `until` stops at a blank line outside chats, which cuts a chain of thought."""
-    for config in MANAGER.load(name).tasks.values():
+    for config in loaded_of(name).tasks.values():
         if config.output_type == "generate_until" and name not in ("mme", "seedbench_first_character"):
             assert "until" in config.generation_kwargs
