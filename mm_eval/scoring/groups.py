@@ -125,8 +125,8 @@ def average_of(metric: GroupMetric, members: Mapping[str, Mapping[MetricKey, Num
     if stderr == 0 and any(number.exact for number in numbers):
         gaps = []
         for weight, number in zip(weights, numbers, strict=True):
-            low, *_, high = sorted(weight * (end - number.value) for end in (*(number.exact or ()), number.value))
-            gaps.append((-low, high))
+            moved = [weight * (end - number.value) for end in (*(number.exact or ()), number.value)]
+            gaps.append((-min(moved), max(moved)))
         interval = combined(value, gaps)
     size = sum(number.n or 0 for number in numbers)
     scale = _scale_of_average(metric, numbers)

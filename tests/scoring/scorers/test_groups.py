@@ -143,3 +143,15 @@ def test_a_mean_of_unlike_metrics_in_points_is_no_share_where_a_model_earns_near
     }
     found = average_of(GroupMetric("average", of=parts), members)
     assert found.value == pytest.approx(value) and found.scale == range_
+
+
+def test_a_mean_of_unlike_metrics_of_which_one_has_no_exact_interval_and_none_varies() -> None:
+    """All answers refused: every standard error is 0. The run ended in a traceback, and all its numbers were lost."""
+    key = MetricKey("points", "none")
+    parts = (MemberMetric("a", key, 1.0), MemberMetric("b", key, -1.0))
+    members = {
+        "a": {key: Number(key, 0.0, 0.0, exact=(0.0, 0.4), n=9)},
+        "b": {key: Number(key, 0.0, 0.0, n=9)},
+    }
+    found = average_of(GroupMetric("average", of=parts), members)
+    assert (found.value, found.stderr, found.interval) == (0, 0, pytest.approx((0, 0.2)))
