@@ -114,9 +114,8 @@ class Questions:
         self._known: dict[tuple[int, str], Question] = {}
 
     def forget(self, doc_id: int, block: PromptBlock) -> None:
-        """Frees the question of a doc, and its place for another one."""
-        if (found := self._known.pop((doc_id, block.cache_key), None)) is not None:
-            self._left += _bytes_of(found)
+        """Frees the question of a doc. No further one is kept in its place: nearly all docs have been written by then."""
+        self._known.pop((doc_id, block.cache_key), None)
 
     def of(self, doc_id: int, doc: Doc, block: PromptBlock, where: str) -> Question:
         """The question of a doc; its lists are the caller's."""
@@ -125,18 +124,13 @@ class Questions:
             found = self._write(doc, block, where)
             if self._left > 0:
                 self._known[key] = found
-                self._left -= _bytes_of(found)
+                texts = (found.text, *(found.choices or ()), *(found.contexts or ()))
+                self._left -= QUESTION + sum(TEXT + len(text) for text in texts)
         if found.choices is None and not isinstance(found.target, list):
             return found
         target = [*found.target] if isinstance(found.target, list) else found.target
         choices = None if found.choices is None else [*found.choices]
         return Question(found.text, target, choices, found.answer, found.prefix, found.contexts)
-
-
-def _bytes_of(question: Question) -> int:
-    """About how much memory a kept question takes."""
-    texts = (question.text, *(question.choices or ()), *(question.contexts or ()))
-    return QUESTION + sum(TEXT + len(text) for text in texts)
 
 
 def _is_unused(config: TaskConfig, target: Any, doc: Doc) -> bool:
