@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob
 import inspect
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from functools import partial
@@ -44,6 +45,7 @@ IGNORED_KWARGS = frozenset(
         "local_files_only",
         "create_link",
         "From_YouTube",
+        "streaming",  # as lm-eval's tasks of large data sets are read; rows are read from disk one by one
         "load_from_disk",  # a folder that `datasets` saved is read as any other one
     }
 )
@@ -53,6 +55,8 @@ No loading script is run, whatever `trust_remote_code` says: most datasets whose
 `datasets` reports the script of one that has not.
 """
 
+
+_UNKNOWN_KEY = re.compile(r"unexpected keyword argument '(\w+)'")
 
 DEEPEST = 50
 """How deep the values of a column may lie in each other. Arrow's own files take 64 levels."""
@@ -335,6 +339,11 @@ def _read(
         return with_pictures_declared(load_from_hub(path, name, bool(hub), split=split, **options))
     except StopIteration as error:  # a file of 0 bytes
         raise _no_docs(path, split, where) from error
+    except TypeError as error:
+        if (unknown := _UNKNOWN_KEY.search(str(error))) is None:
+            raise
+        what = f"dataset_kwargs has the key {unknown[1]!r}, which {path!r} does not take."
+        raise ConfigError(what, where=where, hint="Leave it out.") from error
     except (OSError, ValueError, KeyError, RuntimeError, datasets.exceptions.DatasetsError) as error:
         # A DatasetGenerationError says nothing; what it was raised from does.
         said = error.__cause__ if isinstance(error, datasets.exceptions.DatasetGenerationError) else None

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -301,3 +302,18 @@ def test_a_folder_that_datasets_saved_is_read_also_where_the_task_says_load_from
     saved, source = str(tmp_path / "saved"), DataSource(tmp_path / "root")
     docs = load_docs(saved, None, "test", source, where="here", kwargs={"load_from_disk": True})
     assert [doc for _, doc in docs.texts(range(2))] == [{"q": "a"}, {"q": "b"}]
+
+
+def test_keys_of_dataset_kwargs_that_change_no_row_are_left_out_and_unknown_ones_named(tmp_path: Path) -> None:
+    """groundcocoa of lm-eval streams; a key of another kind of file was a TypeError."""
+    lines(tmp_path)
+    file = str(tmp_path / "test.jsonl")
+    read = partial(
+        load_docs, "json", None, "test", DataSource(tmp_path / "root"), where="t.yaml", process=lambda rows: rows
+    )
+    streamed = read(kwargs={"streaming": True, "data_files": {"test": file}})
+    assert len(streamed) == 2500 and isinstance(streamed.rows, datasets.Dataset)
+    with pytest.raises(
+        ConfigError, match="t.yaml: dataset_kwargs has the key 'column_names', which 'json' does not take"
+    ):
+        read(kwargs={"column_names": ["a"], "data_files": {"test": file}})
