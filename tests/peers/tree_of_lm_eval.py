@@ -211,7 +211,7 @@ def each_alone(run: Callable[..., None], manager: Any) -> None:
             os._exit(0)
         began = time.time()
         while not (ended := os.waitpid(child, os.WNOHANG))[0]:
-            if time.time() - began > 10 * seconds:
+            if time.time() - began > 3 * seconds:
                 os.kill(child, signal.SIGKILL)
                 os.waitpid(child, 0)
                 log.write(f"{name}\ttime\n")

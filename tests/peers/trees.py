@@ -11,6 +11,7 @@ import argparse
 import json
 import logging
 import math
+import re
 import shutil
 from collections import Counter
 from collections.abc import Iterator
@@ -21,6 +22,35 @@ from mm_eval import evaluate
 from mm_eval.errors import MMEvalError
 
 NO_METRICS = ("alias", "name", "sample_len", "samples", "sample_count")
+
+REASONS = (
+    (r"needs the package|packages not installed|is not defined", "a package of the task is not installed here"),
+    (
+        r"which equals no choice|expected an integer choice|but there are \d+ choices",
+        "the made-up gold answer is no choice",
+    ),
+    (
+        r"expected a list|Couldn't cast array|KeyError: '(choices|correct_index)'",
+        "the made-up columns are of another type",
+    ),
+    (r"does not take", "a key for the task's own kind of file, which is not the made-up one"),
+    (r"scored by a judge|calls \S+ by itself|OPENAI_API_KEY", "a judge, which is stated with --judge"),
+    (r"returned none of the metrics", "a function that ends in its `except` gives no metric, and is an error"),
+    (r"is not a function", "an object of Python in the place of a function"),
+    (r"^no number submission", "a file for a benchmark's server is no number"),
+    (r"^no number \d+ ", "values that metric_list does not name are a note, and no number"),
+    (r"^continuation ", "a target without white space comes after target_delimiter"),
+    (r"^prompt .* (mmlu_flan|mmlu_pro)", "lmms-eval's record has the question without the description"),
+    (r"^number acc\S* (noor|toksuite|logiqa2)", "a letter names a choice; there it is none, and every answer is wrong"),
+)
+"""Differences that are known: a pattern of `field, of what, task, our value`, and why our number is not wrong."""
+
+
+def reason_of(task: str, difference: tuple[str, Any, Any, Any]) -> str:
+    """Why a difference is no fault of ours; "" for one that is not known."""
+    field, of, ours, _ = difference
+    text = f"{field} {of} {task} {ours}"
+    return next((reason for pattern, reason in REASONS if re.search(pattern, text, re.DOTALL)), "")
 
 
 def numbers(row: dict[str, Any]) -> dict[str, Any]:
@@ -112,8 +142,10 @@ def main() -> None:
         if args.task and json.loads(file.read_text())["about"]["task"] != args.task:
             continue
         name, found = compared(args.tree, file.parent.resolve())
-        count[found[0][0] if found else "same"] += 1
-        print(f"{file.parent.name} {name}: {'same' if not found else ''}", flush=True)
+        reasons = list(dict.fromkeys(reason_of(name, each) for each in found))
+        listed = bool(found) and all(reasons)
+        count["same" if not found else "listed" if listed else found[0][0]] += 1
+        print(f"{file.parent.name} {name}: {'same' if not found else '; '.join(reasons) if listed else ''}", flush=True)
         for field, of, mine, theirs in found[: args.show]:
             print(f"    {field} {of}: ours {str(mine)[:300]!r}, theirs {str(theirs)[:300]!r}", flush=True)
     print(dict(count))
