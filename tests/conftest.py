@@ -54,7 +54,8 @@ def pytest_collection(session: pytest.Session) -> None:
     number = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
     count = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", 1))
     if count > 1 and session.config.args_source is pytest.Config.ArgsSource.TESTPATHS:
-        for file in sorted((ROOT / "tests").rglob("test_*.py"))[number::count]:
+        ignored = {Path(name).resolve() for name in session.config.getoption("ignore") or ()}
+        for file in sorted({*(ROOT / "tests").rglob("test_*.py")} - ignored)[number::count]:
             with suppress(Exception, pytest.skip.Exception):  # collecting it reports the error
                 importlib.import_module(".".join(file.relative_to(ROOT).with_suffix("").parts))
 
