@@ -59,7 +59,7 @@ def test_the_first_command_prints_the_words_that_the_readme_shows(cli) -> None:
     assert [line for line in lines if line.startswith(always)] == shown and len(shown) == 6
 
 
-def test_the_group_lines_run(tmp_path: Path) -> None:
+def test_the_group_lines_run(cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for block in pages.blocks(pages.ROOT / "docs" / "guides" / "tasks.md"):
         if block.title:
             file = tmp_path / block.title
@@ -67,23 +67,18 @@ def test_the_group_lines_run(tmp_path: Path) -> None:
             file.write_text(block.text)
     answers = [{"task": task, "doc_id": n, "resps": ["red"]} for task in ("red", "blue") for n in range(3)]
     (tmp_path / "answers.jsonl").write_text("\n".join(json.dumps(row) for row in answers))
-    command = [sys.executable, "-m", "mm_eval", "--include_path", "my_tasks", "--model", "replay"]
-    command += ["--model_args", "path=answers.jsonl", "--output_path"]
-    done = subprocess.run(
-        [*command, "one", "--tasks", "both"], cwd=tmp_path, capture_output=True, text=True, timeout=HANGS
-    )
-    assert done.returncode == 0, done.stderr
-    results = json.loads((tmp_path / "one" / "results.json").read_text())
-    rows_by_path = {name: row["exact_match,none"] for name, row in results["results"].items()}
+    monkeypatch.chdir(tmp_path)
+    words = ("--include_path", "my_tasks", "--model", "replay", "--model_args", "path=answers.jsonl")
+    done = cli(*words, "--tasks", "both", "--output_path", "one")
+    assert done.code == 0, done.err
+    rows_by_path = {name: row["exact_match,none"] for name, row in done.results["results"].items()}
     macro = [value for name, value in rows_by_path.items() if name.rsplit("::", 1)[-1] == "colours"]
     assert macro == [0.5, 0.5], "the mean over tasks, under each parent"
     assert rows_by_path["both"] == pytest.approx(0.75), "the mean over docs"
     assert len([name for name in rows_by_path if name.rsplit("::", 1)[-1] == "red"]) == 2, "two results of one task"
-    leaf = subprocess.run(
-        [*command, "two", "--tasks", "both::brief::red"], cwd=tmp_path, capture_output=True, text=True, timeout=HANGS
-    )
-    assert leaf.returncode == 0, leaf.stderr
-    assert len(json.loads((tmp_path / "two" / "results.json").read_text())["results"]) == 1
+    leaf = cli(*words, "--tasks", "both::brief::red", "--output_path", "two")
+    assert leaf.code == 0, leaf.err
+    assert len(leaf.results["results"]) == 1
 
 
 @pytest.mark.parametrize("verb", VERBS)
