@@ -184,7 +184,8 @@ def choice_index(target: Target, choices: Sequence[str], where: str) -> int | li
         return [index for item in target if isinstance(index := choice_index(item, choices, where), int)]
     if isinstance(target, bool) or not isinstance(target, (int, str)):
         what = f"doc_to_target gave {target!r}; expected an integer choice index or the text of a choice."
-        raise DataError(what, where=where)
+        hint = "Write {{ COLUMN | int }}: the index 1 for True." if isinstance(target, bool) else ""
+        raise DataError(what, where=where, hint=hint)
     if isinstance(target, int):
         if target == -100 or 0 <= target < len(choices):
             return target

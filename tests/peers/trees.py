@@ -41,7 +41,10 @@ REASONS = (
     (r"^no number \d+ ", "values that metric_list does not name are a note, and no number"),
     (r"^continuation ", "a target without white space comes after target_delimiter"),
     (r"^prompt .* (mmlu_flan|mmlu_pro)", "lmms-eval's record has the question without the description"),
-    (r"^number acc\S* (noor|toksuite|logiqa2)", "a letter names a choice; there it is none, and every answer is wrong"),
+    (
+        r"^number acc\S* (noor|toksuite|logiqa2|sciknoweval_mcqa)",
+        "a letter names a choice; there it is none, and every answer is wrong",
+    ),
 )
 """Differences that are known: a pattern of `field, of what, task, our value`, and why our number is not wrong."""
 

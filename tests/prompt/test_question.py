@@ -498,3 +498,9 @@ def test_metadata_of_a_run_are_arguments_of_custom_dataset_with_the_checkpoints_
     assert prompts(metadata={"lengths": [4, 8]}) == ["gpt2 2 4", "gpt2 2 8"]
     with pytest.raises(ConfigError, match="--metadata NAME=VALUE"):
         prompts(metadata={"nothing": 1})
+
+
+def test_a_truth_value_is_no_index_and_the_error_says_what_to_write() -> None:
+    """With the choices yes and no, True as the index 1 would be "no"."""
+    with pytest.raises(DataError, match=r"t doc 0: doc_to_target gave True; .*Write \{\{ COLUMN \| int \}\}"):
+        choice_index(True, ["yes", "no"], "t doc 0")  # type: ignore[arg-type]
