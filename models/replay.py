@@ -168,7 +168,7 @@ class Replay(Model):
             index += instance.repeat * instance.metadata["per_repeat"]
         elif choices and len(resps) not in (choices, 2 * choices):
             return resps, "stop"
-        elif not choices and instance.repeat < len(resps):  # a single continuation: one answer a repeat
+        elif not choices and not index and instance.repeat < len(resps):  # a single continuation: one answer a repeat
             index = instance.repeat
         if index >= len(resps):
             return None, "stop"
