@@ -9,6 +9,7 @@ import errno
 import fcntl
 import json
 import os
+import re
 import socket
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -21,12 +22,16 @@ from mm_eval.config.task_config import ASKS_NOTHING, DISPLAY_KEYS, TaskConfig
 from mm_eval.data.docs import FileState
 from mm_eval.engine.journal import mend_torn_tails
 from mm_eval.engine.own_runs import is_own, mark_of
+from mm_eval.prompt.blocks import FRAMES_AS_KEY, FRAMES_KEY
 from mm_eval.values.errors import ConfigError, MMEvalError, StoreError
 from mm_eval.values.files import make_folder, write_all, write_atomic
-from mm_eval.values.run_files import UNREADABLE, journal_files, odd_content, read_json, refuse_links_out
+from mm_eval.values.run_files import UNREADABLE, journal_files, lines_of, odd_content, read_json, refuse_links_out
+from mm_eval.values.types import FRAME_MARK
 from mm_eval.values.words import counted, listed
 
 RUN_VERSION = 1
+FRAME = re.compile(rf'"{FRAME_MARK}[0-9a-f]+"'.encode())
+"""The digest of a frame in a record."""
 WRITTEN = ("journal", "samples", "submissions", "media")
 """The folders in a run folder that a launch writes to."""
 RESTORE = "Restore it, or choose another --output_path."
@@ -233,7 +238,7 @@ class RunFolder:
         try:
             if known.get("v", 0) > RUN_VERSION:
                 raise ConfigError("it was written by a newer mm-eval.", where=str(self.path / "run.json"))
-            different = list(differences(requests_of_spec(known["spec"]), spec))
+            different = list(differences(requests_of_spec(self._as_now(known["spec"], spec)), spec))
         except UNREADABLE as error:
             raise odd_content(error, self.path / "run.json") from error
         if different:
@@ -254,6 +259,22 @@ class RunFolder:
         if made_by != scored_by(configs) if made_by else self.changed_tasks(configs):
             for name in ("report.html", "results.json"):
                 (self.path / name).unlink(missing_ok=True)
+
+    def _as_now(self, old: Mapping[str, Any], new: Mapping[str, Any]) -> Mapping[str, Any]:
+        """An old spec with how a family is shown frames, unknown to earlier versions, if none of its answers is about frames."""
+        tasks = {name: dict(task) for name, task in old.get("tasks", {}).items()}
+        for name, task in tasks.items():
+            prompt, now = task.get("prompt", {}), new.get("tasks", {}).get(name, {}).get("prompt", {})
+            if FRAMES_AS_KEY in now and FRAMES_AS_KEY not in prompt:
+                task["prompt"] = {**prompt, **{key: now[key] for key in (FRAMES_KEY, FRAMES_AS_KEY) if key in now}}
+        if tasks == old.get("tasks", {}) or self._has_frames():
+            return old
+        return {**old, "tasks": tasks}
+
+    def _has_frames(self) -> bool:
+        """Whether an answer is about frames."""
+        lines = (line for file in journal_files(self.path) for _, line in lines_of(self.path, file))
+        return any(line is not None and FRAME.search(line) for line in lines)
 
     def hold_files(self, find: Callable[[Files], Files]) -> None:
         """Records the state of the picture files that rows name. A run can't continue with changed files.
