@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -21,6 +22,7 @@ from tests.processes import HANGS
 ROOT = Path(__file__).parents[3]
 ENVIRONMENT = {
     **os.environ,
+    "COLUMNS": "1000",  # a sentence stands in one line, wherever the tests run
     "PYTHONPATH": str(ROOT),
     "OMP_NUM_THREADS": "1",
     "RAY_USAGE_STATS_ENABLED": "0",
@@ -123,6 +125,11 @@ class Command:
         return [json.loads(line) for line in lines]
 
 
+def _hears_interrupts() -> None:
+    """Tests that a script starts in the background inherit a SIGINT that is ignored."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @pytest.fixture
 def start(tmp_path: Path, nodes: Nodes) -> Iterator[Callable[..., Command]]:
     """Starts `mm-eval ARGUMENTS`, with workers on the cluster unless workers=0."""
@@ -140,8 +147,16 @@ def start(tmp_path: Path, nodes: Nodes) -> Iterator[Callable[..., Command]]:
             words += ["--output_path", str(folder)]
         words += ["--sample"] if words[0] == "prompts" else ["--sample", "--no_report"]
         command = [sys.executable, "-m", "tests.features.ray", *words]
-        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-        begun.append(Command(subprocess.Popen(command, env=ENVIRONMENT, cwd=ROOT, text=True, **pipes), folder, log))
+        process = subprocess.Popen(
+            command,
+            env=ENVIRONMENT,
+            cwd=ROOT,
+            text=True,
+            preexec_fn=_hears_interrupts,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        begun.append(Command(process, folder, log))
         return begun[-1]
 
     yield run
