@@ -375,7 +375,7 @@ def _features(stated: Any, where: str) -> Any:
         if isinstance(stated, list) and len(stated) == 1:
             return datasets.List(feature(stated[0]))
         if not isinstance(stated, Mapping):
-            raise ValueError(f"{stated!r} is no type")
+            raise ValueError(f"{stated!r} is not a type")
         if "_type" in stated:
             return datasets.Features.from_dict({"it": dict(stated)})["it"]
         if isinstance(stated.get("dtype"), str) and stated.keys() <= {"dtype", "sequence"}:
@@ -385,7 +385,7 @@ def _features(stated: Any, where: str) -> Any:
 
     try:
         if not isinstance(stated, Mapping):
-            raise ValueError("they are no mapping from columns to types")
+            raise ValueError("they do not map columns to types")
         features = datasets.Features({name: feature(inner) for name, inner in stated.items()})
         _ = features.arrow_schema
         return features

@@ -19,7 +19,7 @@ from mm_eval.config.arguments import column_name
 from mm_eval.config.checks import fault_of_range
 from mm_eval.config.functions import FunctionRef
 from mm_eval.config.group import GroupConfig, GroupMetric
-from mm_eval.config.schema import SCORED_BY_FEATURES
+from mm_eval.config.schema import SCORED_BY_FEATURES, shown_name
 from mm_eval.config.values import to_json
 from mm_eval.prompt.blind import SAID
 from mm_eval.results.file import results_of
@@ -186,7 +186,10 @@ class RecordedRun:
         path = Path(folder)
         run, found = read_run(path), _read(path, "results.json", OF_RESULTS)
         check_results(found, path / "results.json")
-        recorded = cls(path, results_of(found), run["spec"], run["request"], name, include_path)
+        results = results_of(found)
+        for key, row in results.rows.items():  # folders of earlier versions hold `task_alias` instead
+            row.alias = shown_name(key, run["spec"]["tasks"].get(key, {}).get("path", key))
+        recorded = cls(path, results, run["spec"], run["request"], name, include_path)
         recorded._configs.update(configs or {})
         return recorded
 
@@ -311,11 +314,11 @@ class RecordedRun:
 
     @cached_property
     def group_metrics(self) -> dict[str, tuple[GroupMetric, ...]]:
-        """How each group's numbers are computed from those of its tasks."""
+        """How each group's numbers are computed from those of its tasks; nothing in a folder of an older version."""
         from mm_eval.foreign import installed_group
 
         found: dict[str, tuple[GroupMetric, ...]] = {}
-        for name, entries in self.results.group_metrics.items():
+        for name, entries in (self.results.group_metrics or {}).items():
             try:
                 metrics = tuple(map(GroupMetric.from_dict, entries))
                 if all(metric.aggregation in AGGREGATIONS for metric in metrics):
@@ -325,6 +328,13 @@ class RecordedRun:
             except (MMEvalError, *UNREADABLE):
                 continue
         return found
+
+    @property
+    def lacking(self) -> str:
+        """What the folder of an older version does not say, in a sentence; empty where nothing is missing."""
+        if self.results.group_metrics is not None:
+            return ""
+        return "an older version wrote it: groups have no interval and are not compared until `mm-eval score RUN`"
 
 
 def read_run(folder: Path) -> dict[str, Any]:

@@ -32,14 +32,10 @@ class _Fact(Generic[T]):
 
     def __get__(self, of: RunFacts | None, owner: type) -> T:
         found = of.facts.get(self.key) if of is not None else None
-        kinds = (
-            (int, float)
-            if isinstance(self.default, float)
-            else type(self.default)
-            if self.default is not None
-            else object
-        )
-        return cast(T, found) if isinstance(found, kinds) else self.default
+        if found is None:
+            return self.default
+        kind = (int, float) if isinstance(self.default, float) else type(self.default)
+        return cast(T, found) if self.default is None or isinstance(found, kind) else self.default
 
 
 @dataclass(frozen=True)
@@ -89,8 +85,9 @@ class Results:
 
     rows: every task and group by name, in the table's order. members: of each group, tasks and inner groups.
     configs: of each task as it was written. versions, shots: of each row; shots is a range such as "0-5" where tasks differ.
-    group_metrics: how each group's numbers are made. sizes: of each task, docs of the data
-    set and of the run. categories: {task: {level: {category: its row}}}. added: what features add.
+    group_metrics: how each group's numbers are made; None in a folder of a version that did not record it, which has groups.
+    sizes: of each task, docs of the data set and of the run. categories: {task: {level: {category: its row}}}.
+    added: what features add.
     """
 
     rows: dict[str, Scores] = field(default_factory=dict)
@@ -98,7 +95,7 @@ class Results:
     configs: dict[str, dict[str, Any]] = field(default_factory=dict)
     versions: dict[str, Any] = field(default_factory=dict)
     shots: dict[str, int | str] = field(default_factory=dict)
-    group_metrics: dict[str, list[Any]] = field(default_factory=dict)
+    group_metrics: dict[str, list[Any]] | None = field(default_factory=dict)
     sizes: dict[str, dict[str, int]] = field(default_factory=dict)
     categories: dict[str, dict[str, dict[str, Scores]]] = field(default_factory=dict)
     added: dict[str, Any] = field(default_factory=dict)

@@ -315,8 +315,8 @@ def test_the_types_of_columns_are_read_in_each_way_of_writing_them(features: str
     ("features", "said"),
     [
         ("{q: {dtype: int65}}", "int65"),
-        ("{q: 3}", "3 is no type"),
-        ("[q]", "no mapping from columns"),
+        ("{q: 3}", "3 is not a type"),
+        ("[q]", "do not map columns"),
         ("{q: int32, answer: [string]}", "as a scalar of type int32"),
     ],
 )

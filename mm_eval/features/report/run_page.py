@@ -162,6 +162,7 @@ def _table(run: RecordedRun) -> Iterator[dict[str, Any]]:
         names = ("n", "failed", "not_requested", "filtered", "refused", "truncated", "unparsed", "cut", "judge_failed")
         counts = {count: getattr(row, count) for count in names}
         main = run.results.main_numbers(name) or row.numbers[:1]
+        lacking = [run.lacking] if run.lacking and name in run.results.members else []
         yield {
             "name": name,
             "alias": row.shown or row.alias,
@@ -169,7 +170,7 @@ def _table(run: RecordedRun) -> Iterator[dict[str, Any]]:
             "numbers": numbers,
             "main": [str(number.key) for number in main],
             "better": row.better,
-            "notes": [*_notes_of_features(run, name), *_missing_notes(run, name), *row.notes],
+            "notes": [*_notes_of_features(run, name), *_missing_notes(run, name), *row.notes, *lacking],
             "warnings": row.warnings,
             "bounds": row.ungraded["judge"].bounds if "judge" in row.ungraded else None,
             **counts,
