@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 from mm_eval.engine.folder import RunFolder
 from mm_eval.engine.journal import JournalState
@@ -19,16 +21,24 @@ from mm_eval.prompt.blind import WITHOUT
 from mm_eval.results.media import Media
 from mm_eval.results.recorded import RecordedRun
 from mm_eval.results.sample_rows import sample_name
-from mm_eval.results.thumbnails import pictures_of, thumbnails_of_requests, write_thumbnails, write_thumbnails_of_turns
+from mm_eval.results.thumbnails import (
+    pictures_of,
+    remove_thumbnails,
+    thumbnails_of_requests,
+    write_thumbnails,
+    write_thumbnails_of_turns,
+)
 from mm_eval.scoring.base import Scorer
 from mm_eval.scoring.sample_row import SampleRow
 from mm_eval.scoring.score_task import TaskScoring
 from mm_eval.scoring.task_scores import TaskScores
-from mm_eval.values.errors import MMEvalError
+from mm_eval.values.errors import MMEvalError, StoreError
 from mm_eval.values.features import brought
 from mm_eval.values.files import encoder
 from mm_eval.values.types import plain
 from mm_eval.values.words import counted, listed, of_all
+
+T = TypeVar("T")
 
 
 def score_tasks(
@@ -36,22 +46,42 @@ def score_tasks(
 ) -> dict[str, TaskScores]:
     """Scores doc by doc into samples/<task>.jsonl, then aggregates."""
     progress.start("scoring", sum(map(len, opened.doc_ids.values())))
-    encode = encoder(ensure_ascii=False, default=_json_value)
     scores: dict[str, TaskScores] = {}
     for name, task in opened.tasks.items():
-        scorers: Sequence[Scorer] = opened.scorers[name]
-        for part in opened.parts:
-            scorers = part.scorers(task, scorers, state.lookup)
-        scoring = TaskScoring(task, opened.styles[name], scorers, state.lookup)
-        rows: Iterable[SampleRow] = _count_rows(scoring.samples(opened.doc_ids[name]), progress)
-        for part in opened.parts:
-            rows = part.rows(name, task, rows)
-        folder.write_lines(f"samples/{sample_name(name)}.jsonl", map(encode, rows))
+        scoring = with_room(folder, partial(_write_samples, opened, folder, state, progress, name))
         scores[name] = scoring.aggregate(opened.request.bootstrap_iters)
         for part in opened.parts:
             part.describe_scores(name, task, scores[name])
     progress.stop()
     return scores
+
+
+def _write_samples(
+    opened: OpenedTasks, folder: RunFolder, state: JournalState, progress: Progress, name: str
+) -> TaskScoring:
+    """Scores the docs of a task into samples/."""
+    task = opened.tasks[name]
+    scorers: Sequence[Scorer] = opened.scorers[name]
+    for part in opened.parts:
+        scorers = part.scorers(task, scorers, state.lookup)
+    scoring = TaskScoring(task, opened.styles[name], scorers, state.lookup)
+    rows: Iterable[SampleRow] = _count_rows(scoring.samples(opened.doc_ids[name]), progress)
+    for part in opened.parts:
+        rows = part.rows(name, task, rows)
+    encode = encoder(ensure_ascii=False, default=_json_value)
+    folder.write_lines(f"samples/{sample_name(name)}.jsonl", map(encode, rows))
+    return scoring
+
+
+def with_room(folder: RunFolder, write: Callable[[], T]) -> T:
+    """What `write` returns. Where the disk is full the folder's thumbnails, which can be made again, give way to the results."""
+    try:
+        return write()
+    except StoreError as error:
+        number = getattr(error.__cause__, "errno", None)
+        if number not in (errno.ENOSPC, errno.EDQUOT) or not remove_thumbnails(folder.path):
+            raise
+    return write()
 
 
 def _json_value(value: Any) -> Any:

@@ -39,7 +39,7 @@ from mm_eval.engine.progress import Progress, Silent, answering, tell_price
 from mm_eval.engine.ranks import Launch, launched, processes
 from mm_eval.foreign import trusted_request
 from mm_eval.opening import Asking, OpenedTasks, part_classes
-from mm_eval.outputs import cost_of_run, notes_of, problems_of, score_tasks, spent, thumbnails, write_page
+from mm_eval.outputs import cost_of_run, notes_of, problems_of, score_tasks, spent, thumbnails, with_room, write_page
 from mm_eval.pending import find_pending
 from mm_eval.prepare import Prepared, prepare, prepare_from_spec
 from mm_eval.request import DEFAULT_MODEL, RunRequest, named_tasks
@@ -309,7 +309,8 @@ def _report(
     results.run = RunFacts(facts)
     for part in opened.parts:
         part.complete(opened, folder, results, state)
-    folder.write("results.json", json.dumps(results_json(results), indent=2, ensure_ascii=False, allow_nan=False))
+    text = json.dumps(results_json(results), indent=2, ensure_ascii=False, allow_nan=False)
+    with_room(folder, lambda: folder.write("results.json", text))
     failed = sum(each.failed + each.not_requested + each.without_grade for each in scores.values())
     failed += sum(len(each.missing) for name, each in scores.items() if name not in opened.in_part)
     failed += sum(part.failed for part in opened.parts)

@@ -225,7 +225,7 @@ def read_journal(folder: Path, conversations: Container[str] = ()) -> JournalSta
 
     conversations: the paths of tasks whose docs are conversations.
 
-    A last line without a newline is still being written, or torn: it is ignored.
+    A last line without a newline is ignored unless it is whole: it is still being written, or torn.
     Raises StoreError for an unreadable or packed file, or a record of a newer version.
     """
     _refuse_packed(folder)
@@ -234,7 +234,9 @@ def read_journal(folder: Path, conversations: Container[str] = ()) -> JournalSta
     for path in journal_files(folder):
         try:
             for _, line in lines_of(folder, path):
-                _add_line(state, later, line, path)
+                # A copy may have ended its lines with CR alone: no record contains one, JSON escapes it.
+                for part in [line] if line is None or b"\r" not in line[:-2] else line.splitlines(keepends=True):
+                    _add_line(state, later, part, path)
         except OSError as error:
             hint = "Put the file back, or move it out of the journal: the answers in it are then requested again."
             raise StoreError(f"the journal can't be read: {error.strerror}.", where=str(path), hint=hint) from error
@@ -264,17 +266,16 @@ def _is_packed(path: Path) -> bool:
 
 def _add_line(state: JournalState, later: list[dict[str, Any]], line: bytes | None, path: Path) -> None:
     """Adds a line of a journal file to the state, or counts it as damaged. later: gets the records of further slots."""
-    if line is not None and not line.endswith(b"\n"):
-        return
-    text = b"" if line is None else line[:-1].strip(_INVISIBLE)
-    if line is not None and not text and b"\0" not in line:
+    is_ended = line is None or line.endswith((b"\n", b"\r"))
+    text = b"" if line is None else line.strip(b"\n" + _INVISIBLE)
+    if line is not None and not text and (b"\0" not in line or not is_ended):
         return  # an empty line never held a record
     try:
         record = decode(text)
         version, is_later = record["v"], record["kind"] == "slots"
         newer = version > VERSION
     except UNREADABLE:
-        state.damaged += 1
+        state.damaged += is_ended
         return
     if newer:
         what = f"it was written by a newer mm-eval (journal version {version})."
@@ -314,6 +315,8 @@ def add_record(state: JournalState, record: Mapping[str, Any]) -> None:
 def mend_torn_tails(folder: Path) -> int:
     """Moves the bytes after the last newline of each journal file into `*.torn`. Returns how many files had some.
 
+    A whole record gets the newline that it lacks: an editor or a copy may have removed it.
+
     Files that another process still writes are locked, and skipped. So are files that can't be written: readers ignore a torn
     tail, and `read_journal` reports unreadable files.
     """
@@ -328,9 +331,15 @@ def _mend(path: Path) -> bool:
     with path.open("r+b") as file:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         content = file.read()
-        end = content.rfind(b"\n") + 1
+        end = max(content.rfind(b"\n"), content.rfind(b"\r")) + 1
         if end == len(content) or content.startswith(_PACKED):
             return False
+        with suppress(*UNREADABLE):
+            decode(content[end:].strip(_INVISIBLE))
+            file.write(b"\n")
+            file.flush()
+            os.fsync(file.fileno())
+            return True
         torn = os.open(path.with_suffix(".torn"), os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o644)
         try:
             write_all(torn, content[end:])

@@ -80,10 +80,7 @@ def thumbnails_of_requests(folder: Path, tasks: Iterable[Task]) -> Iterator[Call
         nonlocal failed
         with lock:
             failed = True
-            found = media.remove()
-        if found:
-            log.warning("The disk is full: the thumbnails in %s were removed, so that answers have room.", folder)
-        return found
+            return remove_thumbnails(folder, media)
 
     try:
         media.__enter__()
@@ -99,6 +96,13 @@ def thumbnails_of_requests(folder: Path, tasks: Iterable[Task]) -> Iterator[Call
         whole, failed = not failed, True
         with suppress(Exception):
             media.hold() if whole else media.__exit__(OSError, None, None)
+
+
+def remove_thumbnails(folder: Path, media: Media | None = None) -> bool:
+    """Removes all thumbnails of a folder on a full disk. Returns whether there were any. media: what holds them open."""
+    if found := (media or Media(folder)).remove():
+        log.warning("The disk is full: the thumbnails in %s were removed, so that answers have room.", folder)
+    return found
 
 
 def write_thumbnails(media: Media, task: Task, style: PromptStyle, wanted: Iterable[Wanted]) -> int:

@@ -62,7 +62,7 @@ def test_torn_tail_at_every_byte_loses_only_the_last_record(tmp_path: Path) -> N
     path = write(tmp_path, record(0), record(1))
     whole = path.read_bytes()
     start = whole.index(b"\n") + 1
-    for cut in range(start, len(whole)):
+    for cut in range(start, len(whole) - 1):
         path.write_bytes(whole[:cut])
         mend_torn_tails(tmp_path)
         state = read_journal(tmp_path)
@@ -71,6 +71,18 @@ def test_torn_tail_at_every_byte_loses_only_the_last_record(tmp_path: Path) -> N
         assert read_journal(tmp_path).answer(Slot("t", 1)).output == "again"
         second.unlink()
     assert path.with_suffix(".torn").exists()
+
+
+@pytest.mark.parametrize("mended", [False, True])
+def test_a_whole_last_record_counts_without_its_newline(tmp_path: Path, mended: bool) -> None:
+    """An editor or a copy that removes the last newline cost the answer before it."""
+    path = write(tmp_path, record(0), record(1))
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-1])
+    if mended:
+        assert mend_torn_tails(tmp_path) == 1 and path.read_bytes() == whole and not path.with_suffix(".torn").exists()
+    state = read_journal(tmp_path)
+    assert state.answer(Slot("t", 1)) is not None and not state.damaged
 
 
 def test_a_flipped_bit_costs_its_own_line_only(tmp_path: Path) -> None:

@@ -92,6 +92,25 @@ def test_the_thumbnails_of_a_full_disk_give_way_to_the_answers(cli, monkeypatch,
     assert [path.name for path in (ran.folder / "media").iterdir()] == ["thumbnails.jsonl"], "made again for the page"
 
 
+@pytest.mark.parametrize("name", ["results.json", "mme.jsonl"])
+def test_the_thumbnails_of_a_full_disk_give_way_to_samples_and_results(
+    cli, monkeypatch, caplog, tmp_path: Path, name: str
+) -> None:
+    """They took the room of the results, which ended each launch of a finished run."""
+    replace = os.replace
+
+    def full(source: Path, target: Path) -> None:
+        if Path(target).name == name and any((tmp_path / "run" / "media").glob("*")):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        replace(source, target)
+
+    monkeypatch.setattr(files_module.os, "replace", full)
+    ran = cli(*TASKS, "--limit", "8")
+    assert ran.code == 0 and caplog.text.count("The disk is full: the thumbnails in") == 1
+    assert len((ran.folder / "samples" / "mme.jsonl").read_text().splitlines()) == 8
+    assert ran.results["results"]["mme"]["n"] == 8
+
+
 @pytest.mark.parametrize("name", ["results.json", "samples/mme.jsonl"])
 def test_results_that_cannot_be_written_are_exit_3_and_the_answers_stay(cli, tmp_path: Path, name: str) -> None:
     folder = tmp_path / "run"
@@ -129,9 +148,17 @@ def padded(path: Path) -> None:
     path.write_bytes(b"\n \n" + path.read_bytes().replace(b"\n", b"\n\0\0\0", 5) + b"\r\n\n")
 
 
-@pytest.mark.parametrize("copied", [crlf, mixed, marked, padded])
+def with_cr(path: Path) -> None:
+    path.write_bytes(path.read_bytes().replace(b"\n", b"\r"))
+
+
+def without_last_end(path: Path) -> None:
+    path.write_bytes(path.read_bytes().rstrip(b"\n"))
+
+
+@pytest.mark.parametrize("copied", [crlf, mixed, marked, padded, with_cr, without_last_end])
 def test_a_journal_that_was_copied_or_edited_loses_none_of_its_answers(cli, copied) -> None:
-    """CRLF and mixed line ends, a byte order mark, blank lines and NUL bytes around records."""
+    """CRLF, CR and mixed line ends, a byte order mark, blank lines, NUL bytes around records, no newline at the end."""
     first = cli(*TASKS)
     copied(journal_file(first.folder))
     again = cli(*TASKS)
