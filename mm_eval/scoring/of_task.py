@@ -7,6 +7,7 @@ from functools import lru_cache, wraps
 from pathlib import Path
 from typing import Any, ClassVar
 
+from mm_eval.config.functions import stamp_of, with_siblings
 from mm_eval.config.schema import functions_in
 from mm_eval.config.task_config import TaskConfig
 from mm_eval.scoring.base import SCORERS, Scorer
@@ -105,13 +106,14 @@ def _frames_read_by(config: TaskConfig) -> tuple[str, ...]:
     """The frames around an answer that a task's own rules or functions look for: they must be left for these."""
     stated = [config.source.get(key) for key in ("filter_list", "process_results", "metric_list", "scorer", "formats")]
     files = {function.module: function for function in functions_in(stated)}.values()
-    texts = [repr(stated), *(_source(str(function.source())) for function in files)]
+    sources = {file for function in files for file in with_siblings(function.source())}
+    texts = [repr(stated), *(_source(file, stamp_of(file)) for file in sources)]
     return tuple(frame for word, frame in FRAMES_BY_NAME.items() if any(word in text for text in texts))
 
 
 @lru_cache(maxsize=256)
-def _source(file: str) -> str:
-    return Path(file).read_text(encoding="utf-8", errors="replace")
+def _source(file: Path, stamp: tuple[int, int]) -> str:
+    return file.read_text(encoding="utf-8", errors="replace")
 
 
 MISSPELT = {"mme_percetion_score": "mme_perception_score"}

@@ -41,8 +41,8 @@ def run(tmp_path: Path, tells: bool, **stated: object) -> Results:
     return evaluate([task], Said(tells), identity="v", report=False, output_path=str(tmp_path / "run"))
 
 
-def right(results: Results) -> list[float]:
-    return [next(iter(row["scores"].values())) for row in results.samples("own")]
+def right(results: Results, task: str = "own") -> list[float]:
+    return [next(iter(row["scores"].values())) for row in results.samples(task)]
 
 
 @pytest.mark.parametrize("tells", [False, True])
@@ -67,3 +67,23 @@ def test_marks_that_are_stated_when_a_run_is_scored_cut_what_the_adapter_has_lef
     folder = run(tmp_path, tells).folder
     assert right(Results(score(folder, reasoning_tags="[w],[/w]"))) == [1, 1, 1, 0, 1]
     assert right(Results(score(folder))) == [0, 1, 1, 0, 0]
+
+
+def test_the_frame_that_a_file_looks_for_stays_also_after_an_edit_and_for_what_it_imports(tmp_path):
+    """In a notebook the frame was still taken away before the edited function, and always before one of a file beside it."""
+    rows, utils, beside = (tmp_path / name for name in ("rows.jsonl", "utils.py", "beside.py"))
+    rows.write_text(json.dumps({"question": "2+3?", "answer": "5"}) + "\n")
+    (tmp_path / "own.yaml").write_text(
+        "task: own_frame\ndataset_path: json\ntest_split: test\noutput_type: generate_until\ndoc_to_text: question\n"
+        f"doc_to_target: answer\ndataset_kwargs: {{data_files: {{test: {rows}}}}}\nprocess_results: !function utils.read\n"
+        "metric_list: [{metric: exact_match, aggregation: mean}]\n"
+    )
+    framed = "WANTED = '<answer>5</answer>'\n"
+    beside.write_text(framed)
+    for number, wanted in enumerate(("WANTED = '5'\n", framed, "from .beside import WANTED\n")):
+        utils.write_text(
+            f"{wanted}def read(doc, results):\n    return {{'exact_match': float(results[0] == WANTED)}}\n"
+        )
+        found = evaluate("own_frame", lambda messages: "<answer>5</answer>", include_path=str(tmp_path), report=False,
+                         output_path=str(tmp_path / "run" / str(number)))  # fmt: skip
+        assert right(found, "own_frame") == [1]
