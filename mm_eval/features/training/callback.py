@@ -9,12 +9,20 @@ from __future__ import annotations
 import logging
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
 from mm_eval.api import Results, evaluate
-from mm_eval.features.training.study import begin_at, in_own_folder, is_done, step_folder
+from mm_eval.features.training.study import (
+    begin_at,
+    have_other_weights,
+    in_own_folder,
+    leave_out_before,
+    recorded,
+    step_folder,
+)
 from mm_eval.results.estimates import numbers_by_path
 from mm_eval.results.recorded import RecordedRun
 from mm_eval.values.errors import ConfigError, MMEvalError
@@ -82,8 +90,8 @@ class Evaluations:
                 counted(len(left), "evaluation"),
                 step,
             )
-        if step and self._is_due(step) and not is_done(self.output_path, step):
-            self._evaluate(args, state, control, kwargs)
+        if step and self._is_due(step):  # also where it is done: the weights may have been those of another training
+            self._evaluate(args, state, control, kwargs, recorded(self.output_path).get(step))
 
     def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         is_last = self.at_end and state.global_step >= state.max_steps
@@ -95,9 +103,9 @@ class Evaluations:
             self._evaluate(args, state, control, kwargs)
 
     def on_train_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-        is_evaluated = state.global_step in self.results or is_done(self.output_path, state.global_step)
-        if self.at_end and not is_evaluated and not args.load_best_model_at_end:  # those would be other weights
-            self._evaluate(args, state, control, kwargs)
+        step = state.global_step
+        if self.at_end and step not in self.results and not args.load_best_model_at_end:  # those would be other weights
+            self._evaluate(args, state, control, kwargs, recorded(self.output_path).get(step))
 
     # Our own
 
@@ -142,7 +150,10 @@ class Evaluations:
     def _processor(self, kwargs: Mapping[str, Any]) -> Any:
         return self.processor if self.processor is not None else kwargs.get("processing_class")
 
-    def _evaluate(self, args: Any, state: Any, control: Any, kwargs: Mapping[str, Any]) -> None:
+    def _evaluate(
+        self, args: Any, state: Any, control: Any, kwargs: Mapping[str, Any], before: Path | None = None
+    ) -> None:
+        """Evaluates a step and logs its numbers. before: the folder with the step's results, of these weights or of others."""
         step = state.global_step
 
         def run(folder: Path) -> Results:
@@ -161,13 +172,36 @@ class Evaluations:
         if results.exit_code == INTERRUPTED:
             raise KeyboardInterrupt
         self.results[step] = results
+        if before is not None and results.folder == before:
+            return  # logged when it was made
+        if before is not None and state.is_world_process_zero and have_other_weights(before, results.folder):
+            self._leave_out_another(step, state.log_history)
         if results.raw:
-            self._log(self._numbers(results), args, state, control)
+            self._log(self._numbers(results.folder), args, state, control)
 
-    def _numbers(self, results: Results) -> dict[str, float]:
+    def _leave_out_another(self, step: int, history: Sequence[Mapping[str, Any]]) -> None:
+        """Leaves out the steps of another training, which has other weights at this step. history: the log of this training."""
+        logged: dict[int, Mapping[str, Any]] = {}
+        for entry in history:
+            if any(name.startswith(f"{self.prefix}/") for name in entry):
+                logged[int(entry.get("step", 0))] = entry
+        own = set()
+        for at, folder in recorded(self.output_path).items():
+            with suppress(MMEvalError):
+                if at in logged and self._numbers(folder).items() <= logged[at].items():
+                    own.add(at)
+        left = leave_out_before(self.output_path, step, own)
+        log.warning(
+            "%s holds step %d of another training: it was evaluated with the weights of this one%s.",
+            self.output_path,
+            step,
+            f", and {counted(len(left), 'evaluation')} before it left out of the curve" if left else "",
+        )
+
+    def _numbers(self, folder: Path) -> dict[str, float]:
         """{"eval/mme/mme_perception_score": value}, and "_low" and "_high" of the 95% interval."""
         found: dict[str, float] = {}
-        for path, (_, number) in numbers_by_path(RecordedRun.read(results.folder)).items():
+        for path, (_, number) in numbers_by_path(RecordedRun.read(folder)).items():
             low, high = number.interval or (None, None)
             ends = {"": number.value, "_low": low, "_high": high}
             found |= {f"{self.prefix}/{path}{end}": float(value) for end, value in ends.items() if value is not None}

@@ -9,11 +9,11 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from pathlib import Path
 from typing import TypeVar
 
-from mm_eval.engine.folder import OtherRunError
+from mm_eval.engine.folder import OtherRunError, RunFolder
 from mm_eval.values.errors import MMEvalError
 from mm_eval.values.files import write_atomic
 from mm_eval.values.run_files import read_json
@@ -51,11 +51,27 @@ def step_folders(study: Path) -> list[Path]:
 
 def begin_at(study: Path, step: int) -> list[str]:
     """Leaves out what an earlier training has evaluated after a step. Returns the folders that this call leaves out."""
+    return _leave_out(study, lambda of: of > step)
+
+
+def leave_out_before(study: Path, step: int, own: Container[int]) -> list[str]:
+    """Leaves out what another training has evaluated before a step. own: steps of this one. Returns as `begin_at`."""
+    return _leave_out(study, lambda of: of < step and of not in own)
+
+
+def _leave_out(study: Path, others: Callable[[int], bool]) -> list[str]:
     earlier = _earlier(study)
-    left = [path.name for path in step_folders(study) if (of := step_of(path)) is not None and of > step]
+    left = [path.name for path in step_folders(study) if (of := step_of(path)) is not None and others(of)]
     if left:
         _write(study, {*earlier, *left})
     return left
+
+
+def have_other_weights(one: Path, other: Path) -> bool:
+    """Whether two run folders state different weights of their models."""
+    stated = [RunFolder(folder).constants.get("files") for folder in (one, other)]
+    weights = [files.get("weights") if isinstance(files, dict) else None for files in stated]
+    return None not in weights and weights[0] != weights[1]
 
 
 def _earlier(study: Path) -> set[str]:
@@ -79,11 +95,6 @@ def recorded(study: Path) -> dict[int, Path]:
     return dict(sorted(folders.items()))
 
 
-def is_done(study: Path, step: int) -> bool:
-    """Whether the evaluation of a step has its results."""
-    return step in recorded(study)
-
-
 def in_own_folder(folder: Path, evaluate: Callable[[Path], T]) -> T:
     """What `evaluate` returns for a step's folder, or for step-00000100.2 ... where that holds the answers of other weights.
 
@@ -94,8 +105,10 @@ def in_own_folder(folder: Path, evaluate: Callable[[Path], T]) -> T:
             found = evaluate(place)
         except OtherRunError:
             continue
-        if place.name in (earlier := _earlier(folder.parent)):
-            _write(folder.parent, earlier - {place.name})
+        earlier, places = _earlier(folder.parent), [folder, *folder.parent.glob(f"{folder.name}.*")]
+        others = {each.name for each in places if each != place and each.is_dir()}  # the step with other weights
+        if place.name in earlier or others - earlier:
+            _write(folder.parent, (earlier | others) - {place.name})
         return found
     raise AssertionError("there is always another folder")
 

@@ -244,6 +244,35 @@ def test_a_new_training_in_an_old_folder_has_a_curve_of_its_own(tmp_path, caplog
     assert list(recorded(study)) == [2], "the same weights once more are of this training"
 
 
+@pytest.mark.full
+def test_a_resumed_step_that_another_training_evaluated_is_evaluated_with_these_weights(tmp_path, caplog):
+    """The point of the other training was kept, and its earlier points with it."""
+    study = tmp_path / "study"
+
+    def train(name, seed, steps, **more):
+        callback = EvalCallback("mme", processor(), every=1, output_path=study, **EVALUATED)
+        made = trainer(tmp_path / name, callback, steps=steps, save=1, seed=seed, learning_rate=1e-2)
+        made.train(**more)
+        return made, callback
+
+    train("other", 9, 2)
+    assert not caplog.text
+    before = recorded(study)
+    plain = trainer(tmp_path / "own", steps=2, save=1, learning_rate=1e-2)
+    plain.train()
+    with caplog.at_level(logging.WARNING):
+        made, callback = train("own", 3, 3, resume_from_checkpoint=str(tmp_path / "own" / "checkpoint-2"))
+    assert "holds step 2 of another training" in caplog.text and "1 evaluation before it left out" in caplog.text
+    assert list(recorded(study)) == [2, 3] and recorded(study)[2] != before[2], "step 1 is of the other training"
+    assert [entry["step"] for entry in made.state.log_history if NUMBER in entry] == [2, 3]
+    caplog.clear()
+    made, callback = train("own", 3, 4, resume_from_checkpoint=str(tmp_path / "own" / "checkpoint-3"))
+    assert not caplog.text and list(recorded(study)) == [2, 3, 4], "a step of the same weights is as it was"
+    assert [entry["step"] for entry in made.state.log_history if NUMBER in entry] == [2, 3, 4]
+    train("other", 9, 3, resume_from_checkpoint=str(tmp_path / "other" / "checkpoint-2"))
+    assert recorded(study)[2] == before[2], "the first one goes on: its step is back"
+
+
 def test_two_callbacks_of_one_folder_are_refused_before_the_first_step(tmp_path):
     """Of each step only one of the two was in the curve."""
     two = [
