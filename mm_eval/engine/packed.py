@@ -81,8 +81,8 @@ class Rows:
 
     def answer(self, row: int) -> Answer:
         """The answer of a row, as it was added."""
-        if row in self.whole:
-            return self.whole[row]
+        if (whole := self.whole.get(row)) is not None:
+            return whole
         scored, greedy, reasons, cut, attempts, ended, model, images, turn_pictures, clips = self._kinds[
             self.kinds[row]
         ]

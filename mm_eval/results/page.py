@@ -239,7 +239,7 @@ def _page_row(name: str, row: SampleRow, marking: Marking) -> dict[str, Any]:
         "a": [shortened(answer) for answer in row.get("resps", [])],
         "x": row.get("filtered_resps", {}),
         "r": rules,
-        "v": {k: value.get("score", value) if isinstance(value, Mapping) else value for k, value in scores.items()},
+        "v": {k: value.get("score", value) if isinstance(value, dict) else value for k, value in scores.items()},
         "c": category_labels(row["categories"]) if "categories" in row else _category(row.get("doc", {})),
     }
     optional: dict[str, Any] = {"ok": right, "images": row.get("images"), "o": row.get("choices")}
@@ -310,5 +310,7 @@ def category_labels(categories: Mapping[str, Sequence[str]]) -> list[str]:
 
 def _category(doc: Mapping[str, Any]) -> str:
     """The doc's category, from the first of `CATEGORY_COLUMNS` that it has; empty where it has none."""
-    found = next((doc[name] for name in CATEGORY_COLUMNS if isinstance(doc.get(name), (str, int))), "")
-    return str(found)
+    for name in CATEGORY_COLUMNS:
+        if isinstance(found := doc.get(name), (str, int)):
+            return str(found)
+    return ""

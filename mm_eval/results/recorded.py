@@ -402,22 +402,25 @@ def _has_circle(members: Mapping[str, Sequence[str]]) -> bool:
     return bool(left)
 
 
+_TYPES: Mapping[str, type] = {
+    "doc_id": int,
+    "status": str,
+    "doc": dict,
+    "resps": list,
+    "filtered_resps": dict,
+    "rules": dict,
+    "scores": dict,
+    "categories": dict,
+}
+"""The types of a row's entries, where readers rely on them."""
+
+
 def is_row(row: Any) -> TypeGuard[SampleRow]:
     """Whether a value has the form of a row of samples/."""
-    if not isinstance(row, dict) or not row.keys() >= OF_ROW:
-        return False
-    mappings = (
-        row["scores"],
-        row.get("filtered_resps", {}),
-        row.get("categories", {}),
-        row.get("rules", {}),
-        row["doc"],
-    )
     return (
-        type(row["doc_id"]) is int
-        and isinstance(row["status"], str)
-        and isinstance(row["resps"], list)
-        and all(isinstance(each, dict) for each in mappings)
+        isinstance(row, dict)
+        and row.keys() >= OF_ROW
+        and all(type(row[name]) is kind for name, kind in _TYPES.items() if name in row)
         and all(isinstance(each, str) for each in row.get("images") or ())
         and all(map(_is_words, (row.get("ended", []), *row.get("rules", {}).values())))
     )

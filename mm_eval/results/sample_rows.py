@@ -51,7 +51,7 @@ def count_options(choices: Sequence[Any]) -> int:
 
     All are one text where each option has a question of its own.
     """
-    if len(set(choices)) == 1:
+    if len(set(choices)) in (1, len(choices)):
         return len(choices)
     sizes = (size for size in range(2, len(choices)) if len(choices) % size == 0)
     whole = (size for size in sizes if list(choices) == list(choices[:size]) * (len(choices) // size))
@@ -93,7 +93,7 @@ class Marking:
         scores: by "metric,filter". None for a number between, such as a grade of 0.7, and where no score is a number.
         """
         for key, value in scores.items():
-            number = value.get("score") if isinstance(value, Mapping) else value
+            number = value.get("score") if isinstance(value, dict) else value
             better = self.better.get(key.partition(",")[0], True)
             if better is None or not isinstance(number, (bool, int, float)):
                 continue

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mm_eval.scoring.base import Scorer
-from mm_eval.scoring.filters.base import FILTERED, REFUSED, TRUNCATED, UNANSWERED, found_by
+from mm_eval.scoring.filters.base import FILTERED, REFUSED, TRUNCATED, UNANSWERED, found_by, is_unanswered
 from mm_eval.scoring.sample_row import Endings, SampleRow, Turn
 from mm_eval.values.errors import MMEvalError, ModelError
 from mm_eval.values.reasoning.recorded import as_text, parts_of
@@ -74,13 +74,12 @@ class AnsweredDoc:
                 generated = instance.request_type == "generate_until"
                 instance.resps = [scored_text(found) if generated else found.output]
                 made.answers.append(found)
-                made.unanswered = made.unanswered or generated and bool(missing_of(found))
-                made.truncated = made.truncated or found.truncated
-                made.filtered = made.filtered or found.ended == FILTERED
-                made.refused = made.refused or found.ended == REFUSED
-                made.cut = made.cut or bool(found.cut)
-                if found.images:  # a request may be without: an option on its own, for acc_mutual_info
-                    made.shown = found
+                made.unanswered = made.unanswered or generated and is_unanswered(instance.resps[0])
+        ended = {answer.ended for answer in made.answers}
+        made.truncated, made.filtered, made.refused = "length" in ended, FILTERED in ended, REFUSED in ended
+        made.cut = any(answer.cut for answer in made.answers)
+        # a request may be without pictures: an option on its own, for acc_mutual_info
+        made.shown = next((answer for answer in reversed(made.answers) if answer.images), None)
         return made
 
     @property
@@ -95,7 +94,7 @@ class AnsweredDoc:
 
     @property
     def repeats_differ(self) -> bool:
-        return any(answer.output != self.answers[0].output for answer in self.answers)
+        return any(answer.output != self.answers[0].output for answer in self.answers[1:])
 
     @property
     def status(self) -> str:

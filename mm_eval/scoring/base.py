@@ -11,6 +11,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import Any, ClassVar, TypeVar
 
 from mm_eval.config.runner import NoStream, Stream
@@ -148,7 +149,7 @@ class Scorer:
 
     def label(self, metric: str) -> str:
         """The key of a metric's number in results.json."""
-        return str(self.metric_key(metric))
+        return f"{metric}{self.suffix},{self.name}"
 
     def check_repeats(self, repeats: int) -> None:
         """ConfigError where the pipeline needs more repeats than the task asks for (take_first_k, pass@k)."""
@@ -165,7 +166,7 @@ class Scorer:
 
     def run_docs(self, by_doc: Mapping[int, list[Instance]]) -> Mapping[int, ScoredDoc]:
         """The same for instances that are grouped by document. Each doc's are sorted by choice: the n-th is choice n."""
-        by_doc = {doc_id: sorted(group, key=lambda each: each.choice) for doc_id, group in by_doc.items()}
+        by_doc = {doc_id: sorted(group, key=attrgetter("choice")) for doc_id, group in by_doc.items()}
         with self.filter_draws.used():
             self.apply_filter([instance for group in by_doc.values() for instance in group])
         unscored = {doc_id: failed_before(doc_id, group, self.filter.errors) for doc_id, group in by_doc.items()}
@@ -190,13 +191,14 @@ class Scorer:
     def score_instances(self, instances: Mapping[int, list[Instance]]) -> dict[int, ScoredDoc]:
         """The scores of all docs. Override it to score in batches (another model, a sandbox)."""
         found = {}
-        for doc_id, group in instances.items():
-            try:
-                with limits.reports() as reported:
+        with limits.reports() as reported:
+            for doc_id, group in instances.items():
+                reported.clear()
+                try:
                     scored = self.score_doc(doc_id, group)
-                found[doc_id] = dataclasses.replace(scored, too_large=tuple(reported)) if reported else scored
-            except Exception as error:
-                found[doc_id] = failed(doc_id, group, error)
+                    found[doc_id] = dataclasses.replace(scored, too_large=tuple(reported)) if reported else scored
+                except Exception as error:
+                    found[doc_id] = failed(doc_id, group, error)
         return found
 
     def score_doc(self, doc_id: int, doc_instances: list[Instance]) -> ScoredDoc:
@@ -222,11 +224,14 @@ class Scorer:
     ) -> dict[str, Any]:
         """The value of each metric for one doc. metric_kwargs: from the instance; they win over the task's context."""
         scores: dict[str, Any] = {}
+        context = {**self.context, **metric_kwargs} if metric_kwargs else self.context
         for metric in self.metrics or ():
-            value = metric.compute(references, predictions, **{**self.context, **(metric_kwargs or {})})
+            value = metric.compute(references, predictions, **context)
             if isinstance(value, dict):
                 self._part_directions.update(dict.fromkeys(value, metric.higher_is_better))
-            scores.update(value if isinstance(value, dict) else {metric.name: value})
+                scores.update(value)
+            else:
+                scores[metric.name] = value
         return scores
 
     # Reducing and aggregating

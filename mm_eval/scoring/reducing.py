@@ -9,6 +9,7 @@ import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from numbers import Real
 from typing import Any
 
@@ -37,8 +38,8 @@ def failed_before(
     doc_id: int, instances: Sequence[Instance], filter_errors: Mapping[int, MMEvalError]
 ) -> ScoredDoc | None:
     """The doc as failed where a request or a filter failed; None where it can be scored."""
-    errors = (instance.error for instance in instances if instance.error is not None)
-    error = next(errors, None) or filter_errors.get(doc_id)
+    errors = [instance.error for instance in instances if instance.error is not None]
+    error = errors[0] if errors else filter_errors.get(doc_id)
     return failed(doc_id, instances, error) if error is not None else None
 
 
@@ -51,6 +52,7 @@ def as_scoring_error(error: Exception, where: str) -> MMEvalError:
 
 _OF_NUMBERS = (mean, nanmean, median, perplexity)
 """Aggregations of plain numbers."""
+_PLAIN = frozenset({bool, int, float})
 
 
 def reduced_docs(
@@ -68,22 +70,22 @@ def reduced_docs(
             reduced[doc_id] = _reduced(doc, metric_of)
         except Exception as error:
             errors[doc_id] = as_scoring_error(error, f"doc {doc_id}")
-    for name in dict.fromkeys(name for doc in reduced.values() for name in doc):
+    for name in dict.fromkeys(chain.from_iterable(reduced.values())):
         values = {doc_id: doc[name] for doc_id, doc in reduced.items() if name in doc}
         for doc_id, value in _unusable(values, aggregation_of(name)).items():
             unusable = ScoringError(f"the value of {name!r} is {value}, which is not a number.", where=f"doc {doc_id}")
             errors.setdefault(doc_id, unusable)
-    return {doc_id: doc for doc_id, doc in reduced.items() if doc_id not in errors}, errors
+    return {doc_id: doc for doc_id, doc in reduced.items() if doc_id not in errors} if errors else reduced, errors
 
 
 def _reduced(doc: ScoredDoc, metric_of: Callable[[str], Metric[Any, Any] | None]) -> ReducedDoc:
     """A reduction that gives {name: value} gives keys "name(metric)"; a single score is passed on as it is."""
     values: ReducedDoc = {}
     for name, scores in doc.scores.items():
-        metric = metric_of(name)
         if len(scores) == 1:
             values[name] = scores[0]
             continue
+        metric = metric_of(name)
         if metric is None or metric.reduction is None:
             raise ScoringError(f"{name!r} has {len(scores)} scores a doc and no reduction.")
         result = metric.reduction(doc.reference, scores)
@@ -98,6 +100,8 @@ def _unusable(values: Mapping[int, Any], aggregation: Callable[..., Any]) -> dic
 
     A function of the task's own may take values that are not numbers, as long as no other doc has a number.
     """
+    if all(type(value) in _PLAIN and value == value for value in values.values()):  # nearly always
+        return {}
     numbers = aggregation in _OF_NUMBERS or any(isinstance(value, Real) for value in values.values())
     unusable = {}
     for doc_id, value in values.items():

@@ -18,7 +18,7 @@ from mm_eval.scoring.sample_row import SampleRow
 from mm_eval.scoring.task_scores import Scores, TaskScores, Ungraded, grader_key, remarks_of
 from mm_eval.values.columns import Clusters, ReducedDocs
 from mm_eval.values.errors import MMEvalError, ScoringError
-from mm_eval.values.types import Instance, Number, Slot
+from mm_eval.values.types import Number, Slot
 
 CHUNK = 512
 OF_ANSWERS = ("filtered", "refused", "truncated", "unanswered")
@@ -124,27 +124,25 @@ class TaskScoring:
             found = self.lookup(Slot(self.task.path, doc_id)) if has_pictures else None
             return found.turn_pictures if found else None
 
-        by_doc = {doc_id: list[Instance]() for doc_id in doc_ids}
+        docs: dict[int, AnsweredDoc] = {}
         for instances in self.task.requests(doc_ids, self.style, turn_pictures):
-            by_doc[instances[0].doc_id] = instances
+            docs[instances[0].doc_id] = AnsweredDoc.of(instances, self.lookup)
             self.task.forget(instances[0].doc_id, self.style)
-        docs = {doc_id: AnsweredDoc.of(instances, self.lookup) for doc_id, instances in by_doc.items()}
-        self._with_frames += sum(doc.shows_frames for doc in docs.values())
-        categories = self._categories.of_docs({doc_id: instances[0].doc for doc_id, instances in by_doc.items()})
+        categories = self._categories.of_docs({doc_id: doc.instances[0].doc for doc_id, doc in docs.items()})
         whole = {doc_id: doc for doc_id, doc in docs.items() if doc.error is None}
         self._score_whole(whole)
-        self._repeats_differ = self._repeats_differ or any(doc.repeats_differ for doc in whole.values())
         own_images = {doc_id: doc.own_images for doc_id, doc in whole.items()}
-        clusters = self.task.clusters({doc_id: by_doc[doc_id][0].doc for doc_id in whole}, own_images)
+        clusters = self.task.clusters({doc_id: doc.instances[0].doc for doc_id, doc in whole.items()}, own_images)
         self._clusters.update(clusters)
-        for doc_id, doc in docs.items():
+        name = self.task.config.row_name
+        for doc_id in doc_ids:
+            doc = docs[doc_id]
             rules = doc.rules(self.scorers)
             doc.note_missing(rules)
-            if doc.error is None and doc.unanswered:
-                self._unanswered.add(doc_id)
-            self.scores.models.update(answer.model for answer in doc.answers if answer.model)
+            self._with_frames += doc.shows_frames
+            self._repeats_differ = self._repeats_differ or doc_id in whole and doc.repeats_differ
             self._categories.add(doc_id, categories[doc_id], self._count(doc_id, doc, rules))
-            row = doc.row(self.task.config.row_name, self.scorers, rules)
+            row = doc.row(name, self.scorers, rules)
             if self._categories.levels:
                 row["categories"] = categories[doc_id]
             if clusters.get(doc_id, doc_id) != doc_id:
@@ -169,9 +167,14 @@ class TaskScoring:
     def _count(self, doc_id: int, doc: AnsweredDoc, rules: Mapping[str, list[str]]) -> list[str]:
         """Adds a doc to the counts of the task; returns the names of those that it is in."""
         scores, answered, too_large = self.scores, doc.error is None, doc.too_large
-        unread = [name for name, found in rules.items() if found and all(rule == "unparsed" for rule in found)]
+        unread = [name for name, found in rules.items() if found and set(found) == {"unparsed"}]
         scores.turns += sum(map(len, doc.turns))
         self._without_target += doc.instances[0].target is None
+        if answered and doc.unanswered:
+            self._unanswered.add(doc_id)
+        for answer in doc.answers:
+            if answer.model:
+                scores.models[answer.model] += 1
         for what in too_large:
             scores.too_large_for[what] = scores.too_large_for.get(what, 0) + 1
         names = ["n"]

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
+
 import pytest
 
 from mm_eval.scoring.filters.base import rule_of
 from mm_eval.scoring.filters.transformation import StripThinkingFilter
 from mm_eval.values.errors import ConfigError
-from mm_eval.values.reasoning.families import marks_in_template, marks_of
+from mm_eval.values.reasoning.families import FAMILIES, FRAMES, marks_in_template, marks_of
 from mm_eval.values.reasoning.recorded import Reading, Recorded, parts_of
 from mm_eval.values.reasoning.split import cut_at, split, unframed
 from mm_eval.values.types import Answer
@@ -152,3 +155,22 @@ def test_long_texts_take_linear_time():
         for text in (many, f"analysis assistantfinal{many}", f"{many}<|end|> x", f"<think>{many}</answer>"):
             assert len(split(text).answer) + len(unframed(text)) <= 2 * len(text)
             assert cut_at(text, ["no such string"]) == (text, False)
+
+
+def test_an_answer_that_is_not_searched_for_marks_can_have_none():
+    """A family whose marks begin in another way must be named in `split._may_have_marks`."""
+    marks = [mark for family in FAMILIES for mark in (family.opening, *[family.closing] * (family.at != "start"))]
+    for mark in (*marks, *(mark for frame in FRAMES for mark in frame)):
+        assert re.match(r"<|\\\[|◁|\(\?:<|analysis|Here", mark), mark
+    assert not split("\n Here is my thought process: A? Here is my response: B").answer.startswith("\n Here")
+
+
+def test_an_answer_with_another_output_is_else_the_same():
+    answer = Answer("B", usage={"completion_tokens": 3}, attempts=2, key="k", images=("a",), model="m", ended="length")
+    assert answer.with_output("C") == replace(answer, output="C")
+    fields = {name: object() for name in Answer.__slots__ if name not in ("ended", "truncated")}
+    assert all(
+        getattr(Answer(**fields).with_output("C"), name) is fields[name]
+        for name in fields
+        if name not in ("output", "error")
+    )

@@ -10,9 +10,9 @@ import math
 import re
 import shlex
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, asdict, dataclass, field, fields, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import groupby, zip_longest
 from typing import Any
 
@@ -158,10 +158,10 @@ class _Kept:
     docs: int = 0
     kept: list[FaultyDoc] = field(default_factory=list)
 
-    def add(self, example: FaultyDoc) -> None:
+    def add(self, example: Callable[[], FaultyDoc]) -> None:
         self.docs += 1
         if len(self.kept) < MOST_KEPT:
-            self.kept.append(example)
+            self.kept.append(example())
 
     @property
     def examples(self) -> tuple[FaultyDoc, ...]:
@@ -195,15 +195,18 @@ class _Seen:
                 self.of_features[name] = brought("FINDINGS")[name]()
             self.of_features[name].add(row)
         self.pictures = self.pictures or bool(row.get("images"))
-        doc_id, right = row["doc_id"], right_answer(row)
+        answers: list[Answered] = []
+
+        def example(said: str | None = None) -> FaultyDoc:
+            said = said if said is not None else answers[0].text if answers else _preferred(row)
+            return FaultyDoc(row["doc_id"], said, right_answer(row))
+
         if error := row.get("error"):
             what = str(error["what"])
-            self.failures.setdefault(_kind_of_failure(what), _Kept()).add(FaultyDoc(doc_id, what, right))
+            self.failures.setdefault(_kind_of_failure(what), _Kept()).add(partial(example, what))
             return
         self.answered += 1
-        answers = answers_of(row)
-        pick = picked(row)
-        example = FaultyDoc(doc_id, answers[0].text if answers else _preferred(row), right)
+        answers, pick = answers_of(row), picked(row)
         if row.get("cut"):
             self.cut.add(example)
         first_of_form: dict[str, Answered] = {}
@@ -211,7 +214,7 @@ class _Seen:
             if form := form_of(answer):
                 first_of_form.setdefault(form.name, answer)
         for name, answer in first_of_form.items():
-            self.forms.setdefault(name, _Kept()).add(FaultyDoc(doc_id, answer.text, right))
+            self.forms.setdefault(name, _Kept()).add(partial(example, answer.text))
             self.unread[name] += answer.unparsed
             self.without_text[name] += not answer.text.strip()
         if pick is not None:

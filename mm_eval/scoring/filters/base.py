@@ -10,6 +10,7 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 
 from mm_eval.values.errors import InvalidValue, MMEvalError, ScoringError, did_you_mean
@@ -163,8 +164,12 @@ class FilterEnsemble:
         groups = group_repeats(instances)
         resps = [[resp for instance in group for resp in instance.resps] for group in groups]
         docs = [group[0].doc for group in groups]
-        outcomes = self._isolated(resps, docs)
-        for group, answers, outcome in zip(groups, self._marked(resps, docs), outcomes, strict=True):
+        steps = self
+        if self.filters and getattr(_kind_of(self.filters[0]), "marks_missing", False):
+            resps = FilterEnsemble(self.name, self.filters[:1]).chain(resps, docs)
+            steps = FilterEnsemble(self.name, self.filters[1:])  # these may lose the mark
+        outcomes = steps._isolated(resps, docs)
+        for group, answers, outcome in zip(groups, resps, outcomes, strict=True):
             first = group[0]
             if answers and all(map(is_unanswered, answers)):  # whatever a task's own filter makes of nothing
                 outcome = list(answers[: 1 if isinstance(outcome, Exception) else max(1, len(outcome))])
@@ -186,20 +191,10 @@ class FilterEnsemble:
             raise ScoringError(f"The filters of {self.name!r} returned {counted(len(result), 'doc')} for {len(docs)}.")
         return result
 
-    def _marked(self, resps: list[list[Any]], docs: list[Doc]) -> Iterable[Sequence[Any]]:
-        """The answers with those marked that are missing, before any step can lose the mark."""
-        first = self.filters[0] if self.filters else None
-        kind = first.func if isinstance(first, partial) else first
-        if first is None or not getattr(kind, "marks_missing", False):
-            return resps
-        made = first if hasattr(first, "apply") and not isinstance(first, type) else first()
-        return [list(answers) for answers in made.apply(resps, docs)]
-
     @cached_property
     def default_rule(self) -> str:
         """The rule of an unmarked answer: the name of the last step that may extract."""
-        for step in reversed(self.filters):
-            kind = step.func if isinstance(step, partial) else step
+        for kind in map(_kind_of, reversed(self.filters)):
             if getattr(kind, "extracts", True):
                 return str(getattr(kind, "__name__", type(kind).__name__))
         return WHOLE_ANSWER
@@ -207,8 +202,7 @@ class FilterEnsemble:
     @property
     def needs_all_docs(self) -> bool:
         """Whether a step must see all docs of the task at once (`needs_all_docs = True` in its class), not some at a time."""
-        kinds = [step.func if isinstance(step, partial) else step for step in self.filters]
-        return any(getattr(kind, "needs_all_docs", False) for kind in kinds)
+        return any(getattr(kind, "needs_all_docs", False) for kind in map(_kind_of, self.filters))
 
     def rules(self, answers: Sequence[Any]) -> tuple[str, ...]:
         """The rule that found each answer of a doc; a single "unparsed" if there is no answer."""
@@ -241,17 +235,21 @@ class FilterEnsemble:
         return None
 
 
+def _kind_of(step: FilterFactory | Filter) -> Any:
+    """The class of a step, or the filter that it is."""
+    return step.func if isinstance(step, partial) else step
+
+
 def group_repeats(instances: Iterable[Instance]) -> list[list[Instance]]:
     """The instances of each doc and choice as one list, sorted by repeat; lists in order of first appearance.
 
     Instances that state no choice are distinguished by their continuations.
     """
     groups: dict[tuple[Any, ...], list[Instance]] = {}
-    for instance in instances:
-        unconditional = bool(instance.metadata.get("acc_mutual_info", False))
-        place = instance.task, instance.doc_id, instance.choice, instance.continuation, unconditional
-        groups.setdefault(place, []).append(instance)
-    return [sorted(group, key=lambda instance: instance.repeat) for group in groups.values()]
+    for each in instances:
+        place = each.task, each.doc_id, each.choice, each.continuation, bool(each.metadata.get("acc_mutual_info"))
+        groups.setdefault(place, []).append(each)
+    return [sorted(group, key=attrgetter("repeat")) if len(group) > 1 else group for group in groups.values()]
 
 
 def build_filter_ensemble(

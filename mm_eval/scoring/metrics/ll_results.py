@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from mm_eval.values.errors import DataError, ScoringError
@@ -25,6 +26,7 @@ def count_split_words(text: str) -> int:
     return len(re.split(r"\s+", text))
 
 
+@cache
 def _no_numbers() -> NDArray[Any]:
     import numpy as np
 
@@ -59,9 +61,9 @@ class LLResults:
     def check(self) -> None:
         """Raises ScoringError for a log-likelihood of NaN or +inf, DataError if all choices have -inf."""
         lls = self.lls.tolist()
-        if not all(ll < math.inf for ll in lls):
+        if lls and not (math.isfinite(sum(lls)) or all(ll < math.inf for ll in lls)):
             raise ScoringError(f"A log-likelihood is NaN or +inf: {lls}.")
-        if len(lls) > 1 and all(ll == -math.inf for ll in lls):
+        if len(lls) > 1 and max(lls) == -math.inf:
             raise DataError(f"All {len(lls)} choices have the log-likelihood -inf, so none is the likeliest.")
 
     def char_len(self) -> NDArray[Any]:
@@ -90,23 +92,20 @@ class LLResults:
         """
         import numpy as np
 
-        if filter_name == "none" and not any(instance.filtered_resps for instance in results):
+        instances = [instance for instance in results if filter_name in instance.filtered_resps]
+        if not instances and filter_name == "none" and not any(instance.filtered_resps for instance in results):
             instances = list(results)  # nothing was filtered: the answers as they are
-        else:
-            instances = [instance for instance in results if filter_name in instance.filtered_resps]
         if not instances:
             raise ScoringError(f"No answers were filtered under the name {filter_name!r}.")
-        bare = [instance for instance in instances if _unconditional(instance)]
-        asked = [instance for instance in instances if not _unconditional(instance)] if bare else instances
+        bare = [instance for instance in instances if instance.metadata.get("acc_mutual_info")]
+        asked = [instance for instance in instances if instance not in bare] if bare else instances
         answers = [instance.filtered_resps.get(filter_name, instance.resps) for instance in (*asked, *bare)]
-        pairs = [_pair(each) for each in answers]
-        choices = [_text(instance) for instance in asked]
-        lls = np.array([ll for ll, _ in pairs[: len(asked)]], dtype=float)
-        difference = _no_numbers()
+        lls, greedy = zip(*map(_pair, answers), strict=True)
+        choices, difference = list(map(_text, asked)), _no_numbers()
         if bare:
-            if [_text(instance) for instance in bare] != choices:
+            if list(map(_text, bare)) != choices:
                 raise ScoringError("The choices with and without the question are not the same.")
-            difference = lls - np.array([ll for ll, _ in pairs[len(asked) :]], dtype=float)
+            difference = np.array(lls[: len(asked)]) - np.array(lls[len(asked) :])
         first = (*asked, *bare)[0]
         return cls(
             results=answers,
@@ -115,17 +114,13 @@ class LLResults:
             choices=choices,
             lls_mutual_info=difference,
             metadata=dict(first.metadata),
-            lls=lls,
-            is_greedy=[is_greedy for _, is_greedy in pairs[: len(asked)]],
+            lls=np.array(lls[: len(asked)]),
+            is_greedy=list(greedy[: len(asked)]),
         )
 
     def to_metric_inputs(self) -> dict[str, Any]:
         """The arguments of a metric function."""
         return {"references": self.targets, "predictions": self}
-
-
-def _unconditional(instance: Instance) -> bool:
-    return bool(instance.metadata.get("acc_mutual_info", False))
 
 
 def _text(instance: Instance) -> str:

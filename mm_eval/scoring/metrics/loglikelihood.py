@@ -7,7 +7,7 @@ predictions: the log-likelihoods of the doc's choices. A NaN among them is an er
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from mm_eval.scoring.metrics.aggregation import bits_per_byte, mean, perplexity, weighted_perplexity
@@ -28,22 +28,25 @@ _LIKELIHOOD = ("loglikelihood", "multiple_choice")
 
 def argmax(scores: NDArray[Any]) -> int:
     """The index of the highest score, the first of equal ones; ScoringError if any is NaN."""
-    values = list(map(float, scores))  # of a few numbers, Python's functions are five times as fast as numpy's
-    if any(value != value for value in values):
+    values: list[float] = scores.tolist()  # of a few numbers, Python's functions are five times as fast as numpy's
+    if math.isnan(sum(values)) and any(map(math.isnan, values)):  # the sum of +inf and -inf is NaN, too
         raise ScoringError(f"A log-likelihood is NaN: {values}.")
     return values.index(max(values))
 
 
-def is_tied(predictions: LLResults, metrics: Iterable[str]) -> bool:
+def is_tied(predictions: LLResults, metrics: Collection[str]) -> bool:
     """Whether several choices share the best score of a metric, or the best log-likelihood if no metric picks a choice."""
-    picks = {"acc": predictions.lls, "acc_mutual_info": predictions.lls_mutual_info}
-    names = set(metrics)
-    if "acc_norm" in names:
-        picks["acc_norm"] = _per_unit(predictions.lls, predictions.char_len())
-    if "acc_bytes" in names:
-        picks["acc_bytes"] = _per_unit(predictions.lls, predictions.byte_len())
-    chosen = [picks[name] for name in picks if name in names] or [predictions.lls]
+    chosen = [scores(predictions) for name, scores in _PICKS.items() if name in metrics] or [predictions.lls]
     return any(len(values) > 1 and values.count(max(values)) > 1 for values in (scores.tolist() for scores in chosen))
+
+
+_PICKS: Mapping[str, Callable[[LLResults], NDArray[Any]]] = {
+    "acc": lambda predictions: predictions.lls,
+    "acc_mutual_info": lambda predictions: predictions.lls_mutual_info,
+    "acc_norm": lambda predictions: _per_unit(predictions.lls, predictions.char_len()),
+    "acc_bytes": lambda predictions: _per_unit(predictions.lls, predictions.byte_len()),
+}
+"""The scores by which a metric picks a choice."""
 
 
 def gold_indices(references: Any, count: int) -> list[int]:
@@ -56,6 +59,8 @@ def gold_indices(references: Any, count: int) -> list[int]:
 
 
 def _is_gold(references: Any, choice: int) -> int:
+    if type(references) is int:
+        return int(references == choice)
     golds = references if isinstance(references, (list, tuple)) else [references]
     return int(any(gold != NO_GOLD and int(gold) == choice for gold in golds))
 
@@ -88,13 +93,13 @@ def acc(references: Any, predictions: LLResults, multiple_targets: bool = False)
 @metric("acc_norm", output_type=_CHOICE, aggregation="mean")
 def acc_norm(references: Any, predictions: LLResults, multiple_targets: bool = False) -> int:
     """1 if the choice with the highest log-likelihood per character is right."""
-    return _is_gold(references, argmax(_per_unit(predictions.lls, predictions.char_len())))
+    return _is_gold(references, argmax(_PICKS["acc_norm"](predictions)))
 
 
 @metric("acc_bytes", output_type=_CHOICE, aggregation="mean")
 def acc_bytes(references: Any, predictions: LLResults, multiple_targets: bool = False) -> int:
     """1 if the choice with the highest log-likelihood per byte is right."""
-    return _is_gold(references, argmax(_per_unit(predictions.lls, predictions.byte_len())))
+    return _is_gold(references, argmax(_PICKS["acc_bytes"](predictions)))
 
 
 @metric("acc_mutual_info", output_type=_CHOICE, aggregation="mean")

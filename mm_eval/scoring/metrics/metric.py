@@ -203,9 +203,10 @@ class Metric(Generic[_T, K]):
 
         args: references, predictions. A function that has these names gets them by name, in whatever order it has them.
         """
-        given = filter_kwargs(self.fn, {**self.kwargs, **kwargs})
+        given = filter_kwargs(self.fn, {**self.kwargs, **kwargs}) if kwargs or self.kwargs else {}
         if len(args) == len(_ARGUMENTS) and parameters_of(self.fn).issuperset(_ARGUMENTS):
-            return self.fn(**dict(zip(_ARGUMENTS, args, strict=True)), **given)
+            references, predictions = args
+            return self.fn(references=references, predictions=predictions, **given)
         return self.fn(*args, **given)
 
     def aggregate(self, values: Sequence[Any]) -> float:

@@ -108,4 +108,4 @@ class Reading:
             if self.opened is None:
                 self.opened = any(closes_what_the_prompt_opened(other, self.marks) for other in others)
             text.opened = self.opened
-        return replace(answer, output=text)
+        return answer.with_output(text)

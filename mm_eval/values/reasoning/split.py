@@ -79,7 +79,7 @@ def split(
     >>> split("<think>A?").closed
     False
     """
-    if marks.off:
+    if marks.off or not (marks.pairs or _may_have_marks(text)):
         return Parts("", text)
     found, seen = _find_marks(text, marks, quoted)
     by_text = certain is None and not marks.alone
@@ -106,6 +106,11 @@ def split(
             outside = between
         before = mark.end
     return Parts(text, outside)
+
+
+def _may_have_marks(text: str) -> bool:
+    """Whether a text has what the marks of the known families, and frames, begin with. Looking for each of them takes long."""
+    return "<" in text or "[" in text or "◁" in text or text.lstrip().startswith(("analysis", "Here"))
 
 
 def _find_marks(text: str, marks: Marks, quoted: Sequence[Span]) -> tuple[list[_Mark], str]:
@@ -136,7 +141,7 @@ def unframed(answer: str, kept: Sequence[str] = ()) -> str:
     >>> unframed("It is <answer><|begin_of_box|>B<|end_of_box|></answer>")
     'B'
     """
-    if not _ANY_FRAME.search(answer):
+    if not (_may_have_marks(answer) and _ANY_FRAME.search(answer)):
         return answer
     found = answer
     for opening, closing in _FRAMES:
