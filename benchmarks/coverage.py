@@ -52,6 +52,17 @@ def a_mean(clusters: int) -> Simulation:
     return simulate, 0.6
 
 
+def a_mean_with_one_large(clusters: int) -> Simulation:
+    """As many docs on one picture as on all others together; 0.3 of the variance is the pictures'."""
+
+    def simulate(generator: random.Random) -> Number:
+        where = [*range(clusters), *[clusters] * clusters]
+        shared = [generator.gauss(0, math.sqrt(0.3)) for _ in range(clusters + 1)]
+        return estimate(mean, [shared[each] + generator.gauss(0, math.sqrt(0.7)) for each in where], where)
+
+    return simulate, 0.0
+
+
 def a_paired_mean(clusters: int) -> Simulation:
     """Two runs on the same pictures; the second is better by 0.1 on each."""
 
@@ -196,6 +207,7 @@ def by_people(corrected: bool, *, others: bool = False) -> Callable[[int], Simul
 
 CASES: dict[str, Callable[[int], Simulation]] = {
     "mean": a_mean,
+    "mean, one picture with half of the docs": a_mean_with_one_large,
     "paired mean": a_paired_mean,
     "MME sum": an_mme_sum,
     "MME difference": an_mme_difference,

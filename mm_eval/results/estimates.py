@@ -15,13 +15,14 @@ together, which follows from the paired difference: se(b - a)^2 = se(a)^2 + se(b
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 
 from mm_eval.config.group import GroupMetric, MemberMetric
 from mm_eval.results.recorded import RecordedRun
 from mm_eval.scoring.groups import Leaf, group_numbers
-from mm_eval.scoring.metrics.stderr import combined
+from mm_eval.scoring.metrics.stderr import combined, freedom_of
 from mm_eval.values.types import NO_SHARE, MetricKey, Number
 
 Triple = tuple[Number, Number, Number]
@@ -44,14 +45,14 @@ def estimates(run: RecordedRun, name: str) -> dict[MetricKey, Number]:
             found[number.key] = _of_group(run, name, number)
         elif task is not None:
             values = task.values.get(number.key, {})
-            clusters = len({task.clusters[doc_id] for doc_id in values})
+            sizes = list(Counter(task.clusters[doc_id] for doc_id in values).values())
             recorded = replace(
                 number,
                 value=float(number.value),
                 exact=None,
                 n=len(values),
-                clusters=clusters,
-                freedom=max(1, clusters - 1),
+                clusters=len(sizes),
+                freedom=freedom_of(sizes),
             )
             found[number.key] = task.number(number.key) or recorded
     for key, interval in row.after_looking.items():
@@ -235,7 +236,7 @@ def _together(
         shares = {name: None if d is None else d * d for name, d in _shifts(f, below).items()}
     known = [(share, below[name].freedom or 1) for name, share in (shares or {}).items() if share]
     if known:
-        freedom = round(math.fsum(v for v, _ in known) ** 2 / math.fsum(v * v / df for v, df in known))
+        freedom: float = round(math.fsum(v for v, _ in known) ** 2 / math.fsum(v * v / df for v, df in known))
     else:
         freedom = min((e.freedom or 1 for e in below.values()), default=1)
     n, clusters = (sum(getattr(e, name) or 0 for e in below.values()) for name in ("n", "clusters"))

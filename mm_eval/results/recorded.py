@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 from array import array
+from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -27,6 +28,7 @@ from mm_eval.results.sample_rows import DocDigests, answer_tokens, kinds_of, lea
 from mm_eval.scoring.metrics.aggregation import mean
 from mm_eval.scoring.metrics.metric import AGGREGATIONS, METRICS, Metric, aggregation_named, range_of
 from mm_eval.scoring.metrics.paired import estimate, right_or_wrong, with_interval
+from mm_eval.scoring.metrics.stderr import freedom_of
 from mm_eval.scoring.metrics.traits import in_range
 from mm_eval.scoring.process_results import with_own_values
 from mm_eval.scoring.run_results import Results
@@ -135,8 +137,9 @@ class RecordedTask:
         of_docs = self.values.get(key, {})
         ids = [doc_id for doc_id in self.categories.get(level, {}).get(category, ()) if doc_id in of_docs]
         values, clusters = [of_docs[doc_id] for doc_id in ids], [self.clusters[doc_id] for doc_id in ids]
-        count, stderr = len(set(clusters)), number.stderr if ids else None
-        recorded = Number(key, float(number.value), stderr, n=len(ids), clusters=count, freedom=max(1, count - 1))
+        sizes, stderr = list(Counter(clusters).values()), number.stderr if ids else None
+        freedom = freedom_of(sizes)
+        recorded = Number(key, float(number.value), stderr, n=len(ids), clusters=len(sizes), freedom=freedom)
         if function is None or not ids:
             return recorded
         try:

@@ -485,8 +485,8 @@ class Number:
 
     value: None if it could not be computed. stderr: None if there is none. `note` gives the reason.
     exact: the 95% interval where that of the standard error would not hold (all right, all wrong, or nearly so).
-    n, clusters: of how many docs and clusters it is. freedom: degrees of freedom of the interval, clusters minus strata.
-    None if unknown. higher_is_better: None if unknown, or for a number without a direction.
+    n, clusters: of how many docs and clusters it is. freedom: degrees of freedom of the interval, clusters minus strata,
+    fewer where clusters differ much in size. None if unknown. higher_is_better: None if unknown, or without a direction.
     rarer: of a right/wrong metric the docs of the rarer kind, of a difference the docs that changed; None for other metrics.
     exact_p: the p-value of a difference that belongs to `exact`. scale: the least and the greatest value that there is, or
     NO_SHARE; None if unknown.
@@ -501,7 +501,7 @@ class Number:
     higher_is_better: bool | None = None
     note: str = ""
     clusters: int | None = None
-    freedom: int | None = None
+    freedom: float | None = None
     rarer: int | None = None
     exact_p: float | None = None
     scale: tuple[float, float] | None = None

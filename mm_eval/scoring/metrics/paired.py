@@ -26,6 +26,7 @@ from mm_eval.scoring.metrics.stderr import (
     DEFAULT_SEED,
     difference_of_marks,
     ends_of,
+    freedom_of,
     independent_clusters,
     is_pair,
     mark_of,
@@ -72,13 +73,13 @@ def with_interval(
 ) -> Number:
     """A number whose standard error is known, with what decides its interval."""
     value, stderr = float(number.value), number.stderr
-    count, strata = _count(aggregation, values, clusters)
+    count, freedom = _count(aggregation, values, clusters)
     own = _marks_of(aggregation, values, clusters)
     marks = Counter(map(right_or_wrong, values) if own is None else own[0])
     rarer = None if None in marks else min(marks[True], marks[False])
     scale = scale_of(aggregation, values)
     known = Number(number.key, value, stderr, None, len(values), number.higher_is_better)
-    found = replace(known, clusters=count, freedom=max(1, count - strata), rarer=rarer, scale=scale)
+    found = replace(known, clusters=count, freedom=freedom, rarer=rarer, scale=scale)
     is_few = stderr == 0 or (rarer is not None and rarer < FEW_OF_A_KIND)
     if own is not None and stderr is not None and is_few:
         return replace(found, exact=share_interval(*own))
@@ -249,15 +250,16 @@ def _both_sums(
     )
 
 
-def _count(aggregation: Aggregation, values: Sequence[Any], clusters: Sequence[Hashable] | None) -> tuple[int, int]:
-    """The number of clusters, and of strata."""
+def _count(aggregation: Aggregation, values: Sequence[Any], clusters: Sequence[Hashable] | None) -> tuple[int, float]:
+    """The number of clusters, and the degrees of freedom: with strata, the clusters minus the strata."""
     stratum = traits_of(aggregation).stratum
     if stratum is None:
-        return len(values) if clusters is None else len(set(clusters)), min(1, len(values))
+        sizes = [1] * len(values) if clusters is None else list(Counter(clusters).values())
+        return len(sizes), freedom_of(sizes)
     places: dict[Hashable, set[Hashable]] = {}
     for i, value in enumerate(values):
         places.setdefault(i if clusters is None else clusters[i], set()).add(stratum(value))
-    return len(places), len({frozenset(found) for found in places.values()})
+    return len(places), max(1, len(places) - len({frozenset(found) for found in places.values()}))
 
 
 @dataclass(frozen=True)

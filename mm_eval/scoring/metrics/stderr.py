@@ -14,6 +14,7 @@ This module chooses the method; metrics.resampling carries it out.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from itertools import compress
 from typing import TYPE_CHECKING, Any
@@ -60,7 +61,9 @@ def mean_stderr(arr: Sequence[float], clusters: Sequence[Hashable] | None = None
     """Standard error of a mean; None for fewer than two values or clusters.
 
     clusters: one per value; values of one cluster are drawn together.
-    sqrt(G/(G-1) sum_g (sum_{i in g} (x_i - mean))^2) / n, over G clusters of n values.
+    sqrt(sum_g (sum_{i in g} (x_i - mean))^2 / (1 - n_g / n)) / n, over clusters of n_g of the n values: a large cluster draws the
+    mean towards itself, and each counts for what it lacks by that (CR2: Bell and McCaffrey, Survey Methodology 28, 2002). With
+    clusters of one size this is the factor G/(G-1) of G clusters.
     """
     n, members = len(arr), None if clusters is None else _members(len(arr), clusters)
     count = n if members is None else len(members)
@@ -71,8 +74,27 @@ def mean_stderr(arr: Sequence[float], clusters: Sequence[Hashable] | None = None
         squares = math.fsum((x - centre) ** 2 for x in arr)
     else:
         deviations = [x - centre for x in arr]
-        squares = math.fsum(math.fsum([deviations[i] for i in positions]) ** 2 for positions in members)
+        totals = [(math.fsum([deviations[i] for i in positions]) ** 2, len(positions)) for positions in members]
+        return math.sqrt(_corrected(totals)) / n
     return math.sqrt(count / (count - 1) * squares) / n
+
+
+def freedom_of(sizes: Sequence[int]) -> float:
+    """Degrees of freedom of the standard error of a mean over clusters of these sizes: G - 1 for G clusters of one size.
+
+    Where some are large there are fewer, since most of the spread is theirs: 4 for 300 docs of their own and one cluster of 300.
+    Satterthwaite's approximation for values that are independent (Bell and McCaffrey, as above).
+
+    >>> freedom_of([2, 2, 2]), round(freedom_of([1] * 300 + [300]), 1)
+    (2, 4.0)
+    """
+    if len(set(sizes)) < 2:
+        return max(1, len(sizes) - 1)
+    n, counts = sum(sizes), Counter(sizes)
+    own = {size: size * size / (n * (1 - size / n)) for size in counts}
+    crossed = math.fsum(own[size] * count for size, count in counts.items()) ** 2
+    crossed -= math.fsum(own[size] ** 2 * count for size, count in counts.items())
+    return max(1.0, n * n / (sum(size * size * count for size, count in counts.items()) + crossed))
 
 
 def bootstrap_stderr(
@@ -175,8 +197,8 @@ def _by_kind(
 def _by_linearisation(influences: Sequence[float], strata: Sequence[Hashable], members: Members) -> StandardError:
     """sqrt(sum over strata of R/(R-1) sum over its R clusters of (the cluster's influences)^2).
 
-    Strata that share a cluster count as one. The formula is that of a total under stratified cluster sampling (Cochran,
-    Sampling Techniques, 1977, section 11.10).
+    Clusters of several sizes count as in `mean_stderr`. Strata that share a cluster count as one. The formula is that of a total
+    under stratified cluster sampling (Cochran, Sampling Techniques, 1977, section 11.10).
     """
     joined: dict[Hashable, Hashable] = {}
 
@@ -188,17 +210,25 @@ def _by_linearisation(influences: Sequence[float], strata: Sequence[Hashable], m
     for positions in members:
         for i in positions[1:]:
             joined[first_of(strata[i])] = first_of(strata[positions[0]])
-    squares: dict[Hashable, list[float]] = {}
+    squares: dict[Hashable, list[tuple[float, int]]] = {}
     for positions in members:
         total = math.fsum([influences[i] for i in positions])
-        squares.setdefault(first_of(strata[positions[0]]), []).append(total * total)
+        squares.setdefault(first_of(strata[positions[0]]), []).append((total * total, len(positions)))
     known = [found for found in squares.values() if len(found) > 1]
     if not known:
         return StandardError(None, "fewer than two clusters in every stratum: no standard error.")
     alone = len(squares) - len(known)
     note = f"{alone} of {len(squares)} strata have a single cluster, whose spread is unknown." if alone else ""
-    variance = math.fsum(len(found) / (len(found) - 1) * math.fsum(found) for found in known)
+    variance = math.fsum(map(_corrected, known))
     return _check_value(math.sqrt(variance), "the number is not finite: no standard error.", note)
+
+
+def _corrected(squares: Sequence[tuple[float, int]]) -> float:
+    """The sum of the clusters' squares, each with its number of docs, corrected for what a cluster draws the mean to itself."""
+    if len({size for _, size in squares}) > 1:
+        docs = sum(size for _, size in squares)
+        return math.fsum(square / (1 - size / docs) for square, size in squares)
+    return len(squares) / (len(squares) - 1) * math.fsum(square for square, _ in squares)
 
 
 def _without_draws(
@@ -305,13 +335,14 @@ def effective_docs(marks: Sequence[bool], clusters: Sequence[Hashable] | None = 
     """How many independent docs would tell the share of true marks as well as these, which may be drawn in clusters."""
     count = len(marks)
     share = sum(marks) / count
-    groups = count if clusters is None else len(set(clusters))
+    sizes = [1] * count if clusters is None else list(Counter(clusters).values())
+    groups = len(sizes)
     stderr = mean_stderr([float(mark) for mark in marks], clusters)
     if share in (0.0, 1.0) or stderr is None:
         return groups
     effective = count if stderr == 0 else min(count, share * (1 - share) / stderr**2)
     if count > 1 and groups > 1:
-        effective *= (t_quantile(1 - TAIL, count - 1) / t_quantile(1 - TAIL, groups - 1)) ** 2
+        effective *= (t_quantile(1 - TAIL, count - 1) / t_quantile(1 - TAIL, freedom_of(sizes))) ** 2
     return effective
 
 

@@ -1,6 +1,7 @@
 """Distributions against printed tables, and intervals where nothing varies: all docs right, all wrong, none flipped."""
 
 import math
+import random
 
 import pytest
 from mm_eval.tasks.mme.utils import mme_aggregate_results
@@ -11,6 +12,8 @@ from mm_eval.scoring.metrics.paired import estimate, paired_difference, with_int
 from mm_eval.scoring.metrics.stderr import (
     combined,
     exact_share,
+    freedom_of,
+    mean_stderr,
     share_interval,
 )
 from mm_eval.values.distributions import holm, sign_test, t_quantile, t_two_sided
@@ -156,3 +159,36 @@ def test_what_has_no_known_range_has_no_interval_where_nothing_varies():
 def test_parts_add_up_as_their_squares():
     assert combined(1.0, [(0.3, 0.0), (0.4, 0.1)]) == pytest.approx((0.5, 1.1))
     assert math.isclose(combined(0.0, [])[0], 0.0)
+
+
+def test_freedom_is_that_of_equal_clusters_and_falls_with_a_large_one():
+    assert freedom_of([3] * 8) == 7 and freedom_of([4]) == freedom_of([]) == 1
+    assert 3.5 < freedom_of([1] * 300 + [300]) < 4.5 and 28 < freedom_of([1, 1, 1, 1, 1, 2] * 6) < 35
+
+
+def test_the_standard_error_of_clusters_of_several_sizes_is_unbiased():
+    """CR2 for values that are independent: its mean square is the variance of the mean."""
+    generator, sizes, squares, means = random.Random(7), [1] * 10 + [10], [], []
+    where = [number for number, size in enumerate(sizes) for _ in range(size)]
+    for _ in range(2000):
+        values = [generator.gauss(0, 1) for _ in where]
+        squares.append(mean_stderr(values, where) ** 2)
+        means.append(math.fsum(values) / len(values))
+    assert math.fsum(squares) / len(squares) == pytest.approx(1 / len(where), rel=0.06)
+
+
+@pytest.mark.parametrize("sizes", [[1] * 100 + [100], [20, 20, 1, 1, 1, 1, 1, 1, 1, 1]])
+def test_an_interval_holds_where_one_picture_has_many_of_the_questions(sizes):
+    """It held in 66% and 81%: the large cluster draws the mean towards itself, and there is little else to tell the spread by."""
+    generator, held, marked = random.Random(5), 0, 0
+    where = [number for number, size in enumerate(sizes) for _ in range(size)]
+    for _ in range(300):
+        shared = [generator.gauss(0, 0.3**0.5) for _ in sizes]
+        values = [shared[number] + generator.gauss(0, 0.7**0.5) for number in where]
+        low, high = estimate(mean, values, where).interval
+        held += low <= 0 <= high
+        common = [generator.random() < 0.5 for _ in sizes]
+        marks = [common[number] if generator.random() < 0.5 else generator.random() < 0.5 for number in where]
+        low, high = share_interval(marks, where)
+        marked += low <= 0.5 <= high
+    assert held > 0.92 * 300 and marked > 0.92 * 300
