@@ -9,7 +9,7 @@ from pathlib import Path
 
 from mm_eval.config.functions import load_file, with_siblings
 from mm_eval.engine.model import MODELS, Model, ModelSettings, create_model, is_bundled
-from mm_eval.request import DEFAULT_MODEL, EXECUTOR, RunRequest
+from mm_eval.request import DEFAULT_MODEL, RunRequest, with_beside
 from mm_eval.values.errors import ConfigError, did_you_mean
 from mm_eval.values.features import brought
 
@@ -95,7 +95,7 @@ def on_executor(model: Model, request: RunRequest) -> Model:
 
     Errors: ConfigError for options that do not fit together.
     """
-    stated = [name for name in EXECUTOR if getattr(request, name) is not None]
+    stated = [name for name in with_beside("executor") if getattr(request, name) is not None]
     if request.executor is None:
         if stated:
             hint = "Add --executor ray, or leave it out."

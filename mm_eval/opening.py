@@ -325,8 +325,20 @@ def part_classes(request: RunRequest | None = None, configs: Iterable[TaskConfig
     parts, listed = brought("RUN_PARTS"), list(configs)
     if request is None and not listed:
         return list(parts.values())
-    needed = {name: function for name, (_, function) in stated("NEEDED").items()}
-    return [parts[name] for name in parts if name not in needed or needed[name](request, listed)]
+    needed = {name: why for name, (_, why) in stated("NEEDED").items()}
+    return [parts[name] for name in parts if name not in needed or _is_needed(needed[name], request, listed)]
+
+
+def _is_needed(why: Any, request: RunRequest | None, configs: Sequence[TaskConfig]) -> bool:
+    """Whether an entry of `NEEDED` holds. Options count where they are stated."""
+    if callable(why):
+        return bool(why(request, configs))
+    options = [name for name in why if hasattr(_UNSTATED, name)] if request is not None else []
+    stated = any(getattr(request, name) != getattr(_UNSTATED, name) for name in options)
+    return stated or any(name in config.of_features for name in why for config in configs)
+
+
+_UNSTATED = RunRequest(())
 
 
 def names_tasks(request: RunRequest) -> bool:

@@ -11,7 +11,7 @@ from functools import cached_property
 from importlib import import_module
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from mm_eval.config.arguments import (
     COUNT_FROM_0,
@@ -36,22 +36,29 @@ from mm_eval.config.arguments import (
 from mm_eval.config.inline import stated_task
 from mm_eval.prompt.blind import BLIND
 from mm_eval.values.errors import ConfigError, raise_all
-from mm_eval.values.features import Option, stated
+from mm_eval.values.features import Option, brought, options_of_features, stated
 
 DEFAULT_MODEL = "tiny-llava"
 IN_MEMORY = "memory"
 """The name of every model that `evaluate(model=...)` gets as an object."""
-EXECUTOR = ("executor", "workers", "worker_gpus", "worker_cpus", "worker_timeout", "ray_address")
-"""The options that say which processes answer. They decide no answer."""
-ENDING = ("stop_when", "looks", "alpha", "margin", "pairs", "until_interval", "linked")
-"""The options that say when a run ends. Each launch states its own: those of run.json are of the first one."""
-TRACKERS = ("wandb_args", "mlflow_args", "trackio_args")
-"""The options that say where else the numbers go. run.json does not have them: an address may hold a password."""
+
+
+T = TypeVar("T")
+
+
+def _with_fields_of_features(request: type[T]) -> type[T]:
+    """The class with a field for each option of a feature."""
+    for each in options_of_features():
+        if each.is_field and each.name not in request.__annotations__:
+            request.__annotations__[each.name] = "Any"
+            setattr(request, each.name, each.default)
+    return request
 
 
 @dataclass(frozen=True)
+@_with_fields_of_features
 class RunRequest:
-    """A run as the user requested it: the command line's options under the same names.
+    """A run as the user requested it: the command line's options under the same names, those of features behind the others.
 
     tasks: what `TaskManager.load` takes, as JSON values: names, files, mappings of keys.
     model: None for the bundled tiny model on the bundled sample data.
@@ -66,21 +73,8 @@ class RunRequest:
     blind: "without" for questions without their pictures, "shuffled" for them with the pictures of other docs.
     reasoning_tags: the marks around the model's reasoning beside the known ones: "<a>,</a>", pairs as JSON, or "none".
     on_long_prompt: "cut" or "fail", for a text prompt that does not fit into the model's length.
-    protocol: the named protocol whose settings the run has where no option states another; with it `tasks` may be empty.
-    protocol_settings: only these settings of it. None for all.
-    video: the rule of the frames that are shown of a video, such as "frames=32"; None for the prompt block's, else 8 frames.
-    judge, judge_args: the adapters of the judges and their arguments, in pairs.
-    no_judge: judged tasks run without their judged numbers. judge_retries: how often an unreadable reply is asked for again.
-    judge_budget, budget: dollars above which nothing more is asked of the judges, of the model. prices: a file of prices.
-    judge_preflight: a judge is tried before the run.
-    stop_when: "decided" for one of several models that ends when its comparisons are. looks: after how many equal parts of the
-        docs they are tested. alpha: false alarms that are allowed over all of them. margin: within which models are equivalent.
-    pairs: which of several models are compared: "all", or {"reference": NAME}.
-    until_interval: the run ends when half of the main number's interval is so small. Both are in the unit of the table.
-    linked: what the runs of several models know of each other, as a feature wrote it.
-    executor: "ray" for `workers` that each load the model on worker_gpus and worker_cpus of the cluster at ray_address; one that
-        says nothing for worker_timeout seconds is replaced. None for this process.
-    wandb_args, mlflow_args, trackio_args: arguments of the trackers that get the numbers, too; None for none of them.
+    budget: dollars above which nothing more is asked of the model. prices: a file of prices.
+    executor: what answers in place of this process, by its name in `EXECUTORS`.
     """
 
     tasks: tuple[str | Mapping[str, Any], ...]
@@ -115,34 +109,14 @@ class RunRequest:
     on_long_prompt: str = "cut"
     reasoning_tags: str | None = None
     blind: str | None = None
-    video: str | None = None
-    protocol: str | None = None
-    protocol_settings: Sequence[str] | None = None
-    judge: str | Sequence[str] = ()
-    judge_args: Mapping[str, Any] | Sequence[Mapping[str, Any]] = ()
-    no_judge: bool = False
-    judge_retries: int = 2
-    judge_budget: int | float | None = None
     budget: int | float | None = None
     prices: str | None = None
-    judge_preflight: bool = True
-    stop_when: str | None = None
-    looks: int = 20
-    alpha: int | float = 0.05
-    margin: int | float | None = None
-    pairs: str | Mapping[str, Any] | None = None
-    until_interval: int | float | None = None
-    linked: Mapping[str, Any] | None = None
     metadata: Mapping[str, Any] | None = None
     executor: str | None = None
-    workers: int | None = None
-    worker_gpus: int | float | None = None
-    worker_cpus: int | float | None = None
-    worker_timeout: int | float | None = None
-    ray_address: str | None = None
-    wandb_args: Mapping[str, Any] | None = None
-    mlflow_args: Mapping[str, Any] | None = None
-    trackio_args: Mapping[str, Any] | None = None
+
+    if TYPE_CHECKING:  # the fields of features
+
+        def __getattr__(self, name: str) -> Any: ...
 
     @property
     def model_name(self) -> str:
@@ -151,22 +125,28 @@ class RunRequest:
 
     @property
     def frames(self) -> str | None:
-        """The user's rule of the frames that are shown."""
-        return self.video
+        """The user's rule of the frames that are shown: the option of the medium's name."""
+        return next((getattr(self, name) for name in brought("MEDIA")), None)
 
     def asked_with(self, prompt_key: str | None, frames: str | None, output_path: str) -> RunRequest:
         """The same request under another prompt block or rule of frames, recorded in another folder."""
-        return replace(self, prompt_key=prompt_key, video=frames, output_path=output_path)
+        rules = dict.fromkeys(brought("MEDIA"), frames)
+        return self.with_options(prompt_key=prompt_key, output_path=output_path, **rules)
+
+    def with_options(self, **options: Any) -> RunRequest:
+        """The same request with these options, also of features."""
+        return replace(self, **options)
 
     def of_record(self) -> RunRequest:
         """The same request for this process alone and for all docs: what a recorded run needs that is scored or repeated."""
-        unstated: dict[str, Any] = {each.name: each.default for each in fields(self) if each.name in EXECUTOR + ENDING}
-        return replace(self, **unstated)
+        of_features = {each.name: each.default for each in options_of_features() if each.of_launch}
+        return self.with_options(executor=None, **of_features)
 
     def to_json(self) -> dict[str, Any]:
         """For run.json, so that `mm-eval score` can build the tasks again from any working directory."""
         folders = ("include_path", "data_root")
-        stored = {k: v for k, v in asdict(self).items() if k not in TRACKERS}
+        secret = {each.name for each in options_of_features() if each.secret}
+        stored = {k: v for k, v in asdict(self).items() if k not in secret}
         return {k: str(Path(v).resolve()) if k in folders and v else v for k, v in stored.items()}
 
     @classmethod
@@ -175,11 +155,13 @@ class RunRequest:
         if unknown := sorted(stored.keys() - {each.name for each in fields(cls)}):
             what = f"the run was requested with {', '.join(unknown)}, which this version of mm-eval does not know."
             raise ConfigError(what, where="run.json", hint="Use the version that made it; results.json names it.")
-        fields_of = dict(stored)
-        for name in ("tasks", "judge", "judge_args", "protocol_settings"):
-            if isinstance(fields_of.get(name), list):
-                fields_of[name] = tuple(fields_of[name])
-        return cls(**fields_of)
+        read: dict[str, Any] = {name: tuple(v) if isinstance(v, list) else v for name, v in stored.items()}
+        return cls(**read)
+
+
+def with_beside(name: str) -> tuple[str, ...]:
+    """An option of the core, and those of features that mean nothing without it."""
+    return (name, *(each.name for each in options_of_features() if each.beside == name))
 
 
 MOST_DRAWS = 10_000_000
@@ -423,7 +405,8 @@ class OptionRules(Mapping[str, Rule]):
         """{name: (the feature's module, its rule or where that is)}"""
         of_core = (("", each) for of_set in OPTIONS.values() for each in of_set)
         of_features = ((feature, each) for feature, (_, *of_title) in stated("OPTIONS").values() for each in of_title)
-        found = {each.name: (where, each.rule) for where, each in (*of_core, *of_features) if each.is_field}
+        options = ((where, each) for where, each in (*of_core, *of_features) if each.is_field and each.rule is not None)
+        found = {each.name: (where, each.rule) for where, each in options}
         found |= {name: ("", rule) for name, rule in self._more.items()}
         return {**found, **{command: found[name] for name, command in COMMAND_NAMES.items()}}
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from mm_eval.config.arguments import Rule, invalid, is_json, read_json, shortly
 from mm_eval.request import COMMAND_NAMES, OPTIONS, RunRequest, read_option, task_names
 from mm_eval.values.errors import ConfigError
-from mm_eval.values.features import Option, stated
+from mm_eval.values.features import Option, of_verbs_without, stated
 
 if TYPE_CHECKING:
     from mm_eval.scoring.run_results import Report
@@ -110,8 +110,7 @@ def read_request(args: argparse.Namespace, *sets: str, **rest: Any) -> RunReques
     """The request that the options of some sets state. rest: further fields of it."""
     found: dict[str, Any] = {}
     if "model" in sets:
-        options = (each for _, (_, *of_title) in stated("OPTIONS").values() for each in of_title)
-        found |= {each.name: each.elsewhere for each in options if each.elsewhere is not None}
+        found |= of_verbs_without()
     for name in sets:
         found |= {**_read(args, OPTIONS.get(name, ())), **read_feature_options(args, name)}
     if found.get("metadata") is not None:  # of several, the last counts where two state one key

@@ -25,10 +25,10 @@ ALIASES = {
 }
 """Other spellings: a slip of lmms-eval's task guide, lm-eval's and lmms-eval's names."""
 
-ROUNDS_OF_LMMS_EVAL = {"generate_until_multi_round": "doc_to_text", "generate_until_agentic": "agentic"}
-"""lmms-eval's output_types of conversations: here `rounds` says so."""
-AGENTIC_STEPS = "max_agentic_steps"
-"""What bounds the latter, among its generation_kwargs: here `max_rounds`."""
+OUTPUT_TYPES_OF_OTHERS = {name: keys for name, (_, keys) in stated("OUTPUT_TYPES").items()}
+"""{an output_type of another suite: the keys that say it here}."""
+AMONG_GENERATION = {name: key for name, (_, key) in stated("AMONG_GENERATION").items()}
+"""{an entry of another suite's generation_kwargs: the key that says it here}."""
 
 OF_LMMS_EVAL = ("lmms_eval_specific_kwargs", "model_specific_generation_kwargs")
 """Keys that only lmms-eval's files have."""
@@ -269,12 +269,13 @@ def canonical_keys(config: Mapping[Any, Any]) -> LocatedDict:
             canonical[name] = canonical.pop(alias)
             if alias in canonical.places:
                 canonical.places[name] = canonical.places.pop(alias)
-    if (rounds := ROUNDS_OF_LMMS_EVAL.get(str(canonical.get("output_type")))) is not None:
-        canonical["output_type"] = "generate_until"
-        canonical.setdefault("rounds", rounds)
-    if isinstance(options := canonical.get("generation_kwargs"), Mapping) and AGENTIC_STEPS in options:
-        canonical["generation_kwargs"] = {name: options[name] for name in options if name != AGENTIC_STEPS}
-        canonical.setdefault("max_rounds", options[AGENTIC_STEPS])
+    if keys := OUTPUT_TYPES_OF_OTHERS.get(str(canonical.get("output_type"))):
+        canonical.update({**keys, **canonical, "output_type": keys["output_type"]})
+    if isinstance(options := canonical.get("generation_kwargs"), Mapping) and options.keys() & AMONG_GENERATION.keys():
+        canonical["generation_kwargs"] = {name: options[name] for name in options if name not in AMONG_GENERATION}
+        canonical.update(
+            {key: options[name] for name, key in AMONG_GENERATION.items() if name in options and key not in canonical}
+        )
     if is_mappings(canonical.get("metadata")):
         canonical["metadata"] = one_mapping(canonical["metadata"])
     return canonical

@@ -26,7 +26,7 @@ from typing import Any, Literal, TypeAlias
 from mm_eval.engine.generation import TRANSPORT_OPTIONS, GenerationOptions
 from mm_eval.engine.prices import Price
 from mm_eval.values.errors import ConfigError, MMEvalError
-from mm_eval.values.features import brought
+from mm_eval.values.features import brought, stated
 from mm_eval.values.files import digest_of
 from mm_eval.values.registry import Registry
 from mm_eval.values.types import ENDINGS, Answer, Ended, Instance
@@ -252,17 +252,7 @@ class Model:
         return "; ".join([*counts, *(notes(usage) if notes else ())])
 
 
-OLD_MEMBERS = {
-    **{name: f"facts.{name}" for name in ("prompt_keys", "chat", "bundled", "local", "tries_first", "travels")},
-    **{name: f"facts.{name}" for name in ("constants", "findings", "ran_on", "price", "shares")},
-    **{"video_rule": "facts.frames_rule", "video_input": "facts.frames_as", "function_of_key": "facts.shares"},
-    **{"machine": "facts.device and facts.parameters", "dollars": "facts.price", "account": "notes(usage)"},
-    **dict.fromkeys(("adopt", "expect", "recall"), "facts, which is set"),
-    **dict.fromkeys(("check_arguments", "check_generation", "check_requests", "check_videos"), "check(first, more)"),
-    **dict.fromkeys(("stop_soon", "finish"), "stop(at_once)"),
-    **dict.fromkeys(("create", "another"), "__init__"),
-    **{"preview": "show(instance)", "prepare_once": "prepare"},
-}
+OLD_MEMBERS = {name: where for name, (_, where) in stated("OLD_MEMBERS").items()}
 """The former members of `Model`, and where each stands now. An adapter that has them still runs."""
 
 

@@ -4,17 +4,19 @@ What a feature brings stands as plain data in its `__init__.py`, which imports n
 
 VERBS      commands: {"compare": ("compare_verb", "two runs or more, paired by doc")}, a file of the folder and a line of help.
 
-But for NEEDED, DECLARED, OPTIONS, ADAPTER_OPTIONS and RESULT_KEYS it is {name: "file:attribute"}, imported when it is used
-(`brought` finds it):
+But for those that are data it is {name: "file:attribute"}, imported when it is used (`brought` finds it):
 
 TASK_KEYS  keys of task files that say how answers are scored: a `TaskKey` (config/task_config.py).
 QUESTION_KEYS  the same of keys that decide what is asked.
+OUTPUT_TYPES {output_type of another suite: the keys that say it here}, as data.
+AMONG_GENERATION {entry of another suite's generation_kwargs: the key that says it here}, as data.
 TURNS      what makes the further turns of a task: a class of `Turns` (values/conversation.py) with of_task(config, facts of the
            model) and recorded(config, what its `to_json` gave), which give None for a task that is none of its business.
 DECLARED   {key: what it is called} of what a file in a folder of tasks may declare by that key, beside tasks and groups.
 RUN_PARTS  what it adds to a run: a subclass of `RunPart` (opening.py).
-NEEDED     {name of a run's part: (request or None, configs of tasks) -> whether a new run needs it}, so that others do not import
-           it: a function of the `__init__.py`, in place of a name. A part without an entry is in every run.
+NEEDED     {name of a run's part: names of options and keys of task files, one of which is stated where a new run needs it}, so
+           that others do not import it; or, where names can't say it, a function of the `__init__.py`: (request or None,
+           configs of tasks) -> whether it is needed. A part without an entry is in every run.
 RESULT_KEYS the keys that it adds to results.json. A footer, a page part or a row note of such a name is for results with the key.
 OPTIONS    options that it adds to sets of options ("run", "score", "model": of each verb with a model; `OPTIONS` of request.py),
            or to its own: {title in the help: (sets, each an `Option`)}, as data.
@@ -23,6 +25,7 @@ MEDIA      what is shown as frames: a module as `Medium` (data/frames.py).
 RUNNERS    what runs task code in a process of its own: a `Runner` (config/runner.py).
 ADAPTERS   adapters that were written for the former interface of `Model`: a module with adopt_class(class, former members),
            adopt_values(model) and old_member(model, name).
+OLD_MEMBERS {former member of `Model`: where it stands now}, as data; an adapter that has one is given to `ADAPTERS`.
 EXECUTORS  where a model answers (`--executor NAME`): (model, request) -> the model there.
 SHARED     what several runs that go on side by side share: (requests by name) -> a context with the requests to run.
 KEPT       what a finished run is known by, so that its command need not score again: a module with keep_report(prepared run, run

@@ -17,8 +17,13 @@ class Option(NamedTuple):
     metavar: of its value; "" for an option without one. several: the help where it may be given several times, to be compared.
     pairs: its value is K=V,... or JSON; "typed" reads the values as JSON. more: further arguments of `add_argument`.
     is_field: False for an option that is not a field of a request, and has no rule.
-    rule: what its value may be: a `Rule` of config/arguments.py, or its name there, or "file:NAME" of the feature.
+    rule: what its value may be: a `Rule` of config/arguments.py, or its name there, or "file:NAME" of the feature. None for what
+        no user states.
     elsewhere: the field's value where a model is run by a verb that lacks the option; None for the field's default.
+
+    Of a feature's option, whose field `RunRequest` gets from here:
+    default: of the field. beside: the option without which it means nothing.
+    of_launch: a recorded run that is scored or repeated has the default. secret: run.json does not have it.
     """
 
     name: str
@@ -30,6 +35,10 @@ class Option(NamedTuple):
     is_field: bool = True
     elsewhere: Any = None
     rule: Any = "TEXT"
+    default: Any = None
+    beside: str = ""
+    of_launch: bool = False
+    secret: bool = False
 
 
 @cache
@@ -55,6 +64,17 @@ def stated(kind: str, core: Iterable[str] = ()) -> dict[str, tuple[str, Any]]:
             owners[name] = feature.__name__
             found[name] = feature.__name__, value
     return found
+
+
+def options_of_features() -> Iterator[Option]:
+    """The options that features bring, of all sets."""
+    for _, (_, *options) in stated("OPTIONS").values():
+        yield from options
+
+
+def of_verbs_without() -> dict[str, Any]:
+    """The features' fields of a request where a verb that lacks their options runs a model."""
+    return {each.name: each.elsewhere for each in options_of_features() if each.elsewhere is not None}
 
 
 class Brought(Mapping[str, Any]):

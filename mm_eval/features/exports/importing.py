@@ -41,6 +41,7 @@ from mm_eval.results.sample_rows import sample_name
 from mm_eval.run import score
 from mm_eval.scoring.run_results import Report
 from mm_eval.values.errors import ConfigError, ModelError, NotHereError, did_you_mean
+from mm_eval.values.features import of_verbs_without
 from mm_eval.values.files import encoder, write_atomic
 from mm_eval.values.run_files import json_value, lines_of
 from mm_eval.values.types import Answer, Ended, Instance
@@ -196,16 +197,15 @@ def _imported(
     )
     answers = folder.path / FOLDER / "answers"
     suites = dict.fromkeys(f"{each.log.suite}'s own" for each in chosen.values())
-    request = replace(
-        asked.request,
+    request = asked.request.with_options(
         tasks=tuple(each.name for each in chosen.values()),
         model="replay",
         model_args={"path": str(answers.resolve())},
         name=model_name,
         num_fewshot=0,  # the prompts are theirs; examples of ours would be built for nothing
-        no_judge=True,
         prompt_blocks={suite: {} for suite in suites},  # compared with another run, the prompt differs
         prompt_key=next(iter(suites)),
+        **of_verbs_without(),
     )
     opened = _opened(asked, request, chosen, beside, progress)
     progress.phase("documents")

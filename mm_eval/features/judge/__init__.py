@@ -33,6 +33,7 @@ OPTIONS = {
             "the model that grades the answers of judged tasks (openai, hf, ...)",
             more=_SEVERAL,
             rule="options:ADAPTERS",
+            default=(),
         ),
         Option(
             "judge_args",
@@ -41,6 +42,7 @@ OPTIONS = {
             pairs="text",
             more=_SEVERAL,
             rule="options:ARGUMENTS",
+            default=(),
         ),
         Option(
             "no_judge",
@@ -49,12 +51,14 @@ OPTIONS = {
             more=_FLAG,
             elsewhere=True,
             rule="SWITCH",
+            default=False,
         ),
         Option(
             "judge_retries",
             "N",
             "how often a reply that can't be read is asked for again (default 2)",
             rule="COUNT_FROM_0",
+            default=2,
         ),
         Option(
             "judge_budget",
@@ -67,6 +71,7 @@ OPTIONS = {
             "BOOL",
             "try the judge on a gold and an empty answer before the run (default true)",
             rule="SWITCH",
+            default=True,
         ),
     )
 }
@@ -76,8 +81,10 @@ SHOWS = {"judge": "show:show_judge"}
 
 
 def _needed(request: Any, configs: Sequence[Any]) -> bool:
+    """Task code of others may ask a judge without the key."""
     stated = request is not None and (request.judge or request.judge_args)
-    return bool(stated) or any(config.read("judge") is not None for config in configs)
+    own = (each for each in configs if "judge" in each.of_features or not each.is_shipped)
+    return bool(stated) or any(config.read("judge") is not None for config in own)
 
 
 NEEDED = {"judge": _needed}

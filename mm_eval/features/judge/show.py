@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import replace
 
 from mm_eval.cli.options import read_pairs
 from mm_eval.cli.say import say, say_lines
@@ -63,5 +62,5 @@ def _judge(args: argparse.Namespace, prepared: Prepared) -> Judge | None:
             raise ConfigError("--judge_args needs the judge's adapter: --judge openai.", where="--judge_args")
         return None
     own = read_pairs(args.judge_args, "--judge_args")
-    [judge] = make_judges(replace(prepared.request, judge=(args.judge,), judge_args=(own,), no_judge=False))
+    [judge] = make_judges(prepared.request.with_options(judge=(args.judge,), judge_args=(own,), no_judge=False))
     return judge

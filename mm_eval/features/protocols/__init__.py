@@ -1,8 +1,5 @@
 """Runs under named protocols: their verdicts, and the check of the protocols themselves."""
 
-from collections.abc import Sequence
-from typing import Any
-
 from mm_eval.values.features import Option
 
 DECLARED = {"protocol": "protocol"}
@@ -45,11 +42,5 @@ OPTIONS = {
 }
 RUN_PARTS = {"protocol": "run_part:ProtocolPart"}
 RESULT_KEYS = ("protocol",)
-
-
-def _needed(request: Any, configs: Sequence[Any]) -> bool:
-    """Protocols of reports are looked up by the model's name, too."""
-    return request is not None and bool(request.protocol or request.name or request.model_args)
-
-
-NEEDED = {"protocol": _needed}
+NEEDED = {"protocol": ("protocol", "name", "model_args")}
+"""Protocols of reports are looked up by the model's name, too."""

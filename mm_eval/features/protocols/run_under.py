@@ -59,7 +59,7 @@ def compared_with(request: RunRequest, name: str | None) -> RunRequest:
     if request.protocol is not None:
         what = f"the run was made under the protocol {request.protocol!r}, whose settings it has."
         raise ConfigError(what, where="--protocol", hint=f"Compare it with {request.protocol}, or run it without one.")
-    judged = replace(request, protocol=name, protocol_settings=())
+    judged = request.with_options(protocol=name, protocol_settings=())
     protocol_of(judged)
     return judged
 
@@ -186,7 +186,7 @@ def _judge(
 ) -> dict[str, Any]:
     """The fields of the request that name the protocol's judge, where a task is judged and no option says by whom."""
     judged = {name: each for name, each in benchmarks.items() if loaded.tasks[name].read("judge") is not None}
-    if request.judge or request.no_judge or request.predict_only or not judged:
+    if not judged or request.judge or request.no_judge or request.predict_only:
         return {}
     if sample:
         return {"no_judge": True}

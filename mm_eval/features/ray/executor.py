@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
 
 from mm_eval.engine.model import Model
 from mm_eval.features.ray.fleet import Fleet
@@ -36,5 +35,5 @@ def on_one_cluster(requests: Mapping[str, RunRequest]) -> Iterator[Mapping[str, 
     from mm_eval.features.ray.process import local_cluster
 
     with local_cluster() as address:
-        placed = {name: replace(requests[name], ray_address=address) for name in without}
+        placed = {name: requests[name].with_options(ray_address=address) for name in without}
         yield {**requests, **placed}

@@ -6,6 +6,41 @@ from typing import Any
 
 from mm_eval.values.features import Option
 
+_ENDING = (
+    Option(
+        "stop_when",
+        "decided",
+        "end the runs of a release (--config) when their comparisons are decided; the same command without it goes on",
+        rule="options:ENDING",
+    ),
+    Option(
+        "looks",
+        "N",
+        "after how many equal parts of the docs the comparisons are tested (default 20)",
+        rule="options:LOOKS",
+        default=20,
+    ),
+    Option(
+        "alpha",
+        "ALPHA",
+        "false alarms that are allowed over all comparisons and looks together (default 0.05)",
+        rule="options:ALPHA",
+        default=0.05,
+    ),
+    Option(
+        "margin",
+        "POINTS",
+        "a comparison also ends when the difference is surely within this margin, in the table's unit (default: none)",
+        rule="ABOVE_0",
+    ),
+    Option(
+        "until_interval",
+        "POINTS",
+        "end the run when half of the main number's interval is at most this, in the table's unit",
+        rule="ABOVE_0",
+    ),
+)
+"""Each launch states them: those of run.json are of the first one."""
 VERBS = {
     "blind": ("blind_verb", "how much the pictures matter: a run again without them, and with those of other docs"),
     "compare": ("compare_verb", "two runs or more, paired by doc: differences with intervals, and which docs flipped"),
@@ -18,39 +53,16 @@ VERBS = {
 }
 RUN_PARTS = {"deciding": "deciding.run_part:DecidingPart"}
 OPTIONS = {
-    "pairs": ((), Option("pairs", "", "of a file of several models: all, or {reference: NAME}", rule="options:PAIRS")),
+    "pairs": (
+        (),
+        Option(
+            "pairs", "", "of a file of several models: all, or {reference: NAME}", rule="options:PAIRS", of_launch=True
+        ),
+        Option("linked", "", "what the runs of several models know of each other", rule=None, of_launch=True),
+    ),
     "deciding": (
         ("run",),
-        Option(
-            "stop_when",
-            "decided",
-            "end the runs of a release (--config) when their comparisons are decided; the same command without it goes on",
-            rule="options:ENDING",
-        ),
-        Option(
-            "looks",
-            "N",
-            "after how many equal parts of the docs the comparisons are tested (default 20)",
-            rule="options:LOOKS",
-        ),
-        Option(
-            "alpha",
-            "ALPHA",
-            "false alarms that are allowed over all comparisons and looks together (default 0.05)",
-            rule="options:ALPHA",
-        ),
-        Option(
-            "margin",
-            "POINTS",
-            "a comparison also ends when the difference is surely within this margin, in the table's unit (default: none)",
-            rule="ABOVE_0",
-        ),
-        Option(
-            "until_interval",
-            "POINTS",
-            "end the run when half of the main number's interval is at most this, in the table's unit",
-            rule="ABOVE_0",
-        ),
+        *(each._replace(of_launch=True) for each in _ENDING),
     ),
 }
 MARKS = {"deciding": "deciding.record:cell_mark"}

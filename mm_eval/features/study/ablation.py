@@ -355,7 +355,7 @@ def with_settings(request: RunRequest, protocol: Published, settings: Sequence[s
         elif setting != "filter_list":
             cleared[setting] = None
     named = None if own is None else tuple(dict.fromkeys([*own, *settings]))
-    return replace(request, protocol=protocol.name, protocol_settings=named, **cleared)
+    return request.with_options(protocol=protocol.name, protocol_settings=named, **cleared)
 
 
 def _sharing(trial: Prepared, others: Mapping[str, Prepared]) -> Prepared:

@@ -5,17 +5,8 @@ files     the records of a task and the forms of a file
 run_part  collects the records while samples/ is written, and writes the files
 """
 
-from collections.abc import Sequence
-from typing import Any
-
 TASK_KEYS = {"submission": "key:SubmissionKey"}
 RUN_PARTS = {"submissions": "run_part:SubmissionsPart"}
 RESULT_KEYS = ("submissions",)
 CELLS = {"submissions": "files:cell"}
-
-
-def _needed(request: Any, configs: Sequence[Any]) -> bool:
-    return any("submission" in config.of_features for config in configs)
-
-
-NEEDED = {"submissions": _needed}
+NEEDED = {"submissions": ("submission",)}

@@ -12,17 +12,8 @@ counting      the counts as numbers of a run and fields of its samples
 findings      what `mm-eval diagnose` says about them
 """
 
-from collections.abc import Sequence
-from typing import Any
-
 QUESTION_KEYS = {"tools": "config:ToolsKey"}
 TURNS = {"tools": "turns:ToolTurns"}
 RUN_PARTS = {"tools": "counting:ToolsPart"}
 FINDINGS = {"tools": "findings:ToolFindings"}
-
-
-def _needed(request: Any, configs: Sequence[Any]) -> bool:
-    return any("tools" in config.of_features for config in configs)
-
-
-NEEDED = {"tools": _needed}
+NEEDED = {"tools": ("tools",)}

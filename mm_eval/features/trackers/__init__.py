@@ -6,32 +6,23 @@ process  runs a tracker's library in a process of its own, so that none of its s
 trackers of their names: one file each, with `check(args)` and `send(tracked, args)`
 """
 
-from collections.abc import Sequence
-from typing import Any
-
 from mm_eval.values.features import Option
 
+TRACKERS = {
+    "wandb_args": "project=...,entity=...: log to Weights & Biases (arguments of wandb.init)",
+    "mlflow_args": "experiment=...,tracking_uri=...: log to MLflow",
+    "trackio_args": "project=...,space_id=...: log to Trackio (arguments of trackio.init)",
+}
+"""The option of each tracker, and its help. run.json does not have them: an address may hold a password."""
 _EMPTY = {"nargs": "?", "const": ""}
 OPTIONS = {
     "trackers": (
         ("run", "score"),
         *(
-            Option(name, "K=V,...", what, pairs="typed", more=_EMPTY, rule="MAPPING")
-            for name, what in (
-                ("wandb_args", "project=...,entity=...: log to Weights & Biases (arguments of wandb.init)"),
-                ("mlflow_args", "experiment=...,tracking_uri=...: log to MLflow"),
-                ("trackio_args", "project=...,space_id=...: log to Trackio (arguments of trackio.init)"),
-            )
+            Option(name, "K=V,...", what, pairs="typed", more=_EMPTY, rule="MAPPING", secret=True)
+            for name, what in TRACKERS.items()
         ),
     )
 }
 RUN_PARTS = {"trackers": "part:TrackersPart"}
-
-
-def _needed(request: Any, configs: Sequence[Any]) -> bool:
-    return request is not None and any(
-        getattr(request, f"{name}_args") is not None for name in ("wandb", "mlflow", "trackio")
-    )
-
-
-NEEDED = {"trackers": _needed}
+NEEDED = {"trackers": tuple(TRACKERS)}

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from mm_eval.config.manager import Loaded
+from mm_eval.features.trackers import TRACKERS
 from mm_eval.features.trackers.process import call
 from mm_eval.features.trackers.tracked import Tracked
 from mm_eval.opening import RunPart
-from mm_eval.request import TRACKERS, RunRequest
+from mm_eval.request import RunRequest
 from mm_eval.results.recorded import RecordedRun
 from mm_eval.values.errors import ConfigError, MMEvalError
 
@@ -30,8 +31,7 @@ class TrackersPart(RunPart):
 
     @classmethod
     def for_scoring(cls, request: RunRequest, options: Mapping[str, Any]) -> RunRequest:
-        stated: dict[str, Any] = {name: options.get(name) for name in TRACKERS}
-        return replace(request, **stated)
+        return request.with_options(**{name: options.get(name) for name in TRACKERS})
 
     @classmethod
     def begin(

@@ -212,9 +212,9 @@ class Watch:
 
     def _run(self, request: RunRequest) -> int:
         """Runs a request. With --stop_when against the reference: the first checkpoint, then each that is better than it."""
-        if not request.stop_when:
+        if not getattr(request, "stop_when", None):
             return self.run(request)
-        whole = replace(request, stop_when=None)
+        whole = request.with_options(stop_when=None)
         reference, folder = self._reference(), Path(str(request.output_path))
         if reference is None or reference == folder:
             code = self.run(whole)

@@ -7,11 +7,14 @@ run_part    what a run of such tasks adds
 show        a conversation with a scripted model, for `mm-eval show --turns`
 """
 
-from collections.abc import Sequence
-from typing import Any
-
 from mm_eval.values.features import Option
 
+OUTPUT_TYPES = {
+    "generate_until_multi_round": {"output_type": "generate_until", "rounds": "doc_to_text"},
+    "generate_until_agentic": {"output_type": "generate_until", "rounds": "agentic"},
+}
+AMONG_GENERATION = {"max_agentic_steps": "max_rounds"}
+"""As lmms-eval writes it."""
 QUESTION_KEYS = {"rounds": "rounds:RoundsKey", "max_rounds": "rounds:MostRoundsKey"}
 TURNS = {"rounds": "rounds:Rounds", "lmms_eval": "lmms_eval:LmmsEvalRounds", "agentic": "agentic:AgenticRounds"}
 RUN_PARTS = {"turns": "run_part:TurnsPart"}
@@ -28,10 +31,4 @@ OPTIONS = {
     )
 }
 SHOWS = {"turns": "show:show_turns"}
-
-
-def _needed(request: Any, configs: Sequence[Any]) -> bool:
-    return any("rounds" in config.of_features for config in configs)
-
-
-NEEDED = {"turns": _needed}
+NEEDED = {"turns": ("rounds",)}

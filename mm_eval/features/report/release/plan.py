@@ -24,13 +24,13 @@ from typing import Any
 from mm_eval.config.arguments import Rule, column_name, faults, shortly
 from mm_eval.request import (
     COMMAND_NAMES,
-    EXECUTOR,
     REQUEST_RULES,
     RULES,
     RunRequest,
     by_field,
     model_arguments,
     task_names,
+    with_beside,
 )
 from mm_eval.several import check_folders, folder_name
 from mm_eval.values.errors import ConfigError, did_you_mean, raise_all
@@ -128,7 +128,7 @@ def _check_given(
     found = []
     for name in given:
         theirs = getattr(request, name)
-        if request.executor is None and name in EXECUTOR:  # idle in the file, and refused in the command
+        if request.executor is None and name in with_beside("executor"):  # idle in the file, and refused in the command
             continue
         if theirs != getattr(base, name):
             said = ",".join(theirs) if name == "tasks" else theirs
@@ -151,7 +151,7 @@ def _without_idle_options(runs: Mapping[str, RunRequest], base: RunRequest, path
     found = dict(runs)
     for name, request in runs.items():
         if request.executor is None:
-            idle = [key for key in EXECUTOR if getattr(request, key) != getattr(base, key)]
+            idle = [key for key in with_beside("executor") if getattr(request, key) != getattr(base, key)]
             found[name] = replace(request, **{key: getattr(base, key) for key in idle})
             ignored |= dict.fromkeys(idle)
     if ignored:

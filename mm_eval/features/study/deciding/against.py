@@ -7,7 +7,6 @@ What the finished run is worth after each look is scored from its journal, so it
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 from mm_eval.engine.folder import RunFolder
@@ -49,4 +48,4 @@ def against(request: RunRequest, finished: Path) -> RunRequest:
         "together": True,
         "name": own.name,
     }
-    return replace(request, linked=linked)
+    return request.with_options(linked=linked)

@@ -10,7 +10,7 @@ import os
 import uuid
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -74,7 +74,7 @@ def linked(requests: Mapping[str, RunRequest], at_a_time: int) -> Linked:
         "together": at_a_time >= len(requests),
     }
     return Linked(
-        {name: replace(r, linked={**common_part, "name": name}) for name, r in requests.items()}, over, launch
+        {name: r.with_options(linked={**common_part, "name": name}) for name, r in requests.items()}, over, launch
     )
 
 
