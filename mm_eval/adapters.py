@@ -9,7 +9,7 @@ from pathlib import Path
 
 from mm_eval.config.functions import load_file, with_siblings
 from mm_eval.engine.model import MODELS, Model, ModelSettings, create_model, is_bundled
-from mm_eval.request import DEFAULT_MODEL, RunRequest, with_beside
+from mm_eval.request import DEFAULT_MODEL, RunRequest, is_needed, with_beside
 from mm_eval.values.errors import ConfigError, did_you_mean
 from mm_eval.values.features import brought
 
@@ -20,7 +20,8 @@ def in_our_words(request: RunRequest) -> tuple[RunRequest, list[str]]:
     Errors: ConfigError for what has no counterpart here.
     """
     notes: list[str] = []
-    for translate in brought("REQUESTS").values():
+    others = brought("REQUESTS")
+    for translate in (others[name] for name in others if is_needed(name, request)):
         request, said = translate(request)
         notes += said
     return request, notes

@@ -203,7 +203,7 @@ def _read(options: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
     from mm_eval.values.features import brought
 
     given, notes = by_field(options, "evaluate"), []
-    for other in brought("COMMANDS").values():
+    for other in brought("COMMANDS").values() if given.keys() - REQUEST_RULES.keys() else ():
         given, more = other.options_of(given, REQUEST_RULES)
         notes += more
     for name in ("gen_kwargs", "metadata"):

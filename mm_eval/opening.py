@@ -22,7 +22,7 @@ from mm_eval.engine.progress import Progress
 from mm_eval.preflight import check_first_doc, check_scoring, group_faults
 from mm_eval.prompt.blocks import PromptBlock, choose_block
 from mm_eval.prompt.task import PromptStyle, Task
-from mm_eval.request import RunRequest
+from mm_eval.request import RunRequest, is_needed
 from mm_eval.scoring.base import Scorer
 from mm_eval.scoring.metrics.traits import traits_of
 from mm_eval.scoring.of_task import scorers_of
@@ -31,7 +31,7 @@ from mm_eval.scoring.sample_row import SampleRow
 from mm_eval.scoring.task_scores import TaskScores
 from mm_eval.values.conversation import Turns
 from mm_eval.values.errors import ConfigError, MMEvalError, NotHereError, did_you_mean, raise_all
-from mm_eval.values.features import brought, stated
+from mm_eval.values.features import brought
 from mm_eval.values.reasoning.families import marks_of
 from mm_eval.values.types import Answer, Instance, Slot
 from mm_eval.values.words import counted
@@ -325,20 +325,7 @@ def part_classes(request: RunRequest | None = None, configs: Iterable[TaskConfig
     parts, listed = brought("RUN_PARTS"), list(configs)
     if request is None and not listed:
         return list(parts.values())
-    needed = {name: why for name, (_, why) in stated("NEEDED").items()}
-    return [parts[name] for name in parts if name not in needed or _is_needed(needed[name], request, listed)]
-
-
-def _is_needed(why: Any, request: RunRequest | None, configs: Sequence[TaskConfig]) -> bool:
-    """Whether an entry of `NEEDED` holds. Options count where they are stated."""
-    if callable(why):
-        return bool(why(request, configs))
-    options = [name for name in why if hasattr(_UNSTATED, name)] if request is not None else []
-    stated = any(getattr(request, name) != getattr(_UNSTATED, name) for name in options)
-    return stated or any(name in config.of_features for name in why for config in configs)
-
-
-_UNSTATED = RunRequest(())
+    return [parts[name] for name in parts if is_needed(name, request, listed)]
 
 
 def names_tasks(request: RunRequest) -> bool:

@@ -164,6 +164,19 @@ def with_beside(name: str) -> tuple[str, ...]:
     return (name, *(each.name for each in options_of_features() if each.beside == name))
 
 
+_UNSTATED = RunRequest(())
+
+
+def is_needed(name: str, request: RunRequest | None, configs: Sequence[Any] = ()) -> bool:
+    """Whether a run needs what a feature brings by this name (`NEEDED`). Options count where they are stated."""
+    _, why = stated("NEEDED").get(name, ("", None))
+    if why is None or callable(why):
+        return why is None or bool(why(request, configs))
+    options = [each for each in why if hasattr(_UNSTATED, each)] if request is not None else []
+    of_options = any(getattr(request, each) != getattr(_UNSTATED, each) for each in options)
+    return of_options or any(each in config.of_features for each in why for config in configs)
+
+
 MOST_DRAWS = 10_000_000
 LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
 _SHARE = "a count from 1 or a share between 0 and 1"

@@ -13,12 +13,14 @@ import gc
 import importlib
 import logging
 import os
+import re
 import shlex
 import shutil
 import sys
 import textwrap
 from collections.abc import Sequence
-from itertools import takewhile
+from contextlib import suppress
+from itertools import takewhile, zip_longest
 
 from mm_eval.cli import say as output
 from mm_eval.cli.say import (
@@ -50,6 +52,9 @@ _OF_CORE = {
 _OF_FEATURES = {verb: (f"{place}.{file}", help) for verb, (place, (file, help)) in stated("VERBS", _OF_CORE).items()}
 VERBS = {**_OF_CORE, **_OF_FEATURES}
 """The file of each command, and a line of help."""
+
+OTHERWISE = {option: pattern for option, (_, pattern) in stated("OTHERWISE").items()}
+"""Options and values, as patterns, that users of other programs mean otherwise."""
 
 GARBAGE_AFTER = 50_000
 """Objects made before Python searches for cycles. A run makes millions that are in no cycle: at Python's default of 700 it
@@ -105,6 +110,18 @@ class Parser(argparse.ArgumentParser):
             if self.every
             else f"{text}\nmore options, described by {self.prog} --help all:\n{_names_by_group(rest)}\n"
         )
+
+    @property
+    def known(self) -> list[str]:
+        return [option for action in self._actions for option in action.option_strings]
+
+    def read(self, words: Sequence[str]) -> argparse.Namespace:
+        """The arguments of a command. Unknown options are checked first: argparse would report a missing one instead."""
+        self.words = words
+        for word in words:
+            if word.startswith("--") and (name := word.split("=")[0]) not in self.known:
+                raise ConfigError(f"unknown option {name!r}.", hint=did_you_mean(name, self.known))
+        return self.parse_intermixed_args(words)  # `ls tasks --include_path DIR WORD`: words may follow options
 
     def error(self, message: str) -> None:  # type: ignore[override]
         extra = message.startswith("unrecognized arguments: ")
@@ -214,19 +231,17 @@ def _dispatch(words: list[str]) -> int:
     for action in parser._actions:
         if action.dest in getattr(module, "NOT_SHOWN", ()):
             action.help = argparse.SUPPRESS
-    known = [option for action in parser._actions for option in action.option_strings]
-    for other in brought("COMMANDS").values():
-        rest, notes = other.words_of(verb, rest, known)
-        for note in notes:
-            complain_briefly(f"note: {note}")
-    for word in rest:
-        if (
-            word.startswith("--") and word.split("=")[0] not in known
-        ):  # checked first: argparse would report a missing option instead
-            raise ConfigError(f"unknown option {word.split('=')[0]!r}.", hint=did_you_mean(word.split("=")[0], known))
+    args = None
+    if verb == "run" and not _means_otherwise(rest):
+        with suppress(ConfigError):  # words of another program, or a mistake: see below
+            args = parser.read(rest)
+    if args is None:
+        for other in brought("COMMANDS").values():
+            rest, notes = other.words_of(verb, rest, parser.known)
+            for note in notes:
+                complain_briefly(f"note: {note}")
+        args = parser.read(rest)
     typed = shlex.join(["mm-eval", verb, *rest])
-    parser.words = rest
-    args = parser.parse_intermixed_args(rest)  # `ls tasks --include_path DIR WORD`: words may follow options
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(SafeFormatter("mm-eval: %(message)s"))
     logging.basicConfig(level=args.verbosity, handlers=[handler])
@@ -244,6 +259,15 @@ def _dispatch(words: list[str]) -> int:
         log.debug("A run folder can't be read.", exc_info=True)
         raise odd_content(error, _named(args)) from error
     return code
+
+
+def _means_otherwise(words: Sequence[str]) -> bool:
+    """Whether an option has a value that we would take, and that means something else to the users of another program."""
+    for word, following in zip_longest(words, words[1:], fillvalue=""):
+        name, equals, value = word.partition("=")
+        if name in OTHERWISE and re.search(OTHERWISE[name], value if equals else following):
+            return True
+    return False
 
 
 def _meant(words: Sequence[str]) -> str:

@@ -5,11 +5,11 @@ Nothing is imported to make one: a `!function` stays a FunctionRef until `resolv
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol, cast
+from typing import Any, cast
 
 from mm_eval.config import schema
 from mm_eval.config.categories import CategoryLevel, levels_of
@@ -33,20 +33,29 @@ HEADER_KEYS = ("paper", "languages", "licence", "size", "hub", "metric", "publis
 METRIC_KEYS = ("metric", "aggregation", "higher_is_better", "reduction", "worst", "range")
 
 
-class TaskKey(Protocol):
-    """A key of task files that a feature brings; `TASK_KEYS` or `QUESTION_KEYS` of the feature's folder names it."""
+class TaskKey:
+    """A key of task files that a feature brings; `TASK_KEYS` or `QUESTION_KEYS` of the feature's folder names a subclass."""
 
-    def check(self, source: LocatedDict) -> None:
+    name: str
+
+    @staticmethod
+    def check(source: LocatedDict) -> None:
         """ConfigError with file:line if the value that a task states can't be used. Imports no function."""
 
-    def conflicts(self, config: TaskConfig) -> Iterator[tuple[str, str, str]]:
+    @classmethod
+    def conflicts(cls, config: TaskConfig) -> Iterator[tuple[str, str, str]]:
         """(error, its key, hint) for each conflict with other keys of the task, which states this one."""
+        if config.output_type != "generate_until":
+            yield f"{cls.name} needs output_type generate_until, not {config.output_type!r}.", cls.name, ""
 
-    def read(self, config: TaskConfig) -> Any:
+    @staticmethod
+    def read(config: TaskConfig) -> Any:
         """What the feature makes of a task; None where the task is none of its business. The key need not be stated."""
 
-    def metrics(self, config: TaskConfig) -> list[str]:
+    @staticmethod
+    def metrics(config: TaskConfig) -> Sequence[str]:
         """The names of the metrics that the feature adds to those of a task."""
+        return ()
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

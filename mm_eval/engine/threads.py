@@ -6,23 +6,19 @@ Sums of floats depend on the number, so it stands in run.json beside the spec, a
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
+
+from mm_eval.config.runner import during
 
 STATED_BY = ("OMP_NUM_THREADS", "MKL_NUM_THREADS")
 """Variables by which the user, or a launcher of several processes, states the number."""
 _BY_COMMAND: ContextVar[bool] = ContextVar("threads_by_command", default=False)
 
 
-@contextmanager
-def chosen_by_command() -> Iterator[None]:
+def chosen_by_command() -> AbstractContextManager[None]:
     """Inside, adapters choose."""
-    token = _BY_COMMAND.set(True)
-    try:
-        yield
-    finally:
-        _BY_COMMAND.reset(token)
+    return during(_BY_COMMAND, True)
 
 
 def chooses_threads() -> bool:

@@ -14,9 +14,9 @@ TURNS      what makes the further turns of a task: a class of `Turns` (values/co
            model) and recorded(config, what its `to_json` gave), which give None for a task that is none of its business.
 DECLARED   {key: what it is called} of what a file in a folder of tasks may declare by that key, beside tasks and groups.
 RUN_PARTS  what it adds to a run: a subclass of `RunPart` (opening.py).
-NEEDED     {name of a run's part: names of options and keys of task files, one of which is stated where a new run needs it}, so
-           that others do not import it; or, where names can't say it, a function of the `__init__.py`: (request or None,
-           configs of tasks) -> whether it is needed. A part without an entry is in every run.
+NEEDED     {name of a run's part, or of an entry of REQUESTS: names of options and keys of task files}: a new run needs it where
+           one is stated, and others do not import it. Where names are not enough, a function of the `__init__.py` in their place:
+           (request or None, configs of tasks) -> whether it is needed. What has no entry is in every run.
 RESULT_KEYS the keys that it adds to results.json. A footer, a page part or a row note of such a name is for results with the key.
 OPTIONS    options that it adds to sets of options ("run", "score", "model": of each verb with a model; `OPTIONS` of request.py),
            or to its own: {title in the help: (sets, each an `Option`)}, as data.
@@ -62,6 +62,8 @@ SHOWN      lines below a prompt: (prepared run, task) -> lines.
 COMMANDS   commands as the users of other programs type them: a module with words_of(verb, words, known options) -> (our words,
            notes), options_of(options of `evaluate`, known options) -> (our options, notes), and verb_of(word, words) -> what a
            first word means that is not a command here, or "".
+OTHERWISE  {option: pattern of values}, as data: we could read such a value of `mm-eval run`, but users of another program mean
+           something else by it. `COMMANDS` get the words of `run` with one, those of other verbs, and what we can't read.
 NAMES      names of tasks that other programs use, where no task file declares them: (name) -> None, or an object with
            `ours`, names of tasks here with commas, and `note`; ConfigError for one that has no counterpart.
 REQUESTS   models as other programs name them: (request) -> (the request with an adapter of ours and its arguments, notes).

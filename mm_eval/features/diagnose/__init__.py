@@ -3,4 +3,4 @@
 VERBS = {
     "diagnose": ("verb", "what went wrong in a run, with counts, examples and the command that mends it"),
 }
-PAGE_PARTS = {"findings": "findings:Findings"}
+PAGE_PARTS = {"findings": "findings:Diagnosis"}

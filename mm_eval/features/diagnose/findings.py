@@ -124,7 +124,7 @@ def diagnose(run: RecordedRun) -> list[Fault]:
     found = Diagnosis(run)
     for name in run.spec["tasks"]:
         for row in run.rows(name):
-            found.add(name, row)
+            found.look(name, row)
     return found.findings()
 
 
@@ -134,7 +134,7 @@ class Diagnosis:
     def __init__(self, run: RecordedRun) -> None:
         self._run, self._seen = run, dict[str, _Seen]()
 
-    def add(self, task: str, row: SampleRow) -> None:
+    def look(self, task: str, row: SampleRow) -> None:
         """Counts a row of samples/<task>.jsonl."""
         if (seen := self._seen.get(task)) is None:
             seen = self._seen[task] = _Seen()
@@ -143,6 +143,10 @@ class Diagnosis:
     def findings(self) -> list[Fault]:
         """The faults of the rows so far, as `diagnose` returns them."""
         return [finding for name, seen in self._seen.items() for finding in _of_task(_Case(self._run, name), seen)]
+
+    def about(self) -> dict[str, Any]:
+        """The faults as a part of the run's page."""
+        return as_values(self.findings())
 
 
 def _of_task(case: _Case, seen: _Seen) -> list[Fault]:
@@ -429,19 +433,6 @@ def as_json(run: RecordedRun, findings: Sequence[Fault]) -> str:
     """The findings as a JSON document."""
     document = {"run": str(run.folder), "model": run.model, "findings": [asdict(each) for each in findings]}
     return json_safe(json.dumps(document, indent=2, ensure_ascii=False))
-
-
-class Findings:
-    """The findings of a run as a part of its page."""
-
-    def __init__(self, run: RecordedRun) -> None:
-        diagnosis = Diagnosis(run)
-        self.look = diagnosis.add
-        self._findings = diagnosis.findings
-
-    def about(self) -> dict[str, Any]:
-        """The findings on all samples."""
-        return as_values(self._findings())
 
 
 def as_values(findings: Sequence[Fault]) -> dict[str, Any]:

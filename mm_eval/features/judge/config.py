@@ -36,7 +36,7 @@ from mm_eval.config.schema import (
     is_function,
     is_mappings,
 )
-from mm_eval.config.task_config import TaskConfig
+from mm_eval.config.task_config import TaskConfig, TaskKey
 from mm_eval.values.errors import ConfigError
 
 GENERATION: Mapping[str, Any] = {"temperature": 0, "max_new_tokens": 512}
@@ -184,8 +184,10 @@ def _parameters(function: Callable[..., Any]) -> frozenset[str]:
     return frozenset(each.name for each in parameters if each.kind in kinds)
 
 
-class JudgeKey:
-    """The key `judge` of task files (`TaskKey`)."""
+class JudgeKey(TaskKey):
+    """The key `judge` of task files."""
+
+    name = "judge"
 
     @staticmethod
     def check(source: LocatedDict) -> None:
@@ -195,11 +197,9 @@ class JudgeKey:
             raise ConfigError(f"'judge' must be a mapping, or a list of mappings, not {stated!r:.80}.", where=where)
         check_metrics(judge_of(stated, where).metric_list, where)
 
-    @staticmethod
-    def conflicts(config: TaskConfig) -> Iterator[tuple[str, str, str]]:
-        """(error, its key, hint) for each conflict between `judge` and other keys of a task."""
-        if config.output_type != "generate_until":
-            yield f"judge needs output_type generate_until, not {config.output_type!r}.", "judge", ""
+    @classmethod
+    def conflicts(cls, config: TaskConfig) -> Iterator[tuple[str, str, str]]:
+        yield from super().conflicts(config)
         if config.repeats > 1:
             yield "a judged task asks its model once a doc.", "repeats", "`repeats` under judge gives more verdicts."
         judged = judge_of(config.of_features["judge"], config.where("judge"))

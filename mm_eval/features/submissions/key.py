@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from mm_eval.config.arguments import Rule
 from mm_eval.config.located import LocatedDict, located
 from mm_eval.config.schema import FUNCTION, TEXT, check_keys
-from mm_eval.config.task_config import TaskConfig
+from mm_eval.config.task_config import TaskKey
 from mm_eval.values.errors import ConfigError
 
 FORMS = ("json", "jsonl", "csv")
@@ -18,8 +18,10 @@ KEYS: dict[str, Rule] = {
 }
 
 
-class SubmissionKey:
-    """The key `submission` of task files (`TaskKey`)."""
+class SubmissionKey(TaskKey):
+    """The key `submission` of task files."""
+
+    name = "submission"
 
     @staticmethod
     def check(source: LocatedDict) -> None:
@@ -35,20 +37,3 @@ class SubmissionKey:
         is_plain = name and name == name.strip() and name.isprintable() and not set(name) & set('/\\:*?"<>|')
         if not is_plain or name[0] == ".":
             raise ConfigError(f"submission: {name!r} is not the plain name of a file.", where=stated.where("file"))
-
-    @staticmethod
-    def conflicts(config: TaskConfig) -> Iterator[tuple[str, str, str]]:
-        """(error, its key, hint) for each conflict with other keys of the task."""
-        if config.output_type != "generate_until":
-            yield f"submission needs output_type generate_until, not {config.output_type!r}.", "submission", ""
-
-    @staticmethod
-    def read(config: TaskConfig) -> Mapping[str, object] | None:
-        """The `submission` of a task as stated; None where it has none."""
-        found: Mapping[str, object] | None = config.of_features.get("submission")
-        return found
-
-    @staticmethod
-    def metrics(config: TaskConfig) -> list[str]:
-        """It adds none."""
-        return []

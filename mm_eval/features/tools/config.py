@@ -15,7 +15,7 @@ or, with limits and with what the family's table does not know:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,7 +23,7 @@ from mm_eval.config.arguments import Rule
 from mm_eval.config.functions import FunctionRef
 from mm_eval.config.located import LocatedDict, located, where_item
 from mm_eval.config.schema import POSITIVE, check_keys, is_function
-from mm_eval.config.task_config import TaskConfig
+from mm_eval.config.task_config import TaskConfig, TaskKey
 from mm_eval.features.tools.boxes import LEAST, UNITS
 from mm_eval.features.tools.calculator import CALCULATOR
 from mm_eval.features.tools.formats.table import FORMATS
@@ -62,8 +62,10 @@ class ToolsConfig:
         return tuple(BUILT_IN[each] if isinstance(each, str) else tool_of(each, self.where) for each in self.use)
 
 
-class ToolsKey:
-    """The key `tools` of task files (`TaskKey`)."""
+class ToolsKey(TaskKey):
+    """The key `tools` of task files."""
+
+    name = KEY
 
     @staticmethod
     def check(source: LocatedDict) -> None:
@@ -89,11 +91,6 @@ class ToolsKey:
             raise ConfigError(f"the tool {twice!r} is named twice.", where=where)
 
     @staticmethod
-    def conflicts(config: TaskConfig) -> Iterator[tuple[str, str, str]]:
-        if config.output_type != "generate_until":
-            yield f"tools needs output_type generate_until, not {config.output_type!r}.", KEY, ""
-
-    @staticmethod
     def read(config: TaskConfig) -> ToolsConfig | None:
         """The tools of a task; None where it has none."""
         if (stated := config.of_features.get(KEY)) is None:
@@ -104,10 +101,6 @@ class ToolsKey:
         limits = Limits(**{name: stated[name] for name in ("calls", "edge") if stated.get(name) is not None})
         rounds = stated.get("rounds") or MOST_ROUNDS
         return ToolsConfig(tuple(stated["use"]), limits, rounds, stated.get("format"), stated.get("boxes"), where)
-
-    @staticmethod
-    def metrics(config: TaskConfig) -> list[str]:
-        return []
 
 
 def _name(tool: Any) -> str:

@@ -19,7 +19,7 @@ from typing import Any
 from mm_eval.config.arguments import Rule
 from mm_eval.config.located import LocatedDict, located
 from mm_eval.config.schema import FUNCTION, POSITIVE, check_keys, is_function
-from mm_eval.config.task_config import TaskConfig
+from mm_eval.config.task_config import TaskConfig, TaskKey
 from mm_eval.engine.model import ModelFacts
 from mm_eval.prompt.blocks import PROMPT_KEYWORDS
 from mm_eval.prompt.conversation import answer_in, message_of, told_apart
@@ -38,8 +38,10 @@ KEYS = {"next": FUNCTION, "scored": Rule("last or all", lambda value: value in (
 """Keys of `rounds` where it is a mapping."""
 
 
-class RoundsKey:
-    """The key `rounds` of task files (`TaskKey`)."""
+class RoundsKey(TaskKey):
+    """The key `rounds` of task files."""
+
+    name = "rounds"
 
     @staticmethod
     def check(source: LocatedDict) -> None:
@@ -54,25 +56,16 @@ class RoundsKey:
             hint = "next: !function utils.next_turn"
             raise ConfigError("rounds needs `next`.", where=source.where("rounds"), hint=hint)
 
-    @staticmethod
-    def conflicts(config: TaskConfig) -> Iterator[tuple[str, str, str]]:
-        if config.output_type != "generate_until":
-            yield f"rounds needs output_type generate_until, not {config.output_type!r}.", "rounds", ""
+    @classmethod
+    def conflicts(cls, config: TaskConfig) -> Iterator[tuple[str, str, str]]:
+        yield from super().conflicts(config)
         stated = config.of_features["rounds"]
         if stated in OF_DOC_TO_TEXT and not is_function(config.doc_to_text):
             yield f"rounds: {stated} needs a function as doc_to_text.", "rounds", ""
 
-    @staticmethod
-    def read(config: TaskConfig) -> None:
-        return None
 
-    @staticmethod
-    def metrics(config: TaskConfig) -> list[str]:
-        return []
-
-
-class MostRoundsKey(RoundsKey):
-    """The key `max_rounds` of task files (`TaskKey`)."""
+class MostRoundsKey(TaskKey):
+    """The key `max_rounds` of task files."""
 
     @staticmethod
     def check(source: LocatedDict) -> None:
@@ -81,8 +74,8 @@ class MostRoundsKey(RoundsKey):
                 f"'max_rounds' must be {POSITIVE.needed}, not {stated!r:.80}.", where=source.where("max_rounds")
             )
 
-    @staticmethod
-    def conflicts(config: TaskConfig) -> Iterator[tuple[str, str, str]]:
+    @classmethod
+    def conflicts(cls, config: TaskConfig) -> Iterator[tuple[str, str, str]]:
         if "rounds" not in config.of_features:
             yield "max_rounds needs `rounds`.", "max_rounds", ""
 

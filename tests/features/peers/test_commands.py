@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from mm_eval.cli import _dispatch as dispatch
 from mm_eval.cli import main
 from mm_eval.cli import run as verb
 from mm_eval.cli.options import read_pairs
@@ -18,6 +19,7 @@ from mm_eval.config.manager import TaskManager
 from mm_eval.features.peers.command import verb_of, words_of
 from mm_eval.features.peers.flags import FLAGS, SHORT
 from mm_eval.values.errors import ConfigError
+from mm_eval.values.features import brought
 
 COMMANDS = (Path(__file__).parent / "commands.txt").read_text().splitlines()
 """Of the documentation of lm-eval and lmms-eval, without the program's name."""
@@ -254,3 +256,22 @@ def test_a_file_of_options_is_read_as_the_command_and_options_come_after_it(
     for ours in ("models: [{model: dummy}]\ntasks: [mme]\n", "[", "a: 1\n"):
         file.write_text(ours)
         assert words_of("run", ["--config", str(file)], [*OURS, "--config"])[0] == ["--config", str(file)]
+
+
+def test_a_command_in_our_words_is_translated_by_nobody(cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither its words nor its model are looked up among those of other suites."""
+    for kind in ("COMMANDS", "REQUESTS"):
+        monkeypatch.setattr(brought(kind), "_found", {"peers": None})  # to call it would fail
+    assert cli("--tasks", "mme", "--model", "dummy", "--sample", "--limit", "1", "--predict_only").code == 0
+
+
+@pytest.mark.parametrize(
+    "words", ["--limit -1", "--output_path a.json", "--gen_kwargs stop=x", "--tasks list", "-m dummy"]
+)
+def test_what_other_suites_mean_otherwise_is_translated(words: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def translate(*given: Any) -> None:
+        raise ConfigError("translated")
+
+    monkeypatch.setattr("mm_eval.features.peers.command.words_of", translate)
+    with pytest.raises(ConfigError, match="translated"):
+        dispatch(["--tasks", "mme", *words.split()])
