@@ -72,7 +72,7 @@ def check_own(request: Mapping[str, Any], mark: Any, folder: Path) -> None:
     model = request.get("model") or DEFAULT_MODEL
     named = [] if _is_bundled(model) and not request.get("model_args") else [("--model", model, request)]
     for option, (_, of_args) in stated("ADAPTER_OPTIONS").items():
-        adapters, args = _as_list(request.get(option)), _as_list(request.get(of_args))
+        adapters, args = as_list(request.get(option)), as_list(request.get(of_args))
         named += [(f"--{option}", adapter, {"model_args": args[i : i + 1]}) for i, adapter in enumerate(adapters)]
     said = [_describe(option, name, given.get("model_args")) for option, name, given in named if name not in HARMLESS]
     if said and not is_own({"request": request}, mark):
@@ -96,7 +96,7 @@ def for_data_alone(request: Mapping[str, Any]) -> dict[str, Any]:
     return {**request, **{name: [] for name in asked}, "allow_url_media": False, "offline": True}
 
 
-def _as_list(value: Any) -> list[Any]:
+def as_list(value: Any) -> list[Any]:
     return list(value) if isinstance(value, (list, tuple)) else [value] if value else []
 
 

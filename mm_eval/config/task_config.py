@@ -168,7 +168,7 @@ class TaskConfig:
         path = path or name + (f"@{requested}" if requested else "")
         made = cls(name=name, path=path, source=source, file=file, format=layout, format_asked=requested, **values)
         if not has_class:
-            _check_whole(made)
+            raise_all([ConfigError(what, where=made.where(key), hint=hint) for what, key, hint in _incomplete(made)])
         return made
 
     @cached_property
@@ -332,11 +332,6 @@ _RENAMED = {
     "task": "name",
 }
 _KNOWN_KEYS = {*schema.TASK_KEYS, *schema.HARMLESS, *schema.UNSUPPORTED}
-
-
-def _check_whole(config: TaskConfig) -> None:
-    """ConfigError for each required key that is missing, and for each conflict between keys, reported together."""
-    raise_all([ConfigError(what, where=config.where(key), hint=hint) for what, key, hint in _incomplete(config)])
 
 
 def _incomplete(config: TaskConfig) -> Iterator[tuple[str, str, str]]:

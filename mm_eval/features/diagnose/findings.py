@@ -18,6 +18,7 @@ from typing import Any
 
 from mm_eval.config.arguments import SWITCH
 from mm_eval.features.diagnose.answer_forms import FORMS, Answered, Form, Mending, answers_of, form_of
+from mm_eval.foreign import as_list
 from mm_eval.request import COMMAND_NAMES, RULES, RunRequest, of_names, task_words
 from mm_eval.results.number_text import unit_of
 from mm_eval.results.recorded import RecordedRun
@@ -53,13 +54,9 @@ def as_command(request: RunRequest, verb: str = "") -> str:
         else:
             words += [f"--{name}", _as_text(value)]
     for option, of_args in in_pairs.items() if not verb else ():
-        for adapter, args in zip_longest(_as_list(getattr(request, option)), _as_list(getattr(request, of_args))):
+        for adapter, args in zip_longest(as_list(getattr(request, option)), as_list(getattr(request, of_args))):
             words += [f"--{option}", adapter, *([f"--{of_args}", _as_text(args)] if args else [])]
     return shlex.join(words)
-
-
-def _as_list(value: Any) -> list[Any]:
-    return list(value) if isinstance(value, (list, tuple)) else [value] if value else []
 
 
 def _as_text(value: Any) -> str:

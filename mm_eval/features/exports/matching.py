@@ -249,7 +249,7 @@ class Matcher:
                 name for name in row.doc if name in ours.doc and _is_text(ours.doc[name]) and _is_text(row.doc[name])
             ]
             texts = {name: ours.doc[name] for name in shared if isinstance(ours.doc[name], str)}
-            if not all(_same(row.doc[name], text) for name, text in texts.items() if " " in text):
+            if not all(_plain(row.doc[name]) == _plain(text) for name, text in texts.items() if " " in text):
                 return False
             if len(WORD.findall(" ".join(texts.values()))) >= ENOUGH_WORDS:
                 return True
@@ -406,10 +406,6 @@ def _lists(value: Any) -> Iterator[list[Any]]:
 
 def _is_text(value: Any) -> bool:
     return isinstance(value, (str, int, float, list, dict)) and value not in ("", [], {})
-
-
-def _same(theirs: Any, ours: Any) -> bool:
-    return _plain(theirs) == _plain(ours)
 
 
 def _plain(value: Any) -> str:

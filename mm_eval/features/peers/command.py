@@ -288,7 +288,7 @@ def _own(made: Command, name: str, given: list[str], queue: list[str]) -> None:
             given.append(queue.pop(0))
         if name == "--gen_kwargs":
             given = [re.sub(r"^\s*stop=", "until=", pair) for pair in given]
-        text = _pairs(given)
+        text = ",".join(stripped for pair in given if (stripped := pair.strip().strip(",")))  # `a=1, b=2` too
         if text or name not in made.known:
             made.add(name, text)
     elif name in _BARE and not given and not (queue and _is_value(queue[0])):
@@ -331,11 +331,6 @@ def _tasks(words: Sequence[str]) -> str:
     if len(names) == 1 and names[0] in LISTS:
         raise ConfigError(f"--tasks {names[0]} names no task.", hint=f"Write mm-eval ls {LISTS[names[0]]}.")
     return ",".join(names)
-
-
-def _pairs(words: Sequence[str]) -> str:
-    """`a=1 b=2` and `a=1, b=2` as `a=1,b=2`. JSON stays as it is."""
-    return ",".join(stripped for word in words if (stripped := word.strip().strip(",")))
 
 
 def _join(words: list[str], option: str, pairs: Sequence[str]) -> None:

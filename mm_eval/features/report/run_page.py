@@ -144,6 +144,7 @@ def _cost(cost: Mapping[str, Any]) -> str | None:
 
 def _table(run: RecordedRun) -> Iterator[dict[str, Any]]:
     """The rows of results.json, each number with its 95% interval where there is one."""
+    of_parts = brought("ROW_NOTES").for_results(run.results.added).values()
     for name, row in run.results.rows.items():
         numbers, known = [], estimates(run, name)
         for number in row.numbers:
@@ -162,6 +163,7 @@ def _table(run: RecordedRun) -> Iterator[dict[str, Any]]:
         names = ("n", "failed", "not_requested", "filtered", "refused", "truncated", "unparsed", "cut", "judge_failed")
         counts = {count: getattr(row, count) for count in names}
         main = run.results.main_numbers(name) or row.numbers[:1]
+        of_features = [note for notes in of_parts for note in notes(run, name)]
         lacking = [run.lacking] if run.lacking and name in run.results.members else []
         yield {
             "name": name,
@@ -170,16 +172,11 @@ def _table(run: RecordedRun) -> Iterator[dict[str, Any]]:
             "numbers": numbers,
             "main": [str(number.key) for number in main],
             "better": row.better,
-            "notes": [*_notes_of_features(run, name), *_missing_notes(run, name), *row.notes, *lacking],
+            "notes": [*of_features, *_missing_notes(run, name), *row.notes, *lacking],
             "warnings": row.warnings,
             "bounds": row.ungraded["judge"].bounds if "judge" in row.ungraded else None,
             **counts,
         }
-
-
-def _notes_of_features(run: RecordedRun, name: str) -> Iterator[str]:
-    for notes in brought("ROW_NOTES").for_results(run.results.added).values():
-        yield from notes(run, name)
 
 
 def _missing_notes(run: RecordedRun, name: str) -> Iterator[str]:

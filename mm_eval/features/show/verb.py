@@ -101,7 +101,8 @@ def _show(prepared: Prepared, name: str, doc_id: int, model: str) -> Callable[[]
         say(line)
     from mm_eval.engine.model import show
 
-    preview, rest = show(prepared.model, first), [*_rest(instances), *_lines_of_features(prepared, name)]
+    preview = show(prepared.model, first)
+    rest = [*_rest(instances), *(line for lines in brought("SHOWN").values() for line in lines(prepared, name))]
     _print_prompt(preview, first)
     for line in rest:
         say(line)
@@ -113,10 +114,6 @@ def _show(prepared: Prepared, name: str, doc_id: int, model: str) -> Callable[[]
         return ShownPrompt(head, shortened(preview.text), rest, pictures, first.clips)
 
     return for_page
-
-
-def _lines_of_features(prepared: Prepared, name: str) -> list[str]:
-    return [line for lines in brought("SHOWN").values() for line in lines(prepared, name)]
 
 
 def _write(path: str, page: Iterable[str]) -> None:

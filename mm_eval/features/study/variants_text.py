@@ -50,7 +50,8 @@ def render(models: Sequence[Variants], width: int | None = None) -> str:
             ]
             verdicts = list(of_model.verdicts(name))
             parts += [*verdicts, ""] if verdicts else []
-        parts += [IN_PERCENT] if _in_percent(of_model) else []
+        units = (of_model.unit(name, key) for name in of_model.names for key in of_model.headlines(name))
+        parts += [IN_PERCENT] if any(unit.is_percent for unit in units) else []
         parts += [EXACT_NOTE, ""] if any(EXACT in part for part in parts) else []
         parts += [f"{of_model.noun} {key!r}: {text}" for key, text in of_model.texts().items()] + [""]
     if len(models) > 1:
@@ -58,11 +59,6 @@ def render(models: Sequence[Variants], width: int | None = None) -> str:
             parts += [*to_text(fitted(table, width)[0]).split("\n"), ""]
         parts.append("* each model's best one; its interval is that of the number, see above for paired differences")
     return "\n".join(map(in_line, parts)).rstrip()
-
-
-def _in_percent(of_model: Variants) -> bool:
-    """Whether some numbers are shown in percent."""
-    return any(of_model.unit(name, key).is_percent for name in of_model.names for key in of_model.headlines(name))
 
 
 def write_page(path: Path, models: Sequence[Variants]) -> Path:

@@ -219,7 +219,9 @@ class Evaluations:
         for other in handler.callbacks:
             if other is not self:
                 # some trackers write "eval_x" as "eval/x", and "train/" before anything else
-                shown = {_rewritten(name): value for name, value in numbers.items()} if _rewrites(other) else numbers
+                shown = numbers
+                if _rewrites(other):
+                    shown = {f"eval_{name.removeprefix('eval/')}": value for name, value in numbers.items()}
                 given = {name: getattr(handler, name, None) for name in ("model", "processing_class", "optimizer")}
                 other.on_log(args, state, control, logs={**shown, **epoch}, **given)
 
@@ -233,10 +235,6 @@ def _caller() -> Any:
 def _rewrites(callback: Any) -> bool:
     code = getattr(getattr(type(callback), "on_log", None), "__code__", None)
     return code is not None and "rewrite_logs" in (*code.co_names, *code.co_freevars)
-
-
-def _rewritten(name: str) -> str:
-    return f"eval_{name.removeprefix('eval/')}"
 
 
 @cache

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from mm_eval.features.training.curve import Curve, Histories, Point, Study
+from mm_eval.features.training.curve import Curve, Histories, Study
 from mm_eval.results.changes import Change
 from mm_eval.results.number_text import Unit, p_text, unit_of
 from mm_eval.results.table import Cell, Column, DocCount, Drawing, Row, Table, to_csv, to_latex, to_markdown, to_text
@@ -71,12 +71,9 @@ def title(curve: Curve) -> str:
 def table(curve: Curve, on_page: bool = False) -> Table:
     """The steps of a curve with the changes between them."""
     reach = max((abs(end) for point in curve.points if point.change for end in _ends(point.change)), default=0.0) or 1.0
-    rows = [Row(_cells(curve, place, reach), marked=_is_marked(point)) for place, point in enumerate(curve.points)]
+    marked = [point.change is not None and point.change.told_apart for point in curve.points]
+    rows = [Row(_cells(curve, place, reach), marked=each) for place, each in enumerate(marked)]
     return Table(list(ON_PAGE if on_page else COLUMNS), rows)
-
-
-def _is_marked(point: Point) -> bool:
-    return point.change is not None and point.change.told_apart
 
 
 def unit_in(curve: Curve) -> Unit:

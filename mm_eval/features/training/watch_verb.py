@@ -165,7 +165,9 @@ class Watch:
         """Whether a run folder has results; those of the reference must be of all docs."""
         if not (folder / "results.json").is_file():
             return False
-        return not self.base.stop_when or self._reference() != folder or not _stopped(folder)
+        if not getattr(self.base, "stop_when", None) or self._reference() != folder:
+            return True
+        return not any(row.stopped for row in RecordedRun.read(folder).results.rows.values())
 
     def is_complete(self, checkpoint: Path) -> bool:
         """Whether all files of a checkpoint are there and whole: the adapter describes it by them, and they stay as they are."""
@@ -290,11 +292,6 @@ def files_of(checkpoint: Path) -> tuple[object, ...]:
     except OSError:  # a file that is being replaced
         return (time.monotonic(),)
     return tuple((name, status.st_size, status.st_mtime_ns) for name, status in found)
-
-
-def _stopped(folder: Path) -> bool:
-    """Whether a run ended before all docs."""
-    return any(row.stopped for row in RecordedRun.read(folder).results.rows.values())
 
 
 def is_better_than_reference(folder: Path) -> bool:

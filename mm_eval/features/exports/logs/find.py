@@ -38,7 +38,9 @@ def find_logs(
     for folder, files in _folders(path):
         if form == TABLE or form is None and columns and "resps" in columns:
             found += [
-                _table(each) for each in files if each.suffix.lower() in (".jsonl", ".tsv", ".csv", ".xlsx", ".json")
+                Log(suite=TABLE, task=each.stem, path=each, rows=partial(_rows, each))
+                for each in files
+                if each.suffix.lower() in (".jsonl", ".tsv", ".csv", ".xlsx", ".json")
             ]
             continue
         readers = dict.fromkeys([FORMATS[form]] if form else FORMATS.values())
@@ -79,10 +81,6 @@ def _folders(path: Path) -> Iterator[tuple[Path, list[Path]]]:
         if count > MOST_FILES:
             raise damaged(path, f"it has more than {MOST_FILES:,} files", hint="Name the folder of one model.")
         yield Path(folder), [file for file in files if file.is_file() and not file.is_symlink()]
-
-
-def _table(path: Path) -> Log:
-    return Log(suite=TABLE, task=path.stem, path=path, rows=partial(_rows, path))
 
 
 def _rows(path: Path) -> Iterator[LogRow]:

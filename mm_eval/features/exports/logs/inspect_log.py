@@ -207,11 +207,8 @@ def _text(content: Any, attachments: Mapping[str, Any]) -> str:
     """The text of an input: a text, or messages."""
     if isinstance(content, str):
         return _attached(content, attachments)
-    return "\n".join(_content(each.get("content"), attachments) for each in content or () if isinstance(each, dict))
-
-
-def _content(content: Any, attachments: Mapping[str, Any]) -> str:
-    return "".join(part.get("text", f"{IMAGE_MARK}\n") for part in _parts(content, attachments))
+    turns = (_parts(each.get("content"), attachments) for each in content or () if isinstance(each, dict))
+    return "\n".join("".join(part.get("text", f"{IMAGE_MARK}\n") for part in parts) for parts in turns)
 
 
 def _parts(content: Any, attachments: Mapping[str, Any]) -> list[dict[str, str]]:

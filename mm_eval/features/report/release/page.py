@@ -240,7 +240,8 @@ def _samples(
         return {"where": str(run.folder)}
     stated = {"task": found.name} if found.name in run.spec["tasks"] else {}
     if category is not None:
-        stated["category"] = _shown_category(run.results.categories.get(found.name, {}), *category)
+        levels = run.results.categories.get(found.name, {})
+        stated["category"] = ": ".join(category) if len(levels) > 1 else category[1]  # as the page's filter names it
     return {"link": pages[run.folder] + (f"#?{urlencode(stated)}" if stated else "")}
 
 
@@ -284,8 +285,3 @@ def _settings(run: RecordedRun) -> dict[str, str]:
 def _hole(table: ReleaseTable, column: str) -> str:
     beginning = f"{column} has no numbers: "
     return next((note.removeprefix(beginning) for note in table.notes if note.startswith(beginning)), "")
-
-
-def _shown_category(levels: Mapping[str, Any], level: str, category: str) -> str:
-    """The name of a category in the page's filter. levels: the categories of the task in results.json."""
-    return f"{level}: {category}" if len(levels) > 1 else category

@@ -115,7 +115,7 @@ def sentence(each: Mapping[str, Any]) -> str:
     pair = f"{each['second']} and {each['first']} on {each['row']}"
     if not each.get("looks"):
         return f"{pair}: nothing was tested ({each['ended']})"
-    share, unit = round(100 * each["share"]), _unit(each)
+    share, unit = round(100 * each["share"]), float(each.get("unit", 1.0))
     ends = f" [{', '.join(f'{end * unit:+.2f}' for end in each['interval'])}]" if each.get("interval") else ""
     if each["ended"] == "differs":
         corrected = each.get("corrected")
@@ -131,7 +131,3 @@ def sentence(each: Mapping[str, Any]) -> str:
     if each["ended"] == BROKEN:
         return f"{pair}: broken off after {share}% of the docs{ends}"
     return f"{pair}: no difference after all docs{ends}"
-
-
-def _unit(each: Mapping[str, Any]) -> float:
-    return float(each.get("unit", 1.0))

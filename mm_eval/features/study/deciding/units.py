@@ -87,7 +87,8 @@ def _scorers(opened: OpenedTasks, name: str) -> list[Scorer]:
 
 
 def _of_task(opened: OpenedTasks, name: str) -> Unit:
-    stated = main_metrics(opened.tasks[name].config.metadata if _has_metadata(opened, name) else None)[:1]
+    metadata = opened.tasks[name].config.metadata
+    stated = main_metrics(metadata if isinstance(metadata, Mapping) else None)[:1]
     metrics = [(scorer, metric) for scorer in _scorers(opened, name) for metric in scorer.metrics or ()]
     named = (pair for main in stated for pair in metrics if MetricKey(pair[1].name, pair[0].name).is_named(main))
     chosen = next(named, metrics[0] if metrics else None)
@@ -97,10 +98,6 @@ def _of_task(opened: OpenedTasks, name: str) -> Unit:
     leaf = Leaf(name, metric.name, scorer.name, in_range(metric.aggregation or mean, metric.range))
     refusal = _refusal(metric, leaf.aggregation) or _needs_all(scorer)
     return Unit(name, (leaf,), refusal=refusal, better=metric.higher_is_better)
-
-
-def _has_metadata(opened: OpenedTasks, name: str) -> bool:
-    return isinstance(opened.tasks[name].config.metadata, Mapping)
 
 
 def _of_group(opened: OpenedTasks, name: str, leaves: Sequence[str]) -> Unit:
