@@ -1,13 +1,11 @@
 """A run as it is asked for, there and back through run.json."""
 
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
 from mm_eval.foreign import recorded_request
-from mm_eval.request import RunRequest, is_needed
+from mm_eval.request import RunRequest
 from mm_eval.values.errors import ConfigError
 
 
@@ -30,24 +28,3 @@ def test_fault_an_option_of_another_version_ended_in_a_type_error():
     stored = {**RunRequest(("mme",)).to_json(), "crop_pictures": True}
     with pytest.raises(ConfigError, match="crop_pictures.*does not know"):
         RunRequest.from_json(stored)
-
-
-@pytest.mark.parametrize(
-    ("name", "options", "needed"),
-    [
-        ("peers", {"model": "dummy"}, False),
-        ("peers", {"model": "qwen2_vl"}, True),
-        ("peers", {"model_args": {"pretrained": "x"}}, True),
-        ("trackers", {}, False),
-        ("trackers", {"wandb_args": {}}, True),
-        ("protocol", {"name": "x"}, True),
-        ("turns", {}, False),
-    ],
-)
-def test_what_a_request_states_decides_what_it_needs(name: str, options: dict[str, Any], needed: bool) -> None:
-    assert is_needed(name, RunRequest(("mme",), **options)) is needed
-
-
-def test_a_key_of_a_task_decides_what_a_run_needs() -> None:
-    assert is_needed("turns", None, [SimpleNamespace(of_features={"rounds": 1})])
-    assert not is_needed("tools", None, [SimpleNamespace(of_features={"rounds": 1})])

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from mm_eval.opening import part_classes
-from mm_eval.request import RunRequest
+from mm_eval.request import RunRequest, is_needed
 from mm_eval.values.features import brought, stated
 
 PLAIN = {"tasks": ("mme",), "model": "dummy", "output_path": "nowhere/at/all"}
@@ -55,8 +55,24 @@ def test_a_judged_task_and_what_an_earlier_launch_left_bring_theirs(tmp_path: Pa
         assert name in needed(output_path=str(folder))
 
 
+@pytest.mark.parametrize(
+    ("fields", "is_theirs"),
+    [
+        ({}, False),
+        ({"model": None}, False),
+        ({"model": "qwen2_vl"}, True),
+        ({"model_args": {"pretrained": "x"}}, True),
+        ({"model": None, "model_args": {"pretrained": "x"}}, True),
+    ],
+)
+def test_only_a_model_that_others_may_name_is_looked_up_among_theirs(
+    fields: dict[str, object], is_theirs: bool
+) -> None:
+    assert is_needed("peers", RunRequest(**{**PLAIN, **fields})) is is_theirs  # type: ignore[arg-type]
+
+
 def test_each_part_says_when_it_is_needed_and_all_score_a_recorded_run() -> None:
-    assert stated("NEEDED").keys() == brought("RUN_PARTS").keys()
+    assert stated("NEEDED").keys() == brought("RUN_PARTS").keys() | brought("REQUESTS").keys()
     assert len(part_classes()) == len(brought("RUN_PARTS"))
 
 
