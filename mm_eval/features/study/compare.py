@@ -21,7 +21,7 @@ from mm_eval.results.sample_rows import KINDS
 from mm_eval.values.distributions import holm
 from mm_eval.values.errors import ConfigError, did_you_mean
 from mm_eval.values.types import MetricKey, Number
-from mm_eval.values.words import counted
+from mm_eval.values.words import counted, listed
 
 Kinds: TypeAlias = Mapping[int, tuple[str, ...]]
 """{doc id: filtered, refused, truncated, as far as they hold}."""
@@ -140,14 +140,20 @@ def _changes(
     first, second = (run.tasks[name] for run in pair)
     headlines = set(headline_keys(first))
     main = pair[0].results.headline(name)
-    unscored, unknown = 0, list[str]()
+    answered = [set().union(*task.values.values()) for task in (first, second)]
+    failed = answered[0].symmetric_difference(answered[1]).intersection(same)
+    if failed:
+        comparison.differs.append(f"{name}: {counted(len(failed), 'doc')} failed in one of the runs: left out of both")
+    in_one: dict[frozenset[int], list[str]] = {}
+    unknown = list[str]()
     known: list[tuple[list[int], Change]] = []
     for key in sorted(
         keys, key=lambda key: main is None or key != main.key
     ):  # other forms of the main number are the copies
         scored = [i for i in same if i in first.values[key]]
         shared = sorted(i for i in scored if i in second.values[key])
-        unscored = max(unscored, len(scored) + sum(i in second.values[key] for i in same) - 2 * len(shared))
+        if lacking := frozenset(scored).symmetric_difference(i for i in same if i in second.values[key]) - failed:
+            in_one.setdefault(lacking, []).append(key.label)
         change = change_of(first, second, key, shared)
         if change is not None:
             same_docs = (earlier for docs, earlier in known if docs == shared)
@@ -162,8 +168,9 @@ def _changes(
     if unknown:
         comparison.unknown.append(f"{name}: {', '.join(unknown)} can't be compared: {UNKNOWN}")
         comparison.differs.append(comparison.unknown[-1])
-    if unscored:
-        comparison.differs.append(f"{name}: {counted(unscored, 'doc')} failed in one of the runs: left out of both")
+    for docs, labels in in_one.items():  # such as verdicts of one of several judges
+        have = counted(len(docs), "doc has", "docs have")
+        comparison.differs.append(f"{name}: {have} {listed(labels, 3)} in one of the runs only: left out of it")
 
 
 def _is_copy(a: Change, b: Change) -> bool:

@@ -315,5 +315,6 @@ def _flipped(comparison: Comparison, changes: Sequence[Change], listed: int, pag
                 shown = ", ".join(map(str, docs[:listed])) + (f", ... ({len(docs)})" if len(docs) > listed else "")
                 run = comparison.run
                 name = run.own.get(change.task, change.task) if isinstance(run, VariantRun) else change.task
-                link = f"{page}#{change.task}" if page else f"{run.folder / 'report.html'}#{name}"
-                yield f"{change.task} ({metric}) {way}: {shown}   {link}/{docs[0]}"
+                own = run.folder / "report.html"
+                link = f"{page}#{change.task}" if page else f"{own}#{name}" if own.is_file() else ""
+                yield f"{change.task} ({metric}) {way}: {shown}" + (f"   {link}/{docs[0]}" if link else "")

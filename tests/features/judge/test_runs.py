@@ -273,9 +273,9 @@ def test_the_key_is_in_no_file(judged, server, monkeypatch: pytest.MonkeyPatch) 
     assert not [path for path in ran.folder.rglob("*") if path.is_file() and KEY.encode() in path.read_bytes()]
 
 
-def replay(judged, replies: list[list[str]], task: str = "graded#judge") -> str:
+def replay(judged, replies: list[list[str]], task: str = "graded#judge", file: str = "verdicts.jsonl") -> str:
     rows = [{"task": task, "doc_id": n, "resps": resps} for n, resps in enumerate(replies)]
-    path: Path = judged.folder / "verdicts.jsonl"
+    path: Path = judged.folder / file
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     return f"path={path}"
 
@@ -431,8 +431,25 @@ def test_judged_runs_are_compared_and_reported(judged, server, tmp_path: Path) -
     assert second.results["results"]["graded"]["judge_score,none"] == 5 / 6
     compared = judged.command("compare", first.folder, second.folder)
     assert compared.code == 0 and "judge_score" in compared.out, compared.out + compared.err
+    assert "gained: " in compared.out and "report.html" not in compared.out, "these runs have no page"
     table = judged.command("report", first.folder, second.folder, "--format", "md")
     assert table.code == 0, table.err
+
+
+def test_a_verdict_that_one_of_two_judges_lacks_is_no_failed_doc(judged, tmp_path: Path) -> None:
+    """The doc was said to be left out, and it was in the number that was shown."""
+
+    def run(name: str, replies: list[list[str]]) -> Path:
+        first, folder = replay(judged, [["GRADE: C"]] * 6), judged.folder / name
+        both = [f"{first},name=one", f"{replay(judged, replies, file=f'{name}.jsonl')},name=two"]
+        words = [word for args in both for word in ("--judge", "replay", "--judge_args", args)]
+        judged.run(*words, "--output_path", folder)
+        return folder
+
+    runs = run("whole", [["GRADE: I"]] * 6), run("lacking", [["GRADE: I"]] * 5 + [["hm"]])
+    compared = judged.command("compare", *runs, "--mix_judges")
+    assert "failed in one" not in compared.out, compared.out
+    assert "graded: 1 doc has judge_score@two in one of the runs only: left out of it" in compared.out
 
 
 def test_the_command_of_a_recorded_run_names_its_judges(judged, server) -> None:
