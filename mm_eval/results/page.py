@@ -161,7 +161,8 @@ class SampleRows:
                     shown["z"] = [len(row["resps"][0]), self.run.tokens.get(name, {}).get(row["doc_id"])]
                 if isinstance(shown["c"], str):
                     categories.setdefault(shown["c"], array("q")).append(row["doc_id"])
-                self.digests.update(dict.fromkeys(shown.get("images", ())))
+                if "images" in shown:
+                    self.digests.update(dict.fromkeys(shown["images"]))
                 for turns in shown.get("n", ()):
                     self.digests.update(dict.fromkeys(digest for turn in turns for digest in turn.get("i", ())))
                 if beside:
@@ -225,10 +226,10 @@ class Answers:
 
 def _page_row(name: str, row: SampleRow, marking: Marking) -> dict[str, Any]:
     """A row of samples/<task>.jsonl in the short keys of the page, since there may be 20,000 rows."""
-    scores, graded = row.get("scores", {}), grading_of_row(row)
-    further = tuple(end for each in graded for end in each.further(row))  # right or wrong is what the first grader says
-    right = marking.mark({key: value for key, value in scores.items() if not key.partition(",")[0].endswith(further)})
-    rules = row.get("rules", {})
+    scores, rules, graded = row.get("scores", {}), row.get("rules", {}), grading_of_row(row)
+    # right or wrong is what the first grader says
+    further = tuple(end for each in graded for end in each.further(row))
+    own = {k: value for k, value in scores.items() if not k.partition(",")[0].endswith(further)} if further else scores
     unparsed = bool(rules) and all(set(found) == {"unparsed"} for found in rules.values() if found)
     shown: dict[str, Any] = {
         "t": name,
@@ -236,22 +237,28 @@ def _page_row(name: str, row: SampleRow, marking: Marking) -> dict[str, Any]:
         "s": row["status"],
         "p": prompt_text(row.get("prompt", "")),
         "g": row.get("target"),
-        "a": [shortened(answer) for answer in row.get("resps", [])],
+        "a": [shortened(answer) if type(answer) is str else answer for answer in row.get("resps", [])],
         "x": row.get("filtered_resps", {}),
         "r": rules,
         "v": {k: value.get("score", value) if isinstance(value, dict) else value for k, value in scores.items()},
         "c": category_labels(row["categories"]) if "categories" in row else _category(row.get("doc", {})),
     }
-    optional: dict[str, Any] = {"ok": right, "images": row.get("images"), "o": row.get("choices")}
-    optional["h"] = [shortened(thought) for thought in row.get("reasoning", ())] or None
-    optional["f"] = [[clip.first, clip.seconds, clip.path] for clip in clips_of_json(row)] or None
-    optional["e"] = row["error"]["what"] if row.get("error") else None
-    optional["u"] = unparsed or None
-    optional["k"] = row.get("cut") or None
-    optional["n"] = [list(_turns(turns)) for turns in row.get("turns", ())] or None
+    clips = clips_of_json(row) if "videos" in row else ()
+    optional: dict[str, Any] = {
+        "ok": marking.mark(own),
+        "images": row.get("images"),
+        "o": row.get("choices"),
+        "h": [shortened(thought) for thought in row.get("reasoning", ())] or None,
+        "f": [[clip.first, clip.seconds, clip.path] for clip in clips] or None,
+        "e": row["error"]["what"] if row.get("error") else None,
+        "u": unparsed or None,
+        "k": row.get("cut") or None,
+        "n": [list(_turns(turns)) for turns in row.get("turns", ())] or None,
+    }
     for each in graded:
         optional |= each.page_cells(row)
-    return {**shown, **{key: value for key, value in optional.items() if value is not None}}
+    shown.update((key, value) for key, value in optional.items() if value is not None)
+    return shown
 
 
 def _turns(turns: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
@@ -311,6 +318,6 @@ def category_labels(categories: Mapping[str, Sequence[str]]) -> list[str]:
 def _category(doc: Mapping[str, Any]) -> str:
     """The doc's category, from the first of `CATEGORY_COLUMNS` that it has; empty where it has none."""
     for name in CATEGORY_COLUMNS:
-        if isinstance(found := doc.get(name), (str, int)):
-            return str(found)
+        if name in doc and isinstance(doc[name], (str, int)):
+            return str(doc[name])
     return ""

@@ -405,32 +405,28 @@ def _has_circle(members: Mapping[str, Sequence[str]]) -> bool:
     return bool(left)
 
 
-_TYPES: Mapping[str, type] = {
-    "doc_id": int,
-    "status": str,
-    "doc": dict,
-    "resps": list,
-    "filtered_resps": dict,
-    "rules": dict,
-    "scores": dict,
-    "categories": dict,
-}
-"""The types of a row's entries, where readers rely on them."""
+_NONE: Mapping[str, Any] = {}
 
 
 def is_row(row: Any) -> TypeGuard[SampleRow]:
     """Whether a value has the form of a row of samples/."""
     return (
-        isinstance(row, dict)
+        type(row) is dict
         and row.keys() >= OF_ROW
-        and all(type(row[name]) is kind for name, kind in _TYPES.items() if name in row)
-        and all(isinstance(each, str) for each in row.get("images") or ())
-        and all(map(_is_words, (row.get("ended", []), *row.get("rules", {}).values())))
+        and type(row["doc_id"]) is int
+        and type(row["status"]) is str
+        and type(row["resps"]) is list
+        and type(row["doc"]) is type(row["scores"]) is dict
+        and type(row.get("filtered_resps", _NONE)) is type(row.get("categories", _NONE)) is dict
+        and type(rules := row.get("rules", _NONE)) is dict
+        and all(map(_is_words, rules.values()))
+        and _is_words(row.get("ended", []))
+        and _is_words(row.get("images") or [])
     )
 
 
 def _is_words(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(each, str) for each in value)
+    return type(value) is list and all(type(each) is str for each in value)
 
 
 def _gives(function: Aggregation, values: Sequence[Any], recorded: Any) -> bool:

@@ -42,7 +42,8 @@ class AnsweredDoc:
     filtered, refused: the same. unanswered: at least one answer is missing, and has the worst value of each metric.
     answers: as they were given, in the order of the instances.
     turns: of each conversation, its recorded answers; empty for a task of one turn.
-    scored: by the key of the scorer.
+    scored: by the key of the scorer. tied: several choices share the best score. too_large: the comparisons that an answer is too
+    large for, each once.
     """
 
     instances: list[Instance]
@@ -57,6 +58,8 @@ class AnsweredDoc:
     answers: list[Answer] = field(default_factory=list)
     turns: list[tuple[Answer, ...]] = field(default_factory=list)
     scored: dict[str, tuple[ScoredDoc, ReducedDoc]] = field(default_factory=dict)
+    tied: bool = False
+    too_large: list[str] = field(default_factory=list)
 
     @classmethod
     def of(cls, instances: list[Instance], lookup: Lookup) -> AnsweredDoc:
@@ -110,15 +113,11 @@ class AnsweredDoc:
         self.truncated = self.truncated or TRUNCATED in found
         self.unanswered = self.unanswered or not UNANSWERED.isdisjoint(found)
 
-    @property
-    def tied(self) -> bool:
-        return self.error is None and any(doc.tied for doc, _ in self.scored.values())
-
-    @property
-    def too_large(self) -> list[str]:
-        """The comparisons that an answer is too large for, each once."""
-        found = [what for doc, _ in self.scored.values() for what in doc.too_large]
-        return list(dict.fromkeys(found)) if found and self.error is None else []
+    def add_scores(self, key: str, found: ScoredDoc, values: ReducedDoc) -> None:
+        """Adds what a scorer found, and its values with the repeats reduced. key: of the scorer."""
+        self.scored[key] = found, values
+        self.tied = self.tied or found.tied
+        self.too_large += [what for what in found.too_large if what not in self.too_large]
 
     @property
     def shows_frames(self) -> bool:
@@ -176,10 +175,10 @@ class AnsweredDoc:
             row["choices"] = [instance.continuation for instance in self.instances]
         if self.turns:
             row["turns"] = [list(map(_turn, turns)) for turns in self.turns]
-        if self.tied:
+        if self.tied and error is None:
             row["ties"] = True
-        if too_large := self.too_large:
-            row["too_large"] = too_large
+        if self.too_large and error is None:
+            row["too_large"] = self.too_large
         if error is not None:
             row["error"] = {"owner": error.owner, "what": str(error)}
         row["cut"] = self.cut

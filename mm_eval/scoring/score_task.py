@@ -156,7 +156,7 @@ class TaskScoring:
         for scorer in self.scorers if docs else ():
             for doc_id, found in run_scorer(scorer, instances).items():
                 if found.error is None:
-                    docs[doc_id].scored[scorer.key] = found, scorer.reduced_docs[doc_id]
+                    docs[doc_id].add_scores(scorer.key, found, scorer.reduced_docs[doc_id])
                 elif docs[doc_id].failure is None:
                     error = found.error if isinstance(found.error, MMEvalError) else ScoringError(str(found.error))
                     docs[doc_id].failure = error
@@ -166,7 +166,8 @@ class TaskScoring:
 
     def _count(self, doc_id: int, doc: AnsweredDoc, rules: Mapping[str, list[str]]) -> list[str]:
         """Adds a doc to the counts of the task; returns the names of those that it is in."""
-        scores, answered, too_large = self.scores, doc.error is None, doc.too_large
+        scores, answered = self.scores, doc.error is None
+        too_large = doc.too_large if answered else ()
         unread = [name for name, found in rules.items() if found and set(found) == {"unparsed"}]
         scores.turns += sum(map(len, doc.turns))
         self._without_target += doc.instances[0].target is None
@@ -190,7 +191,7 @@ class TaskScoring:
                 scores.errors.append(str(doc.failure))
         else:
             names.append("not_requested")
-        names += ["ties"] if doc.tied else []
+        names += ["ties"] if doc.tied and answered else []
         names += ["too_large"] if too_large else []
         names += ["cut"] if doc.cut else []
         for name in names:

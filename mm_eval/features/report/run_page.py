@@ -199,8 +199,8 @@ def _task_charts(run: RecordedRun, task: RecordedTask, categories: Mapping[str, 
         ours = [key for key in headlines if "@" not in key.metric] or headlines  # the first grader's
         key = max(ours, key=lambda key: len(task.values[key]))
         by = f"{key.label} by category"
-        having = {name: [i for i in ids if i in task.values[key]] for name, ids in sorted(categories.items())}
-        if 1 < len(having) <= MOST_CATEGORIES:
+        if 1 < len(categories) <= MOST_CATEGORIES:
+            having = {name: [i for i in ids if i in task.values[key]] for name, ids in sorted(categories.items())}
             parts = {name: task.number(key, ids) for name, ids in having.items()}
     having_values = {name: e for name, e in parts.items() if e is not None}
     share = unit_of(*having_values.values()).is_percent

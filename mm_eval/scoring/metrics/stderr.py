@@ -394,8 +394,9 @@ def is_pair(value: Any) -> bool:
 
 def mark_of(value: Any) -> bool | None:
     """Whether a doc's value means right (1) or wrong (0): a number, the `score` of a mapping, or that of a pair."""
-    score = value.get("score") if isinstance(value, Mapping) else value[1] if is_pair(value) else value
-    return bool(score) if isinstance(score, (bool, int, float)) and score in (0, 1) else None
+    if not isinstance(value, (bool, int, float)):
+        value = value.get("score") if isinstance(value, Mapping) else value[1] if is_pair(value) else None
+    return bool(value) if isinstance(value, (bool, int, float)) and value in (0, 1) else None
 
 
 def marked(value: Any, mark: float) -> Any:
