@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from mm_eval.engine.model import Answers, Model, ModelFacts, question, register_model
@@ -25,16 +25,22 @@ class Dummy(Model):
         return {"adapter": "dummy", "seed": self.settings.seed}
 
     def generate(self, instances: Iterable[Instance]) -> Answers:
-        for instance in instances:
-            yield instance, Answer(ANSWERS[self._draw(instance) % len(ANSWERS)])
+        for instance, drawn in self._draws(instances):
+            yield instance, Answer(ANSWERS[drawn % len(ANSWERS)])
 
     def loglikelihood(self, instances: Iterable[Instance]) -> Answers:
-        for instance in instances:
-            drawn = self._draw(instance)
+        for instance, drawn in self._draws(instances):
             yield instance, Answer((-(drawn % 10**6) / 10**5, drawn % 7 == 0))
 
     loglikelihood_rolling = loglikelihood
 
-    def _draw(self, instance: Instance) -> int:
-        asked = (self.settings.seed, instance.context, instance.continuation, instance.image_digests, instance.repeat)
-        return int.from_bytes(hashlib.sha256(repr(asked).encode()).digest()[:8], "big")
+    def _draws(self, instances: Iterable[Instance]) -> Iterator[tuple[Instance, int]]:
+        """Each with its number. The context is hashed once for all choices of a doc."""
+        context, begun = None, hashlib.sha256()
+        for instance in instances:
+            if instance.context is not context:
+                context = instance.context
+                begun = hashlib.sha256(f"({self.settings.seed!r}, {context!r}, ".encode())
+            asked = begun.copy()
+            asked.update(f"{instance.continuation!r}, {instance.image_digests!r}, {instance.repeat!r})".encode())
+            yield instance, int.from_bytes(asked.digest()[:8], "big")

@@ -21,9 +21,9 @@ from typing import Any
 from mm_eval.engine.cache import AnswerCache, EarlierAnswers
 from mm_eval.engine.held import ChoicesOfDoc, HeldAnswers
 from mm_eval.engine.journal import Journal, JournalState
-from mm_eval.engine.model import METHODS, Model, prepare_once, request_key, shares, stop
+from mm_eval.engine.model import METHODS, Model, RequestKeys, prepare_once, shares, stop
 from mm_eval.engine.next_turns import NextTurns
-from mm_eval.engine.order import Ordered
+from mm_eval.engine.order import Ordered, Question, in_docs, in_questions
 from mm_eval.engine.outcome import Outcome, StopSignal, model_boundary
 from mm_eval.engine.records import answer_record, digest_of_answer, end_record, now, slots_record
 from mm_eval.values.errors import LongPrompt, MMEvalError, ModelError
@@ -66,6 +66,7 @@ class Asker:
     _turns: NextTurns = field(default_factory=NextTurns)
 
     def __post_init__(self) -> None:
+        self._keys = RequestKeys(self.model)
         self.stop.notify = partial(stop, self.model, at_once=True)
         self._held = HeldAnswers(self.journal, self.tick)
 
@@ -78,7 +79,7 @@ class Asker:
         """Requests the pending answers. Errors of the model are reported in the outcome; StoreErrors are raised."""
         source = instances if isinstance(instances, Ordered) else None
         try:
-            for kind, group in groupby(instances, key=lambda instance: instance.request_type):
+            for kind, group in groupby(self._questions(instances), key=lambda question: question[0].request_type):
                 if self.halted:
                     break
                 self._ask_kind(kind, group, source)
@@ -88,11 +89,20 @@ class Asker:
         self.outcome.interrupted = self.stop.requested
         return self.outcome
 
-    def _ask_kind(self, kind: str, group: Iterable[Instance], source: Ordered | None) -> None:
-        """source: what the group is taken from, if it says whether the next instance is there."""
-        instances, name = iter(group), type(self.model).__name__
+    def _questions(self, instances: Iterable[Instance]) -> Iterator[Question]:
+        """The instances by question where their answers come together, or where they are prepared so."""
+        if isinstance(instances, Ordered):
+            return iter(instances.question, None)
+        if self.model.facts.together:
+            return (question for doc in in_docs(instances) for question in in_questions(doc))
+        return ([instance] for instance in instances)
+
+    def _ask_kind(self, kind: str, group: Iterable[Question], source: Ordered | None) -> None:
+        """source: what the group is taken from, if it says whether the next question is there."""
+        questions, name = iter(group), type(self.model).__name__
+        method = f"{name}.{METHODS[kind]}"
         self._turns = NextTurns()
-        requests = Requests(lambda own: self._requests(self._with_next_turns(instances, own)), source, self._turns)
+        requests = Requests(lambda own: self._requests(self._with_next_turns(questions, own)), source, self._turns)
         while True:
             needed = False
             with model_boundary(self.outcome):
@@ -105,7 +115,7 @@ class Asker:
             with model_boundary(self.outcome):
                 try:
                     for given in getattr(self.model, METHODS[kind])(requests):
-                        self._receive(*_pair(given, f"{name}.{METHODS[kind]}"))
+                        self._receive(*_pair(given, method))
                 finally:  # an error, or a run that was stopped, may come within a doc
                     self._held.write()
                 for _, filled, _ in list(self._in_flight.values()):
@@ -116,71 +126,55 @@ class Asker:
             if self.halted or not self._turns:
                 break  # else the model had taken all that was there, and its last answers have made more
 
-    def _with_next_turns(self, instances: Iterator[Instance], requests: Requests) -> Iterator[Instance | None]:
-        """The instances, and before each of them the next turns of the conversations that have been answered by then.
+    def _with_next_turns(self, questions: Iterator[Question], requests: Requests) -> Iterator[Question | None]:
+        """The questions, and before each of them the next turns of the conversations that have been answered by then.
 
         None for an adapter that does not wait, while there is none.
         """
         while True:
-            turn = self._turns.take(lambda: self.stop.requested) if requests.waits else self._turns.take_made()
+            turn = None
+            if self._turns:
+                turn = self._turns.take(lambda: self.stop.requested) if requests.waits else self._turns.take_made()
             if turn is not None:
                 answered, answer, following = turn
                 if isinstance(following, End):
                     self._end(answered, answer, following)
                 else:
-                    yield following
+                    yield [following]
             elif not requests.ready():
                 yield None
-            elif (instance := next(instances, None)) is not None:
-                yield instance
+            elif (question := next(questions, None)) is not None:
+                yield question
             elif self._turns:
                 yield None
             else:
                 return
 
-    def _requests(self, group: Iterable[Instance | None]) -> Iterator[Instance | None]:
+    def _requests(self, group: Iterable[Question | None]) -> Iterator[Instance | None]:
         """The instances that the model must answer: those without an answer, each question once. None while there is none."""
-        for instance, doc in self._with_docs(group):
-            self._check_limits()
-            if self.halted:
-                return
-            if instance is None:
+        for question in group:
+            if question is None:
                 yield None
                 continue
-            if (found := self.state.answer(instance.slot)) is not None and self._still_asked(instance, found):
-                self.outcome.reused += 1
-                self._goes_on(instance, found)
+            doc = self._held.begin(question) if self.model.facts.together else None
+            for instance in question:
+                self._check_limits()
+                if self.halted:
+                    return
+                found = self.state.answer(instance.slot)
+                if found is not None and self._still_asked(instance, found):
+                    self.outcome.reused += 1
+                    self._goes_on(instance, found)
+                elif instance.error is not None:
+                    self._fail([instance], "", instance.error)
+                elif not self._has_answer(key := self._keys.of(instance), instance):
+                    self._in_flight[id(instance)] = key, (filled := [instance]), doc
+                    if shares(self.model, instance):
+                        self._by_key[key] = filled
+                    self.outcome.requested += 1
+                    yield instance
+                    continue
                 self._held.settle(doc)
-                continue
-            if instance.error is not None:
-                self._fail([instance], "", instance.error)
-                self._held.settle(doc)
-                continue
-            key = request_key(self.model, instance)
-            if self._has_answer(key, instance):
-                self._held.settle(doc)
-                continue
-            filled = [instance]
-            self._in_flight[id(instance)] = key, filled, doc
-            if shares(self.model, instance):
-                self._by_key[key] = filled
-            self.outcome.requested += 1
-            yield instance
-
-    def _with_docs(self, group: Iterable[Instance | None]) -> Iterator[tuple[Instance | None, ChoicesOfDoc | None]]:
-        """The instances. Those of one doc that follow each other share its choices if their answers come together."""
-        if not self.model.facts.together:
-            for instance in group:
-                yield instance, None
-            return
-        for doc_of_rows, choices in groupby(group, key=_doc_of):
-            if doc_of_rows is None:
-                yield None, None
-                continue
-            rows = [each for each in choices if each is not None]
-            doc = ChoicesOfDoc(len(rows)) if len(rows) > 1 and rows[0].request_type == "loglikelihood" else None
-            for instance in rows:
-                yield instance, doc
 
     def _has_answer(self, key: str, instance: Instance) -> bool:
         """Whether this question was answered, or requested, before: in this run, or in the cache. Fills the slot if so."""
@@ -189,7 +183,7 @@ class Asker:
                 self._by_key[key].append(instance)
                 self.outcome.shared += 1
                 return True
-            if key in self.state.answers:
+            if self.state.answers.row(key) >= 0:
                 self.outcome.shared += 1
                 self._held.write_key(key)  # a slot counts as answered when its answer is in the journal, and not before
                 done = self._done([instance])
@@ -207,7 +201,7 @@ class Asker:
 
     def _still_asked(self, instance: Instance, found: Answer) -> bool:
         """Whether a recorded answer is to this question. A turn's is not where an earlier turn had to be asked again."""
-        return not instance.turn or found.key == request_key(self.model, instance)
+        return not instance.turn or found.key == self._keys.of(instance)
 
     def _goes_on(self, instance: Instance, answer: Answer) -> None:
         """Has the next turn made of a recorded answer, if it is one of a conversation."""
@@ -237,19 +231,20 @@ class Asker:
     @staticmethod
     def _done(instances: list[Instance]) -> int:
         """How many slots an answer completes: a conversation is complete when its end is recorded."""
-        return sum(instance.then is None for instance in instances)
+        return sum([instance.then is None for instance in instances])
 
     def _receive(self, instance: Instance, answer: Answer | MMEvalError) -> None:
         """Records what the model gave for an instance."""
-        if id(instance) not in self._in_flight:
+        asked = self._in_flight.pop(id(instance), None)
+        if asked is None:
             raise ModelError(f"{type(self.model).__name__} answered a request that was not made: {instance.slot}.")
-        key, instances, doc = self._in_flight.pop(id(instance))
+        key, instances, doc = asked
         self._by_key.pop(key, None)
         if (found := self.model.facts.findings) != self._kept:
             self.keep(found)
             self._kept = dict(found)
         if found:  # the endpoint may have refused a field of this very question
-            key = request_key(self.model, instance)
+            key = self._keys.of(instance)
         if isinstance(answer, Answer) and (fault := _fault(answer, instance, self.model)):
             answer = ModelError(fault)
         if isinstance(answer, LongPrompt) and instance.ends_when_full:
@@ -280,21 +275,12 @@ class Asker:
         """
         first, slots = instances[0], [instance.slot for instance in instances]
         output, images = answer.output, first.image_digests
-        output = (float(output[0]), bool(output[1])) if isinstance(output, tuple) else output
-        turn_pictures = tuple(first.metadata.get("turn_pictures", ())) if images else ()
-        answer = Answer(  # `replace` takes three times as long
-            output,
-            usage=answer.usage,
-            attempts=answer.attempts,
-            cut=answer.cut,
+        answer = answer.having(
+            output=(float(output[0]), bool(output[1])) if isinstance(output, tuple) else output,
             key=key,
             images=images,
-            turn_pictures=turn_pictures,
-            error=answer.error,
-            model=answer.model,
+            turn_pictures=tuple(first.metadata.get("turn_pictures", ())) if images else (),
             clips=first.clips,
-            ended=answer.ended,
-            reasoning=answer.reasoning,
             messages=first.messages,
             at=self._at(first),
         )
@@ -369,10 +355,6 @@ class Requests(Iterator[Instance]):
         except StopIteration:
             self._now = self._find(self)
             raise
-
-
-def _doc_of(instance: Instance | None) -> tuple[str, int, int] | None:
-    return None if instance is None else (instance.task, instance.doc_id, instance.repeat)
 
 
 def _pair(given: Any, whose: str) -> tuple[Instance, Any]:

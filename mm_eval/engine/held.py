@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
 from mm_eval.engine.journal import Journal
 from mm_eval.engine.records import alike, answer_record, answers_record, slots_record
 from mm_eval.values.errors import StoreError
-from mm_eval.values.types import Answer, Slot
+from mm_eval.values.types import Answer, Instance, Slot
 
 MOST_SECONDS = 1.0
 """For which an answer is held. It is looked for as often, so it is written after twice as long at the latest."""
@@ -47,6 +47,11 @@ class HeldAnswers:
         self._thread: threading.Thread | None = None
         self._fault: Exception | None = None  # of the thread
 
+    def begin(self, question: Sequence[Instance]) -> ChoicesOfDoc | None:
+        """Where the answers to the choices of a question are held; None if it has no choices."""
+        scores = len(question) > 1 and question[0].request_type == "loglikelihood"
+        return ChoicesOfDoc(len(question)) if scores else None
+
     def add(self, doc: ChoicesOfDoc, answer: Answer, slots: list[Slot]) -> None:
         """Holds an answer to one of the choices."""
         with self._lock:
@@ -62,7 +67,7 @@ class HeldAnswers:
         """Counts a choice as answered, and writes the answers of the doc after the last one."""
         if doc is not None:
             doc.left -= 1
-            if doc.left == 0:
+            if doc.left == 0 and doc.held:
                 self.write(lambda each: each is doc)
 
     def write(self, chosen: Callable[[ChoicesOfDoc], bool] = lambda doc: True) -> None:

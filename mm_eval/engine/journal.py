@@ -2,7 +2,7 @@
 
 An answer is one line of JSON in a file that only grows. It counts as answered once `fdatasync` has returned; only then are
 the progress bar and the caller notified. One thread takes *all* records that wait, writes them with one `os.write` and one
-sync, then acknowledges them. Under load the groups grow by themselves, so safety costs the latency of one sync (about 4.5 ms)
+sync, then acknowledges them. It lets them gather for 5 ms, so safety costs that and the latency of one sync (about 4.5 ms),
 and no throughput. A kill can tear only the last line, which was not acknowledged; the next start moves the torn bytes aside.
 Each line carries a crc, so one flipped bit costs one answer, which is requested again.
 
@@ -30,7 +30,6 @@ import errno
 import fcntl
 import logging
 import os
-import queue
 import socket
 import threading
 import time
@@ -172,14 +171,14 @@ class JournalState:
         slots = list(slots)
         if answer.usage and self.answers.get(answer.key) is not answer:
             self.count(answer.usage, slots)
-            answer = answer if answer.messages is not None else replace(answer, usage=NO_USAGE)
+            answer = answer if answer.messages is not None else answer.having(usage=NO_USAGE)
         if answer.error is None:
             row = self.answers.put(answer)
         else:  # a copy: the traceback of the original would keep the adapter's tensors and pictures alive
-            answer = replace(answer, error=error_of(error_fields(answer.error)))
+            answer = answer.having(error=error_of(error_fields(answer.error)))
             row = self._rows.add(answer)
         if at and answer.at:
-            answer = replace(answer, at=at)
+            answer = answer.having(at=at)
             row = self._rows.add(answer)
         for slot in slots:
             if self._replaces(answer, slot):
@@ -190,6 +189,8 @@ class JournalState:
 
         In a conversation the later one does: a turn is asked another question where an earlier answer is another one since.
         """
+        if new.error is None and not new.at:
+            return True
         old = self.slots.get(slot)
         if old is not None and old.at and new.at and not slot.judge and (slot.turn or slot.task in self.conversations):
             failed = old.error is not None, new.error is not None
@@ -352,6 +353,10 @@ def _mend(path: Path) -> bool:
 
 _LOOK = 1.0
 """Seconds between two checks whether the writer thread is alive, while a caller waits for it."""
+_GATHER = 0.005
+"""Seconds from a record to its sync, in which further ones come: each sync costs as much CPU as some documents."""
+_MOST = 4096
+"""Records that wait for the writer; a caller with one more waits for it, too."""
 
 
 class Journal:
@@ -373,8 +378,10 @@ class Journal:
         fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         sync_folder(directory)
         self._counts_links = os.fstat(self._fd).st_nlink > 0  # some network file systems do not
-        self._queue: queue.Queue[tuple[bytes, Callable[[], None]] | None] = queue.Queue(maxsize=4096)
         self._failure: StoreError | None = None
+        self._waiting: list[tuple[bytes, Callable[[], None]]] = []
+        self._writing, self._closing = 0, False  # how many records are being written
+        self._changed, self._hurry = threading.Condition(), threading.Event()  # hurry: somebody waits for the writer
         self._thread = threading.Thread(target=self._write_all, name="journal", daemon=True)
         self._thread.start()
 
@@ -384,39 +391,42 @@ class Journal:
         An error that `acknowledge` raises is logged and ignored: the record is safe by then.
         """
         line = encode(record)
-        while True:
-            self._check()
-            with suppress(queue.Full):
-                self._queue.put((line, acknowledge), timeout=_LOOK)
-                return
+        with self._changed:
+            self._wait_until(_MOST - 1)
+            self._waiting.append((line, acknowledge))
+            if len(self._waiting) == 1:
+                self._changed.notify_all()
 
     def drain(self) -> None:
         """Returns when all queued records are on the disk."""
-        with self._queue.all_tasks_done:
-            while self._queue.unfinished_tasks:
-                self._check()
-                self._queue.all_tasks_done.wait(_LOOK)
-        self._check()
+        with self._changed:
+            self._wait_until(0)
 
     def close(self) -> None:
         """Writes the queued records and closes the file."""
-        with suppress(StoreError):
-            self._check()
-        while self._thread.is_alive():
-            with suppress(queue.Full):
-                self._queue.put(None, timeout=_LOOK)
-                self._thread.join()
+        with self._changed:
+            self._closing = True
+            self._changed.notify_all()
+        self._hurry.set()
+        self._thread.join()
         empty = os.fstat(self._fd).st_size == 0
         os.close(self._fd)
         if empty:
             with suppress(OSError):
                 self.path.unlink()  # a run without requests leaves no file
-        if self._failure is not None:
-            raise self._failure
+        self._check_writer(not self._waiting and not self._writing)
 
-    def _check(self) -> None:
+    def _wait_until(self, most: int) -> None:
+        """Returns when at most so many records are not on the disk yet. For who holds the lock."""
+        self._check_writer(self._thread.is_alive())
+        while len(self._waiting) + self._writing > most:
+            self._hurry.set()
+            self._changed.wait(_LOOK)
+            self._check_writer(self._thread.is_alive())
+
+    def _check_writer(self, works: bool) -> None:
         """Raises the first failure. A writer thread that has ended is one."""
-        if not self._thread.is_alive():
+        if not works:
             self._fail("the thread that writes it has ended.")
         if self._failure is not None:
             raise self._failure
@@ -429,16 +439,19 @@ class Journal:
 
     def _write_all(self) -> None:
         """Takes records until `close`. Goes on taking them after a failure, so that no caller waits for ever."""
-        stop = False
-        while not stop:
-            group = [self._queue.get()]
-            with suppress(queue.Empty):
-                while True:
-                    group.append(self._queue.get_nowait())
-            stop = None in group
-            records = [item for item in group if item is not None]
+        while True:
+            with self._changed:
+                while not self._waiting and not self._closing:
+                    self._changed.wait()
+            self._hurry.wait(_GATHER)
+            with self._changed:
+                self._hurry.clear()
+                records, self._waiting = self._waiting, []
+                self._writing = len(records)
+            if not records:
+                return
             try:
-                if records and self._failure is None:
+                if self._failure is None:
                     self._write([line for line, _ in records])
             except OSError as error:
                 self._fail(f"{error.strerror or error}.")
@@ -447,8 +460,9 @@ class Journal:
             if self._failure is None:
                 for _, acknowledge in records:
                     _call(acknowledge)
-            for _ in group:
-                self._queue.task_done()
+            with self._changed:
+                self._writing = 0
+                self._changed.notify_all()
 
     def _write(self, lines: list[bytes]) -> None:
         """Returns when the lines are on the disk, in a file that the next launch will find."""

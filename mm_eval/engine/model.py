@@ -27,7 +27,7 @@ from mm_eval.engine.generation import TRANSPORT_OPTIONS, GenerationOptions
 from mm_eval.engine.prices import Price
 from mm_eval.values.errors import ConfigError, MMEvalError
 from mm_eval.values.features import brought, stated
-from mm_eval.values.files import digest_of
+from mm_eval.values.files import digest_of, digests_with
 from mm_eval.values.registry import Registry
 from mm_eval.values.types import ENDINGS, Answer, Ended, Instance
 
@@ -397,22 +397,44 @@ def stop(model: Model, at_once: bool) -> None:
 
 def question(instance: Instance, seed: int) -> dict[str, Any]:
     """The part of an identity that every adapter must include: prompt, pictures by content, options, repeat, seed."""
-    options = {k: v for k, v in instance.generation_kwargs.items() if k not in TRANSPORT_OPTIONS}
-    return {
+    options = instance.generation_kwargs
+    found: dict[str, Any] = {
         "request_type": instance.request_type,
         "context": instance.context,
         "images": list(instance.image_digests),
         "continuation": instance.continuation,
-        "options": options,
+        "options": {k: v for k, v in options.items() if k not in TRANSPORT_OPTIONS} if options else {},
         "repeat": instance.repeat,
         "seed": seed,
-        **({"tools": list(instance.tools)} if instance.tools else {}),
     }
+    if instance.tools:
+        found["tools"] = list(instance.tools)
+    return found
 
 
 def request_key(model: Model, instance: Instance) -> str:
     """The digest of the adapter's identity of an instance."""
     return digest_of(model.identity(instance))
+
+
+class RequestKeys:
+    """The request keys of a model's instances. What the choices of a question have in common is written and hashed once."""
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+        self._common: dict[str, Any] = {}
+        self._digests: Callable[[str], str] = digest_of
+
+    def of(self, instance: Instance) -> str:
+        """The same as `request_key`."""
+        identity = self._model.identity(instance)
+        if instance.request_type != "loglikelihood" or type(identity.get("continuation")) is not str:
+            return digest_of(identity)
+        common = {**identity}
+        continuation, before = common.pop("continuation"), self._common
+        if common.get("context") is not before.get("context") or common != before:
+            self._common, self._digests = common, digests_with(common, "continuation")
+        return self._digests(continuation)
 
 
 def flatten(instance: Instance) -> str:

@@ -15,7 +15,8 @@ import queue
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from itertools import takewhile
+from itertools import chain, groupby, takewhile
+from operator import attrgetter
 from typing import TypeAlias
 
 from mm_eval.engine.model import flatten
@@ -26,7 +27,10 @@ FIRST_WINDOW, WINDOW = 64, 512
 PREFIX = 200
 """Two prompts share a prefix if this many characters at their beginning are equal."""
 
-Item: TypeAlias = list[Instance] | BaseException | None
+Question: TypeAlias = list[Instance]
+"""Requests of a doc that follow each other and have one prompt: the choices of a question, or one request alone."""
+
+Item: TypeAlias = list[Question] | BaseException | None
 """What the thread hands over: a sorted window, the error that ended it, or None at the end."""
 
 
@@ -49,29 +53,29 @@ class _Ahead:
         self.closed = threading.Event()
         self.hungry = False
         self.wake: Callable[[], None] = lambda: None
-        self._docs, self._lock = _Docs(window), threading.Lock()
+        self._docs, self._lock = Windows(window), threading.Lock()
 
     def prepare(self, instances: Iterable[Instance]) -> None:
         """Hands over all windows, and what ended them."""
         last: Item = None
         try:
-            for instance in takewhile(lambda _: not self.closed.is_set(), instances):
+            for doc in takewhile(lambda _: not self.closed.is_set(), in_docs(instances)):
                 with self._lock:
-                    window = self._docs.add(instance, self.hungry)
-                if window and not self._put(by_cost(window)):
+                    window = self._docs.add(doc, self.hungry)
+                if window and not self._put(_by_cost(window)):
                     return
             with self._lock:
-                window = self._docs.rest()
-            if window and not self._put(by_cost(window)):
+                window = self._docs.take()
+            if window and not self._put(_by_cost(window)):
                 return
         except BaseException as error:  # raised again by the reader, whatever it is
             last = error
         self._put(last)
 
-    def take(self) -> list[Instance]:
+    def take(self) -> list[Question]:
         """For the reader: the docs that are prepared while the thread is at the next one."""
         with self._lock:
-            return by_cost(self._docs.take())
+            return _by_cost(self._docs.take())
 
     def _put(self, item: Item) -> bool:
         """Hands an item over. Returns False if the reader has gone."""
@@ -90,14 +94,21 @@ class Ordered(Iterator[Instance]):
     """Instances in the cheapest order. `ready` says whether the next one is there; `wake` is called when there may be more."""
 
     def __init__(self, instances: Iterable[Instance], window: int) -> None:
-        self._ahead, self._left, self._ended = _Ahead(window), 0, False
+        self._ahead, self._ended = _Ahead(window), False
         self._thread = threading.Thread(target=self._ahead.prepare, args=(instances,), name="order", daemon=True)
-        self._now: Iterator[Instance] = iter(())
+        self._window: list[Question] = []  # the next one last
+        self._question: Question = []  # what is left of one, the next one last
 
     def __next__(self) -> Instance:
-        while self._left == 0:
-            if self._ended:
+        if not self._question:
+            self._question = (self.question() or [])[::-1]
+            if not self._question:
                 raise StopIteration
+        return self._question.pop()
+
+    def question(self) -> Question | None:
+        """All instances of the next question; None at the end."""
+        while not self._window and not self._ended:
             self._start()
             item = self._ahead.windows.get()
             if item is None or isinstance(item, BaseException):
@@ -105,18 +116,17 @@ class Ordered(Iterator[Instance]):
                 if item is not None:
                     raise item
             else:
-                self._begin(item)
-        self._left -= 1
-        return next(self._now)
+                self._window = item[::-1]
+        return self._window.pop() if self._window else None
 
     def ready(self) -> bool:
         """Whether `next` returns, or ends, without waiting. After False the thread hands over what it has."""
-        if self._left or self._ended or not self._ahead.windows.empty():
+        if self._question or self._window or self._ended or not self._ahead.windows.empty():
             return True
         self._ahead.hungry = True
         self._start()
-        self._begin(self._ahead.take())
-        return bool(self._left) or not self._ahead.windows.empty()
+        self._window = self._ahead.take()[::-1]
+        return bool(self._window) or not self._ahead.windows.empty()
 
     @property
     def wake(self) -> Callable[[], None]:
@@ -128,13 +138,10 @@ class Ordered(Iterator[Instance]):
 
     def close(self) -> None:
         """Ends the thread. Nothing follows."""
-        self._ended, self._left = True, 0
+        self._ended, self._window, self._question = True, [], []
         self._ahead.closed.set()
         if self._thread.is_alive() and self._thread is not threading.current_thread():
             self._thread.join()
-
-    def _begin(self, window: list[Instance]) -> None:
-        self._left, self._now = len(window), iter(window)
 
     def _start(self) -> None:
         if self._thread.ident is None:
@@ -145,49 +152,43 @@ class Ordered(Iterator[Instance]):
             self.close()
 
 
-class _Docs:
-    """The docs of the next window. _doc: the instances of the one that is being prepared."""
+def in_docs(instances: Iterable[Instance]) -> Iterator[list[Instance]]:
+    """The requests of each doc that follow each other, those of one type."""
+    return (list(doc) for _, doc in groupby(instances, key=attrgetter("doc_id", "task", "request_type")))
+
+
+def in_questions(doc: list[Instance]) -> Iterable[Question]:
+    """The requests of a doc by prompt and repeat."""
+    context, repeat = doc[0].context, doc[0].repeat
+    if all(each.context == context and each.repeat == repeat for each in doc):
+        return (doc,)
+    return (list(rows) for _, rows in groupby(doc, key=attrgetter("repeat", "context")))
+
+
+class Windows:
+    """The docs of the next window."""
 
     def __init__(self, window: int) -> None:
         self._most, self._size = window, min(FIRST_WINDOW, window)
-        self._prepared: list[Instance] = []
-        self._doc: list[Instance] = []
+        self._prepared: list[list[Instance]] = []
+        self._count = 0  # of their instances
 
-    def add(self, instance: Instance, at_once: bool = False) -> list[Instance]:
-        """The docs before this instance if they are a window, else nothing. at_once: any docs are one."""
-        last = self._doc[-1] if self._doc else instance
-        same_doc = (last.task, last.doc_id) == (instance.task, instance.doc_id)
-        other_kind = last.request_type != instance.request_type
-        if same_doc and not other_kind:
-            self._doc.append(instance)
-            return []
-        self._prepared += self._doc
-        self._doc = [instance]
-        if not (other_kind or at_once or len(self._prepared) >= self._size):
-            return []
-        self._size = min(2 * self._size, self._most)
-        return self.take()
+    def add(self, doc: list[Instance], at_once: bool = False) -> list[list[Instance]]:
+        """The docs that are a window by now, of one request type; often none. at_once: any docs are one."""
+        window: list[list[Instance]] = []
+        if self._prepared and self._prepared[0][0].request_type != doc[0].request_type:
+            window = self.take()
+        self._prepared.append(doc)
+        self._count += len(doc)
+        if not window and (at_once or self._count >= self._size):
+            self._size = min(2 * self._size, self._most)
+            window = self.take()
+        return window
 
-    def take(self) -> list[Instance]:
+    def take(self) -> list[list[Instance]]:
         """The docs that are prepared."""
-        taken, self._prepared = self._prepared, []
+        taken, self._prepared, self._count = self._prepared, [], 0
         return taken
-
-    def rest(self) -> list[Instance]:
-        """All that is left at the end."""
-        self._prepared += self._doc
-        self._doc = []
-        return self.take()
-
-
-def in_windows(instances: Iterable[Instance], window: int = WINDOW) -> Iterator[list[Instance]]:
-    """Consecutive instances of one request type, about `window` at a time, fewer at the beginning. Docs are never divided."""
-    docs = _Docs(window)
-    for instance in instances:
-        if found := docs.add(instance):
-            yield found
-    if found := docs.rest():
-        yield found
 
 
 def by_cost(instances: Iterable[Instance]) -> list[Instance]:
@@ -196,17 +197,23 @@ def by_cost(instances: Iterable[Instance]) -> list[Instance]:
     Pictures keep the order in which they first appear, because their decoded pixels are kept for a short while. Text prompts
     without a common prefix are sorted by length, so that the prompts of a batch need little padding.
     """
-    rows = list(instances)
+    return [*chain.from_iterable(_by_cost(in_docs(instances)))]
+
+
+def _by_cost(docs: Iterable[list[Instance]]) -> list[Question]:
+    """The same by question."""
+    rows = [question for doc in docs for question in in_questions(doc)]
     pictures: dict[tuple[str, ...], int] = {}
-    texts = [flatten(row) for row in rows]
     shortest: dict[tuple[int, str], int] = {}
-    for place, (row, text) in enumerate(zip(rows, texts, strict=True)):
-        group = pictures.setdefault(row.image_digests, place)
-        prefix = (group, text[:PREFIX])
+    costs: list[tuple[tuple[int, str], str, int]] = []
+    for place, (first, *_) in enumerate(rows):
+        text = flatten(first)
+        prefix = pictures.setdefault(first.image_digests, place), text[:PREFIX]
         shortest[prefix] = min(shortest.get(prefix, len(text)), len(text))
+        costs.append((prefix, text, place))
 
-    def cost(place: int) -> tuple[int, int, str, int, str, int]:
-        group, text = pictures[rows[place].image_digests], texts[place]
-        return group, shortest[group, text[:PREFIX]], text[:PREFIX], len(text), text, place
+    def cost(each: tuple[tuple[int, str], str, int]) -> tuple[int, int, str, int, str, int]:
+        (group, begin), text, place = each
+        return group, shortest[group, begin], begin, len(text), text, place
 
-    return [rows[place] for place in sorted(range(len(rows)), key=cost)]
+    return [rows[place] for _, _, place in sorted(costs, key=cost)]

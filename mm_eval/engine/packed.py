@@ -192,8 +192,9 @@ class AnswersByKey(MutableMapping[str, Answer]):
         return place
 
     def _grow(self) -> None:
-        """Doubles the table."""
-        old, most, keys = self._table, len(self._table) * 2 - 1, self._rows.keys
+        """Makes the table twice as large; four times as long as it is small, since each row is then placed anew."""
+        old, keys = self._table, self._rows.keys
+        most = len(old) * (4 if len(old) < 2**18 else 2) - 1
         table = self._table = array("I", bytes(old.itemsize * (most + 1)))
         for row in old:
             if row:

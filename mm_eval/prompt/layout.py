@@ -80,7 +80,7 @@ def plain_context(question: Turn, shots: Sequence[Turn], layout: Layout, descrip
     If an example has pictures, IMAGE_MARK marks the place of every picture; otherwise the adapter puts the question's
     pictures first.
     """
-    if any(shot.pictures for shot in shots):
+    if shots and any(shot.pictures for shot in shots):
         shots, question = [_with_marks(shot) for shot in shots], _with_marks(question)
     lead = f"{system}\n\n" if system else ""
     ending = joined(question.text, question.prefix, layout.target_delimiter)

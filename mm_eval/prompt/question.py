@@ -8,9 +8,8 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from mm_eval.config.formats import FormatField
 from mm_eval.config.located import located
@@ -23,8 +22,7 @@ from mm_eval.values.types import Doc, Target, plain
 _COLUMN = re.compile(r"[A-Za-z_]\w*\Z")
 
 
-@dataclass(frozen=True)
-class Question:
+class Question(NamedTuple):
     """What a doc says.
 
     text: the question. target: the right answer; in multiple choice an index, or several. choices: None if there are none.
@@ -60,25 +58,25 @@ def question_of(
             name = "formats"
         return config.where(name) if shown.get(name) is None else located(shown).where(name)
 
-    def value(name: str) -> Any:
-        if entry(name) is None:
-            return None
+    def value(name: str, stated: Any) -> Any:
         spaced = name == "doc_to_text"
-        return evaluate_field(
-            entry(name), doc, block, what=name, where=where, spaced=spaced, place=partial(place_of, name)
-        )
+        return evaluate_field(stated, doc, block, what=name, where=where, spaced=spaced, place=partial(place_of, name))
 
-    text = "" if entry("doc_to_text") is None else value("doc_to_text")
-    target = None if _is_unused(config, entry("doc_to_target"), doc) else value("doc_to_target")
-    choices = value("doc_to_choice") if isinstance(entry("doc_to_choice"), FormatField) else entry("doc_to_choice")
+    stated_text, stated_target, stated_choices = entry("doc_to_text"), entry("doc_to_target"), entry("doc_to_choice")
+    text = "" if stated_text is None else value("doc_to_text", stated_text)
+    unused = stated_target is None or _is_unused(config, stated_target, doc)
+    target = None if unused else value("doc_to_target", stated_target)
+    choices = stated_choices
     if choices is not None:
+        if isinstance(choices, FormatField):
+            choices = value("doc_to_choice", choices)
         choices = choices_of(choices, doc, block, where, partial(place_of, "doc_to_choice"))
     prefix = shown.get("gen_prefix", config.gen_prefix) or ""
     if prefix:
         prefix = text_of(prefix, doc, block, what="gen_prefix", where=where, place=partial(place_of, "gen_prefix"))
 
     if config.output_type != "multiple_choice":
-        if choices and config.output_type == "generate_until" and not isinstance(entry("doc_to_target"), FormatField):
+        if choices and config.output_type == "generate_until" and not isinstance(stated_target, FormatField):
             target = _choice_texts(target, choices, where)
         answer = str(target[0] if isinstance(target, list) and target else "" if target is None else target)
         return Question(_as_text(text, "doc_to_text", where), target, choices, answer, prefix)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mm_eval.config.located import located
 from mm_eval.config.task_config import TaskConfig
@@ -44,7 +44,7 @@ from mm_eval.values.conversation import Turns
 from mm_eval.values.errors import ConfigError, DataError, DocError, MMEvalError, did_you_mean
 from mm_eval.values.lazy_doc import WithoutPictures
 from mm_eval.values.reasoning.families import NO_MARKS, Marks
-from mm_eval.values.types import Context, Doc, Instance, Message, RequestType
+from mm_eval.values.types import Clip, Context, Doc, Instance, Message, RequestType, Target
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -189,42 +189,57 @@ class Task:
         if blocks[-1].clips:
             question = self.question(doc, blocks[-1], where)
 
-        place = partial(config.where, "description")
-        description = text_of(config.description, doc, style.block, what="description", where=where, place=place)
+        description = config.description
+        if description:
+            place = partial(config.where, "description")
+            description = text_of(description, doc, style.block, what="description", where=where, place=place)
         contexts: list[Context]
         if written is not None:
             written = without_pictures(written) if style.blind == WITHOUT else written
             contexts = [written_context(written, description, style.system, question.prefix)]
         else:
-            layout, settings = self._layout(style.multiturn), config.fewshot_config
-            place_of = f"{where}, few-shot example"
-            shown = [
-                question_of(config, e.doc, each, place_of, settings) for e, each in zip(examples, blocks, strict=False)
+            layout, blind = self._layout(style.multiturn), style.blind == WITHOUT
+            shots = [
+                Turn(without_marks(each.text) if blind else each.text, count, each.answer, each.prefix)
+                for each, count in zip(self._shown_examples(examples, blocks, where), counts, strict=False)
             ]
-            text_of_turn = without_marks if style.blind == WITHOUT else str
-            shots = [Turn(text_of_turn(e.text), n, e.answer, e.prefix) for e, n in zip(shown, counts, strict=False)]
-            texts = map(text_of_turn, question.contexts or [question.text])
-            final = [Turn(text, counts[-1], prefix=question.prefix) for text in texts]
-            contexts = [context_of(turn, shots, layout, description, style.system, style.chat) for turn in final]
+            contexts = [
+                context_of(
+                    Turn(without_marks(text) if blind else text, counts[-1], "", question.prefix),
+                    shots,
+                    layout,
+                    description,
+                    style.system,
+                    style.chat,
+                )
+                for text in question.contexts or (question.text,)
+            ]
 
         columns = self.docs.media_columns if config.process_results is not None else ()
-        shared: dict[str, Any] = {
-            "task": self.path,
-            "doc_id": doc_id,
-            "doc": WithoutPictures(doc, partial(self.docs.full, doc_id), columns) if columns else doc,
-            "target": question.target,
-            "images": partial(self._load, turns) if any(counts) or error else None,
-            "image_digests": tuple(chain.from_iterable(digests)),
-            "clips": clips,
-            "pixels": pixels,
-            "error": error,
-        }
+        shared = Shared(
+            self.path,
+            doc_id,
+            WithoutPictures(doc, partial(self.docs.full, doc_id), columns) if columns else doc,
+            question.target,
+            partial(self._load, turns) if any(counts) or error else None,
+            tuple(chain.from_iterable(digests)),
+            clips,
+            pixels,
+            error,
+        )
         noted = {"turn_pictures": counts, "choices": question.choices}
         instances = requests_of(config, question, contexts, shared, noted, self._bare_choices)
         if style.turns is None:
             return instances
         whole_doc = WithoutPictures(doc, partial(self.docs.full, doc_id), self.docs.media_columns)
         return [begin(instance, style.turns, whole_doc, self._shown(style)) for instance in instances]
+
+    def _shown_examples(
+        self, examples: Sequence[Example], blocks: Sequence[PromptBlock], where: str
+    ) -> Iterator[Question]:
+        """The questions of few-shot examples, as `fewshot_config` shows them. blocks: that of each."""
+        for example, block in zip(examples, blocks, strict=False):
+            yield question_of(self.config, example.doc, block, f"{where}, few-shot example", self.config.fewshot_config)
 
     def _load(self, turns: Sequence[PictureLoader]) -> list[Image]:
         """The pictures of a prompt."""
@@ -451,48 +466,84 @@ def example_pool(config: TaskConfig, source: DataSource, split: str, own: Docs, 
     return ExamplePool(docs, same_split=chosen == split and len(docs) == len(own), **common)
 
 
+class Shared(NamedTuple):
+    """What the requests of a doc have in common: fields of `Instance`."""
+
+    task: str
+    doc_id: int
+    doc: Doc
+    target: Target
+    images: Callable[[], list[Image]] | None = None
+    image_digests: tuple[str, ...] = ()
+    clips: tuple[Clip, ...] = ()
+    pixels: int = 0
+    error: MMEvalError | None = None
+
+    def request(
+        self,
+        kind: RequestType,
+        context: Context,
+        continuation: str | None,
+        choice: int,
+        repeat: int,
+        metadata: dict[str, Any],
+        kwargs: Mapping[str, Any] | None = None,
+    ) -> Instance:
+        """One of them. By place: with names it takes four times as long, and a run makes millions."""
+        return Instance(
+            kind,
+            self.task,
+            self.doc_id,
+            self.doc,
+            context,
+            continuation,
+            {} if kwargs is None else kwargs,
+            self.images,
+            self.image_digests,
+            self.clips,
+            self.pixels,
+            choice,
+            repeat,
+            self.target,
+            metadata,
+            [],
+            {},
+            self.error,
+        )
+
+
 def requests_of(
     config: TaskConfig,
     question: Question,
     contexts: Sequence[Context],
-    common: Mapping[str, Any],
+    shared: Shared,
     noted: Mapping[str, Any],
     bare: bool,
 ) -> list[Instance]:
     """The requests of a doc, all choices of a repeat before the next repeat.
 
-    contexts: the prompt, or one for each choice if each has its own text. common: the fields that all requests share.
-    noted: what the metadata of each has. bare: each choice is also scored without a question (see `needs_bare_choices`).
+    contexts: the prompt, or one for each choice if each has its own text. noted: what the metadata of each has.
+    bare: each choice is also scored without a question (see `needs_bare_choices`).
     """
     found: list[Instance] = []
-    context = contexts[0]
-    if config.output_type in ("loglikelihood", "multiple_choice"):
+    context, kind = contexts[0], config.output_type
+    if kind in ("loglikelihood", "multiple_choice"):
         _check_continuations(question)
     for repeat in range(config.repeats):
-        if config.output_type == "generate_until":
+        if kind == "generate_until":
             kwargs = _generation_kwargs(config, chat=not isinstance(context, str))
-            found.append(
-                Instance(
-                    "generate_until",
-                    context=context,
-                    generation_kwargs=kwargs,
-                    repeat=repeat,
-                    metadata={**noted},
-                    **common,
-                )
-            )
-        elif config.output_type == "loglikelihood_rolling":
+            found.append(shared.request(kind, context, None, 0, repeat, {**noted}, kwargs))
+        elif kind == "loglikelihood_rolling":
             text = str(question.target if question.target is not None else question.text)
-            found.append(
-                Instance("loglikelihood_rolling", continuation=text, repeat=repeat, metadata={**noted}, **common)
-            )
+            found.append(shared.request(kind, "", text, 0, repeat, {**noted}))
         elif question.choices is None:
             own_space = question.answer[:1].isspace()  # as lambada's targets have
             bare_answer = own_space or context == ""  # no delimiter is needed
             continuation = question.answer if bare_answer else config.target_delimiter + question.answer
-            found.append(_scored_request(context, continuation, question.answer, 0, repeat, common, noted))
+            metadata = {**noted, "choice_text": question.answer}
+            found.append(shared.request("loglikelihood", context, continuation, 0, repeat, metadata))
         else:
-            found += _choices(config, question, contexts, repeat, common, noted, bare)
+            found += _choices(config, question, contexts, repeat, shared, noted, bare)
     return found
 
 
@@ -518,7 +569,7 @@ def _choices(
     question: Question,
     contexts: Sequence[Context],
     repeat: int,
-    common: Mapping[str, Any],
+    shared: Shared,
     noted: Mapping[str, Any],
     bare: bool,
 ) -> Iterator[Instance]:
@@ -529,12 +580,14 @@ def _choices(
     for choice, option in enumerate(options):
         scored = question.answer if question.contexts else option
         context = contexts[choice if question.contexts else 0]
-        yield _scored_request(context, delimiter + scored, option, choice, repeat, common, noted)
+        metadata = {**noted, "choice_text": option}
+        yield shared.request("loglikelihood", context, delimiter + scored, choice, repeat, metadata)
     if bare:
-        without = {**common, "images": None, "image_digests": (), "clips": (), "pixels": 0}
+        without = Shared(shared.task, shared.doc_id, shared.doc, shared.target, error=shared.error)
         noted = {**noted, "acc_mutual_info": True}
-        for choice, option in enumerate(options):
-            yield _scored_request("", delimiter + option, option, len(options) + choice, repeat, without, noted)
+        for choice, option in enumerate(options, len(options)):
+            metadata = {**noted, "choice_text": option}
+            yield without.request("loglikelihood", "", delimiter + option, choice, repeat, metadata)
 
 
 def _generation_kwargs(config: TaskConfig, chat: bool) -> dict[str, Any]:
@@ -546,26 +599,6 @@ def _generation_kwargs(config: TaskConfig, chat: bool) -> dict[str, Any]:
     if not chat and config.fewshot_delimiter:
         kwargs.setdefault("until", [config.fewshot_delimiter])
     return kwargs
-
-
-def _scored_request(
-    context: Context,
-    continuation: str,
-    option: str,
-    choice: int,
-    repeat: int,
-    common: Mapping[str, Any],
-    noted: Mapping[str, Any],
-) -> Instance:
-    return Instance(
-        "loglikelihood",
-        context=context,
-        continuation=continuation,
-        choice=choice,
-        repeat=repeat,
-        metadata={**noted, "choice_text": option},
-        **common,
-    )
 
 
 def selected(path: str, total: int, limit: int | float | None, samples: Sequence[int] | None) -> list[int]:

@@ -89,7 +89,8 @@ class Meter:
 
     def size(self, value: Any) -> int:
         """The characters of a value as text, counted up to the units that are left."""
-        return length(value, self.room() + 1)
+        found = length(value, self.left + 1)
+        return found if found <= self.left else length(value, self.room() + 1)
 
     def made(self, value: Any) -> Any:
         """The value, after spending its size."""
@@ -262,20 +263,27 @@ def render(
 
 
 def _render(template: str, doc: Doc, spaced: bool) -> Any:
-    if match := _ONE_EXPRESSION.match(template):
-        before, source, after = match.groups()
-        expression = _expression(source)
-        if expression is not None:
-            context = expression.new_context(dict(doc))
-            for _ in expression.root_render_func(context):
-                pass
-            value = context.vars["result"]
-            if isinstance(value, jinja2.Undefined):
-                return str(value)  # raises UndefinedError
-            if not (before or after) or not (spaced or isinstance(value, str)):
-                meter().spend(meter().size(value))
-                return value
-    return _template(template).render(**doc)
+    expression, has_space = _one_expression(template)
+    if expression is not None:
+        context = expression.new_context(doc)
+        for _ in expression.root_render_func(context):
+            pass
+        value = context.vars["result"]
+        if isinstance(value, jinja2.Undefined):
+            return str(value)  # raises UndefinedError
+        if not has_space or not (spaced or isinstance(value, str)):
+            now = meter()
+            now.spend(now.size(value))
+            return value
+    whole = _template(template)
+    return "".join(whole.root_render_func(whole.new_context(doc)))
+
+
+@lru_cache(maxsize=1024)
+def _one_expression(template: str) -> tuple[Any, bool]:
+    """(a template that assigns the expression, whether white space stands around it) of one `{{ expression }}`, else (None, ...)."""
+    match = _ONE_EXPRESSION.match(template)
+    return (_expression(match[2]), bool(match[1] or match[3])) if match else (None, False)
 
 
 @lru_cache(maxsize=1024)
@@ -293,12 +301,15 @@ def names_read(template: str) -> frozenset[str]:
 
 @lru_cache(maxsize=1024)
 def _template(source: str) -> Any:
-    template = _environment().from_string(_Metered().visit(_environment().parse(source)))
+    return _compiled(_environment().parse(source))
+
+
+def _compiled(tree: nodes.Template) -> Any:
+    template = _environment().from_string(_Metered().visit(tree))
     template.globals = dict(template.globals)  # a ChainMap by default, which each rendering would copy key by key
     return template
 
 
-@lru_cache(maxsize=1024)
 def _expression(source: str) -> Any:
     """A template that assigns the expression to `result`; None if `source` is not one expression ("a}} and {{b")."""
     from jinja2.parser import Parser
@@ -314,7 +325,7 @@ def _expression(source: str) -> Any:
     assigned = nodes.Assign(nodes.Name("result", "store", lineno=1), expression, lineno=1)
     tree = nodes.Template([assigned], lineno=1)
     tree.set_environment(environment)
-    return environment.from_string(_Metered().visit(tree))
+    return _compiled(tree)
 
 
 @lru_cache(maxsize=1)

@@ -125,8 +125,28 @@ def encoder(**options: Any) -> Callable[[Any], str]:
 
 
 _canonical = encoder(sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+_quoted = _json.encode_basestring
 
 
 def digest_of(value: Any) -> str:
     """sha256 of the canonical JSON of a value: one digest for equal values."""
     return hashlib.sha256(_canonical(value).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def digests_with(common: dict[str, Any], key: str) -> Callable[[str], str]:
+    """A function of a text: `digest_of({**common, key: text})`. What comes before the text is written and hashed once.
+
+    >>> digests_with({"a": 1, "c": 3}, "b")("two") == digest_of({"a": 1, "b": "two", "c": 3})
+    True
+    """
+    before = _canonical({name: value for name, value in common.items() if name < key})
+    after = _canonical({name: value for name, value in common.items() if name > key})
+    begun = hashlib.sha256(f"{before[:-1]}{',' * (before != '{}')}{_quoted(key)}:".encode("utf-8", "surrogatepass"))
+    end = f"{',' * (after != '{}')}{after[1:]}"
+
+    def digest(text: str) -> str:
+        whole = begun.copy()
+        whole.update((_quoted(text) + end).encode("utf-8", "surrogatepass"))
+        return whole.hexdigest()
+
+    return digest

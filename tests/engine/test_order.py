@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from mm_eval.engine.order import WINDOW, by_cost, in_cheapest_order, in_windows
+from mm_eval.engine.order import WINDOW, Windows, by_cost, in_cheapest_order, in_docs
 from mm_eval.values.types import Instance
 from tests.processes import HANGS
 
@@ -51,7 +51,9 @@ def test_prompts_with_one_beginning_stay_together_and_others_are_sorted_by_lengt
 def test_a_window_never_divides_a_doc_or_mixes_request_types() -> None:
     rows = [question(n, f"q{n}", continuation=f" {c}", choice=c) for n in range(50) for c in range(7)]
     rows += [question(n, f"q{n}") for n in range(50)]
-    windows = list(in_windows(rows, 20))
+    prepared = Windows(20)
+    found = [*(prepared.add(doc) for doc in in_docs(rows)), prepared.take()]
+    windows = [[row for doc in docs for row in doc] for docs in found if docs]
     assert [row for made in windows for row in made] == rows
     assert all(len({row.request_type for row in made}) == 1 for made in windows)
     docs = [{row.doc_id for row in made} for made in windows if made[0].request_type == "loglikelihood"]

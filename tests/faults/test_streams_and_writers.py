@@ -2,7 +2,6 @@
 
 import errno
 import os
-import queue
 import subprocess
 import sys
 import threading
@@ -79,8 +78,8 @@ def test_a_writer_that_is_gone_is_heard_of_also_where_the_queue_is_full(tmp_path
     monkeypatch.setattr(journal_module, "_LOOK", 0.05)
     journal = Journal(tmp_path)
     journal._thread.join()
-    journal._queue = queue.Queue(maxsize=1)
-    journal._queue.put((b"", lambda: None))
+    monkeypatch.setattr(journal_module, "_MOST", 1)
+    journal._waiting.append((b"", lambda: None))
     for call in (lambda: journal.put(record(1)), journal.drain, journal.close):
         assert isinstance(within(20, call), StoreError)
 

@@ -167,10 +167,10 @@ def test_an_answer_that_is_not_searched_for_marks_can_have_none():
 
 def test_an_answer_with_another_output_is_else_the_same():
     answer = Answer("B", usage={"completion_tokens": 3}, attempts=2, key="k", images=("a",), model="m", ended="length")
-    assert answer.with_output("C") == replace(answer, output="C")
+    assert answer.having(output="C") == replace(answer, output="C")
     fields = {name: object() for name in Answer.__slots__ if name not in ("ended", "truncated")}
     assert all(
-        getattr(Answer(**fields).with_output("C"), name) is fields[name]
+        getattr(Answer(**fields).having(output="C"), name) is fields[name]
         for name in fields
         if name not in ("output", "error")
     )

@@ -108,4 +108,4 @@ class Reading:
             if self.opened is None:
                 self.opened = any(closes_what_the_prompt_opened(other, self.marks) for other in others)
             text.opened = self.opened
-        return answer.with_output(text)
+        return answer.having(output=text)
