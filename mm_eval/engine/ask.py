@@ -115,12 +115,12 @@ class Asker:
             with model_boundary(self.outcome):
                 try:
                     for given in getattr(self.model, METHODS[kind])(requests):
-                        self._receive(*_pair(given, method))
+                        self._receive(given, method)
                 finally:  # an error, or a run that was stopped, may come within a doc
                     self._held.write()
                 for _, filled, _ in list(self._in_flight.values()):
                     if not self.halted:
-                        self._receive(filled[0], ModelError(f"{name} gave no answer to this request."))
+                        self._receive((filled[0], ModelError(f"{name} gave no answer to this request.")), method)
             self._in_flight.clear()
             self._by_key.clear()
             if self.halted or not self._turns:
@@ -186,9 +186,10 @@ class Asker:
             if self.state.answers.row(key) >= 0:
                 self.outcome.shared += 1
                 self._held.write_key(key)  # a slot counts as answered when its answer is in the journal, and not before
-                done = self._done([instance])
                 at = self._at(instance)
-                self.journal.put(slots_record(key, [instance.slot], at), lambda: self.tick(done, 0))
+                self.journal.put(
+                    slots_record(key, [instance.slot], at), partial(self.tick, int(instance.then is None), 0)
+                )
                 self.state.add(self.state.answers[key], [instance.slot], at)
                 self._goes_on(instance, self.state.answers[key])
                 return True
@@ -228,34 +229,31 @@ class Asker:
         old = self.state.slots.get(instance.slot)
         return max(now(), round(old.at + 0.001, 3) if old else 0.0)
 
-    @staticmethod
-    def _done(instances: list[Instance]) -> int:
-        """How many slots an answer completes: a conversation is complete when its end is recorded."""
-        return sum([instance.then is None for instance in instances])
-
-    def _receive(self, instance: Instance, answer: Answer | MMEvalError) -> None:
-        """Records what the model gave for an instance."""
-        asked = self._in_flight.pop(id(instance), None)
-        if asked is None:
-            raise ModelError(f"{type(self.model).__name__} answered a request that was not made: {instance.slot}.")
-        key, instances, doc = asked
+    def _receive(self, given: Any, method: str) -> None:
+        """Records what the model gave: an instance and its answer. method: of the model, for errors."""
+        try:
+            instance, answer = given
+            key, instances, doc = self._in_flight.pop(id(instance))
+        except (TypeError, ValueError, KeyError):
+            raise _not_asked(given, method) from None
         self._by_key.pop(key, None)
         if (found := self.model.facts.findings) != self._kept:
             self.keep(found)
             self._kept = dict(found)
         if found:  # the endpoint may have refused a field of this very question
             key = self._keys.of(instance)
-        if isinstance(answer, Answer) and (fault := _fault(answer, instance, self.model)):
-            answer = ModelError(fault)
-        if isinstance(answer, LongPrompt) and instance.ends_when_full:
+        if isinstance(answer, Answer):
+            if fault := _fault(answer, instance, self.model):
+                answer = ModelError(fault)
+        elif isinstance(answer, LongPrompt) and instance.ends_when_full:
             answer = Answer("", ended="length", attempts=answer.attempts)
         if isinstance(answer, MMEvalError):
             self._fail(instances, key, answer)
+            self._held.settle(doc)
         else:
             recorded = self._record(key, instances, answer, doc)
             if self.cache:
                 self.cache.put(recorded, instance)
-        self._held.settle(doc)
 
     def _fail(self, instances: list[Instance], key: str, error: MMEvalError) -> None:
         first = instances[0]
@@ -282,18 +280,21 @@ class Asker:
             turn_pictures=tuple(first.metadata.get("turn_pictures", ())) if images else (),
             clips=first.clips,
             messages=first.messages,
-            at=self._at(first),
+            at=0.0 if first.messages is None else self._at(first),
         )
-        answered, failed = (self._done(instances), 0) if answer.error is None else (0, len(slots))
-        self.outcome.answered += answered
-        self.outcome.failed += failed
-        if doc is not None and answer.error is None:
-            self._held.add(doc, answer, slots)
+        failed = answer.error is not None
+        whole = 0 if failed else sum([instance.then is None for instance in instances])  # conversations have an end
+        self.outcome.answered += whole
+        self.outcome.failed += len(slots) if failed else 0
+        if doc is None or failed:
+            self.journal.put(answer_record(answer, slots), partial(self.tick, whole, len(slots) if failed else 0))
+            self.state.add(answer, slots)
         else:
-            self.journal.put(answer_record(answer, slots), partial(self.tick, answered, failed))
-        self.state.add(answer, slots)
-        for instance in instances if answer.error is None else ():
-            self._goes_on(instance, answer)
+            self.state.add(answer, slots)
+            self._held.add(doc, answer, slots)
+        if not failed and whole < len(slots):
+            for instance in instances:
+                self._goes_on(instance, answer)
         return answer
 
     def _check_limits(self) -> None:
@@ -357,11 +358,11 @@ class Requests(Iterator[Instance]):
             raise
 
 
-def _pair(given: Any, whose: str) -> tuple[Instance, Any]:
-    """The instance and its answer; ModelError for anything else, such as the answers alone in a list."""
+def _not_asked(given: Any, method: str) -> ModelError:
+    """The error of an adapter that gave something else than a request with its answer, such as the answers alone in a list."""
     if isinstance(given, (tuple, list)) and len(given) == 2 and isinstance(given[0], Instance):
-        return given[0], given[1]
-    raise ModelError(f"{whose} gave {str(given)[:60]!r}; each thing that it yields is a pair (instance, answer).")
+        return ModelError(f"{method.partition('.')[0]} answered a request that was not made: {given[0].slot}.")
+    return ModelError(f"{method} gave {str(given)[:60]!r}; each thing that it yields is a pair (instance, answer).")
 
 
 def _fault(answer: Answer, instance: Instance, model: Model) -> str:

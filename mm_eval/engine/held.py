@@ -53,7 +53,7 @@ class HeldAnswers:
         return ChoicesOfDoc(len(question)) if scores else None
 
     def add(self, doc: ChoicesOfDoc, answer: Answer, slots: list[Slot]) -> None:
-        """Holds an answer to one of the choices."""
+        """Holds an answer to one of the choices, or writes all after the last one."""
         with self._lock:
             if not doc.held:
                 self._docs[id(doc)], doc.since = doc, time.monotonic()
@@ -62,6 +62,7 @@ class HeldAnswers:
             self._ended.clear()
             self._thread = threading.Thread(target=self._write_the_late, name="held answers", daemon=True)
             self._thread.start()
+        self.settle(doc)
 
     def settle(self, doc: ChoicesOfDoc | None) -> None:
         """Counts a choice as answered, and writes the answers of the doc after the last one."""

@@ -33,7 +33,7 @@ import os
 import socket
 import threading
 import time
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -160,15 +160,15 @@ class JournalState:
 
     def answer(self, slot: Slot) -> Answer | None:
         """The answer in a slot. None if it is pending, also when the last request failed."""
-        answer = self.slots.get(slot)
+        row = self.slots.row(slot)
+        answer = None if row < 0 else self._rows.answer(row)
         return answer if answer is not None and answer.error is None else None
 
-    def add(self, answer: Answer, slots: Iterable[Slot], at: float = 0.0) -> None:
+    def add(self, answer: Answer, slots: Sequence[Slot], at: float = 0.0) -> None:
         """Adds an answer or a failure to its slots. A failure never replaces an answer. Tokens are counted, not kept.
 
         at: when a turn's slots got it, if that was later than the answer itself.
         """
-        slots = list(slots)
         if answer.usage and self.answers.get(answer.key) is not answer:
             self.count(answer.usage, slots)
             answer = answer if answer.messages is not None else answer.having(usage=NO_USAGE)

@@ -79,14 +79,22 @@ def answers_record(answers: Sequence[tuple[Answer, Slot]]) -> dict[str, Any]:
 
 def alike(one: Answer, other: Answer) -> bool:
     """Whether one `answers` record can hold both: log-likelihoods that differ in nothing but key, output and usage."""
+    return _in_common(one) == _in_common(other) and type(one.output) is tuple and one.ended == "stop"
+
+
+def _in_common(answer: Answer) -> tuple[Any, ...]:
+    """What the answers of an `answers` record have in common; nothing that such a record can't state."""
+    plain = answer.error is None and answer.reasoning is None and answer.messages is None
     return (
-        type(one.output) is type(other.output) is tuple
-        and one.ended == other.ended == "stop"
-        and one.reasoning is other.reasoning is None
-        and one.messages is other.messages is None
-        and one.error is other.error is None
-        and (one.cut, one.attempts, one.model) == (other.cut, other.attempts, other.model)
-        and (one.images, one.turn_pictures, one.clips) == (other.images, other.turn_pictures, other.clips)
+        plain or id(answer),
+        type(answer.output),
+        answer.ended,
+        answer.cut,
+        answer.attempts,
+        answer.model,
+        answer.images,
+        answer.turn_pictures,
+        answer.clips,
     )
 
 

@@ -281,7 +281,7 @@ def _render(template: str, doc: Doc, spaced: bool) -> Any:
 
 @lru_cache(maxsize=1024)
 def _one_expression(template: str) -> tuple[Any, bool]:
-    """(a template that assigns the expression, whether white space stands around it) of one `{{ expression }}`, else (None, ...)."""
+    """(a template that assigns its one expression, whether white space stands around that); None for any other template."""
     match = _ONE_EXPRESSION.match(template)
     return (_expression(match[2]), bool(match[1] or match[3])) if match else (None, False)
 

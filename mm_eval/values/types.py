@@ -286,7 +286,8 @@ class Instance:
 
     @property
     def slot(self) -> Slot:
-        return Slot(self.task, self.doc_id, self.repeat, self.choice, self.judge, self.step, self.turn)
+        place = self.task, self.doc_id, self.repeat, self.choice, self.judge, self.step, self.turn
+        return tuple.__new__(Slot, place)  # half the time, and a run makes millions
 
     @property
     def args(self) -> tuple[Any, ...]:
