@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from dataclasses import replace
 
@@ -168,7 +169,7 @@ def test_an_answer_that_is_not_searched_for_marks_can_have_none():
 def test_an_answer_with_another_output_is_else_the_same():
     answer = Answer("B", usage={"completion_tokens": 3}, attempts=2, key="k", images=("a",), model="m", ended="length")
     assert answer.having(output="C") == replace(answer, output="C")
-    fields = {name: object() for name in Answer.__slots__ if name not in ("ended", "truncated")}
+    fields = {each.name: object() for each in dataclasses.fields(Answer) if each.name not in ("ended", "truncated")}
     assert all(
         getattr(Answer(**fields).having(output="C"), name) is fields[name]
         for name in fields
