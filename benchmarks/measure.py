@@ -10,7 +10,7 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -44,8 +44,11 @@ def child(script: str, *arguments: object) -> dict[str, Any]:
     return found
 
 
-def process(command: Sequence[object]) -> tuple[float, int]:
-    """CPU seconds (user and system) and peak memory in kB of a whole process; SystemExit when it fails."""
+def process(command: Sequence[object], variables: Mapping[str, str] | None = None) -> tuple[float, int]:
+    """CPU seconds (user and system) and peak memory in kB of a whole process; SystemExit when it fails.
+
+    variables: of the environment, besides this process's own.
+    """
     script = (
         "import os, resource, subprocess, sys, json\n"
         "done = subprocess.run(sys.argv[1:], capture_output=True, text=True)\n"
@@ -55,7 +58,7 @@ def process(command: Sequence[object]) -> tuple[float, int]:
     )
     done = subprocess.run(
         [sys.executable, "-c", script, *map(str, command)],
-        env={**os.environ, **ONE_THREAD},
+        env={**os.environ, **ONE_THREAD, **(variables or {})},
         capture_output=True,
         text=True,
     )

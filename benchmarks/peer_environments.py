@@ -1,5 +1,7 @@
-"""The virtual environments of the peers, lm-eval, lmms-eval and inspect_ai: made from PyPI at the first call, below the scratch
-folder.
+"""The virtual environments of the peers, lm-eval, lmms-eval, inspect_ai and VLMEvalKit: made from PyPI at the first call, below
+the scratch folder.
+
+VLMEvalKit is not on PyPI: MM_EVAL_VLMEVALKIT names a checkout of it, whose packages are installed.
 
 An environment sees the packages of this one, so that torch is not installed again and both use the same libraries; what the peer
 needs besides, or in another version, is installed before them. MM_EVAL_PEERS_PYTHON names the Python of an environment that has
@@ -16,23 +18,30 @@ import tempfile
 from pathlib import Path
 
 LM_EVAL, LMMS_EVAL, INSPECT = "lm-eval==0.4.13", "lmms-eval==0.7.3", "inspect_ai==0.3.285"
+VLMEVALKIT = "VLMEvalKit"
 
 ROOT = Path(__file__).resolve().parent.parent
 SCRATCH = Path(os.environ.get("MM_EVAL_BENCHMARKS", Path(tempfile.gettempdir()) / "mm-eval-benchmarks"))
 
 BESIDE = {
-    LM_EVAL: ("accelerate", "pillow", "transformers"),
+    LM_EVAL: ("accelerate", "aiohttp", "pillow", "requests", "tenacity", "tiktoken", "transformers"),
     LMMS_EVAL: ("decord",),
-    INSPECT: (),
-}
-"""What each needs besides: lm-eval's own requirements name no model library, and lmms-eval's adapters import decord.
+    INSPECT: ("openai",),
+    VLMEVALKIT: (
+        "decord", "imageio", "jieba", "joblib", "json_repair", "Levenshtein", "math_verify", "nltk", "num2words", "openai",
+        "opencv-python-headless", "pylatexenc", "qwen_vl_utils", "rouge", "rouge_score", "scikit-learn", "sty", "termcolor",
+        "timeout_decorator", "torchvision", "validators",
+    ),
+}  # fmt: skip
+"""What each needs besides: lm-eval's own requirements name no model library, lmms-eval's adapters import decord, and of
+VLMEvalKit these are what its run.py imports.
 
 mm-eval itself runs in these environments too (tests/peers), so that both suites use the same libraries.
 """
 
 
-FREE = {LMMS_EVAL: ("av", "protobuf")}
-"""Packages of constraints.txt whose version a peer can't have: lmms-eval 0.7.3 wants av < 16, and its wandb protobuf < 7."""
+SAME = ("accelerate", "numpy", "pillow", "pyarrow", "safetensors", "tokenizers", "torch", "torchvision", "transformers")
+"""Packages whose version of constraints.txt a peer is given too: what computes. Any other may be one that a peer excludes."""
 
 
 def installed(peer: str) -> Path | None:
@@ -46,7 +55,7 @@ def installed(peer: str) -> Path | None:
 
 
 def environment(peer: str) -> Path:
-    """The Python of a virtual environment with this peer in it, with the versions of constraints.txt where it allows them."""
+    """The Python of a virtual environment with this peer in it."""
     if found := installed(peer):
         return found
     folder = SCRATCH / "peers" / peer.partition("=")[0]
@@ -56,21 +65,34 @@ def environment(peer: str) -> Path:
         (own,) = folder.glob("lib/python3*/site-packages")
         (own / "beside.pth").write_text("".join(f"{path}\n" for path in site.getsitepackages()))
     constraints = folder / "constraints.txt"
-    constraints.write_text("".join(f"{line}\n" for line in _constraints(peer)))
+    constraints.write_text("".join(f"{line}\n" for line in _constraints()))
     install = [str(python), "-m", "pip", "install", "-q", "-c", str(constraints)]
     subprocess.run([*install, *_requirements(peer).split()], check=True)
-    if subprocess.run([str(python), "-c", "import torchvision"], capture_output=True).returncode:
-        # PyPI's is for CUDA: beside a CPU's torch it can't be imported, and transformers stops at it where it is there.
-        subprocess.run([str(python), "-m", "pip", "uninstall", "-q", "-y", "torchvision"], check=True)
+    (own,) = folder.glob("lib/python3*/site-packages")
+    if (own / "torchvision").exists():  # PyPI's is for CUDA, and transformers stops where it can't be imported
+        subprocess.run([str(python), str(ROOT / ".ci" / "torchvision.py"), str(own)], check=True)
     (folder / "complete").write_text(_requirements(peer))
     return python
 
 
-def _constraints(peer: str) -> list[str]:
-    """The lines of constraints.txt that this peer can keep."""
+def _constraints() -> list[str]:
+    """The lines of constraints.txt for packages that are to be the same."""
     lines = (ROOT / "constraints.txt").read_text().splitlines()
-    return [line for line in lines if line.partition("==")[0] not in FREE.get(peer, ())]
+    return [line for line in lines if line.partition("==")[0] in SAME]
 
 
 def _requirements(peer: str) -> str:
-    return " ".join(["torch", peer, *BESIDE[peer]])
+    own = () if peer == VLMEVALKIT else (peer,)
+    return " ".join(["torch", *own, *BESIDE[peer]])
+
+
+def checkout() -> Path:
+    """The folder of VLMEvalKit that the user names.
+
+    Raises:
+        SystemExit: it names none.
+    """
+    folder = Path(os.environ.get("MM_EVAL_VLMEVALKIT", ""))
+    if not (folder / "run.py").is_file():
+        raise SystemExit("set MM_EVAL_VLMEVALKIT to a checkout of open-compass/VLMEvalKit")
+    return folder.resolve()

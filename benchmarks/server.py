@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
 import json
 import os
 import resource
@@ -18,6 +19,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 from data import seed_shaped
@@ -59,21 +61,32 @@ async def serve(delay: float) -> None:
     print(server.sockets[0].getsockname()[1], flush=True)
     await asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)
     middle = sorted(seen[len(seen) // 4 : -len(seen) // 4] or seen)
-    print(json.dumps({"median": statistics.median(middle), "most": max(seen)}), flush=True)
+    print(json.dumps({"median": statistics.median(middle), "most": max(seen)} if seen else {}), flush=True)
 
 
-def measure(args: argparse.Namespace, cache: str) -> dict[str, float]:
-    """One run of the client."""
-    width, height = map(int, args.size.split("x"))
+@contextlib.contextmanager
+def serving(delay: float) -> Iterator[tuple[str, dict[str, float]]]:
+    """Its base URL, and how many requests it held (median and most), which is known afterwards."""
     server = subprocess.Popen(
-        [sys.executable, __file__, "--serve", "--delay", str(args.delay)],
+        [sys.executable, __file__, "--serve", "--delay", str(delay)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
     )
     assert server.stdin is not None and server.stdout is not None
-    port = int(server.stdout.readline())
-    with tempfile.TemporaryDirectory() as folder:
+    held = dict[str, float]()
+    try:
+        yield f"http://127.0.0.1:{int(server.stdout.readline())}/v1", held
+    finally:
+        server.stdin.close()
+        held |= json.loads(server.stdout.readline() or "{}")
+        server.wait()
+
+
+def measure(args: argparse.Namespace, cache: str) -> dict[str, float]:
+    """One run of the client."""
+    width, height = map(int, args.size.split("x"))
+    with tempfile.TemporaryDirectory() as folder, serving(args.delay) as (url, held):
         words = [
             "--tasks",
             "seedbench",
@@ -84,7 +97,7 @@ def measure(args: argparse.Namespace, cache: str) -> dict[str, float]:
             "--output_path",
             folder + "/run",
         ]
-        words += ["--model_args", f"base_url=http://127.0.0.1:{port}/v1,model=m,num_concurrent={args.flight}"]
+        words += ["--model_args", f"base_url={url},model=m,num_concurrent={args.flight}"]
         words += ["--data_root", str(seed_shaped(args.docs, (width, height)))]
         words += ["--blind"] if args.text else []
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -95,9 +108,6 @@ def measure(args: argparse.Namespace, cache: str) -> dict[str, float]:
     if done.returncode:
         raise SystemExit(done.stderr[-3000:])
     cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    server.stdin.close()
-    held = json.loads(server.stdout.readline())
-    server.wait()
     peak = json.loads(done.stdout.splitlines()[-1])["peak"] / 1024
     return {"cpu_ms": round(1000 * cpu / args.docs, 2), "peak_mb": round(peak), **held}
 
