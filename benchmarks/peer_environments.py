@@ -25,16 +25,16 @@ SCRATCH = Path(os.environ.get("MM_EVAL_BENCHMARKS", Path(tempfile.gettempdir()) 
 
 BESIDE = {
     LM_EVAL: ("accelerate", "aiohttp", "pillow", "requests", "tenacity", "tiktoken", "transformers"),
-    LMMS_EVAL: ("decord",),
+    LMMS_EVAL: ("decord", "torchvision"),
     INSPECT: ("openai",),
     VLMEVALKIT: (
         "decord", "imageio", "jieba", "joblib", "json_repair", "Levenshtein", "math_verify", "nltk", "num2words", "openai",
-        "opencv-python-headless", "pylatexenc", "qwen_vl_utils", "rouge", "rouge_score", "scikit-learn", "sty", "termcolor",
-        "timeout_decorator", "torchvision", "validators",
+        "opencv-python-headless", "openpyxl", "pylatexenc", "qwen_vl_utils", "rouge", "rouge_score", "scikit-learn", "sty",
+        "termcolor", "timeout_decorator", "torchvision", "validators", "xlsxwriter",
     ),
 }  # fmt: skip
-"""What each needs besides: lm-eval's own requirements name no model library, lmms-eval's adapters import decord, and of
-VLMEvalKit these are what its run.py imports.
+"""What each needs besides: lm-eval's own requirements name no model library, lmms-eval's adapters import decord and
+torchvision, and of VLMEvalKit these are what its run.py imports.
 
 mm-eval itself runs in these environments too (tests/peers), so that both suites use the same libraries.
 """

@@ -234,14 +234,18 @@ def _together(
     """
     if shares is None and f is not None:
         shares = {name: None if d is None else d * d for name, d in _shifts(f, below).items()}
-    known = [(share, below[name].freedom or 1) for name, share in (shares or {}).items() if share]
+    plain = [share for share in (shares or {}).values() if share]
+    known = [(v * below[name].lacking ** 2, below[name].freedom or 1) for name, v in (shares or {}).items() if v]
+    lacking = 1.0
     if known:
+        lacking = math.sqrt(math.fsum(v for v, _ in known) / math.fsum(plain))
         freedom: float = round(math.fsum(v for v, _ in known) ** 2 / math.fsum(v * v / df for v, df in known))
     else:
         freedom = min((e.freedom or 1 for e in below.values()), default=1)
     n, clusters = (sum(getattr(e, name) or 0 for e in below.values()) for name in ("n", "clusters"))
     exact, scale = _exact(value, below, f), _scale(below, f)
-    return Number(key, value, stderr, exact, n, clusters=clusters, freedom=max(1, freedom), scale=scale)
+    found = Number(key, value, stderr, exact, n, clusters=clusters, freedom=max(1, freedom), lacking=lacking)
+    return replace(found, scale=scale)
 
 
 def _scale(below: Mapping[str, Number], f: OfTasks | None) -> tuple[float, float] | None:

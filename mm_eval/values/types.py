@@ -484,7 +484,8 @@ class Number:
     value: None if it could not be computed. stderr: None if there is none. `note` gives the reason.
     exact: the 95% interval where that of the standard error would not hold (all right, all wrong, or nearly so).
     n, clusters: of how many docs and clusters it is. freedom: degrees of freedom of the interval, clusters minus strata,
-    fewer where clusters differ much in size. None if unknown. higher_is_better: None if unknown, or without a direction.
+    fewer where clusters differ much in size; None if unknown. lacking: the factor by which `stderr` is too small for the interval
+    because clusters differ in size. higher_is_better: None if unknown, or without a direction.
     rarer: of a right/wrong metric the docs of the rarer kind, of a difference the docs that changed; None for other metrics.
     exact_p: the p-value of a difference that belongs to `exact`. scale: the least and the greatest value that there is, or
     NO_SHARE; None if unknown.
@@ -500,6 +501,7 @@ class Number:
     note: str = ""
     clusters: int | None = None
     freedom: float | None = None
+    lacking: float = 1.0
     rarer: int | None = None
     exact_p: float | None = None
     scale: tuple[float, float] | None = None
@@ -534,7 +536,7 @@ class Number:
         """Student's interval. A standard error of 0 means that nothing varied, not that nothing can vary."""
         if not self.stderr or self.freedom is None:
             return None
-        half = t_quantile((1 + CONFIDENCE) / 2, self.freedom) * self.stderr
+        half = t_quantile((1 + CONFIDENCE) / 2, self.freedom) * self.stderr * self.lacking
         return self.value - half, self.value + half
 
     @property
@@ -547,14 +549,15 @@ class Number:
         if self.stderr == 0:
             # every cluster has the same value: the chance that this many signs agree, as in a sign test
             return 1.0 if self.value == 0 else 2.0 ** min(0, 1 - self.clusters)
-        return t_two_sided(self.value / self.stderr, self.freedom)
+        return t_two_sided(self.value / (self.stderr * self.lacking), self.freedom)
 
     @property
     def detectable(self) -> float | None:
         """The smallest true value that this many docs tell from 0 in 80% of evaluations; None if nothing varied."""
         if not self.stderr or self.freedom is None:
             return None
-        return (t_quantile((1 + CONFIDENCE) / 2, self.freedom) + t_quantile(POWER, self.freedom)) * self.stderr
+        reach = t_quantile((1 + CONFIDENCE) / 2, self.freedom) + t_quantile(POWER, self.freedom)
+        return reach * self.stderr * self.lacking
 
     @property
     def docs_needed(self) -> int | None:

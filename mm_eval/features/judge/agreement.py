@@ -136,7 +136,7 @@ def _between_bounds(found: Number) -> Number:
     if not found.stderr or abs(found.value) >= 1:
         return found
     centre = math.atanh(found.value)
-    reach = t_quantile((1 + CONFIDENCE) / 2, found.freedom or 1) * found.stderr / (1 - found.value**2)
+    reach = t_quantile((1 + CONFIDENCE) / 2, found.freedom or 1) * found.stderr * found.lacking / (1 - found.value**2)
     return replace(found, exact=(math.tanh(centre - reach), math.tanh(centre + reach)))
 
 

@@ -29,6 +29,7 @@ from mm_eval.scoring.metrics.stderr import (
     freedom_of,
     independent_clusters,
     is_pair,
+    lacking,
     mark_of,
     reach,
     share_interval,
@@ -80,6 +81,8 @@ def with_interval(
     scale = scale_of(aggregation, values)
     known = Number(number.key, value, stderr, None, len(values), number.higher_is_better)
     found = replace(known, clusters=count, freedom=freedom, rarer=rarer, scale=scale)
+    if stderr:
+        found = replace(found, lacking=lacking(aggregation, values, clusters))
     is_few = stderr == 0 or (rarer is not None and rarer < FEW_OF_A_KIND)
     if own is not None and stderr is not None and is_few:
         return replace(found, exact=share_interval(*own))

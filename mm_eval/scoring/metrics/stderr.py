@@ -61,9 +61,8 @@ def mean_stderr(arr: Sequence[float], clusters: Sequence[Hashable] | None = None
     """Standard error of a mean; None for fewer than two values or clusters.
 
     clusters: one per value; values of one cluster are drawn together.
-    sqrt(sum_g (sum_{i in g} (x_i - mean))^2 / (1 - n_g / n)) / n, over clusters of n_g of the n values: a large cluster draws the
-    mean towards itself, and each counts for what it lacks by that (CR2: Bell and McCaffrey, Survey Methodology 28, 2002). With
-    clusters of one size this is the factor G/(G-1) of G clusters.
+    sqrt(G/(G-1) sum_g (sum_{i in g} (x_i - mean))^2) / n, over G clusters of n values. `lacking` says what it lacks where some
+    clusters are much larger than others.
     """
     n, members = len(arr), None if clusters is None else _members(len(arr), clusters)
     count = n if members is None else len(members)
@@ -74,8 +73,7 @@ def mean_stderr(arr: Sequence[float], clusters: Sequence[Hashable] | None = None
         squares = math.fsum((x - centre) ** 2 for x in arr)
     else:
         deviations = [x - centre for x in arr]
-        totals = [(math.fsum([deviations[i] for i in positions]) ** 2, len(positions)) for positions in members]
-        return math.sqrt(_corrected(totals)) / n
+        squares = math.fsum(math.fsum([deviations[i] for i in positions]) ** 2 for positions in members)
     return math.sqrt(count / (count - 1) * squares) / n
 
 
@@ -194,12 +192,54 @@ def _by_kind(
     return _check_value(deviation, "the number is not finite on some draws: no standard error.")
 
 
+def lacking(aggregation: Statistic, values: Sequence[Any], clusters: Sequence[Hashable] | None) -> float:
+    """The factor by which the standard error of aggregation(values) is too small because its clusters differ in size, at least 1.
+
+    A large cluster draws the number towards itself, and so seems to differ little from it. The factor is the square root of
+    CR2's variance over the plain one (Bell and McCaffrey, Survey Methodology 28, 2002). 1 for clusters of one size, and where the
+    standard error comes from draws or a jackknife.
+    """
+    traits = traits_of(aggregation)
+    if clusters is None or not (traits.is_mean or traits.influence):
+        return 1.0
+    if traits.influence is not None and not traits.is_mean:
+        strata = [traits.stratum(value) if traits.stratum else None for value in values]
+        return _lacking(traits.influence(values), strata, clusters)
+    known = [not math.isnan(value) for value in values]
+    kept = list(compress(values, known))
+    centre = math.fsum(kept) / max(1, len(kept))
+    return _lacking([value - centre for value in kept], [None] * len(kept), list(compress(clusters, known)))
+
+
+def _lacking(influences: Sequence[float], strata: Sequence[Hashable], clusters: Sequence[Hashable]) -> float:
+    if len(set(Counter(clusters).values())) < 2:
+        return 1.0
+    squares = _squares(influences, strata, _members(len(influences), clusters))
+    known = [(found, sum(size for _, size in found)) for found in squares if len(found) > 1]
+    plain = math.fsum(_variance(found) for found, _ in known)
+    corrected = math.fsum(square / (1 - size / docs) for found, docs in known for square, size in found)
+    return max(1.0, math.sqrt(corrected / plain)) if plain else 1.0
+
+
 def _by_linearisation(influences: Sequence[float], strata: Sequence[Hashable], members: Members) -> StandardError:
     """sqrt(sum over strata of R/(R-1) sum over its R clusters of (the cluster's influences)^2).
 
-    Clusters of several sizes count as in `mean_stderr`. Strata that share a cluster count as one. The formula is that of a total
-    under stratified cluster sampling (Cochran, Sampling Techniques, 1977, section 11.10).
+    The formula is that of a total under stratified cluster sampling (Cochran, Sampling Techniques, 1977, section 11.10).
     """
+    squares = _squares(influences, strata, members)
+    known = [found for found in squares if len(found) > 1]
+    if not known:
+        return StandardError(None, "fewer than two clusters in every stratum: no standard error.")
+    alone = len(squares) - len(known)
+    note = f"{alone} of {len(squares)} strata have a single cluster, whose spread is unknown." if alone else ""
+    variance = math.fsum(map(_variance, known))
+    return _check_value(math.sqrt(variance), "the number is not finite: no standard error.", note)
+
+
+def _squares(
+    influences: Sequence[float], strata: Sequence[Hashable], members: Members
+) -> list[list[tuple[float, int]]]:
+    """Of each stratum, each cluster's (sum of influences)^2 and number of docs. Strata that share a cluster count as one."""
     joined: dict[Hashable, Hashable] = {}
 
     def first_of(stratum: Hashable) -> Hashable:
@@ -214,20 +254,10 @@ def _by_linearisation(influences: Sequence[float], strata: Sequence[Hashable], m
     for positions in members:
         total = math.fsum([influences[i] for i in positions])
         squares.setdefault(first_of(strata[positions[0]]), []).append((total * total, len(positions)))
-    known = [found for found in squares.values() if len(found) > 1]
-    if not known:
-        return StandardError(None, "fewer than two clusters in every stratum: no standard error.")
-    alone = len(squares) - len(known)
-    note = f"{alone} of {len(squares)} strata have a single cluster, whose spread is unknown." if alone else ""
-    variance = math.fsum(map(_corrected, known))
-    return _check_value(math.sqrt(variance), "the number is not finite: no standard error.", note)
+    return list(squares.values())
 
 
-def _corrected(squares: Sequence[tuple[float, int]]) -> float:
-    """The sum of the clusters' squares, each with its number of docs, corrected for what a cluster draws the mean to itself."""
-    if len({size for _, size in squares}) > 1:
-        docs = sum(size for _, size in squares)
-        return math.fsum(square / (1 - size / docs) for square, size in squares)
+def _variance(squares: Sequence[tuple[float, int]]) -> float:
     return len(squares) / (len(squares) - 1) * math.fsum(square for square, _ in squares)
 
 
@@ -337,9 +367,12 @@ def effective_docs(marks: Sequence[bool], clusters: Sequence[Hashable] | None = 
     share = sum(marks) / count
     sizes = [1] * count if clusters is None else list(Counter(clusters).values())
     groups = len(sizes)
-    stderr = mean_stderr([float(mark) for mark in marks], clusters)
+    values = [float(mark) for mark in marks]
+    stderr = mean_stderr(values, clusters)
     if share in (0.0, 1.0) or stderr is None:
         return groups
+    if clusters is not None:
+        stderr *= _lacking([value - share for value in values], [None] * count, clusters)
     effective = count if stderr == 0 else min(count, share * (1 - share) / stderr**2)
     if count > 1 and groups > 1:
         effective *= (t_quantile(1 - TAIL, count - 1) / t_quantile(1 - TAIL, freedom_of(sizes))) ** 2

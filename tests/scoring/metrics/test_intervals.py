@@ -166,15 +166,25 @@ def test_freedom_is_that_of_equal_clusters_and_falls_with_a_large_one():
     assert 3.5 < freedom_of([1] * 300 + [300]) < 4.5 and 28 < freedom_of([1, 1, 1, 1, 1, 2] * 6) < 35
 
 
-def test_the_standard_error_of_clusters_of_several_sizes_is_unbiased():
-    """CR2 for values that are independent: its mean square is the variance of the mean."""
+def test_the_spread_of_clusters_of_several_sizes_is_unbiased():
+    """CR2 for values that are independent: its mean square is the variance of the mean. What is printed is the plain one."""
     generator, sizes, squares, means = random.Random(7), [1] * 10 + [10], [], []
     where = [number for number, size in enumerate(sizes) for _ in range(size)]
     for _ in range(2000):
         values = [generator.gauss(0, 1) for _ in where]
-        squares.append(mean_stderr(values, where) ** 2)
+        number = estimate(mean, values, where)
+        assert number.stderr == mean_stderr(values, where) and number.lacking >= 1
+        squares.append((number.stderr * number.lacking) ** 2)
         means.append(math.fsum(values) / len(values))
     assert math.fsum(squares) / len(squares) == pytest.approx(1 / len(where), rel=0.06)
+
+
+def test_the_standard_error_is_the_plain_one_over_clusters():
+    values, where = [1.0, 0.0, 1.0, 1.0, 0.0, 1.0], ["a", "a", "a", "b", "c", "c"]
+    centre = sum(values) / 6
+    totals = {key: sum(v - centre for v, k in zip(values, where, strict=True) if k == key) for key in "abc"}
+    plain = math.sqrt(3 / 2 * sum(total**2 for total in totals.values())) / 6
+    assert mean_stderr(values, where) == pytest.approx(plain, rel=1e-12)
 
 
 @pytest.mark.parametrize("sizes", [[1] * 100 + [100], [20, 20, 1, 1, 1, 1, 1, 1, 1, 1]])

@@ -70,7 +70,7 @@ def half_width(number: Number, factor: float) -> float | None:
     stderr, clusters = number.stderr, number.clusters
     if stderr is None or not clusters:
         return None
-    half = as_t(round(factor, 9), max(1, number.freedom or 1)) * stderr
+    half = as_t(round(factor, 9), max(1, number.freedom or 1)) * stderr * number.lacking
     if number.rarer is not None and number.rarer < FEW_OF_A_KIND:
         return max(half, factor * math.sqrt(number.rarer + factor * factor) / clusters)
     return half or None

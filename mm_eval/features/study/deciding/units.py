@@ -183,15 +183,17 @@ def _together(unit: Unit, numbers: Sequence[Number]) -> Number:
         if len(known) == len(numbers)
         else None
     )
-    parts = [((w * e) ** 2, number.freedom or 1) for w, e, number in zip(weights, known, numbers, strict=False)]
-    freedom = sum(number.freedom or 0 for number in numbers)
-    if stderr:  # Satterthwaite's: a task counts for its share of the variance
-        freedom = round(stderr**4 / math.fsum(part * part / own for part, own in parts), 2)
+    parts = [((w * e * n.lacking) ** 2, n.freedom or 1) for w, e, n in zip(weights, known, numbers, strict=False)]
+    freedom: float = sum(number.freedom or 0 for number in numbers)
+    spread = math.fsum(part for part, _ in parts)
+    if stderr and spread:  # Satterthwaite's: a task counts for its share of the variance
+        freedom = round(spread**2 / math.fsum(part * part / own for part, own in parts), 2)
     rarer = [number.rarer for number in numbers]
     total = replace(
         Number(UNNAMED, value, stderr, n=sum(number.n or 0 for number in numbers)),
         clusters=sum(number.clusters or 0 for number in numbers),
         freedom=max(1, freedom),
+        lacking=math.sqrt(spread) / stderr if stderr else 1.0,
         rarer=None if None in rarer else sum(each for each in rarer if each is not None),
         scale=numbers[0].scale,
     )
