@@ -51,6 +51,7 @@ def pytest_collection(session: pytest.Session) -> None:
 
     In a new checkout two processes take 29 CPU seconds to collect so, and 40 where each compiles every file.
     """
+    gc.disable()  # almost nothing of what it makes is garbage
     number = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
     count = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", 1))
     if count > 1 and session.config.args_source is pytest.Config.ArgsSource.TESTPATHS:
@@ -61,7 +62,22 @@ def pytest_collection(session: pytest.Session) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """What collecting has made stays to the end: each search for cycles would walk through all of it, 7% of the CPU time."""
+    keep()
+    gc.enable()
+
+
+def pytest_runtest_teardown() -> None:
+    """torch, transformers and pyarrow are imported by tests, so what they made is kept afterwards."""
+    if len(sys.modules) > KEPT["modules"] + 300:
+        keep()
+
+
+KEPT = {"modules": 0}
+
+
+def keep() -> None:
+    """What collecting and imports have made stays to the end: each search for cycles would walk through all of it."""
+    KEPT["modules"] = len(sys.modules)
     gc.collect()
     gc.freeze()
 

@@ -3,12 +3,13 @@
 import ast
 import importlib
 import sys
-from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
-import pytest
-
 import mm_eval.values.errors
+from tests.sets import each_of
+from tests.source import called
 
 ROOT = Path(__file__).parent.parent
 CORE = [
@@ -22,15 +23,40 @@ PUBLIC = {"types", "errors", "registry", "filters", "metrics", "scorers", "train
 HEAVY = {"torch", "transformers", "datasets", "numpy", "PIL", "jinja2", "yaml", "tqdm", "sacrebleu", "pandas"}
 UNSAFE = {"pickle", "dill", "marshal", "shelve"}
 ERRORS = {name for name, value in vars(mm_eval.values.errors).items() if isinstance(value, type)}
+FORBIDDEN = {"eval", "exec", "os.system", "os.popen", "yaml.load", "yaml.unsafe_load"}
+OPENERS = ("Image.open", "torch.load")
+"""Calls that need a certain argument."""
 FILES = [path for folder in ("mm_eval", "models", "tasks") for path in sorted((ROOT / folder).rglob("*.py"))]
 
 
-def imports(tree: ast.AST) -> Iterator[tuple[str, ast.stmt]]:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            yield from ((alias.name, node) for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            yield node.module, node
+@dataclass(frozen=True)
+class Source:
+    """What the rules ask of a file. imports: (name, node); top: those at module level; calls: (what is called, node)."""
+
+    imports: list[tuple[str, ast.Import | ast.ImportFrom]]
+    all_imports: list[ast.Import | ast.ImportFrom]
+    top: set[ast.stmt]
+    calls: list[tuple[str, ast.Call]]
+
+
+@cache
+def source(path: Path) -> Source:
+    """Each file is parsed once for all rules; of its calls those stay that a rule is about."""
+    found = Source([], [], set(), [])
+    for node in ast.walk(tree := ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Call):
+            name = called(node.func)
+            if name in FORBIDDEN or name.endswith(OPENERS) or any(each.arg == "shell" for each in node.keywords):
+                found.calls.append((name, node))
+        elif isinstance(node, ast.Import):
+            found.all_imports.append(node)
+            found.imports.extend((alias.name, node) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            found.all_imports.append(node)
+            if node.module and not node.level:
+                found.imports.append((node.module, node))
+    found.top.update(node for node in found.all_imports if node in tree.body)
+    return found
 
 
 def place(name: str) -> str:
@@ -73,7 +99,7 @@ def test_each_part_imports_those_before_it_and_no_feature() -> None:
     assert not against
 
 
-@pytest.mark.parametrize(
+@each_of(
     "name",
     [*sorted(PUBLIC), "metrics.metric", "metrics.traits", "metrics.bounds", "engine.model", "api", "config.manager"],
 )
@@ -104,9 +130,8 @@ def test_import_arrows() -> None:
 
 def check_import_arrows(path: Path) -> None:
     area = path.relative_to(ROOT).parts[0]
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    top = {id(node) for node in tree.body}
-    for name, node in imports(tree):
+    top = source(path).top
+    for name, node in source(path).imports:
         head, _, rest = name.partition(".")
         line = f"{path.relative_to(ROOT)}:{node.lineno} imports {name}"
         assert head not in UNSAFE, line
@@ -115,11 +140,11 @@ def check_import_arrows(path: Path) -> None:
             mine = path.relative_to(ROOT / "mm_eval").with_suffix("").parts[0]
             public = mine in PUBLIC and target == "tasks"  # the rules that benchmarks share have public names, too
             assert public or target not in ("models", "tasks") or head != "mm_eval", line
-            if mine in ("values", "config", "cli") and id(node) in top:
+            if mine in ("values", "config", "cli") and node in top:
                 # yaml.py is the one file of config that parses YAML; it is imported only for files that changed
                 assert path.name == "yaml.py" or head not in HEAVY, f"{line}: this would make --help and ls slow"
-            assert not (id(node) in top and head in {"torch", "transformers", "datasets"}), line
-            if mine == "values" and id(node) in top:
+            assert not (node in top and head in {"torch", "transformers", "datasets"}), line
+            if mine == "values" and node in top:
                 assert head == "mm_eval" or head in sys.stdlib_module_names, (
                     f"{line}: values need the standard library only"
                 )
@@ -149,10 +174,10 @@ def imported_files(path: Path, files: dict[str, Path]) -> set[Path]:
     own = module_name(path).split(".")
     package = own if path.name == "__init__.py" else own[:-1]
     names: list[tuple[str, str]] = []
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in source(path).all_imports:
         if isinstance(node, ast.Import):
             names += [(alias.name, alias.name) for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
+        else:
             above = package[: len(package) - node.level + 1] if node.level else []
             module = ".".join([*above, *([node.module] if node.module else [])])
             names += [(f"{module}.{alias.name}", module) for alias in node.names]
@@ -182,7 +207,7 @@ def test_no_import_circles() -> None:
     assert not circle, " -> ".join(str(path.relative_to(ROOT)) for path in circle)
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("importing", "imported"),
     [
         ("mm_eval/__init__.py", "mm_eval/api.py"),  # for types only
@@ -208,13 +233,11 @@ def test_no_eval_no_exec_no_shell() -> None:
 
 
 def check_calls(path: Path) -> None:
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Call):
-            called = ast.unparse(node.func)
-            line = f"{path.relative_to(ROOT)}:{node.lineno} calls {called}"
-            assert called not in {"eval", "exec", "os.system", "os.popen", "yaml.load", "yaml.unsafe_load"}, line
-            assert not any(keyword.arg == "shell" for keyword in node.keywords), line
-            if called.endswith("Image.open"):
-                assert any(keyword.arg == "formats" for keyword in node.keywords), f"{line} without a list of formats"
-            if called == "torch.load":
-                assert any(k.arg == "weights_only" and ast.unparse(k.value) == "True" for k in node.keywords), line
+    for name, node in source(path).calls:
+        line = f"{path.relative_to(ROOT)}:{node.lineno} calls {name}"
+        assert name not in FORBIDDEN, line
+        assert not any(keyword.arg == "shell" for keyword in node.keywords), line
+        if name.endswith("Image.open"):
+            assert any(keyword.arg == "formats" for keyword in node.keywords), f"{line} without a list of formats"
+        if name == "torch.load":
+            assert any(k.arg == "weights_only" and ast.unparse(k.value) == "True" for k in node.keywords), line

@@ -7,14 +7,13 @@ from typing import Any
 import pytest
 
 from mm_eval.values.columns import Clusters, Column, ReducedDocs
+from tests.sets import each_of
 
 VALUES: list[Any] = [1.0, -0.0, 0.5, 1, True, 2**70, "text", None, (1, 2), float("inf")]
 
 
-@pytest.mark.parametrize("ascending", [True, False])
-@pytest.mark.parametrize(
-    "values", [VALUES, [0.0, 1.0, -0.0], [3, 4, -5], [1, 1.0], [1.0, 1], [2**70, 1.0], [True, 1], [1, 2**70]]
-)
+@each_of("ascending", [True, False])
+@each_of("values", [VALUES, [0.0, 1.0, -0.0], [3, 4, -5], [1, 1.0], [1.0, 1], [2**70, 1.0], [True, 1], [1, 2**70]])
 def test_a_column_reads_as_a_dict(values: list[Any], ascending: bool) -> None:
     ids = list(range(0, 200, 3))
     if not ascending:

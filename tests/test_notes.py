@@ -12,6 +12,7 @@ from mm_eval.outputs import notes_of, problems_of
 from mm_eval.results.run_table import merged_notes
 from mm_eval.scoring.task_scores import TaskScores
 from mm_eval.values.types import MetricKey, Number
+from tests.sets import each_of
 
 
 def notes(outcome: Outcome, damaged: int = 0, in_part: dict[str, list[int]] | None = None) -> list[str]:
@@ -20,7 +21,7 @@ def notes(outcome: Outcome, damaged: int = 0, in_part: dict[str, list[int]] | No
     return notes_of(opened, JournalState(damaged=damaged), outcome)
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("outcome", "said"),
     [
         (Outcome(shared=1, requested=1), "1 request equals another one of this run and was not repeated"),

@@ -7,7 +7,8 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
+from tests.sets import each_of
+from tests.source import called
 
 ROOT = Path(__file__).parent.parent
 FILES = [path for folder in ("mm_eval", "models", "tasks") for path in sorted((ROOT / folder).rglob("*.py"))]
@@ -43,7 +44,8 @@ CHANGES = ("update", "pop", "setdefault", "clear", "popitem", "insert", "append"
 def changes(tree: ast.AST) -> Iterator[str]:
     """What a file assigns, deletes or sets in a module that it imports (or in what it imports from one) and in no object."""
     imported: set[str] = set()
-    for node in ast.walk(tree):
+    nodes = list(ast.walk(tree))
+    for node in nodes:
         if isinstance(node, ast.Import):
             imported |= {(alias.asname or alias.name).partition(".")[0] for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and not (node.module or "").startswith("mm_eval") and not node.level:
@@ -54,7 +56,7 @@ def changes(tree: ast.AST) -> Iterator[str]:
             node = node.value
         return node.id if isinstance(node, ast.Name) else ""
 
-    for node in ast.walk(tree):
+    for node in nodes:
         targets: list[ast.expr] = []
         if isinstance(node, (ast.Assign, ast.Delete)):
             targets = [part for each in node.targets for part in (each.elts if isinstance(each, ast.Tuple) else [each])]
@@ -66,16 +68,16 @@ def changes(tree: ast.AST) -> Iterator[str]:
             if isinstance(target, (ast.Attribute, ast.Subscript)) and base(target) in imported:
                 yield ast.unparse(target)
         if isinstance(node, ast.Call):
-            called = ast.unparse(node.func)
-            if called in ("setattr", "delattr", "builtins.setattr") and node.args and base(node.args[0]) in imported:
+            name = called(node.func)
+            if name in ("setattr", "delattr", "builtins.setattr") and node.args and base(node.args[0]) in imported:
                 yield f"{ast.unparse(node.args[0])}.{ast.unparse(node.args[1])}"
-            owner = called.rpartition(".")[0]
-            if owner in ("sys.modules", "sys.path", "sys.meta_path", "os.environ") and called.endswith(CHANGES):
-                yield called
-            if called.endswith(
+            owner = name.rpartition(".")[0]
+            if owner in ("sys.modules", "sys.path", "sys.meta_path", "os.environ") and name.endswith(CHANGES):
+                yield name
+            if name.endswith(
                 ("redirect_stdout", "redirect_stderr", "random.seed", "setstate", "set_state", "os.chdir")
             ):
-                yield called
+                yield name
 
 
 def test_the_source_assigns_to_no_other_module() -> None:
@@ -89,7 +91,7 @@ def test_the_source_assigns_to_no_other_module() -> None:
     assert found - own == set(ALLOWED)
 
 
-@pytest.mark.parametrize(
+@each_of(
     "text",
     [
         "import socket\nsocket.getaddrinfo = f",

@@ -10,6 +10,7 @@ from PIL import Image
 
 import mm_eval
 from mm_eval.values.types import Instance, Slot, stored_picture
+from tests.sets import each_of
 
 
 def test_a_picture_is_read_from_the_forms_in_which_columns_hold_it() -> None:
@@ -20,7 +21,7 @@ def test_a_picture_is_read_from_the_forms_in_which_columns_hold_it() -> None:
         assert stored_picture(stored).tobytes() == picture.tobytes()
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("slot", "written"),
     [
         (Slot("g::t@mcqa", 3, 1, 2), ["g::t@mcqa", 3, 1, 2]),
@@ -34,7 +35,7 @@ def test_a_slot_has_one_form_in_files(slot: Slot, written: list[str | int]) -> N
     assert slot.to_json() == written and Slot.from_json(written) == slot
 
 
-@pytest.mark.parametrize("written", [["t", 0], ["t", 0, 0, 0, 0, 0], [0, 0, 0, 0], 3])
+@each_of("written", [["t", 0], ["t", 0, 0, 0, 0, 0], [0, 0, 0, 0], 3])
 def test_what_is_no_slot_is_refused(written: Any) -> None:
     with pytest.raises((TypeError, ValueError)):
         Slot.from_json(written)

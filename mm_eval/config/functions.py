@@ -97,7 +97,8 @@ class FunctionRef:
                 return path_of_tree
         folder = self.file.parent
         path = folder.joinpath(*self.name.split(".")[:-1]).with_suffix(".py")
-        if path.is_symlink() or not path.resolve().is_relative_to(folder.resolve()):
+        below = "." in rest  # only then is there a folder between, which may be a link
+        if path.is_symlink() or below and not path.resolve().is_relative_to(folder.resolve()):
             what = f"{shown_path(path)} is a symbolic link; it is not followed."
             raise ConfigError(what, where=self.where, hint=HINT)
         if not path.is_file() and "." in rest:

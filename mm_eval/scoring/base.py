@@ -342,7 +342,8 @@ class Scorer:
         """Which way is better, for each metric and each composite key that the results have; None for no direction."""
         better = {metric.name: metric.higher_is_better for metric in self.metrics or ()}
         docs = self._reduced_docs
-        for name in docs.columns if isinstance(docs, ReducedDocs) else (name for doc in docs.values() for name in doc):
+        names = docs.columns if isinstance(docs, ReducedDocs) else {name: None for doc in docs.values() for name in doc}
+        for name in names:
             metric = self._metric_of(name)
             if metric is not None:
                 better.setdefault(name, metric.higher_is_better)

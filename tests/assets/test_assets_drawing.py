@@ -2,15 +2,16 @@
 
 import random
 
-import pytest
 from drawing import SIZE
 from pictures import DRAW
 from prompts import LETTERS, OPTION_LETTER, SINGLE_WORD, Question, render
 from questions import draw_training, questions_for
 from videos import FRAMES, draw_video
 
+from tests.sets import each_of
 
-@pytest.mark.parametrize("kind", list(DRAW))
+
+@each_of("kind", list(DRAW))
 def test_two_draws_of_a_kind_differ(kind: str) -> None:
     rng = random.Random(0)
     drawn = [DRAW[kind](rng) for _ in range(40)]

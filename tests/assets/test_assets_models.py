@@ -13,6 +13,7 @@ from safetensors import safe_open
 from safetensors.torch import load_file, save_file
 
 from mm_eval.engine.model import MODELS as ADAPTERS
+from tests.sets import each_of
 
 MODELS = Path(__file__).parents[2] / "assets" / "models"
 FOLDERS = {"llava": "tiny-llava", "qwen": "tiny-qwen2-vl"}
@@ -142,7 +143,7 @@ def test_packed_stories_have_the_logits_of_the_stock_forward(
         assert made.one_by_one_difference(batch, rng) < 1e-4
 
 
-@pytest.mark.parametrize("video", [False, True])
+@each_of("video", [False, True])
 def test_training_sees_what_the_processor_makes(packer: Any, video: bool) -> None:
     from questions import draw_training
 

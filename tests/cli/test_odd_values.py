@@ -15,6 +15,7 @@ from mm_eval.cli.run import add_arguments
 from mm_eval.config.arguments import read_json, shortly
 from mm_eval.request import MOST_DRAWS, RULES, RunRequest, by_field, check_options, read_option
 from mm_eval.values.errors import ConfigError
+from tests.sets import each_of
 
 NO_NUMBERS = ["", "  ", "²", "٣", "５", "१", "½", "Ⅳ", "nan", "inf", "-inf", "Infinity", "1e400", "-1e400", "0.5.5", "1__0",
               "_1", "1_", "0x10", "1,0", "5,6", "a", "true", "None", "null", "[1]", "{}", "()", "3\n4", "\x1b[31m", "\udcff",
@@ -88,7 +89,7 @@ def test_an_odd_value_of_another_verb(words: list[str], capsys) -> None:
         assert len(err.splitlines()) == 1 and words[-1] in err, value[:50]
 
 
-@pytest.mark.parametrize(
+@each_of(
     "option, text, value",
     [("limit", "5", 5), ("limit", " 5 ", 5), ("limit", "+5", 5), ("limit", "1_000", 1000), ("limit", "0.25", 0.25),
      ("limit", ".5", 0.5),     ("limit", "1e3", 1000), ("limit", "10.0", 10), ("fail_on_error", "TRUE",
@@ -127,7 +128,7 @@ NO_VALUES = {
 }
 
 
-@pytest.mark.parametrize("option", NO_VALUES)
+@each_of("option", NO_VALUES)
 def test_an_odd_value_in_python(option: str) -> None:
     for value in NO_VALUES[option]:
         with pytest.raises(ConfigError, match=rf"evaluate: `{option}` is .* needed\.$") as caught:

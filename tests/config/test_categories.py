@@ -9,6 +9,7 @@ import pytest
 from mm_eval.config.categories import levels_of
 from mm_eval.config.manager import TaskManager
 from mm_eval.values.errors import ConfigError, DataError
+from tests.sets import each_of
 
 LONG = """
 categories:
@@ -81,7 +82,7 @@ def test_it_must_be_a_list_of_mappings(write, manager) -> None:
         load(write, manager, "categories: question_type_id")
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("value", "shown"),
     [
         (1, ["one"]), (1.0, ["one"]), ("1", ["one"]), (2, ["2"]), (2.5, ["2.5"]), ("text ", ["text"]), (True, ["True"]),
@@ -107,7 +108,7 @@ def test_a_path_goes_into_structs_and_lists_of_them() -> None:
     assert skills.of({"metadata": [{"skills": "see"}, {"skills": None}, {"skills": ["count"]}]}) == ["see", "count"]
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("column", "doc", "said"),
     [
         ("kidn", {"kind": 1}, "Did you mean 'kind'"),

@@ -11,6 +11,7 @@ from mm_eval.config.group import leaves_of
 from mm_eval.config.manager import Loaded, TaskManager
 from mm_eval.config.schema import split_format
 from mm_eval.values.errors import ConfigError
+from tests.sets import each_of
 
 Write = Callable[..., Path]
 Manager = Callable[[], TaskManager]
@@ -372,7 +373,7 @@ def test_leaves_of_a_group_are_listed_once_for_each_place() -> None:
     assert leaves_of("b", group_map) == ["b"]
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("text", "parts"),
     [
         ("t", ("t", None)),

@@ -10,6 +10,7 @@ from mm_eval.config.functions import FunctionRef
 from mm_eval.config.manager import TaskManager
 from mm_eval.config.yaml import load_config, load_file, load_text
 from mm_eval.values.errors import ConfigError
+from tests.sets import each_of
 
 Write = Callable[..., Path]
 
@@ -24,7 +25,7 @@ def refused(text: str) -> str:
     return str(caught.value)
 
 
-@pytest.mark.parametrize(
+@each_of(
     "tagged",
     [
         "!!python/object/apply:os.system ['true']",
@@ -62,12 +63,12 @@ def test_an_alias_bomb_of_450_bytes_is_refused_within_50_ms() -> None:
     assert "aliases add more than" in message and message.startswith("tasks/t.yaml:")
 
 
-@pytest.mark.parametrize("opening", ["[", "- ", "{a: ", "? "])
+@each_of("opening", ["[", "- ", "{a: ", "? "])
 def test_depth_that_would_overflow_the_stack_is_an_error_and_not_a_crash(opening: str) -> None:
     assert "nested deeper than" in refused(opening * 100_000)
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("text", "line", "told"),
     [
         ("", 1, "is empty"),

@@ -12,6 +12,7 @@ from mm_eval.data.decode import decoding, open_picture
 from mm_eval.data.media import encoded, picture_digest, to_pictures
 from mm_eval.values.errors import DataError
 from mm_eval.values.types import Instance
+from tests.sets import each_of
 
 
 def saved(image: Image.Image, kind: str, **options: object) -> bytes:
@@ -40,8 +41,8 @@ def transparent_files() -> dict[str, bytes]:
     }
 
 
-@pytest.mark.parametrize("before", [lambda picture: picture, lambda picture: picture.convert("RGB")])
-@pytest.mark.parametrize("name", transparent_files())
+@each_of("before", [lambda picture: picture, lambda picture: picture.convert("RGB")])
+@each_of("name", transparent_files())
 def test_a_server_is_sent_what_is_hashed_and_shown_elsewhere(name: str, before) -> None:
     content = transparent_files()[name]
     [shown] = to_pictures([before(open_picture(content))], "doc")
@@ -92,7 +93,7 @@ def pnm(kind: bytes, most: int, values: list[int]) -> bytes:
 SIXTEEN = np.array([[0, 257, 32896, 65535]], dtype=np.uint16)
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("content", "shown"),
     [
         (saved(Image.fromarray(SIXTEEN), "PNG"), [0, 1, 128, 255]),
@@ -131,7 +132,7 @@ def white_is_zero() -> bytes:
     return file.replace(tag, struct.pack("<HHIHH", 262, 3, 1, 0, 0))
 
 
-@pytest.mark.parametrize(
+@each_of(
     "content",
     [
         saved(Image.fromarray(np.array([[0.0, 0.5, 1.0]], dtype=np.float32)), "TIFF"),

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from mm_eval.values.types import DocError, found_in
+from tests.sets import each_of
 
 TASK = """task: rows
 dataset_path: json
@@ -90,7 +91,7 @@ def test_a_record_that_cannot_be_written_says_why(cli, tmp_path: Path) -> None:
     assert ran.code == 3 and "doc 4: the record of this row is torn. Download it again." in ran.out
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("task", "function", "doc", "said"),
     [
         ("seedbench", "seed_doc_to_mc_target", {"answer": "E"}, "answer is 'E'; expected one of 'A', 'B', 'C', 'D'"),

@@ -24,6 +24,7 @@ from mm_eval.data.media import own_file, picture_digest
 from mm_eval.data.shared import original_of
 from mm_eval.prompt.visuals import PictureCache
 from mm_eval.results.media import Media
+from tests.sets import each_of
 
 
 @pytest.fixture(autouse=True)
@@ -67,8 +68,8 @@ CHANGES: dict[str, Callable[[Image.Image], Any]] = {
 }
 
 
-@pytest.mark.parametrize("name", CHANGES)
-@pytest.mark.parametrize("copied", [lambda p: p, lambda p: p.convert("RGB"), lambda p: p.copy(), lambda p: p.convert()])
+@each_of("name", CHANGES)
+@each_of("copied", [lambda p: p, lambda p: p.convert("RGB"), lambda p: p.copy(), lambda p: p.convert()])
 def test_a_change_to_a_shared_picture_reaches_no_other(name: str, copied: Callable[[Any], Any]) -> None:
     content = saved()
     first, before = open_picture(content), open_picture(content).tobytes()
@@ -84,7 +85,7 @@ def test_a_change_to_a_shared_picture_reaches_no_other(name: str, copied: Callab
     assert first.tobytes() == before and open_picture(content).tobytes() == before
 
 
-@pytest.mark.parametrize("mode", ["P", "L", "RGBA", "1", "LA"])
+@each_of("mode", ["P", "L", "RGBA", "1", "LA"])
 def test_pictures_of_all_modes_are_opened_as_by_pillow(mode: str) -> None:
     file = io.BytesIO()
     Image.linear_gradient("L").convert(mode).save(file, "PNG")

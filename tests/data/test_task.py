@@ -14,6 +14,7 @@ from mm_eval.prompt.blocks import PromptBlock
 from mm_eval.prompt.task import PromptStyle, Task
 from mm_eval.values.errors import ConfigError, MMEvalError
 from mm_eval.values.types import Slot
+from tests.sets import each_of
 
 CHAT = PromptStyle(chat=True)
 PLAIN = PromptStyle()
@@ -84,7 +85,7 @@ def test_pictures_of_several_columns_come_in_the_order_named(root: Path) -> None
     assert "Did you mean 'image'" in str(broken.error)
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("text", "columns", "turn"),
     [
         ("See <image> here: {{question}}", 1, "user: See # here: test question 2?"),

@@ -19,6 +19,7 @@ from mm_eval.cli import VERBS, main
 from mm_eval.features.peers.flags import FLAGS
 from tests.docs.pages import PAGES, ROOT, Block, blocks
 from tests.processes import HANGS
+from tests.sets import each_of
 
 
 def name_of(page: Path) -> str:
@@ -82,7 +83,7 @@ def skipped_commands() -> list[tuple[str, Block, list[str]]]:
     return found
 
 
-@pytest.mark.parametrize(("place", "block", "words"), skipped_commands(), ids=lambda value: str(value)[:40])
+@each_of(("place", "block", "words"), skipped_commands(), ids=lambda value: str(value)[:40])
 def test_a_command_that_is_not_run_has_only_options_that_exist(place: str, block: Block, words: list[str]) -> None:
     verb = words[0] if words and words[0] in VERBS else "run"
     for option in [word for word in words if word.startswith("--")]:

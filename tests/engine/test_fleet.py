@@ -32,6 +32,7 @@ from mm_eval.values.errors import ConfigError, MMEvalError, ModelError
 from mm_eval.values.types import Answer, Instance
 from tests.engine.fakes import Died, Echo, a_fleet, requests
 from tests.processes import HANGS
+from tests.sets import each_of
 
 
 @pytest.fixture(autouse=True)
@@ -304,7 +305,7 @@ def test_a_worker_that_says_nothing_is_replaced() -> None:
     model.close()
 
 
-@pytest.mark.parametrize("seed", range(12))
+@each_of("seed", range(12))
 def test_any_order_of_losses_gives_each_request_one_answer_or_one_failure(seed: int) -> None:
     draw = random.Random(seed)
 

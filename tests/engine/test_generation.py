@@ -4,11 +4,12 @@ import pytest
 
 from mm_eval.engine.generation import GenerationOptions
 from mm_eval.values.errors import ConfigError
+from tests.sets import each_of
 
 read = GenerationOptions.from_kwargs
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("kwargs", "samples", "temperature"),
     [
         ({}, False, 0),
@@ -36,7 +37,7 @@ def test_the_fields_spellings_and_numbers_written_as_text():
     assert read({"until": ["", "\n\n"]}).until == ("\n\n",) and read({"until": None}).until == ()
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("kwargs", "message"),
     [
         ({"until": 5}, "until is 5; a text or a list"),

@@ -13,6 +13,7 @@ from mm_eval.prompt import template as bounds
 from mm_eval.prompt.template import render
 from mm_eval.values.errors import ConfigError, DataError
 from tests.conftest import Ran
+from tests.sets import each_of
 
 BIG = "x y " * 100_000
 DOC = {"q": "text", "items": list(range(50)), "tree": [{"below": []}], "n": 3, "big": BIG}
@@ -113,7 +114,7 @@ def test_a_template_ends_at_the_bound_that_holds_in_a_run(template: str) -> None
     assert time.thread_time() - started < 12
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("template", "shown"),
     [
         ("{% for c in items %}{{ loop.index }}/{{ loop.length }} {% endfor %}", "50/50 "),

@@ -12,6 +12,7 @@ import pytest
 from mm_eval.config.manager import TaskManager
 from mm_eval.prompt.question import render
 from mm_eval.values.errors import ConfigError, DataError
+from tests.sets import each_of
 
 LISTING = """
 import sys
@@ -74,7 +75,7 @@ ESCAPES = [
 ]
 
 
-@pytest.mark.parametrize("payload", ESCAPES)
+@each_of("payload", ESCAPES)
 def test_38_no_known_payload_leaves_the_sandbox(payload: str) -> None:
     with pytest.raises((ConfigError, DataError)):
         render(payload, {"q": "text"})

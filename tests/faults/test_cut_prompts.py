@@ -20,6 +20,7 @@ from mm_eval.values.types import Answer, Instance
 from tests.conftest import Ran
 from tests.faults.server import Server, echo
 from tests.folders import edited
+from tests.sets import each_of
 
 GENERATE = "generation_kwargs: {max_gen_toks: 4, until: []}\nmetric_list: [{metric: exact_match}]"
 CHOOSE = "output_type: multiple_choice\ndoc_to_choice: [cat, dog]"
@@ -145,7 +146,7 @@ def test_a_journal_without_the_field_is_read(tmp_path: Path) -> None:
 LONG = "This model's maximum context length is 4096 tokens. However, you requested 5000 tokens."
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("status", "said"),
     [
         (400, {"error": {"message": LONG, "code": "context_length_exceeded"}}),

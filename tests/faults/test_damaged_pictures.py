@@ -27,6 +27,7 @@ from mm_eval.values.errors import ConfigError, DataError
 from mm_eval.values.types import Instance
 from tests.cli.test_bad_input import data_root, picture
 from tests.processes import HANGS
+from tests.sets import each_of
 
 EPS = b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 10 10\n%%EndComments\nshowpage\n%%EOF\n"
 
@@ -260,7 +261,7 @@ def test_a_tasks_own_function_starts_no_ghostscript_either(cli, ghostscript: Pat
     assert not ghostscript.exists()
 
 
-@pytest.mark.parametrize("kind", ["PCX", "TGA", "ICO", "SGI", "EPS", "PDF", "IM"])
+@each_of("kind", ["PCX", "TGA", "ICO", "SGI", "EPS", "PDF", "IM"])
 def test_another_format_is_refused_even_where_it_is_whole(kind: str) -> None:
     with pytest.raises(Image.UnidentifiedImageError, match="not a picture in one of: JPEG, PNG"):
         open_picture(saved(Image.new("RGB", (8, 8)), kind))

@@ -23,6 +23,7 @@ from mm_eval.values.types import Answer
 from tests.faults.raw_server import Exchange, http, raw_server, said
 from tests.faults.server import Server, echo, fault
 from tests.faults.test_network_17_to_27 import answers, ask
+from tests.sets import each_of
 
 REFUSED = httpx.ConnectError("connection refused")
 
@@ -209,7 +210,7 @@ def test_a_429_that_asks_for_longer_than_a_deadline_ends_the_run(tmp_path: Path)
     assert "requests a wait of 86400 s" in str(outcome.stopped) and server.loop.time() < 1000 + 10
 
 
-@pytest.mark.parametrize(
+@each_of(
     "value",
     ["Mon, 01 Jan 99999999999999999999 00:00:00 GMT", "1e400", "nan", "-5", "x" * 9999, "9" * 9999, "Mon, 99", ""],
 )
@@ -266,7 +267,7 @@ def test_a_dead_address_is_told_in_words_and_exit_code_3(url: str, reason: str, 
     assert re.search(reason, ran.out + ran.err) and "could not be reached" in ran.out + ran.err
 
 
-@pytest.mark.parametrize("url", ["http://host:99999/v1", "http://[::1/v1", "http://host:x/v1", "http:///v1"])
+@each_of("url", ["http://host:99999/v1", "http://[::1/v1", "http://host:x/v1", "http:///v1"])
 def test_a_url_that_is_none_is_told_before_the_first_request(url: str) -> None:
     with pytest.raises(ConfigError, match="not an http"):
         OpenAI({"base_url": url, "model": "m"}, ModelSettings()).prepare()

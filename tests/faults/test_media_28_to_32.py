@@ -28,6 +28,7 @@ from mm_eval.values.errors import DataError
 from tests.cli.test_bad_input import data_root, picture
 from tests.features.video.movies import write
 from tests.processes import HANGS
+from tests.sets import each_of
 
 
 def saved(image: Image.Image, kind: str, **options: object) -> bytes:
@@ -60,7 +61,7 @@ def palette_with_alpha() -> bytes:
     return saved(image, "PNG", transparency=0)
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("content", "size", "pixel"),
     [
         (sixteen_bits(), (2, 1), (255, 255, 255)),

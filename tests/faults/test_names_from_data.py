@@ -14,6 +14,7 @@ import pytest
 
 from mm_eval.cli import main
 from mm_eval.values.safe import csv_cell, href, html, in_line, in_script, json_safe, latex, markdown, terminal_safe
+from tests.sets import each_of
 
 ROOT = Path(__file__).parent.parent.parent
 STEERS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]")
@@ -170,7 +171,7 @@ def test_what_is_shown_and_what_is_written_out(text: str, escaped: str) -> None:
     assert len(in_line("x" * 1000, 50)) <= 50
 
 
-@pytest.mark.parametrize(
+@each_of(
     "text, in_markdown",
     [
         ("a|b", r"a\|b"),
@@ -189,7 +190,7 @@ def test_markdown_is_text(text: str, in_markdown: str) -> None:
     assert markdown(text) == in_markdown
 
 
-@pytest.mark.parametrize(
+@each_of(
     "text, in_latex",
     [
         ("\\input{/etc/passwd}", r"\textbackslash{}input\{/etc/passwd\}"),
@@ -203,7 +204,7 @@ def test_latex_is_text(text: str, in_latex: str) -> None:
     assert latex(text) == in_latex
 
 
-@pytest.mark.parametrize("text", ["=1", "+1", "-1", "@a", "\t=1", " =1", "\r\n=1", "＝1", "＋1", "－1", "＠a"])
+@each_of("text", ["=1", "+1", "-1", "@a", "\t=1", " =1", "\r\n=1", "＝1", "＋1", "－1", "＠a"])
 def test_no_cell_of_a_spreadsheet_is_a_formula(text: str) -> None:
     assert csv_cell(text).startswith("'")
     assert csv_cell(f"x;{text.strip()}").startswith("x;'")

@@ -16,6 +16,7 @@ from mm_eval.values.errors import MMEvalError, ModelError
 from mm_eval.values.types import Answer, Instance
 from tests.engine import asking
 from tests.faults.server import Server, echo, fault, reply, unreliable
+from tests.sets import each_of
 
 
 def questions(count: int, **options: object) -> list[Instance]:
@@ -76,7 +77,7 @@ def test_18_waits_are_full_jitter_under_a_capped_exponential() -> None:
         assert statistics.mean(waits) == pytest.approx(cap / 2, rel=0.1)
 
 
-@pytest.mark.parametrize("status", [400, 403, 413, 422])
+@each_of("status", [400, 403, 413, 422])
 def test_19_a_refused_request_is_tried_once_and_fails_alone(status: int) -> None:
     server = Server(lambda body, nth: httpx.Response(status, text="no") if "question 3" in str(body) else echo(body))
     found = answers(server, 10)
@@ -111,7 +112,7 @@ def test_20_a_hang_ends_at_its_deadlines_and_slows_nobody_down() -> None:
     assert 2000 * 0.5 / 64 / (others - 0.5) >= 0.95, "after the first question, which is sent alone"
 
 
-@pytest.mark.parametrize("kind", ["reset", "truncated", "html", "no choices", "null", "500"])
+@each_of("kind", ["reset", "truncated", "html", "no choices", "null", "500"])
 def test_21_a_malformed_reply_is_asked_again_and_then_an_error_never_an_empty_answer(kind: str) -> None:
     passing = Server(lambda body, nth: fault(kind) if nth == 1 else echo(body))
     assert sorted(each.output for each in answers(passing, 2).values()) == ["echo question 0", "echo question 1"]
@@ -120,7 +121,7 @@ def test_21_a_malformed_reply_is_asked_again_and_then_an_error_never_an_empty_an
     assert isinstance(found[0], ModelError) and found[0].attempts == 4 and found[1].output == "echo question 1"
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("sent", "expected", "attempts"),
     [
         (reply("", None), "does not say how the answer ended", 3),

@@ -7,6 +7,7 @@ import pytest
 
 from mm_eval.values.errors import ConfigError, without_objects
 from tests.cli.test_bad_input import data_root, picture
+from tests.sets import each_of
 
 UTILS = """
 class Doc:
@@ -64,7 +65,7 @@ def test_a_picture_that_is_none(cli, tmp_path: Path, content: bytes) -> None:
         assert "BytesIO" not in text and " at 0x" not in text
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("value", "said"),
     [
         (object(), "an object of type object"),

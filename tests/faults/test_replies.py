@@ -24,7 +24,7 @@ from mm_eval.values.errors import MMEvalError, ModelError
 from mm_eval.values.types import Answer, Instance, Slot
 from tests.faults.server import Server
 from tests.faults.test_network_17_to_27 import ask, questions
-from tests.sets import few
+from tests.sets import each_of, few
 
 REFUSAL = "no log-probabilities of the prompt"
 DEEP = object()
@@ -175,7 +175,7 @@ def without_garbage_collection() -> Iterator[None]:
     gc.enable()
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each_of("kind", KINDS)
 def test_the_replies_that_are_taken_apart_are_answers(kind: str) -> None:
     assert all(isinstance(found, Answer) for found in outcome(kind, json.dumps(KINDS[kind][0]).encode()))
 

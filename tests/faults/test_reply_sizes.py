@@ -20,6 +20,7 @@ from mm_eval.values.types import Answer
 from tests.faults.raw_server import Exchange, http, raw_server
 from tests.faults.test_network_17_to_27 import questions
 from tests.processes import HANGS
+from tests.sets import each_of
 
 MB = 1 << 20
 CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
@@ -156,7 +157,7 @@ def test_few_large_replies_are_read_at_a_time_and_all_of_them_arrive() -> None:
     assert {len(body) for body in asyncio.run(main())} == {LARGE + 2} and most == LARGE_AT_ONCE
 
 
-@pytest.mark.parametrize("value", ["0", "-1", "nan", "inf", "1e9", "much"])
+@each_of("value", ["0", "-1", "nan", "inf", "1e9", "much"])
 def test_a_bound_that_is_none_is_told_before_the_first_request(value: str) -> None:
     with pytest.raises(ConfigError):
         OpenAI({"base_url": "http://host/v1", "model": "m", "max_reply_mb": value}, ModelSettings()).prepare()

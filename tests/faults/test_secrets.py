@@ -17,7 +17,7 @@ from mm_eval.values.errors import ConfigError, ModelError
 from tests.faults.raw_server import Exchange, http, raw_server
 from tests.faults.server import Server, reply
 from tests.faults.test_network_17_to_27 import answers, questions
-from tests.sets import few
+from tests.sets import each_of, few
 
 KEY = "sk-canary/8d1f+0c=&7"
 SHORT = ["EMPTY", "test", "1234", "content", "Yes", "e", "choices", "message", "-", "key", "null", "stop"]
@@ -75,7 +75,7 @@ def test_the_leak_detector_finds_each_spelling() -> None:
     assert not leaks("nothing of the kind, sk-other and [key]")
 
 
-@pytest.mark.parametrize("form", spellings(KEY))
+@each_of("form", spellings(KEY))
 def test_a_long_key_is_found_in_each_spelling_and_nothing_else_is_lost(form: str) -> None:
     spelled = spellings(KEY)[form]
     for text in (f"before {spelled} after", f"{spelled}{spelled}", f'"{spelled}"', f"before\\{spelled}"):

@@ -10,6 +10,7 @@ import pytest
 from mm_eval.opening import part_classes
 from mm_eval.request import RunRequest, is_needed
 from mm_eval.values.features import brought, stated
+from tests.sets import each_of
 
 PLAIN = {"tasks": ("mme",), "model": "dummy", "output_path": "nowhere/at/all"}
 JUDGED = SimpleNamespace(read=lambda key: object(), of_features={}, is_shipped=False)
@@ -26,7 +27,7 @@ def needed(*configs: object, **fields: object) -> set[str]:
     return {name for name, kind in brought("RUN_PARTS").items() if kind in classes}
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("name", "fields"),
     [
         ("judge", {"judge": ("openai",)}),

@@ -7,6 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mm_eval.models.endings import ending_of, says_filtered
 
+from tests.sets import each_of
+
 STATED = {
     "stop": ["stop", "STOP", "eos", "eos_token", "stop_sequence", "end_turn", "COMPLETE", "FinishReason.STOP"],
     "length": ["length", "max_tokens", "MAX_TOKENS", "model_length", "model_context_window_exceeded", "ERROR_LIMIT"],
@@ -26,12 +28,12 @@ FAILED = [
 RETRIED = ["error", "abort", "insufficient_system_resource", "network_error", "null", None, ""]
 
 
-@pytest.mark.parametrize(("ended", "reason"), [(ended, reason) for ended, some in STATED.items() for reason in some])
+@each_of(("ended", "reason"), [(ended, reason) for ended, some in STATED.items() for reason in some])
 def test_a_known_reason_is_an_ending(ended: str, reason: str) -> None:
     assert (ending_of(reason).ended, ending_of(reason).retried, ending_of(reason).fault) == (ended, False, "")
 
 
-@pytest.mark.parametrize("reason", FAILED + RETRIED)
+@each_of("reason", FAILED + RETRIED)
 def test_a_reason_that_leaves_no_answer_is_a_failure_with_its_word(reason: str | None) -> None:
     ending = ending_of(reason)
     assert (ending.ended, ending.retried) == ("failed", reason in RETRIED)
@@ -90,11 +92,11 @@ OTHERS = [
 ]
 
 
-@pytest.mark.parametrize("vendor", FILTERS)
+@each_of("vendor", FILTERS)
 def test_a_vendors_filter_is_known_by_its_error(vendor: str) -> None:
     assert says_filtered(FILTERS[vendor])
 
 
-@pytest.mark.parametrize("error", OTHERS)
+@each_of("error", OTHERS)
 def test_another_error_is_no_filter(error: object) -> None:
     assert not says_filtered(error)

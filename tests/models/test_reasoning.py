@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from mm_eval.models.reasoning import TokenReader
 
 from mm_eval.values.reasoning.families import marks_of
 from mm_eval.values.reasoning.recorded import Reading, parts_of
 from mm_eval.values.types import Answer
 from tests.models.tiny_random import tokenizer
+from tests.sets import each_of
 
 SPECIAL = {
     "qwen": ("<think>", "</think>"),
@@ -55,7 +55,7 @@ def scored(reply: Any) -> str | None:
     return None if rule_of(found) == "truncated" else str(found)
 
 
-@pytest.mark.parametrize("family", SPECIAL)
+@each_of("family", SPECIAL)
 def test_special_tokens_are_marks_and_not_padding(family: str) -> None:
     tokens = made(family)
     ids = encoded(tokens, WRITTEN[family])
@@ -65,7 +65,7 @@ def test_special_tokens_are_marks_and_not_padding(family: str) -> None:
     assert scored(TokenReader(tokens).read(padded, until=["\n"])) == "B"
 
 
-@pytest.mark.parametrize("family", SPECIAL)
+@each_of("family", SPECIAL)
 def test_a_reasoning_that_is_cut_has_no_answer(family: str) -> None:
     tokens = made(family)
     ids = encoded(tokens, WRITTEN[family].partition("A?")[0])
@@ -98,7 +98,7 @@ def test_an_answer_without_marks_is_what_the_tokenizer_decodes() -> None:
         assert (said.answer, said.reasoning) == (tokens.decode(ids, skip_special_tokens=True), None)
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("prompt", "opened"),
     [
         ("<|im_start|>assistant\n<think>\n", "<think>\n"),

@@ -9,6 +9,7 @@ import pytest
 from mm_eval.tasks.tempcompass import judge, utils
 
 from tests.papers.recordings import Recording
+from tests.sets import each_of
 
 REPOSITORY, COMMIT = "llyx97/TempCompass", "e1b463166400633e6061962d890a9ae85db29f70"
 FORMS = ("multi-choice", "yes_no", "caption_matching", "captioning")
@@ -30,8 +31,8 @@ def rows(model: str, form: str) -> list[dict[str, Any]]:
     return [row for video in RESULTS[model, form].json().values() for aspect in video.values() for row in aspect]
 
 
-@pytest.mark.parametrize("model", RIGHT)
-@pytest.mark.parametrize("form", range(3))
+@each_of("model", RIGHT)
+@each_of("form", range(3))
 def test_recorded_answers_are_rated_as_recorded(model: str, form: int) -> None:
     right, read = 0, 0
     recorded = rows(model, FORMS[form])

@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pytest
-
 from tests.peers import compare, given_answers, recorded, shipped
 from tests.peers.differences import own_rule
 from tests.peers.given_answers import FORMS, Gold
+from tests.sets import each_of
 
 
 def test_tasks_are_paired_by_name_by_alias_and_as_a_variant() -> None:
@@ -45,7 +44,7 @@ def test_likelihoods_prefer_the_right_choices_the_wrong_ones_or_neither() -> Non
     assert all(-32 < ll < 0 and greedy is False for each in found.values() for ll, greedy in each[3])
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("key", "value"),
     [
         ("acc,none", 0.5),

@@ -12,6 +12,7 @@ from tests.data.test_task import root as shapes_root  # noqa: F401 - a fixture
 from tests.prompt.test_visuals import interleaved
 from tests.prompt.test_visuals import load as pairs
 from tests.prompt.test_visuals import root as pairs_root  # noqa: F401 - a fixture
+from tests.sets import each_of
 
 MARKED = f"{IMAGE_MARK}\nWhich one, {IMAGE_MARK} or not?"
 
@@ -85,7 +86,7 @@ def test_the_order_is_a_derangement_by_the_seed() -> None:
     assert list(others(0, 1, 0)) == []
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("text", "left"),
     [
         ("<image>\nWhat?", "What?"),

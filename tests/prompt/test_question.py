@@ -15,6 +15,7 @@ from mm_eval.scoring.builtin import LLScorer
 from mm_eval.scoring.score_task import TaskScoring
 from mm_eval.values.errors import ConfigError, DataError
 from mm_eval.values.types import Answer
+from tests.sets import each_of
 
 DOCS = {
     "train": [{"q": f"shown {n}?", "word": "cat", "label": 0, "n": 10 + n, "lead": f"L{n}:"} for n in range(3)],
@@ -64,7 +65,7 @@ def test_the_requests_of_a_doc_come_together_and_their_lists_are_the_callers() -
     assert [each.metadata["choice_text"] for each in again] == ["cat", "dog"] * 2
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("template", "prompt"),
     [
         ("{{q}}\n", "asked 0?\n"),
@@ -78,7 +79,7 @@ def test_white_space_and_filters_of_a_template(template: str, prompt: str) -> No
     assert asked(task(doc_to_text=template)).context == prompt
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("description", "prompt"),
     [
         ("{{lead}}\n\n", "T0:\n\nasked 0?"),
@@ -91,7 +92,7 @@ def test_a_description_is_a_template_a_column_a_function_or_plain_words(descript
     assert asked(task(description=description)).context == prompt
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("keys", "prompt"),
     [
         ({"gen_prefix": "It is"}, "shown 0? It is cat\n\nasked 0? It is"),
@@ -125,7 +126,7 @@ def test_null_in_fewshot_config_states_nothing() -> None:
 SAMPLES = [{"q": "sample?", "word": "s", "label": 0, "n": 1, "lead": ""}]
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("keys", "shown"),
     [
         ({"fewshot_config": {**FIRST, "samples": SAMPLES}}, "sample? s"),
@@ -160,7 +161,7 @@ def test_a_doc_is_not_its_own_example_under_process_docs_of_the_examples_either(
     assert asked(made).context == "ASKED 1? dog\n\nASKED 2? dog\n\nasked 0?"
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("keys", "until"),
     [
         ({}, ["\n\n"]),
@@ -207,7 +208,7 @@ def test_contexts_and_continuations_that_do_not_fit_are_told() -> None:
         assert message in str(asked(choice_task(**keys)).error)
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("target", "gold"),
     [("label", "dog"), ("word", "dog"), ("{{[label, 0]}}", ["dog", "cat"]), ("{{label|string}}", "1")],
 )
@@ -286,7 +287,7 @@ def test_the_prompt_block_or_its_absence_reaches_doc_to_text(blocks: Any, prompt
 AROUND = "{{ pre_prompt }}{{ q }}{{ post_prompt }}"
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("blocks", "template", "prompt"),
     [
         (
@@ -358,7 +359,7 @@ def test_what_a_function_of_the_users_does_to_its_doc_is_seen_each_time() -> Non
     assert [asked(made).doc["shown"] for _ in range(2)] == ["changed"] * 2
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("keys", "context", "continuation"),
     [
         ({"doc_to_text": ""}, "", "dog"),
@@ -403,7 +404,7 @@ def test_a_misspelt_column_is_an_error_that_names_doc_and_suggestion() -> None:
         field("{{qestion}} ?")
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("given", "index"),
     [
         (np.int32(1), 1),
@@ -427,7 +428,7 @@ def test_a_failing_function_is_a_data_error_of_its_doc() -> None:
         field(lambda doc: doc["nothing"])
 
 
-@pytest.mark.parametrize(
+@each_of(
     "payload",
     [
         "{{ ''.__class__.__mro__ }}",
@@ -445,7 +446,7 @@ def test_jinja_stays_in_its_sandbox(payload: str) -> None:
         render(payload, DOC)
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("target", "index"),
     [(0, 0), (1, 1), (-100, -100), ("cat", 0), ("dog", 1), ("B", 1), ("b", 1), (["cat", "dog"], [0, 1])],
 )
@@ -453,7 +454,7 @@ def test_targets_that_name_a_choice(target, index) -> None:
     assert choice_index(target, ["cat", "dog"], "t doc 0") == index
 
 
-@pytest.mark.parametrize("target", ["1", "0", 2, -1, "C", "bird", None, True, 1.0, "", {"a": 1}, b"cat"])
+@each_of("target", ["1", "0", 2, -1, "C", "bird", None, True, 1.0, "", {"a": 1}, b"cat"])
 def test_targets_that_name_none(target) -> None:
     with pytest.raises(DataError, match="t doc 0"):
         choice_index(target, ["cat", "dog"], "t doc 0")

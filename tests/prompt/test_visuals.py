@@ -18,6 +18,7 @@ from mm_eval.prompt.blocks import PromptBlock, check_prompt_keys
 from mm_eval.prompt.task import PromptStyle, Task
 from mm_eval.prompt.visuals import visuals_of
 from mm_eval.values.errors import ConfigError, DataError
+from tests.sets import each_of
 
 CHAT = PromptStyle(chat=True)
 TEXT = {"type": "text", "text": "t"}
@@ -104,7 +105,7 @@ def test_scoring_makes_the_same_context_again(root: Path) -> None:
     assert scored.context == asked.context and scored.image_digests == ()
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("given", "told"),
     [
         ("hello", "gave 'hello'; expected a list of turns"),

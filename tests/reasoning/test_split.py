@@ -15,6 +15,7 @@ from mm_eval.values.reasoning.families import FAMILIES, FRAMES, marks_in_templat
 from mm_eval.values.reasoning.recorded import Reading, Recorded, parts_of
 from mm_eval.values.reasoning.split import cut_at, split, unframed
 from mm_eval.values.types import Answer
+from tests.sets import each_of
 
 from .formats import ANSWERED, CUT, FORMATS, QUOTED, USER_TAGS
 
@@ -38,7 +39,7 @@ def test_every_format_gives_the_answer_after_its_reasoning(name, answer):
         assert answer_in(text, capped=True) == answer, text
 
 
-@pytest.mark.parametrize("name", [name for name in FORMATS if "off" not in name and "stray" not in name])
+@each_of("name", [name for name in FORMATS if "off" not in name and "stray" not in name])
 def test_a_format_that_is_cut_inside_its_reasoning_has_no_answer(name):
     """Where the model writes its opening mark; a prompt that wrote it is another case."""
     before, reasoning, _ = FORMATS[name].partition("{w}")
@@ -80,7 +81,7 @@ def test_a_tool_call_ends_the_reasoning():
     assert answer_in(f"<think>{WHY}<tool_calls>[]") is None  # Hunyuan's are text inside its reasoning
 
 
-@pytest.mark.parametrize(
+@each_of(
     "text",
     ["B", "", " ", "analysis of the picture", "Here is my response: B", "I think B", "<table><tr><th>a</th></tr></table>",
      "<table><tr><th>a</th", "a < b > c", "[B]", "x <|box_start|>(1,2)<|box_end|>", "final answer: B", "assistantfinal"],
@@ -122,7 +123,7 @@ def test_the_marks_that_a_template_removes_from_earlier_turns():
     assert marks_in_template(template) == (("<muse>", "</muse>"),)
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("answer", "until", "kept"),
     [
         ("\n\nB\nbecause", ["\n"], "\n\nB"),

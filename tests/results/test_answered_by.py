@@ -10,6 +10,7 @@ from mm_eval.scoring.answered_by import answers_for, by_name, oddity, sentence
 from mm_eval.scoring.run_results import Results
 from mm_eval.values.errors import StoreError
 from tests.folders import edited
+from tests.sets import each_of
 
 SAME = [
     ("gpt-4o", "gpt-4o"),
@@ -50,12 +51,12 @@ OTHERS = [
 ]
 
 
-@pytest.mark.parametrize(("stated", "asked"), SAME)
+@each_of(("stated", "asked"), SAME)
 def test_what_changes_nothing_in_a_name(stated: str, asked: str) -> None:
     assert answers_for(stated, asked) and oddity(asked, {stated: 7}) == ""
 
 
-@pytest.mark.parametrize(("stated", "asked"), OTHERS)
+@each_of(("stated", "asked"), OTHERS)
 def test_another_model_or_another_size_is_said_with_its_replies(stated: str, asked: str) -> None:
     assert not answers_for(stated, asked)
     assert oddity(asked, {stated: 1200}) == f"{stated} (1,200) answered, and {asked} was asked"

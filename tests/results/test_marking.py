@@ -1,11 +1,10 @@
 """A sample is right or wrong only where its value is the best or the worst there is."""
 
-import pytest
-
 from mm_eval.results.sample_rows import Marking
+from tests.sets import each_of
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("scores", "mark"),
     [
         ({"acc,none": 1.0}, True),

@@ -8,9 +8,10 @@ import pytest
 
 from mm_eval.results.number_text import PERCENT, POINTS, SMALL, Unit, unit_for, unit_of
 from mm_eval.values.types import MetricKey, Number
+from tests.sets import each_of
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("metric", "values", "ends", "scales", "unit"),
     [
         ("acc", [0.613, 0.0], [0.59, 0.63], [(0.0, 1.0), None], PERCENT),

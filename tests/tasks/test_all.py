@@ -17,7 +17,7 @@ import pytest
 from mm_eval.config.manager import Loaded, TaskManager
 from mm_eval.features.validate.check import validate
 from mm_eval.request import RunRequest
-from tests.sets import few
+from tests.sets import each_of, few
 
 ROOT = Path(__file__).parents[2]
 TASKS, DATA, SAMPLES = ROOT / "tasks", ROOT / "assets" / "data", ROOT / "assets" / "make" / "samples"
@@ -98,7 +98,7 @@ def test_no_shipped_name_is_declared_twice() -> None:
     assert [entry.name for entry in MANAGER.entries.values() if entry.rivals or entry.kind == "broken"] == []
 
 
-@pytest.mark.parametrize("name", BENCHMARKS)
+@each_of("name", BENCHMARKS)
 def test_the_header_is_complete(name: str) -> None:
     loaded = loaded_of(name)
     config = next(iter(loaded.tasks.values()))
@@ -118,7 +118,7 @@ def test_the_header_is_complete(name: str) -> None:
     assert tags & MODALITIES and tags & LANGUAGES and tags & SKILLS
 
 
-@pytest.mark.parametrize("name", BENCHMARKS)
+@each_of("name", BENCHMARKS)
 def test_the_published_row_has_a_test_or_none_is_known(name: str) -> None:
     entry = ENTRIES[name]
     loaded = loaded_of(name)
@@ -144,7 +144,7 @@ def texts_of_replays() -> list[str]:
 TASK_FILES = sorted(path for path in TASKS.rglob("*.yaml") if path.parent.name != "protocols")
 
 
-@pytest.mark.parametrize("path", TASK_FILES, ids=lambda path: path.name)
+@each_of("path", TASK_FILES, ids=lambda path: path.name)
 def test_a_task_file_is_short(path: Path) -> None:
     counts = Counter(key for key, line in lines_of(path) if key not in TABLES)
     assert counts.total() <= MOST_LINES or path.name in LONGER, counts
@@ -159,7 +159,7 @@ def lines_of(path: Path) -> Iterator[tuple[str, str]]:
             yield key, line
 
 
-@pytest.mark.parametrize("path", sorted(TASKS.glob("*/utils.py")), ids=lambda path: path.parent.name)
+@each_of("path", sorted(TASKS.glob("*/utils.py")), ids=lambda path: path.parent.name)
 def test_the_code_of_a_task_is_short(path: Path) -> None:
     assert len(code_lines(path.read_text(encoding="utf-8"))) <= MOST_CODE
 
@@ -213,7 +213,7 @@ def test_gold_answers_get_full_marks_and_wrong_ones_none(folder: str) -> None:
             assert found[1] == found[2], f"{finding.task}: {finding.text}"
 
 
-@pytest.mark.parametrize("name", BENCHMARKS)
+@each_of("name", BENCHMARKS)
 def test_no_answer_is_cut_at_a_blank_line(name: str) -> None:
     """A task without `until` stops at a blank line outside chats, which cuts a chain of thought."""
     for config in loaded_of(name).tasks.values():

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from mm_eval.tasks.blink.utils import lmms_process_results, process_results, process_results_official
 
+from tests.sets import each_of
 from tests.tasks.answers import answered, prompt
 
 QUESTION = "Which image has a shape that the others lack?"
@@ -75,7 +76,7 @@ def test_lmms_evals_prompt_names_the_letters(cli) -> None:
     assert prompt(cli, "blink_forensic_detection_lmms") == note + OWN
 
 
-@pytest.mark.parametrize(("answer", "official", "own", "lmms"), HARD)
+@each_of(("answer", "official", "own", "lmms"), HARD)
 def test_hard_answers(answer: str, official: str | None, own: str | None, lmms: str | None) -> None:
     for letter in "ABCDEIST":
         doc = {"choices": ["1", "2", "3", "4"], "answer": f"({letter})"}

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from mm_eval.tasks.charades_sta import utils
 
+from tests.sets import each_of
 from tests.tasks.answers import answered, prompt
 
 DOC = {"timestamp": [2.0, 6.0]}
@@ -32,12 +33,12 @@ HARD = [
 ]
 
 
-@pytest.mark.parametrize(("answer", "expected"), HARD)
+@each_of(("answer", "expected"), HARD)
 def test_spans_of_hard_answers(answer: str, expected: list[tuple[float, float]]) -> None:
     assert utils.spans(answer) == expected
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("answer", "overlap", "reached", "rule"),
     [
         ("2 - 6", 1, [1, 1, 1], "one_span"),

@@ -13,6 +13,7 @@ from mm_eval.tasks.charxiv.utils import (
     subplots,
 )
 
+from tests.sets import each_of
 from tests.tasks.answers import prompt
 from tests.tasks.judged import judged
 
@@ -53,7 +54,7 @@ def test_a_number_in_general_says_how_exact_it_is(answer: str, form: str) -> Non
     assert form not in reasoning_question(reasoned(3, answer))
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("doc", "start"),
     [
         (asked(10), "For the current plot, how many lines are there?"),
@@ -109,7 +110,7 @@ def test_the_judge_of_a_descriptive_answer_gets_one_pair() -> None:
     assert text.endswith("T1:\nResponse 1: It is 5.\nGround Truth 1: 5\n\n") and "<|" not in text
 
 
-@pytest.mark.parametrize("answer", ["9", "<|question|> <|ground_truth|> <|response|>", "{0} {", ""])
+@each_of("answer", ["9", "<|question|> <|ground_truth|> <|response|>", "{0} {", ""])
 def test_the_judge_of_a_reasoning_answer_gets_it_as_it_is(answer: str) -> None:
     text = judge_reasoning(reasoned(2), answer)
     assert text.startswith(reasoning.INTRODUCTION) and "semantic meaning" in text
@@ -117,7 +118,7 @@ def test_the_judge_of_a_reasoning_answer_gets_it_as_it_is(answer: str) -> None:
     assert text.count("<|response|>") == answer.count("<|response|>")
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("reply", "value"),
     [
         (GOOD, 1), (BAD, 0), ('{"extract_answer": "", "score": 0}', 0), ('{"extracted_answer": 5, "score": 1.0}', 1),

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from mm_eval.tasks.cv_bench.utils import lmms_process_results, process_results, read_character
 
+from tests.sets import each_of
 from tests.tasks.answers import answered, prompt
 
 GOLD = ["(B)", "(A)", "(E)", "(B)", "(E)", "(B)", "(B)", "(B)", "(A)", "(A)", "(B)", "(A)", "(A)", "(B)"]
@@ -25,7 +26,7 @@ def test_the_prompts(cli) -> None:
     assert prompt(cli, "cv_bench_lmms", doc=1) == note + OWN
 
 
-@pytest.mark.parametrize(("answer", "character", "letter"), HARD)
+@each_of(("answer", "character", "letter"), HARD)
 def test_hard_answers(answer: str, character: str, letter: str) -> None:
     assert read_character(answer) == character
     for right in "ABCDEFIT":

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from mm_eval.tasks.dynamath.utils import gold_answer, process_results, worst_case
 
+from tests.sets import each_of
 from tests.tasks.math_prompts import prompt_of, replay
 
 GUIDE = """
@@ -73,16 +74,14 @@ def test_the_prompts(cli) -> None:
     assert prompt_of(cli, "dynamath", 1) == f"## Question\nWhat is written below the tallest bar?{GUIDE}"
 
 
-@pytest.mark.parametrize(("doc", "answer", "score", "rule"), HARD)
+@each_of(("doc", "answer", "score", "rule"), HARD)
 def test_hard_answers(doc, answer: str, score: int, rule: str) -> None:
     scored = process_results(doc, [answer])
     assert (scored["average"], scored["__rule__"]) == (score, rule)
     assert scored["worst_case"] == {"id": "1", "score": score}
 
 
-@pytest.mark.parametrize(
-    "answer", ["{" * 200_000, "[" * 100_000 + "}", "{" + "9" * 200_000 + "}", "π" * 200_000, "\n" * 200_000]
-)
+@each_of("answer", ["{" * 200_000, "[" * 100_000 + "}", "{" + "9" * 200_000 + "}", "π" * 200_000, "\n" * 200_000])
 def test_hostile_answers_are_wrong(answer: str) -> None:
     for doc in (FLOAT, CHOICE, TEXT):
         assert process_results(doc, [answer])["average"] == 0

@@ -7,6 +7,7 @@ import pytest
 from mm_eval.tasks.emma.utils import process_results
 
 from tests.papers.recordings import write_answers
+from tests.sets import each_of
 
 BOX = 'put the letter in one "\\boxed{}". '
 
@@ -86,14 +87,14 @@ OPEN = [  # the gold is 3
 ]
 
 
-@pytest.mark.parametrize(("answer", "score", "rule"), CHOICE)
+@each_of(("answer", "score", "rule"), CHOICE)
 def test_an_answer_to_a_question_with_options(answer: str, score: float, rule: str) -> None:
     doc = {"type": "Multiple Choice", "answer": "C", "options": ["circle", "cross", "square", "star"]}
     found = process_results(doc, ["" if answer.startswith("<think>") else answer])
     assert found == {"acc": score, "__rule__": rule}
 
 
-@pytest.mark.parametrize(("answer", "score", "rule"), OPEN)
+@each_of(("answer", "score", "rule"), OPEN)
 def test_an_answer_to_an_open_question(answer: str, score: float, rule: str) -> None:
     assert process_results({"type": "Open-ended", "answer": "3", "options": None}, [answer]) == {
         "acc": score, "__rule__": rule

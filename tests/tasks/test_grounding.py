@@ -13,6 +13,7 @@ from PIL import Image
 from mm_eval.config.manager import TaskManager
 from mm_eval.values.errors import ConfigError
 from tests.papers.recordings import write_answers
+from tests.sets import each_of
 from tests.tasks.answers import answered
 from tests.tasks.made_up import MadeUp
 
@@ -120,14 +121,14 @@ POINTS = [
 ]
 
 
-@pytest.mark.parametrize(("answer", "right"), POINTS)
+@each_of(("answer", "right"), POINTS)
 def test_points(answer: str, right: bool | None) -> None:
     point = first_point(answer)
     assert (point is None) is (right is None)
     assert point_in_box(GOLD, [str(point) if point else None]) == [int(bool(right))]
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("stated", "shown", "gold"),
     [
         ("0 to 1", (640, 480), "[0.25, 0.5, 0.5, 0.75] in 1 x 1"),
@@ -156,7 +157,7 @@ def test_the_units_of_a_family(stated: Any, shown: tuple[int, int], gold: str) -
     assert units.gold([0.25, 0.5, 0.5, 0.75], 640, 480) == gold
 
 
-@pytest.mark.parametrize(
+@each_of(
     "stated",
     [
         None,

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import ROOT, Ran
+from tests.sets import each_of
 
 FOLDER = ROOT / "tasks" / "ifeval"
 
@@ -126,7 +127,7 @@ CASES: list[tuple[str, dict[str, Any], list[str], list[str]]] = [  # kind, argum
 ]
 
 
-@pytest.mark.parametrize(("kind", "arguments", "right", "wrong"), CASES)
+@each_of(("kind", "arguments", "right", "wrong"), CASES)
 def test_instructions(kind: str, arguments: dict[str, Any], right: list[str], wrong: list[str]) -> None:
     check = load("checkers").CHECKERS[kind]
     assert [text for text in right if not check(text, arguments)] == []
@@ -144,7 +145,7 @@ def test_every_instruction_is_tested_and_in_the_sample() -> None:
     assert {kind for row in rows for kind in row["instruction_id_list"]} == kinds
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("text", "count"),
     [
         ("", 0),

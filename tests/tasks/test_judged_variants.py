@@ -10,6 +10,7 @@ from mm_eval.tasks.mathvista import utils as mathvista
 from mm_eval.tasks.mmbench import utils as mmbench
 from mm_eval.tasks.simplevqa import utils as simplevqa
 
+from tests.sets import each_of
 from tests.tasks.judged import judged
 from tests.tasks.test_hallusion_bench import GOLD
 
@@ -29,7 +30,7 @@ def test_its_examples_hold(cli, task: str) -> None:
     assert cli("validate", task, "--sample").code == 0
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("doc", "text", "score", "known"),
     [
         (SIDES, "145°", 1, True),
@@ -84,7 +85,7 @@ def test_mathvista_by_hand(cli, tmp_path) -> None:
     assert samples[0]["judge"]["prompt"].endswith(end)
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("reply", "value"),
     [
         ("correct", "yes"),
@@ -169,7 +170,7 @@ def test_hallusion_by_hand(cli, tmp_path) -> None:
     )
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("reply", "value"),
     [
         ("A", "A"),
@@ -216,9 +217,7 @@ def test_mmbench_by_hand(cli, tmp_path) -> None:
     assert row["judge_bounds"][0] < row["judge_bounds"][1] == 1
 
 
-@pytest.mark.parametrize(
-    "reply", [" ", "!", "A", "output ", "{", "\\", "correct ", "not ", '"', "\n", "：", "[", "Judgement:"]
-)
+@each_of("reply", [" ", "!", "A", "output ", "{", "\\", "correct ", "not ", '"', "\n", "：", "[", "Judgement:"])
 def test_hostile_replies_take_bounded_time(reply: str) -> None:
     started = time.process_time()
     for text in (reply * 50_000, f"B{reply * 50_000}", f"output: {reply * 50_000} A"):

@@ -8,6 +8,7 @@ import pytest
 from mm_eval.tasks.llava_bench.utils import gpt_score, judge_prompt, own_score, reference, relative, verdict
 
 from tests.papers.judged import replay_judged
+from tests.sets import each_of
 from tests.tasks.made_up import categories, prompt
 from tests.tasks.of_sample import DATA
 
@@ -63,12 +64,12 @@ def test_several_captions_are_lines_and_coco_has_another_column_for_gpt_s_answer
     assert judge_prompt(doc, "B")[1]["content"].startswith("[Context]\none\ntwo\n\n[Question]\nQ\n\n[Assistant 1]\nA\n")
 
 
-@pytest.mark.parametrize(("reply", "scores"), READ)
+@each_of(("reply", "scores"), READ)
 def test_two_scores_are_read(reply: str, scores: list[float]) -> None:
     assert verdict(reply) == scores
 
 
-@pytest.mark.parametrize("reply", UNREAD, ids=lambda reply: reply[:20])
+@each_of("reply", UNREAD, ids=lambda reply: reply[:20])
 def test_what_is_not_two_scores_is_not_read(reply: str) -> None:
     assert verdict(reply) is None
 

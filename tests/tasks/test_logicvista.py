@@ -9,6 +9,7 @@ from mm_eval.tasks.rules.option_list import shown_options
 from mm_eval.scoring.filters import FILTERS
 from mm_eval.scoring.filters.base import rule_of
 from tests.papers.recordings import write_answers
+from tests.sets import each_of
 
 ODD = "Which choice (A, B, C or D) is the odd one out?"
 
@@ -34,7 +35,7 @@ def test_the_prompt_is_the_question(cli: Any, tmp_path: Path, block: str, end: s
     assert ran.samples("logicvista")[0]["prompt"] == ODD + end
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("answer", "letters"),
     [
         ("B", "B"),
@@ -73,7 +74,7 @@ def test_the_letters_of_an_answer(answer: str, letters: str | None) -> None:
     assert (rule_of(found) == "unparsed") is (letters is None)
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("answer", "letters"),
     [
         ("£550", "B"),

@@ -6,6 +6,7 @@ import pytest
 from mm_eval.tasks.mathverse.utils import compare_prompt, doc_to_text, extract_prompt, extraction, judgement
 
 from tests.papers.recordings import write_answers
+from tests.sets import each_of
 from tests.tasks.answers import prompt
 from tests.tasks.judged import JUDGE, judged
 
@@ -77,7 +78,7 @@ def test_step_two_shows_the_question_that_is_only_in_the_picture() -> None:
     assert "[Question]: How?\n" in compare_prompt({"question": "How?", "answer": "1"}, "2")
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("reply", "text"),
     [
         ("14", "14"),
@@ -94,7 +95,7 @@ def test_replies_of_step_one(reply: str, text: str | None) -> None:
     assert extraction(reply) == text
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("reply", "value"),
     [
         ("1", 1),

@@ -7,6 +7,7 @@ import pytest
 from mm_eval.tasks.mathvision.utils import process_results
 from mm_eval.tasks.rules.mathvision import mathvision_answer, mathvision_equal
 
+from tests.sets import each_of
 from tests.tasks.math_prompts import prompt_of, replay
 
 QUESTION = "How long is the side $x$?\n<image1>\n(A) $5$\n(B) $2 \\sqrt{5}$\n(C) $4$\n(D) $\\sqrt{5}$\n(E) $6$\n"
@@ -77,7 +78,7 @@ def test_gold_answers_get_full_marks(cli, task: str) -> None:
     assert cli("validate", task, "--sample").code == 0
 
 
-@pytest.mark.parametrize(("doc", "answer", "score", "rule"), HARD)
+@each_of(("doc", "answer", "score", "rule"), HARD)
 def test_hard_answers(doc, answer: str, score: int, rule: str) -> None:
     assert process_results(doc, [answer]) == {"acc": score, "__rule__": rule}
 
@@ -113,7 +114,7 @@ def test_unclosed_thinking_is_no_answer_and_categories_are_counted(cli, tmp_path
     assert list(both)[0] == "analytic geometry, level 3"
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("one", "other", "equal"),
     [
         ("6\\frac{1}{4}", "1.5", True), ("1:2", "0.5", True), ("$20\\%$", "0.2", True), ("e", "2.72", False),
@@ -127,7 +128,7 @@ def test_equality_is_the_official_one(one: str, other: str, equal: bool) -> None
     assert mathvision_equal(one, other) is equal
 
 
-@pytest.mark.parametrize(
+@each_of(
     "answer", ["9^" * 100_000 + "9", "\\boxed{" * 30_000, "(" * 200_000, "is " * 70_000, "9" * 200_000, "\n" * 200_000]
 )
 def test_hostile_answers_take_bounded_time(answer: str) -> None:

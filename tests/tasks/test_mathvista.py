@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from mm_eval.tasks.mathvista.utils import process_results, process_results_digits
 
+from tests.sets import each_of
 from tests.tasks.math_prompts import prompt_of, replay
 
 HINT = "Hint: Please answer the question and provide the correct option letter, e.g., A, B, C, D, at the end.\n"
@@ -84,14 +85,12 @@ def test_gold_answers_get_full_marks(cli, task: str) -> None:
     assert cli("validate", task, "--sample").code == 0
 
 
-@pytest.mark.parametrize(("row", "answer", "score", "rule"), HARD)
+@each_of(("row", "answer", "score", "rule"), HARD)
 def test_hard_answers(row, answer: str, score: int, rule: str) -> None:
     assert process_results(row, [answer]) == {"acc": score, "__rule__": rule}
 
 
-@pytest.mark.parametrize(
-    ("answer", "paper", "script"), [("8.0", 0, 1), ("8.7", 0, 1), ("8", 1, 1), ("1e400", 0, 0), ("nan", 0, 0)]
-)
+@each_of(("answer", "paper", "script"), [("8.0", 0, 1), ("8.7", 0, 1), ("8", 1, 1), ("1e400", 0, 0), ("nan", 0, 0)])
 def test_integers_by_the_runs_of_the_paper_and_by_the_script(answer: str, paper: int, script: int) -> None:
     assert process_results_digits(COUNT, [answer])["acc"] == paper
     assert process_results(COUNT, [answer])["acc"] == script
@@ -129,7 +128,7 @@ def test_categories_and_unclosed_thinking(cli, tmp_path: Path) -> None:
     assert found["skills"]["algebraic reasoning"] == pytest.approx(4 / 5)  # a question counts in each of its skills
 
 
-@pytest.mark.parametrize(
+@each_of(
     "answer",
     ["answer is " * 20_000, "is 1. " * 33_000, "9" * 200_000, "\\boxed{" * 30_000, "(" * 200_000, "\n" * 200_000],
 )

@@ -7,6 +7,7 @@ from mm_eval.tasks.mia_bench.utils import components_text, judge_prompt, verdict
 from PIL import Image
 
 from tests.papers.judged import replay_judged
+from tests.sets import each_of
 from tests.tasks.made_up import categories, prompt
 
 PICTURE = Image.new("RGB", (2, 2), "red")
@@ -66,7 +67,7 @@ def test_the_judge_gets_the_text_and_then_the_picture() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("weights", "sentence"),
     [
         ([10], "The first component is worth 10 scores."),
@@ -82,12 +83,12 @@ def test_the_points_are_told_in_the_authors_words(weights: list[int], sentence: 
     assert told.startswith(f"The first component is:' c{weights[0]}'") and told.count("component is:'") == len(weights)
 
 
-@pytest.mark.parametrize("reply", READ)
+@each_of("reply", READ)
 def test_points_are_read(reply: str) -> None:
     assert verdict(reply, DOC) == FULL
 
 
-@pytest.mark.parametrize("reply", UNREAD, ids=lambda reply: reply[:40])
+@each_of("reply", UNREAD, ids=lambda reply: reply[:40])
 def test_what_is_not_all_points_is_not_read(reply: str) -> None:
     assert verdict(reply, DOC) is None
 

@@ -20,6 +20,7 @@ from mm_eval.prepare import prepare_without_model
 from mm_eval.request import RunRequest
 from mm_eval.values.types import Answer
 from tests.conftest import ROOT
+from tests.sets import each_of
 from tests.tasks.talks import judged_talks, rows_of
 
 HUB_ID = "laolao77/MMDU"
@@ -84,7 +85,7 @@ def test_the_dictionary_of_a_reply_is_read(form: str) -> None:
         assert found is not None and found["judge_score"] == 9 and found["image_relationship"] == 8
 
 
-@pytest.mark.parametrize(
+@each_of(
     "reply",
     ["", "Overall Score: 9", "{'Overall Score': 9}", scores(0), scores(11), scores(5) + scores(6), scores(5)[:-1],
      scores(5).replace("5", "'5'", 1), scores(5).replace("5", "True", 1), scores(5).replace("5", "5/10", 1), "{" * 900, "{1, 2}",

@@ -8,6 +8,7 @@ from mm_eval.tasks.mmhal.utils import hallucination_rate, judge_prompt, verdict
 from PIL import Image
 
 from tests.papers.judged import replay_judged
+from tests.sets import each_of
 from tests.tasks.made_up import categories, prompt
 
 DOC = {"question": "Is it day?", "image_content": ["Sun", "Sky"], "gt_answer": "Yes, it is day."}
@@ -49,12 +50,12 @@ def test_the_judge_reads_contents_question_and_both_answers() -> None:
     )
 
 
-@pytest.mark.parametrize(("reply", "rating"), READ)
+@each_of(("reply", "rating"), READ)
 def test_a_rating_is_read(reply: str, rating: int) -> None:
     assert verdict(reply) == rating
 
 
-@pytest.mark.parametrize("reply", UNREAD, ids=lambda reply: reply[:20])
+@each_of("reply", UNREAD, ids=lambda reply: reply[:20])
 def test_what_is_no_rating_is_not_read(reply: str) -> None:
     assert verdict(reply) is None
 

@@ -9,6 +9,7 @@ from mm_eval.tasks.mmlongbench_doc import draw
 from mm_eval.tasks.mmlongbench_doc import utils as longdoc
 
 from tests.conftest import ROOT
+from tests.sets import each_of
 from tests.tasks.answers import answered, prompt
 from tests.tasks.judged import judged
 from tests.tasks.made_up import categories
@@ -52,7 +53,7 @@ HARD = [  # format, gold, answer, score; the same as eval_score.py gives
 ]
 
 
-@pytest.mark.parametrize(("kind", "gold", "answer", "score"), HARD)
+@each_of(("kind", "gold", "answer", "score"), HARD)
 def test_hard_answers(kind: str, gold: str, answer: str, score: float) -> None:
     found = longdoc.process_results({"answer": gold, "answer_format": kind}, [answer])
     assert found["acc"] == found["f1"]["score"] == pytest.approx(score)

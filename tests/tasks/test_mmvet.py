@@ -6,6 +6,7 @@ import pytest
 from mm_eval.tasks.mmvet.utils import capabilities, gold_answer, integration, judge_prompt, percent, verdict
 
 from tests.papers.judged import replay_judged
+from tests.sets import each_of
 from tests.tasks.made_up import categories, prompt
 
 DOC = {"question": "What is x?", "answer": "-1<AND>-5<OR>five", "capability": "ocr,math"}
@@ -47,12 +48,12 @@ def test_the_grading_prompt_ends_with_the_open_line_of_its_table() -> None:
     )  # two lines of the head, 7 examples, this
 
 
-@pytest.mark.parametrize(("reply", "grade"), READ)
+@each_of(("reply", "grade"), READ)
 def test_a_grade_is_read(reply: str, grade: float) -> None:
     assert verdict(reply) == grade
 
 
-@pytest.mark.parametrize("reply", UNREAD, ids=lambda reply: reply[:20])
+@each_of("reply", UNREAD, ids=lambda reply: reply[:20])
 def test_what_is_no_grade_is_not_read(reply: str) -> None:
     assert verdict(reply) is None
 

@@ -11,6 +11,7 @@ from mm_eval.tasks.ocrbench_v2.structures import fields_of, nested_of, outline_s
 from mm_eval.tasks.ocrbench_v2.words import text_score
 
 from mm_eval.values.errors import DocError
+from tests.sets import each_of
 from tests.tasks.made_up import categories, prompt
 from tests.tasks.of_sample import replay
 
@@ -58,9 +59,7 @@ RULES: list[tuple[str, list[str], Other, list[tuple[str, float]]]] = [  # type, 
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("kind", "gold", "other", "answers"), RULES, ids=lambda each: each if isinstance(each, str) else ""
-)
+@each_of(("kind", "gold", "other", "answers"), RULES, ids=lambda each: each if isinstance(each, str) else "")
 def test_each_type_has_its_rule(kind: str, gold: list[str], other: Other, answers: list[tuple[str, float]]) -> None:
     doc = {"type": kind, "question": "?", "answers": gold, "eval": "None", **other}
     for answer, score in answers:

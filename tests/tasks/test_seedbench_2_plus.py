@@ -6,6 +6,7 @@ import pytest
 
 from mm_eval.scoring.filters.extraction import FirstCharacterFilter
 from mm_eval.scoring.filters.letters import McqLetterFilter
+from tests.sets import each_of
 from tests.tasks.answers import answered, prompt
 
 GOLD = list("BCDAADCADBBD")
@@ -34,7 +35,7 @@ def test_the_prompt_of_each_block(cli, key: str) -> None:
     assert prompt(cli, "seedbench_2_plus", key) == PROMPTS[key]
 
 
-@pytest.mark.parametrize(("answer", "letter", "first"), HARD)
+@each_of(("answer", "letter", "first"), HARD)
 def test_hard_answers(answer: str, letter: str | None, first: str | None) -> None:
     doc = {f"choice_{name}": text for name, text in zip("ABCD", ("apples", "pears", "plums", "figs"), strict=True)}
     reader = McqLetterFilter(choices=list(doc))

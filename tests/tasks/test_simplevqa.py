@@ -7,6 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 from mm_eval.tasks.simplevqa.utils import correct_of_attempted, f1, judge_prompt, verdict
 
+from tests.sets import each_of
 from tests.tasks.answers import prompt
 from tests.tasks.judged import JUDGE, judged, write_replies
 from tests.tasks.of_sample import DATA
@@ -41,7 +42,7 @@ def test_the_judge_gets_question_answer_and_prediction() -> None:
     assert '{\n                "预测答案0": "整体结论' in text
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("reply", "value"),
     [
         (RIGHT, 1),

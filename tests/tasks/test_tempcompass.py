@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from mm_eval.tasks.tempcompass import judge, utils
 
+from tests.sets import each_of
 from tests.tasks.answers import answered, prompt
 from tests.tasks.judged import judged
 
@@ -36,7 +37,7 @@ HARD = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("rule", "doc", "said"), HARD)
+@each_of(("rule", "doc", "said"), HARD)
 def test_hard_answers(rule: Callable[..., bool | None], doc: dict[str, str], said: dict[str, bool | None]) -> None:
     assert {answer: rule(answer, doc) for answer in said} == said
 

@@ -1,8 +1,8 @@
 """TOMATO: the authors' prompt, letters up to G by rule, and the judge for what the authors' pattern can't read."""
 
-import pytest
 from mm_eval.tasks.tomato.utils import judge_prompt, pre_parsed
 
+from tests.sets import each_of
 from tests.tasks.judged import judged
 from tests.tasks.made_up import MadeUp, categories, prompt
 
@@ -44,7 +44,7 @@ def test_kinds(cli, tmp_path) -> None:
     assert categories(ran, "tomato", "reasoning", "acc,none") == {"count": 0.5, "rotation": 1}
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("answer", "letter"),
     [
         *(

@@ -3,9 +3,9 @@
 from pathlib import Path
 from typing import Any
 
-import pytest
 from mm_eval.tasks.video_mmmu import utils
 
+from tests.sets import each_of
 from tests.tasks.answers import answered, prompt
 
 TEXTS = ["the cell", "the star", "a river", "3.5 m", "none"]
@@ -41,12 +41,12 @@ HARD = [
 OPEN = {"id": "validation_Chemistry_13", "options": [], "answer": "12.97", "question_type": "open"}
 
 
-@pytest.mark.parametrize(("answer", "said"), HARD)
+@each_of(("answer", "said"), HARD)
 def test_hard_answers(answer: str, said: str | None) -> None:
     assert utils.letter(answer, TEXTS) == said
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("answer", "right"),
     [("12.97", 1), ("The mass is 12.97 g.", 1), ("It equals 12.970", 1), ("It adds up to 12.97 g, not 3", 1), ("12.9", 0),
      ("1,297", 0), ("B", 0), ("", 0)],

@@ -3,10 +3,9 @@
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from mm_eval.config.manager import TaskManager
 from mm_eval.scoring.filters import build_filter_ensemble
+from tests.sets import each_of
 from tests.tasks.answers import answered, prompt
 
 DIRECTLY = "Answer with the option's letter from the given choices directly."
@@ -40,7 +39,7 @@ def read(task: str, answer: str, doc: dict[str, Any]) -> str | None:
     return found if found in ("A", "B", "C", "D", "E") else None
 
 
-@pytest.mark.parametrize(("answer", "nextqa", "perception"), HARD)
+@each_of(("answer", "nextqa", "perception"), HARD)
 def test_hard_answers(answer: str, nextqa: str | None, perception: str | None) -> None:
     said = answer.rpartition("</think>")[2]
     assert (read("nextqa_mc", said, NEXTQA), read("perceptiontest_val_mc", said, PERCEPTION)) == (nextqa, perception)

@@ -14,6 +14,7 @@ from mm_eval.config.manager import TaskManager
 from mm_eval.features.video import frames
 from mm_eval.scoring.filters import build_filter_ensemble
 from mm_eval.values.types import Clip, Subtitle
+from tests.sets import each_of
 from tests.tasks.answers import answered, prompt
 from tests.tasks.of_sample import DATA
 
@@ -84,7 +85,7 @@ def test_the_prompt_of_each_block(cli: Any, task: str, key: str) -> None:
     assert prompt(cli, task, key) == PROMPTS[task, key]
 
 
-@pytest.mark.parametrize(("answer", "videomme", "longvideobench", "first_word"), HARD)
+@each_of(("answer", "videomme", "longvideobench", "first_word"), HARD)
 def test_hard_answers(answer: str, videomme: str | None, longvideobench: str | None, first_word: str | None) -> None:
     assert read("videomme", answer) == videomme
     assert read("longvideobench_val_v", answer) == longvideobench

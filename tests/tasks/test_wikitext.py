@@ -8,6 +8,7 @@ import pytest
 
 from mm_eval.config.manager import TaskManager
 from tests.conftest import ROOT, Ran
+from tests.sets import each_of
 
 MODEL = ROOT / "assets" / "models" / "tiny-llava"
 FIRST = (
@@ -22,7 +23,7 @@ def functions() -> Any:
     return TaskManager().load(["wikitext"]).tasks["wikitext"].resolved()
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("tokenized", "text"),
     [
         ("a long @-@ legged bird", "a long-legged bird"),

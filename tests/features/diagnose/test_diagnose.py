@@ -15,11 +15,12 @@ from mm_eval.request import RunRequest
 from mm_eval.results.recorded import RecordedRun
 from mm_eval.results.sample_rows import picked
 from tests.folders import write_task
+from tests.sets import each_of
 
 ASKED = "Is there a red cross in this image? Please answer yes or no."
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("text", "rules", "ended", "form"),
     [
         ("Yes", ("letter",), "stop", None),
@@ -59,7 +60,7 @@ def test_a_chinese_question_may_be_answered_in_chinese() -> None:
     assert script("B. 42") == "" and script("שלום עולם שלום") == "HEBREW"
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("text", "gold", "odd"),
     [
         ("It is the red cross.", ("red cross",), False),  # an English gold to a Chinese question
@@ -285,7 +286,7 @@ def test_a_task_that_the_run_states_as_a_mapping_is_named_so_in_the_command() ->
     assert words[:2] == ["mm-eval", "show"] and json.loads(words[2]) == [own, "mme"]
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("target", "read", "pair"),
     [
         ("Yes", "no", ("yes", "no")),

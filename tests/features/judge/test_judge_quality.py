@@ -11,6 +11,7 @@ from mm_eval.features.judge.recorded_quality import judged_tasks, position, reco
 from mm_eval.results.recorded import RecordedRun
 from mm_eval.values.errors import ConfigError
 from tests.results.judged import judge, judged_run
+from tests.sets import each_of
 
 
 def right(row) -> float:
@@ -124,7 +125,7 @@ def test_empty_answers_and_missing_verdicts_are_no_verdicts_of_the_judge(perfect
     assert len(task.single("gpt-4o")) == 418
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("ends", "verdict", "place"),
     [
         ([0, 10], 5, 0.5),

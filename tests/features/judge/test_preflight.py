@@ -16,6 +16,7 @@ from mm_eval.features.judge.preflight import DOCS, EMPTY, OTHERS, _Trial, chance
 from mm_eval.values.types import Answer
 from tests.features.judge import server as scripted
 from tests.features.judge.conftest import JUDGE, NO_WAIT, TASK
+from tests.sets import each_of
 
 
 def state(ran: Any) -> str:
@@ -307,7 +308,7 @@ def test_a_run_stops_when_its_budget_is_spent_and_goes_on_with_a_higher_one(
 
 
 # ------------------------------------------------------------------ families
-@pytest.mark.parametrize(
+@each_of(
     ("name", "family"),
     [
         ("Qwen/Qwen2.5-VL-7B-Instruct", "qwen"),

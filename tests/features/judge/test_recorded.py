@@ -18,6 +18,7 @@ from mm_eval.values.errors import ConfigError
 from mm_eval.values.types import MetricKey, Number
 from tests.folders import edited
 from tests.results.judged import OFFICIAL, judge, judged_run
+from tests.sets import each_of
 
 
 def passes(share):
@@ -38,7 +39,7 @@ def runs(folders, *names):
     return [RecordedRun.read(folders[name], name) for name in names]
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("changed", "said"),
     [
         ({}, ""),

@@ -20,6 +20,7 @@ from mm_eval.features.peers.command import verb_of, words_of
 from mm_eval.features.peers.flags import FLAGS, SHORT
 from mm_eval.values.errors import ConfigError
 from mm_eval.values.features import brought
+from tests.sets import each_of
 
 COMMANDS = (Path(__file__).parent / "commands.txt").read_text().splitlines()
 """Of the documentation of lm-eval and lmms-eval, without the program's name."""
@@ -71,7 +72,7 @@ OURS = tuple(
 )
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("typed", "ours"),
     [
         ("--tasks mme pope,gqa --limit 8", "--tasks=mme,pope,gqa --limit=8"),
@@ -122,7 +123,7 @@ def test_what_does_nothing_is_one_note_and_no_suggestion(run: Callable[[list[str
     assert "Did you mean" not in said
 
 
-@pytest.mark.parametrize("name", sorted(FLAGS))
+@each_of("name", sorted(FLAGS))
 def test_every_option_of_others_is_read_or_refused_with_what_to_write(name: str) -> None:
     flag = FLAGS[name]
     assert (
@@ -155,7 +156,7 @@ def test_short_options_are_not_options_here() -> None:
     assert not own_options() & set(SHORT)
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("words", "said"),
     [
         (["accelerate", "launch", "-m", "lm_eval", "--model", "hf"], "mm-eval --model hf (several processes: torchrun"),
@@ -181,7 +182,7 @@ def test_first_words_of_others(words: list[str], said: str) -> None:
     assert said in verb_of(words[0], words)
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("typed", "read"),
     [
         ("until=['Q:', 'a,b'],temperature=0", {"until": ["Q:", "a,b"], "temperature": 0}),

@@ -13,6 +13,7 @@ from mm_eval.features.peers.adapters import DROPPED, KEPT, NAMED, PROVIDERS, REF
 from mm_eval.features.peers.request import in_our_words, vlmevalkit
 from mm_eval.request import RunRequest
 from mm_eval.values.errors import ConfigError
+from tests.sets import each_of
 
 
 def asked(model: str | None, args: dict[str, Any], **options: Any) -> RunRequest:
@@ -96,7 +97,7 @@ def test_the_adapter_and_its_arguments(
     assert (found.model, dict(found.model_args)) == (ours, pairs(expected))
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("args", "options"),
     [
         ({"max_num_frames": "32"}, {"video": "frames=32"}),
@@ -143,13 +144,13 @@ def test_what_is_left_out_is_said_and_off_is_not() -> None:
     assert "the same weights as liuhaotian/llava-v1.5-7b" in notes("llava", {"pretrained": "liuhaotian/llava-v1.5-7b"})
 
 
-@pytest.mark.parametrize("name", [name for name, other in NAMED.items() if other.refused])
+@each_of("name", [name for name, other in NAMED.items() if other.refused])
 def test_models_that_are_not_here_say_which_to_use(name: str) -> None:
     with pytest.raises(ConfigError, match="--model"):
         in_our_words(RunRequest(("mme",), name, {}))
 
 
-@pytest.mark.parametrize("name", sorted(REFUSED))
+@each_of("name", sorted(REFUSED))
 def test_arguments_that_are_not_here_say_what_to_write(name: str) -> None:
     with pytest.raises(ConfigError, match=f"{name}=8 is not an argument here"):
         in_our_words(RunRequest(("mme",), "qwen2_5_vl", {"pretrained": "a/b", name: "8"}))

@@ -9,18 +9,19 @@ import pytest
 from mm_eval.config.manager import TaskManager
 from mm_eval.features.peers.names import SAME, find
 from mm_eval.values.errors import ConfigError
+from tests.sets import each_of
 
 MANAGER = TaskManager()
 
 
-@pytest.mark.parametrize("name", sorted(SAME))
+@each_of("name", sorted(SAME))
 def test_every_name_loads_and_says_what_it_is(name: str) -> None:
     loaded = MANAGER.load([name])
     assert loaded.tasks
     assert any(note.startswith(f"{name} is ") for note in loaded.notes) or name in MANAGER.entries
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("name", "roots"),
     [
         ("docvqa", ["docvqa_val", "docvqa_test"]),
@@ -52,7 +53,7 @@ def test_a_difference_is_a_note_of_the_run() -> None:
     assert MANAGER.load(["mme"]).notes == []
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("name", "said"),
     [
         ("mathvista_test", "the answers of the test split are not public"),
@@ -76,7 +77,7 @@ def test_a_name_without_a_counterpart_says_what_to_write(name: str, said: str) -
     assert said in str(raised.value)
 
 
-@pytest.mark.parametrize("name", ["mmee", "pope_", "mmmu_vall", "docvqa_vall", "nothing"])
+@each_of("name", ["mmee", "pope_", "mmmu_vall", "docvqa_vall", "nothing"])
 def test_a_typo_is_no_name_of_others(name: str) -> None:
     assert find(name) is None
     with pytest.raises(ConfigError, match="unknown task, group or tag"):

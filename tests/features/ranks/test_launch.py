@@ -14,6 +14,7 @@ from mm_eval.features.ranks import launch as ranks
 from mm_eval.features.ranks.launch import Shared
 from mm_eval.values.errors import ConfigError
 from tests.processes import HANGS
+from tests.sets import each_of
 
 
 class Store:
@@ -116,8 +117,8 @@ def test_one_process_locks_claims_and_exchanges_nothing(tmp_path: Path) -> None:
     RunFolder(tmp_path).refuse_if_held()
 
 
-@pytest.mark.parametrize("count", [1, 2, 3, 8])
-@pytest.mark.parametrize("begun", [set(), {0, 1, 2, 3, 4, 5, 6, 7}, set(range(30))])
+@each_of("count", [1, 2, 3, 8])
+@each_of("begun", [set(), {0, 1, 2, 3, 4, 5, 6, 7}, set(range(30))])
 def test_every_doc_has_one_rank_and_docs_of_one_picture_have_the_same(count: int, begun: set[int]) -> None:
     groups = {doc_id: doc_id // 3 for doc_id in range(30)}
     shares = [Processes(rank, count).share(groups, begun) for rank in range(count)]

@@ -8,6 +8,7 @@ import pytest
 
 import mm_eval
 from mm_eval.values.errors import ConfigError
+from tests.sets import each_of
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +60,7 @@ def test_what_is_not_there_is_said_with_a_suggestion(results):
         mm_eval.evaluate([])
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("options", "said"),
     [
         ({"limit": "x"}, "`limit` is 'x'"),

@@ -12,6 +12,7 @@ from mm_eval.features.report.figures import _ticks, heat_map, write_figures
 from mm_eval.features.report.release.numbers import Reported, release_table
 from mm_eval.features.report.release.table import ReleaseNumber, ReleaseTable
 from mm_eval.results.recorded import RecordedRun
+from tests.sets import each_of
 
 ODD = "</svg><script>alert(1)</script> & \x00\x1b[31m \u202e 'model' 模型" + "x" * 60
 
@@ -72,7 +73,7 @@ def test_a_number_that_is_not_ranked_is_hatched_and_one_of_a_lone_model_is_white
     assert drawn.count("url(#apart)") == 1 and "#ffffff" in drawn and "not ranked with it" in drawn
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("low", "high", "ticks"),
     [(0, 1, [0, 0.2, 0.4, 0.6, 0.8, 1]), (0, 1750.96, [0, 500, 1000, 1500]), (0, 0, [0]), (-0.1, 1.2, [0, 0.5, 1])],
 )

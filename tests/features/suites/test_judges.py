@@ -20,6 +20,7 @@ from mm_eval.features.suites.remote import RemoteFunction
 from mm_eval.scoring.metrics.metric import aggregation_named
 from mm_eval.values.errors import ConfigError, ModelError, ScoringError
 from mm_eval.values.types import Answer
+from tests.sets import each_of
 
 GRADED = """import time
 from lmms_eval.llm_judge import Request, ServerConfig, get_server
@@ -161,7 +162,7 @@ def test_a_judge_that_failed_is_an_error_and_never_the_functions_own_zero(load: 
         assert found.pending is not None  # a later run asks it again
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("reply", "way", "verdict"),
     [
         ("1", "0/1", 1),

@@ -25,6 +25,7 @@ from mm_eval.run import evaluate
 from mm_eval.values.errors import ConfigError, ScoringError
 from mm_eval.values.one import One
 from mm_eval.values.types import Video
+from tests.sets import each_of
 
 ROOT = Path(__file__).parents[3]
 TASKS = ROOT / "tests" / "baselines" / "tasks"
@@ -126,7 +127,7 @@ def crossing(tmp_path_factory: pytest.TempPathFactory) -> RemoteFunction:
     return remote(tmp_path_factory.mktemp("crossing"), text)
 
 
-@pytest.mark.parametrize("value", VALUES, ids=repr)
+@each_of("value", VALUES, ids=repr)
 def test_a_value_comes_back_as_it_went(crossing: RemoteFunction, value: Any) -> None:
     found = crossing(value)
     assert found == value and type(found) is type(value)
@@ -171,7 +172,7 @@ def g(values):
     assert FunctionRef("utils.g", tmp_path / "t.yaml", 1).resolve()(found) == [True, [2], 0]
 
 
-@pytest.mark.parametrize("mode", ["RGB", "L", "RGBA", "1", "P", "CMYK", "LA"])
+@each_of("mode", ["RGB", "L", "RGBA", "1", "P", "CMYK", "LA"])
 def test_a_picture_that_is_not_changed_is_the_one_that_went(crossing: RemoteFunction, mode: str) -> None:
     picture = Image.effect_noise((9, 7), 60).convert("RGB").convert(mode)
     same, rgb, drawn = crossing({"image": picture})

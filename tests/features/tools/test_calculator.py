@@ -4,9 +4,10 @@ import pytest
 
 from mm_eval.features.tools.calculator import CALCULATOR, calculate
 from mm_eval.features.tools.tool import Given, ToolError
+from tests.sets import each_of
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("expression", "value"),
     [
         ("1+2*3", "7"),
@@ -69,7 +70,7 @@ def test_a_value(expression: str, value: str) -> None:
     assert calculate(expression) == value
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("expression", "why"),
     [
         ("", "empty"),

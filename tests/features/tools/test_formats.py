@@ -12,7 +12,7 @@ from mm_eval.features.tools.formats.reading import read_calls
 from mm_eval.features.tools.formats.table import FORMATS, family_of
 from mm_eval.features.tools.tool import harmless
 from mm_eval.values.reasoning.split import split
-from tests.sets import few
+from tests.sets import each_of, few
 
 SCHEMAS = {
     "zoom": {
@@ -45,7 +45,7 @@ def call_in(text: str) -> Any:
 REAL: dict[str, str] = yaml.safe_load((Path(__file__).parent / "real_calls.yaml").read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize("text", REAL.values(), ids=REAL)
+@each_of("text", REAL.values(), ids=REAL)
 def test_a_call_as_a_family_writes_it(text: str) -> None:
     found = read_calls(f"I look closer.\n{text}", SCHEMAS)
     (call,) = found.calls
@@ -53,7 +53,7 @@ def test_a_call_as_a_family_writes_it(text: str) -> None:
     assert (found.before, found.after) == ("I look closer.", "")
 
 
-@pytest.mark.parametrize("form", FORMATS.values(), ids=FORMATS)
+@each_of("form", FORMATS.values(), ids=FORMATS)
 def test_a_call_that_is_written_and_read_again(form: Any) -> None:
     for call in (ZOOM, ODD):
         found = read_calls(f"{form.write(call)} So B.", SCHEMAS)
@@ -124,7 +124,7 @@ BROKEN = {
 }
 
 
-@pytest.mark.parametrize(("text", "why", "name"), BROKEN.values(), ids=BROKEN)
+@each_of(("text", "why", "name"), BROKEN.values(), ids=BROKEN)
 def test_a_call_that_can_not_be_read(text: str, why: str, name: str) -> None:
     found = read_calls(f"I look.\n{text}\nThen B.", SCHEMAS)
     if text == "<tool_call>3</tool_call>":  # GLM's form of a call without arguments: there is no such tool
@@ -153,7 +153,7 @@ CUT = [
 ]
 
 
-@pytest.mark.parametrize("text", CUT)
+@each_of("text", CUT)
 def test_a_call_that_is_cut_off(text: str) -> None:
     found = call_in(f"I look. {text}")
     assert isinstance(found, Broken) and found.cut and found.why == "the answer ended before the call did."
@@ -232,7 +232,7 @@ def test_no_text_ends_in_an_error() -> None:
         assert found.before in odd and len(found.calls) <= MOST_CALLS
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("name", "form", "unit"),
     [
         ("Qwen/Qwen3-VL-8B-Thinking", "hermes", "per_mille"),
@@ -269,7 +269,7 @@ def test_a_call_has_a_bounded_number_of_arguments(one: str) -> None:
     assert isinstance(found, Broken) and "more than 64" in found.why
 
 
-@pytest.mark.parametrize(
+@each_of(
     "mark", ["</s>", "<end_of_turn>", "<\uff5cAssistant\uff5c>", "<unused94>", "<bos>", "[SYSTEM_PROMPT]", "[gMASK]"]
 )
 def test_a_mark_of_a_family_is_broken_up_in_the_text_of_a_tool(mark: str) -> None:

@@ -10,6 +10,7 @@ from mm_eval.features.tools.own import tool_of
 from mm_eval.features.tools.pictures import CROP, LEAST_AREA, ROTATE, ZOOM
 from mm_eval.features.tools.tool import Given, Limits, Result, Tool, harmless, shortened
 from mm_eval.values.errors import ConfigError
+from tests.sets import each_of
 
 LIMITS = Limits()
 
@@ -50,7 +51,7 @@ def test_a_box_in_pixels_of_the_resized_picture() -> None:
     assert resized(20, 10, 28, 56 * 56, 1_000_000) == (84, 56)
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("box", "part"),
     [
         ([350, 150, 450, 250], (350, 150, 400, 200)),  # clipped to the picture
@@ -64,7 +65,7 @@ def test_the_part_of_a_box(box: list[float], part: tuple[int, ...]) -> None:
     assert box_of(box, (400, 200), Given(())) == part
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("arguments", "why"),
     [
         ({"bbox_2d": [200, 50, 100, 100]}, "is empty"),

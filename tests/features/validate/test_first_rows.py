@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Any
 
 import datasets
-import pytest
 
 from mm_eval.features.validate.first_rows import kind_of
+from tests.sets import each_of
 
 GSM8K = {"question": "1 + 1?", "answer": "It is 2.\n#### 2"}
 
@@ -78,7 +78,7 @@ def test_a_column_that_moved_or_has_another_type(cli: Any, tmp_path: Path) -> No
     assert f"pope: no column 'image_source', which {card} has: its numbers may be wrong" in said
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("feature", "kind"),
     [
         (datasets.Value("large_string"), "text"),

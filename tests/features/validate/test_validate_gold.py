@@ -8,6 +8,7 @@ import pytest
 from mm_eval.cli import main
 from mm_eval.features.validate.trial import NONSENSE, wrong_text
 from tests.conftest import Ran
+from tests.sets import each_of
 
 OWN = {
     "words": "output_type: loglikelihood\ndoc_to_text: q\ndoc_to_target: word\nmetric_list: [{metric: acc}]\n",
@@ -126,7 +127,7 @@ def test_gold_answer_is_tried_in_place_of_the_target(validated) -> None:
     assert ran.code == 2 and "gold_answer names the column 'nothere'" in ran.out
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("gold", "choices", "wrong"),
     [
         (["A"], None, "B"), (["(C)"], None, "(A)"), (["yes"], None, "no"), (["NO"], None, "YES"), (["True"], None, "False"),

@@ -9,6 +9,7 @@ import pytest
 from mm_eval.features.video.reader import FrameIndex
 from mm_eval.features.video.rule import DEFAULT, SPREADS, FrameRule, read_rule
 from mm_eval.values.errors import ConfigError
+from tests.sets import each_of
 
 EIGHT_OF_900 = {
     "ends": [0, 128, 256, 385, 513, 642, 770, 899],  # lmms-eval's load_video
@@ -42,7 +43,7 @@ def test_fps_counts_seconds_within_its_limits() -> None:
     assert read_rule("fps=0.5").count(900, 1.0) == 1
 
 
-@pytest.mark.parametrize(
+@each_of(
     "text",
     ["", "8", "frames=8,skip=1", "frames=8,nearest", "fps=1,skip=1,middle", "fps=2,even,even", "even",
      "qwen_vl_utils,even", "frames=0", "frames=-1", "frames=x", "fps=2,frames=8", "frames=8,min=2", "frames=8,ends,starts",

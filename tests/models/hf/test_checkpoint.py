@@ -17,6 +17,7 @@ from mm_eval.engine.model import MODELS, ModelSettings, is_bundled, request_key
 from mm_eval.features.tools.boxes import resized
 from mm_eval.values.errors import ConfigError
 from tests.models.questions import instance, mixed, outputs, picture
+from tests.sets import each_of
 
 Adapter = Callable[..., Any]
 HF = ("hf", "llava", "qwen_vl")
@@ -34,7 +35,7 @@ def test_a_checkpoint_is_asked_for(name: str) -> None:
     assert is_bundled(MODELS.get(stand_in))
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("args", "message"),
     [
         ({"pretraind": "x"}, "'pretraind'.*'pretrained'"),

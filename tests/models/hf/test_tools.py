@@ -8,6 +8,7 @@ from mm_eval.models.reasoning import TokenReader
 
 from mm_eval.features.tools.formats.reading import read_calls
 from tests.models.tiny_random import tokenizer
+from tests.sets import each_of
 
 QWEN = """
 {%- if tools %}<|im_start|>system
@@ -38,7 +39,7 @@ def test_a_template_that_writes_tools(pictures: bool) -> None:
     assert writes_tools(QWEN, pictures)
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("was", "written"),
     [
         ("{{ tool | tojson }}", "a tool"),  # it names no tool
@@ -73,7 +74,7 @@ SPECIAL = {
 }
 
 
-@pytest.mark.parametrize("family", SPECIAL)
+@each_of("family", SPECIAL)
 def test_the_special_tokens_of_a_call_are_kept(family: str) -> None:
     marks, text = SPECIAL[family]
     tokens = tokenizer(*marks)

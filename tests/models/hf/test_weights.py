@@ -18,13 +18,14 @@ from mm_eval.models.hf.weights import quantisation
 from mm_eval.engine.model import MODELS, ModelSettings
 from mm_eval.values.errors import ConfigError
 from tests.models.questions import mixed, outputs
+from tests.sets import each_of
 
 Adapter = Callable[..., Any]
 Checkpoint = Callable[[str], Path]
 FOUR_BITS = {"quant_method": "bitsandbytes", "load_in_4bit": True, "bnb_4bit_quant_type": "nf4"}
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("config", "kind"),
     [
         ({}, None),

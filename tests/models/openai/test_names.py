@@ -1,10 +1,10 @@
 """The prompt keys of a served model: those that the same checkpoint has in the `hf` adapter."""
 
-import pytest
 from mm_eval.models.hf.families import FAMILIES
 from mm_eval.models.openai.arguments import NAMES, prompt_keys
 
 from tests.faults.server import Server, echo
+from tests.sets import each_of
 
 SERVED = {
     "Qwen/Qwen2-VL-7B-Instruct": "qwen2_vl",
@@ -74,7 +74,7 @@ SERVED = {
 }
 
 
-@pytest.mark.parametrize(("name", "kind"), SERVED.items())
+@each_of(("name", "kind"), SERVED.items())
 def test_a_served_model_has_the_keys_of_its_family(name: str, kind: str) -> None:
     assert prompt_keys(name) == FAMILIES[kind].prompt_keys
 
@@ -83,7 +83,7 @@ def test_every_family_has_a_name_and_every_name_a_family() -> None:
     assert set(NAMES.values()) - {""} == set(FAMILIES) == set(SERVED.values())
 
 
-@pytest.mark.parametrize(
+@each_of(
     "name",
     [
         "m", "", "gpt-4o", "default", "Qwen/Qwen2.5-7B-Instruct", "Qwen/Qwen3-8B", "Qwen/Qwen-VL-Chat", "google/gemma-3-1b-it",

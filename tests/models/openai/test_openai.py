@@ -23,6 +23,7 @@ from mm_eval.values.types import Answer, Instance
 from tests.engine.asking import questions
 from tests.faults.server import Server, echo, pixels, reply
 from tests.processes import HANGS
+from tests.sets import each_of
 
 
 def drawn(kind: str = "JPEG", size: tuple[int, int] = (40, 30)) -> bytes:
@@ -243,7 +244,7 @@ def test_a_fleet_takes_turns() -> None:
 SECRET = "canary-4711"
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("args", "said"),
     [
         ({"api_key": SECRET}, "OPENAI_API_KEY"),

@@ -13,6 +13,7 @@ from mm_eval.models.openai.prices import price_of, read_prices, shipped
 from mm_eval.engine.prices import Price
 from mm_eval.values.errors import ConfigError
 from tests.features.judge import server as scripted
+from tests.sets import each_of
 
 HEADER = "model,input_price,output_price,cached_price,cache_write_price,date,source\n"
 ROW = "judge-1,100000,200000,50000,,2026-11-01,an invoice\n"
@@ -33,7 +34,7 @@ def test_each_kind_of_token_has_its_own_price() -> None:
     assert Price.of_json(price.to_json()) == price and Price.of_json({"input": "3", "output": 1}) is None
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("usage", "counted"),
     [
         ({"prompt_tokens": 10, "completion_tokens": 3, "total_tokens": 20}, (10, 10)),  # reasoning in the total alone

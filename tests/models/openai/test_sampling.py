@@ -3,10 +3,10 @@
 from typing import Any
 
 import httpx
-import pytest
 
 from tests.faults.server import Server, echo
 from tests.models.openai.test_openai import question
+from tests.sets import each_of
 
 
 class Owned(Server):
@@ -31,7 +31,7 @@ def sent(software: str, options: dict[str, Any], **args: Any) -> tuple[dict[str,
     )
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("software", "options", "expected", "noted"),
     [
         ("vllm", {"temperature": 0.7}, {"top_p": 1.0, "top_k": -1}, "with top_p=1 and top_k=-1 where"),

@@ -12,6 +12,7 @@ from mm_eval.values.reasoning.families import marks_of
 from mm_eval.values.types import Answer
 from tests.faults.server import Server, reply
 from tests.models.openai.test_openai import question
+from tests.sets import each_of
 
 
 def said(content: Any, finish: str = "stop", **fields: Any) -> dict[str, Any]:
@@ -36,7 +37,7 @@ def test_content_that_is_a_list_of_parts() -> None:
     assert read_text(said([thought], "length"), []).output == "<think>A? No"
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("content", "output"),
     [
         ("<think>A?\nNo</think>\n\nB\nso", "B"),
@@ -74,7 +75,7 @@ class Writing(Server):
         return reply(self.text[: min(cuts)] if cuts else self.text, "stop", usage={"completion_tokens": 5})
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("text", "args", "stops"),
     [
         ("<think>A?\nNo</think>\n\nB\nso", {}, [True, False]),

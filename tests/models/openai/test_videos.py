@@ -20,6 +20,7 @@ from mm_eval.values.types import Instance, Video
 from tests.cli.test_videos import command, made
 from tests.faults.server import Server, reply
 from tests.features.video.movies import write
+from tests.sets import each_of
 
 IMAGE = {"type": "image"}
 
@@ -61,7 +62,7 @@ def outline(body: dict[str, Any]) -> list[str]:
     return [part.get("text") or part["type"].removesuffix("_url").upper() for part in content]
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("name", "between"),
     [
         ("Qwen/Qwen3-VL-4B-Instruct", ["<0.0 seconds>", "IMAGE", "<2.0 seconds>", "IMAGE", "<4.0 seconds>", "IMAGE"]),

@@ -17,6 +17,7 @@ from mm_eval.values.errors import ConfigError, MMEvalError, ModelError
 from mm_eval.values.types import Answer
 from tests.models.questions import instance, outputs, picture
 from tests.models.vllm.recorded import ROOT, RecordedEngine, request
+from tests.sets import each_of
 
 LLAVA = ROOT / "assets" / "models" / "tiny-llava"
 
@@ -135,7 +136,7 @@ def test_an_option_whose_tokens_were_cached_is_asked_again_without_the_cache(mon
     model.close()
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("args", "said"),
     [
         ({"device": "cuda:1"}, "unknown model argument 'device'"),

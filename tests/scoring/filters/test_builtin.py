@@ -5,6 +5,7 @@ import pytest
 from mm_eval.scoring.filters import FILTERS, Completion, LLOutput, build_filter_ensemble, rule_of
 from mm_eval.values.errors import ConfigError
 from mm_eval.values.types import Instance
+from tests.sets import each_of
 
 NAMES = [
     "custom", "first_character", "format_span", "lowercase", "majority_vote", "map", "mcq_letter", "multi_choice_regex", "noop",
@@ -28,16 +29,16 @@ def test_every_name_is_registered_with_a_line_of_meaning():
         assert len(FILTERS.summary(name)) > 20, name
 
 
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("answers", [[], [None], ["", None, 3, ("x", True)], [["a"]]])
+@each_of("name", NAMES)
+@each_of("answers", [[], [None], ["", None, 3, ("x", True)], [["a"]]])
 def test_no_filter_raises_on_none_empty_or_odd_answers(name, answers):
     step = (name, ARGUMENTS.get(name))
     result = chain([step], [answers, answers], [{"choices": ["a", "b"]}, {}])
     assert len(result) == 2
 
 
-@pytest.mark.parametrize("group", [5, -5])
-@pytest.mark.parametrize("name", ["regex", "multi_choice_regex"])
+@each_of("group", [5, -5])
+@each_of("name", ["regex", "multi_choice_regex"])
 def test_a_group_out_of_range_is_the_fallback(name, group):
     answer = one([(name, {"regex_pattern": r"(\d)", "group_select": group})], "1 2", {"choices": []})
     assert (answer, rule_of(answer)) == ("[invalid]", "unparsed")
@@ -80,7 +81,7 @@ def test_majority_vote_takes_the_first_of_equals_and_may_skip_the_unparsed():
     assert chain(steps[:1] + ["majority_vote"], [["x", "y", "is 4"]]) == [["[invalid]"]]
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("answer", "letter"),
     [
         ("category", "[invalid]"),
@@ -115,7 +116,7 @@ def test_a_choice_that_ends_in_white_space_once_parts_are_ignored_is_found(choic
     assert one([step], answer, {"choices": ["bird", choice]}) == "(B)"
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("choice", "answer", "options", "found"),
     [
         ("foo_bar", "answer:foo_bar", {"ignore_punctuation": True}, "(B)"),
@@ -151,15 +152,15 @@ def test_a_later_regex_reads_the_fallback_that_an_earlier_one_was_given(answer, 
     assert (value, value.rule) == (found, rule)
 
 
-@pytest.mark.parametrize("extractor", ["regex", "multi_choice_regex"])
-@pytest.mark.parametrize("between", [[], ["uppercase"]])
+@each_of("extractor", ["regex", "multi_choice_regex"])
+@each_of("between", [[], ["uppercase"]])
 def test_no_extractor_finds_a_letter_in_the_mark_of_an_unread_answer(extractor, between):
     steps = ["regex", *between, (extractor, {"regex_pattern": r"(?i)([A-D])"})]
     value = one(steps, "no number", {"choices": ["x", "y"]})
     assert (value, value.rule) == ("[invalid]", "unparsed")
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("answer", "rest", "rule"),
     [
         ("B", "B", "whole_answer"),
@@ -180,7 +181,7 @@ def test_strip_thinking_keeps_what_follows_and_marks_what_never_ends(answer, res
     assert (found, rule_of(found)) == (rest, rule)
 
 
-@pytest.mark.parametrize("extractor", ["mcq_letter", "yes_no", "regex", "multi_choice_regex", "map"])
+@each_of("extractor", ["mcq_letter", "yes_no", "regex", "multi_choice_regex", "map"])
 def test_no_extractor_reads_an_answer_that_is_still_thinking(extractor):
     found = one(["strip_thinking", extractor], "<think>Answer: A. yes. #### 4", {"choices": ["x"]})
     assert rule_of(found) in ("truncated", "unparsed")
@@ -208,7 +209,7 @@ def test_a_custom_function_is_a_filter():
     assert ensemble.rules(["hi!"]) == ("CustomFilter",)
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("step", "message"),
     [
         ("regx", "Did you mean 'regex'"),
@@ -235,7 +236,7 @@ def test_log_likelihood_answers_pass_through():
     assert one(["noop"], text) == "a"
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("answer", "first", "rule"),
     [
         ("B", "B", "first_character"), (" B. dog", "B", "first_character"), ("Blue", "B", "first_character"),

@@ -2,10 +2,10 @@ r"""math_answer: the final answer of a solution, in a box, after "answer", or as
 
 import time
 
-import pytest
 from mm_eval.tasks.rules.math_answer import MathAnswerFilter
 
 from mm_eval.scoring.filters import build_filter_ensemble, rule_of
+from tests.sets import each_of
 
 READ = [
     ("So we get \\boxed{\\frac{1}{2}}.", "\\frac{1}{2}", "boxed"),
@@ -34,13 +34,13 @@ UNREAD = [
 ]
 
 
-@pytest.mark.parametrize(("text", "answer", "rule"), READ)
+@each_of(("text", "answer", "rule"), READ)
 def test_final_answers(text: str, answer: str, rule: str) -> None:
     found = MathAnswerFilter().one(text)
     assert (found, rule_of(found)) == (answer, rule)
 
 
-@pytest.mark.parametrize("text", UNREAD)
+@each_of("text", UNREAD)
 def test_unparsed_solutions(text: str) -> None:
     found = MathAnswerFilter().one(text)
     assert found is None
@@ -51,9 +51,7 @@ def test_is_registered() -> None:
     assert build_filter_ensemble("none", [("math_answer", None)])
 
 
-@pytest.mark.parametrize(
-    "text", ["answer is " * 20_000, "\\boxed{" * 30_000, "\\boxed" * 30_000, "9" * 200_000, ". " * 100_000]
-)
+@each_of("text", ["answer is " * 20_000, "\\boxed{" * 30_000, "\\boxed" * 30_000, "9" * 200_000, ". " * 100_000])
 def test_long_solutions_take_bounded_time(text: str) -> None:
     started = time.process_time()
     MathAnswerFilter().one(text)

@@ -5,6 +5,7 @@ import pytest
 from mm_eval.scoring.filters import Extracted, build_filter_ensemble, rule_of
 from mm_eval.scoring.filters.letters import McqLetterFilter
 from mm_eval.values.errors import ConfigError, DataError
+from tests.sets import each_of
 
 READ = [
     ("A", "A", "letter"), ("b", "B", "letter"), ("(A)", "A", "letter"), ("A.", "A", "letter"), ("(c).", "C", "letter"),
@@ -56,14 +57,14 @@ def read(answer, doc=None, **kwargs):
     return build_filter_ensemble("x", [("mcq_letter", kwargs)]).chain([[answer]], [doc or {}])[0][0]
 
 
-@pytest.mark.parametrize(("answer", "letter", "rule"), READ)
+@each_of(("answer", "letter", "rule"), READ)
 def test_an_answer_is_read_by_the_strictest_rule_that_sees_it(answer, letter, rule):
     found = read(answer)
     assert found == letter
     assert isinstance(found, Extracted) and found.rule == f"mcq_letter:{rule}"
 
 
-@pytest.mark.parametrize("answer", UNREAD)
+@each_of("answer", UNREAD)
 def test_what_is_no_answer_is_unparsed_never_a_guess(answer):
     found = read(answer)
     assert found is None
@@ -74,7 +75,7 @@ DOC = {"a": "cat", "b": "a dog", "c": "red panda", "d": "panda"}
 FIELDS = {"choices": ["a", "b", "c", "d"]}
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("answer", "letter", "rule"),
     [
         ("cat", "A", "text"), ("A dog.", "B", "text"), ("The red panda", "C", "text"), ("panda", "D", "text"),
@@ -87,7 +88,7 @@ def test_the_words_of_exactly_one_option_are_an_answer(answer, letter, rule):
     assert (found, found.rule) == (letter, f"mcq_letter:{rule}")
 
 
-@pytest.mark.parametrize(
+@each_of(
     "answer",
     [
         "category",
@@ -213,25 +214,25 @@ CLEAR = [
 """Clear answers beside tokens, roles, denials and in other languages."""
 
 
-@pytest.mark.parametrize("options", [PICTURE, []])
-@pytest.mark.parametrize("answer", DENIED)
+@each_of("options", [PICTURE, []])
+@each_of("answer", DENIED)
 def test_a_denied_letter_is_no_answer(answer, options):
     assert McqLetterFilter().one(answer, options) is None
 
 
-@pytest.mark.parametrize("options", [PICTURE, []])
-@pytest.mark.parametrize(("answer", "letter"), DOUBTFUL)
+@each_of("options", [PICTURE, []])
+@each_of(("answer", "letter"), DOUBTFUL)
 def test_what_is_supposed_or_taken_back_is_never_the_answer(answer, letter, options):
     assert McqLetterFilter().one(answer, options) in (None, letter)
 
 
-@pytest.mark.parametrize("options", [PICTURE, []])
-@pytest.mark.parametrize(("answer", "letter"), CLEAR)
+@each_of("options", [PICTURE, []])
+@each_of(("answer", "letter"), CLEAR)
 def test_a_claim_is_read_beside_denials_and_tokens(answer, letter, options):
     assert McqLetterFilter().one(answer, options) == letter
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("answer", "letter"),
     [
         ("A. There is no dog", "A"), ("B. It is not visible", "B"), ("The answer is B. It is not visible.", "B"),
@@ -268,7 +269,7 @@ INVISIBLE = [
 BLANK = ["\u00a0", "\u202f", "\u3000", "\u2009", "\x85", "\u2028", "\x1c"]
 
 
-@pytest.mark.parametrize("sign", INVISIBLE + BLANK, ids=lambda sign: f"U+{ord(sign):04X}")
+@each_of("sign", INVISIBLE + BLANK, ids=lambda sign: f"U+{ord(sign):04X}")
 def test_what_shows_nothing_around_a_letter_hides_no_letter(sign):
     for shown in ("B", "(B)", "B. dog", "**B**", "The answer is (B).", "\\boxed{B}", "答案：B"):
         around = sign + shown.replace("B", f"{sign}B{sign}" if sign not in BLANK or shown == "B" else "B") + sign
@@ -277,9 +278,7 @@ def test_what_shows_nothing_around_a_letter_hides_no_letter(sign):
         assert found.rule == read(shown).rule
 
 
-@pytest.mark.parametrize(
-    "answer", ["Ｂ．", "（Ｂ）", "Ⓑ", "🅱", "🅱️", "🅑", "𝐁", "𝗕.", "ℬ", "The answer is\u200bB", "Ans\u00adwer: B"]
-)
+@each_of("answer", ["Ｂ．", "（Ｂ）", "Ⓑ", "🅱", "🅱️", "🅑", "𝐁", "𝗕.", "ℬ", "The answer is\u200bB", "Ans\u00adwer: B"])
 def test_letters_in_other_shapes_are_read(answer):
     assert read(answer) == "B"
 

@@ -16,6 +16,7 @@ from mm_eval.tasks.rules.mmmu import (
 from mm_eval.scoring.filters import FILTERS, TRUNCATED, UNPARSED, found_by
 from mm_eval.scoring.filters.base import rule_of
 from mm_eval.values.errors import ConfigError, DataError
+from tests.sets import each_of
 
 OPTIONS = ["cat", "dog", "bird", "fish"]
 ANSWERS = [  # answer, MMMU, MMMU-Pro, lmms-eval; None: drawn at random
@@ -46,7 +47,7 @@ ANSWERS = [  # answer, MMMU, MMMU-Pro, lmms-eval; None: drawn at random
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("answer", "mmmu", "pro", "lmms"), ANSWERS)
+@each_of(("answer", "mmmu", "pro", "lmms"), ANSWERS)
 def test_the_letter_of_an_answer(answer: str, mmmu: str | None, pro: str | None, lmms: str | None) -> None:
     found = {rule: mmmu_letter(answer, OPTIONS, rule) for rule in ("mmmu", "mmmu_pro", "lmms")}
     assert {rule: letter for rule, (letter, _) in found.items()} == {"mmmu": mmmu, "mmmu_pro": pro, "lmms": lmms}
@@ -54,7 +55,7 @@ def test_the_letter_of_an_answer(answer: str, mmmu: str | None, pro: str | None,
         assert name == UNPARSED if letter is None else name.startswith(f"{rule}:")
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("answer", "gold", "right"),
     [
         ("1,234.50", "1234.5", True),

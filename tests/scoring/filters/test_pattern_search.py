@@ -10,6 +10,7 @@ from mm_eval.scoring.filters import pattern_search
 from mm_eval.scoring.filters.base import build_filter_ensemble
 from mm_eval.scoring.filters.pattern_search import search, steps
 from mm_eval.values.errors import ScoringError
+from tests.sets import each_of
 
 USUAL = [
     r"#### (\-?[0-9\.\,]+)",
@@ -44,7 +45,7 @@ def test_a_usual_pattern_is_searched_here_and_gives_what_re_gives(
     assert found == wanted
 
 
-@pytest.mark.parametrize("pattern", ENDLESS)
+@each_of("pattern", ENDLESS)
 def test_a_pattern_that_may_never_end_is_not_searched_here(pattern: str) -> None:
     assert steps(pattern, re.compile(pattern).flags, 60) > pattern_search.MOST_STEPS
 

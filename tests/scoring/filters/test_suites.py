@@ -4,6 +4,7 @@ import pytest
 from mm_eval.tasks.rules.suite_letters import LetterRule, LmmsEvalLetterFilter, VlmEvalKitLetterFilter
 
 from mm_eval.scoring.filters import UNPARSED, build_filter_ensemble, rule_of
+from tests.sets import each_of
 
 DOC = {"A": "cat", "B": "dog", "C": "bird", "D": "fish"}
 TABLE = [  # answer, VLMEvalKit, lmms-eval; read by both suites' code (VLMEvalKit e8e78f05, lmms-eval 75571cfe)
@@ -34,7 +35,7 @@ TABLE = [  # answer, VLMEvalKit, lmms-eval; read by both suites' code (VLMEvalKi
 ]
 
 
-@pytest.mark.parametrize(("answer", "vlmevalkit", "lmms_eval"), TABLE)
+@each_of(("answer", "vlmevalkit", "lmms_eval"), TABLE)
 def test_each_rule_reads_what_the_suite_reads(answer: str, vlmevalkit: str | None, lmms_eval: str | None) -> None:
     assert VlmEvalKitLetterFilter().read(answer, DOC) == vlmevalkit
     assert LmmsEvalLetterFilter().read(answer, DOC) == lmms_eval

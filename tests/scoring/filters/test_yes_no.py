@@ -2,9 +2,8 @@
 
 import time
 
-import pytest
-
 from mm_eval.scoring.filters import build_filter_ensemble, rule_of
+from tests.sets import each_of
 
 READ = [
     ("Yes", "yes", "word"), ("no.", "no", "word"), ("YES!", "yes", "word"), ("**Yes**", "yes", "word"), ("y", "yes", "word"),
@@ -58,13 +57,13 @@ def read(answer, **kwargs):
     return build_filter_ensemble("x", [("yes_no", kwargs)]).chain([[answer]], [{}])[0][0]
 
 
-@pytest.mark.parametrize(("answer", "word", "rule"), READ)
+@each_of(("answer", "word", "rule"), READ)
 def test_an_answer_is_read_by_the_strictest_rule_that_sees_it(answer, word, rule):
     found = read(answer)
     assert (found, rule_of(found)) == (word, f"yes_no:{rule}")
 
 
-@pytest.mark.parametrize("answer", UNREAD)
+@each_of("answer", UNREAD)
 def test_what_says_neither_is_unparsed_never_a_guess(answer):
     assert read(answer) is None
 
@@ -83,7 +82,7 @@ def test_the_time_of_a_long_answer_grows_with_its_length():
     assert time.process_time() - started < 2.0
 
 
-@pytest.mark.parametrize("sign", ["\u200b", "\ufeff", "\u00ad", "\u200f", "\u2060", "\u00a0", "\x00"])
+@each_of("sign", ["\u200b", "\ufeff", "\u00ad", "\u200f", "\u2060", "\u00a0", "\x00"])
 def test_what_shows_nothing_hides_no_answer(sign):
     found = build_filter_ensemble("x", ["yes_no"]).chain([[f"{sign}{sign}Yes{sign}.", f"{sign}no{sign}"]], [{}])[0]
     assert found == ["yes", "no"]

@@ -1,10 +1,10 @@
 """POPE's and VLMEvalKit's rules for yes and no, exactly as published, also where they surprise."""
 
-import pytest
 from mm_eval.tasks.rules.yes_no import PopeYesNoFilter, YesNoWordsFilter, without_punctuation
 
 from mm_eval.scoring.filters import FilterEnsemble, rule_of
 from mm_eval.scoring.filters.transformation import StripThinkingFilter
+from tests.sets import each_of
 
 HARD = [
     # answer, POPE's reading and whether it counts as unparsed, VLMEvalKit's reading
@@ -40,7 +40,7 @@ HARD = [
 ]
 
 
-@pytest.mark.parametrize(("answer", "pope", "unparsed", "words"), HARD)
+@each_of(("answer", "pope", "unparsed", "words"), HARD)
 def test_hard_answers(answer: str, pope: str, unparsed: bool, words: str | None) -> None:
     found = PopeYesNoFilter().one(answer)
     assert (found, rule_of(found) == "unparsed") == (pope, unparsed)

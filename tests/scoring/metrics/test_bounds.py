@@ -17,6 +17,7 @@ from mm_eval.scoring.metrics.ll_results import LLResults
 from mm_eval.scoring.metrics.metric import METRICS, Metric
 from mm_eval.scoring.metrics.traits import CorpusMetric
 from tests.conftest import Ran
+from tests.sets import each_of
 
 SIZES = [1, 10, 1000, 100_000]
 FULL = {"bleu": 100, "chrf": 100, "chrf++": 100, "ter": 0, "cider": 10, "other_units": 0}
@@ -61,8 +62,8 @@ def test_an_answer_that_equals_the_target_has_full_marks(name: str, size: int) -
     assert not reported
 
 
-@pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("name", OF_CHOICES)
+@each_of("size", SIZES)
+@each_of("name", OF_CHOICES)
 def test_the_likeliest_choice_has_full_marks_among_any_number(name: str, size: int) -> None:
     metric = Metric.from_dict({"metric": name}, "multiple_choice")
     lls = [-100.0] * size
@@ -142,7 +143,7 @@ ODD = ["[", "]", "[]", "[[", "[nan, nan, nan, nan]", "[NaN, 1, 2, 3]", "[Infinit
 """Answers that name no place; as models write them, or as a model that is broken would."""
 
 
-@pytest.mark.parametrize("name", PLACES)
+@each_of("name", PLACES)
 def test_an_answer_that_is_no_place_scores_0_without_a_filter(name: str) -> None:
     metric = Metric.from_dict({"metric": name}, "generate_until")
     for answer in [*ODD, None, 3, float("nan"), [0, 0, 10, 10], {}]:

@@ -6,6 +6,7 @@ from mm_eval.tasks.rules.captions.scores import cider_scores
 
 from mm_eval.scoring.metrics.metric import Metric
 from mm_eval.scoring.metrics.stderr import standard_error
+from tests.sets import each_of
 
 TOKENS = {  # as CoreNLP 3.4.1 writes them (`PTBTokenizer -preserveLines -lowerCase`), without those that are dropped
     "A man's dog, isn't it?": "a man 's dog is n't it",
@@ -42,7 +43,7 @@ CIDER = [2.2968262168402562, 2.905555205274924, 10.0, 0.0, 0.9083371175873639]
 BLEU = [0.7026175499602391, 0.585190535083292, 0.45347230749618994, 0.38266635566479695]
 
 
-@pytest.mark.parametrize("text", TOKENS)
+@each_of("text", TOKENS)
 def test_tokens(text: str) -> None:
     assert caption_tokens(text) == TOKENS[text].split()
 

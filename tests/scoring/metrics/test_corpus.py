@@ -12,6 +12,7 @@ from mm_eval.scoring.metrics.loglikelihood import BitsPerByte, BytePerplexity, L
 from mm_eval.scoring.metrics.metric import Metric
 from mm_eval.scoring.metrics.traits import CorpusMetric
 from mm_eval.values.errors import ConfigError, ScoringError
+from tests.sets import each_of
 
 WORDS = ["the", "a", "cat", "dog", "sat", "ran", "on", "under", "mat", "tree", "quickly", ".", ","]
 
@@ -31,9 +32,7 @@ def rolling(ll, text):
     return LLResults([], 0, choices=[text], lls=np.array([ll]), is_greedy=[False])
 
 
-@pytest.mark.parametrize(
-    "metric", [Bleu(), Chrf(), Ter(), Bleu(lowercase=True), Chrf(word_order=2), Bleu(smooth_method="floor")]
-)
+@each_of("metric", [Bleu(), Chrf(), Ter(), Bleu(lowercase=True), Chrf(word_order=2), Bleu(smooth_method="floor")])
 def test_the_score_of_any_docs_from_their_sums_is_sacrebleus_own(metric):
     items = texts(60)
     sums = metric.sums(items)
@@ -110,7 +109,7 @@ def test_f1_averages():
     assert F1().aggregation([(0, 0)]) == 0.0
 
 
-@pytest.mark.parametrize(("label", "score"), [("1", 1.0), ("0", 0.0), ("a", 0.0), (1, 1.0), (True, 1.0)])
+@each_of(("label", "score"), [("1", 1.0), ("0", 0.0), ("a", 0.0), (1, 1.0), (True, 1.0)])
 def test_f1_where_all_docs_have_one_label_is_whole_if_that_is_the_positive_one_even_as_text(label, score):
     assert F1().aggregation([(label, label)] * 3) == score
 

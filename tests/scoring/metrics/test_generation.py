@@ -4,13 +4,14 @@ import pytest
 from mm_eval.tasks.rules.vqa import vqa_accuracy
 
 from mm_eval.scoring.metrics.generation import anls, edit_distance, exact_match_fn, relaxed_accuracy
+from tests.sets import each_of
 
 
 def match(reference, prediction, **kwargs):
     return exact_match_fn([reference], [prediction], **kwargs)["exact_match"][0]
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("reference", "prediction", "options", "score"),
     [
         ("a", "a", {}, 1), ("a", "A", {}, 0), ("a", "A", {"ignore_case": True}, 1), ("ΟΔΟΣ", "οδος", {"ignore_case": True}, 1),
@@ -46,7 +47,7 @@ def test_edit_distance():
     ]
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("targets", "answer", "score"),
     [
         (["hello world"], "Hello  World", 1.0), (["hello"], "hell", 0.8), (["hello"], "hxxxx", 0.0), (["ab"], "ax", 0.5),
@@ -59,7 +60,7 @@ def test_anls_is_the_closest_targets_similarity_and_zero_below_half(targets, ans
     assert anls([targets], [answer]) == [pytest.approx(score)]
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("target", "answer", "score"),
     [
         ("100", "105", 1), ("100", "94.9", 0), ("-2", "-2.09", 1), ("0", "0.0", 0), ("0", "0", 1), ("0%", "0", 0),

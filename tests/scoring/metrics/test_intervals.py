@@ -18,9 +18,10 @@ from mm_eval.scoring.metrics.stderr import (
 )
 from mm_eval.values.distributions import holm, sign_test, t_quantile, t_two_sided
 from mm_eval.values.types import UNNAMED, Number
+from tests.sets import each_of
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("freedom", "quantile"), [(1, 12.7062), (5, 2.57058), (10, 2.22814), (59, 2.00100), (1000, 1.96234), (1e6, 1.95997)]
 )
 def test_quantiles_are_those_of_the_tables(freedom, quantile):
@@ -45,7 +46,7 @@ def test_holm_multiplies_by_what_is_left_and_never_decreases():
     assert holm([0.9, 0.8]) == [1.0, 1.0] and holm([]) == []
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("right", "count", "low", "high"),
     [(0, 24, 0.0, 0.1424736), (24, 24, 0.8575264, 1.0), (1, 24, 0.0010544, 0.2112017), (8, 10, 0.4439045, 0.9747893),
      (5, 10, 0.1870860, 0.8129140)],

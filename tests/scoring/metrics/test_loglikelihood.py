@@ -23,6 +23,7 @@ from mm_eval.scoring.metrics.loglikelihood import (
 from mm_eval.scoring.metrics.metric import Metric
 from mm_eval.values.errors import ConfigError, ScoringError
 from mm_eval.values.types import Instance
+from tests.sets import each_of
 
 
 def results(lls, choices=None, greedy=None, targets=0, bare=None):
@@ -78,15 +79,13 @@ def test_exact_match_of_choices_is_lm_evals_name_for_it():
         Metric.from_dict({"metric": "exact_match", "ignore_cose": True}, "multiple_choice")
 
 
-@pytest.mark.parametrize("metric", [acc, acc_norm, acc_bytes])
-@pytest.mark.parametrize("gold", [-100, [-100]])
+@each_of("metric", [acc, acc_norm, acc_bytes])
+@each_of("gold", [-100, [-100]])
 def test_no_gold_is_matched_by_nothing(metric, gold):
     assert metric(gold, results([-1.0, -2.0])) == 0
 
 
-@pytest.mark.parametrize(
-    "metric", [logprob_fn, choice_logprob, choice_prob_norm, choice_logprob_norm, brier_score, bpb]
-)
+@each_of("metric", [logprob_fn, choice_logprob, choice_prob_norm, choice_logprob_norm, brier_score, bpb])
 def test_a_probability_of_the_right_choice_needs_one(metric):
     with pytest.raises(ScoringError, match="-100"):
         metric(-100, results([-1.0, -2.0]))
@@ -109,9 +108,7 @@ def test_of_several_right_choices_the_probability_is_their_sum_and_the_likelihoo
     assert logprob_fn([0, 2], doc) == pytest.approx(math.log(0.5))
 
 
-@pytest.mark.parametrize(
-    "metric", [acc, acc_norm, acc_bytes, exact_match_mc, bpb, logprob_fn, choice_logprob, brier_score]
-)
+@each_of("metric", [acc, acc_norm, acc_bytes, exact_match_mc, bpb, logprob_fn, choice_logprob, brier_score])
 def test_fault_nan_log_likelihood_wins_no_argmax(metric):
     with pytest.raises(ScoringError, match="NaN"):
         metric(0, results([-1.0, math.nan]))

@@ -9,6 +9,7 @@ from mm_eval.tasks.rules.math_equality import math_equal, math_equal_fn
 from mm_eval.tasks.rules.math_values import value_of
 
 from mm_eval.scoring.metrics.metric import METRICS
+from tests.sets import each_of
 
 EQUAL = [
     (r"\{1\pm\sqrt{5},-2\}", r"\{-2, 1+\sqrt5, 1-\sqrt5\}"), (r"x \in [-2,7]", "[-2, 7]"), (r"\pm 2", "-2, 2"),
@@ -44,19 +45,19 @@ DIFFERENT = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("one", "other"), EQUAL)
+@each_of(("one", "other"), EQUAL)
 def test_equal_answers(one: str, other: str) -> None:
     assert math_equal(one, other)
     assert math_equal(other, one)
 
 
-@pytest.mark.parametrize(("one", "other"), DIFFERENT)
+@each_of(("one", "other"), DIFFERENT)
 def test_different_answers(one: str, other: str) -> None:
     assert not math_equal(one, other)
     assert not math_equal(other, one)
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("one", "other", "equal"),
     [
         ("0.333", r"\frac{1}{3}", True), ("0.34", "1/3", False), ("3.14", r"\pi", True), ("3.1", r"\pi", False),
@@ -105,7 +106,7 @@ def test_works_in_threads() -> None:
     assert found == [True] * 8
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("text", "content"),
     [
         (r"so \boxed{\frac{1}{2}}.", r"\frac{1}{2}"), (r"\boxed{1} then \boxed{2}", "2"),
@@ -131,7 +132,7 @@ def test_values_are_bounded() -> None:
     assert value_of("__import__('os').system('true')") is None
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("text", "content"),
     [
         (r"we get $-\boxed{256}$.", "-256"), (r"x = -\boxed{3}", "-3"), (r"it is -\boxed{3}", "-3"), (r"\boxed{3}", "3"),

@@ -38,6 +38,7 @@ from mm_eval.scoring.metrics.metric import (
 from mm_eval.scoring.metrics.traits import filter_kwargs
 from mm_eval.values import registry
 from mm_eval.values.errors import ConfigError
+from tests.sets import each_of
 
 METRIC_NAMES = [
     "acc",
@@ -96,7 +97,7 @@ def test_every_name_is_registered_with_a_line_of_meaning(registry, names):
         assert len(registry.summary(name)) > 10, name
 
 
-@pytest.mark.parametrize("kind", sorted(DEFAULT_METRICS))
+@each_of("kind", sorted(DEFAULT_METRICS))
 def test_default_metrics_fit_their_output_type(kind):
     made = [Metric.from_dict({"metric": name}, kind) for name in DEFAULT_METRICS[kind]]
     assert [one.name for one in made] == list(DEFAULT_METRICS[kind])
@@ -128,7 +129,7 @@ def test_a_range_says_what_a_missing_answer_scores_under_a_mean() -> None:
         Metric.from_dict({"metric": "exact_match", "range": [0, float("inf")]})
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("entry", "message"),
     [
         ({"metric": "exact_mach"}, "Did you mean 'exact_match'"),
@@ -152,7 +153,7 @@ def test_a_metric_that_does_not_fit_the_output_type_is_an_error_that_names_those
         Metric.from_dict({"metric": "acc"}, "generate_until")
 
 
-@pytest.mark.parametrize("name", ["a,b", "acc_stderr", "f(x", "x)(", "", " a", "a\nb"])
+@each_of("name", ["a,b", "acc_stderr", "f(x", "x)(", "", " a", "a\nb"])
 def test_a_name_that_would_not_be_read_back_is_refused_at_registration(name):
     for register in (metric, register_metric, aggregation, register_reduction):
         with pytest.raises(ConfigError, match="can't be a metric's name"):
@@ -359,7 +360,7 @@ def test_a_name_that_no_file_declares_is_looked_for_once(monkeypatch):
     assert "of_a_task" in of_task and of_task.get("of_a_task") is len
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("entry", "output_type", "unused"),
     [
         ({"metric": "f1", "ignore_case": True, "ignore_punctuation": False}, "multiple_choice", ("ignore_case",)),

@@ -22,6 +22,7 @@ from mm_eval.scoring.metrics.stderr import (
     stderr_for_metric,
 )
 from mm_eval.scoring.metrics.traits import CorpusMetric, not_smooth, smooth, stratified_by
+from tests.sets import each_of
 
 
 def numbers(count, seed=0):
@@ -55,8 +56,8 @@ def test_the_clustered_error_is_the_spread_of_clusters_drawn_anew():
     assert mean_stderr(values, clusters) == pytest.approx(drawn, rel=0.06)
 
 
-@pytest.mark.parametrize("clusters", [None, [0] * 5])
-@pytest.mark.parametrize("aggregation", [mean, nanmean, median, perplexity, MCC().aggregation, lambda values: 1.0])
+@each_of("clusters", [None, [0] * 5])
+@each_of("aggregation", [mean, nanmean, median, perplexity, MCC().aggregation, lambda values: 1.0])
 def test_fewer_than_two_clusters_have_none_and_a_note(aggregation, clusters):
     values = [(0, 1)] * 5 if aggregation == MCC().aggregation else [1.0] * 5
     values = values[:1] if clusters is None else values

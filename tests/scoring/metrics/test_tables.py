@@ -9,6 +9,7 @@ from mm_eval.tasks.rules.tables import Node, teds, tree_distance
 
 from mm_eval.scoring.metrics import bounds
 from mm_eval.scoring.metrics.generation import edit_distance
+from tests.sets import each_of
 
 
 def by_definition(ours: list[Node], theirs: list[Node], known: dict) -> float:
@@ -59,7 +60,7 @@ BROKEN = [
 ]
 
 
-@pytest.mark.parametrize(("answer", "score"), BROKEN)
+@each_of(("answer", "score"), BROKEN)
 def test_broken_tables(answer: str, score: float) -> None:
     assert teds(answer, CELLS) == pytest.approx(score, abs=1e-6)
 

@@ -4,9 +4,10 @@ import pytest
 from mm_eval.tasks.rules.vqa import agreed_answer, textvqa_normalised, vqa_accuracy, vqa_normalised
 
 from mm_eval.values.errors import ConfigError
+from tests.sets import each_of
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("text", "expected"),
     [
         ("Yes", "yes"), ("1,000", "1000"), ("24/7", "24 7"), ("U.S.A.", "usa"), ("a", ""), ("dont", "don't"), ("two", "2"),
@@ -19,7 +20,7 @@ def test_an_answer_as_vqav2_compares_it(text, expected):
     assert vqa_normalised(text) == expected
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("text", "expected"),
     [
         ("Levi's", "levi 's"), ("1,000", "1000"), ("1,000 x-b", "1000 x b"), ("Red,blue?", "redblue"), ("The Dog.", "dog"),
@@ -30,7 +31,7 @@ def test_an_answer_as_textvqa_compares_it(text, expected):
     assert textvqa_normalised(text) == expected
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("people", "answer", "score"),
     [
         (["yes"] * 10, "yes", 1.0), (["yes"] * 9 + ["no"], "no", 0.3), (["x"] * 2 + ["b"] * 8, "x", 0.6),

@@ -1,10 +1,11 @@
 """Numbers in English words and in LaTeX."""
 
-import pytest
 from mm_eval.tasks.rules.written_numbers import is_float, number_in_latex, number_in_words
 
+from tests.sets import each_of
 
-@pytest.mark.parametrize(
+
+@each_of(
     ("text", "number"),
     [
         ("Three", 3),
@@ -29,7 +30,7 @@ def test_a_number_in_words(text: str, number: float | None) -> None:
     assert number_in_words(text) == number
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("text", "number"),
     [
         ("3.5", 3.5),

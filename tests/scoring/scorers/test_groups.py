@@ -9,6 +9,7 @@ from mm_eval.scorers import GroupMetric, GroupResult, Member, aggregate_group
 from mm_eval.scoring.groups import average_of
 from mm_eval.values.errors import ConfigError
 from mm_eval.values.types import NO_SHARE, MetricKey, Number
+from tests.sets import each_of
 
 
 def member(value, stderr, n, metric="acc", pipeline="none"):
@@ -70,7 +71,7 @@ BOTH = {
 }
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("filters", "keys"),
     [
         ({}, {"em,strict", "em,flex"}), ({"filter_list": None}, {"em,strict", "em,flex"}),
@@ -107,7 +108,7 @@ def test_higher_is_better_is_passed_on_and_no_entries_give_no_numbers():
     assert aggregate_group({}, [{"metric": "acc"}]).numbers == {}
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("entry", "message"),
     [
         ({"metrc": "acc"}, "Did you mean 'metric'"), ({"metric": "acc", "agregation": "mean"}, "Did you mean 'aggregation'"),
@@ -120,7 +121,7 @@ def test_a_wrong_entry_is_a_config_error(entry, message):
         aggregate_group(TASKS, [entry])
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("scales", "of_parts", "value", "range_"),
     [
         ((100.0, 1.0), ((0.0, 1.0), (0.0, 100.0)), 0.5, (0.0, 100.0)),

@@ -14,9 +14,10 @@ from mm_eval.scorers import (
 from mm_eval.values.errors import ConfigError, ScoringError
 from mm_eval.values.types import Instance
 from tests.scoring.scorers.answered import choices, gen, generated
+from tests.sets import each_of
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("target", "answer", "score"),
     [
         ("B", " B. dog", 1), ("B", "B", 1), ("B", "dog B", 0), ("New York", "New York, of course", 1), ("B", "", 0),
@@ -42,7 +43,7 @@ def test_regex_scorer_takes_its_pattern_from_yaml(kind):
     assert plain.reduced_docs == {0: {"exact_match": 1}}
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("target", "answer", "score"),
     [
         ("red panda", "B", 1), ("B", "The red panda!", 1), (1, "(B) red panda", 1), ("red panda", "A", 0),
@@ -117,7 +118,7 @@ def test_process_results_gets_pairs_for_choices_and_numbers_for_rolling_texts():
     assert seen == [[(-1.0, False), (-2.0, True)], [-3.0]]
 
 
-@pytest.mark.parametrize("returned", [None, 3, {}, {"other": 1}])
+@each_of("returned", [None, 3, {}, {"other": 1}])
 def test_a_doc_for_which_process_results_gives_nothing_is_failed(returned):
     scorer = processed(lambda doc, results: returned)
     scorer.run(generated(0, ["a"], ""))

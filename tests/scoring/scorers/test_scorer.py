@@ -25,6 +25,7 @@ from mm_eval.scoring.reducing import number_of
 from mm_eval.values.errors import ConfigError, ModelError, ScoringError
 from mm_eval.values.types import Instance
 from tests.scoring.scorers.answered import choices, gen, generated
+from tests.sets import each_of
 
 KEY = MetricKey("acc", "none")
 
@@ -71,7 +72,7 @@ def test_repeats_are_reduced_and_the_composite_key_goes_back_to_its_metric():
     assert MetricKey.parse("(z),none").parent_metric == "z"
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("config", "repeats", "fine"),
     [
         ({"metric_list": [{"metric": "exact_match", "k": 4}]}, 3, False),
@@ -325,7 +326,7 @@ def indexed(references, predictions):
     return {"indexed": float(predictions[0] == references[0])}
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("function", "options", "answers", "scores"),
     [
         (shouted, {}, ["  A"], [1.0]), (shouted, {}, ["b", "a "], [0.0, 1.0]), (indexed, {}, ["a"], [1.0]),
@@ -379,7 +380,7 @@ def test_a_metric_may_give_several_numbers():
 # Config errors
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("config", "kind", "message"),
     [
         ({"filter": ["regx"]}, None, "Did you mean 'regex'"),
@@ -400,14 +401,14 @@ def test_an_unknown_output_type_is_an_error():
         build_scorer(None, "generate")
 
 
-@pytest.mark.parametrize("name", ["first_token", "regex", "choice_match", "generate_until", "multiple_choice"])
+@each_of("name", ["first_token", "regex", "choice_match", "generate_until", "multiple_choice"])
 def test_scorers_are_listed_with_a_line_of_meaning(name):
     assert name in SCORERS.names()
     assert len(SCORERS.summary(name)) > 20
 
 
-@pytest.mark.parametrize("pipeline", ["none", "strict-match", "maj@8", "a,b", "é (x)"])
-@pytest.mark.parametrize("name", ["acc", "pass@1(exact_match)", "mme_perception_score"])
+@each_of("pipeline", ["none", "strict-match", "maj@8", "a,b", "é (x)"])
+@each_of("name", ["acc", "pass@1(exact_match)", "mme_perception_score"])
 def test_any_key_that_can_be_registered_is_read_back(name, pipeline):
     for is_stderr in (False, True):
         key = MetricKey(name, pipeline, is_stderr)

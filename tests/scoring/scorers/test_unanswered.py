@@ -16,6 +16,7 @@ from mm_eval.scoring.filters.base import UNANSWERED
 from mm_eval.scoring.metrics.metric import METRICS, Metric
 from mm_eval.scoring.process_results import ProcessResultsScorer
 from mm_eval.values.types import ENDINGS, Answer, Instance
+from tests.sets import each_of
 
 MISSING = [
     Answer("", ended="filtered"),
@@ -62,8 +63,8 @@ GENERATED = sorted(
 )
 
 
-@pytest.mark.parametrize("answer", MISSING, ids=lambda answer: f"{answer.ended} {answer.output!r}")
-@pytest.mark.parametrize("metric", [distance, hallucinated])
+@each_of("answer", MISSING, ids=lambda answer: f"{answer.ended} {answer.output!r}")
+@each_of("metric", [distance, hallucinated])
 def test_where_lower_is_better_the_worst_is_not_0(metric: Any, answer: Answer) -> None:
     [scores] = scored(gen(metric, higher_is_better=False), [answer], "Yes").values()
     assert list(scores.values()) == [[1]]
@@ -71,7 +72,7 @@ def test_where_lower_is_better_the_worst_is_not_0(metric: Any, answer: Answer) -
     assert list(scores.values()) == [[7]]
 
 
-@pytest.mark.parametrize("name", GENERATED)
+@each_of("name", GENERATED)
 def test_no_metric_gives_a_missing_answer_more_than_another(name: str) -> None:
     target = "[0.1, 0.1, 0.5, 0.5]" if "box" in name or name == "other_units" else "42"
     values = []
@@ -90,7 +91,7 @@ def test_no_metric_gives_a_missing_answer_more_than_another(name: str) -> None:
     assert set(values[2:]) == {worst(values)}, values
 
 
-@pytest.mark.parametrize("answer", MISSING, ids=lambda answer: f"{answer.ended} {answer.output!r}")
+@each_of("answer", MISSING, ids=lambda answer: f"{answer.ended} {answer.output!r}")
 def test_a_tasks_own_function_can_not_reward_a_missing_answer(answer: Answer) -> None:
     def says_no_by_default(doc: Any, results: list[str]) -> dict[str, Any]:
         said = "yes" if "yes" in results[0].lower() else "no"

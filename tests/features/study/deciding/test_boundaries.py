@@ -7,9 +7,10 @@ import pytest
 
 from mm_eval.features.study.deciding.boundaries import equal_looks, group_sequential, obrien_fleming, pocock
 from mm_eval.features.study.deciding.trial import power_of
+from tests.sets import each_of
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("looks", "critical"),
     [
         (1, [1.960]),
@@ -82,7 +83,7 @@ def test_the_estimate_is_symmetric_and_that_of_one_look_is_the_usual_one() -> No
     assert alone.p == pytest.approx(0.012419, abs=1e-5)
 
 
-@pytest.mark.parametrize("times", [(), (0.5, 0.5), (0.0, 1.0), (0.5, 1.2)])
+@each_of("times", [(), (0.5, 0.5), (0.0, 1.0), (0.5, 1.2)])
 def test_times_that_do_not_increase_are_refused(times: tuple[float, ...]) -> None:
     with pytest.raises(ValueError, match="increasing"):
         group_sequential(times, 0.05)

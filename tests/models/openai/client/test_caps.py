@@ -10,6 +10,7 @@ from mm_eval.values.errors import ModelError
 from mm_eval.values.types import Answer, Instance
 from tests.faults.server import Server, reply
 from tests.models.openai.test_openai import question
+from tests.sets import each_of
 
 LENGTH = 100
 
@@ -55,9 +56,7 @@ def caps(server: Server) -> list[int | None]:
     return [body.get("max_tokens") for _, body in server.requests]
 
 
-@pytest.mark.parametrize(
-    ("words", "cap", "sent"), [(40, 50, [50]), (40, 80, [80, None]), (40, 5000, [100, None]), (99, 1, [1])]
-)
+@each_of(("words", "cap", "sent"), [(40, 50, [50]), (40, 80, [80, None]), (40, 5000, [100, None]), (99, 1, [1])])
 def test_a_chat_that_fits_without_its_cap_is_answered(words: int, cap: int, sent: list[int | None]) -> None:
     server = Strict()
     [(_, found)] = server.model().generate([asked(words, cap)])
@@ -86,7 +85,7 @@ def test_a_server_that_ends_the_answer_by_a_default_of_its_own_gives_none() -> N
     assert isinstance(found, ModelError) and "ended the answer after 56 tokens of the model's 100" in str(found)
 
 
-@pytest.mark.parametrize(
+@each_of(
     "lists",
     [
         {}, [], {"data": None}, {"data": [3]}, {"data": [{"id": "other", "max_model_len": 9}]}, {"data": [{"id": "m"}]},

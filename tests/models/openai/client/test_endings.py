@@ -3,12 +3,12 @@
 from typing import Any
 
 import httpx
-import pytest
 
 from mm_eval.values.errors import ModelError
 from mm_eval.values.types import Answer, Instance
 from tests.faults.server import Server, echo, reply
 from tests.faults.test_network_17_to_27 import questions
+from tests.sets import each_of
 
 
 def answered(sent: httpx.Response, **args: Any) -> Any:
@@ -24,7 +24,7 @@ def message(finish: str | None = "stop", choice: dict[str, Any] | None = None, *
 CALL = [{"id": "1", "type": "function", "function": {"name": "look", "arguments": "{}"}}]
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("sent", "output", "ended"),
     [
         (reply("Yes", "stop"), "Yes", "stop"),
@@ -49,7 +49,7 @@ def test_a_known_ending_is_an_answer(sent: httpx.Response, output: str, ended: s
     assert (found.output, found.ended, found.attempts) == (output, ended, 1)
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("sent", "attempts"),
     [
         (reply("No", "error"), 3),

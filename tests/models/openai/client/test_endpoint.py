@@ -14,6 +14,7 @@ from mm_eval.values.errors import ConfigError, ModelError
 from mm_eval.values.types import Answer, Instance
 from tests.faults.server import Server, echo, reply
 from tests.models.openai.test_openai import drawn, question
+from tests.sets import each_of
 
 
 def refusal(message: str, status: int = 400, **more: Any) -> httpx.Response:
@@ -69,8 +70,8 @@ SAYS: dict[str, Callable[[str], httpx.Response]] = {
 }
 
 
-@pytest.mark.parametrize("form", SAYS)
-@pytest.mark.parametrize("name", ["seed", "stop", "temperature"])
+@each_of("form", SAYS)
+@each_of("name", ["seed", "stop", "temperature"])
 def test_a_refused_field_is_dropped_with_the_first_question_and_never_sent_again(form: str, name: str) -> None:
     server = Server(lambda body, nth: SAYS[form](name) if name in body else reply("Yes\n\nNo"))
     model = server.model(num_concurrent=8)

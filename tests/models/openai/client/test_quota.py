@@ -11,6 +11,7 @@ from mm_eval.values.errors import ModelError
 from mm_eval.values.types import Answer
 from tests.faults.server import Server, echo
 from tests.faults.test_network_17_to_27 import questions
+from tests.sets import each_of
 
 EXHAUSTED = {
     "error": {
@@ -34,7 +35,7 @@ WAITS: list[tuple[dict[str, str], Any, float]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("headers", "body", "seconds"), WAITS)
+@each_of(("headers", "body", "seconds"), WAITS)
 def test_the_wait_is_read_wherever_it_stands(headers: dict[str, str], body: Any, seconds: float) -> None:
     reply = httpx.Response(429, headers=headers, json=body)
     assert stated_wait(reply.headers, reply.text) == pytest.approx(seconds)

@@ -9,6 +9,7 @@ from mm_eval.values.errors import MMEvalError, ModelError
 from mm_eval.values.types import Answer
 from tests.faults.server import Server, echo
 from tests.models.openai.test_openai import CHAT, question, scored
+from tests.sets import each_of
 
 FIELDS = "Unexpected fields in the request: {'prompt_logprobs', 'add_generation_prompt'}"
 FORBIDDEN = [
@@ -82,7 +83,7 @@ def test_an_unknown_field_ends_the_run_at_once(status: int, said: Any) -> None:
     assert len(server.requests) <= 4
 
 
-@pytest.mark.parametrize(("status", "said"), UNKNOWN_MODEL)
+@each_of(("status", "said"), UNKNOWN_MODEL)
 def test_an_unknown_model_ends_the_run_at_once(status: int, said: Any) -> None:
     server = Server(lambda body, nth: httpx.Response(status, json=said))
     with pytest.raises(ModelError, match="does not serve this model.*/v1/models as model=NAME"):
@@ -90,7 +91,7 @@ def test_an_unknown_model_ends_the_run_at_once(status: int, said: Any) -> None:
     assert len(server.requests) <= 4
 
 
-@pytest.mark.parametrize(("status", "said"), [*UNKNOWN_FIELD, UNKNOWN_MODEL[0]])
+@each_of(("status", "said"), [*UNKNOWN_FIELD, UNKNOWN_MODEL[0]])
 def test_an_odd_question_fails_alone_after_an_answer(status: int, said: Any) -> None:
     server = Server(lambda body, nth: httpx.Response(status, json=said) if "q3" in str(body) else echo(body))
     found = [each for _, each in server.model(num_concurrent=2).generate([question([], f"q{n}") for n in range(10)])]
@@ -121,8 +122,8 @@ ALIKE = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("concurrency", [1, 16])
-@pytest.mark.parametrize(("status", "said", "reason"), ALIKE)
+@each_of("concurrency", [1, 16])
+@each_of(("status", "said", "reason"), ALIKE)
 def test_eight_refusals_that_are_alike_end_a_run_without_answers(
     status: int, said: str, reason: str, concurrency: int
 ) -> None:
@@ -132,7 +133,7 @@ def test_eight_refusals_that_are_alike_end_a_run_without_answers(
     assert len(server.requests) == 8
 
 
-@pytest.mark.parametrize(("status", "said", "reason"), ALIKE)
+@each_of(("status", "said", "reason"), ALIKE)
 def test_after_an_answer_it_takes_twenty_in_a_row_and_answers_are_kept(status: int, said: str, reason: str) -> None:
     def handle(body: dict[str, Any], nth: int) -> httpx.Response:
         number = int(body["messages"][0]["content"][1:])

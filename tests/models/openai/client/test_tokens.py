@@ -8,6 +8,7 @@ import pytest
 from mm_eval.values.types import Answer, Instance
 from tests.faults.server import Server, echo, reply
 from tests.models.openai.test_openai import question
+from tests.sets import each_of
 
 BOS = 1
 
@@ -40,7 +41,7 @@ class Tokenizing(Server):
         return httpx.Response(200, json={"tokens": [BOS] * bos + [ord(character) for character in text]})
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("adds", "writes", "sent"), [(True, False, True), (True, True, None), (False, False, None), (False, True, None)]
 )
 def test_bos_is_requested_where_the_tokenizer_adds_it_and_the_template_lacks_it(
@@ -102,7 +103,7 @@ def test_a_template_that_puts_more_before_an_option_is_refused_in_words() -> Non
     assert server.requests == []
 
 
-@pytest.mark.parametrize("said", [{"choices": []}, {"tokens": "many"}, {"tokens": [1, "x"]}, [], {"tokens": None}])
+@each_of("said", [{"choices": []}, {"tokens": "many"}, {"tokens": [1, "x"]}, [], {"tokens": None}])
 def test_any_reply_without_a_list_of_tokens_means_that_there_is_none(said: Any) -> None:
     class Odd(Server):
         def tokenized(self, request: httpx.Request) -> httpx.Response:
@@ -161,8 +162,8 @@ def thinking(text: str | None, reasoning: str | None, finish: str = "stop", name
     return httpx.Response(200, json={"choices": [{"message": message, "finish_reason": finish}]})
 
 
-@pytest.mark.parametrize("name", ["reasoning_content", "reasoning"])
-@pytest.mark.parametrize(
+@each_of("name", ["reasoning_content", "reasoning"])
+@each_of(
     ("text", "finish", "output", "reasoning"),
     [
         ("B", "stop", "B", "Is it A?"),
