@@ -21,6 +21,7 @@ from mm_eval.engine.outcome import Outcome, StopSignal
 from mm_eval.engine.progress import Progress
 from mm_eval.preflight import check_first_doc, check_scoring, group_faults
 from mm_eval.prompt.blocks import PromptBlock, choose_block
+from mm_eval.prompt.question import Room
 from mm_eval.prompt.task import PromptStyle, Task
 from mm_eval.request import RunRequest, is_needed
 from mm_eval.scoring.base import Scorer
@@ -392,9 +393,11 @@ def _load_tasks(
     request: RunRequest, configs: Mapping[str, TaskConfig], sample: bool, also_missing: Sequence[NotHereError]
 ) -> dict[str, Task]:
     source, tasks, missing = data_source(request, sample), dict[str, Task](), list(also_missing)
+    room = Room()
     for name, config in configs.items():
         try:
             tasks[name] = Task.load(config, source, request.seed)
+            tasks[name].keep_questions_in(room)
         except NotHereError as error:
             if not request.offline:
                 raise

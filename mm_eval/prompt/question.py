@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -94,21 +95,29 @@ QUESTION, TEXT = 400, 60
 """Bytes of a question that is kept, beside its texts, and of a text beside its characters."""
 
 
+@dataclass
+class Room:
+    """What the questions that are kept may take, of all tasks of a run together. left: bytes."""
+
+    left: int = 64_000_000
+
+
 class Questions:
     """The questions of a task's docs, written once: the digest of a run, asking and scoring go over the same docs.
 
     Scoring comes last and forgets them, since it fills the memory with the scores.
 
     A function may change the doc that it gets, and what reads the doc later sees that. So what functions of others write is
-    written anew each time. write: writes one. most: bytes that are kept; the docs after these are written anew, too.
+    written anew each time. write: writes one. room: where there is none left, further docs are written anew, too.
     """
 
     def __init__(
-        self, config: TaskConfig, write: Callable[[Doc, PromptBlock, str], Question], most: int = 64_000_000
+        self, config: TaskConfig, write: Callable[[Doc, PromptBlock, str], Question], room: Room | None = None
     ) -> None:
         entries = (config.doc_to_text, config.doc_to_target, config.doc_to_choice, config.gen_prefix)
         own = config.task_class or any(callable(entry) or isinstance(entry, FormatField) for entry in entries)
-        self._write, self._left = write, most if config.is_shipped or not own else 0
+        self._write, self._keeps = write, config.is_shipped or not own
+        self.room = room or Room()
         self._known: dict[tuple[int, str], Question] = {}
 
     def forget(self, doc_id: int, block: PromptBlock) -> None:
@@ -120,10 +129,10 @@ class Questions:
         key = doc_id, block.cache_key
         if (found := self._known.get(key)) is None:
             found = self._write(doc, block, where)
-            if self._left > 0:
+            if self._keeps and self.room.left > 0:
                 self._known[key] = found
                 texts = (found.text, *(found.choices or ()), *(found.contexts or ()))
-                self._left -= QUESTION + sum(TEXT + len(text) for text in texts)
+                self.room.left -= QUESTION + sum(TEXT + len(text) for text in texts)
         if found.choices is None and not isinstance(found.target, list):
             return found
         target = [*found.target] if isinstance(found.target, list) else found.target

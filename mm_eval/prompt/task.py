@@ -27,7 +27,7 @@ from mm_eval.prompt.blocks import PromptBlock, takes_clips
 from mm_eval.prompt.conversation import Shown, begin
 from mm_eval.prompt.fewshot import Example, ExamplePool
 from mm_eval.prompt.layout import Layout, Turn, context_of, written_context
-from mm_eval.prompt.question import Question, Questions, question_of, text_of
+from mm_eval.prompt.question import Question, Questions, Room, question_of, text_of
 from mm_eval.prompt.visuals import (
     PictureCache,
     PictureLoader,
@@ -279,6 +279,10 @@ class Task:
     def question(self, doc: Doc, block: PromptBlock, where: str) -> Question:
         """The text, target and choices of a doc."""
         return question_of(self.config, doc, block, where)
+
+    def keep_questions_in(self, room: Room) -> None:
+        """Shares the room for what is kept of the docs' questions with other tasks."""
+        self._questions.room = room
 
     def forget(self, doc_id: int, style: PromptStyle) -> None:
         """Frees what is kept of a doc's question. It is written anew when it is needed again."""

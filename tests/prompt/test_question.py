@@ -7,10 +7,12 @@ import pytest
 
 from mm_eval.config.task_config import TaskConfig
 from mm_eval.data.source import DataSource
+from mm_eval.prepare import prepare
 from mm_eval.prompt import question
 from mm_eval.prompt.blocks import PromptBlock, choose_block
 from mm_eval.prompt.question import choice_index, choices_of, evaluate_field, render
 from mm_eval.prompt.task import PromptStyle, Task
+from mm_eval.request import RunRequest
 from mm_eval.scoring.builtin import LLScorer
 from mm_eval.scoring.score_task import TaskScoring
 from mm_eval.values.errors import ConfigError, DataError
@@ -332,11 +334,30 @@ def test_a_question_is_written_once_for_all_that_go_over_the_docs(monkeypatch: p
         first.metadata["choices"].clear()
         assert [each.context for each in made.instances([0, 1], styles[1])][::2] == ["asked 0??", "asked 1??"]
     assert len(written) == 4 and asked(made).metadata["choices"] == ["cat", "dog"]
-    few = question.Questions(made.config, made.question, most=1)
+    few = question.Questions(made.config, made.question, question.Room(1))
     assert all(few.of(n, doc, BLOCK, "").text == doc["q"] for _ in range(2) for n, doc in enumerate(DOCS["test"]))
     assert len(written) == 4 + 1 + 5, "the first of three docs was kept"
     few.forget(0, BLOCK)
     assert few.of(0, DOCS["test"][0], BLOCK, "").text == "asked 0?" and len(written) == 4 + 1 + 5 + 1
+
+
+def test_all_tasks_of_a_run_share_the_room_for_kept_questions() -> None:
+    """Each had one of its own, so that a run of twenty tasks could hold 20 times as much."""
+    one, other = choice_task(), choice_task()
+    of_a_question = question.Room()
+    one.keep_questions_in(of_a_question)
+    asked(one)
+    used = question.Room().left - of_a_question.left
+    room = question.Room(used + 1)
+    for each in (one, other):
+        each._questions._known.clear()
+        each.keep_questions_in(room)
+        list(each.instances([0, 1, 2], PLAIN))
+    assert (len(one._questions._known), len(other._questions._known)) == (2, 0) and room.left < 0
+
+    prepared = prepare(RunRequest(tasks=("mme", "seedbench"), model="dummy", sample=True, limit=2))
+    assert len({id(each._questions.room) for each in prepared.tasks.values()}) == 1 < len(prepared.tasks)
+    assert prepared.tasks["seedbench"]._questions.room.left < question.Room().left
 
 
 def test_scoring_forgets_each_question_after_its_doc() -> None:
