@@ -57,11 +57,9 @@ def install_command(module: str) -> str:
 class MissingPackages(ConfigError):
     """Task code needs packages that are not installed. at_import: it can't even be imported without them."""
 
-    def __init__(
-        self, who: str, packages: Sequence[str], *, at_import: bool = False, where: str = "", hint: str = ""
-    ) -> None:
+    def __init__(self, who: str, packages: Sequence[str], *, at_import: bool = False, where: str = "") -> None:
         named = " and ".join(f"the package {package!r}" for package in packages)
         what = f"{who} {named}, which {'is' if len(packages) == 1 else 'are'} not installed."
         commands = " ".join(install_command(package).removeprefix("pip install ") for package in packages)
-        super().__init__(what, where=where, hint=hint or f"Install it: pip install {commands}")
+        super().__init__(what, where=where, hint=f"Install it: pip install {commands}")
         self.packages, self.at_import = tuple(packages), at_import

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import groupby
+from itertools import groupby, islice
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +48,8 @@ from mm_eval.values.types import Answer, Ended, Instance
 from mm_eval.values.words import counted, listed
 
 FOLDER = "imported"
+AT_ONCE = 256
+"""Rows of a log that are in memory."""
 DATA, LOG = "data", "log"
 _line = encoder(ensure_ascii=False, default=str)
 
@@ -295,7 +297,8 @@ def _write_task(one: Imported, name: str, opened: OpenedTasks, beside: Path, dig
         (beside / part).mkdir(parents=True, exist_ok=True)
     seen: set[int] = set()
     with (beside / "answers" / file).open("wb") as answers, (beside / "theirs" / file).open("wb") as theirs:
-        for chunk in _chunks(matcher.match(one.log.rows(), one.log.rows())):
+        pairs = matcher.match(one.log.rows(), one.log.rows())
+        while chunk := list(islice(pairs, AT_ONCE)):
             first = [(doc_id, row) for doc_id, row in chunk if doc_id not in seen]
             fits = _fitting(task, style, first, matcher.found)
             for doc_id, row in chunk:
@@ -317,17 +320,6 @@ def _write_task(one: Imported, name: str, opened: OpenedTasks, beside: Path, dig
         error.task = name
         raise error
     return matcher.found
-
-
-def _chunks(pairs: Iterable[tuple[int, LogRow]], size: int = 256) -> Iterator[list[tuple[int, LogRow]]]:
-    chunk: list[tuple[int, LogRow]] = []
-    for pair in pairs:
-        if len(chunk) >= size:
-            yield chunk
-            chunk = []
-        chunk.append(pair)
-    if chunk:
-        yield chunk
 
 
 def _fitting(task: Task, style: PromptStyle, rows: Sequence[tuple[int, LogRow]], found: Matched) -> dict[int, int]:

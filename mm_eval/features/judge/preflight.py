@@ -88,11 +88,6 @@ class Tried:
     notes: list[str] = field(default_factory=list)
     error: MMEvalError | None = None
 
-    def check(self) -> None:
-        """Raises the error."""
-        if self.error is not None:
-            raise self.error
-
     def write(self, journal: Journal, state: JournalState) -> None:
         """Adds the replies to the journal of the run folder, and to what was read of it."""
         for record in self.records:

@@ -31,12 +31,12 @@ class Line:
     groups: tuple[str, ...] = ()
 
 
-def outline(entries: Mapping[str, Entry], folded: int = FOLDED) -> list[Line]:
+def outline(entries: Mapping[str, Entry]) -> list[Line]:
     """All groups and tasks; a task of several groups stands below each of them."""
     groups = [entry for entry in entries.values() if entry.kind == "group"]
     inner = {name for entry in groups for name in _members(entry, entries)}
     outer = sorted(entry.name for entry in groups if entry.name not in inner) or sorted(entry.name for entry in groups)
-    lines = [line for name in outer for line in _below(name, entries, 0, (), folded)]
+    lines = [line for name in outer for line in _below(name, entries, 0, ())]
     shown = {line.name for line in lines}
     rest = (entry for entry in entries.values() if entry.kind == "task" and entry.name not in shown)
     return lines + [line_of(entry) for entry in sorted(rest, key=lambda entry: entry.name)]
@@ -80,19 +80,19 @@ def line_of(entry: Entry, depth: int = 0) -> Line:
     return Line(entry.name, entry.kind, depth, entry.card, tuple(entry.tags), entry.about, note)
 
 
-def _below(name: str, entries: Mapping[str, Entry], depth: int, around: tuple[str, ...], folded: int) -> Iterator[Line]:
+def _below(name: str, entries: Mapping[str, Entry], depth: int, around: tuple[str, ...]) -> Iterator[Line]:
     """The line of a group and those of its members."""
     entry = entries[name]
     own = [path for path, kind, _ in entry.inline if kind == "task"]
     line = line_of(entry, depth)
-    if len(own) > folded:
+    if len(own) > FOLDED:
         yield Line(line.name, line.kind, depth, line.card, line.tags, line.about, f"{len(own)} subtasks")
         return
     yield line
     for member in _members(entry, entries):
         known = entries.get(member)
         if known is not None and known.kind == "group" and member not in around and member != name:
-            yield from _below(member, entries, depth + 1, (*around, name), folded)
+            yield from _below(member, entries, depth + 1, (*around, name))
         elif known is not None and known.kind == "task":
             yield line_of(known, depth + 1)
     for path, kind, tags in entry.inline:

@@ -17,7 +17,6 @@ LOOP = 2
 MOST = 0.5
 """The share of docs without a look, or of calls that fail, from which it is a fault."""
 KEPT = 20
-USELESS = "it has no use for these questions, or its description is unclear"
 
 Finding = tuple[str, int, int, str, str, str, list[tuple[int, str]]]
 """(kind, docs with it, of how many, a sentence, its likely cause, what mends it, [(doc id, answer) as examples])."""

@@ -23,6 +23,8 @@ SCALE = 2
 """Pixels of the PNG for each of the drawing, as screens of today show them."""
 FINE = 3
 """Shapes are drawn larger by this factor and made smaller again, so that lines are smooth."""
+EDGE = 1.5
+"""Thickness of the edge of a dot."""
 FONT = "Helvetica, Arial, 'Liberation Sans', 'DejaVu Sans', sans-serif"
 
 
@@ -51,14 +53,14 @@ class Drawing:
         self._svg.append(f'<polygon points="{_points(places)}" fill="{colour}"/>')
         self._shapes.append(lambda pen, scale: pen.polygon([(x * scale, y * scale) for x, y in places], colour))
 
-    def dot(self, place: Place, radius: float, colour: str, edge: str = "", thick: float = 1.5) -> None:
-        (x, y), stroke = place, f' stroke="{edge}" stroke-width="{thick:g}"' if edge else ""
+    def dot(self, place: Place, radius: float, colour: str, edge: str = "") -> None:
+        (x, y), stroke = place, f' stroke="{edge}" stroke-width="{EDGE:g}"' if edge else ""
         self._svg.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius:g}" fill="{colour}"{stroke}/>')
 
         def draw(pen: Any, scale: float) -> None:
-            reach = (radius + (thick / 2 if edge else 0)) * scale
+            reach = (radius + (EDGE / 2 if edge else 0)) * scale
             box = (x * scale - reach, y * scale - reach, x * scale + reach, y * scale + reach)
-            pen.ellipse(box, colour, edge or None, round(thick * scale) if edge else 0)
+            pen.ellipse(box, colour, edge or None, round(EDGE * scale) if edge else 0)
 
         self._shapes.append(draw)
 

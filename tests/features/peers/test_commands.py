@@ -276,3 +276,7 @@ def test_what_other_suites_mean_otherwise_is_translated(words: str, monkeypatch:
     monkeypatch.setattr("mm_eval.features.peers.command.words_of", translate)
     with pytest.raises(ConfigError, match="translated"):
         dispatch(["--tasks", "mme", *words.split()])
+
+
+def test_an_option_whose_value_may_be_left_out_takes_no_other_option_for_it(run: Callable[[list[str]], str]) -> None:
+    assert "unrecognized" not in run(["--wandb_args", "--tasks", "mme", "--model", "hf"])

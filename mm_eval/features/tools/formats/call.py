@@ -48,11 +48,11 @@ class Reading:
 
 
 class Unreadable(ValueError):
-    """A call that breaks the rules of its format. cut: the text ends before the call does. end: where reading goes on."""
+    """A call that breaks the rules of its format. cut: the text ends before the call does."""
 
-    def __init__(self, why: str, *, cut: bool = False, name: str = "", end: int = -1) -> None:
+    def __init__(self, why: str, *, cut: bool = False, name: str = "") -> None:
         super().__init__(why)
-        self.why, self.cut, self.name, self.end = why, cut, name, end
+        self.why, self.cut, self.name = why, cut, name
 
 
 def _refuse(constant: str) -> NoReturn:
