@@ -161,6 +161,10 @@ def notes_of(opened: OpenedTasks, state: JournalState, outcome: Outcome, changed
         notes.append(tokens)
     for part in opened.parts:
         notes += part.notes(state, outcome)
+    if state.mixed is not None:
+        notes.append(
+            "a file of another run lies in the journal; the answers in it are to other questions, and not used"
+        )
     if state.damaged:
         skipped = counted(state.damaged, "damaged journal line was", "damaged journal lines were")
         notes.append(f"{skipped} skipped; `mm-eval run` requests their answers again")

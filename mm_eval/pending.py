@@ -126,7 +126,10 @@ def _pending_docs(
                 continue
             if not with_pictures:
                 instance.image_digests, instance.clips = found.images, found.clips
-            if instance.error is not None or found.key != request_key(prepared.model, instance):
+            if instance.error is not None:
+                raise _other_question(instance)
+            key = request_key(prepared.model, instance)
+            if found.key != key and (found := state.find(instance.slot, key)) is None:
                 raise _other_question(instance)
             if instance.then is not None and not state.complete(instance.slot):
                 pending.add(doc_id)

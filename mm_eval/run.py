@@ -166,6 +166,11 @@ def score(
         for part in opened.parts:
             part.join(opened, folder)
         state = _read_journal(folder, opened)
+        if state.mixed is not None:
+            what = "the journal has answers to two questions here: a file of another run is among its files."
+            hint = "Move that file out of the journal; or repeat the run's command, which uses the answers to its own questions."
+            where = f"{folder.path / 'journal'}, {state.mixed.task} doc {state.mixed.doc_id}"
+            raise ConfigError(what, where=where, hint=hint)
         state.reading = _reading(opened, marks, of_adapter)
         for part in (part for part in opened.parts if part.asks):
             part.recall(folder)

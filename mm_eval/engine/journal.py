@@ -68,6 +68,7 @@ class JournalState:
     slots: answers and failures by slot. answers: answers by request key. ends: of conversations, by the slot of their first turn.
     conversations: the paths of tasks whose docs are conversations. One answer may fill slots of these and of other tasks.
     damaged: lines with a wrong crc or form; what they held is requested again.
+    mixed: the first slot that was given answers to two questions: a file of another run lies in the journal.
     reading: how their texts are read when they are scored.
     usage: tokens of all answers, including replaced ones: they were paid for. judge_usage: those of each judge, by its name.
     """
@@ -77,6 +78,7 @@ class JournalState:
     ends: dict[Slot, End] = field(default_factory=dict)
     conversations: Container[str] = ()
     damaged: int = 0
+    mixed: Slot | None = None
     usage: dict[str, int] = field(default_factory=dict)
     judge_usage: dict[str, dict[str, int]] = field(default_factory=dict)
     reading: Reading = field(default_factory=Reading)
@@ -196,7 +198,15 @@ class JournalState:
             failed = old.error is not None, new.error is not None
             if failed[0] == failed[1] or old.key and new.key and old.key != new.key:
                 return new.at >= old.at
+        elif old is not None and new.key != old.key and old.error is None and new.error is None and not slot.judge:
+            self.mixed = self.mixed or slot
         return new.error is None or old is None or old.error is not None
+
+    def find(self, slot: Slot, key: str) -> Answer | None:
+        """The answer to a request, put into its slot in place of one to another question; None if there is none."""
+        if (row := self.answers.row(key)) >= 0:
+            self.slots.put(slot, row)
+        return self.answers.get(key)
 
     def add_end(self, first: Slot, end: End) -> None:
         """Adds the end of a conversation; the later one of two counts. first: the slot of its first turn."""

@@ -327,3 +327,21 @@ def test_an_interrupt_does_not_wait_for_pictures_of_questions_that_nobody_asks()
     next(source)
     source.close()
     assert len(made) < 200
+
+
+def test_a_journal_file_of_another_run_is_named_and_its_answers_are_not_used(cli, tmp_path: Path) -> None:
+    """Files are merged by copying them: `score` took the answers of the last file, and a launch blamed the task's code."""
+    for word in ("yes", "no"):
+        rows = ({"task": "mme", "doc_id": n, "resps": [word]} for n in range(8))
+        (tmp_path / word).write_text("".join(json.dumps(row) + "\n" for row in rows))
+    words = ("--tasks", "mme", "--sample", "--limit", "8", "--no_report", "--model", "replay", "--model_args")
+    other = cli(*words, f"path={tmp_path / 'no'}", "--output_path", tmp_path / "other")
+    first = cli(*words, f"path={tmp_path / 'yes'}")
+    journal_file(other.folder).rename(first.folder / "journal" / "zzz.jsonl")
+    scored = cli("score", first.folder)
+    assert scored.code == 2 and ": the journal has answers to two questions here" in scored.err
+    again = cli(*words, f"path={tmp_path / 'yes'}")
+    assert again.code == 0 and "nothing was requested" in again.out, again.err
+    assert "a file of another run lies in the journal" in again.out
+    assert all("yes" in json.dumps(row["resps"]) for row in again.samples("mme"))
+    assert again.results["results"] == first.results["results"]
