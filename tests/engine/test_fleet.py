@@ -25,7 +25,7 @@ from mm_eval.engine.model import (
     stop,
 )
 from mm_eval.engine.prices import Price
-from mm_eval.features.ray import blocks, fleet
+from mm_eval.features.ray import blocks, fleet, worker
 from mm_eval.features.ray.blocks import Block, blocks_of
 from mm_eval.features.ray.worker import differences
 from mm_eval.values.errors import ConfigError, MMEvalError, ModelError
@@ -402,6 +402,19 @@ def test_a_worker_that_describes_itself_otherwise_is_refused_with_the_difference
     other = ({"bfloat16", "float32"} - {known}).pop()
     assert f"model.dtype is '{known}' here and '{other}' there" in caplog.text
     assert len(joined[0].started) == 2 and len({worker for worker, *_ in joined[0].leases}) == 1
+    model.close()
+
+
+def test_workers_with_another_state_of_the_adapters_file_are_an_error(monkeypatch: Any) -> None:
+    """The versions were equal, and the answers of both states were mixed in one run."""
+    model, joined = a_fleet(elsewhere(*["float32"] * 4), 1)
+    assert set(worker.code_of(model.model)) == {"tests.engine.test_fleet", "tests.engine.fakes", "mm_eval.engine.model"}
+    monkeypatch.setattr(worker, "code_of", lambda found: {"my_adapter": "there"})
+    monkeypatch.setattr(fleet, "code_of", lambda found: {"my_adapter": "here"})
+    with pytest.raises(
+        ConfigError, match="another code of the model's adapter .*my_adapter is 'here' here and 'there' there"
+    ):
+        prepare_once(model)
     model.close()
 
 

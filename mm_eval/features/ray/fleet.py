@@ -36,7 +36,7 @@ from mm_eval.engine.model import (
     show,
 )
 from mm_eval.features.ray.blocks import Block, Held, blocks_of
-from mm_eval.features.ray.worker import Cluster, Event, differences, row_of
+from mm_eval.features.ray.worker import Cluster, Event, code_of, differences, row_of
 from mm_eval.values.errors import ConfigError, MMEvalError, ModelError
 from mm_eval.values.types import Instance
 
@@ -316,6 +316,9 @@ class Fleet(Model):
             self.model.facts = facts
             if other := differences(self.model.describe(), description["model"]):
                 what = f"the workers have another model than this command: {other}."
+                raise ConfigError(what, where="--executor", hint="Put the same files on all machines.")
+            if other := differences(code_of(self.model), description["code"]):
+                what = f"the workers have another code of the model's adapter than this command: {other}."
                 raise ConfigError(what, where="--executor", hint="Put the same files on all machines.")
             self._known, self._stated = description, facts
         elif other := differences(self._known, description):

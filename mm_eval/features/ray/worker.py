@@ -15,7 +15,9 @@ What it has to say is a stream of events, tuples whose first item is the kind:
 
 from __future__ import annotations
 
+import hashlib
 import importlib.metadata
+import inspect
 import platform
 import queue
 import socket
@@ -23,7 +25,9 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, fields
+from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
 from mm_eval.config.arguments import shortly
@@ -182,7 +186,21 @@ def description_of(model: Model) -> dict[str, Any]:
         except importlib.metadata.PackageNotFoundError:
             continue
     described = dict(model.describe())
-    return {"constants": dict(measured(model).constants), "model": described, "versions": versions}
+    constants = dict(measured(model).constants)
+    return {"constants": constants, "model": described, "versions": versions, "code": code_of(model)}
+
+
+def code_of(model: Model) -> dict[str, str]:
+    """{module: digest of its file} of the adapter's classes: a machine may have another state of the same version.
+
+    A class of the command's own script travels by its code, and is the same everywhere.
+    """
+    found = {}
+    for kind in type(model).__mro__:
+        with suppress(OSError, TypeError):  # a class without a file
+            if kind.__module__ != "__main__" and kind is not object:
+                found[kind.__module__] = hashlib.sha256(Path(inspect.getfile(kind)).read_bytes()).hexdigest()[:12]
+    return found
 
 
 def machine() -> str:
