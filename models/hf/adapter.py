@@ -111,6 +111,7 @@ class HuggingFace(Model):
         device, dtype = self._device_and_dtype
         quantised = quantisation(self.checkpoint.config)
         model = load_model(self.checkpoint.folder, self.arguments, self.source.image_text, device, dtype, quantised)
+        self.checkpoint.check_unchanged()
         if getattr(model.config, "is_encoder_decoder", False):
             raise ConfigError(
                 f"{self.arguments.pretrained!r} ({self.checkpoint.model_type}) is an encoder-decoder.",

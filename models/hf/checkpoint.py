@@ -17,7 +17,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from mm_eval.values.errors import ConfigError, NotHereError
+from mm_eval.values.errors import ConfigError, ModelError, NotHereError
 from mm_eval.values.files import cache_folder, write_atomic
 
 from .arguments import WHERE, PromptArguments, looks_like_a_path
@@ -52,6 +52,7 @@ class Checkpoint:
     ) -> None:
         self.pretrained, self.revision, self.offline = pretrained, revision, offline
         self.tokens = TokenizerFiles(tokenizer, offline=offline) if tokenizer else self
+        self._identified: dict[Path, tuple[int, ...]] = {}
         folder = Path(pretrained).expanduser()
         self._local = folder if os.path.isdir(folder) else None
         if self._local is None and looks_like_a_path(pretrained):
@@ -174,8 +175,16 @@ class Checkpoint:
         folders = {role: (self.tokens if role in of_tokens else self).folder for role in _ROLES}
         files = {role: [p for pattern in globs for p in folders[role].glob(pattern)] for role, globs in _ROLES.items()}
         files["weights"] = self.weights()
+        self._identified = {path: _stamp_of(path.stat())[:2] for path in files["weights"]}
         with DigestCache() as cache:
             return {role: _joint({p.name: cache.digest(p) for p in paths}) for role, paths in files.items() if paths}
+
+    def check_unchanged(self) -> None:
+        """ModelError if the weights were written anew since their digests were taken: what was loaded is not what is recorded."""
+        for path, stamp in self._identified.items():
+            if not path.is_file() or _stamp_of(path.stat())[:2] != stamp:
+                hint = "Give the same command again once they are complete."
+                raise ModelError("the weights were written anew while they were loaded.", where=str(path), hint=hint)
 
     def _fetch(self, allow: list[str] | None, ignore: list[str]) -> Path:
         import huggingface_hub
@@ -234,8 +243,13 @@ def fits_of(checkpoint: Checkpoint, arguments: PromptArguments) -> dict[str, int
         return {}
 
 
+def _stamp_of(stat: os.stat_result) -> tuple[int, int, int]:
+    """Size and times of a file. A copy may have the time of change of the original (`cp -p`, `rsync -a`), but not its ctime."""
+    return stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns
+
+
 class DigestCache:
-    """sha256 of files, cached by path, size and time of change in a small file of the user's cache folder.
+    """sha256 of files, cached by path, size and times of change in a small file of the user's cache folder.
 
     A digest of 15 GB takes ten seconds or more and is needed at each start. If the cache is unreadable or can't be written,
     digests are computed again.
@@ -258,10 +272,10 @@ class DigestCache:
         """sha256 of the file's content."""
         real = path.resolve()
         stat = real.stat()
-        stamp = [stat.st_size, stat.st_mtime_ns]
+        stamp = list(_stamp_of(stat))
         entry = self.new.get(str(real)) or self.known.get(str(real))
-        if isinstance(entry, list) and len(entry) == 3 and entry[:2] == stamp:
-            return str(entry[2])
+        if isinstance(entry, list) and len(entry) == 4 and entry[:3] == stamp:
+            return str(entry[3])
         with real.open("rb") as file:
             found = hashlib.file_digest(file, "sha256").hexdigest()
         self.new[str(real)] = [*stamp, found]

@@ -111,6 +111,7 @@ class Vllm(Model):
         lora = None if self.arguments.lora is None else Path(self.arguments.lora).resolve()
         engine = Engine(self._engine_options(), lora)
         atexit.register(engine.close)
+        self.checkpoint.check_unchanged()
         penalty = self.checkpoint.read("generation_config.json").get("repetition_penalty")
         return Asking(
             engine,

@@ -9,22 +9,24 @@ from __future__ import annotations
 import argparse
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mm_eval.adapters import own_model
 from mm_eval.cli import run as run_verb
 from mm_eval.cli.options import add_option
 from mm_eval.cli.say import complain_briefly, say, say_lines
 from mm_eval.config.arguments import COUNT_FROM_1
+from mm_eval.engine.model import measured
 from mm_eval.features.training.study import step_folder, step_of
 from mm_eval.request import RunRequest
 from mm_eval.results.recorded import RecordedRun
 from mm_eval.values.errors import ConfigError, MMEvalError
 from mm_eval.values.features import brought
 from mm_eval.values.files import write_atomic
+from mm_eval.values.run_files import read_json
 
 if TYPE_CHECKING:
     from mm_eval.features.training.curve import Study
@@ -33,6 +35,8 @@ INTERRUPTED = 130
 ADAPTER = "adapter_config.json"
 WEIGHTS = (".safetensors", ".bin", ".pt")
 """Endings of files with weights."""
+SKEW = 60.0
+"""Seconds by which the clocks of two machines may differ."""
 OF_PROCESSOR = ("processor", "token", "vocab", "merges", "chat_template", "spiece")
 
 
@@ -131,7 +135,10 @@ class Watch:
         self._before = {path: state for path, (state, _) in self.seen.items()}
 
     def _checkpoints(self) -> list[Path]:
-        return [path for path in self.folder.iterdir() if path.is_dir() and step_of(path) is not None]
+        try:
+            return [path for path in self.folder.iterdir() if path.is_dir() and step_of(path) is not None]
+        except OSError:  # the folder was removed, or its disk is away for a while
+            return []
 
     def pending(self) -> Iterator[Path]:
         """The complete checkpoints without results, in the order in which they are evaluated."""
@@ -145,16 +152,26 @@ class Watch:
                 yield path
 
     def _report_rewritten(self, checkpoint: Path, folder: Path) -> None:
-        """Says once of a checkpoint whose weights are newer than its results that those are of the weights before."""
-        try:
-            evaluated = (folder / "results.json").stat().st_mtime_ns
-            newest = max(
-                (path.stat().st_mtime_ns for path in checkpoint.iterdir() if path.suffix in WEIGHTS), default=0
-            )
-        except OSError:  # a file that is being replaced
+        """Says once of a checkpoint that is not what was evaluated that its results are of the weights before.
+
+        Its digests are compared where a file was written after the run began, or shortly before it.
+        """
+        state = str(files_of(checkpoint))
+        if (checkpoint, state) in self.said:
             return
-        if newest > evaluated and (checkpoint, str(newest)) not in self.said:
-            self.said.add((checkpoint, str(newest)))
+        try:
+            run = read_json(folder, "run.json")
+            written = [path.stat() for path in checkpoint.iterdir() if path.suffix in WEIGHTS]
+            newest = max((max(stat.st_mtime, stat.st_ctime) for stat in written), default=0.0)
+            if newest < float(run.get("created", 0)) - SKEW:
+                return
+            model = own_model(self.request_of(checkpoint))
+            model.describe()
+            before, now = (constants_of(each) for each in (run.get("constants"), measured(model).constants))
+        except (OSError, MMEvalError):  # files that are being replaced
+            return
+        self.said.add((checkpoint, state))
+        if before and now != before:
             self.code = max(self.code, 3)
             complain_briefly(
                 f"{checkpoint.name} was written anew after it was evaluated: {folder} has the numbers of the weights before. "
@@ -195,13 +212,14 @@ class Watch:
     def evaluate(self, checkpoint: Path) -> int:
         """Evaluates a checkpoint and prints the curve. An error is a line; the others go on."""
         say(f"{checkpoint.name}: {self._folder_of(checkpoint)}")
+        state = files_of(checkpoint)
         try:
             code = self._run(self.request_of(checkpoint))
         except MMEvalError as error:
             complain_briefly(f"{checkpoint.name}: {error}")
             code = 2
         if not (self._folder_of(checkpoint) / "results.json").is_file():
-            self.failed[checkpoint] = files_of(checkpoint)  # not again before its files change
+            self.failed[checkpoint] = state  # not again before its files change, which they may have done meanwhile
         self.code = max(self.code, 3 if code == 2 else code)
         if code in (0, 3):
             from mm_eval.features.training.curve import Study
@@ -283,6 +301,12 @@ class Watch:
 
     def _folder_of(self, checkpoint: Path) -> Path:
         return step_folder(self.study, step_of(checkpoint) or 0)
+
+
+def constants_of(stated: Any) -> Mapping[str, Any]:
+    """The digests of a checkpoint's files, and of its adapter's, among the constants of a model."""
+    found = stated if isinstance(stated, Mapping) else {}
+    return {name: found[name] for name in ("files", "peft") if name in found}
 
 
 def files_of(checkpoint: Path) -> tuple[object, ...]:

@@ -1,5 +1,6 @@
 """`mm-eval watch` evaluates complete checkpoints in order, once, and goes on where it stopped."""
 
+import json
 import os
 import shutil
 from importlib.resources import files
@@ -7,7 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from mm_eval.adapters import own_model
 from mm_eval.cli import main
+from mm_eval.engine.model import measured
+from mm_eval.errors import ModelError
 from mm_eval.features.training.watch_verb import Watch
 from mm_eval.request import RunRequest
 
@@ -43,22 +47,49 @@ def test_each_complete_checkpoint_is_evaluated_once_and_a_torn_one_is_named(tmp_
     )
 
 
-def test_a_checkpoint_that_was_written_anew_is_no_longer_what_was_evaluated(tmp_path, capsys):
-    """A second training into the same folder: the numbers of the first one were shown as its own."""
-    results = tmp_path / "study" / "step-00000200" / "results.json"
-    results.parent.mkdir(parents=True)
-    results.write_text("{}")
-    weights = tmp_path / "out" / "checkpoint-200" / "model.safetensors"
-    weights.parent.mkdir(parents=True)
-    weights.write_bytes(b"")
-    os.utime(weights, (1, 1))
-    words = ["watch", str(tmp_path / "out"), "--once", *WORDS, "--output_path", str(tmp_path / "study")]
-    assert main(words) == 0 and "anew" not in capsys.readouterr().err
-    os.utime(results, (2, 2))
-    os.utime(weights, (3, 3))
-    assert main(words) == 3
+def test_a_checkpoint_that_was_written_anew_is_no_longer_what_was_evaluated(tmp_path, capsys, monkeypatch):
+    """A second training into the same folder: the numbers of the first one were shown as its own.
+
+    So it was where the weights were written while the first ones were evaluated, or copied with their time of change.
+    """
+    monkeypatch.setenv("MM_EVAL_CACHE", str(tmp_path / "cache"))
+    weights = checkpoint(tmp_path / "out", 200) / "model.safetensors"
+    whole, time = weights.read_bytes(), weights.stat().st_mtime
+
+    def run(request: RunRequest) -> int:
+        model = own_model(request)
+        model.describe()
+        folder = Path(str(request.output_path))
+        folder.mkdir(parents=True)
+        constants = json.loads(json.dumps(measured(model).constants))
+        (folder / "run.json").write_text(json.dumps({"created": weights.stat().st_ctime, "constants": constants}))
+        weights.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]) if rewrites else whole)
+        os.utime(weights, (time, time))
+        (folder / "results.json").write_text("{}")
+        return 4  # no curve is drawn
+
+    for rewrites in (False, True):
+        study = tmp_path / f"study-{rewrites}"
+        watch = Watch(tmp_path / "out", study, RunRequest(("mme",), "llava", offline=True), run)
+        watch.until_interrupted(None)
+        assert ("anew" in capsys.readouterr().err) == rewrites
+        watch.until_interrupted(None)
+        assert "anew" not in capsys.readouterr().err, "it is said once"
+    again = Watch(tmp_path / "out", study, RunRequest(("mme",), "llava", offline=True), run)
+    assert again.until_interrupted(None) == 3
     said = capsys.readouterr().err
     assert "checkpoint-200 was written anew after it was evaluated" in said and "Move that folder away" in said
+
+
+def test_weights_that_are_written_anew_while_they_are_loaded_are_not_recorded_under_their_old_digest(tmp_path):
+    """save_total_limit and a second training write into a checkpoint that is being evaluated."""
+    folder = checkpoint(tmp_path, 1)
+    model = own_model(RunRequest(("mme",), "llava", model_args={"pretrained": str(folder)}))
+    model.describe()
+    weights = folder / "model.safetensors"
+    os.utime(weights, (5, 5))
+    with pytest.raises(ModelError, match="the weights were written anew while they were loaded"):
+        model.prepare()
 
 
 def test_the_newest_comes_first_and_what_appears_meanwhile_is_found(tmp_path):
@@ -85,14 +116,26 @@ def test_a_checkpoint_that_fails_does_not_end_the_watch_and_is_not_tried_again(t
     calls = []
 
     def run(request: RunRequest) -> int:
-        from mm_eval.errors import ModelError
-
         calls.append(request)
         raise ModelError("it broke")
 
     watch = Watch(tmp_path / "out", tmp_path / "study", RunRequest(("mme",), "hf"), run)
     assert watch.until_interrupted(None) == 3 and watch.until_interrupted(None) == 3
     assert len(calls) == 1 and "checkpoint-1: it broke" in capsys.readouterr().err
+
+
+def test_a_checkpoint_that_failed_because_it_was_written_is_tried_again(tmp_path, capsys):
+    """Its files as they were after the failure counted as those that had failed: it was never evaluated."""
+    weights, calls = checkpoint(tmp_path / "out", 1) / "model.safetensors", []
+
+    def run(request: RunRequest) -> int:
+        calls.append(request)
+        os.utime(weights, (len(calls), len(calls)))
+        raise ModelError("the weights were written anew while they were loaded.")
+
+    watch = Watch(tmp_path / "out", tmp_path / "study", RunRequest(("mme",), "hf"), run)
+    watch.evaluate(next(watch.pending()))
+    assert next(watch.pending(), None) is not None
 
 
 PROCESSOR = ("processor_config.json", "tokenizer.json", "tokenizer_config.json", "chat_template.jinja")
