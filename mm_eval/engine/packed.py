@@ -42,7 +42,8 @@ class Rows:
         self.whole: dict[int, Answer] = {}
         self.odd_keys: dict[int, str] = {}
         self._known: dict[_Kind, int] = {}
-        self._kinds: list[_Kind] = []
+        self._likes: list[tuple[bool, bool, bool, Answer]] = []
+        """Of each kind its first three values, and an answer that has the others."""
 
     def __len__(self) -> int:
         return len(self.values)
@@ -61,8 +62,8 @@ class Rows:
             return row
         number = self._known.get(kind, -1)
         if number < 0:
-            number = self._known[kind] = len(self._kinds)
-            self._kinds.append(kind)
+            number = self._known[kind] = len(self._likes)
+            self._likes.append((*kind[:3], answer.having(output=None, key="", reasoning=None)))
         self.kinds.append(number)
         output: Any = answer.output
         if kind[0]:
@@ -83,26 +84,12 @@ class Rows:
         """The answer of a row, as it was added."""
         if (whole := self.whole.get(row)) is not None:
             return whole
-        scored, greedy, reasons, cut, attempts, ended, model, images, turn_pictures, clips = self._kinds[
-            self.kinds[row]
-        ]
-        output: Any = (value := self.values[row], greedy)
-        reasoning = None
-        if not scored:
-            output, end = self._text(int(value))
-            reasoning = self._text(end)[0] if reasons else None
-        return Answer(
-            output,
-            attempts=attempts,
-            cut=cut,
-            key=self.key(row),
-            images=images,
-            turn_pictures=turn_pictures,
-            model=model,
-            clips=clips,
-            ended=ended,
-            reasoning=reasoning,
-        )
+        scored, greedy, reasons, like = self._likes[self.kinds[row]]
+        key, value = self.key(row), self.values[row]
+        if scored:
+            return like.having(output=(value, greedy), key=key)
+        output, end = self._text(int(value))
+        return like.having(output=output, key=key, reasoning=self._text(end)[0] if reasons else None)
 
     def _text(self, at: int) -> tuple[str, int]:
         """The text that begins at a place, and the place behind it."""

@@ -368,7 +368,8 @@ class Task:
         """
         names = self.cluster_columns
         if not names:
-            return {doc_id: files_of(shown := digests.get(doc_id, ())) or shown or doc_id for doc_id in docs}
+            seen = ((doc_id, digests.get(doc_id)) for doc_id in docs)
+            return {doc_id: files_of(shown) or shown if shown else doc_id for doc_id, shown in seen}
         found: dict[int, object] = {}
         for doc_id, doc in docs.items():
             if missing := [name for name in names if name not in doc]:
