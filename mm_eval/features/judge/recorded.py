@@ -83,8 +83,12 @@ class RecordedJudge:
 
     @property
     def is_official(self) -> bool | None:
-        """Whether it is the judge of the benchmark's authors; None where the task states none."""
-        return None if self.official is None else self.known_as(self.official)
+        """Whether every verdict came from the judge of the benchmark's authors; None where the task states none.
+
+        A server's own name for the model that replied decides, where it gives one. Recorded verdicts go by the name that they are
+        given (`--judge_args name=`).
+        """
+        return None if self.official is None else (set(self.versions) or {self.name}) == {self.official}
 
     def described(self) -> str:
         """Its name, and what the server returned where that is another one: "gpt-4o (gpt-4o-2024-11-20)"."""
@@ -170,24 +174,12 @@ def lines(results: Results) -> Iterator[str]:
             who = entry["name"] + (f" (it answered as {', '.join(others)})" if others else "")
             if len(set(entry["models"])) > 1:
                 who += f", {len(entry['models'])} versions of it"
-            official = entry["official"]
-            line = (
-                f"judged by {who}" if _is_official(entry) else f"judged by {who}, official {official}: not comparable"
-            )
+            judge = RecordedJudge.read(entry)
+            other = f", official {judge.official}: not comparable" if judge.is_official is False else ""
+            line = f"judged by {who}{other}"
             said.setdefault(line, []).append(name)
     for line, names in said.items():
         yield f"{', '.join(names)}: {line}"
-
-
-def _is_official(judge: Entry) -> bool:
-    """Whether every verdict came from the judge that the benchmark's authors used, or none is known.
-
-    A server's own name for the model that replied decides, where it gives one. Recorded verdicts go by the name that they are
-    given (`--judge_args name=`).
-    """
-    official = judge["official"]
-    returned = {model.split(" (")[0] for model in judge["models"]} or {judge["name"]}
-    return official is None or returned == {official}
 
 
 def oddities(results: Results) -> Iterator[str]:

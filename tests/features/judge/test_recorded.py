@@ -1,11 +1,12 @@
 """Numbers of two judges: compare refuses them, the release table sets them apart, both unless the user asks for them together."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
 from mm_eval.features.exports.hub import model_index
-from mm_eval.features.judge.recorded import RecordedJudge, grader_of, name_numbers
+from mm_eval.features.judge.recorded import RecordedJudge, grader_of, lines, name_numbers
 from mm_eval.features.report.release.numbers import read_reference, release_table
 from mm_eval.features.report.release.ranking import set_apart_by_judge
 from mm_eval.features.report.release.text import as_csv, as_html, as_latex, as_markdown
@@ -226,3 +227,20 @@ def test_a_number_says_which_judge_gave_it():
 def test_the_judge_of_a_number_is_there_again_when_the_folder_is_read(folders):
     [run] = runs(folders, "kind")
     assert {number.judge for row in run.results.rows.values() for number in row.numbers} == {"llama"}
+
+
+@pytest.mark.parametrize(
+    ("models", "name", "is_official"),
+    [
+        ({f"{OFFICIAL} (fp_1)": 2, f"{OFFICIAL} (fp_2)": 1}, "gpt-4o", True),
+        ({OFFICIAL: 2, "gpt-4o-2024-08-06": 1}, OFFICIAL, False),
+        ({}, OFFICIAL, True),
+        ({}, "mine", False),
+    ],
+)
+def test_the_footer_and_the_page_say_alike_whether_the_official_judge_answered(models, name, is_official) -> None:
+    entry = {"name": name, "model": OFFICIAL, "models": models, "official": OFFICIAL}
+    judge = RecordedJudge.read(entry)
+    assert judge.is_official is is_official and ("the official judge" in judge.sentence()) is is_official
+    [line] = lines(SimpleNamespace(added={"judges": {"mme": [entry]}}))  # type: ignore[arg-type]
+    assert ("not comparable" in line) is not is_official
