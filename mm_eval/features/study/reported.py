@@ -12,19 +12,10 @@ from mm_eval.values.errors import ConfigError
 from mm_eval.values.features import brought
 
 
-class Setting(Protocol):
-    """A setting of a report, such as its prompt."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def value(self) -> Any: ...
-
-
 class Difference(Protocol):
     """A setting that the run does not have. name: of the setting, or of a generation option. ours, theirs: the values.
 
-    said: in words.
+    said: in words. setting: what the report states, with its `name` and `value`; None where it states nothing.
     """
 
     @property
@@ -36,32 +27,18 @@ class Difference(Protocol):
     @property
     def said(self) -> str: ...
     @property
-    def setting(self) -> Setting | None: ...
-
-
-class Numbers(Protocol):
-    """Numbers that a report prints. metrics: ours, of which they are."""
-
-    @property
-    def metrics(self) -> Sequence[str]: ...
-
-
-class Benchmark(Protocol):
-    """A benchmark of a report."""
-
-    @property
-    def reported(self) -> Sequence[Numbers]: ...
+    def setting(self) -> Any: ...
 
 
 class Report(Protocol):
-    """A report: its benchmarks by task, and the settings of each."""
+    """A report: its benchmarks by task, each with its numbers (`reported`, with our `metrics`), and their settings."""
 
     @property
     def name(self) -> str: ...
     @property
     def benchmarks(self) -> Mapping[str, Any]: ...
-    def benchmark_of(self, path: str) -> Benchmark | None: ...
-    def settings_of(self, benchmark: Any) -> Mapping[str, Setting]: ...
+    def benchmark_of(self, path: str) -> Any: ...
+    def settings_of(self, benchmark: Any) -> Mapping[str, Any]: ...
 
 
 class Reports(Protocol):

@@ -42,7 +42,7 @@ BOTH = (1.96 + 0.84) ** 2
 def setting_of(difference: Difference) -> str:
     """The name of the protocol's setting that a difference is of, as in `SETTINGS`."""
     if difference.setting is not None:
-        return difference.setting.name
+        return str(difference.setting.name)
     return difference.name if difference.name in reports().SETTINGS else "gen_kwargs"
 
 
