@@ -14,9 +14,11 @@ import importlib
 import importlib.machinery
 import importlib.util
 import re
+import stat
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -98,12 +100,15 @@ class FunctionRef:
         folder = self.file.parent
         path = folder.joinpath(*self.name.split(".")[:-1]).with_suffix(".py")
         below = "." in rest  # only then is there a folder between, which may be a link
-        if path.is_symlink() or below and not path.resolve().is_relative_to(folder.resolve()):
+        mode = 0
+        with suppress(OSError, ValueError):
+            mode = path.lstat().st_mode
+        if stat.S_ISLNK(mode) or below and not path.resolve().is_relative_to(folder.resolve()):
             what = f"{shown_path(path)} is a symbolic link; it is not followed."
             raise ConfigError(what, where=self.where, hint=HINT)
-        if not path.is_file() and "." in rest:
-            raise ConfigError(f"!function {self.name!r} has too many parts.", where=self.where, hint=HINT)
-        if not path.is_file():
+        if not stat.S_ISREG(mode):
+            if below:
+                raise ConfigError(f"!function {self.name!r} has too many parts.", where=self.where, hint=HINT)
             beside = sorted(p.stem for p in folder.glob("*.py") if p.stem != "__init__")
             hint = did_you_mean(module, beside) if beside else HINT
             raise ConfigError(f"!function {self.name!r}: there is no {shown_path(path)}.", where=self.where, hint=hint)

@@ -316,8 +316,11 @@ class Scorer:
 
     def _metric_of(self, name: str) -> Metric[Any, Any] | None:
         """The metric of a key, which may be a composite one ("pass@1(exact_match)")."""
-        by_name, name = {metric.name: metric for metric in self.metrics or ()}, name.removesuffix(self.suffix)
-        return by_name.get(name) or by_name.get(MetricKey(name, self.name).parent_metric or "")
+        name = name.removesuffix(self.suffix)
+        found = [metric for metric in self.metrics or () if metric.name == name]
+        if not found and (parent := MetricKey(name, self.name).parent_metric):
+            found = [metric for metric in self.metrics or () if metric.name == parent]
+        return found[-1] if found else None
 
     def _in_order(self, names: Mapping[str, Any]) -> list[str]:
         """Names in the order of the metrics, composite ones by their metric."""

@@ -232,7 +232,7 @@ def web(monkeypatch) -> Iterator:
         def log_message(self, *_: object) -> None: ...
 
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    threading.Thread(target=server.serve_forever, args=[0.01], daemon=True).start()
     real = url_media.public_address
     monkeypatch.setattr(
         url_media, "public_address", lambda host, port: "127.0.0.1" if host == "pictures.example" else real(host, port)

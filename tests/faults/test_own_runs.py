@@ -25,6 +25,8 @@ ANSWER = {"choices": [{"message": {"content": "Yes"}, "finish_reason": "stop"}],
 class Listening(ThreadingHTTPServer):
     """A server with OpenAI's protocol that counts its requests, and those to look at it."""
 
+    request_queue_size = 128  # of five, a client that connects more often at once waits a second
+
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), Answering)
         self.heard = 0
@@ -56,7 +58,7 @@ class Answering(BaseHTTPRequestHandler):
 @pytest.fixture
 def listening() -> Iterator[Listening]:
     made = Listening()
-    threading.Thread(target=made.serve_forever, daemon=True).start()
+    threading.Thread(target=made.serve_forever, args=[0.01], daemon=True).start()
     try:
         yield made
     finally:

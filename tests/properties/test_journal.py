@@ -25,11 +25,15 @@ def record_of(number: int, answer: Answer) -> dict:
     return {**record, "t": 0.0}  # no clock: lengths are equal
 
 
+FOLDER = tempfile.TemporaryDirectory()
+
+
 def written(lines: list[bytes]) -> Path:
-    folder = Path(tempfile.mkdtemp())
-    (folder / "journal").mkdir()
-    (folder / "journal" / "a.jsonl").write_bytes(b"".join(lines))
-    return folder
+    """A run folder with this journal in place of the last example's."""
+    journal = Path(FOLDER.name, "journal")
+    journal.mkdir(exist_ok=True)
+    (journal / "a.jsonl").write_bytes(b"".join(lines))
+    return journal.parent
 
 
 @given(st.lists(responses, max_size=12))
@@ -88,7 +92,7 @@ def test_no_bytes_are_a_record_by_chance(line: bytes) -> None:
 
 @given(st.lists(st.floats(allow_nan=True, allow_infinity=True), min_size=1, max_size=5))
 def test_infinite_log_likelihoods_survive(values: list[float]) -> None:
-    for value in values:
-        record = record_of(0, Answer((value, False)))
-        found = read_journal(written([encode(record)])).slots[Slot("t", 0)].output[0]
+    state = read_journal(written([encode(record_of(n, Answer((value, False)))) for n, value in enumerate(values)]))
+    for number, value in enumerate(values):
+        found = state.slots[Slot("t", number)].output[0]
         assert found == value or (math.isnan(found) and math.isnan(value))

@@ -30,6 +30,7 @@ def serving_files() -> Iterator[FileServer]:
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
+        disable_nagle_algorithm = True  # else the body waits 40 ms for the receipt of the headers
 
         def do_GET(self) -> None:
             path, wanted = self.path, self.headers.get("Range", "")

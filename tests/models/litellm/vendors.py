@@ -78,6 +78,7 @@ def azure(text: str | None = "Yes", reason: str | None = "stop", **fields: Any) 
 
 class Vendor(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True  # else the body waits 40 ms for the receipt of the headers
     server: "Vendors"
 
     def do_POST(self) -> None:
@@ -145,6 +146,8 @@ class Vendors(ThreadingHTTPServer):
 
     daemon_threads = True
 
+    request_queue_size = 128
+
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), Vendor)
         self.lock = threading.Lock()
@@ -160,7 +163,7 @@ class Vendors(ThreadingHTTPServer):
 @contextmanager
 def serving() -> Iterator[Vendors]:
     server = Vendors()
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread = threading.Thread(target=server.serve_forever, args=[0.01], daemon=True)
     thread.start()
     try:
         yield server
