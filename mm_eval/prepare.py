@@ -145,6 +145,8 @@ def prepare(
     if (request.repeats or 1) > 1 and own:
         what = f"process_results of {listed(own, 3)} gets the {request.repeats} answers of a doc as a list"
         plan.notes.append(f"{what}; one that reads results[0] scores the first")
+    if once := [name for name, config in plan.configs.items() if config.repeats > config.times_asked]:
+        plan.notes.append(f"{listed(once, 3)}: a log-likelihood does not vary, so `repeats` requests it once")
     if request.model is None:
         data = " on bundled sample data" if plan.sampled else ""
         plan.notes.append(f"no --model was given: this is the bundled {DEFAULT_MODEL}{data}")

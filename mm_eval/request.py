@@ -64,7 +64,7 @@ class RunRequest:
     model: None for the bundled tiny model on the bundled sample data.
     metadata: keys laid over the `metadata` of every task, which are arguments of its `custom_dataset`.
     limit: only the first docs of each task, a count or a share. samples: {task: doc ids}.
-    repeats: answers to each question, in place of the tasks' own number. None for that.
+    repeats: generated answers to each question, in place of the tasks' own number. None for that.
     chat_template: True, False, a template's name, or None for the model's default.
     prompt_blocks: prompt blocks of the user, {key: block} for every task or {task: {key: block}}, beside those of the tasks.
     fail_on_error: True, a count or a share of all requests at which failures stop the run.
@@ -390,7 +390,8 @@ OPTIONS: Mapping[str, tuple[Option, ...]] = {
         Option(
             "repeats",
             "N",
-            "answers to each question, whose scores are joined as the task says, else by their mean (default: the task's)",
+            "generated answers to each question (default: the task's); the mean of their scores counts in exact_match, in "
+            "other metrics what `reduction` states, else the first; log-likelihoods do not vary and are requested once",
             rule=COUNT_FROM_1,
         ),
         Option("predict_only", "", "request and record answers, score nothing", more=_FLAG, rule=SWITCH),

@@ -202,6 +202,11 @@ class TaskConfig:
         return schema.shown_name(self.key or self.path, self.path)
 
     @property
+    def times_asked(self) -> int:
+        """How often each question is requested: `repeats`, and once for a log-likelihood, which does not vary."""
+        return self.repeats if self.output_type == "generate_until" else 1
+
+    @property
     def is_shipped(self) -> bool:
         """Whether its file came with mm-eval."""
         from mm_eval.config.index import default_folders

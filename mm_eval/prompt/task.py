@@ -164,7 +164,7 @@ class Task:
                     error.located(f"{self.path} doc {doc_id}")
                     generates = self.config.output_type == "generate_until"
                     kind: RequestType = "generate_until" if generates else "loglikelihood"
-                    repeats = range(self.config.repeats)
+                    repeats = range(self.config.times_asked)
                     yield [Instance(kind, self.path, doc_id, doc, repeat=repeat, error=error) for repeat in repeats]
 
     def _instances(
@@ -534,7 +534,7 @@ def requests_of(
     context, kind = contexts[0], config.output_type
     if kind in ("loglikelihood", "multiple_choice"):
         _check_continuations(question)
-    for repeat in range(config.repeats):
+    for repeat in range(config.times_asked):
         if kind == "generate_until":
             kwargs = _generation_kwargs(config, chat=not isinstance(context, str))
             found.append(shared.request(kind, context, None, 0, repeat, {**noted}, kwargs))

@@ -2,6 +2,10 @@
 
 import json
 
+from mm_eval.config.task_config import TaskConfig
+
+from ..conftest import Ran
+
 
 def test_rows_of_samples_are_not_taken_for_other_docs(cli, tmp_path) -> None:
     """Data in another order, or another revision of it, has other docs under the ids: a wrong number, without a word."""
@@ -24,16 +28,27 @@ def test_rows_of_samples_are_not_taken_for_other_docs(cli, tmp_path) -> None:
     assert replayed("changed by scoring", scored) == ["answered"] * 6
 
 
-def test_each_repeat_of_a_choice_has_its_own_answers(cli, tmp_path) -> None:
-    """Two repeats of four choices looked like four choices with and without the question: the first repeat stood for both."""
-    words = ("--tasks", "mmlu_anatomy", "--sample", "--no_report", "--limit", "3")
-    for repeats in (2, 3):
-        first = cli(*words, "--model", "dummy", "--repeats", repeats, "--output_path", tmp_path / f"{repeats}")
-        rows = first.samples("mmlu_anatomy")
-        assert [len(row["resps"]) for row in rows] == [4 * repeats] * 3
-        assert any(row["resps"][:4] != row["resps"][4:8] for row in rows)
-        path, again = first.folder / "samples", tmp_path / f"again-{repeats}"
-        args = ("--repeats", repeats, "--model_args", f"path={path}", "--output_path", again)
-        assert [row["resps"] for row in cli(*words, "--model", "replay", *args).samples("mmlu_anatomy")] == [
-            row["resps"] for row in rows
+def test_log_likelihoods_are_requested_once_whatever_the_repeats(cli, tmp_path, monkeypatch) -> None:
+    """They do not vary: `--repeats 3` requested each of them three times and scored the first."""
+    words = ("--tasks", "mmlu_anatomy", "--sample", "--no_report", "--limit", "3", "--repeats", "3")
+    dummy = (*words, "--model", "dummy")
+    once = cli(*dummy, "--output_path", tmp_path / "once")
+    rows = once.samples("mmlu_anatomy")
+    assert [len(row["resps"]) for row in rows] == [4] * 3
+    assert "mmlu_anatomy: a log-likelihood does not vary, so `repeats` requests it once" in " ".join(once.out.split())
+
+    with monkeypatch.context() as patch:  # as before
+        patch.setattr(TaskConfig, "times_asked", property(lambda config: config.repeats))
+        before = cli(*dummy, "--output_path", tmp_path / "thrice")
+        assert [len(row["resps"]) for row in before.samples("mmlu_anatomy")] == [4 * 3] * 3
+        args = ("--model", "replay", "--model_args", f"path={before.folder / 'samples'}")
+        again = cli(*words, *args, "--output_path", tmp_path / "all replayed")
+        assert [row["resps"] for row in again.samples("mmlu_anatomy")] == [
+            row["resps"] for row in before.samples("mmlu_anatomy")
         ]
+    replayed = cli(*words, *args, "--output_path", tmp_path / "replayed")
+    assert [row["resps"] for row in replayed.samples("mmlu_anatomy")] == [row["resps"] for row in rows]
+    for command in (("score", before.folder), (*dummy, "--output_path", before.folder)):
+        assert cli(*command).code == 0
+        assert Ran(0, "", "", before.folder).samples("mmlu_anatomy") == rows, "a folder of before goes on"
+    assert "nothing was requested" in " ".join(cli(*dummy, "--output_path", before.folder).out.split())
