@@ -8,6 +8,8 @@ from functools import cache
 from pathlib import Path
 
 import mm_eval.values.errors
+from mm_eval.request import RunRequest
+from mm_eval.values.features import options_of_features
 from tests.sets import each_of
 from tests.source import called
 
@@ -31,23 +33,30 @@ FILES = [path for folder in ("mm_eval", "models", "tasks") for path in sorted((R
 
 @dataclass(frozen=True)
 class Source:
-    """What the rules ask of a file. imports: (name, node); top: those at module level; calls: (what is called, node)."""
+    """What the rules ask of a file. imports: (name, node); top: those at module level; calls: (what is called, node).
+
+    options: (what ends in `request`, what is read of it).
+    """
 
     imports: list[tuple[str, ast.Import | ast.ImportFrom]]
     all_imports: list[ast.Import | ast.ImportFrom]
     top: set[ast.stmt]
     calls: list[tuple[str, ast.Call]]
+    options: list[tuple[str, ast.Attribute]]
 
 
 @cache
 def source(path: Path) -> Source:
     """Each file is parsed once for all rules; of its calls those stay that a rule is about."""
-    found = Source([], [], set(), [])
+    found = Source([], [], set(), [], [])
     for node in ast.walk(tree := ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Call):
             name = called(node.func)
             if name in FORBIDDEN or name.endswith(OPENERS) or any(each.arg == "shell" for each in node.keywords):
                 found.calls.append((name, node))
+        elif isinstance(node, ast.Attribute):
+            if (of := called(node.value)).split(".")[-1] == "request" and of != "urllib.request":
+                found.options.append((of, node))
         elif isinstance(node, ast.Import):
             found.all_imports.append(node)
             found.imports.extend((alias.name, node) for alias in node.names)
@@ -97,6 +106,18 @@ def test_each_part_imports_those_before_it_and_no_feature() -> None:
         if file.is_relative_to(ROOT / "mm_eval")
     } - {""}
     assert not against
+
+
+def test_the_core_reads_no_option_of_a_feature_and_nobody_one_that_there_is_not() -> None:
+    """Options of features are fields that a type checker does not know."""
+    of_features = {option.name for option in options_of_features()} - {"executor"}
+    known = {*dir(RunRequest), *RunRequest.__dataclass_fields__, "get"}  # a recorded request is a mapping
+    for path in FILES:
+        in_core, names_it = "features" not in path.parts, RunRequest.__module__ in dict(source(path).imports)
+        for of, node in source(path).options:
+            if of != "request" or names_it:  # `request` alone may be a browser's
+                line = f"{path}:{node.lineno} reads {of}.{node.attr}"
+                assert node.attr in known and not (in_core and node.attr in of_features), line
 
 
 @each_of(
