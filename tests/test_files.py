@@ -35,6 +35,16 @@ def test_an_interrupted_write_leaves_the_old_file(tmp_path: Path) -> None:
     assert path.read_text() == "old" and os.listdir(tmp_path) == ["b.txt"]
 
 
+def test_a_pipe_or_a_device_is_not_replaced_by_a_file(tmp_path: Path) -> None:
+    """`--output /dev/stdout` of a page, as root in a container, put a file in its place."""
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link").symlink_to("pipe")
+    for name in ("pipe", "link"):
+        with pytest.raises(OSError, match="it is not a regular file"):
+            write_atomic(tmp_path / name, "new")
+    assert sorted(os.listdir(tmp_path)) == ["link", "pipe"] and (tmp_path / "pipe").is_fifo()
+
+
 def test_the_encoder_writes_what_json_writes() -> None:
     value = {"b": [1.5, -0.0, 1e300, float("inf")], "a": {"é\ud800": None, 3: True}, "c": (2**70, "</")}
     for options in ({}, {"ensure_ascii": False}, {"separators": (",", ":")}):

@@ -7,6 +7,7 @@ Standard library only, so that every folder may import it.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
@@ -39,8 +40,11 @@ def write_atomic(path: Path, content: str | bytes | Iterable[str], *, durable: b
 def replacing(path: Path, *, durable: bool = True) -> Iterator[Path]:
     """A path beside `path` to write to. At the end of the block that file takes the place of `path`. Makes missing folders.
 
-    After an error in the block the file is removed, and `path` is as it was.
+    After an error in the block the file is removed, and `path` is as it was. OSError for a device or a pipe, such as
+    /dev/stdout: it would be replaced by a file.
     """
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise OSError(errno.EINVAL, "it is not a regular file", str(path))
     # The last part but one is the pid, by which RunFolder finds what killed processes left; the random part keeps threads and
     # other hosts apart.
     beside = path.with_name(f".{path.name}.{os.urandom(3).hex()}.{os.getpid()}.tmp")

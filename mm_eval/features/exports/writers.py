@@ -8,6 +8,7 @@ from mm_eval.cli.say import complain_briefly
 from mm_eval.features.exports import harness, hub
 from mm_eval.features.exports.inspect import write_inspect
 from mm_eval.results.recorded import RecordedRun
+from mm_eval.values.files import write_atomic
 
 
 def inspect(run: RecordedRun, folder: Path, name: str, alone: bool) -> list[Path]:
@@ -35,5 +36,5 @@ def eval_results(run: RecordedRun, folder: Path, name: str, alone: bool) -> list
             complain_briefly(f"{said} publish it")
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{name}.yaml"
-    path.write_text(yaml.safe_dump(hub.eval_results(run), sort_keys=False), encoding="utf-8")
+    write_atomic(path, yaml.safe_dump(hub.eval_results(run), sort_keys=False), durable=False)
     return [path]

@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
+from mm_eval.values.files import write_atomic
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -44,7 +46,7 @@ def write_pdfs(figures: Sequence[Path]) -> list[Path]:
             figure = figure_of(path)
             FigureCanvasPdf(figure).print_pdf(drawn, metadata={"CreationDate": None})
             written.append(path.with_suffix(".pdf"))
-            written[-1].write_bytes(drawn.getvalue())
+            write_atomic(written[-1], drawn.getvalue(), durable=False)
     return written
 
 

@@ -15,6 +15,7 @@ from mm_eval.config.arguments import PATH, TEXT
 from mm_eval.features.report.reading import read_runs, writing
 from mm_eval.values.errors import ConfigError
 from mm_eval.values.features import brought
+from mm_eval.values.files import write_atomic
 
 if TYPE_CHECKING:
     from mm_eval.features.report.release.table import ReleaseTable
@@ -188,4 +189,8 @@ def _write_figures(folder: Path, table: ReleaseTable) -> None:
 
 def _write(path: str, text: str) -> None:
     with writing("the file", path):
-        Path(path).write_text(text, encoding="utf-8")
+        file = Path(path)
+        if file.exists() and not file.is_file():  # a pipe, or /dev/stdout
+            file.write_text(text, encoding="utf-8")
+        else:
+            write_atomic(file.resolve(), text, durable=False)  # a full disk leaves the old table

@@ -30,6 +30,7 @@ from mm_eval.results.sample_rows import sample_name
 from mm_eval.results.table import to_page
 from mm_eval.results.thumbnails import Wanted, write_thumbnails
 from mm_eval.values.errors import ConfigError, MMEvalError
+from mm_eval.values.files import write_atomic
 from mm_eval.values.words import counted
 
 PAGE = "curve.html"
@@ -76,7 +77,7 @@ class StudyPage:
             drawing, name = figure(curve), f"curve-{sample_name(curve.name)}"
             written.append(files.write_lines(f"{name}.svg", drawing.svg().splitlines()))
             written.append(folder / f"{name}.png")
-            written[-1].write_bytes(drawing.png())
+            write_atomic(written[-1], drawing.png(), durable=False)
         return written
 
     def pieces(self, folder: Path, live: Mapping[str, Any] | None = None) -> Iterator[str]:
