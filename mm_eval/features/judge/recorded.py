@@ -19,6 +19,7 @@ from mm_eval.results.page import prompt_text, shortened
 from mm_eval.scoring.answered_by import oddity
 from mm_eval.scoring.run_results import Results
 from mm_eval.scoring.sample_row import SampleRow, added_to
+from mm_eval.values.safe import in_line
 
 KEY = "judges"
 """Of results.json: {task: [an entry for each judge]}."""
@@ -122,8 +123,11 @@ class RecordedJudge:
         )
 
     def _name_beside(self, other: RecordedJudge) -> str:
-        same_name = self.described() == other.described()
-        return f"{self.described()} through {self.adapter}" if same_name else self.described()
+        """Its name; where the other has the same one also its adapter, or its model where the adapter is the same, too."""
+        if self.described() != other.described():
+            return self.described()
+        of = f"through {self.adapter}" if self.adapter != other.adapter else f"({in_line(self.model or self.name, 80)})"
+        return f"{self.described()} {of}"
 
 
 def _entries(results: Results, task: str) -> Sequence[Entry]:

@@ -46,6 +46,7 @@ def runs(folders, *names):
         ({}, ""),
         ({"repeats": 3, "preflight": "skipped", "models": {"gpt-4o": 7}}, ""),
         ({"name": "gpt-4-turbo", "model": "gpt-4-turbo"}, "gpt-4o and gpt-4-turbo"),
+        ({"model": "/b/gpt-4o"}, "gpt-4o (gpt-4o) and gpt-4o (/b/gpt-4o)"),
         ({"adapter": "replay"}, "gpt-4o through openai and gpt-4o through replay"),
         ({"models": {"gpt-4o-2024-11-20": 420}}, "gpt-4o and gpt-4o (gpt-4o-2024-11-20)"),
         ({"prompt_digest": "ffff"}, "gpt-4o with different prompts or functions"),
