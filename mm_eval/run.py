@@ -118,6 +118,10 @@ def run(prepared: Prepared, progress: Progress | None = None, started: float | N
         state.reading = replace(reading)
         launch.all_have_read()
         outcome = _answer(prepared, folder, state, progress if own.leads else Silent(), launch)
+        if own.leads and folder.read("run.json") is None:
+            what = "the run folder was moved or removed while the run wrote to it."
+            hint = "The recorded answers are where it was moved to: `mm-eval score` scores them there."
+            raise StoreError(what, where=str(folder.path), hint=hint)
         if own.leads and prepared.model.facts.threads:
             folder.keep_machine({**folder.machine, "threads": prepared.model.facts.threads})
         if not own.leads:

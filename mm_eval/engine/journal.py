@@ -192,14 +192,14 @@ class JournalState:
         In a conversation the later one does: a turn is asked another question where an earlier answer is another one since.
         """
         if new.error is None and not new.at:
+            if (row := self.slots.row(slot)) >= 0 and self._rows.key(row) != new.key and not slot.judge:
+                self.mixed = self.mixed or (slot if self._rows.answer(row).error is None else None)
             return True
         old = self.slots.get(slot)
         if old is not None and old.at and new.at and not slot.judge and (slot.turn or slot.task in self.conversations):
             failed = old.error is not None, new.error is not None
             if failed[0] == failed[1] or old.key and new.key and old.key != new.key:
                 return new.at >= old.at
-        elif old is not None and new.key != old.key and old.error is None and new.error is None and not slot.judge:
-            self.mixed = self.mixed or slot
         return new.error is None or old is None or old.error is not None
 
     def find(self, slot: Slot, key: str) -> Answer | None:

@@ -12,11 +12,12 @@ from pathlib import Path
 
 import pytest
 
+from mm_eval import evaluate
 from mm_eval.engine import journal as journal_module
 from mm_eval.engine.journal import read_journal
 from mm_eval.engine.model import Model
 from mm_eval.values import files as files_module
-from mm_eval.values.errors import ConfigError
+from mm_eval.values.errors import ConfigError, StoreError
 from tests.processes import HANGS
 
 TASKS = ("--tasks", "mme", "--model", "dummy", "--sample", "--limit", "60")
@@ -345,3 +346,17 @@ def test_a_journal_file_of_another_run_is_named_and_its_answers_are_not_used(cli
     assert "a file of another run lies in the journal" in again.out
     assert all("yes" in json.dumps(row["resps"]) for row in again.samples("mme"))
     assert again.results["results"] == first.results["results"]
+
+
+def test_a_run_folder_that_was_moved_away_is_said_and_no_new_one_is_made(tmp_path: Path) -> None:
+    """Results were written into a new folder without a run.json, and the error said that this was no run folder."""
+
+    def answer(messages: list) -> str:
+        if folder.exists():
+            folder.rename(tmp_path / "moved")
+        return "yes"
+
+    folder = tmp_path / "run"
+    with pytest.raises(StoreError, match="moved or removed while the run wrote to it"):
+        evaluate("mme", answer, limit=4, sample=True, report=False, output_path=str(folder))
+    assert len(read_journal(tmp_path / "moved").answers) == 4 and not (folder / "results.json").exists()
