@@ -572,6 +572,10 @@ class Number:
     def few(self) -> bool:
         """Whether the data are too few for an interval that is accurate to the percent."""
         few_clusters = self.clusters is not None and self.clusters < FEW_CLUSTERS
+        if (
+            self.clusters and self.freedom is not None and self.freedom < self.clusters / 2
+        ):  # a few large ones among them
+            few_clusters = self.freedom < FEW_CLUSTERS
         return few_clusters or (self.rarer is not None and self.rarer < FEW_OF_A_KIND)
 
 

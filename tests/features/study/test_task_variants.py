@@ -86,6 +86,8 @@ def test_one_run_with_both(runs: dict[str, RecordedRun]) -> None:
     compared = compare([runs["both"], runs["both"]])
     assert compared[0].said == compare([runs["plain"], runs["tools"]], only=["vstar"])[0].said
     assert not [said for said in compared[0].differs if "in one of the runs only" in said]
+    assert "report.html" not in render(runs["both"], compared), "there is no page to link to"
+    (runs["both"].folder / "report.html").touch()
     shown = render(runs["both"], compared)
     assert "report.html#vstar_tools/" in shown and "report.html#vstar/" not in shown
 

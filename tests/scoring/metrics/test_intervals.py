@@ -196,7 +196,9 @@ def test_an_interval_holds_where_one_picture_has_many_of_the_questions(sizes):
     for _ in range(300):
         shared = [generator.gauss(0, 0.3**0.5) for _ in sizes]
         values = [shared[number] + generator.gauss(0, 0.7**0.5) for number in where]
-        low, high = estimate(mean, values, where).interval
+        found = estimate(mean, values, where)
+        assert found.few, "also where there are 101 clusters"
+        low, high = found.interval
         held += low <= 0 <= high
         common = [generator.random() < 0.5 for _ in sizes]
         marks = [common[number] if generator.random() < 0.5 else generator.random() < 0.5 for number in where]
