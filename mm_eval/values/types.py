@@ -565,16 +565,16 @@ class Number:
         if not self.stderr or self.value == 0 or self.n is None:
             return None
         many = 10_000
-        factor: float = (t_quantile((1 + CONFIDENCE) / 2, many) + t_quantile(POWER, many)) * self.stderr / self.value
+        factor: float = (
+            (t_quantile((1 + CONFIDENCE) / 2, many) + t_quantile(POWER, many)) * self.stderr * self.lacking / self.value
+        )
         return math.ceil(self.n * factor * factor)
 
     @property
     def few(self) -> bool:
         """Whether the data are too few for an interval that is accurate to the percent."""
         few_clusters = self.clusters is not None and self.clusters < FEW_CLUSTERS
-        if (
-            self.clusters and self.freedom is not None and self.freedom < self.clusters / 2
-        ):  # a few large ones among them
+        if self.clusters and self.freedom is not None and self.freedom < self.clusters / 2:  # some are large
             few_clusters = self.freedom < FEW_CLUSTERS
         return few_clusters or (self.rarer is not None and self.rarer < FEW_OF_A_KIND)
 
