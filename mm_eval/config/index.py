@@ -186,6 +186,7 @@ def _broken(path: Path, error: ConfigError) -> dict[str, Any]:
     So requesting its name, or one of its tags, is an error; a tag is not silently scored over the other tasks.
     """
     text = path.read_text(encoding="utf-8", errors="replace")[:100_000] if path.is_file() else ""
+    text = text.replace("\0", "").lstrip("\ufffd")  # of UTF-16, as PowerShell writes it
     named = dict(reversed(_NAME_LINE.findall(text)))
     line = error.where.rpartition(":")[2]
     name = named.get("task") or named.get("group") or path.stem

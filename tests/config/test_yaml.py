@@ -93,6 +93,14 @@ def test_a_file_that_is_not_utf8_names_the_line(tmp_path: Path) -> None:
         load_file(path)
 
 
+def test_a_task_file_in_utf_16_is_found_by_its_name(tmp_path: Path) -> None:
+    """PowerShell writes it; its task was said to be unknown."""
+    (tmp_path / "other_name.yaml").write_bytes("task: windows_own\r\ntag: [w_tag]\r\n".encode("utf-16"))
+    for name in ("windows_own", "w_tag"):
+        with pytest.raises(ConfigError, match="the file is not UTF-8"):
+            TaskManager(include_path=tmp_path).load([name])
+
+
 def test_values_are_plain_data_with_their_places() -> None:
     config = load_text("a: 1\nb:\n  - 2.5\n  - x\nwhen: 2024-01-01\nclock: 12:30\nyes_: yes\nnone: ~\n", Path("t.yaml"))
     assert config == {"a": 1, "b": [2.5, "x"], "when": "2024-01-01", "clock": "12:30", "yes_": True, "none": None}
