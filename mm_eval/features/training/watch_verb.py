@@ -23,7 +23,7 @@ from mm_eval.engine.model import measured
 from mm_eval.features.training.study import step_folder, step_of
 from mm_eval.request import RunRequest
 from mm_eval.results.recorded import RecordedRun
-from mm_eval.values.errors import ConfigError, MMEvalError
+from mm_eval.values.errors import ConfigError, MMEvalError, StoreError
 from mm_eval.values.features import brought
 from mm_eval.values.files import write_atomic
 from mm_eval.values.run_files import read_json
@@ -109,6 +109,7 @@ class Watch:
     failed: dict[Path, tuple[object, ...]] = field(default_factory=dict)
     said: set[tuple[Path, str]] = field(default_factory=set)
     _before: dict[Path, tuple[object, ...]] = field(default_factory=dict)
+    _no_room: set[Path] = field(default_factory=set)
     _curves: Study | None = None
 
     def until_interrupted(self, seconds: int | None) -> int:
@@ -124,6 +125,7 @@ class Watch:
             if seconds is None:
                 return max(self.code, 3) if self.seen else self.code
             time.sleep(seconds)
+            self._no_room.clear()
 
     def _report_unread(self, at_once: bool) -> None:
         """Says of each checkpoint that can't be evaluated why: at once, or when its files did not change between two looks."""
@@ -146,7 +148,7 @@ class Watch:
             if self._is_done(folder := self._folder_of(path)):
                 self._report_rewritten(path, folder)
                 continue
-            if self.failed.get(path) == files_of(path):
+            if self.failed.get(path) == files_of(path) or path in self._no_room:
                 continue
             if self.is_complete(path):
                 yield path
@@ -218,7 +220,9 @@ class Watch:
         except MMEvalError as error:
             complain_briefly(f"{checkpoint.name}: {error}")
             code = 2
-        if not (self._folder_of(checkpoint) / "results.json").is_file():
+            if isinstance(error, StoreError):  # a full disk is not the checkpoint's fault: at the next look again
+                self._no_room.add(checkpoint)
+        if checkpoint not in self._no_room and not (self._folder_of(checkpoint) / "results.json").is_file():
             self.failed[checkpoint] = state  # not again before its files change, which they may have done meanwhile
         self.code = max(self.code, 3 if code == 2 else code)
         if code in (0, 3):

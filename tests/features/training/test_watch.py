@@ -11,7 +11,7 @@ import pytest
 from mm_eval.adapters import own_model
 from mm_eval.cli import main
 from mm_eval.engine.model import measured
-from mm_eval.errors import ModelError
+from mm_eval.errors import ModelError, StoreError
 from mm_eval.features.training.watch_verb import Watch
 from mm_eval.request import RunRequest
 
@@ -210,3 +210,21 @@ def test_a_folder_without_a_checkpoint_is_said(tmp_path, capsys):
     (tmp_path / "empty").mkdir()
     assert main(["watch", str(tmp_path / "empty"), "--once", *WORDS]) == 0
     assert "empty has no checkpoint" in capsys.readouterr().err
+
+
+def test_a_checkpoint_that_found_a_full_disk_is_evaluated_at_the_next_look(tmp_path, monkeypatch):
+    """It was left out until the watch was started again, though there was room a minute later."""
+    checkpoint(tmp_path / "out", 1)
+    calls = []
+
+    def run(request: RunRequest) -> int:
+        calls.append(request)
+        if len(calls) == 1:
+            raise StoreError("no space left on device")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("mm_eval.features.training.watch_verb.time.sleep", lambda seconds: None)
+    watch = Watch(tmp_path / "out", tmp_path / "study", RunRequest(("mme",), "hf"), run)
+    with pytest.raises(KeyboardInterrupt):
+        watch.until_interrupted(1)
+    assert len(calls) == 2
