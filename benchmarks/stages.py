@@ -1,4 +1,5 @@
-"""CPU microseconds a document of each stage of a run with the dummy model: four choices a document, or one generated answer.
+"""CPU microseconds a document of each stage of a run with the dummy model: four choices a document, one generated answer, and
+four choices after five examples of 2,000 characters.
 
     git worktree add ../old COMMIT
     python benchmarks/stages.py [../old] [--docs 5000] [--rounds 3]
@@ -37,6 +38,22 @@ def one_answer(docs: int) -> Path:
         'doc_to_text: "{{question}}\\nAnswer:"\ndoc_to_target: "{{choices[answer]}}"\n'
         "metric_list: [{metric: exact_match, aggregation: mean, higher_is_better: true}]\n"
     )
+    return task
+
+
+def five_examples(docs: int) -> Path:
+    """The same questions as of `four_choices`, each after the same five examples of 400 characters."""
+    folder = four_choices(docs)
+    words = " ".join(f"word{number:02d}" for number in range(52))
+    examples = [
+        {"question": f"{words} {number}?", "choices": list("abcd"), "answer": number % 4} for number in range(5)
+    ]
+    (folder / "examples.jsonl").write_text("".join(f"{json.dumps(example)}\n" for example in examples))
+    task = folder / "five_examples.yaml"
+    text = (folder / "four_choices.yaml").read_text().replace("task: four_choices", "task: five_examples")
+    files = f"{{test: {folder / 'docs.jsonl'}, train: {folder / 'examples.jsonl'}}}"
+    text = text.replace(f"{{test: {folder / 'docs.jsonl'}}}", files)
+    task.write_text(f"{text}fewshot_split: train\nnum_fewshot: 5\nfewshot_config: {{sampler: first_n}}\n")
     return task
 
 
@@ -93,11 +110,12 @@ def main() -> None:
     parser.add_argument("--task", help=argparse.SUPPRESS)  # a run in this process
     args = parser.parse_args()
     if args.task:
-        print(json.dumps(stages(args.task, "stages")))
+        print(json.dumps(stages(args.task, output := f"stages-{os.getpid()}")))
+        fresh(output)
         return
     this = HERE.resolve().parent
     trees = [args.other.resolve(), this, this, args.other.resolve()] if args.other else [this]
-    for task in (four_choices(args.docs) / "four_choices.yaml", one_answer(args.docs)):
+    for task in (four_choices(args.docs) / "four_choices.yaml", one_answer(args.docs), five_examples(args.docs)):
         found: dict[Path, list[dict[str, float]]] = {}
         for tree in trees * args.rounds:
             found.setdefault(tree, []).append(measured(tree, task))

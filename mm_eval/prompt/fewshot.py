@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from mm_eval.data.docs import Docs, FileState, picture_files, sample_files
@@ -40,6 +40,7 @@ class ExamplePool:
     same_split: examples and questions come from one split, so a question's own doc is left out by its id.
     indices: the docs that may be drawn, in this order (`fewshot_indices`); None for all.
     asked: the docs of the questions, where they may have pictures.
+    keeps: how many docs are kept once they are read. Reading one alone takes longer than asking a question about it.
     """
 
     docs: Docs | Sequence[Doc]
@@ -49,6 +50,8 @@ class ExamplePool:
     indices: tuple[int, ...] | None = None
     where: str = ""
     asked: Docs | None = None
+    keeps: int = 0
+    _kept: dict[int, Example] = field(default_factory=dict, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if self.sampler not in SAMPLERS:
@@ -119,8 +122,13 @@ class ExamplePool:
 
     def _example(self, index: int) -> Example:
         docs: Any = self.docs
+        if (found := self._kept.get(index)) is not None:
+            return found
         if isinstance(docs, Docs):
-            return Example(index, docs.text(index), lambda: docs.full(index))
+            read = Example(index, docs.text(index), lambda: docs.full(index))
+            if len(self._kept) < self.keeps:
+                self._kept[index] = read
+            return read
         if not isinstance(docs[index], dict):
             raise DataError(f"few-shot sample {index} is not a mapping: {docs[index]!r}.", where=self.where)
         return Example(index, docs[index], lambda: docs[index])

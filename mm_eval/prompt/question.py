@@ -91,6 +91,17 @@ def question_of(
     return Question(_as_text(text, "doc_to_text", where), target, choices, answer, prefix)
 
 
+def changes_no_doc(config: TaskConfig, examples: bool = False) -> bool:
+    """Whether a doc may be kept after it was asked: no function of others gets it, which may change it for its next reader.
+
+    examples: of few-shot examples, whose functions `fewshot_config` may state.
+    """
+    entries = [config.doc_to_text, config.doc_to_target, config.doc_to_choice, config.gen_prefix]
+    entries += config.fewshot_config.values() if examples else ()
+    own = config.task_class or any(callable(entry) or isinstance(entry, FormatField) for entry in entries)
+    return config.is_shipped or not own
+
+
 QUESTION, TEXT = 400, 60
 """Bytes of a question that is kept, beside its texts, and of a text beside its characters."""
 
@@ -107,17 +118,13 @@ class Questions:
 
     Scoring comes last and forgets them, since it fills the memory with the scores.
 
-    A function may change the doc that it gets, and what reads the doc later sees that. So what functions of others write is
-    written anew each time. write: writes one. room: where there is none left, further docs are written anew, too.
+    write: writes one. keeps: whether they are kept; where the room is used up, further ones are written anew, too.
     """
 
     def __init__(
-        self, config: TaskConfig, write: Callable[[Doc, PromptBlock, str], Question], room: Room | None = None
+        self, write: Callable[[Doc, PromptBlock, str], Question], keeps: bool, room: Room | None = None
     ) -> None:
-        entries = (config.doc_to_text, config.doc_to_target, config.doc_to_choice, config.gen_prefix)
-        own = config.task_class or any(callable(entry) or isinstance(entry, FormatField) for entry in entries)
-        self._write, self._keeps = write, config.is_shipped or not own
-        self.room = room or Room()
+        self._write, self._keeps, self.room = write, keeps, room or Room()
         self._known: dict[tuple[int, str], Question] = {}
 
     def forget(self, doc_id: int, block: PromptBlock) -> None:

@@ -27,7 +27,7 @@ from mm_eval.prompt.blocks import PromptBlock, takes_clips
 from mm_eval.prompt.conversation import Shown, begin
 from mm_eval.prompt.fewshot import Example, ExamplePool
 from mm_eval.prompt.layout import Layout, Turn, context_of, written_context
-from mm_eval.prompt.question import Question, Questions, Room, question_of, text_of
+from mm_eval.prompt.question import Question, Questions, Room, changes_no_doc, question_of, text_of
 from mm_eval.prompt.visuals import (
     PictureCache,
     PictureLoader,
@@ -50,6 +50,8 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 EVALUATION_SPLITS = ("test_split", "validation_split")
+KEPT_EXAMPLES = 1000
+"""Docs that a pool of examples keeps, once they are read."""
 
 
 @dataclass(frozen=True)
@@ -85,6 +87,7 @@ class Task:
     pool: ExamplePool | None = None
     _cache: PictureCache = field(default_factory=PictureCache, repr=False)
     _questions: Questions = field(init=False, repr=False)
+    _examples: Questions = field(init=False, repr=False)
     _layouts: dict[bool | None, Layout] = field(default_factory=dict, init=False, repr=False)
     seen: Seen | None = field(default=None, init=False, repr=False)
     """Called with the digest and the pixels of each picture of a request; raises nothing."""
@@ -112,7 +115,8 @@ class Task:
         return task
 
     def __post_init__(self) -> None:
-        self._questions = Questions(self.config, self.question)
+        self._questions = Questions(self.question, changes_no_doc(self.config))
+        self._examples = Questions(self._question_of_example, changes_no_doc(self.config, examples=True))
 
     @property
     def path(self) -> str:
@@ -191,18 +195,22 @@ class Task:
 
         description = config.description
         if description:
-            place = partial(config.where, "description")
-            description = text_of(description, doc, style.block, what="description", where=where, place=place)
+            line = partial(config.where, "description")
+            description = text_of(description, doc, style.block, what="description", where=where, place=line)
         contexts: list[Context]
         if written is not None:
             written = without_pictures(written) if style.blind == WITHOUT else written
             contexts = [written_context(written, description, style.system, question.prefix)]
         else:
             layout, blind = self._layout(style.multiturn), style.blind == WITHOUT
-            shots = [
-                Turn(without_marks(each.text) if blind else each.text, count, each.answer, each.prefix)
-                for each, count in zip(self._shown_examples(examples, blocks, where), counts, strict=False)
-            ]
+            place, shots = f"{where}, few-shot example", list[Turn]()
+            for example, block, count in zip(examples, blocks, counts, strict=False):
+                if block.clips:
+                    shown = self._question_of_example(example.doc, block, place)
+                else:
+                    shown = self._examples.of(example.index, example.doc, block, place)
+                text = without_marks(shown.text) if blind else shown.text
+                shots.append(Turn(text, count, shown.answer, shown.prefix))
             contexts = [
                 context_of(
                     Turn(without_marks(text) if blind else text, counts[-1], "", question.prefix),
@@ -234,12 +242,8 @@ class Task:
         whole_doc = WithoutPictures(doc, partial(self.docs.full, doc_id), self.docs.media_columns)
         return [begin(instance, style.turns, whole_doc, self._shown(style)) for instance in instances]
 
-    def _shown_examples(
-        self, examples: Sequence[Example], blocks: Sequence[PromptBlock], where: str
-    ) -> Iterator[Question]:
-        """The questions of few-shot examples, as `fewshot_config` shows them. blocks: that of each."""
-        for example, block in zip(examples, blocks, strict=False):
-            yield question_of(self.config, example.doc, block, f"{where}, few-shot example", self.config.fewshot_config)
+    def _question_of_example(self, doc: Doc, block: PromptBlock, where: str) -> Question:
+        return question_of(self.config, doc, block, where, self.config.fewshot_config)
 
     def _load(self, turns: Sequence[PictureLoader]) -> list[Image]:
         """The pictures of a prompt."""
@@ -458,6 +462,7 @@ def example_pool(config: TaskConfig, source: DataSource, split: str, own: Docs, 
         "where": config.where("fewshot_config"),
         "asked": own,
         "indices": tuple(settings["fewshot_indices"]) if settings.get("fewshot_indices") else None,
+        "keeps": KEPT_EXAMPLES if changes_no_doc(config, examples=True) else 0,
     }
     splits = {"fewshot_config": settings.get("split"), **{key: getattr(config, key) for key in FEWSHOT_SPLITS}}
     key, chosen = next((key, name) for key, name in splits.items() if name)

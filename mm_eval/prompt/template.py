@@ -237,9 +237,9 @@ def render(
     spaced: with white space around it, that expression gives text too. A text always keeps its white space.
     Errors: ConfigError for a template that is invalid for every doc, DataError for one that fails on this doc.
     """
-    token = METER.set(Meter(doc))
     try:
-        return _render(template, {**keywords, **doc} if keywords else doc, spaced)
+        joined = _joined(template, doc, keywords)
+        return _render(template, {**keywords, **doc} if keywords else doc, spaced) if joined is None else joined
     except TooMuch as error:
         hint = f"Make the template {template!r:.200} smaller."
         raise DataError(f"{what} is too much to render: {error}.", where=where, hint=hint) from None
@@ -258,25 +258,53 @@ def render(
         raise DataError(f"{what} is too much to render: {why}: {template!r:.200}", where=where) from None
     except Exception as error:  # the task's own template
         raise DataError(f"{what} failed: {type(error).__name__}: {error}", where=where) from error
-    finally:
-        METER.reset(token)
+
+
+def _joined(template: str, doc: Doc, keywords: Mapping[str, Any]) -> str | None:
+    """The text of a template that only puts texts of columns between its own, as most do; None for any other one."""
+    if (parts := _texts_and_names(template)) is None:
+        return None
+    found: list[Any] = [doc.get(part, keywords.get(part)) if is_name else part for part, is_name in parts]
+    fits = all(type(text) is str for text in found) and sum(map(len, found)) <= UNITS
+    return "".join(found) if fits else None
+
+
+@lru_cache(maxsize=1024)
+def _texts_and_names(template: str) -> list[tuple[str, bool]] | None:
+    """The texts of a template and the names between them, each with whether it is a name; None if there is more in it."""
+    if _one_expression(template)[0] is not None:
+        return None
+    found: list[tuple[str, bool]] = []
+    for output in _environment().parse(template).body:
+        for part in output.nodes if isinstance(output, nodes.Output) else (output,):
+            if isinstance(part, nodes.TemplateData):
+                found.append((part.data, False))
+            elif isinstance(part, nodes.Name) and part.name != "self":  # which is Jinja's own
+                found.append((part.name, True))
+            else:
+                return None
+    return found
 
 
 def _render(template: str, doc: Doc, spaced: bool) -> Any:
-    expression, has_space = _one_expression(template)
-    if expression is not None:
-        context = expression.new_context(doc)
-        for _ in expression.root_render_func(context):
-            pass
-        value = context.vars["result"]
-        if isinstance(value, jinja2.Undefined):
-            return str(value)  # raises UndefinedError
-        if not has_space or not (spaced or isinstance(value, str)):
-            now = meter()
-            now.spend(now.size(value))
-            return value
-    whole = _template(template)
-    return "".join(whole.root_render_func(whole.new_context(doc)))
+    now = Meter(doc)
+    token = METER.set(now)
+    try:
+        expression, has_space = _one_expression(template)
+        if expression is not None:
+            context = expression.new_context(doc)
+            for _ in expression.root_render_func(context):
+                pass
+            value = context.vars["result"]
+            if isinstance(value, jinja2.Undefined):
+                return str(value)  # raises UndefinedError
+            if not has_space or not (spaced or isinstance(value, str)):
+                now.spend(now.size(value))
+                return value
+        whole = _template(template)
+        return "".join(whole.root_render_func(whole.new_context(doc)))
+    finally:
+        METER.reset(token)
 
 
 @lru_cache(maxsize=1024)

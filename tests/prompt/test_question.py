@@ -334,7 +334,7 @@ def test_a_question_is_written_once_for_all_that_go_over_the_docs(monkeypatch: p
         first.metadata["choices"].clear()
         assert [each.context for each in made.instances([0, 1], styles[1])][::2] == ["asked 0??", "asked 1??"]
     assert len(written) == 4 and asked(made).metadata["choices"] == ["cat", "dog"]
-    few = question.Questions(made.config, made.question, question.Room(1))
+    few = question.Questions(made.question, True, question.Room(1))
     assert all(few.of(n, doc, BLOCK, "").text == doc["q"] for _ in range(2) for n, doc in enumerate(DOCS["test"]))
     assert len(written) == 4 + 1 + 5, "the first of three docs was kept"
     few.forget(0, BLOCK)
