@@ -64,6 +64,7 @@ class Asker:
     _by_key: dict[str, list[Instance]] = field(default_factory=dict)
     """The same lists by key, where the model lets equal questions share an answer."""
     _turns: NextTurns = field(default_factory=NextTurns)
+    _kind: str = ""  # of the requests that are asked
 
     def __post_init__(self) -> None:
         self._keys = RequestKeys(self.model)
@@ -100,8 +101,7 @@ class Asker:
     def _ask_kind(self, kind: str, group: Iterable[Question], source: Ordered | None) -> None:
         """source: what the group is taken from, if it says whether the next question is there."""
         questions, name = iter(group), type(self.model).__name__
-        method = f"{name}.{METHODS[kind]}"
-        self._turns = NextTurns()
+        self._kind, self._turns = kind, NextTurns()
         requests = Requests(lambda own: self._requests(self._with_next_turns(questions, own)), source, self._turns)
         while True:
             needed = False
@@ -115,12 +115,14 @@ class Asker:
             with model_boundary(self.outcome):
                 try:
                     for given in getattr(self.model, METHODS[kind])(requests):
-                        self._receive(given, method)
+                        if not isinstance(given, (tuple, list)) or len(given) != 2:
+                            raise self._not_asked(given)
+                        self._receive(given[0], given[1])
                 finally:  # an error, or a run that was stopped, may come within a doc
                     self._held.write()
                 for _, filled, _ in list(self._in_flight.values()):
                     if not self.halted:
-                        self._receive((filled[0], ModelError(f"{name} gave no answer to this request.")), method)
+                        self._receive(filled[0], ModelError(f"{name} gave no answer to this request."))
             self._in_flight.clear()
             self._by_key.clear()
             if self.halted or not self._turns:
@@ -167,32 +169,36 @@ class Asker:
                     self._goes_on(instance, found)
                 elif instance.error is not None:
                     self._fail([instance], "", instance.error)
-                elif not self._has_answer(key := self._keys.of(instance), instance):
-                    self._in_flight[id(instance)] = key, (filled := [instance]), doc
-                    if shares(self.model, instance):
-                        self._by_key[key] = filled
-                    self.outcome.requested += 1
-                    yield instance
-                    continue
+                else:
+                    key, shared = self._keys.of(instance), shares(self.model, instance)
+                    if not self._has_answer(key, instance, shared):
+                        filled = [instance]
+                        self._in_flight[id(instance)] = key, filled, doc
+                        if shared:
+                            self._by_key[key] = filled
+                        self.outcome.requested += 1
+                        yield instance
+                        continue
                 self._held.settle(doc)
 
-    def _has_answer(self, key: str, instance: Instance) -> bool:
-        """Whether this question was answered, or requested, before: in this run, or in the cache. Fills the slot if so."""
-        if shares(self.model, instance):
-            if key in self._by_key:
-                self._by_key[key].append(instance)
-                self.outcome.shared += 1
-                return True
-            if self.state.answers.row(key) >= 0:
-                self.outcome.shared += 1
-                self._held.write_key(key)  # a slot counts as answered when its answer is in the journal, and not before
-                at = self._at(instance)
-                self.journal.put(
-                    slots_record(key, [instance.slot], at), partial(self.tick, int(instance.then is None), 0)
-                )
-                self.state.add(self.state.answers[key], [instance.slot], at)
-                self._goes_on(instance, self.state.answers[key])
-                return True
+    def _has_answer(self, key: str, instance: Instance, shared: bool) -> bool:
+        """Whether this question was answered, or requested, before: in this run, or in the cache. Fills the slot if so.
+
+        shared: the answer to an equal question of the run may be taken.
+        """
+        if shared and (known := self._by_key.get(key)) is not None:
+            known.append(instance)
+            self.outcome.shared += 1
+            return True
+        if shared and self.state.answers.row(key) >= 0:
+            self.outcome.shared += 1
+            self._held.write_key(key)  # a slot counts as answered when its answer is in the journal, and not before
+            at, found = self._at(instance), self.state.answers[key]
+            tick = partial(self.tick, int(instance.then is None), 0)
+            self.journal.put(slots_record(key, [instance.slot], at), tick)
+            self.state.add(found, [instance.slot], at)
+            self._goes_on(instance, found)
+            return True
         answer = self.cache.find(key, instance) if self.cache else None
         if answer is None:
             return False
@@ -229,13 +235,11 @@ class Asker:
         old = self.state.slots.get(instance.slot)
         return max(now(), round(old.at + 0.001, 3) if old else 0.0)
 
-    def _receive(self, given: Any, method: str) -> None:
-        """Records what the model gave: an instance and its answer. method: of the model, for errors."""
-        try:
-            instance, answer = given
-            key, instances, doc = self._in_flight.pop(id(instance))
-        except (TypeError, ValueError, KeyError):
-            raise _not_asked(given, method) from None
+    def _receive(self, instance: Instance, answer: Answer | MMEvalError) -> None:
+        """Records what the model gave for an instance."""
+        if (asked := self._in_flight.pop(id(instance), None)) is None:
+            raise self._not_asked((instance, answer))
+        key, instances, doc = asked
         self._by_key.pop(key, None)
         if (found := self.model.facts.findings) != self._kept:
             self.keep(found)
@@ -254,6 +258,14 @@ class Asker:
             recorded = self._record(key, instances, answer, doc)
             if self.cache:
                 self.cache.put(recorded, instance)
+
+    def _not_asked(self, given: Any) -> ModelError:
+        """The error of an adapter that gave something else than a request and its answer, such as the answers alone in a list."""
+        name = type(self.model).__name__
+        if isinstance(given, (tuple, list)) and len(given) == 2 and isinstance(given[0], Instance):
+            return ModelError(f"{name} answered a request that was not made: {given[0].slot}.")
+        what = f"{name}.{METHODS[self._kind]} gave {str(given)[:60]!r}"
+        return ModelError(f"{what}; each thing that it yields is a pair (instance, answer).")
 
     def _fail(self, instances: list[Instance], key: str, error: MMEvalError) -> None:
         first = instances[0]
@@ -298,11 +310,11 @@ class Asker:
         return answer
 
     def _check_limits(self) -> None:
+        outcome = self.outcome
         if self.fail_at is not None:
-            self.outcome.hold_to(self.fail_at, self.failed_elsewhere())
-        if self.outcome.stopped is None:
-            self.outcome.stopped = self.over_budget()
-        if self.outcome.stopped is not None:
+            outcome.hold_to(self.fail_at, self.failed_elsewhere())
+        outcome.stopped = outcome.stopped or self.over_budget()
+        if outcome.stopped is not None:
             stop(self.model, at_once=False)
 
 
@@ -356,13 +368,6 @@ class Requests(Iterator[Instance]):
         except StopIteration:
             self._now = self._find(self)
             raise
-
-
-def _not_asked(given: Any, method: str) -> ModelError:
-    """The error of an adapter that gave something else than a request with its answer, such as the answers alone in a list."""
-    if isinstance(given, (tuple, list)) and len(given) == 2 and isinstance(given[0], Instance):
-        return ModelError(f"{method.partition('.')[0]} answered a request that was not made: {given[0].slot}.")
-    return ModelError(f"{method} gave {str(given)[:60]!r}; each thing that it yields is a pair (instance, answer).")
 
 
 def _fault(answer: Answer, instance: Instance, model: Model) -> str:

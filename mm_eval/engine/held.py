@@ -11,9 +11,10 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Any
 
 from mm_eval.engine.journal import Journal
-from mm_eval.engine.records import alike, answer_record, answers_record, slots_record
+from mm_eval.engine.records import answer_record, answers_record, in_common, slots_record
 from mm_eval.values.errors import StoreError
 from mm_eval.values.types import Answer, Instance, Slot
 
@@ -106,12 +107,15 @@ class HeldAnswers:
         """Writes what is held of a doc. An answer that can't be written costs none of the others; it is raised after them."""
         self._docs.pop(id(doc), None)
         held, doc.held = doc.held, []
+        groups: list[tuple[Any, list[tuple[Answer, list[Slot]]]]] = []
+        for each in held:
+            common = in_common(each[0])
+            known = next((group for of, group in groups if of == common and common is not None), None)
+            if known is None:
+                groups.append((common, known := []))
+            known.append(each)
         fault: Exception | None = None
-        while held:
-            group, rest = [held[0]], list[tuple[Answer, list[Slot]]]()
-            for each in held[1:]:
-                (group if alike(held[0][0], each[0]) else rest).append(each)
-            held = rest
+        for _, group in groups:
             try:
                 self._put(group)
             except StoreError:

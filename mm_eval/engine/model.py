@@ -422,18 +422,19 @@ class RequestKeys:
 
     def __init__(self, model: Model) -> None:
         self._model = model
-        self._common: dict[str, Any] = {}
+        self._last: dict[str, Any] = {}
         self._digests: Callable[[str], str] = digest_of
 
     def of(self, instance: Instance) -> str:
         """The same as `request_key`."""
-        identity = self._model.identity(instance)
-        if instance.request_type != "loglikelihood" or type(identity.get("continuation")) is not str:
+        identity, last = self._model.identity(instance), self._last
+        continuation = identity.get("continuation")
+        if instance.request_type != "loglikelihood" or type(continuation) is not str:
             return digest_of(identity)
-        common = {**identity}
-        continuation, before = common.pop("continuation"), self._common
-        if common.get("context") is not before.get("context") or common != before:
-            self._common, self._digests = common, digests_with(common, "continuation")
+        last["continuation"] = continuation
+        if identity.get("context") is not last.get("context") or identity != last:
+            self._last = {**identity}
+            self._digests = digests_with(self._last, "continuation")
         return self._digests(continuation)
 
 

@@ -51,8 +51,7 @@ class Rows:
     def add(self, answer: Answer, digest: bytes | None = None) -> int:
         """Adds a row and returns its number. digest: the key's bytes, where they are known."""
         row, kind = len(self.values), _kind_of(answer)
-        digest = digest or digest_of_key(answer.key)
-        if digest is None:
+        if digest is None and (digest := digest_of_key(answer.key)) is None:
             self.odd_keys[row] = answer.key
         self.keys += digest or bytes(_DIGEST)
         if kind is None:

@@ -77,25 +77,15 @@ def answers_record(answers: Sequence[tuple[Answer, Slot]]) -> dict[str, Any]:
     return record
 
 
-def alike(one: Answer, other: Answer) -> bool:
-    """Whether one `answers` record can hold both: log-likelihoods that differ in nothing but key, output and usage."""
-    return _in_common(one) == _in_common(other) and type(one.output) is tuple and one.ended == "stop"
+def in_common(answer: Answer) -> tuple[Any, ...] | None:
+    """What log-likelihoods have in common that one `answers` record can hold: all but key, output and usage.
 
-
-def _in_common(answer: Answer) -> tuple[Any, ...]:
-    """What the answers of an `answers` record have in common; nothing that such a record can't state."""
+    None for an answer that such a record can't state.
+    """
     plain = answer.error is None and answer.reasoning is None and answer.messages is None
-    return (
-        plain or id(answer),
-        type(answer.output),
-        answer.ended,
-        answer.cut,
-        answer.attempts,
-        answer.model,
-        answer.images,
-        answer.turn_pictures,
-        answer.clips,
-    )
+    if not plain or answer.ended != "stop" or type(answer.output) is not tuple:
+        return None
+    return answer.cut, answer.attempts, answer.model, answer.images, answer.turn_pictures, answer.clips
 
 
 def single_records(record: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:

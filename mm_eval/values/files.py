@@ -140,7 +140,7 @@ def digest_of(value: Any) -> str:
 def digests_with(common: dict[str, Any], key: str) -> Callable[[str], str]:
     """A function of a text: `digest_of({**common, key: text})`. What comes before the text is written and hashed once.
 
-    >>> digests_with({"a": 1, "c": 3}, "b")("two") == digest_of({"a": 1, "b": "two", "c": 3})
+    >>> digests_with({"a": 1, "b": "one", "c": 3}, "b")("two") == digest_of({"a": 1, "b": "two", "c": 3})
     True
     """
     before = _canonical({name: value for name, value in common.items() if name < key})

@@ -13,7 +13,7 @@ import pytest
 from mm_eval.engine.journal import read_journal
 from mm_eval.engine.model import Model, ModelFacts, ModelSettings
 from mm_eval.engine.outcome import StopSignal
-from mm_eval.engine.records import alike, answers_record, single_records
+from mm_eval.engine.records import answers_record, in_common, single_records
 from mm_eval.values.errors import ModelError
 from mm_eval.values.types import Answer, Instance, Slot
 from tests.conftest import ROOT
@@ -208,7 +208,7 @@ def test_single_records_are_those_that_an_answer_alone_would_have() -> None:
 
     answer = Answer((-2.5, False), key="k", images=("d",), turn_pictures=(1,), model="m", usage={"prompt_tokens": 3})
     pair = [(answer, Slot("t", 5)), (replace(answer, key="l", output=(float("-inf"), True)), Slot("t", 5, 0, 1))]
-    assert alike(pair[0][0], pair[1][0])
+    assert in_common(pair[0][0]) == in_common(pair[1][0]) is not None
     found = list(single_records(json.loads(json.dumps(answers_record(pair)))))
     alone = [json.loads(json.dumps(answer_record(each, [slot]))) for each, slot in pair]
     assert [{**each, "t": 0} for each in found] == [{**each, "t": 0} for each in alone]
