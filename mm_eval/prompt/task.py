@@ -286,7 +286,7 @@ class Task:
 
     def keep_questions_in(self, room: Room) -> None:
         """Shares the room for what is kept of the docs' questions with other tasks."""
-        self._questions.room = room
+        self._questions.room = self._examples.room = room
 
     def forget(self, doc_id: int, style: PromptStyle) -> None:
         """Frees what is kept of a doc's question. It is written anew when it is needed again."""

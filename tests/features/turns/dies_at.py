@@ -19,15 +19,15 @@ def die_at(turn: int, log: Path) -> None:
     """This process is killed at this turn."""
     whole_receive, asked = Asker._receive, 0
 
-    def receive_or_die(self: Asker, given: tuple[Instance, Any], method: str) -> None:
+    def receive_or_die(self: Asker, instance: Instance, answer: Any) -> None:
         """The answer came; it is not recorded yet."""
         nonlocal asked
         asked += 1
         with log.open("a") as file:
-            file.write(json.dumps(given[0].slot.to_json()) + "\n")
+            file.write(json.dumps(instance.slot.to_json()) + "\n")
         if asked == turn:
             os.kill(os.getpid(), signal.SIGKILL)
-        whole_receive(self, given, method)
+        whole_receive(self, instance, answer)
         self.journal.drain()
 
     Asker._receive = receive_or_die  # type: ignore[method-assign]
