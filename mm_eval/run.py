@@ -33,9 +33,9 @@ from mm_eval.engine.model import (
     recall,
     recall_threads,
 )
-from mm_eval.engine.order import in_cheapest_order
+from mm_eval.engine.order import CheapestOrder
 from mm_eval.engine.outcome import Outcome, StopSignal, budget_check, failure_limit, model_boundary
-from mm_eval.engine.progress import Progress, Silent, answering, tell_price
+from mm_eval.engine.progress import Progress, answering
 from mm_eval.engine.ranks import Launch, launched, processes
 from mm_eval.foreign import trusted_request
 from mm_eval.opening import Asking, OpenedTasks, part_classes
@@ -52,7 +52,7 @@ from mm_eval.values.features import brought
 from mm_eval.values.reasoning.families import Marks, marks_of
 from mm_eval.values.reasoning.recorded import Reading
 
-__all__ = ["Progress", "Report", "RunRequest", "Silent", "evaluate", "run", "score"]
+__all__ = ["Progress", "Report", "RunRequest", "evaluate", "run", "score"]
 
 
 def evaluate(request: RunRequest, progress: Progress | None = None, given: Model | None = None) -> Report:
@@ -61,7 +61,7 @@ def evaluate(request: RunRequest, progress: Progress | None = None, given: Model
     given: the model, where the caller has one; it is not closed.
     Errors: ConfigError when nothing was requested. What fails later is in the report and in its exit code.
     """
-    progress = progress or Silent()
+    progress = progress or Progress()
     started = time.monotonic()
     if request.output_path and processes().leads:
         RunFolder(Path(request.output_path)).refuse_if_held()
@@ -77,12 +77,12 @@ def run(prepared: Prepared, progress: Progress | None = None, started: float | N
     The model is loaded before a new folder is made, so that a model that can't be loaded leaves no folder. A folder with
     answers may be complete: there the first request that reaches the model loads it.
     """
-    progress, started = progress or Silent(), started or time.monotonic()
+    progress, started = progress or Progress(), started or time.monotonic()
     if path := prepared.request.output_path:
-        expect(prepared.model, RunFolder(Path(path)).constants)
+        expect(prepared.model, RunFolder(Path(path)).entry("constants"))
     spec, own = prepared.spec(), processes()
     folder = RunFolder(Path(path)) if path else default_folder(prepared.request, spec)
-    recall_threads(prepared.model, folder.machine)
+    recall_threads(prepared.model, folder.entry("machine"))
     asking = [part for part in prepared.parts if part.asks]
     for part in asking:
         part.recall(folder)
@@ -117,13 +117,13 @@ def run(prepared: Prepared, progress: Progress | None = None, started: float | N
         state = _read_journal(folder, prepared)
         state.reading = replace(reading)
         launch.all_have_read()
-        outcome = _answer(prepared, folder, state, progress if own.leads else Silent(), launch)
+        outcome = _answer(prepared, folder, state, progress if own.leads else Progress(), launch)
         if own.leads and folder.read("run.json") is None:
             what = "the run folder was moved or removed while the run wrote to it."
             hint = "The recorded answers are where it was moved to: `mm-eval score` scores them there."
             raise StoreError(what, where=str(folder.path), hint=hint)
         if own.leads and prepared.model.facts.threads:
-            folder.keep_machine({**folder.machine, "threads": prepared.model.facts.threads})
+            folder.add_to_entry("machine", {"threads": prepared.model.facts.threads})
         if not own.leads:
             return Report(None, folder.path, 130 if outcome.interrupted else 0, [], silent=True)
         if prepared.request.predict_only:
@@ -152,7 +152,7 @@ def score(
         folder says. UntrustedCode where the run needs other code.
     reasoning_tags: the marks around the reasoning, in place of those of the run.
     """
-    progress, folder = progress or Silent(), RunFolder(folder_path)
+    progress, folder = progress or Progress(), RunFolder(folder_path)
     if folder.read("run.json") is None:
         hint = "Give a folder with a run.json."
         raise ConfigError("there is no run in this folder.", where=str(folder_path), hint=hint)
@@ -208,7 +208,7 @@ def _answer(
     pending = find_pending(prepared, state, own, folder.changed_tasks(prepared.configs))
     fail_at = failure_limit(prepared.request.fail_on_error, pending.total)
     outcome = Outcome(reused=pending.answered)
-    tell_price(progress, lambda: spent(prepared, state))
+    progress.priced(lambda: spent(prepared, state))
     with StopSignal().listening() as stop:
         with closing(_open_journal(folder)) as journal:
             for part in prepared.parts:
@@ -236,7 +236,7 @@ def _answer(
                 asking = Asking(folder, state, journal, pending.mine, outcome, stop, progress, elsewhere, own.count)
                 own_order = (part.passes(prepared, asking, pending) for part in prepared.parts)
                 passes = next((found for found in own_order if found is not None), None)
-                for requests in passes or [in_cheapest_order(pending.instances())]:
+                for requests in passes or [CheapestOrder(pending.instances())]:
                     progress.start("answering", pending.share - pending.answered - outcome.answered)
                     asker.ask(requests)
                     progress.stop()
@@ -304,8 +304,7 @@ def _report(
     scores = score_tasks(opened, folder, state, progress)
     state.forget()  # the page is made from samples/, and reading them needs the memory
     results, order = assemble(opened, scores)
-    machine = (folder.read("run.json") or {}).get("machine", {})
-    facts = {**environment(opened, spec, started), **machine, "answering": answering(folder.path)}
+    facts = {**environment(opened, spec, started), **folder.entry("machine"), "answering": answering(folder.path)}
     facts["usage"] = dict(sorted(state.usage.items()))
     if answered_by := sum((each.models for each in scores.values()), Counter[str]()):
         facts["answered_by"] = dict(sorted(answered_by.items()))
@@ -313,7 +312,7 @@ def _report(
         facts["cost"] = cost
     if isinstance(opened, Prepared):
         facts.update(opened.model.facts.ran_on)
-    if found := folder.refused("model"):
+    if found := folder.refused():
         facts["endpoint"] = found
     results.run = RunFacts(facts)
     for part in opened.parts:

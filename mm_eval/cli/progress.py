@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable
 from typing import Any
 
 from mm_eval.cli.say import Lenient, finish_line, say_loading
+from mm_eval.engine.progress import Progress
 
 EVERY = 30.0
 """Seconds between two lines where there is no terminal."""
 
 
-class ProgressBar:
-    """A Progress on the error stream. `tick` may be called from any one thread. A broken stream ends no run."""
+class ProgressBar(Progress):
+    """On the error stream. A broken stream ends no run."""
 
     def __init__(self) -> None:
         self._bar: Any = None
@@ -23,12 +23,8 @@ class ProgressBar:
         self._live = self._stream.isatty()
 
     def phase(self, name: str) -> None:
-        """Shows what happens before the first request: loading data, loading the model."""
         if self._live:
             say_loading(name, self._stream)
-
-    def priced(self, dollars: Callable[[], float | None]) -> None:
-        """Takes a function that gives the dollars spent; a bar does not show them."""
 
     def start(self, name: str, total: int) -> None:
         finish_line()

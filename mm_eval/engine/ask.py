@@ -23,7 +23,7 @@ from mm_eval.engine.held import ChoicesOfDoc, HeldAnswers
 from mm_eval.engine.journal import Journal, JournalState
 from mm_eval.engine.model import METHODS, Model, RequestKeys, prepare_once, shares, stop
 from mm_eval.engine.next_turns import NextTurns
-from mm_eval.engine.order import Ordered, Question, in_docs, in_questions
+from mm_eval.engine.order import CheapestOrder, Question, in_docs, in_questions
 from mm_eval.engine.outcome import Outcome, StopSignal, model_boundary
 from mm_eval.engine.records import answer_record, digest_of_answer, end_record, now, slots_record
 from mm_eval.values.errors import LongPrompt, MMEvalError, ModelError
@@ -78,7 +78,7 @@ class Asker:
 
     def ask(self, instances: Iterable[Instance]) -> Outcome:
         """Requests the pending answers. Errors of the model are reported in the outcome; StoreErrors are raised."""
-        source = instances if isinstance(instances, Ordered) else None
+        source = instances if isinstance(instances, CheapestOrder) else None
         try:
             for kind, group in groupby(self._questions(instances), key=lambda question: question[0].request_type):
                 if self.halted:
@@ -92,13 +92,13 @@ class Asker:
 
     def _questions(self, instances: Iterable[Instance]) -> Iterator[Question]:
         """The instances by question where their answers come together, or where they are prepared so."""
-        if isinstance(instances, Ordered):
+        if isinstance(instances, CheapestOrder):
             return iter(instances.question, None)
         if self.model.facts.together:
             return (question for doc in in_docs(instances) for question in in_questions(doc))
         return ([instance] for instance in instances)
 
-    def _ask_kind(self, kind: str, group: Iterable[Question], source: Ordered | None) -> None:
+    def _ask_kind(self, kind: str, group: Iterable[Question], source: CheapestOrder | None) -> None:
         """source: what the group is taken from, if it says whether the next question is there."""
         questions, name = iter(group), type(self.model).__name__
         self._kind, self._turns = kind, NextTurns()
@@ -326,7 +326,7 @@ class Requests(Iterator[Instance]):
     """
 
     def __init__(
-        self, find: Callable[[Requests], Iterator[Instance | None]], source: Ordered | None, turns: NextTurns
+        self, find: Callable[[Requests], Iterator[Instance | None]], source: CheapestOrder | None, turns: NextTurns
     ) -> None:
         self._find, self._now = find, find(self)
         self._source, self._turns = source, turns

@@ -72,45 +72,35 @@ class RunFolder:
             return any(path.is_file() and path.stat().st_size for path in journal_files(self.path))
         return False
 
-    @property
-    def constants(self) -> Mapping[str, Any]:
-        """The constants of the model in the launch that made the run; empty if there is none, or if its model had none."""
-        found = (self.read("run.json") or {}).get("constants")
+    def entry(self, name: str) -> Mapping[str, Any]:
+        """What run.json states beside the spec, such as the `constants` of the model and its `machine`; empty if nothing."""
+        found = (self.read("run.json") or {}).get(name)
         return found if isinstance(found, dict) else NOTHING
 
-    @property
-    def machine(self) -> Mapping[str, Any]:
-        """Where the model ran, of the launch that made the run or the last one that changed it; empty if unknown."""
-        found = (self.read("run.json") or {}).get("machine")
-        return found if isinstance(found, dict) else NOTHING
-
-    def keep_machine(self, machine: Mapping[str, Any]) -> None:
-        """Writes into run.json where the model ran in the end, outside the spec."""
-        run = self.read("run.json") or {}
-        if run and machine and machine != run.get("machine"):
-            self.write("run.json", json.dumps({**run, "machine": machine}, indent=2, ensure_ascii=False))
-
-    def findings(self, name: str = "model") -> Mapping[str, Any]:
-        """What an earlier launch found out about an endpoint, that of the run's model by default; empty if nothing."""
-        found = (self.read("run.json") or {}).get("endpoints")
-        own = found.get(name) if isinstance(found, dict) else None
-        return own if isinstance(own, dict) else NOTHING
-
-    def refused(self, name: str) -> dict[str, Any]:
-        """What an endpoint refuses, for results.json: its findings without what it accepted."""
-        return {field: value for field, value in self.findings(name).items() if field != "accepted"}
-
-    def keep_findings(self, findings: Mapping[str, Any], name: str = "model") -> None:
-        """Writes the findings of a model's facts into run.json, outside the spec. Every process of a launch may do so."""
+    def add_to_entry(self, name: str, found: Mapping[str, Any]) -> None:
+        """Adds to what run.json states beside the spec. Every process of a launch may do so."""
         journal = os.open(self.path / "journal", os.O_RDONLY | os.O_CLOEXEC)
         try:
             fcntl.flock(journal, fcntl.LOCK_EX)
-            run = self.read("run.json") or {}
-            endpoints = {**run.get("endpoints", {}), name: findings}
-            if run and endpoints != run.get("endpoints"):
-                self.write("run.json", json.dumps({**run, "endpoints": endpoints}, indent=2, ensure_ascii=False))
+            run = self.read("run.json")
+            before = run.get(name, NOTHING) if run else NOTHING
+            if run and (added := {**before, **found}) != before:
+                self._write_run({**run, name: added})
         finally:
             os.close(journal)
+
+    def findings(self, name: str = "model") -> Mapping[str, Any]:
+        """What an earlier launch found out about an endpoint, that of the run's model by default; empty if nothing."""
+        own = self.entry("endpoints").get(name)
+        return own if isinstance(own, dict) else NOTHING
+
+    def keep_findings(self, findings: Mapping[str, Any], name: str = "model") -> None:
+        """Writes what a launch found out about an endpoint into run.json."""
+        self.add_to_entry("endpoints", {name: findings})
+
+    def refused(self, name: str = "model") -> dict[str, Any]:
+        """What an endpoint refuses, for results.json: its findings without what it accepted."""
+        return {field: value for field, value in self.findings(name).items() if field != "accepted"}
 
     def refuse_if_held(self) -> None:
         """Raises ConfigError if another launch holds the folder. Creates nothing, so it can be called before anything else."""
@@ -199,25 +189,23 @@ class RunFolder:
             run["mark"] = mark  # this user has stated it (`foreign.check_own`)
         if constants:
             run["constants"] = constants
-        self.write("run.json", json.dumps(run, indent=2, ensure_ascii=False))
+        self._write_run(run)
         return False
 
     def _mark(self, run: Mapping[str, Any], request: Mapping[str, Any]) -> None:
         """Marks a run.json of another machine or version as this user's, if the command states the very same request."""
         same = json.loads(json.dumps(request)) == run.get("request")
         if same and not is_own({"request": request}, run.get("mark")) and (mark := mark_of({"request": request})):
-            self.write("run.json", json.dumps({**run, "mark": mark}, indent=2, ensure_ascii=False))
+            self._write_run({**run, "mark": mark})
 
     def or_its_like(self, spec: Mapping[str, Any], pattern: str) -> RunFolder:
         """This folder if it exists, else the newest one beside it that fits the pattern and whose run makes the same requests.
 
         So a task whose scoring has changed finds the answers of its earlier runs. Without such a folder: this one.
         """
-        found = (
-            []
-            if self.path.exists()
-            else [RunFolder(run.parent) for run in self.path.parent.glob(f"{pattern}/run.json")]
-        )
+        if self.path.exists():
+            return self
+        found = [RunFolder(run.parent) for run in self.path.parent.glob(f"{pattern}/run.json")]
         for folder in sorted(found, key=lambda folder: folder.path.stat().st_mtime, reverse=True):
             with suppress(MMEvalError, OSError):
                 if (known := folder.read("run.json")) is not None:
@@ -248,7 +236,12 @@ class RunFolder:
 
     def changed_tasks(self, configs: Mapping[str, TaskConfig]) -> list[str]:
         """The tasks whose file, or a function that it names, has changed since the folder was made."""
-        return changed_tasks((self.read("run.json") or {}).get("spec", NOTHING), configs)
+        made_with = {
+            name: config.get(FUNCTIONS)
+            for name, task in self.entry("spec").get("tasks", {}).items()
+            if isinstance(config := task.get("config"), Mapping)  # a stranger's folder may hold anything
+        }
+        return [name for name, config in configs.items() if made_with.get(name) not in (None, config.digest())]
 
     def drop_numbers_of_others(self, configs: Mapping[str, TaskConfig], made_by: Any) -> None:
         """Removes results.json and report.html if they were not made by the rules of these configs.
@@ -317,6 +310,9 @@ class RunFolder:
             return None
         except OSError as error:
             raise folder_error("it can't be read", path, error) from error
+
+    def _write_run(self, run: Mapping[str, Any]) -> None:
+        self.write("run.json", json.dumps(run, indent=2, ensure_ascii=False))
 
     def write(self, name: str, text: str) -> Path:
         """Puts a whole file in place, or leaves the old one."""
@@ -405,16 +401,6 @@ def requests_of_spec(spec: Mapping[str, Any]) -> dict[str, Any]:
                 stated["formats"] = {key: value for key, value in layout.items() if key != "scorer"}
             task["config"] = {"stated": stated}
     return dict(spec)
-
-
-def changed_tasks(spec: Mapping[str, Any], configs: Mapping[str, TaskConfig]) -> list[str]:
-    """The tasks whose file, or a function that it names, is not what it was when a folder with this spec was made."""
-    made_with = {
-        name: config.get(FUNCTIONS)
-        for name, task in spec.get("tasks", {}).items()
-        if isinstance(config := task.get("config"), Mapping)  # a stranger's folder may hold anything
-    }
-    return [name for name, config in configs.items() if made_with.get(name) not in (None, config.digest())]
 
 
 def scored_by(configs: Mapping[str, TaskConfig]) -> dict[str, str]:

@@ -34,14 +34,6 @@ Item: TypeAlias = list[Question] | BaseException | None
 """What the thread hands over: a sorted window, the error that ended it, or None at the end."""
 
 
-def in_cheapest_order(instances: Iterable[Instance], window: int = WINDOW) -> Ordered:
-    """Each instance exactly once, in the order that costs the model least. A thread prepares the next window.
-
-    An error of the iterable is raised here, after the instances that came before it.
-    """
-    return Ordered(instances, window)
-
-
 class _Ahead:
     """What the thread and its reader share. It holds no reader, so that one that nobody keeps is closed.
 
@@ -90,10 +82,14 @@ class _Ahead:
         return False
 
 
-class Ordered(Iterator[Instance]):
-    """Instances in the cheapest order. `ready` says whether the next one is there; `wake` is called when there may be more."""
+class CheapestOrder(Iterator[Instance]):
+    """Each instance exactly once, in the order that costs the model least. A thread prepares the next window.
 
-    def __init__(self, instances: Iterable[Instance], window: int) -> None:
+    `ready` says whether the next one is there; `wake` is called when there may be more. An error of the iterable is raised here,
+    after the instances that came before it.
+    """
+
+    def __init__(self, instances: Iterable[Instance], window: int = WINDOW) -> None:
         self._ahead, self._ended = _Ahead(window), False
         self._thread = threading.Thread(target=self._ahead.prepare, args=(instances,), name="order", daemon=True)
         self._window: list[Question] = []  # the next one last

@@ -42,18 +42,18 @@ class Outcome:
     of_parts: dict[str, Outcome] = field(default_factory=dict)
 
     def counts(self) -> dict[str, int]:
-        """The counts under the names by which ranks exchange them."""
-        own = {file_name: getattr(self, name) for file_name, name in COUNTS.items()}
+        """The counts as ranks exchange them."""
+        own = {name: getattr(self, name) for name in COUNTS}
         parts = {f"{part}_{name}": n for part, each in self.of_parts.items() for name, n in each.counts().items()}
         return {**own, **parts}
 
     def add(self, others: Iterable[Mapping[str, int]]) -> None:
         """Adds the counts of the launch's other processes."""
         for counts in others:
-            for file_name, name in COUNTS.items():
-                setattr(self, name, getattr(self, name) + counts[file_name])
+            for name in COUNTS:
+                setattr(self, name, getattr(self, name) + counts[name])
                 for part, each in self.of_parts.items():
-                    setattr(each, name, getattr(each, name) + counts.get(f"{part}_{file_name}", 0))
+                    setattr(each, name, getattr(each, name) + counts.get(f"{part}_{name}", 0))
 
     def hold_to(self, fail_at: int, elsewhere: int = 0) -> None:
         """Stops the run once `fail_at` requests have failed. elsewhere: failures in other processes."""
@@ -64,8 +64,8 @@ class Outcome:
             )
 
 
-COUNTS = {name: name for name in ("reused", "asked", "shared", "cached", "answered", "failed")} | {"asked": "requested"}
-"""The counts of an `Outcome`, by the names under which ranks exchange them."""
+COUNTS = ("reused", "requested", "shared", "cached", "answered", "failed")
+"""The counts of an `Outcome`."""
 
 
 @dataclass

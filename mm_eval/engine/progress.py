@@ -7,36 +7,27 @@ import os
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
-from typing import Protocol
 
 from mm_eval.values.run_files import MOST_LINE, UNREADABLE, journal_files, json_value, open_regular
 
 
-class Progress(Protocol):
-    """Shows how far a run is. `ProgressBar` in cli/progress.py does so on a terminal.
+class Progress:
+    """Shows how far a run is: this one nothing, `ProgressBar` in cli/progress.py on a terminal."""
 
-    One that shows costs also has `priced(dollars)`, which gets a function that gives the price so far, None if it is unknown.
-    """
+    def phase(self, name: str) -> None:
+        """What happens before the first request, such as "model"."""
 
-    def phase(self, name: str) -> None: ...
-    def start(self, name: str, total: int) -> None: ...
-    def tick(self, done: int, failed: int) -> None: ...
-    def stop(self) -> None: ...
+    def priced(self, dollars: Callable[[], float | None]) -> None:
+        """Takes a function that gives the price so far; None where it is unknown."""
 
+    def start(self, name: str, total: int) -> None:
+        """So many requests, or docs, are next."""
 
-class Silent:
-    """A Progress that shows nothing."""
+    def tick(self, done: int, failed: int) -> None:
+        """So many more of them. May be called from any one thread."""
 
-    def phase(self, name: str) -> None: ...
-    def start(self, name: str, total: int) -> None: ...
-    def tick(self, done: int, failed: int) -> None: ...
-    def stop(self) -> None: ...
-
-
-def tell_price(progress: Progress, dollars: Callable[[], float | None]) -> None:
-    """Gives the price so far to a Progress that shows costs."""
-    if (priced := getattr(progress, "priced", None)) is not None:
-        priced(dollars)
+    def stop(self) -> None:
+        """They are over."""
 
 
 TAIL = 1 << 20

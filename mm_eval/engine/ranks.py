@@ -68,16 +68,15 @@ def processes() -> Processes:
     return Processes() if count < 2 else _launcher().place(count)
 
 
-def launched(own: Processes, folder: RunFolder, claim: Callable[[], object]) -> AbstractContextManager[Launch]:
-    """Locks the run folder for the launch, and claims it."""
-    found: AbstractContextManager[Launch] = (_alone if own.count == 1 else _launcher().launched)(own, folder, claim)
-    return found
-
-
 @contextmanager
-def _alone(own: Processes, folder: RunFolder, claim: Callable[[], object]) -> Iterator[Launch]:
-    with claimed(folder, claim):
-        yield Launch(own)
+def launched(own: Processes, folder: RunFolder, claim: Callable[[], object]) -> Iterator[Launch]:
+    """Locks the run folder for the launch, and claims it."""
+    if own.count > 1:
+        with _launcher().launched(own, folder, claim) as launch:
+            yield launch
+    else:
+        with claimed(folder, claim):
+            yield Launch(own)
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from mm_eval.engine.order import WINDOW, Windows, by_cost, in_cheapest_order, in_docs
+from mm_eval.engine.order import WINDOW, CheapestOrder, Windows, by_cost, in_docs
 from mm_eval.values.types import Instance
 from tests.processes import HANGS
 
@@ -23,7 +23,7 @@ def test_every_instance_comes_exactly_once_whatever_the_window() -> None:
     draw = random.Random(0)
     rows = [question(n, f"question {draw.random()}", draw.choice(["", "a", "b", "c"])) for n in range(700)]
     for window in (1, 7, 64, WINDOW):
-        made = list(in_cheapest_order(iter(rows), window))
+        made = list(CheapestOrder(iter(rows), window))
         assert sorted(row.doc_id for row in made) == list(range(700))
 
 
@@ -71,7 +71,7 @@ def test_only_a_few_windows_are_made_ahead() -> None:
             yield question(n, f"q{n}")
             n += 1
 
-    requests = in_cheapest_order(endless(), 32)
+    requests = CheapestOrder(endless(), 32)
     for _ in range(100):
         next(requests)
     assert len(made) <= 100 + 4 * 32
@@ -87,7 +87,7 @@ def test_an_error_comes_after_what_was_made_before_it() -> None:
 
     taken = []
     with pytest.raises(ValueError, match="ends here"):
-        for row in in_cheapest_order(breaks(), 64):
+        for row in CheapestOrder(breaks(), 64):
             taken.append(row.doc_id)
     assert sorted(taken) == list(range(64))
 
@@ -102,7 +102,7 @@ def test_a_hungry_reader_gets_each_doc_as_soon_as_the_next_one_is_begun() -> Non
             assert go_on.acquire(timeout=HANGS)
             yield question(n, f"q{n}")
 
-    requests = in_cheapest_order(slow(), 512)
+    requests = CheapestOrder(slow(), 512)
     requests.wake = woken.set
     assert not requests.ready()
     assert begun.acquire(timeout=HANGS)

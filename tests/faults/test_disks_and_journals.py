@@ -16,6 +16,7 @@ from mm_eval import evaluate
 from mm_eval.engine import journal as journal_module
 from mm_eval.engine.journal import read_journal
 from mm_eval.engine.model import Model
+from mm_eval.engine.progress import Progress
 from mm_eval.values import files as files_module
 from mm_eval.values.errors import ConfigError, StoreError
 from tests.processes import HANGS
@@ -293,18 +294,15 @@ def test_thumbnails_have_a_progress_of_their_own(cli, monkeypatch) -> None:
     started: dict[str, int] = {}
     ticks: list[str] = []
 
-    class Told:
+    class Told(Progress):
         current = ""
 
-        def phase(self, name: str) -> None: ...
         def start(self, name: str, total: int) -> None:
             self.current = name
             started[name] = total
 
         def tick(self, done: int, failed: int) -> None:
             ticks.append(self.current)
-
-        def stop(self) -> None: ...
 
     monkeypatch.setattr("mm_eval.cli.progress.ProgressBar", Told)
     assert cli(*TASKS, "--limit", "8").code == 0
@@ -313,7 +311,7 @@ def test_thumbnails_have_a_progress_of_their_own(cli, monkeypatch) -> None:
 
 def test_an_interrupt_does_not_wait_for_pictures_of_questions_that_nobody_asks() -> None:
     """The thread that prepares the order stops in the middle of a window."""
-    from mm_eval.engine.order import in_cheapest_order
+    from mm_eval.engine.order import CheapestOrder
     from mm_eval.values.types import Instance
 
     made: list[int] = []
@@ -324,7 +322,7 @@ def test_an_interrupt_does_not_wait_for_pictures_of_questions_that_nobody_asks()
             time.sleep(0 if number < 64 else 0.05)
             yield Instance("generate_until", "t", number, {}, context="x")
 
-    source = in_cheapest_order(slow())
+    source = CheapestOrder(slow())
     next(source)
     source.close()
     assert len(made) < 200

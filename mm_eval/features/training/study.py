@@ -69,7 +69,7 @@ def _leave_out(study: Path, others: Callable[[int], bool]) -> list[str]:
 
 def have_other_weights(one: Path, other: Path) -> bool:
     """Whether two run folders state different weights of their models."""
-    stated = [RunFolder(folder).constants.get("files") for folder in (one, other)]
+    stated = [RunFolder(folder).entry("constants").get("files") for folder in (one, other)]
     weights = [files.get("weights") if isinstance(files, dict) else None for files in stated]
     return None not in weights and weights[0] != weights[1]
 

@@ -18,7 +18,7 @@ from mm_eval.cli.say import TaskCheck
 from mm_eval.config.manager import Loaded
 from mm_eval.data.data_files import has_files
 from mm_eval.engine.model import METHODS, Model
-from mm_eval.engine.order import in_cheapest_order
+from mm_eval.engine.order import CheapestOrder
 from mm_eval.features.validate.first_rows import columns_that_differ, rows_that_differ
 from mm_eval.features.validate.trial import FULL, Trial, TrialResult
 from mm_eval.opening import OpenedTasks, part_classes, without_sample
@@ -277,7 +277,7 @@ def _answers(model: Model, instances: Iterator[Instance]) -> Outputs:
             else:
                 found[instance.slot] = instance.error
 
-    for kind, group in groupby(in_cheapest_order(instances), key=lambda instance: instance.request_type):
+    for kind, group in groupby(CheapestOrder(instances), key=lambda instance: instance.request_type):
         for instance, answer in getattr(model, METHODS[kind])(sound(group)):
             found[instance.slot] = answer if isinstance(answer, MMEvalError) else answer.output
     return found

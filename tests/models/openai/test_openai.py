@@ -17,7 +17,7 @@ from mm_eval.data.media import encoded, open_picture, picture_digest
 from mm_eval.engine.ask import Asker
 from mm_eval.engine.journal import Journal, read_journal
 from mm_eval.engine.model import ModelSettings, request_key
-from mm_eval.engine.order import FIRST_WINDOW, in_cheapest_order
+from mm_eval.engine.order import FIRST_WINDOW, CheapestOrder
 from mm_eval.values.errors import ConfigError, MMEvalError, ModelError
 from mm_eval.values.types import Answer, Instance
 from tests.engine.asking import questions
@@ -332,7 +332,7 @@ def test_an_answer_is_recorded_while_the_next_doc_is_prepared(tmp_path: Path) ->
 
     try:
         asker = Asker(server.model(), journal, read_journal(tmp_path), tick=tick)
-        outcome = asker.ask(in_cheapest_order(slow()))
+        outcome = asker.ask(CheapestOrder(slow()))
     finally:
         journal.close()
     assert (outcome.answered, outcome.failed) == (FIRST_WINDOW + 3, 0)

@@ -20,7 +20,7 @@ from mm_eval.models.openai.adapter import OpenAI
 
 from mm_eval.engine.model import MODELS, ModelSettings
 from mm_eval.request import RunRequest
-from mm_eval.run import Silent, evaluate
+from mm_eval.run import Progress, evaluate
 from mm_eval.values.errors import ModelError
 from mm_eval.values.types import Instance
 from tests.features.tools.looking import chains, write
@@ -163,7 +163,7 @@ def test_an_unknown_model_stops_the_run_in_words(server: Serving) -> None:
 
 
 def test_a_server_that_is_killed_and_started_again_fails_nothing(server: Serving, tmp_path: Path) -> None:
-    class Killing(Silent):
+    class Killing(Progress):
         done = 0
 
         def tick(self, done: int, failed: int) -> None:

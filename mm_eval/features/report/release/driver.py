@@ -22,6 +22,7 @@ from typing import Any, TypeAlias
 from mm_eval.cli import GARBAGE_AFTER
 from mm_eval.cli.say import SafeFormatter, guard_streams
 from mm_eval.engine.outcome import STOPPING
+from mm_eval.engine.progress import Progress
 from mm_eval.features.report.release.outcomes import INTERRUPTED_EARLY, drive
 from mm_eval.request import RunRequest
 
@@ -32,8 +33,8 @@ PAUSE = 0.2
 """Seconds between two events of a run's progress."""
 
 
-class SentProgress:
-    """A Progress that sends what it is shown. Ticks are added up and sent a few times a second."""
+class SentProgress(Progress):
+    """Sends what it is shown. Ticks are added up and sent a few times a second."""
 
     def __init__(self, send: Send) -> None:
         self._send, self._done, self._failed, self._sent = send, 0, 0, 0.0

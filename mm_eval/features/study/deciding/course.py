@@ -10,7 +10,7 @@ from itertools import groupby
 from threading import Lock
 from typing import TypeVar
 
-from mm_eval.engine.order import WINDOW, in_cheapest_order
+from mm_eval.engine.order import WINDOW, CheapestOrder
 from mm_eval.features.study.deciding.looks import Schedule, score_docs, write_look
 from mm_eval.features.study.deciding.rules import Rule
 from mm_eval.features.study.deciding.units import Leaf, TaskValues, Unit
@@ -138,7 +138,7 @@ class Course:
                 look += 1
 
         size = max((len(docs) for looks in self.schedule.looks.values() for docs in looks), default=1)
-        for instance in in_cheapest_order(_locked(written(), self._lock), min(WINDOW, max(16, size))):
+        for instance in CheapestOrder(_locked(written(), self._lock), min(WINDOW, max(16, size))):
             if not self._needs_verdicts:
                 with self._lock:
                     self._advance()
