@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from mm_eval.prompt.blind import WITHOUT, without_pictures
 from mm_eval.prompt.layout import joined
-from mm_eval.prompt.visuals import PictureCache, Seen, Visual, looked_at, with_frames
+from mm_eval.prompt.visuals import PictureCache, Seen, Visual, looked_at, with_frames, with_places
 from mm_eval.values.conversation import Conversation, Turns
 from mm_eval.values.errors import DataError, MMEvalError
 from mm_eval.values.reasoning.families import NO_MARKS, Marks
@@ -26,12 +27,12 @@ ENDS = ("filtered", "refused")
 class Shown:
     """How a task's code shows something in a turn.
 
-    kwargs: gives those of the prompt block. visuals: (what the code gives, where) -> what is shown, as of `doc_to_visual`.
+    kwargs: gives those of the prompt block. visuals: (where, what the code gives, the code) -> what is shown of it.
     cache, seen: of the task. blind: `--blind`. marks: those that the user states, around the reasoning in answers.
     """
 
     kwargs: Callable[[], Mapping[str, Any]]
-    visuals: Callable[[list[Any], str], list[Visual]]
+    visuals: Callable[[str, list[Any], str], list[Visual]]
     cache: PictureCache
     seen: Seen | None = None
     blind: str | None = None
@@ -175,15 +176,13 @@ class _Chain:
 
     def _said(self, messages: Sequence[Message], where: str) -> _Said:
         """What the task's code says, checked. Raises DataError for what is not a message or a picture."""
-        given: list[Any] = []
-        taken = [_message(message, given, where) for message in messages]
-        visuals = self.shown.visuals(given, where) if given else []
+        taken = [_message(message, where) for message in messages]
+        placed, visuals = with_places(taken, "the next turn", where, partial(self.shown.visuals, where))
         if self.shown.blind == WITHOUT:
-            return _Said(without_pictures(taken), [], (), (), 0)
+            return _Said(without_pictures(placed), [], (), (), 0)
         looked = looked_at([lambda: visuals], where, self.shown.seen)
         if looked.error is not None:
             raise looked.error
-        placed = _placed(taken, visuals)
         return _Said(placed, visuals, tuple(looked.digests[0]), looked.clips, looked.pixels)
 
     def _context(self, before: Context, said: Message, messages: list[Message], pictures: int) -> Context:
@@ -225,8 +224,8 @@ def _text_of(message: Message) -> str:
     return "".join(part["text"] if part["type"] == "text" else f"{IMAGE_MARK}\n" for part in message["content"])
 
 
-def _message(message: Any, given: list[Any], where: str) -> Message:
-    """A message with a place for each thing that it shows, which is appended to `given`."""
+def _message(message: Any, where: str) -> Message:
+    """A message of a task's code as a list of parts."""
     if not isinstance(message, Mapping) or not isinstance(message.get("role"), str):
         hint = 'A message is {"role": "user", "content": "..."}.'
         raise DataError(f"the next turn has {message!r:.80}; expected a message.", where=where, hint=hint)
@@ -235,27 +234,4 @@ def _message(message: Any, given: list[Any], where: str) -> Message:
     if not isinstance(parts, (list, tuple)):
         hint = 'It is a text, or a list of parts such as {"type": "text", "text": "..."}.'
         raise DataError(f"the content of a message is {content!r:.80}.", where=where, hint=hint)
-    return {**message, "content": [_part(part, given, where) for part in parts]}
-
-
-def _part(part: Any, given: list[Any], where: str) -> dict[str, Any]:
-    kind = part.get("type") if isinstance(part, Mapping) else None
-    if kind == "text" and isinstance(part.get("text"), str):
-        return {"type": "text", "text": part["text"]}
-    if kind in ("image", "video") and (kind in part or "url" in part):
-        given.append(part[kind] if kind in part else part["url"])
-        return {"type": "image"}
-    what = f"a message has a part that is neither text nor picture nor video: {part!r:.80}."
-    raise DataError(what, where=where)
-
-
-def _placed(messages: Sequence[Message], visuals: Sequence[Visual]) -> list[Message]:
-    """The messages with as many places for each thing shown as it has frames."""
-    shown = iter(visuals)
-
-    def places(part: dict[str, Any]) -> list[dict[str, Any]]:
-        return [part] if part["type"] != "image" else [part] * len(getattr(next(shown), "digests", "1"))
-
-    return [
-        {**message, "content": [each for part in message["content"] for each in places(part)]} for message in messages
-    ]
+    return {**message, "content": parts}

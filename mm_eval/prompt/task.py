@@ -257,8 +257,8 @@ class Task:
     def _shown(self, style: PromptStyle) -> Shown:
         """How the turns of a conversation show what the task's code gives."""
 
-        def visuals(given: list[Any], where: str) -> list[Visual]:
-            return to_visuals(given, style.block, where, self.docs.places, "the next turn")
+        def visuals(where: str, given: list[Any], what: str) -> list[Visual]:
+            return to_visuals(given, style.block, where, self.docs.places, what)
 
         return Shown(style.block.for_function, visuals, self._cache, self.seen, style.blind, style.marks)
 

@@ -87,10 +87,17 @@ def to_visuals(
         return list(to_pictures(items, where, what))
     pictures = iter(to_pictures([item for n, item in enumerate(items) if n not in frames], where, what))
     visuals = [frames[n] if n in frames else next(pictures) for n in range(len(items))]
-    if (pixels := sum(map(_pixels, visuals))) > MOST_PIXELS_OF_A_DOC:
-        much = f"the frames of this doc have {pixels:,} pixels; the limit is {MOST_PIXELS_OF_A_DOC:,}."
-        raise DataError(much, where=where, hint="Make them smaller, for example with --video frames=32,size=448.")
+    _check_pixels(visuals, where)
     return visuals
+
+
+def _check_pixels(visuals: Sequence[Visual], where: str) -> None:
+    """Raises DataError if what a doc shows has more pixels together than may be in memory."""
+    if (pixels := sum(map(_pixels, visuals))) > MOST_PIXELS_OF_A_DOC:
+        frames = any(isinstance(visual, Frames) for visual in visuals)
+        what = f"the {'frames' if frames else 'pictures'} of this doc have {pixels:,} pixels"
+        hint = "Make them smaller, for example with --video frames=32,size=448." if frames else ""
+        raise DataError(f"{what}; the limit is {MOST_PIXELS_OF_A_DOC:,}.", where=where, hint=hint)
 
 
 def _flat(found: Any) -> Iterator[Any]:
@@ -138,24 +145,47 @@ def messages_of(
     turns = _call("doc_to_messages", doc_to_messages, doc, block, where)
     if not isinstance(turns, list) or not turns:
         raise DataError(f"doc_to_messages gave {turns!r:.80}; expected a list of turns.", where=where)
+    for turn in turns:
+        if not isinstance(turn, Mapping) or turn.get("role") not in ROLES or not isinstance(turn.get("content"), list):
+            hint = f"A turn has a `role` ({', '.join(ROLES)}) and `content`, a list of parts."
+            raise DataError(f"doc_to_messages gave the turn {turn!r:.80}.", where=where, hint=hint)
+    chat = [{"role": turn["role"], "content": turn["content"]} for turn in turns]
+    return with_places(
+        chat, "doc_to_messages", where, lambda given, what: to_visuals(given, block, where, places, what)
+    )
+
+
+def with_places(
+    messages: Sequence[Message], what: str, where: str, shows: Callable[[list[Any], str], list[Visual]]
+) -> tuple[list[Message], list[Visual]]:
+    """(messages of a task's code with a place for each picture and frame that they show, these pictures and videos in order).
+
+    what: the code, for errors. shows: (what a part gives, the code) -> what is shown of it, as of `to_visuals`.
+    """
     visuals: list[Visual] = []
 
-    def shown(part: Any, kind: str) -> list[dict[str, Any]]:
-        """The places of what a part of a turn shows, which is appended to `visuals`."""
-        item = part["url"] if "url" in part else part[kind]
-        if kind == "image":
-            found: list[Visual] = to_visuals([item], block, where, places, "doc_to_messages")
-        else:
-            found = to_visuals([item], block, where, places, "doc_to_messages")
-            if not found or not isinstance(found[0], Frames):
-                what = (
-                    f"doc_to_messages gave a part of type video with {type(item).__name__}; expected a Video or a path."
-                )
-                raise DataError(what, where=where)
+    def parts(part: Any) -> list[dict[str, Any]]:
+        kind = part.get("type") if isinstance(part, Mapping) else None
+        if kind == "text" and isinstance(part.get("text"), str):
+            return [{"type": "text", "text": part["text"]}]
+        if kind == "audio":
+            raise DataError(f"{what} gave sound, which is not supported.", where=where)
+        if kind not in ("image", "video") or not (kind in part or "url" in part):
+            fault = f"{what} gave a part that is neither text nor picture nor video: {part!r:.80}."
+            raise DataError(fault, where=where)
+        given = part[kind] if kind in part else part["url"]
+        found = shows([given], what)
+        if kind == "video" and not any(isinstance(visual, Frames) for visual in found):
+            fault = f"{what} gave a part of type video with {type(given).__name__}; expected a Video or a path."
+            raise DataError(fault, where=where)
         visuals.extend(found)
-        return [{"type": "image"} for each in found for _ in (each.digests if isinstance(each, Frames) else [each])]
+        return [{"type": "image"} for each in found for _ in (each.digests if isinstance(each, Frames) else "1")]
 
-    return [_turn(turn, shown, where) for turn in turns], visuals
+    placed = [
+        {**message, "content": [each for part in message["content"] for each in parts(part)]} for message in messages
+    ]
+    _check_pixels(visuals, where)
+    return placed, visuals
 
 
 def _call(name: str, function: Callable[..., Any], doc: Doc, block: PromptBlock, where: str) -> Any:
@@ -177,30 +207,6 @@ def _undecoded_columns(doc: Doc) -> str:
         return ""
     said = ", ".join(map(repr, names[:5]))
     return f"Pictures stand there as bytes ({said}): give the columns the type of pictures, cast_column(NAME, datasets.Image())."
-
-
-def _turn(turn: Any, shown: Callable[[Any, str], list[dict[str, Any]]], where: str) -> Message:
-    if not isinstance(turn, Mapping) or turn.get("role") not in ROLES or not isinstance(turn.get("content"), list):
-        raise DataError(
-            f"doc_to_messages gave the turn {turn!r:.80}.",
-            where=where,
-            hint=f"A turn has a `role` ({', '.join(ROLES)}) and `content`, a list of parts.",
-        )
-    return {"role": turn["role"], "content": [each for part in turn["content"] for each in _part(part, shown, where)]}
-
-
-def _part(part: Any, shown: Callable[[Any, str], list[dict[str, Any]]], where: str) -> list[dict[str, Any]]:
-    """A part of a turn: its text, or the places of what it shows. shown: takes the part and its type."""
-    kind = part.get("type") if isinstance(part, Mapping) else None
-    if kind == "text" and isinstance(part.get("text"), str):
-        return [{"type": "text", "text": part["text"]}]
-    if kind == "image" and "url" in part or kind == "video" and ("url" in part or "video" in part):
-        return shown(part, kind)
-    if kind == "audio":
-        raise DataError("doc_to_messages gave sound, which is not supported.", where=where)
-    raise DataError(
-        f"doc_to_messages gave a part that is neither text nor picture nor video: {part!r:.80}.", where=where
-    )
 
 
 def pictures_of_another(

@@ -16,11 +16,12 @@ from mm_eval.data.media import Places, picture_digest
 from mm_eval.data.source import DataSource
 from mm_eval.prompt.blocks import PromptBlock, check_prompt_keys
 from mm_eval.prompt.task import PromptStyle, Task
-from mm_eval.prompt.visuals import visuals_of
+from mm_eval.prompt.visuals import to_visuals, visuals_of, with_places
 from mm_eval.values.errors import ConfigError, DataError
 from tests.sets import each_of
 
 CHAT = PromptStyle(chat=True)
+BLOCK = PromptBlock("default", {})
 TEXT = {"type": "text", "text": "t"}
 
 
@@ -140,6 +141,23 @@ def test_a_function_that_fails_is_named(root: Path) -> None:
     assert "doc_to_messages failed: KeyError: 'middle'" in str(broken.error)
 
 
+def test_fault_the_pictures_of_a_chat_were_counted_part_by_part(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each was within the limit for a doc, and all of them together were not."""
+    monkeypatch.setattr("mm_eval.prompt.visuals.MOST_PIXELS_OF_A_DOC", 31)
+    [broken] = load(root, interleaved).instances([0], CHAT)
+    assert "the pictures of this doc have 32 pixels; the limit is 31" in str(broken.error)
+
+
+def test_fault_pictures_in_a_list_had_one_place(root: Path) -> None:
+    """In a later turn of a conversation a part with two pictures had one place, so that the next text stood before the second."""
+    pictures = [Pillow.new("RGB", (2, 2), (grey,) * 3) for grey in (1, 2, 3)]
+    parts = [{"type": "image", "image": pictures[:2]}, TEXT, {"type": "image", "url": pictures[2]}]
+    placed, visuals = with_places(
+        [{"role": "user", "content": parts}], "it", "t doc 0", lambda given, what: to_visuals(given, BLOCK, "t doc 0")
+    )
+    assert shown(placed) == ["user: #|#|t|#"] and [p.getpixel((0, 0))[0] for p in visuals] == [1, 2, 3]
+
+
 def test_few_shot_examples_have_no_place_in_it(root: Path) -> None:
     task = load(root, interleaved, num_fewshot=1)
     with pytest.raises(ConfigError, match="few-shot examples can't be added"):
@@ -155,9 +173,9 @@ def test_it_is_for_generated_answers(root: Path) -> None:
 def test_pictures_without_their_type_are_told() -> None:
     doc = {"image": {"bytes": b"png", "path": None}, "question": "what?"}
     with pytest.raises(DataError, match=r"no attribute 'convert'. Pictures stand there as bytes \('image'\): give"):
-        visuals_of(lambda doc: [doc["image"].convert("RGB")], doc, PromptBlock("default", {}), "t doc 0")
+        visuals_of(lambda doc: [doc["image"].convert("RGB")], doc, BLOCK, "t doc 0")
     with pytest.raises(DataError, match="KeyError: 'imag'$"):
-        visuals_of(lambda doc: [doc["imag"]], {"image": None}, PromptBlock("default", {}), "t doc 0")
+        visuals_of(lambda doc: [doc["imag"]], {"image": None}, BLOCK, "t doc 0")
 
 
 FILE = io.BytesIO()
@@ -189,14 +207,14 @@ def test_a_picture_may_come_in_any_form_that_tasks_have(
     tmp_path: Path, form: Callable[[Path], Any], count: int
 ) -> None:
     (tmp_path / "a.png").write_bytes(PNG)
-    block, given = PromptBlock("default", {}), form(tmp_path / "a.png")
+    block, given = BLOCK, form(tmp_path / "a.png")
     shown = visuals_of(lambda doc: given, {}, block, "t doc 0", Places((tmp_path,)))
     assert [picture_digest(picture) for picture in shown] == [picture_digest(open_picture(PNG))] * count
 
 
 def test_a_column_may_hold_pictures_as_text_and_urls_need_the_option() -> None:
     """The tables of VLMEvalKit have base64."""
-    block = PromptBlock("default", {})
+    block = BLOCK
     for text in (TEXT_64, [TEXT_64], f"data:image/png;base64,{TEXT_64}"):
         [shown] = visuals_of("image", {"image": text}, block, "t doc 0", Places())
         assert picture_digest(shown) == picture_digest(open_picture(PNG))
