@@ -1,4 +1,4 @@
-"""What lmms-eval's task files and functions rely on: its habits, and its way to ask a judge."""
+"""Task code of lmms-eval and lm-eval, in a process of its own: what its files and functions rely on."""
 
 PACKAGE = "lmms_eval"
 """The name that lmms-eval is imported by."""

@@ -1,4 +1,16 @@
-"""Which functions of lmms-eval's tasks ask a judge through its `llm_judge` module, read from their source."""
+"""Scoring functions of lmms-eval that ask a judge through its `llm_judge` module, run with recorded replies.
+
+A task's `process_results` there builds a server at import and asks it one question after another (MM-Vet, MathVerse).
+Here the server (child/stand_ins/llm_judge.py, in the process of the task's code) looks a question up among the judge's known
+replies to this doc (child/replies.py). Which functions ask is read from their source, by `asks`. If the reply is not known, the
+call ends with an exception that is not an Exception, so that the task's code can't turn it into a verdict. The engine asks the
+question like any other, and `process_results` runs again from the beginning, until it asks nothing new. So every reply is
+recorded, and a judge that fails is a failure of the judge, never the 0 or -1 of the task's code.
+
+The judge is the one of `--judge`, whatever model the code names. Temperature and token cap are those of the code. The same
+question again within one doc means that the code could not read the reply: it gets a further one, `--judge_retries` times.
+Code that asks in another way is refused (child/guard.py).
+"""
 
 from __future__ import annotations
 
@@ -9,9 +21,14 @@ from pathlib import Path
 
 from mm_eval.config.functions import parsed
 from mm_eval.features.suites import PACKAGE
-from mm_eval.features.suites.judges import MODULE
 from mm_eval.features.suites.reading import imported_of_tree
 
+MODULE = f"{PACKAGE}.llm_judge"
+WHY_REFUSED = (
+    "and a failure of that call could not be told from a verdict. Only mm-eval itself asks a judge: state `judge:` (a prompt and "
+    "a verdict) in the task's YAML, and name the judge with --judge"
+)
+"""Why a task's code opens no connection."""
 VERIFIERS = (
     *(f"{PACKAGE}.verifiers.{name}" for name in ("openai", "gemini", "build_verification_pipeline")),
     *(f"{PACKAGE}.verifiers.{name}" for name in ("OpenAIVerifier", "GeminiVerifier")),

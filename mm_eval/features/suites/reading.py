@@ -218,7 +218,7 @@ def _modules(tree: ast.Module) -> Iterator[str]:
 def is_from_lmms_eval(source: LocatedDict, file: Path | None, functions: Iterable[FunctionRef] = ()) -> bool:
     """Whether a config was written for lmms-eval: it has that suite's keys, is in its tree, or has functions that import it.
 
-    Such files have keys that none of our adapters reads, and groups with other default weights. XX
+    Such files have keys that none of our adapters reads, and groups with other default weights. In any other file such a key
     is probably a typo, and our defaults apply.
     """
     parts = file.parts if file else ()

@@ -21,10 +21,10 @@ from typing import Any
 from mm_eval.config.packages import MissingPackages
 from mm_eval.config.runner import FURTHER_DATA, NO_CALLS, during
 from mm_eval.data.places import home_of_hub, put_in_place
-from mm_eval.features.suites.judges import RETRIES, Asked, CodeQuestion, Lookup
 from mm_eval.features.suites.process import TaskProcess, error_from_wire, error_to_wire, process_of
 from mm_eval.features.suites.rows import read_rows, written_rows
 from mm_eval.features.suites.wire import Reader, Writer
+from mm_eval.scoring.asked import RETRIES, Asked, CodeQuestion, Lookup
 from mm_eval.values.errors import ConfigError, DataError, ScoringError
 from mm_eval.values.types import Answer, MetricKey, Number
 
@@ -90,7 +90,7 @@ class RemoteFunction:
         return self._known[key]
 
     def run_with_replies(self, doc: Any, results: Any, lookup: Lookup, retries: int = RETRIES) -> Asked:
-        """Runs it with the judge's recorded replies. retries: further replies to a question that it asks again.
+        """Runs it with the recorded replies of the model that it asks. retries: further replies to a question that it asks again.
 
         Errors: what the function raises, unless it asked something whose reply is not known.
         """
@@ -108,7 +108,7 @@ class RemoteFunction:
             error = error_to_wire(found.error, Writer()) if found.error is not None else None
             return {"output": str(found.output), "ended": found.ended, "model": found.model, "error": error}
 
-        value, said, reader = self._asked({"do": "judged", "retries": retries}, (doc, results), {}, answer)
+        value, said, reader = self._asked({"do": "call_with_replies", "retries": retries}, (doc, results), {}, answer)
         asked = Asked(lookup, retries, value)
         asked.questions = [questions[number] for number in said["questions"]]
         asked.replies = [reply for number in said["questions"] if (reply := replies[number]) is not None]

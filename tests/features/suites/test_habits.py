@@ -20,7 +20,7 @@ from mm_eval.config.manager import TaskManager
 from mm_eval.scoring.of_task import scorers_of
 for task in TaskManager(include_path=sys.argv[1], include_defaults=False).load(sys.argv[2]).tasks.values():
     scorers_of(task.resolved())
-parts = ("habits", "askers", "judges", "remote", "process", "wire", "rows", "child")
+parts = ("habits", "askers", "remote", "process", "wire", "rows", "child")
 print(*(part for part in parts if f"mm_eval.features.suites.{part}" in sys.modules))
 """
 TEXT = "dataset_path: d\ntest_split: test\ndoc_to_text: q\ndoc_to_target: a\nmetric_list: [{metric: exact_match}]\n"
@@ -32,7 +32,7 @@ TEXT = "dataset_path: d\ntest_split: test\ndoc_to_text: q\ndoc_to_target: a\nmet
         ("", "", ""),
         ("doc_to_visual: image\n", "", ""),
         ("process_results: !function utils.f\n", "", ""),
-        ("process_results: !function utils.f\n", "import time\n", "judges remote process wire rows"),
+        ("process_results: !function utils.f\n", "import time\n", "remote process wire rows"),
     ],
 )
 def test_a_task_without_such_habits_does_not_load_them(tmp_path: Path, more: str, code: str, loaded: str) -> None:

@@ -14,9 +14,9 @@ from PIL import Image
 
 from mm_eval.config.functions import FunctionRef
 from mm_eval.features.suites.askers import _roots, asks
-from mm_eval.features.suites.child.judge_prompts import binary_of, object_of, pair_of
-from mm_eval.features.suites.judges import RETRIES, Asked, Lookup
+from mm_eval.features.suites.child.stand_ins.llm_judge import binary_of, object_of, pair_of
 from mm_eval.features.suites.remote import RemoteFunction
+from mm_eval.scoring.asked import RETRIES, Asked, Lookup
 from mm_eval.scoring.metrics.metric import aggregation_named
 from mm_eval.values.errors import ConfigError, ModelError, ScoringError
 from mm_eval.values.types import Answer

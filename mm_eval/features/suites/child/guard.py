@@ -1,8 +1,8 @@
 """In the process of a task's own code: connections, programs and waiting are refused, each call is like the first.
 
 A scoring function may call a server for its verdict by itself (HallusionBench, MMBench) and turn every failure into a verdict
-("unclear", a random option). No function opens a connection here, whatever keys the environment has: a key is set for
-`--judge openai` just as well.
+("unclear", a random option). No function opens a connection here, whatever keys the environment has: the run's own models
+need them.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from types import SimpleNamespace
 from typing import Any, NoReturn
 
 from mm_eval.config.packages import install_command, package_of
+from mm_eval.features.suites.askers import WHY_REFUSED
 from mm_eval.features.suites.child.draws import generators_in, unchanged
-from mm_eval.features.suites.judges import NO_CALLS, JudgeCalled
 from mm_eval.values.errors import ScoringError
 
 CLONE_NEWUSER, CLONE_NEWNET = 0x10000000, 0x40000000
@@ -31,30 +31,33 @@ CLONE_NEWUSER, CLONE_NEWNET = 0x10000000, 0x40000000
 DATA_HOSTS = ("huggingface.co", "hf.co", "github.com", "githubusercontent.com")
 """Hosts that a metric's script or word list may be loaded from: without a network the code goes on with what is here."""
 
-
 _REFUSED: list[tuple[str, str]] = []
-"""(what was refused, the name of it) in the innermost `no_judge` block: a bare `except` may have caught its exception."""
+"""(what was refused, the name of it) in the innermost `no_calls` block: a bare `except` may have caught its exception."""
 
 
-def refuse_judge(name: str) -> NoReturn:
-    """Ends a function that calls a judge."""
-    _REFUSED.append(("judge", name))
-    raise JudgeCalled(name)
+class Refused(BaseException):
+    """Ends a function of a task's code. Not an Exception: the code turns each of those into a score."""
+
+
+def refuse_call(name: str) -> NoReturn:
+    """Ends a function that calls a server."""
+    _REFUSED.append(("call", name))
+    raise Refused(name)
 
 
 def refuse_package(name: str) -> NoReturn:
     """Ends a function that needs a package which is not installed: its `except` would make a score of that."""
     _REFUSED.append(("package", name))
-    raise JudgeCalled(name)
+    raise Refused(name)
 
 
 @contextmanager
-def no_judge(why: str = "") -> Iterator[None]:
-    """Inside, a connection is a ScoringError that ends with `why`, and so is a call of lmms-eval's judge that is not served.
+def no_calls(why: str = "") -> Iterator[None]:
+    """Inside, a call that is refused is a ScoringError that ends with `why`.
 
     The use of a package that is not installed is one that names the package."""
     _REFUSED.clear()
-    with suppress(JudgeCalled):
+    with suppress(Refused):
         yield
     if _REFUSED:
         what, name = _REFUSED[0]
@@ -64,7 +67,16 @@ def no_judge(why: str = "") -> Iterator[None]:
                 f"the task's code needs the package {package_of(name)!r}, which is not installed.",
                 hint=f"Install it: {install_command(name)}",
             )
-        raise ScoringError(f"the task's code calls {name} by itself, {why or NO_CALLS}.")
+        raise ScoringError(f"the task's code calls {name} by itself, {why or WHY_REFUSED}.")
+
+
+@contextmanager
+def importing_calls_nothing() -> Iterator[None]:
+    """Around the import of a task's file. ImportError if the file calls a server while it is imported."""
+    try:
+        yield
+    except Refused as error:
+        raise ImportError(f"the file calls {error} while it is imported") from error
 
 
 def close_network() -> None:
@@ -90,7 +102,7 @@ def close_network() -> None:
         name = host.decode() if isinstance(host, bytes) else str(host)
         if any(name == known or name.endswith(f".{known}") for known in DATA_HOSTS):
             raise OSError(f"the process of a task's own code has no network: {name}")
-        refuse_judge(name)
+        refuse_call(name)
 
     socket.getaddrinfo = refuse  # what names a host
     for name in ("connect", "connect_ex"):  # what has an address
@@ -100,7 +112,7 @@ def close_network() -> None:
 def _refusing(connect: Callable[..., Any], resolve: Callable[..., Any]) -> Callable[..., Any]:
     def refuse(self: socket.socket, address: Any) -> Any:
         if self.family in (socket.AF_INET, socket.AF_INET6):
-            refuse_judge(str(address[0]))
+            refuse_call(str(address[0]))
         return connect(self, address)
 
     return refuse
@@ -143,7 +155,7 @@ def as_called_once(function: Callable[..., Any]) -> Callable[[Sequence[Any]], An
             if takes_args or called[0]:  # with args, what it prints is the path of its file
                 around.enter_context(_silent(function))
             again, called[0] = called[0], True
-            around.enter_context(no_judge())
+            around.enter_context(no_calls())
             if again:
                 around.enter_context(_no_program())
             if not takes_args:

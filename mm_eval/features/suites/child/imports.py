@@ -93,12 +93,12 @@ class OfSuites(MetaPathFinder, Loader):
         suite, _, rest = module.__name__.partition(".")
         vars(module)["__getattr__"] = lambda name: _other_name(module, suite, rest, name)
         for file in SERVED.get(rest, ()):
-            ours = importlib.import_module(file if file.startswith("mm_eval") else _name_of_ours(file))
-            vars(module).update({name: value for name, value in vars(ours).items() if name[:2] != "__"})
+            ours = vars(_stand_in(file))
+            vars(module).update({name: value for name, value in ours.items() if name[:2] != "__"})
 
 
-def _name_of_ours(file: str) -> str:
-    return importlib.util.resolve_name(file, STAND_INS) if file.startswith("..") else f"{STAND_INS}.{file}"
+def _stand_in(file: str) -> ModuleType:
+    return importlib.import_module(f"{STAND_INS}.{file}")
 
 
 def _spec_of_file(fullname: str, file: Path) -> ModuleSpec | None:
@@ -132,10 +132,9 @@ def _other_name(module: ModuleType, suite: str, rest: str, name: str) -> Any:
         except ModuleNotFoundError as error:
             if error.name != f"{suite}.{below}":
                 raise
-    if rest.startswith("llm_judge"):
-        from mm_eval.features.suites.child.judge_module import unknown_name
-
-        unknown_name(name)
+    for file in SERVED.get(rest, ()):
+        if refuse := getattr(_stand_in(file), "unknown_name", None):
+            refuse(name)
     found = _own_module(suite, rest)
     return getattr(found, name) if hasattr(found, name) else Missing(f"{suite}.{below}")
 

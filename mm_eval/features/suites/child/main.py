@@ -26,12 +26,12 @@ from typing import Any
 
 from mm_eval.config.functions import load_file, stamp_of, with_siblings
 from mm_eval.features.suites.child.draws import PYTHON_SEED, Draws, RandomStream, Seeds, generators_in, importing
-from mm_eval.features.suites.child.guard import as_called_once, close_network, no_judge
+from mm_eval.features.suites.child.guard import as_called_once, close_network, importing_calls_nothing, no_calls
 from mm_eval.features.suites.child.hub import FilesOfHub
 from mm_eval.features.suites.child.imports import OfSuites, answer_imports
-from mm_eval.features.suites.child.judge_module import loading, run_with_replies
 from mm_eval.features.suites.child.missing import importing_files
 from mm_eval.features.suites.child.needs import packages_of
+from mm_eval.features.suites.child.replies import run_with_replies
 from mm_eval.features.suites.child.stand_ins import tasks
 from mm_eval.features.suites.child.task_classes import TaskOfClass
 from mm_eval.features.suites.process import error_from_wire, error_to_wire
@@ -152,7 +152,7 @@ class Child:
             args = [reader.value(item) for item in message["args"]]
             kwargs = {name: reader.value(item) for name, item in message["kwargs"].items()}
             with ExitStack() as around:
-                around.enter_context(no_judge(message.get("why") or ""))
+                around.enter_context(no_calls(message.get("why") or ""))
                 if message["do"] not in ("describe", "make") and message.get("stream"):
                     around.enter_context(self._stream(*message["stream"]))
                 if message.get("data"):
@@ -195,8 +195,10 @@ class Child:
     def do_call(self, message: Mapping[str, Any], args: list[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
         return {"value": self._function(message)(*args, **kwargs)}
 
-    def do_judged(self, message: Mapping[str, Any], args: list[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
-        """Runs a function that asks the judge, whose replies the other process has."""
+    def do_call_with_replies(
+        self, message: Mapping[str, Any], args: list[Any], kwargs: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        """Runs a function that asks another model, whose replies the other process has."""
         from mm_eval.values.types import Answer
 
         asked: list[Any] = []
@@ -298,7 +300,7 @@ class Child:
         for file in siblings:
             if file in self._loaded and file != path:  # imported already, so it does not seed again
                 seeds = seeds.then(self._loaded[file].seeds)
-        with importing(seeds), loading(), importing_files(str(path)):
+        with importing(seeds), importing_calls_nothing(), importing_files(str(path)):
             module = load_file(path)
         modules = [sys.modules.get(f"{module.__name__.rpartition('.')[0]}.{file.stem}") for file in siblings]
         generators = [stream for loaded in modules if loaded for stream in generators_in(vars(loaded))]

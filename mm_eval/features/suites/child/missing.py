@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import Any, NoReturn
 
 from mm_eval.config.packages import install_command, package_of
-from mm_eval.features.suites.child.guard import refuse_judge, refuse_package
+from mm_eval.features.suites.child.guard import refuse_call, refuse_package
 
 SDKS = (
     "anthropic", "azure", "cohere", "dashscope", "google.genai", "google.generativeai", "groq", "litellm", "mistralai",
@@ -59,7 +59,7 @@ class Missing:
         """Ends the function that uses it, or the import."""
         name = self._missing_name
         if self._missing_is_client:
-            refuse_judge(name)
+            refuse_call(name)
         if _IMPORTING:
             package = package_of(name)
             raise ModuleNotFoundError(f"No module named {package!r}", name=package)

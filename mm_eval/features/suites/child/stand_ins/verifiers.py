@@ -11,8 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from mm_eval.features.suites.child.judge_module import Request, ServerConfig, get_server
-from mm_eval.features.suites.child.judge_prompts import binary_of
+from mm_eval.features.suites.child.stand_ins.llm_judge import Request, ServerConfig, binary_of, get_server
 from mm_eval.features.suites.child.stand_ins.reasoning import TAGS, strip_reasoning_tags
 
 

@@ -1,54 +1,31 @@
-"""Scoring functions of lmms-eval that ask a judge through its `llm_judge` module, run with recorded replies.
-
-A task's `process_results` there builds a server at import and asks it one question after another (MM-Vet, MathVerse).
-Here the server (child/judge_module.py, in the process of the task's code) looks a question up among the judge's known replies
-to this doc, kept in an `Asked`. Which functions ask is read from their source (askers.py). If the reply is not known, the call
-ends with an exception that is not an Exception, so that the task's code can't turn it into a verdict. The engine asks the
-question like any other, and `process_results` runs again from the beginning, until it asks nothing new. So every reply is
-recorded, and a judge that fails is a failure of the judge, never the 0 or -1 of the task's code.
-
-The judge is the one of `--judge`, whatever model the code names. Temperature and token cap are those of the code. The same
-question again within one doc means that the code could not read the reply: it gets a further one, `--judge_retries` times.
-Code that asks in another way is refused (child/guard.py).
-"""
+"""One run of a task's function that asks a judge through `llm_judge`, with the recorded replies to this doc."""
 
 from __future__ import annotations
 
 import json
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from mm_eval.config.arguments import shortly
-from mm_eval.features.suites import PACKAGE
-from mm_eval.scoring.asked import RETRIES, Asked, CodeQuestion, Lookup
+from mm_eval.features.suites.askers import MODULE
+from mm_eval.features.suites.child.guard import Refused
+from mm_eval.scoring.asked import Asked, CodeQuestion, Lookup
 from mm_eval.values.errors import JudgeError
 from mm_eval.values.words import counted
 
 if TYPE_CHECKING:
     from mm_eval.values.types import Answer
 
-MODULE = f"{PACKAGE}.llm_judge"
-
-
-NO_CALLS = (
-    "and a failure of that call could not be told from a verdict. Only mm-eval itself asks a judge: state `judge:` (a prompt and "
-    "a verdict) in the task's YAML, and name the judge with --judge"
-)
-"""Why a task's code opens no connection."""
-
-
-class JudgeCalled(BaseException):
-    """A judge was called that may not be. Not an Exception: a task's code turns each of those into a verdict."""
-
-
-__all__ = ["MODULE", "NO_CALLS", "RETRIES", "RUNNING", "Asked", "Asking", "JudgeCalled", "CodeQuestion", "Lookup"]
-
 
 class Asking(Asked):
     """One run of a task's function, which gets its replies here."""
 
     def reply(self, question: CodeQuestion) -> Answer:
-        """The known reply to a question. Raises JudgeCalled, now and at every later call, if there is none."""
+        """The known reply to a question. Raises Refused, now and at every later call, if there is none."""
         if self.waits:
             self._end()
         text = _text_of(question)
@@ -71,7 +48,7 @@ class Asking(Asked):
         return found if str(found.output).strip() and found.ended == "stop" else self.reply(question)
 
     def _end(self) -> NoReturn:
-        raise JudgeCalled(MODULE)
+        raise Refused(MODULE)
 
 
 RUNNING: list[Asking] = []
@@ -87,3 +64,39 @@ def _text_of(question: CodeQuestion) -> str:
         return picture_digest(value)
 
     return json.dumps(question.messages, sort_keys=True, default=pixels)
+
+
+def run_with_replies(call: Callable[[], Any], lookup: Lookup, retries: int) -> Asked:
+    """Runs a task's function with the judge's recorded replies. retries: further replies to a question that it asks again.
+
+    Errors: what the function raises, unless it asked something whose reply is not known.
+    """
+    asked = Asking(lookup, retries)
+    RUNNING.append(asked)
+    try:
+        with _without_waiting():
+            value = call()
+        if not asked.waits:  # a bare `except` of the function may have caught their end
+            asked.value = value
+    except (Refused, Exception):
+        if not asked.waits:
+            raise  # its own error, or a connection of its own
+    finally:
+        RUNNING.remove(asked)
+    return asked
+
+
+@contextmanager
+def _without_waiting() -> Iterator[None]:
+    """Inside, `time.sleep` returns at once in this thread: a task's code waits before it asks again, in every run."""
+    original, own = time.sleep, threading.get_ident()
+
+    def sleep(seconds: float) -> None:
+        if threading.get_ident() != own:
+            original(seconds)
+
+    setattr(time, "sleep", sleep)  # noqa: B010  # its parameter has another type in Python's stubs
+    try:
+        yield
+    finally:
+        time.sleep = original
