@@ -62,11 +62,14 @@ SHOWN      lines below a prompt: (prepared run, task) -> lines.
 COMMANDS   commands as the users of other programs type them: a module with words_of(verb, words, known options) -> (our words,
            notes), options_of(options of `evaluate`, known options) -> (our options, notes), and verb_of(word, words) -> what a
            first word means that is not a command here, or "".
+PEER_FLAGS options of other suites for which it has the counterpart: {name: fields of a `Flag` of features/peers}, as data.
 OTHERWISE  {option: pattern of values}, as data: we could read such a value of `mm-eval run`, but users of another program mean
            something else by it. `COMMANDS` get the words of `run` with one, those of other verbs, and what we can't read.
 NAMES      names of tasks that other programs use, where no task file declares them: (name) -> None, or an object with
            `ours`, names of tasks here with commas, and `note`; ConfigError for one that has no counterpart.
 REQUESTS   models as other programs name them: (request) -> (the request with an adapter of ours and its arguments, notes).
 TRAINING   what `mm_eval.training` has.
+REPORTED_SETTINGS  what a setting of a published report is as options of a run: (request, {task's config: the settings}, whether
+           on sample data, the report, the option that names it) -> fields of the request.
 REPORTS    where published numbers with their settings come from: a module as `study.ablation` uses it.
 """

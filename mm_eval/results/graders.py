@@ -8,8 +8,8 @@ graded what.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, ClassVar, Protocol
 
 from mm_eval.scoring.run_results import Results
 from mm_eval.scoring.sample_row import SampleRow, added_to
@@ -18,7 +18,18 @@ from mm_eval.values.types import MetricKey
 
 
 class Grader(Protocol):
-    """A grader of one task, as results.json records it."""
+    """A grader of one task, as results.json records it.
+
+    noun, verb: what such a grader is called in sentences, and what it has done to a number. mixing: the option of a command,
+    which its feature brings, under which numbers of different graders are compared all the same. advice: how two runs get the
+    same grader. absence: a question about a run that lacks such numbers.
+    """
+
+    noun: ClassVar[str]
+    verb: ClassVar[str]
+    mixing: ClassVar[str]
+    advice: ClassVar[str]
+    absence: ClassVar[str]
 
     @property
     def name(self) -> str: ...
@@ -46,9 +57,14 @@ class Grader(Protocol):
     def difference(self, other: Any) -> str:
         """How another grader differs, in words; empty for the same one. other: None for no grader."""
 
+    def difference_to_reported(self, name: str) -> str:
+        """How the grader of a published number differs, in words; empty for the same one. name: "" where none is named."""
+
 
 class Graders(Protocol):
     """What a feature brings: a module with these names. A name of `GRADERS` is the key that the feature adds to results.json."""
+
+    KIND: type[Grader]
 
     def name_numbers(self, results: Results) -> None:
         """Says of each number who gave it (`Number.judge`)."""
@@ -73,6 +89,22 @@ class Graders(Protocol):
 
     def page_cells(self, row: SampleRow) -> dict[str, Any]:
         """What a row says of its grades, in the short keys of the page."""
+
+
+def kinds() -> list[type[Grader]]:
+    """The kinds of graders that there are."""
+    return [each.KIND for each in brought("GRADERS").values()]
+
+
+def are_mixed(options: object) -> bool:
+    """Whether the options of a command ask to compare numbers of different graders."""
+    return any(getattr(options, kind.mixing) for kind in kinds())
+
+
+def graded_by(graders: Iterable[Grader], kind: type[Grader] | Grader) -> str:
+    """Who gave a number, in words: "judged by gpt-4o". kind: of the graders, of which a number may have none."""
+    names = dict.fromkeys(grader.described() for grader in graders)
+    return f"{kind.verb} by {', '.join(names) or f'no {kind.noun}'}"
 
 
 def grading(results: Results) -> Iterator[Graders]:

@@ -73,10 +73,52 @@ OPTIONS = {
             rule="SWITCH",
             default=True,
         ),
-    )
+    ),
+    "the task's judge": (
+        ("show",),
+        Option(
+            "judge",
+            "NAME",
+            "the prompt of the task's judge, and what its verdicts on the whole task would cost; no call is made",
+            more={"nargs": "?", "const": ""},
+            is_field=False,
+        ),
+        Option(
+            "judge_args",
+            "K=V,...",
+            "with --judge NAME: model=...,base_url=...",
+            more={"default": ""},
+            is_field=False,
+        ),
+        Option("answer", "TEXT", "with --judge: the answer that is judged (default: the gold one)", is_field=False),
+    ),
+    "judges": (
+        ("compare", "report"),
+        Option(
+            "mix_judges",
+            "",
+            "compare numbers that different judges gave, and rank them in one table (default: say so instead); an entry of "
+            "`mm-eval report --reference` may name its `judge`",
+            more=_FLAG,
+            is_field=False,
+        ),
+    ),
 }
 RESULT_KEYS = ("judges",)
+PEER_FLAGS = {
+    "use_verifier": {
+        "takes": 0,
+        "refused": "there is no verifier model; --judge NAME --judge_args model=... judges answers.",
+    },
+    "judge_base_url": {"into": ("--judge_args", "base_url")},
+    "judge_key": {"refused": "keys are read from the environment: --judge_args api_key_env=NAME."},
+    "judge_api_nproc": {"into": ("--judge_args", "num_concurrent")},
+    "judge_retry": {"into": ("--judge_args", "max_retries")},
+    "judge_timeout": {"into": ("--judge_args", "timeout")},
+}
+REPORTED_SETTINGS = {"judge": "reported:fields_of"}
 GRADERS = {"judges": "recorded"}
+TABLE_NOTES = {"judges": "recorded:notes_on_holes"}
 SHOWS = {"judge": "show:show_judge"}
 
 

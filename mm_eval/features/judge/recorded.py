@@ -13,13 +13,17 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from mm_eval.results.page import prompt_text, shortened
 from mm_eval.scoring.answered_by import oddity
 from mm_eval.scoring.run_results import Results
 from mm_eval.scoring.sample_row import SampleRow, added_to
+from mm_eval.scoring.task_scores import Scores
 from mm_eval.values.safe import in_line
+
+if TYPE_CHECKING:
+    from mm_eval.results.recorded import RecordedRun
 
 KEY = "judges"
 """Of results.json: {task: [an entry for each judge]}."""
@@ -40,6 +44,12 @@ class RecordedJudge:
     model: as asked for. returned: the versions that the server named, with how many verdicts each gave. official: the judge of
     the benchmark's authors. repeats: verdicts per doc, which are not part of the judge's identity.
     """
+
+    noun: ClassVar[str] = "judge"
+    verb: ClassVar[str] = "judged"
+    mixing: ClassVar[str] = "mix_judges"
+    advice: ClassVar[str] = "mm-eval score RUN --judge NAME judges both runs by the same one"
+    absence: ClassVar[str] = "Was one run with --no_judge?"
 
     name: str
     adapter: str = ""
@@ -122,12 +132,22 @@ class RecordedJudge:
             f"{self.described()} with different {changed.replace('prompt', 'prompts or functions')}" if changed else ""
         )
 
+    def difference_to_reported(self, name: str) -> str:
+        """How the judge of a published number differs, in words: the official one where none is named."""
+        name = name or self.official or ""
+        if self.known_as(name):
+            return ""
+        return f"{f'judged by {name}' if name else 'by a judge that is not named'}, ours by {self.described()}"
+
     def _name_beside(self, other: RecordedJudge) -> str:
         """Its name; where the other has the same one also its adapter, or its model where the adapter is the same, too."""
         if self.described() != other.described():
             return self.described()
         of = f"through {self.adapter}" if self.adapter != other.adapter else f"({in_line(self.model or self.name, 80)})"
         return f"{self.described()} {of}"
+
+
+KIND = RecordedJudge
 
 
 def _entries(results: Results, task: str) -> Sequence[Entry]:
@@ -184,6 +204,16 @@ def lines(results: Results) -> Iterator[str]:
             said.setdefault(line, []).append(name)
     for line, names in said.items():
         yield f"{', '.join(names)}: {line}"
+
+
+def notes_on_holes(column: str, run: RecordedRun) -> Iterator[str]:
+    """Why a judged task has no number in a table of models: nobody judged it, or no verdict could be read."""
+    for task in run.results.added.get(KEY, {}):
+        row = run.results.rows.get(task, Scores(task, task))
+        if not graders_of(run.results, task):
+            yield f"{column}, {row.alias}: not judged."
+        elif row.judge_failed and row.judge_failed == row.scored:
+            yield f"{column}, {row.alias}: no doc has a verdict that could be read."
 
 
 def oddities(results: Results) -> Iterator[str]:

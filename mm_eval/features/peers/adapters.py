@@ -228,7 +228,7 @@ SHORT_NAMES = {
     "gpt-4-0125": "gpt-4-0125-preview", "gpt-4-0409": "gpt-4-turbo-2024-04-09", "chatgpt-1106": "gpt-3.5-turbo-1106",
     "chatgpt-0125": "gpt-3.5-turbo-0125", "gpt-4o-0806": "gpt-4o-2024-08-06", "gpt-4o-1120": "gpt-4o-2024-11-20",
 }  # fmt: skip
-"""VLMEvalKit's short names of judges, and the model that it asks."""
+"""VLMEvalKit's short names of vendors' models, and the model that it asks."""
 
 PROVIDERS: dict[str, Other] = {
     "hf": Other("hf"),

@@ -28,16 +28,14 @@ from mm_eval.features.peers.flags import (
     Flag,
 )
 from mm_eval.values.errors import ConfigError
+from mm_eval.values.features import options_of_features
 
 _NUMBER = re.compile(r"-[0-9.]+")
 _PAIRS = (
     "--model_args",
     "--gen_kwargs",
     "--metadata",
-    "--judge_args",
-    "--wandb_args",
-    "--mlflow_args",
-    "--trackio_args",
+    *(f"--{each.name}" for each in options_of_features() if each.pairs),
 )
 _LEVELS = {"CRITICAL": "ERROR", "FATAL": "ERROR", "WARN": "WARNING", "TRACE": "DEBUG", "NOTSET": "DEBUG"}
 _LEVELS |= {"HTTP": "INFO", "SANDBOX": "INFO", "SUCCESS": "INFO"}
@@ -306,6 +304,8 @@ def _own(made: Command, name: str, given: list[str], queue: list[str]) -> None:
 def _other(made: Command, name: str, flag: Flag, given: list[str], queue: list[str]) -> None:
     """An option that mm-eval has not."""
     given = _taken(flag, given, queue)
+    if flag.form:
+        given = [flag.form.format(given[0] if given else "")]
     text = given[0] if given else ""
     if name == "--offset" and text == "0":
         return
@@ -318,6 +318,8 @@ def _other(made: Command, name: str, flag: Flag, given: list[str], queue: list[s
     elif flag.into:
         option, key = flag.into
         made.into.setdefault(option, []).append(f"{key}={text or 'True'}")
+    elif flag.ours and flag.form:
+        made.add(flag.ours, text)
     elif flag.ours:
         queue[:0] = [flag.ours, *given]
     elif flag.means:
@@ -410,26 +412,11 @@ def _mode(made: Command, text: str) -> None:
         raise ConfigError("--mode eval asks no model.", hint="Write mm-eval score RUN.")
 
 
-def _video_file(made: Command, text: str) -> None:
-    made.into.setdefault("--model_args", []).append("video=file")
-
-
-def _frames_a_second(made: Command, text: str) -> None:
-    made.add("--video", f"fps={text}")
-
-
-def _number_of_frames(made: Command, text: str) -> None:
-    made.add("--video", f"frames={text}")
-
-
 def _stops(made: Command, text: str) -> None:
     made.into.setdefault("--gen_kwargs", []).append(f"until={json.dumps(text.split(','))}")
 
 
 _SPECIAL: Mapping[str, Callable[[Command, str], None]] = {
     "--mode": _mode,
-    "--video_llm": _video_file,
-    "--fps": _frames_a_second,
-    "--nframe": _number_of_frames,
     "--stop_seqs": _stops,
 }

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from mm_eval.values.features import stated
+
 
 @dataclass(frozen=True)
 class Flag:
@@ -14,6 +16,7 @@ class Flag:
 
     takes: the words of its value: 0, 1, "?" (none or one) or "+" (one or more).
     ours: the option here that takes its value. into: the option here that takes it as `NAME=value`.
+    form: the value as ours has it, where theirs stands for {}; "" for theirs itself.
     means: words of a command that say the same, its value apart.
     note: why it does nothing here. refused: why the command can't be run with it, and what to write.
     """
@@ -21,6 +24,7 @@ class Flag:
     takes: int | str = 1
     ours: str = ""
     into: tuple[str, str] | None = None
+    form: str = ""
     means: tuple[str, ...] = ()
     note: str = ""
     refused: str = ""
@@ -35,7 +39,9 @@ SHORT = {
 
 _LOGGED = "answers and scores of every doc are always in samples/ of the run folder"
 _SHOWN = "prompts are in samples/ of the run folder, and `mm-eval show TASK` prints one without a run"
-_SERVER = "no server is launched; start one and give --judge openai --judge_args base_url=URL,model=NAME"
+_SETTINGS = (
+    "a task's settings stand in its file; --gen_kwargs, --num_fewshot and others of `mm-eval run` override some."
+)
 _STUDY = "`mm-eval plan` says how many docs a difference takes"
 _COMPARE = "runs are compared afterwards: mm-eval compare RUN_A RUN_B"
 _TRACKER = "this installation has no such tracker; results.json and `mm-eval report` have the numbers"
@@ -70,7 +76,7 @@ LMMS_EVAL = {
     "timezone": Flag(1, note="times are recorded in UTC"),
     "process_with_media": Flag(0, note="a task's functions always get the media of its docs"),
     "process_docs_parallel": Flag(1, note="scoring is parallel where it pays"),
-    "launcher_args": Flag(1, note=_SERVER),
+    "launcher_args": Flag(1, note="no server is launched; start one, and give base_url=URL,model=NAME of the adapter openai"),
     "force_simple": Flag(0, note="an adapter has one mode: chat where the checkpoint has a chat template"),
     "show_task_to_terminal": Flag(0, note=_SHOWN),
     "agentic_trace_mode": Flag(1, note="every request and answer is in the journal"),
@@ -108,31 +114,20 @@ VLMEVALKIT = {
     "ignore": Flag(0, note="docs that failed are left out of the mean, counted, and requested again by the same command"),
     "keep_failed": Flag(0, note="docs that failed are counted, and requested again by the same command"),
     "use_vllm": Flag(0, refused="write --model vllm --model_args pretrained=CHECKPOINT."),
-    "use_verifier": Flag(0, refused="there is no verifier model; --judge NAME --judge_args model=... judges answers."),
-    "judge_base_url": Flag(1, into=("--judge_args", "base_url")),
-    "judge_key": Flag(1, refused="keys are read from the environment: --judge_args api_key_env=NAME."),
-    "judge_api_nproc": Flag(1, into=("--judge_args", "num_concurrent")),
-    "judge_retry": Flag(1, into=("--judge_args", "max_retries")),
-    "judge_timeout": Flag(1, into=("--judge_args", "timeout")),
     "custom_prompt": Flag(1, ours="--prompt_key"),
     "data_config": Flag(1, refused="a benchmark's settings are a task file: --include_path DIR."),
     "api_mode": Flag(0, note="requests to a server always run side by side"),
     "stream": Flag(0, note="answers are requested whole"),
     "thinker": Flag(0, note="reasoning is read apart from the answer; --gen_kwargs max_new_tokens=N leaves room for it"),
-    "video_llm": Flag(0, into=("--model_args", "video")),  # `command.video_file`
     "local_media": Flag(0, note="media are sent within the request"),
     "monitor_interval": Flag(1, note="progress is shown as it happens"),
-    "fps": Flag(1, ours="--video"),  # `command.frames_a_second`
-    "nframe": Flag(1, ours="--video"),  # `command.number_of_frames`
-    "pack": Flag(0, refused="questions on one video are asked one by one. Leave it out."),
-    "use_subtitle": Flag(0, refused="subtitles are a task of their own, such as videomme_w_subtitle."),
 }  # fmt: skip
 
 INSPECT = {
     "model_base_url": Flag(1, into=("--model_args", "base_url")),
     "model_arg": Flag("+"),  # `command.model_args`
-    "task_arg": Flag(1, refused="a task's settings stand in its file; --gen_kwargs, --num_fewshot and --video override some."),
-    "task_config": Flag(1, refused="a task's settings stand in its file; --gen_kwargs, --num_fewshot and --video override some."),
+    "task_arg": Flag(1, refused=_SETTINGS),
+    "task_config": Flag(1, refused=_SETTINGS),
     "epochs": Flag(1, ours="--repeats"),
     "epochs_reducer": Flag(1, note="repeats are reduced as the task's metric_list says"),
     "max_connections": Flag(1, into=("--model_args", "num_concurrent")),
@@ -227,7 +222,9 @@ INSPECT = {
     ),
 }  # fmt: skip
 
-FLAGS = {**INSPECT, **VLMEVALKIT, **LMMS_EVAL, **LM_EVAL}
+OF_FEATURES = {name: Flag(**fields) for name, (_, fields) in stated("PEER_FLAGS").items()}
+"""Those for which a feature has the counterpart."""
+FLAGS = {**INSPECT, **VLMEVALKIT, **LMMS_EVAL, **LM_EVAL, **OF_FEATURES}
 """By name, without the dashes and with underscores. Where two suites have one option, they mean the same by it."""
 
 ARGUMENTS = {

@@ -95,7 +95,7 @@ def _of_provider(name: str) -> Other | None:
 
 
 def _of_vendor(name: str) -> Other | None:
-    """The name of a vendor's model, as VLMEvalKit's `--judge gpt-4o-mini` gives it."""
+    """A vendor's own name of a model where an adapter is named, such as gpt-4o-mini of VLMEvalKit."""
     kind = next((kind for beginning, kind in BEGINNINGS.items() if name.startswith(beginning)), "")
     adapter, _, provider = kind.partition(":")
     return Other(adapter, checkpoint=SHORT_NAMES.get(name, name), provider=provider) if kind else None

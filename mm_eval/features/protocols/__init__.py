@@ -21,7 +21,7 @@ OPTIONS = {
         Option(
             "protocol",
             "NAME",
-            "a named protocol of a report: its prompts, generation, pictures and judge, unless an option states another "
+            "a named protocol of a report: its prompts, generation, pictures and graders, unless an option states another "
             "(`mm-eval protocols` lists them)",
         ),
         Option(

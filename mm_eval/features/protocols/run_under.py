@@ -20,9 +20,7 @@ from mm_eval.features.protocols.protocol_file import find_protocol
 from mm_eval.prompt.blocks import PromptBlock, choose_block
 from mm_eval.request import RunRequest
 from mm_eval.values.errors import ConfigError, did_you_mean
-
-JUDGE = {"adapter": "openai", "base_url": "https://api.openai.com/v1"}
-"""Where the judge of a protocol is asked."""
+from mm_eval.values.features import brought
 
 
 def protocol_of(request: RunRequest) -> Protocol | None:
@@ -59,9 +57,9 @@ def compared_with(request: RunRequest, name: str | None) -> RunRequest:
     if request.protocol is not None:
         what = f"the run was made under the protocol {request.protocol!r}, whose settings it has."
         raise ConfigError(what, where="--protocol", hint=f"Compare it with {request.protocol}, or run it without one.")
-    judged = request.with_options(protocol=name, protocol_settings=())
-    protocol_of(judged)
-    return judged
+    compared = request.with_options(protocol=name, protocol_settings=())
+    protocol_of(compared)
+    return compared
 
 
 def task_overrides(protocol: Protocol) -> dict[str, dict[str, Any]]:
@@ -120,7 +118,7 @@ def loaded_benchmarks(protocol: Protocol, loaded: Loaded) -> dict[str, Benchmark
 def fill_in(request: RunRequest, loaded: Loaded, sample: bool) -> RunRequest:
     """The request with the settings of its protocol that hold for the whole run; an option that is given stays.
 
-    sample: on bundled sample data no judge is asked unless one is named.
+    sample: whether the data is the bundled sample.
     """
     protocol = applied_protocol(request)
     if protocol is None:
@@ -133,7 +131,13 @@ def fill_in(request: RunRequest, loaded: Loaded, sample: bool) -> RunRequest:
     request = replace(request, **filled)
     request = replace(request, model_args=_model_args(request, common_model_args(protocol, benchmarks.values())))
     request = replace(request, gen_kwargs=_gen_kwargs(request, protocol, benchmarks))
-    return replace(request, **_judge(request, protocol, benchmarks, loaded, sample))
+    stated = {
+        loaded.tasks[name]: {setting.name: setting.value for setting in protocol.settings_of(benchmark).values()}
+        for name, benchmark in benchmarks.items()
+    }
+    for fields_of in brought("REPORTED_SETTINGS").values():
+        request = replace(request, **fields_of(request, stated, sample, protocol.name, "--protocol"))
+    return request
 
 
 def common_model_args(protocol: Protocol, benchmarks: Iterable[Benchmark]) -> dict[str, Any]:
@@ -179,28 +183,3 @@ def adapter_of(request: RunRequest) -> Model | None:
     except ConfigError:
         return None
     return model
-
-
-def _judge(
-    request: RunRequest, protocol: Protocol, benchmarks: Mapping[str, Benchmark], loaded: Loaded, sample: bool
-) -> dict[str, Any]:
-    """The fields of the request that name the protocol's judge, where a task is judged and no option says by whom."""
-    judged = {name: each for name, each in benchmarks.items() if loaded.tasks[name].read("judge") is not None}
-    if not judged or request.judge or request.no_judge or request.predict_only:
-        return {}
-    if sample:
-        return {"no_judge": True}
-    by_judge: dict[str, list[str]] = {}
-    for name, benchmark in judged.items():
-        setting = protocol.settings_of(benchmark).get("judge")
-        by_judge.setdefault(str(setting.value) if setting else "", []).append(name)
-    by_judge.pop("", None)  # `check_stated` asks for the judge of these
-    if len(by_judge) > 1:
-        said = ", ".join(f"{judge} of {', '.join(names)}" for judge, names in by_judge.items())
-        what = f"the benchmarks of {protocol.name} have several judges: {said}."
-        hint = "Run them one judge at a time with --tasks, name a --judge for all, or give --no_judge."
-        raise ConfigError(what, where="--protocol", hint=hint)
-    if not by_judge:
-        return {}
-    args = {"model": next(iter(by_judge)), "base_url": JUDGE["base_url"]}
-    return {"judge": (JUDGE["adapter"],), "judge_args": (args,)}

@@ -274,21 +274,20 @@ class _Measured:
             yield f"the reported number is not verified ({reported.known})"
         if overridden := [each.said for each in self.unlike if each.overridden]:
             yield f"settings overridden ({', '.join(overridden)})"
-        yield from self._of_judge()
+        yield from self._of_grader()
         if not has_number:
             yield f"this run has no {reported.label}"
         yield from incomplete(self.row)
 
-    def _of_judge(self) -> Iterator[str]:
-        """That another judge than the protocol's gave the verdicts."""
-        stated = self.protocol.settings_of(self.benchmark).get("judge")
-        for leaf in self.leaves if stated else ():
-            judge = next(iter(graders_of(self.results, leaf)), None)
-            if judge is not None and stated is not None:
-                returned = {*judge.versions} or {judge.name}
-                if returned != {stated.value}:
-                    yield f"judged by {', '.join(sorted(returned))} (the report's judge is {stated.value})"
-                    return
+    def _of_grader(self) -> Iterator[str]:
+        """That another grader than the protocol's graded the answers."""
+        settings = self.protocol.settings_of(self.benchmark)
+        for grader in (grader for leaf in self.leaves for grader in graders_of(self.results, leaf)[:1]):
+            returned, stated = {*grader.versions} or {grader.name}, settings.get(grader.noun)
+            if stated is not None and returned != {stated.value}:
+                theirs = f"the report's {grader.noun} is {stated.value}"
+                yield f"{grader.verb} by {', '.join(sorted(returned))} ({theirs})"
+                return
 
     def compared(self, ours: tuple[float, float | None], value: float, reported: ReportedNumbers) -> dict[str, Any]:
         """The verdict on two numbers that can be compared; of a mismatch with what may explain it."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mm_eval.cli.folders import add_code_option, run_folders
-from mm_eval.cli.options import add_option, option
+from mm_eval.cli.options import add_option, add_options, option
 from mm_eval.cli.say import complain_briefly, say, say_lines, say_report
 from mm_eval.config.arguments import PATH, TEXT
 from mm_eval.features.report.reading import read_runs, writing
@@ -51,11 +51,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         parser,
         "reference",
         "FILE",
-        "tables: numbers that others reported, in YAML: reported: [{model, task, metric, value, tolerance, source, judge}]",
+        "tables: numbers that others reported, in YAML: reported: [{model, task, metric, value, tolerance, source}]",
         rule=PATH,
-    )
-    parser.add_argument(
-        "--mix_judges", action="store_true", help="tables: rank numbers of different judges together (the notes say so)"
     )
     what = "tables: rank only numbers that were asked with one prompt (default: each model under its own)"
     parser.add_argument("--same_prompt", action="store_true", help=what)
@@ -79,6 +76,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         rule=TEXT,
     )
     add_option(parser, "output", "FILE", "the file to write to", rule=PATH)
+    add_options(parser, "report")
     add_code_option(parser)
 
 
@@ -86,6 +84,7 @@ def main(args: argparse.Namespace) -> int:
     from mm_eval.features.report.release import text as release
     from mm_eval.features.report.release.numbers import read_reference, release_table
     from mm_eval.features.report.run_page import write_report
+    from mm_eval.results.graders import are_mixed
     from mm_eval.results.recorded import RecordedRun
 
     if args.url and not (args.site and args.url.startswith(("https://", "http://"))):
@@ -101,7 +100,7 @@ def main(args: argparse.Namespace) -> int:
     reference = read_reference(args.reference) if args.reference else ()
 
     def table() -> ReleaseTable:
-        found = release_table(runs, reference, holes, mix_judges=args.mix_judges, same_prompt=args.same_prompt)
+        found = release_table(runs, reference, holes, mix_graders=are_mixed(args), same_prompt=args.same_prompt)
         found.title = args.title or found.title
         return found
 

@@ -37,17 +37,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--keys", metavar="A,B", help="the prompt under several prompt keys, side by side, what differs marked"
     )
-    parser.add_argument(
-        "--judge",
-        nargs="?",
-        const="",
-        metavar="NAME",
-        help="the prompt of the task's judge, and what its verdicts on the whole task would cost; no call is made",
-    )
-    parser.add_argument("--judge_args", default="", metavar="K=V,...", help="with --judge NAME: model=...,base_url=...")
-    parser.add_argument(
-        "--answer", metavar="TEXT", help="with --judge: the answer that is judged (default: the gold one)"
-    )
     add_option(
         parser, "html", "FILE", "write a page with the prompt, its pictures, and frames with their times", rule=PATH
     )

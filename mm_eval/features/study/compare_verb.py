@@ -9,7 +9,7 @@ import argparse
 from pathlib import Path
 
 from mm_eval.cli.folders import add_code_option, add_format_option, run_folders
-from mm_eval.cli.options import add_option, read_names
+from mm_eval.cli.options import add_option, add_options, read_names
 from mm_eval.cli.say import say, say_lines, say_report
 from mm_eval.config.arguments import PATH, WHOLE_FROM_0
 from mm_eval.values.errors import ConfigError
@@ -25,11 +25,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--categories", action="store_true", help="all numbers of each benchmark, and its main number by category"
     )
-    parser.add_argument(
-        "--mix_judges",
-        action="store_true",
-        help="compare numbers that two different judges gave (default: say so instead)",
-    )
     add_option(parser, "flips", "N", "flipped docs to list each way (default 10)", default=10, rule=WHOLE_FROM_0)
     add_option(
         parser,
@@ -40,6 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     what = "intervals that hold whenever you look, also at runs that go on: for stopping when you have seen enough"
     parser.add_argument("--anytime", action="store_true", help=what)
+    add_options(parser, "compare")
     add_format_option(parser)
     add_code_option(parser)
 
@@ -48,6 +44,7 @@ def main(args: argparse.Namespace) -> int:
     from mm_eval.features.study.compare import compare
     from mm_eval.features.study.compare_text import as_json, render
     from mm_eval.features.study.task_variants import first_of
+    from mm_eval.results.graders import are_mixed, kinds
     from mm_eval.results.recorded import RecordedRun
     from mm_eval.results.table import terminal_width
 
@@ -59,18 +56,23 @@ def main(args: argparse.Namespace) -> int:
     runs = [RecordedRun.read(folder, include_path=args.include_path) for folder in folders]
     runs[0] = first_of(runs)
     only = read_names(args.tasks) if args.tasks else None
-    compared = compare(runs, only, categories=args.categories, mix_judges=args.mix_judges)
+    compared = compare(runs, only, categories=args.categories, mix_graders=are_mixed(args))
     for comparison in compared:
-        if not comparison.changes and comparison.two_judges:
-            [(task, key), said] = next(iter(comparison.two_judges.items()))
-            what = f"two judges gave {key.label} of {task} in {folders[0]} and {comparison.run.folder}: {said}."
-            hint = "mm-eval score RUN --judge NAME judges both runs by the same one; --mix_judges compares them all the same."
+        if not comparison.changes and comparison.two_graders:
+            (task, key), (said, grader) = next(iter(comparison.two_graders.items()))
+            where = f"{folders[0]} and {comparison.run.folder}"
+            what = f"two {grader.noun}s gave {key.label} of {task} in {where}: {said}."
+            hint = f"{grader.advice}; --{grader.mixing} compares them all the same."
             raise ConfigError(what, hint=hint)
         if not comparison.changes and comparison.unknown:
             raise ConfigError(f"{comparison.unknown[0]}.", where=str(comparison.run.folder))
         if not comparison.changes:
-            hint = "Did they run on the same data? Did all docs of one of them fail, or was one run with --no_judge?"
-            raise ConfigError(f"{folders[0]} and {comparison.run.folder} have no scored doc in common.", hint=hint)
+            ask = [
+                "Did they run on the same data? Did all docs of one of them fail?",
+                *(kind.absence for kind in kinds()),
+            ]
+            what = f"{folders[0]} and {comparison.run.folder} have no scored doc in common."
+            raise ConfigError(what, hint=" ".join(ask))
     page = Path(args.html) if args.html else None
     if page:
         from mm_eval.features.study.compare_text import write_comparison
@@ -91,8 +93,9 @@ def _anytime(args: argparse.Namespace, folders: list[str]) -> int:
     import json
 
     from mm_eval.features.study.deciding.live import LiveRun, looked_at, render
+    from mm_eval.results.graders import kinds
 
-    for name in ("categories", "mix_judges", "html"):
+    for name in ("categories", "html", *(kind.mixing for kind in kinds())):
         if getattr(args, name):
             raise ConfigError(
                 f"--{name} and --anytime exclude each other.", where=f"--{name}", hint="Give one of them."

@@ -8,7 +8,7 @@ import pytest
 from mm_eval.features.exports.hub import model_index
 from mm_eval.features.judge.recorded import RecordedJudge, grader_of, lines, name_numbers
 from mm_eval.features.report.release.numbers import read_reference, release_table
-from mm_eval.features.report.release.ranking import set_apart_by_judge
+from mm_eval.features.report.release.ranking import set_apart_by_grader
 from mm_eval.features.report.release.text import as_csv, as_html, as_latex, as_markdown
 from mm_eval.features.study.compare import compare
 from mm_eval.results.graders import graders_differ
@@ -83,10 +83,10 @@ def test_compare_pairs_numbers_of_one_judge_only(folders):
     [comparison] = compare(runs(folders, "a", "b"))
     assert [str(change.key) for change in comparison.changes] == ["judge_score,none"] and not comparison.differs
     [refused] = compare(runs(folders, "a", "kind"))
-    assert refused.changes == [] and list(refused.two_judges) == [("mme", MetricKey("judge_score", "none"))]
+    assert refused.changes == [] and list(refused.two_graders) == [("mme", MetricKey("judge_score", "none"))]
     assert "mme: two judges gave judge_score: gpt-4o and llama; not compared" in refused.differs
-    [mixed] = compare(runs(folders, "a", "kind"), mix_judges=True)
-    assert [str(change.key) for change in mixed.changes] == ["judge_score,none"] and mixed.two_judges == {}
+    [mixed] = compare(runs(folders, "a", "kind"), mix_graders=True)
+    assert [str(change.key) for change in mixed.changes] == ["judge_score,none"] and mixed.two_graders == {}
     assert "mme: two judges gave judge_score: gpt-4o and llama; compared all the same (--mix_judges)" in mixed.differs
 
 
@@ -103,11 +103,11 @@ def test_numbers_of_one_benchmark_by_one_judge_are_one_line(folders):
     table = release_table(runs(folders, "a", "b"))
     row = table.rows["mme", "judge_score"]
     table.rows["mme", "second"] = dict(row)
-    assert set_apart_by_judge(table, False) == [
+    assert set_apart_by_grader(table, False) == [
         f"mme: judged by gpt-4o, official {OFFICIAL}: not comparable with published numbers."
     ]
-    table.rows["mme", "third"] = {name: replace(found, judge=None, judges={}) for name, found in row.items()}
-    [said] = set_apart_by_judge(table, False)
+    table.rows["mme", "third"] = {name: replace(found, grader="", graders={}) for name, found in row.items()}
+    [said] = set_apart_by_grader(table, False)
     assert said.startswith("mme (judge_score), mme (second): judged by gpt-4o")
 
 
@@ -130,7 +130,7 @@ def test_the_release_table_ranks_the_numbers_of_one_judge_only(folders):
 
 
 def test_judges_are_mixed_where_asked_and_the_notes_say_so(cli, folders):
-    table = release_table(runs(folders, "a", "kind"), mix_judges=True)
+    table = release_table(runs(folders, "a", "kind"), mix_graders=True)
     assert table.rows["mme", "judge_score"]["kind"].best
     mixed = cli("report", folders["a"], folders["kind"], "--format", "md", "--mix_judges").out
     assert "**90.0**" in mixed and "judged by llama: ranked together all the same (--mix_judges)" in mixed

@@ -1,7 +1,7 @@
 """Logs of VLMEvalKit: a table of predictions for each model and data set, and tables with its scores beside it.
 
     <model>/<model>_<data set>.xlsx (or .tsv, .json)                       index, question, answer, prediction, ...
-    <model>/<model>_<data set>_<judge>_result.xlsx, ..._auxmatch.xlsx      the same with `hit` or `score`
+    <model>/<model>_<data set>_<grader>_result.xlsx, ..._auxmatch.xlsx     the same with `hit` or `score`
     <model>/<model>_<data set>_acc.csv, ..._score.csv                      its numbers
 
 Newer versions put a folder T<date>_G<commit> between. The pictures are left out of the tables.

@@ -3,39 +3,38 @@
     table = release_table([RecordedRun.read(folder), ...], read_reference("reference.yaml"))
 
 Numbers that others reported come from a file of the user's, each with its source. Where we measured the same model, our number
-says whether the two match. Numbers of two judges are not ranked together, and say so, unless the user asks for it.
+says whether the two match. Numbers of two graders are not ranked together, and say so, unless the user asks for it.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from mm_eval.config.arguments import is_number, shortly
 from mm_eval.features.report.release.average import add_average
-from mm_eval.features.report.release.ranking import by_another_judge, rank, set_apart, set_apart_by_judge
+from mm_eval.features.report.release.ranking import differently_graded, rank, set_apart, set_apart_by_grader
 from mm_eval.features.report.release.table import ReleaseNumber, ReleaseTable
 from mm_eval.prompt.blind import SAID
 from mm_eval.results.estimates import estimates
-from mm_eval.results.graders import graders_behind, graders_of
+from mm_eval.results.graders import graders_behind, kinds
 from mm_eval.results.recorded import RecordedRun, headline_keys, parts_of
 from mm_eval.results.rows import brief_warnings, incomplete
-from mm_eval.scoring.task_scores import Scores
 from mm_eval.values.errors import ConfigError, did_you_mean
 from mm_eval.values.features import brought
 from mm_eval.values.types import MetricKey
 from mm_eval.values.words import listed
 
-REFERENCE_KEYS = ("model", "task", "metric", "value", "tolerance", "source", "judge")
+REFERENCE_KEYS = ("model", "task", "metric", "value", "tolerance", "source")
 
 
 @dataclass(frozen=True)
 class Reported:
     """A published number in our units (fractions in [0, 1], MME in points), and its source.
 
-    judge: the judge that gave it, where it is judged; the benchmark's official one where the entry names none.
+    grader: who graded the answers, where rules did not; the benchmark's official one where the entry names none.
     """
 
     model: str
@@ -44,13 +43,14 @@ class Reported:
     value: float
     tolerance: float
     source: str
-    judge: str = ""
+    grader: str = ""
 
 
 def read_reference(path: str) -> list[Reported]:
-    """Reported numbers from YAML: `reported: [{model, task, metric, value, tolerance, source, judge}]`.
+    """Reported numbers from YAML: `reported: [{model, task, metric, value, tolerance, source}]`.
 
-    metric may be left out, and judge where it is the official one or there is none.
+    metric may be left out. Of a number that was graded an entry names the grader, unless that is the official one, by the noun of
+    its kind.
     Errors: ConfigError naming the entry that is wrong; an entry without a source is.
     """
     from mm_eval.config.yaml import load_file
@@ -58,14 +58,15 @@ def read_reference(path: str) -> list[Reported]:
     entries = load_file(Path(path)).get("reported")
     if not isinstance(entries, list):
         raise ConfigError("a list `reported:` is needed.", where=path)
-    found = []
+    found, nouns = [], [kind.noun for kind in kinds()]
+    known = (*REFERENCE_KEYS, *nouns)
     for place, entry in enumerate(entries, 1):
         where = f"{path}: entry {place}"
         if not isinstance(entry, Mapping):
             raise ConfigError(f"{shortly(entry)} is not a mapping.", where=where)
         for key in entry:
-            if key not in REFERENCE_KEYS:
-                raise ConfigError(f"unknown key {key!r}.", where=where, hint=did_you_mean(str(key), REFERENCE_KEYS))
+            if key not in known:
+                raise ConfigError(f"unknown key {key!r}.", where=where, hint=did_you_mean(str(key), known))
         for key in ("model", "task", "value", "source"):
             if not entry.get(key) and entry.get(key) != 0:
                 raise ConfigError(f"{key!r} is missing.", where=where)
@@ -84,7 +85,7 @@ def read_reference(path: str) -> list[Reported]:
                 float(value),
                 float(tolerance),
                 str(entry["source"]),
-                str(entry.get("judge") or ""),
+                str(next((entry[noun] for noun in nouns if entry.get(noun)), "")),
             )
         )
     return found
@@ -95,13 +96,13 @@ def release_table(
     reported: Sequence[Reported] = (),
     holes: Mapping[str, str] | None = None,
     order: Sequence[str] = (),
-    mix_judges: bool = False,
+    mix_graders: bool = False,
     same_prompt: bool = False,
 ) -> ReleaseTable:
     """The numbers of all runs; runs of one model on different tasks share a column.
 
     holes: models without numbers, with the reason; each gets an empty column and a note.
-    order: the names of the first columns. mix_judges: rank numbers of different judges together. same_prompt: rank only numbers
+    order: the names of the first columns. mix_graders: rank numbers of different graders together. same_prompt: rank only numbers
         of one prompt together; by default each model is ranked under its own.
     """
     table = ReleaseTable()
@@ -120,7 +121,6 @@ def release_table(
             table.notes.append(f"{run.folder}: {run.lacking}.")
         if blind := run.spec.get("blind"):
             table.notes.append(f"{column}: {SAID[blind]}: not ranked with the others.")
-        table.notes += _notes_on_holes(column, run)
         for notes in brought("TABLE_NOTES").values():
             table.notes += notes(column, run)
     table.parts = [part for of_all in brought("MODELS_PARTS").values() if (part := of_all(runs)) is not None]
@@ -132,7 +132,7 @@ def release_table(
     table.columns.sort(key=lambda column: places.get(column, len(places)))
     for entry in reported:
         _add_reported(table, entry)
-    table.notes += set_apart_by_judge(table, mix_judges)
+    table.notes += set_apart_by_grader(table, mix_graders)
     table.notes += set_apart(table, same_prompt)
     rank(table)
     add_average(table)
@@ -173,7 +173,7 @@ def _add_run(table: ReleaseTable, run: RecordedRun) -> str:
                 interval,
                 flaw=", ".join(incomplete(row)),
                 verdict=verdict,
-                judges=graders_behind(run.results, name, key),
+                graders=graders_behind(run.results, name, key),
                 protocol=protocol,
                 set_apart=bool(run.spec.get("blind")),
                 stderr=known.stderr if known else each.stderr,
@@ -242,7 +242,7 @@ def _add_reported(table: ReleaseTable, entry: Reported) -> None:
     row = rows[0]
     numbers = table.rows[row]
     ours = numbers.get(entry.model)
-    if ours is not None and ours.ours and (said := by_another_judge(ours.judges, entry.judge)):
+    if ours is not None and ours.ours and (said := differently_graded(ours.graders, entry.grader)):
         was = f"{table.text(row, entry.value)} as reported ({entry.source})"
         table.notes.append(f"{entry.model}, {rows[0][0]}: {was}, {said}: not compared with ours.")
         return
@@ -258,16 +258,5 @@ def _add_reported(table: ReleaseTable, entry: Reported) -> None:
         return
     if entry.model not in table.columns:
         table.columns.append(entry.model)
-    numbers[entry.model] = ReleaseNumber(entry.value, ours=False, judge=entry.judge)
+    numbers[entry.model] = ReleaseNumber(entry.value, ours=False, grader=entry.grader)
     table.notes.append(f"{entry.model}, {rows[0][0]}: as reported, {entry.source}; not measured by us.")
-
-
-def _notes_on_holes(column: str, run: RecordedRun) -> Iterator[str]:
-    """Why a judged task has no number in a column: nobody judged it, or no verdict could be read."""
-    for task in run.results.added.get("judges", {}):
-        row = run.results.rows.get(task, Scores(task, task))
-        name = row.alias
-        if not graders_of(run.results, task):
-            yield f"{column}, {name}: not judged."
-        elif row.judge_failed and row.judge_failed == row.scored:
-            yield f"{column}, {name}: no doc has a verdict that could be read."

@@ -33,7 +33,7 @@ class Course:
 
     together: all models that it waits for answer at this moment; None where it waits for none.
     values: this model's, on the docs of each look that is complete. waits: it can go on only after the others have.
-    stopped: a judge could not go on, so that verdicts are missing and nothing more is decided in this launch.
+    stopped: a grader could not go on, so that grades are missing and nothing more is decided in this launch.
     """
 
     opened: OpenedTasks
@@ -46,8 +46,8 @@ class Course:
     values: list[Mapping[str, TaskValues]] = field(default_factory=list)
     waits: bool = False
     stopped: bool = False
-    _judged: int = 0
-    """Looks whose answers the judges have been asked about in this launch."""
+    _graded: int = 0
+    """Looks whose answers the graders have been asked about in this launch."""
     _asked: dict[tuple[str, int], dict[Slot, Answer | None]] = field(default_factory=dict)
     """{(task, doc) that this launch requests: what its slots held before}"""
     _left: list[tuple[str, int]] = field(default_factory=list)
@@ -60,7 +60,7 @@ class Course:
     def keep(self, looks: Sequence[Mapping[str, TaskValues]]) -> None:
         """Takes over the looks of an earlier turn. What failed in them is requested again by the next launch only."""
         self.values += looks
-        self._judged = len(looks)
+        self._graded = len(looks)
         self._complete |= {(name, look) for look, values in enumerate(looks) for name in values}
 
     def passes(self) -> Iterator[Iterable[Instance]]:
@@ -68,14 +68,14 @@ class Course:
         while not self.asking.stop.requested:
             self._advance(at_once=True)
             allowed = self._allowed
-            if self._needs_verdicts and allowed > self._judged:
+            if self._needs_verdicts and allowed > self._graded:
                 # each doc once in a launch; answers of an earlier one may lack their verdicts, too
-                self.asking.doc_ids = self._asked_in(range(self._judged, allowed))
+                self.asking.doc_ids = self._asked_in(range(self._graded, allowed))
                 yield self._requests()
                 if any(part.stopped for part in self.asking.outcome.of_parts.values()):
                     self.stopped = True
                     return
-                self._judged = allowed
+                self._graded = allowed
             elif self._has_pending():
                 self.asking.doc_ids = self._asked_in(range(allowed), only_open=True)
                 yield self._requests()
@@ -202,7 +202,7 @@ class Course:
 
     def _advance(self, at_once: bool = False) -> None:
         """Scores the looks that are complete, and tests. at_once: look at the other models' files now, not only now and then."""
-        most = self._judged if self._needs_verdicts else self.schedule.count
+        most = self._graded if self._needs_verdicts else self.schedule.count
         while len(self.values) < most and not self.rule.over and self._completes(len(self.values)):
             self._score(len(self.values))
             at_once = True
