@@ -27,7 +27,6 @@ SECONDS = 2
 """CPU time that the child has for one search."""
 _MOST_FAILED = 1000
 _CAP = 10**18
-_LEADS_WITH_ANY = re.compile(r"(?:\(\?[aiLmsux]+\))?(?:\((?:\?:|\?P<\w+>)?)?\.[*+]")
 _ALTERNATIVE_OR_BACKREFERENCE = re.compile(r"\||\\[1-9]|\(\?P=|\(\?\(")
 
 
@@ -89,7 +88,20 @@ def matches(pattern: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
 
 @lru_cache(maxsize=256)
 def _leads_with_any(pattern: str) -> bool:
-    return bool(_LEADS_WITH_ANY.match(pattern)) and not _ALTERNATIVE_OR_BACKREFERENCE.search(pattern)
+    """Whether a pattern begins with `.*` or `.+`, perhaps in a group, which it must pass: not "(.*is )?([A-D])"."""
+    if _ALTERNATIVE_OR_BACKREFERENCE.search(pattern):
+        return False
+    try:
+        from re import _parser  # type: ignore[attr-defined]
+
+        parts = _parser.parse(pattern)
+        while str(parts[0][0]) == "SUBPATTERN" and parts[0][1][1:3] == (0, 0):  # a group without flags of its own
+            parts = parts[0][1][-1]
+        name, value = parts[0]
+        repeated = str(name) in ("MAX_REPEAT", "MIN_REPEAT") and value[0] < 2 and value[1] == _parser.MAXREPEAT
+        return bool(repeated and [str(kind) for kind, _ in value[2]] == ["ANY"])
+    except Exception:  # an empty pattern, or another parser than this Python's
+        return False
 
 
 @lru_cache(maxsize=4096)
