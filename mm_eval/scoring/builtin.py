@@ -129,13 +129,14 @@ _EXACT_MATCH: Sequence[Mapping[str, Any]] = (
     {"metric": "exact_match", "aggregation": "mean", "kwargs": {"ignore_case": True, "ignore_punctuation": True}},
 )
 
+_NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
 _ANNOUNCED = re.compile(r"\b(?:best|final|correct)\s+answer\s*(?:is\b|:)\s*:?", re.IGNORECASE)
 
 
 @register_scorer("first_token")
 @dataclass
 class FirstTokenScorer(GenScorer):
-    """Compares the first token of the answer, or as many as the target has.
+    """Compares the first token of the answer, or as many as the target has, whatever white space is between them.
 
     Where the answer announces itself ("The best answer is B", as the formats generate and cot ask for), the first token after
     the last announcement counts.
@@ -147,17 +148,29 @@ class FirstTokenScorer(GenScorer):
     def score(
         self, reference: Any, predictions: list[Any], metric_kwargs: Mapping[str, Any] | None = None
     ) -> dict[str, list[Any]]:
-        """The scores of the answers cut after as many tokens as the longest accepted target has."""
-        targets = reference if isinstance(reference, (list, tuple)) else [reference]
-        size = max((len(str(target).split()) for target in targets), default=1) or 1
-        heads = [_head(answer, size) if isinstance(answer, str) else answer for answer in predictions]
-        return super().score(reference, heads, metric_kwargs)
+        """The scores of the answers, each cut to the tokens of the target that it begins with, else to those of the longest."""
+        several = isinstance(reference, (list, tuple))
+        targets = [
+            " ".join(target.split()) if isinstance(target, str) else target
+            for target in (reference if several else [reference])
+        ]
+        texts = list(map(str, targets))
+        heads = [_head(answer, texts) if isinstance(answer, str) else answer for answer in predictions]
+        return super().score(targets if several else targets[0], heads, metric_kwargs)
 
 
-def _head(answer: str, size: int) -> str:
-    """The first tokens of an answer, after the last "answer is" where there is one."""
+def _head(answer: str, targets: Sequence[str]) -> str:
+    """The first tokens of an answer, after the last "answer is" where there is one, as many as one of the targets has."""
     announced = _ANNOUNCED.split(answer)[-1]
-    return " ".join((announced if announced.strip() else answer).split()[:size])
+    tokens = (announced if announced.strip() else answer).split()
+    sizes = sorted({len(target.split()) or 1 for target in targets} or {1}, reverse=True)
+    heads = [" ".join(tokens[:size]) for size in sizes]
+    wanted = set(map(_bare, targets))
+    return next((head for head in heads if _bare(head) in wanted), heads[0])
+
+
+def _bare(text: str) -> str:
+    return text.lower().translate(_NO_PUNCTUATION)
 
 
 @register_scorer("regex", "regex_extraction")

@@ -23,6 +23,7 @@ from tests.sets import each_of
         ("B", " B. dog", 1), ("B", "B", 1), ("B", "dog B", 0), ("New York", "New York, of course", 1), ("B", "", 0),
         ("B", "I think so. The best answer is B.", 1), ("Paris", "Reasons.\nThe final answer is **Paris**.", 1),
         (["x", "y"], "y!", 1), ("A", "The best answer is A or B", 1),
+        ("x\ny", "x\ny", 1), ("New  York", "New York.", 1), (["New York City", "NY"], "NY, of course", 1),
     ],
 )  # fmt: skip
 def test_first_token_scorer_compares_the_first_token(target, answer, score):
