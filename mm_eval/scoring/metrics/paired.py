@@ -72,14 +72,17 @@ def estimate(
 def with_interval(
     number: Number, aggregation: Aggregation, values: Sequence[Any], clusters: Sequence[Hashable] | None = None
 ) -> Number:
-    """A number whose standard error is known, with what decides its interval."""
-    value, stderr = float(number.value), number.stderr
+    """A number whose standard error is known, with what decides its interval. NaN is in no mean and decides nothing."""
+    value, stderr, n = float(number.value), number.stderr, len(values)
+    if traits_of(aggregation).is_mean and any(each != each for each in values):
+        clusters = None if clusters is None else [c for c, each in zip(clusters, values, strict=True) if each == each]
+        values = [each for each in values if each == each]
     count, freedom = _count(aggregation, values, clusters)
     own = _marks_of(aggregation, values, clusters)
     marks = Counter(map(right_or_wrong, values) if own is None else own[0])
     rarer = None if None in marks else min(marks[True], marks[False])
     scale = scale_of(aggregation, values)
-    known = Number(number.key, value, stderr, None, len(values), number.higher_is_better)
+    known = Number(number.key, value, stderr, None, n, number.higher_is_better)
     found = replace(known, clusters=count, freedom=freedom, rarer=rarer, scale=scale)
     if stderr:
         found = replace(found, lacking=lacking(aggregation, values, clusters))

@@ -6,7 +6,7 @@ import random
 import pytest
 
 from benchmarks.coverage import CASES, covered, nearly_all_right
-from mm_eval.scoring.metrics.aggregation import mean, median
+from mm_eval.scoring.metrics.aggregation import mean, median, nanmean
 from mm_eval.scoring.metrics.corpus import Bleu
 from mm_eval.scoring.metrics.paired import estimate, flips, paired_difference, right_or_wrong
 from mm_eval.scoring.metrics.stderr import mean_stderr
@@ -157,3 +157,12 @@ def test_the_interval_of_a_fraction_stays_on_its_scale() -> None:
     assert (estimate(rate, [1.0, 0.9, 0.7]).interval or (0, 0))[1] == 1.0
     changed = paired_difference(mean, [0.1, 0.9, 0.2], [0.9, 0.9, 0.9])
     assert changed.interval and changed.interval[0] >= -1 and changed.interval[1] <= 1.0
+
+
+def test_a_nan_that_a_mean_leaves_out_makes_its_interval_no_narrower() -> None:
+    """nanmean: the docs without a number are no docs of the number, neither for its interval nor for an exact one."""
+    without = [math.nan] * 95
+    for marks in ([1.0, 0.0, 0.0], [0.3, 0.9, 0.35], [1.0] * 5):
+        clusters = [*range(len(marks)), *range(100, 195)]
+        found, wanted = estimate(nanmean, marks + without, clusters), estimate(mean, marks)
+        assert found.interval == wanted.interval and found.interval and found.freedom == len(marks) - 1
