@@ -9,6 +9,7 @@ while one doc is scored makes that doc failed (`ScoredDoc.error`): it is in no m
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
@@ -473,6 +474,8 @@ def bounds_of(scorer: Scorer, docs: Mapping[int, ReducedDoc]) -> list[float] | N
         try:
             with scorer.draws.used(goes_on=False):
                 bounds.append(float(scorer.aggregation_of(metric)([values[doc_id] for doc_id in sorted(values)])))
+            if not math.isfinite(bounds[-1]):
+                raise ScoringError(f"the number would be {bounds[-1]}")
         except Exception as error:  # the task's own code
             scorer.notes.append(f"no {scorer.grader.name.partition('@')[0]}_bounds: {type(error).__name__}: {error}")
             return None

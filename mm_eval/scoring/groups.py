@@ -22,7 +22,7 @@ from mm_eval.config.group import GroupMetric
 from mm_eval.scoring.metrics.metric import aggregation_named
 from mm_eval.scoring.metrics.stderr import combined
 from mm_eval.scoring.string_keys import as_row, of_row
-from mm_eval.values.errors import did_you_mean, without_objects
+from mm_eval.values.errors import ScoringError, did_you_mean, without_objects
 from mm_eval.values.types import NO_SHARE, MetricKey, Number
 from mm_eval.values.words import listed, of_all
 
@@ -173,6 +173,8 @@ def _group_number(leaves: Mapping[str, Leaf], metric: GroupMetric, key: MetricKe
     value, stderr = None, None
     try:
         value = _value(metric, values, sizes, places)
+        if not math.isfinite(value):
+            raise ScoringError(f"it gave {value}")
         stderr = _stderr(metric, values, sizes, places, known) if len(known) == len(values) else None
     except Exception as error:
         notes.append(f"{key}: the group's aggregation raised {type(error).__name__}: {without_objects(str(error))}.")

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
+from decimal import Decimal
 from functools import partial
 from itertools import chain
 from numbers import Real
@@ -23,6 +24,8 @@ from mm_eval.values.columns import Clusters
 from mm_eval.values.errors import ConfigError, MMEvalError, ScoringError, without_objects
 from mm_eval.values.types import Instance, MetricKey, Number, ReducedDoc, ScoredDoc
 
+_LARGEST = 2**53
+"""From here on a whole number is a float, as it is for whoever reads results.json."""
 ROUNDING = 1e-12
 """A standard error of at most this share of the number is 0: of equal clusters, whose sums are rounded."""
 
@@ -72,7 +75,14 @@ def reduced_docs(
             errors[doc_id] = as_scoring_error(error, f"doc {doc_id}")
     for name in dict.fromkeys(chain.from_iterable(reduced.values())):
         values = {doc_id: doc[name] for doc_id, doc in reduced.items() if name in doc}
-        for doc_id, value in _unusable(values, aggregation_of(name)).items():
+        if all(type(value) in _PLAIN and value == value for value in values.values()):  # nearly always
+            continue
+        aggregation = aggregation_of(name)
+        if aggregation in _OF_NUMBERS:
+            values = {doc_id: _as_number(value) for doc_id, value in values.items()}
+            for doc_id, value in values.items():
+                reduced[doc_id][name] = value
+        for doc_id, value in _unusable(values, aggregation).items():
             unusable = ScoringError(f"the value of {name!r} is {value}, which is not a number.", where=f"doc {doc_id}")
             errors.setdefault(doc_id, unusable)
     return {doc_id: doc for doc_id, doc in reduced.items() if doc_id not in errors} if errors else reduced, errors
@@ -100,15 +110,24 @@ def _unusable(values: Mapping[int, Any], aggregation: Callable[..., Any]) -> dic
 
     A function of the task's own may take values that are not numbers, as long as no other doc has a number.
     """
-    if all(type(value) in _PLAIN and value == value for value in values.values()):  # nearly always
-        return {}
-    numbers = aggregation in _OF_NUMBERS or any(isinstance(value, Real) for value in values.values())
+    of_numbers = aggregation in _OF_NUMBERS
+    some_numbers = of_numbers or any(isinstance(value, Real) for value in values.values())
     unusable = {}
     for doc_id, value in values.items():
         nan = isinstance(value, Real) and math.isnan(value) and aggregation is not nanmean
-        if nan or (numbers and (value is None or isinstance(value, str))):
+        unlike = (
+            of_numbers and not isinstance(value, Real) or some_numbers and (value is None or isinstance(value, str))
+        )
+        if nan or unlike:
             unusable[doc_id] = f"{value!r:.80}"
     return unusable
+
+
+def _as_number(value: Any) -> Any:
+    """A number of numpy or torch, alone or in an array of its own, and a decimal number as Python's; others unchanged."""
+    if hasattr(value, "item") and getattr(value, "shape", None) in ((), (1,)):
+        return value.item()
+    return float(value) if isinstance(value, Decimal) else value
 
 
 def check_repeats(pipeline: FilterEnsemble, metrics: Sequence[Metric[Any, Any]], repeats: int) -> None:
@@ -153,13 +172,12 @@ def number_of(
         return found if traits_of(function).range is None else _in_range(found, function)
     values = list(of_docs.values())
     try:
-        value = function(values)
+        value = _as_result(function(values))
     except Undefined as undefined:
         return Number(key, None, n=len(values), note=f"it has no value: {without_objects(str(undefined))}.")
     except Exception as error:
         note = f"the aggregation raised {type(error).__name__}: {without_objects(str(error))}."
         return Number(key, None, n=len(values), note=note)
-    value = value.item() if hasattr(value, "item") else value
     if isinstance(value, float) and not math.isfinite(value):
         return Number(key, None, n=len(values), note=f"{_not_finite(value, function, of_docs)}.")
     alone = clusters is None or isinstance(clusters, Clusters) and clusters.alone
@@ -172,6 +190,21 @@ def number_of(
     if interval is None and function is not bypass_agg:
         note = "the docs do not vary: a standard error of 0 says nothing about other docs."
     return _in_range(Number(key, value, 0.0, interval, len(values), note=note, scale=scale), function)
+
+
+def _as_result(value: Any) -> Any:
+    """What an aggregation gave, as results.json holds it: a number, a text, numbers by name, or None. ScoringError for others."""
+    value = _as_number(value)
+    if isinstance(value, Mapping):
+        parts = {str(name): _as_result(part) for name, part in value.items()}
+        return {
+            name: None if isinstance(part, float) and not math.isfinite(part) else part for name, part in parts.items()
+        }
+    if isinstance(value, Real):
+        return value if isinstance(value, (bool, int)) and abs(value) < _LARGEST else float(value)
+    if value is None or isinstance(value, str):
+        return value
+    raise ScoringError(f"it gave {without_objects(f'{value!r:.80}')}, which is not a number")
 
 
 def _in_range(number: Number, function: Callable[..., Any]) -> Number:

@@ -1,7 +1,8 @@
 """A grader: it decides what each doc scores, and the scorer's metrics, reductions and aggregations stay."""
 
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
@@ -80,3 +81,12 @@ class Runs(GenScorer):
 def test_a_scorer_that_runs_in_its_own_way_is_graded_all_the_same() -> None:
     scorer = graded(Runs, "judge", {0: 1.0, 1: 0.0, 2: 0.0, 3: 0.0})
     assert [number.value for number in scorer.results(scorer.reduced_docs, 0)] == [0.25]
+
+
+def test_bounds_that_are_not_finite_are_a_note() -> None:
+    """results.json holds no NaN: such bounds ended the run where it was written."""
+    scorer = build_scorer(METRICS, "generate_until", None)
+    scorer.metrics = [replace(metric, aggregation=lambda values: math.nan) for metric in scorer.metrics or ()]
+    scorer.grader = Given(name="judge", values={0: 1.0}, no_value="nobody said anything.")
+    run_scorer(scorer, instances(4))
+    assert bounds_of(scorer, scorer.reduced_docs) is None and "no judge_bounds" in scorer.notes[-1]

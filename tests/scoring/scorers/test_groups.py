@@ -156,3 +156,12 @@ def test_a_mean_of_unlike_metrics_of_which_one_has_no_exact_interval_and_none_va
     }
     found = average_of(GroupMetric("average", of=parts), members)
     assert (found.value, found.stderr, found.interval) == (0, 0, pytest.approx((0, 0.2)))
+
+
+@each_of("given", [math.nan, math.inf])
+def test_a_groups_function_that_gives_no_finite_number_is_a_note(given):
+    members = {
+        name: Member({"acc,none": value, "acc_stderr,none": 0.1}, 10) for name, value in (("a", 0.5), ("b", 0.7))
+    }
+    found = aggregate_group(members, [{"metric": "acc", "aggregation": lambda values: given}])
+    assert found.numbers["acc,none"] is None and any("aggregation raised" in note for note in found.notes)

@@ -1,9 +1,13 @@
 """Scorers: from answers to numbers, in the three ways to make one's own, and with one doc's error alone."""
 
+import json
 import math
 from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any, ClassVar
 
+import numpy as np
 import pytest
 
 from mm_eval.scorers import (
@@ -457,3 +461,34 @@ def test_equal_clusters_have_no_standard_error_of_rounding():
     assert standard_error(mean, list(values.values()), list(clusters.values())).value != 0, "else this tests nothing"
     found = number_of(KEY, mean, values, clusters, 0, 0)
     assert found.stderr == 0.0 and found.interval is not None and found.interval[0] < found.value < found.interval[1]
+
+
+@each_of(
+    ("given", "value"),
+    [
+        (np.array([0.5]), 0.5), (Decimal("0.5"), 0.5), (Fraction(1, 2), 0.5), (np.float32(0.5), 0.5), (True, True),
+        ({"a": np.int64(3), "b": math.nan}, {"a": 3, "b": None}), ("a file", "a file"), (None, None), (10**17, 1e17),
+        (np.array([0.5, 1.0]), ScoringError), ([0.5, 1.0], ScoringError), (b"x", ScoringError), (1j, ScoringError),
+        ({"a": [1]}, ScoringError), (10**400, OverflowError),
+    ],
+)  # fmt: skip
+def test_what_an_aggregation_gives_is_a_number_or_a_note_and_ends_no_run(given: Any, value: Any) -> None:
+    number = number_of(MetricKey("m", "none"), lambda values: given, {0: 1.0, 1: 0.0}, None, 0, 0)
+    if isinstance(value, type):
+        assert number.value is None and f"raised {value.__name__}" in number.note
+    else:
+        assert json.loads(json.dumps(number.value, allow_nan=False)) == value and type(number.value) is type(value)
+
+
+def test_a_doc_whose_value_is_no_number_spoils_no_mean() -> None:
+    given = [np.array([1.0]), np.float32(0.5), Decimal("0.25"), [1, 0], (1, 2), {"a": 1}, b"1", 1j, 0]
+    scorer = build_scorer(
+        {"name": "none", "metric_list": [{"metric": "m", "aggregation": "mean"}]},
+        "generate_until",
+        process_results=lambda doc, results: {"m": given[doc["n"]]},
+    )
+    scorer.run([one for n in range(len(given)) for one in generated(n, ["x"], "x", {"n": n})])
+    found = scorer.numbers(scorer.reduced_docs, 0)[0]
+    assert (found.value, found.n) == (1.75 / 4, 4)
+    assert [type(doc["m"]) for doc in scorer.reduced_docs.values()] == [float, float, float, int]
+    assert [doc_id for doc_id, doc in scorer.raw_docs.items() if doc.error] == [3, 4, 5, 6, 7]
