@@ -1,17 +1,20 @@
-"""The checks between opening the data and the first request: metrics of groups, and each task's first doc, asked and scored."""
+"""The checks between opening the data and the first request: metrics of groups, keys of prompt blocks, and each task's first doc,
+asked and scored."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from mm_eval.config.group import GroupConfig, GroupMetric
 from mm_eval.config.manager import Loaded
 from mm_eval.config.task_config import TaskConfig
 from mm_eval.prompt.blind import WITHOUT
-from mm_eval.prompt.blocks import check_prompt_keys
+from mm_eval.prompt.blocks import PromptBlock, call, takes_block
 from mm_eval.prompt.task import PromptStyle, Task
 from mm_eval.scoring.base import Scorer
 from mm_eval.scoring.metrics.metric import METRICS, aggregation_named
@@ -19,6 +22,8 @@ from mm_eval.scoring.of_task import scorers_of
 from mm_eval.scoring.process_results import ProcessResultsScorer
 from mm_eval.values.errors import ConfigError, DataError, DocError, did_you_mean
 from mm_eval.values.types import Doc, MetricKey
+
+log = logging.getLogger(__name__)
 
 
 def check_first_doc(task: Task, style: PromptStyle, doc_ids: Sequence[int]) -> None:
@@ -66,6 +71,64 @@ def _check_visual_columns(task: Task, style: PromptStyle, where: str) -> None:
             hint = f"{did_you_mean(column, task.docs.columns)} The data has: {', '.join(task.docs.columns)}.".strip()
             what = f"doc_to_visual names the column {column!r}, which the data lacks."
             raise DataError(what, where=task.config.where("doc_to_visual") or where, hint=hint)
+
+
+def check_prompt_keys(task: Task, doc_ids: Sequence[int], blocks: Sequence[PromptBlock]) -> None:
+    """Checks that some function or template of the task reads each key of its prompt blocks whose value is not empty.
+
+    Empty values are skipped: MMBench's blocks state `pre_prompt: ""`, which none of its functions reads.
+    Unread keys in a task file of lmms-eval are one warning, since its own files have some; keys that the user adds are errors.
+    Errors: ConfigError naming the unread keys, with a suggestion from the keys that are read.
+    """
+    config = task.config
+    own = {key for block in config.prompt_kwargs.values() for key in block or ()} if config.of_lmms_eval else set()
+    ignored: list[str] = []
+    for block in blocks:
+        unread, read = _unread(task, doc_ids, block)
+        if wrong := [key for key in unread if key not in own]:
+            raise ConfigError(
+                f"nothing in {config.path} reads {_keys(wrong)} of the prompt block {block.key!r}.",
+                where=config.where("prompt_kwargs"),
+                hint=did_you_mean(wrong[0], read),
+            )
+        if unread:
+            ignored.append(f"{_keys(unread)} of {block.key!r}")
+    if ignored:
+        what = "nothing in %s reads these keys of its prompt blocks: %s. They have no effect."
+        log.warning(f"%s: {what}", config.where("prompt_kwargs"), config.path, "; ".join(ignored))
+
+
+def _keys(names: Sequence[str]) -> str:
+    return f"the key{'s' if len(names) > 1 else ''} {', '.join(map(repr, names))}"
+
+
+def _unread(task: Task, doc_ids: Sequence[int], block: PromptBlock) -> tuple[list[str], set[str]]:
+    """(keys of a block that no function or template of the task reads, keys that are read). Keys with empty values are skipped.
+
+    Up to 100 docs are tried, since a function may read a key for some docs only. A task whose functions take no block has no
+    unread keys.
+    """
+    config, read = task.config, set[str]()
+    of_whole_doc = [
+        each for each in (config.doc_to_visual, config.doc_to_messages) if takes_block(each, block, second=True)
+    ]
+    of_text = takes_block(config.doc_to_text, block, second=True) or any(
+        takes_block(each, block, second=False) for each in (config.doc_to_target, config.doc_to_choice)
+    )
+    if not block.kwargs or not (of_text or of_whole_doc):
+        return [], read
+    recording = replace(block, read=read)
+    filled = [key for key, value in block.kwargs.items() if value not in ("", None)]
+    for doc_id in doc_ids[:100]:
+        task.question(task.docs.text(doc_id), recording, f"{config.path} doc {doc_id}")
+        if read.issuperset(filled):
+            return [], read
+    for function in of_whole_doc:
+        try:
+            call(function, task.docs.full(doc_ids[0]), recording, second=True)
+        except Exception:  # the task's own code; the error is reported when the doc's request is made
+            return [], read
+    return [key for key in filled if key not in read], read
 
 
 class _Read(dict[str, Any]):

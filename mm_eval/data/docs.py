@@ -12,6 +12,7 @@ import io
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -30,20 +31,21 @@ SMALL = 2**21
 
 @dataclass
 class Docs:
-    """The docs of one split: `text(i)` without pictures, `full(i)` with them, decoded anew at each call."""
+    """The docs of one split: `text(i)` without pictures, `full(i)` with them, decoded anew at each call.
+
+    bundled: these are the bundled sample of a dataset. media_columns: columns of pictures, videos and sounds, alone or in lists;
+    those of records that have some among texts are in `_records`. decodes: the rows have media that can be shown, and no other.
+    """
 
     rows: Any
     where: str = ""
     fingerprint: str = ""
     places: Places = field(default_factory=Places)
-    bundled: bool = False  # the bundled sample of a dataset
+    bundled: bool = False
     media_columns: tuple[str, ...] = field(init=False, default=())
-    _records: tuple[str, ...] = field(
-        init=False, default=(), repr=False
-    )  # columns of records with pictures among texts
+    decodes: bool = field(init=False, default=False, repr=False)
+    _records: tuple[str, ...] = field(init=False, default=(), repr=False)
     _texts: Any = field(init=False, default=None, repr=False)
-    _stored: Any = field(init=False, default=None, repr=False)
-    decodes: bool = field(init=False, default=False, repr=False)  # the rows have media that can be shown, and no other
     _features: Any = field(init=False, default=None, repr=False)  # `datasets` copies them at each access
 
     def __post_init__(self) -> None:
@@ -52,7 +54,6 @@ class Docs:
         self._records = tuple(name for name in media if _is_record(self._features[name]))
         self.media_columns = tuple(name for name in media if name not in self._records)
         self._texts = self.rows.remove_columns(list(media)) if media else self.rows
-        self._stored = self.rows.with_format("arrow") if media else None
         self.decodes = bool(media) and all(names <= SHOWN for names in media.values())
 
     def __len__(self) -> int:
@@ -64,13 +65,12 @@ class Docs:
 
     def text(self, doc_id: int) -> Doc:
         """The doc without its pictures."""
-        doc = dict(self._texts[doc_id]) if self._texts.column_names else {}
-        return {**doc, **self._undecoded([doc_id])[0]} if self._records else doc
+        [(_, doc)] = self.texts([doc_id])
+        return doc
 
-    def texts(self, doc_ids: Sequence[int], chunk: int = 256) -> Iterator[tuple[int, Doc]]:
-        """(doc_id, doc without pictures) for many docs. Reading in chunks is ten times faster than one by one."""
-        for start in range(0, len(doc_ids), chunk):
-            ids = list(doc_ids[start : start + chunk])
+    def texts(self, doc_ids: Sequence[int]) -> Iterator[tuple[int, Doc]]:
+        """(doc_id, doc without pictures) for many docs. Reading them together is ten times faster than one by one."""
+        for ids in _chunks(doc_ids, 256):
             columns = self._texts[ids] if self._texts.column_names else {}
             records = self._undecoded(ids) if self._records else []
             for row, doc_id in enumerate(ids):
@@ -82,28 +82,17 @@ class Docs:
         rows = self._stored.select_columns(list(self._records))[doc_ids].to_pylist()
         return [{name: without_media(self._features[name], value) for name, value in row.items()} for row in rows]
 
-    def picture_keys(self, doc_ids: list[int], chunk: int = 64) -> dict[int, str]:
-        """{doc id: digest of its stored pictures} for docs with pictures, which are not decoded."""
-        keys: dict[int, str] = {}
-        if not self.media_columns:
-            return keys
-        raw = self.rows.select_columns(list(self.media_columns)).with_format("arrow")
-        for start in range(0, len(doc_ids), chunk):
-            ids = list(doc_ids[start : start + chunk])
-            for doc_id, row in zip(ids, raw[ids].to_pylist(), strict=True):
-                digest = hashlib.sha256()
-                if sum(_feed(digest, value) for value in row.values()):
-                    keys[doc_id] = digest.hexdigest()
-        return keys
-
-    def stored_media(self, doc_id: int) -> str:
-        """A digest of a doc's pictures and videos as they are stored, also of those in records. "" where it has none."""
+    def stored_media(self, doc_ids: Sequence[int]) -> dict[int, str]:
+        """{doc id: digest of its pictures and videos as they are stored} of the docs that have some. None is decoded."""
         columns = [*self.media_columns, *self._records]
-        if not columns:
-            return ""
-        [row] = self._stored.select_columns(columns)[[doc_id]].to_pylist()
-        digest = hashlib.sha256()
-        return digest.hexdigest() if sum([_feed(digest, value) for value in row.values()]) else ""
+        found: dict[int, str] = {}
+        for ids in _chunks(doc_ids, 64) if columns else ():
+            rows = self._stored.select_columns(columns)[ids].to_pylist()
+            for doc_id, row in zip(ids, rows, strict=True):
+                digest = hashlib.sha256()
+                if sum([_feed(digest, value) for value in row.values()]):
+                    found[doc_id] = digest.hexdigest()
+        return found
 
     def full(self, doc_id: int, most: int | None = None) -> Doc:
         """The whole doc with its pictures decoded. DataError if one can't be, or if they have more than `most` pixels.
@@ -128,8 +117,20 @@ class Docs:
 
     def stored(self, doc_ids: list[int]) -> Iterator[tuple[int, Doc]]:
         """(doc_id, doc with its pictures as stored, `{"bytes": ..., "path": ...}`)."""
-        source = self.rows.with_format("arrow") if self._stored is None else self._stored
-        yield from zip(doc_ids, source[doc_ids].to_pylist(), strict=True)
+        yield from zip(doc_ids, self._stored[doc_ids].to_pylist(), strict=True)
+
+    def stored_columns(self, doc_ids: Sequence[int]) -> Iterator[Any]:
+        """The columns of some docs as they are stored, as arrow arrays: those of a few docs, then those of the next ones."""
+        for ids in _chunks(doc_ids, 64):
+            yield from (column.combine_chunks() for column in self._stored[ids].columns)
+
+    @cached_property
+    def _stored(self) -> Any:
+        return self.rows.with_format("arrow")
+
+
+def _chunks(doc_ids: Sequence[int], size: int) -> Iterator[list[int]]:
+    return (list(doc_ids[start : start + size]) for start in range(0, len(doc_ids), size))
 
 
 def fingerprint_of(rows: Any) -> str:
@@ -164,7 +165,7 @@ class FileState(NamedTuple):
 
 
 def picture_files(
-    docs: Docs, doc_ids: Sequence[int], known: Mapping[str, FileState], chunk: int = 64, places: Places | None = None
+    docs: Docs, doc_ids: Sequence[int], known: Mapping[str, FileState], places: Places | None = None
 ) -> dict[str, FileState]:
     """{name: state} of each file below the data's folders that these docs name in any column.
 
@@ -172,12 +173,10 @@ def picture_files(
     left out: missing files, URLs, and paths relative to a folder that only the task's function knows.
     known: the states at an earlier launch. places: where to look; by default the places of these docs.
     """
-    rows, places = docs.rows.with_format("arrow"), places or docs.places
-    beginnings = _beginnings(places)
-    found: dict[str, FileState] = {}
-    for start in range(0, len(doc_ids), chunk):
-        for column in rows[list(doc_ids[start : start + chunk])].columns:
-            found.update(_named_states(_names(column.combine_chunks()), places, known, found, beginnings))
+    places = places or docs.places
+    beginnings, found = _beginnings(places), dict[str, FileState]()
+    for column in docs.stored_columns(doc_ids):
+        found.update(_named_states(_names(column), places, known, found, beginnings))
     return {name: found[name] for name in sorted(found)}
 
 

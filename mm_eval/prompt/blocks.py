@@ -2,25 +2,22 @@
 
 A task file states its blocks under `model_specific_prompt_kwargs` (in lmms-eval `lmms_eval_specific_kwargs`): `default`, and one
 for each model key that differs. Under `model_specific_target_kwargs` it may state what the right answer looks like after each of
-them. `choose_block` makes the block of a run, `call` passes it to a function, `check_prompt_keys` finds misspelt keys.
+them. `choose_block` makes the block of a run, and `call` passes it to a function.
 """
 
 from __future__ import annotations
 
 import inspect
-import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from typing import Any, Protocol
+from typing import Any
 
 from mm_eval.config.task_config import TaskConfig
 from mm_eval.data.frames import DEFAULT_RULE, medium
 from mm_eval.prompt.template import names_read
-from mm_eval.values.errors import ConfigError, did_you_mean
+from mm_eval.values.errors import ConfigError
 from mm_eval.values.types import Clip, Doc
-
-log = logging.getLogger(__name__)
 
 FRAMES_KEY, FRAMES_AS_KEY = "video", "video_input"
 """The keys of run.json and results.json under which a prompt states its rule of frames and how they are shown."""
@@ -230,85 +227,12 @@ for _name in ("__getitem__", "get", "pop", "__contains__", "__iter__", "keys", "
     setattr(_RecordingBlock, _name, _recording(_name))
 
 
-class _Docs(Protocol):
-    def text(self, doc_id: int, /) -> Doc: ...
-    def full(self, doc_id: int, /) -> Doc: ...
-
-
-class _Task(Protocol):
-    """The parts of a Task that `check_prompt_keys` uses."""
-
-    @property
-    def config(self) -> TaskConfig: ...
-    @property
-    def docs(self) -> _Docs: ...
-    def question(self, doc: Doc, block: PromptBlock, where: str) -> object: ...
-
-
-def check_prompt_keys(task: _Task, doc_ids: Sequence[int], blocks: Sequence[PromptBlock]) -> None:
-    """Checks that some function or template of the task reads each key of its prompt blocks whose value is not empty.
-
-    Empty values are skipped: MMBench's blocks state `pre_prompt: ""`, which none of its functions reads.
-    Unread keys in a task file of lmms-eval are one warning, since its own files have some; keys that the user adds are errors.
-    Errors: ConfigError naming the unread keys, with a suggestion from the keys that are read.
-    """
-    config = task.config
-    own = {key for block in config.prompt_kwargs.values() for key in block or ()} if config.of_lmms_eval else set()
-    ignored: list[str] = []
-    for block in blocks:
-        unread, read = _unread(task, doc_ids, block)
-        if wrong := [key for key in unread if key not in own]:
-            raise ConfigError(
-                f"nothing in {config.path} reads {_keys(wrong)} of the prompt block {block.key!r}.",
-                where=config.where("prompt_kwargs"),
-                hint=did_you_mean(wrong[0], read),
-            )
-        if unread:
-            ignored.append(f"{_keys(unread)} of {block.key!r}")
-    if ignored:
-        what = "nothing in %s reads these keys of its prompt blocks: %s. They have no effect."
-        log.warning(f"%s: {what}", config.where("prompt_kwargs"), config.path, "; ".join(ignored))
-
-
-def _keys(names: Sequence[str]) -> str:
-    return f"the key{'s' if len(names) > 1 else ''} {', '.join(map(repr, names))}"
-
-
-def _unread(task: _Task, doc_ids: Sequence[int], block: PromptBlock) -> tuple[list[str], set[str]]:
-    """(keys of a block that no function or template of the task reads, keys that are read). Keys with empty values are skipped.
-
-    Up to 100 docs are tried, since a function may read a key for some docs only. A task whose functions take no block has no
-    unread keys.
-    """
-    config, read = task.config, set[str]()
-    of_whole_doc = [
-        each for each in (config.doc_to_visual, config.doc_to_messages) if _takes_block(each, block, second=True)
-    ]
-    of_text = _takes_block(config.doc_to_text, block, second=True) or any(
-        _takes_block(each, block, second=False) for each in (config.doc_to_target, config.doc_to_choice)
-    )
-    if not block.kwargs or not (of_text or of_whole_doc):
-        return [], read
-    recording = replace(block, read=read)
-    filled = [key for key, value in block.kwargs.items() if value not in ("", None)]
-    for doc_id in doc_ids[:100]:
-        task.question(task.docs.text(doc_id), recording, f"{config.path} doc {doc_id}")
-        if read.issuperset(filled):
-            return [], read
-    for function in of_whole_doc:
-        try:
-            call(function, task.docs.full(doc_ids[0]), recording, second=True)
-        except Exception:  # the task's own code; the error is reported when the doc's request is made
-            return [], read
-    return [key for key in filled if key not in read], read
-
-
 def takes_clips(entry: object) -> bool:
     """Whether a config entry is a function whose result depends on the shown frames of the videos."""
     return callable(entry) and CLIPS_KEYWORD in _parameters(entry).known
 
 
-def _takes_block(entry: object, block: PromptBlock, second: bool) -> bool:
+def takes_block(entry: object, block: PromptBlock, second: bool) -> bool:
     """Whether a config entry is a function that takes the prompt kwargs, or a template that reads one. second: as in `call`."""
     if isinstance(entry, str) and "{" in entry:
         return not names_read(entry).isdisjoint({*AROUND, *block.kwargs})

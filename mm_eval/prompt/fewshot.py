@@ -95,8 +95,9 @@ class ExamplePool:
             return False
         if self.asked is None or not isinstance(self.docs, Docs):
             return True
-        own, other = self.asked.stored_media(doc_id), self.docs.stored_media(example.index)
-        return not own or not other or own == other
+        own = self.asked.stored_media([doc_id]).get(doc_id)
+        other = self.docs.stored_media([example.index]).get(example.index)
+        return own is None or other is None or own == other
 
     def picture_files(
         self, count: int, docs: Iterable[tuple[int, Doc]], known: Mapping[str, FileState], places: Places

@@ -350,8 +350,8 @@ class Task:
         """{doc id: key of the docs to request together}: its `cluster_key`, else its picture files, else the doc itself."""
         if self.cluster_columns:
             return self.clusters(dict(self.docs.texts(list(doc_ids))), {})
-        keys = self.docs.picture_keys(list(doc_ids))
-        return {doc_id: keys.get(doc_id, doc_id) for doc_id in doc_ids}
+        shown = self.docs.stored_media(doc_ids)
+        return {doc_id: shown.get(doc_id, doc_id) for doc_id in doc_ids}
 
     @property
     def cluster_columns(self) -> list[str]:

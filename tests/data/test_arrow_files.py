@@ -48,7 +48,7 @@ def assert_equal(ours: Rows, theirs: Any) -> None:
     one, other = Docs(ours), Docs(theirs)
     assert one.media_columns == other.media_columns and one._records == other._records
     assert [repr(doc) for doc in one.texts(places)] == [repr(doc) for doc in other.texts(places)]
-    assert one.text(len(ours) - 1) == other.text(len(ours) - 1) and one.picture_keys(places) == other.picture_keys(
+    assert one.text(len(ours) - 1) == other.text(len(ours) - 1) and one.stored_media(places) == other.stored_media(
         places
     )
 

@@ -14,7 +14,8 @@ from mm_eval.config.task_config import TaskConfig
 from mm_eval.data.decode import open_picture
 from mm_eval.data.media import Places, picture_digest
 from mm_eval.data.source import DataSource
-from mm_eval.prompt.blocks import PromptBlock, check_prompt_keys
+from mm_eval.preflight import check_prompt_keys
+from mm_eval.prompt.blocks import PromptBlock
 from mm_eval.prompt.task import PromptStyle, Task
 from mm_eval.prompt.visuals import to_visuals, visuals_of, with_places
 from mm_eval.values.errors import ConfigError, DataError

@@ -22,9 +22,9 @@ from mm_eval.engine.order import CheapestOrder
 from mm_eval.features.validate.first_rows import columns_that_differ, rows_that_differ
 from mm_eval.features.validate.trial import FULL, Trial, TrialResult
 from mm_eval.opening import OpenedTasks, part_classes, without_sample
-from mm_eval.preflight import group_faults
+from mm_eval.preflight import check_prompt_keys, group_faults
 from mm_eval.prepare import Prepared, load_configs, prepare, prepare_without_model
-from mm_eval.prompt.blocks import check_prompt_keys, choose_block
+from mm_eval.prompt.blocks import choose_block
 from mm_eval.prompt.task import PromptStyle, Task
 from mm_eval.request import RunRequest
 from mm_eval.scoring.base import Scorer
