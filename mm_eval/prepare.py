@@ -16,7 +16,7 @@ from mm_eval.config.manager import Loaded, TaskManager
 from mm_eval.config.task_config import ASKS_NOTHING, TaskConfig
 from mm_eval.engine.generation import one_token_cap
 from mm_eval.engine.model import Model, ModelFacts, check, check_generation, dollars
-from mm_eval.engine.outcome import unknown_price
+from mm_eval.engine.prices import unknown_price
 from mm_eval.opening import OpenedTasks, choose_styles, missing_key_notes, open_tasks, part_classes, parts_of, turns_of
 from mm_eval.preflight import docs_digest, requests_digest
 from mm_eval.prompt.blocks import PromptBlock, check_pixel_limits

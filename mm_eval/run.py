@@ -34,7 +34,8 @@ from mm_eval.engine.model import (
     recall_threads,
 )
 from mm_eval.engine.order import CheapestOrder
-from mm_eval.engine.outcome import Outcome, StopSignal, budget_check, failure_limit, model_boundary
+from mm_eval.engine.outcome import Outcome, StopSignal, failure_limit, model_boundary
+from mm_eval.engine.prices import budget_check
 from mm_eval.engine.progress import Progress, answering
 from mm_eval.engine.ranks import Launch, launched, processes
 from mm_eval.foreign import trusted_request

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from numbers import Integral
 from typing import Any, TypeVar
 
 from mm_eval.values.errors import ConfigError
@@ -118,19 +117,3 @@ def _number_in_text(value: Any) -> Any:
         except ValueError:
             continue
     return value
-
-
-MOST_TOKENS = 10**9
-"""A larger token count is invalid."""
-
-
-def token_counts(usage: Any) -> dict[str, int]:
-    """The valid token counts of a `usage`. A server, or an old journal, may hold anything.
-
-    >>> token_counts({"prompt_tokens": 7, "completion_tokens": 10**400, "image_tokens": "3"})
-    {'prompt_tokens': 7}
-    """
-    if not usage or not isinstance(usage, Mapping):
-        return {}
-    counts = {name: int(n) for name, n in usage.items() if isinstance(n, Integral) and not isinstance(n, bool)}
-    return {name: count for name, count in counts.items() if 0 <= count <= MOST_TOKENS}

@@ -39,8 +39,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from mm_eval.engine.generation import token_counts
 from mm_eval.engine.packed import AnswersByKey, AnswersBySlot, Rows
+from mm_eval.engine.prices import token_counts
 from mm_eval.engine.records import (
     NO_USAGE,
     VERSION,

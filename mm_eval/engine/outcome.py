@@ -12,7 +12,7 @@ from fractions import Fraction
 from math import ceil
 from types import FrameType
 
-from mm_eval.values.errors import ConfigError, MMEvalError, ModelError
+from mm_eval.values.errors import MMEvalError, ModelError
 from mm_eval.values.words import counted
 
 log = logging.getLogger(__name__)
@@ -126,31 +126,3 @@ def failure_limit(fail_on_error: bool | int | float, total: int) -> int | None:
     return (
         max(1, ceil(Fraction(str(fail_on_error)) * total)) if isinstance(fail_on_error, float) else int(fail_on_error)
     )
-
-
-NO_PRICE = "Add input_price=...,output_price=... (dollars per million tokens) to {args}, or name a file of prices with --prices."
-
-
-def unknown_price(whose: str, option: str, args: str) -> ConfigError:
-    """The error for a budget on what has no price. args: the option that may state one."""
-    return ConfigError(f"the prices of {whose} are unknown.", where=option, hint=NO_PRICE.format(args=args))
-
-
-def budget_check(
-    spent: Callable[[], float], budget: float | None, option: str, what: str, processes: int = 1
-) -> Callable[[], MMEvalError | None]:
-    """A function that tells why nothing more may be requested: what is spent has reached the budget.
-
-    spent: dollars so far, of earlier launches too. what: "the answers have". Each of several processes spends an equal part of
-    what is left at its start.
-    """
-    begun = spent()
-    limit = None if budget is None else begun + max(0.0, budget - begun) / processes
-
-    def over() -> MMEvalError | None:
-        if limit is None or (now := spent()) < limit:
-            return None
-        said = f"{what} cost ${now:,.2f}, and {option} is ${budget:,.2f}."
-        return ModelError(said, hint="They are kept; the same command with a higher budget goes on.")
-
-    return over

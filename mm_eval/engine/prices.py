@@ -1,12 +1,30 @@
-"""What tokens cost."""
+"""Tokens: how many there were, what they cost, and whether a budget is reached."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
+from numbers import Integral
 from typing import Any
 
+from mm_eval.values.errors import ConfigError, MMEvalError, ModelError
+
 MILLION = 1_000_000
+
+MOST_TOKENS = 10**9
+"""A larger token count is invalid."""
+
+
+def token_counts(usage: Any) -> dict[str, int]:
+    """The valid token counts of a `usage`. A server, or an old journal, may hold anything.
+
+    >>> token_counts({"prompt_tokens": 7, "completion_tokens": 10**400, "image_tokens": "3"})
+    {'prompt_tokens': 7}
+    """
+    if not usage or not isinstance(usage, Mapping):
+        return {}
+    counts = {name: int(n) for name, n in usage.items() if isinstance(n, Integral) and not isinstance(n, bool)}
+    return {name: count for name, count in counts.items() if 0 <= count <= MOST_TOKENS}
 
 
 @dataclass(frozen=True)
@@ -56,3 +74,30 @@ class Price:
 
     def __str__(self) -> str:
         return f"prices of {self.date} ({self.source})" if self.date else "the given prices"
+
+
+def unknown_price(whose: str, option: str, args: str) -> ConfigError:
+    """The error for a budget on what has no price. args: the option that may state one."""
+    per_million = "input_price=...,output_price=... (dollars per million tokens)"
+    hint = f"Add {per_million} to {args}, or name a file of prices with --prices."
+    return ConfigError(f"the prices of {whose} are unknown.", where=option, hint=hint)
+
+
+def budget_check(
+    spent: Callable[[], float], budget: float | None, option: str, what: str, processes: int
+) -> Callable[[], MMEvalError | None]:
+    """A function that tells why nothing more may be requested: what is spent has reached the budget.
+
+    spent: dollars so far, of earlier launches too. what: "the answers have". Each of several processes spends an equal part of
+    what is left at its start.
+    """
+    before = spent()
+    limit = None if budget is None else before + max(0.0, budget - before) / processes
+
+    def over() -> MMEvalError | None:
+        if limit is None or (now := spent()) < limit:
+            return None
+        said = f"{what} cost ${now:,.2f}, and {option} is ${budget:,.2f}."
+        return ModelError(said, hint="They are kept; the same command with a higher budget goes on.")
+
+    return over

@@ -8,7 +8,7 @@ import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from mm_eval.engine.generation import token_counts
+from mm_eval.engine.prices import token_counts
 from mm_eval.values.errors import ERRORS_BY_OWNER, MMEvalError
 from mm_eval.values.files import digest_of, encoder
 from mm_eval.values.run_files import json_value

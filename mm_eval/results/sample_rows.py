@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from mm_eval.engine.generation import token_counts
+from mm_eval.engine.prices import token_counts
 from mm_eval.engine.records import single_records
 from mm_eval.results.graders import grading
 from mm_eval.scoring.filters.base import FILTERED, REFUSED, TRUNCATED

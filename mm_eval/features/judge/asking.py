@@ -16,7 +16,8 @@ from mm_eval.engine.cache import opened_cache
 from mm_eval.engine.journal import JournalState
 from mm_eval.engine.model import Model, closing_model
 from mm_eval.engine.order import by_cost
-from mm_eval.engine.outcome import Outcome, budget_check, failure_limit, model_boundary
+from mm_eval.engine.outcome import Outcome, failure_limit, model_boundary
+from mm_eval.engine.prices import budget_check
 from mm_eval.features.judge.code import verdicts_of
 from mm_eval.features.judge.config import JudgeConfig, judge_of_task
 from mm_eval.features.judge.cost import questions_about

@@ -22,7 +22,7 @@ from mm_eval.config.arguments import shortly
 from mm_eval.engine.ask import Asker
 from mm_eval.engine.journal import Journal, JournalState, add_record
 from mm_eval.engine.model import another_of, close_model, dollars, recall
-from mm_eval.engine.outcome import unknown_price
+from mm_eval.engine.prices import unknown_price
 from mm_eval.features.judge.code import verdicts_of
 from mm_eval.features.judge.config import judge_of_task
 from mm_eval.features.judge.cost import Cost, cost_of, gold_answer

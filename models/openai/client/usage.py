@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from mm_eval.engine.generation import token_counts
+from mm_eval.engine.prices import token_counts
 
 DETAILS = {
     "video_tokens": (("prompt_tokens_details", "multimodal_tokens", "video"),),
