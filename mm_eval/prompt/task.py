@@ -186,8 +186,8 @@ class Task:
         written = self._written_messages(doc_id, style, where, whole)
         turns = self._picture_loaders(doc_id, examples, style, where, whole) if self.has_pictures else []
 
-        digests, pixels, clips, error = looked_at(turns if turn_pictures is None else [], where, self.seen)
-        counts = [len(turn) for turn in digests] if turn_pictures is None else list(turn_pictures(doc_id) or ())
+        shown = looked_at(turns if turn_pictures is None else [], where, self.seen)
+        counts = [len(turn) for turn in shown.digests] if turn_pictures is None else list(turn_pictures(doc_id) or ())
         counts += [0] * (len(examples) + 1 - len(counts))  # 0 where unknown
         blocks = self._blocks_with_clips(turns, style.block, len(examples) + 1, where)
         if blocks[-1].clips:
@@ -199,29 +199,13 @@ class Task:
             description = text_of(description, doc, style.block, what="description", where=where, place=line)
         contexts: list[Context]
         if written is not None:
-            written = without_pictures(written) if style.blind == WITHOUT else written
             contexts = [written_context(written, description, style.system, question.prefix)]
         else:
-            layout, blind = self._layout(style.multiturn), style.blind == WITHOUT
-            place, shots = f"{where}, few-shot example", list[Turn]()
-            for example, block, count in zip(examples, blocks, counts, strict=False):
-                if block.clips:
-                    shown = self._question_of_example(example.doc, block, place)
-                else:
-                    shown = self._examples.of(example.index, example.doc, block, place)
-                text = without_marks(shown.text) if blind else shown.text
-                shots.append(Turn(text, count, shown.answer, shown.prefix))
-            contexts = [
-                context_of(
-                    Turn(without_marks(text) if blind else text, counts[-1], "", question.prefix),
-                    shots,
-                    layout,
-                    description,
-                    style.system,
-                    style.chat,
-                )
-                for text in question.contexts or (question.text,)
-            ]
+            shots = self._shots(examples, blocks, counts, style, where)
+            texts = question.contexts or (question.text,)
+            asked = (Turn(_text(text, style), counts[-1], "", question.prefix) for text in texts)
+            layout = self._layout(style.multiturn)
+            contexts = [context_of(turn, shots, layout, description, style.system, style.chat) for turn in asked]
 
         columns = self.docs.media_columns if config.process_results is not None else ()
         shared = Shared(
@@ -229,18 +213,36 @@ class Task:
             doc_id,
             WithoutPictures(doc, partial(self.docs.full, doc_id), columns) if columns else doc,
             question.target,
-            partial(self._load, turns) if any(counts) or error else None,
-            tuple(chain.from_iterable(digests)),
-            clips,
-            pixels,
-            error,
+            partial(self._load, turns) if any(counts) or shown.error else None,
+            tuple(chain.from_iterable(shown.digests)),
+            shown.clips,
+            shown.pixels,
+            shown.error,
         )
         noted = {"turn_pictures": counts, "choices": question.choices}
-        instances = requests_of(config, question, contexts, shared, noted, self._bare_choices)
+        instances = requests_of(config, question, contexts, shared, noted, self._needs_bare_choices)
         if style.turns is None:
             return instances
         whole_doc = WithoutPictures(doc, partial(self.docs.full, doc_id), self.docs.media_columns)
         return [begin(instance, style.turns, whole_doc, self._shown(style)) for instance in instances]
+
+    def _shots(
+        self,
+        examples: Sequence[Example],
+        blocks: Sequence[PromptBlock],
+        counts: Sequence[int],
+        style: PromptStyle,
+        where: str,
+    ) -> list[Turn]:
+        """The few-shot examples of a prompt. blocks, counts: those of each example and of the question."""
+        place, shots = f"{where}, few-shot example", list[Turn]()
+        for example, block, count in zip(examples, blocks, counts, strict=False):
+            if block.clips:
+                question = self._question_of_example(example.doc, block, place)
+            else:
+                question = self._examples.of(example.index, example.doc, block, place)
+            shots.append(Turn(_text(question.text, style), count, question.answer, question.prefix))
+        return shots
 
     def _question_of_example(self, doc: Doc, block: PromptBlock, where: str) -> Question:
         return question_of(self.config, doc, block, where, self.config.fewshot_config)
@@ -277,8 +279,10 @@ class Task:
             return [block] * count
 
     @cached_property
-    def _bare_choices(self) -> bool:
-        return needs_bare_choices(self.config)
+    def _needs_bare_choices(self) -> bool:
+        """Whether a metric compares each choice with its log-likelihood without a question (acc_mutual_info)."""
+        metrics = (metric["metric"] for pipeline in self.config.pipelines() for metric in pipeline["metric_list"])
+        return self.config.output_type == "multiple_choice" and "acc_mutual_info" in metrics
 
     def question(self, doc: Doc, block: PromptBlock, where: str) -> Question:
         """The text, target and choices of a doc."""
@@ -310,7 +314,7 @@ class Task:
             )
         messages, pictures = messages_of(self.config.doc_to_messages, whole(), style.block, where, self.docs.places)
         self._cache.get((style.block.cache_key, doc_id), lambda: pictures)
-        return messages
+        return without_pictures(messages) if style.blind == WITHOUT else messages
 
     def _picture_loaders(
         self, doc_id: int, examples: Sequence[Example], style: PromptStyle, where: str, whole: Callable[[], Doc]
@@ -411,6 +415,11 @@ class Task:
         """The fingerprint of the split that few-shot examples come from; None if it is the docs' own."""
         docs = self.pool.docs if self.pool is not None else None
         return docs.fingerprint if isinstance(docs, Docs) and docs.fingerprint != self.docs.fingerprint else None
+
+
+def _text(text: str, style: PromptStyle) -> str:
+    """A text of a prompt, without the places of pictures that are not shown."""
+    return without_marks(text) if style.blind == WITHOUT else text
 
 
 def _as_list(names: str | Sequence[str] | None) -> list[str]:
@@ -533,7 +542,7 @@ def requests_of(
     """The requests of a doc, all choices of a repeat before the next repeat.
 
     contexts: the prompt, or one for each choice if each has its own text. noted: what the metadata of each has.
-    bare: each choice is also scored without a question (see `needs_bare_choices`).
+    bare: each choice is also scored without a question (acc_mutual_info).
     """
     found: list[Instance] = []
     context, kind = contexts[0], config.output_type
@@ -566,12 +575,6 @@ def _check_continuations(question: Question) -> None:
         number, count = question.choices.index(""), len(question.choices)
         hint = "Leave empty options out in doc_to_choice, or the doc in process_docs."
         raise DocError(f"doc_to_choice gave an empty text as choice {number} of {count}.", hint=hint)
-
-
-def needs_bare_choices(config: TaskConfig) -> bool:
-    """Whether a metric compares each choice with its log-likelihood without a question (acc_mutual_info)."""
-    metrics = (metric["metric"] for pipeline in config.pipelines() for metric in pipeline["metric_list"])
-    return config.output_type == "multiple_choice" and "acc_mutual_info" in metrics
 
 
 def _choices(
