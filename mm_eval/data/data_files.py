@@ -1,4 +1,4 @@
-"""The files of a data set: the cache folder of its rows, by the content of the files, and where its rows may name further ones.
+"""The files of a data set: what they hold, and the cache folder of their rows, which goes by it.
 
 `datasets` identifies a file by path and modification time. `cp -p`, `rsync -t` and reproducible archives replace a file without
 changing either, and `datasets` would then serve the old rows. So each state of the files gets a cache folder of its own.
@@ -12,13 +12,11 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from mm_eval.data.media import Places
-from mm_eval.data.places import DataFiles, keep_in
 from mm_eval.values.files import write_atomic
 
 SETTLED_NS = 2 * 10**9
@@ -100,38 +98,3 @@ def file_digest(path: Path) -> str:
 
 def _stamp(about: os.stat_result) -> list[int]:
     return [about.st_dev, about.st_ino, about.st_size, about.st_mtime_ns, about.st_ctime_ns]
-
-
-FILES_KEY = "video"
-"""The key of `dataset_kwargs` that says that the hub's repository has the files that rows name, as in lmms-eval."""
-
-
-def has_files(kwargs: Mapping[str, Any]) -> bool:
-    """Whether `dataset_kwargs` say that the repository has the files that rows name."""
-    return bool(kwargs.get(FILES_KEY))
-
-
-def places_of(
-    folder: Path | None, kwargs: Mapping[str, Any], urls: bool, repository: Callable[[], Sequence[Path]] | None
-) -> Places:
-    """The dataset's folder, the folders of its data files, and the caches of the hub.
-
-    The files that rows name are also found in archives there, and with `dataset_kwargs: {video: true}` in the hub's repository.
-    folder: of the dataset on this machine, None if its rows are from the hub. repository: gives the folder with all files of the
-    hub's repository, which it downloads; called when the first file is looked for.
-    """
-    from huggingface_hub.constants import HF_HUB_CACHE
-
-    own = [folder] if folder is not None else []
-    named = kwargs.get("data_files") or ()
-    files = named.values() if isinstance(named, Mapping) else [named]
-    flat = [name for item in files for name in ([item] if isinstance(item, str) else item)]
-    base = folder or Path()  # of a dataset on this machine its files are meant, and not those of the working directory
-    own += [(base / name).parent for name in flat if "://" not in name and "*" not in name]
-    own += [Path(str(kwargs["data_dir"]))] if kwargs.get("data_dir") else []
-    own = list(dict.fromkeys(own))
-    caches = (Path(HF_HUB_CACHE), datasets_cache())
-    files_below = DataFiles(repository if has_files(kwargs) and repository is not None else own, caches)
-    if has_files(kwargs) and kwargs.get("cache_dir"):
-        keep_in(str(kwargs["cache_dir"]), files_below)
-    return Places((*own, *caches), urls, files_below)

@@ -14,10 +14,11 @@ from typing import Any
 
 from mm_eval.config.runner import FURTHER_DATA, NoStream, Stream, during
 from mm_eval.data.arrow_files import read_rows
-from mm_eval.data.data_files import FILES_KEY, content_cache, has_files, may_have_data_files, places_of
+from mm_eval.data.data_files import content_cache, may_have_data_files
 from mm_eval.data.decode import check_pillow
 from mm_eval.data.docs import Docs, fingerprint_of
 from mm_eval.data.manifest import advice_on_missing, hub_ids, known_data_set
+from mm_eval.data.places import FILES_KEY, has_files, places_of
 from mm_eval.data.rows import with_pictures_declared
 from mm_eval.data.source import (
     LOADING,

@@ -18,7 +18,8 @@ from typing import Any, NamedTuple
 
 from mm_eval.data.data_files import file_digest
 from mm_eval.data.decode import PixelCount, check_pillow, decoding
-from mm_eval.data.media import SHOWN, Places, decoded, inner_feature, media_of, without_media
+from mm_eval.data.media import SHOWN, decoded, inner_feature, media_of, without_media
+from mm_eval.data.places import Places
 from mm_eval.values.errors import DataError
 from mm_eval.values.types import Doc
 

@@ -18,7 +18,7 @@ from mm_eval.values.features import brought
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-    from mm_eval.data.media import Places
+    from mm_eval.data.places import Places
     from mm_eval.values.types import Clip
 
 DEFAULT_RULE = "frames=8,ends"

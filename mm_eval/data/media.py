@@ -12,8 +12,6 @@ import hashlib
 import io
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,80 +27,17 @@ from mm_eval.data.decode import (
     open_picture,
 )
 from mm_eval.data.kept_files import given
-from mm_eval.data.places import PICTURES, SUFFIXES
+from mm_eval.data.places import PICTURES, SUFFIXES, Places
 from mm_eval.values.errors import DataError
 from mm_eval.values.types import Video
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-    from mm_eval.data.places import DataFiles
-
 SHOWN = frozenset({"Image", "Video"})
 """Names of the features of `datasets` whose values a question can show."""
 MEDIA = SHOWN | {"Audio", "Pdf"}
 """Names of the features of `datasets` whose values are files."""
-
-MOST_BYTES = 2**31
-"""The largest picture file that is read, in bytes; no picture within the limit of pixels needs more."""
-
-
-@dataclass(frozen=True)
-class Places:
-    """Where a row's picture files may be. roots: folders, the dataset's own first. urls: `--allow_url_media`.
-
-    files: the videos and subtitles in the data's folders, and these and pictures in their archives.
-    """
-
-    roots: tuple[Path, ...] = ()
-    urls: bool = False
-    files: DataFiles | None = None
-
-    def read(self, name: str) -> bytes:
-        """The content of a file or URL that a row names. DataError if it is not allowed or can't be read."""
-        if "://" in name:
-            if not self.urls:
-                raise DataError(f"the picture is a URL: {name[:200]!r}.", hint="Allow it with --allow_url_media.")
-            from mm_eval.data.url_media import fetch
-
-            return fetch(name)
-        try:
-            path = self.find(name)
-        except DataError:
-            packed = self.files.packed(name, MOST_BYTES) if self.files is not None else None
-            if packed is None:
-                raise
-            return packed
-        if (size := path.stat().st_size) > MOST_BYTES:
-            raise DataError(f"the picture {name[:200]!r} has {size:,} bytes; the limit is {MOST_BYTES:,}.")
-        return path.read_bytes()
-
-    def locate(self, name: str) -> str:
-        """The path of a video or of its subtitles, `ARCHIVE::MEMBER` for one in an archive. DataError if there is none."""
-        with suppress(DataError):
-            return str(self.find(name))
-        if self.files is None or "\0" in name:
-            raise DataError(f"there is no video file {name[-200:]!r} below the data's folder.")
-        return self.files.find(name)
-
-    def subtitles(self, name: str) -> str | None:
-        """As `locate`, for a file with subtitles. None if this video has none, while other videos of the data have some."""
-        with suppress(DataError):
-            return str(self.find(name))
-        return self.files.find_subtitles(name) if self.files else self.locate(name)
-
-    def find(self, name: str) -> Path:
-        """The path of a file that a row names. DataError if it is not below one of the folders, symlinks followed."""
-        if "\0" in name:
-            raise DataError("a picture's file name contains a NUL byte.")
-        for root in self.roots:
-            if not os.path.isfile(os.path.join(root, name)):
-                continue
-            found = (root / name).resolve()
-            if found.is_relative_to(root.resolve()):
-                return found
-        hint = "Rows name files relative to their dataset's folder."
-        raise DataError(f"the picture {name[:200]!r} is not a file below the data's folder.", hint=hint)
 
 
 def decoded(

@@ -1,8 +1,7 @@
-"""Where the files of a data set are: in folders or in archives, on this machine or in a repository of the hub.
+"""Where the files are that rows name: in folders or in archives, at a URL, on this machine or in a repository of the hub.
 
-lmms-eval's task code looks for unpacked files in `$HF_HOME/<cache_dir>`. It checks with os.path.exists that a file is there, and
-leaves the process or its subtitles if it isn't. lmms-eval has unpacked everything by then. Here each file is put in its place
-when it is first looked for (`put_in_place`), since the path is the code's own.
+`Places` reads them for the rows of a data set, `DataFiles` finds those in archives, and `put_in_place` unpacks one for task code
+that looks for it at a path of its own.
 """
 
 from __future__ import annotations
@@ -10,11 +9,14 @@ from __future__ import annotations
 import os
 import threading
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from mm_eval.data.archives import IN, archives_below, is_safe, members_of, opened, split
+from mm_eval.data.data_files import datasets_cache
 from mm_eval.data.kept_files import put
 from mm_eval.values.errors import DataError
 
@@ -26,6 +28,67 @@ TEXTS = (".srt", ".vtt", ".json")
 
 PICTURES = (".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp", ".tif", ".tiff")
 """Pictures, which are read where they are in an archive."""
+
+MOST_BYTES = 2**31
+"""The largest picture file that is read, in bytes; no picture within the limit of pixels needs more."""
+
+
+@dataclass(frozen=True)
+class Places:
+    """Where a row's picture files may be. roots: folders, the dataset's own first. urls: `--allow_url_media`.
+
+    files: the videos and subtitles in the data's folders, and these and pictures in their archives.
+    """
+
+    roots: tuple[Path, ...] = ()
+    urls: bool = False
+    files: DataFiles | None = None
+
+    def read(self, name: str) -> bytes:
+        """The content of a file or URL that a row names. DataError if it is not allowed or can't be read."""
+        if "://" in name:
+            if not self.urls:
+                raise DataError(f"the picture is a URL: {name[:200]!r}.", hint="Allow it with --allow_url_media.")
+            from mm_eval.data.url_media import fetch
+
+            return fetch(name)
+        try:
+            path = self.find(name)
+        except DataError:
+            packed = self.files.packed(name) if self.files is not None else None
+            if packed is None:
+                raise
+            return packed
+        if (size := path.stat().st_size) > MOST_BYTES:
+            raise DataError(f"the picture {name[:200]!r} has {size:,} bytes; the limit is {MOST_BYTES:,}.")
+        return path.read_bytes()
+
+    def locate(self, name: str) -> str:
+        """The path of a video or of its subtitles, `ARCHIVE::MEMBER` for one in an archive. DataError if there is none."""
+        with suppress(DataError):
+            return str(self.find(name))
+        if self.files is None or "\0" in name:
+            raise DataError(f"there is no video file {name[-200:]!r} below the data's folder.")
+        return self.files.find(name)
+
+    def subtitles(self, name: str) -> str | None:
+        """As `locate`, for a file with subtitles. None if this video has none, while other videos of the data have some."""
+        with suppress(DataError):
+            return str(self.find(name))
+        return self.files.find_subtitles(name) if self.files else self.locate(name)
+
+    def find(self, name: str) -> Path:
+        """The path of a file that a row names. DataError if it is not below one of the folders, symlinks followed."""
+        if "\0" in name:
+            raise DataError("a picture's file name contains a NUL byte.")
+        for root in self.roots:
+            if not os.path.isfile(os.path.join(root, name)):
+                continue
+            found = (root / name).resolve()
+            if found.is_relative_to(root.resolve()):
+                return found
+        hint = "Rows name files relative to their dataset's folder."
+        raise DataError(f"the picture {name[:200]!r} is not a file below the data's folder.", hint=hint)
 
 
 class DataFile(NamedTuple):
@@ -88,10 +151,10 @@ class DataFiles:
             places = self._places
         return parts, places.get(_stem(parts[-1]), [])
 
-    def packed(self, name: str, most: int) -> bytes | None:
+    def packed(self, name: str) -> bytes | None:
         """The content of a file in an archive; None if no archive has a file of this name.
 
-        Errors: DataError if there are several, if it has more than `most` bytes, or if the archive can't be read.
+        Errors: DataError if there are several, if it is too large, or if the archive can't be read.
         """
         if not is_safe(name):
             return None
@@ -102,8 +165,8 @@ class DataFiles:
         if IN not in path:
             return None
         with opened(path) as (file, size):
-            if size > most:
-                raise DataError(f"the file {name[-200:]!r} has {size:,} bytes; the limit is {most:,}.")
+            if size > MOST_BYTES:
+                raise DataError(f"the file {name[-200:]!r} has {size:,} bytes; the limit is {MOST_BYTES:,}.")
             return file.read(size)
 
     def find_subtitles(self, name: str) -> str | None:
@@ -178,6 +241,41 @@ def _is_below(path: str, folders: Sequence[Path]) -> bool:
     return any(real.is_relative_to(folder) for folder in folders)
 
 
+FILES_KEY = "video"
+"""The key of `dataset_kwargs` that says that the hub's repository has the files that rows name, as in lmms-eval."""
+
+
+def has_files(kwargs: Mapping[str, Any]) -> bool:
+    """Whether `dataset_kwargs` say that the repository has the files that rows name."""
+    return bool(kwargs.get(FILES_KEY))
+
+
+def places_of(
+    folder: Path | None, kwargs: Mapping[str, Any], urls: bool, repository: Callable[[], Sequence[Path]] | None
+) -> Places:
+    """The dataset's folder, the folders of its data files, and the caches of the hub.
+
+    The files that rows name are also found in archives there, and with `dataset_kwargs: {video: true}` in the hub's repository.
+    folder: of the dataset on this machine, None if its rows are from the hub. repository: gives the folder with all files of the
+    hub's repository, which it downloads; called when the first file is looked for.
+    """
+    from huggingface_hub.constants import HF_HUB_CACHE
+
+    own = [folder] if folder is not None else []
+    named = kwargs.get("data_files") or ()
+    files = named.values() if isinstance(named, Mapping) else [named]
+    flat = [name for item in files for name in ([item] if isinstance(item, str) else item)]
+    base = folder or Path()  # of a dataset on this machine its files are meant, and not those of the working directory
+    own += [(base / name).parent for name in flat if "://" not in name and "*" not in name]
+    own += [Path(str(kwargs["data_dir"]))] if kwargs.get("data_dir") else []
+    own = list(dict.fromkeys(own))
+    caches = (Path(HF_HUB_CACHE), datasets_cache())
+    files_below = DataFiles(repository if has_files(kwargs) and repository is not None else own, caches)
+    if has_files(kwargs) and kwargs.get("cache_dir"):
+        keep_in(str(kwargs["cache_dir"]), files_below)
+    return Places((*own, *caches), urls, files_below)
+
+
 _known: dict[str, DataFiles] = {}
 _lock = threading.Lock()
 
@@ -196,6 +294,9 @@ def home_of_hub() -> str:
 def put_in_place(path: str) -> bool:
     """Puts a file of a data set at the path at which lmms-eval would have unpacked it. False if it has none there.
 
+    lmms-eval's task code looks for unpacked files in `$HF_HOME/<cache_dir>`. It checks with os.path.exists that a file is there,
+    and leaves the process or its subtitles if it isn't. lmms-eval has unpacked everything by then. Here each file is put in its
+    place when it is first looked for, since the path is the code's own.
     Errors: DataError if it can't be read or written.
     """
     full = os.path.abspath(path)

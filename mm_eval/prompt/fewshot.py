@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mm_eval.data.docs import Docs, FileState, picture_files, sample_files
-from mm_eval.data.media import Places
+from mm_eval.data.places import Places
 from mm_eval.values.errors import ConfigError, DataError, did_you_mean
 from mm_eval.values.types import Doc
 from mm_eval.values.words import counted, of_all

@@ -20,7 +20,7 @@ from mm_eval.data.dataset import beside, docs_of, load_docs
 from mm_eval.data.decode import decoded_ahead
 from mm_eval.data.docs import Docs, FileState, picture_files
 from mm_eval.data.frames import files_of
-from mm_eval.data.media import Places
+from mm_eval.data.places import Places
 from mm_eval.data.source import LOCAL_FILES, DataSource
 from mm_eval.prompt.blind import WITHOUT, without_marks, without_pictures
 from mm_eval.prompt.blocks import PromptBlock, takes_clips

@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 from mm_eval.data.docs import Docs, picture_files
-from mm_eval.data.media import Places
+from mm_eval.data.places import Places
 
 YAML = """task: pic
 dataset_path: json

@@ -22,7 +22,8 @@ from mm_eval.config.functions import FunctionRef
 from mm_eval.data import decode
 from mm_eval.data.decode import FORMATS, PixelBudget, decoding, open_picture
 from mm_eval.data.docs import Docs
-from mm_eval.data.media import Places, picture_digest, to_pictures
+from mm_eval.data.media import picture_digest, to_pictures
+from mm_eval.data.places import Places
 from mm_eval.values.errors import ConfigError, DataError
 from mm_eval.values.types import Instance
 from tests.cli.test_bad_input import data_root, picture

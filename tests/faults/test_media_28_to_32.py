@@ -21,7 +21,8 @@ import pytest
 from PIL import Image
 
 from mm_eval.data import url_media
-from mm_eval.data.media import Places, open_picture
+from mm_eval.data.media import open_picture
+from mm_eval.data.places import Places
 from mm_eval.features.video.frames import frames_of
 from mm_eval.features.video.rule import read_rule
 from mm_eval.values.errors import DataError

@@ -15,7 +15,7 @@ from mm_eval.data import data_files
 from mm_eval.data.data_files import file_digest
 from mm_eval.data.dataset import docs_of, load_docs
 from mm_eval.data.docs import Docs, picture_files
-from mm_eval.data.media import Places
+from mm_eval.data.places import Places
 from mm_eval.data.source import DataSource
 from mm_eval.values.errors import DataError
 

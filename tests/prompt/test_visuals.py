@@ -12,7 +12,8 @@ from PIL import Image as Pillow
 
 from mm_eval.config.task_config import TaskConfig
 from mm_eval.data.decode import open_picture
-from mm_eval.data.media import Places, picture_digest
+from mm_eval.data.media import picture_digest
+from mm_eval.data.places import Places
 from mm_eval.data.source import DataSource
 from mm_eval.preflight import check_prompt_keys
 from mm_eval.prompt.blocks import PromptBlock

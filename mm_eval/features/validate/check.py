@@ -16,7 +16,7 @@ from typing import Any
 
 from mm_eval.cli.say import TaskCheck
 from mm_eval.config.manager import Loaded
-from mm_eval.data.data_files import has_files
+from mm_eval.data.places import has_files
 from mm_eval.engine.model import METHODS, Model
 from mm_eval.engine.order import CheapestOrder
 from mm_eval.features.validate.first_rows import columns_that_differ, rows_that_differ

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from mm_eval.data import kept_files
 from mm_eval.data.frames import OF_FILE, Frames
-from mm_eval.data.media import Places
-from mm_eval.data.places import put_in_place
+from mm_eval.data.places import Places, put_in_place
 from mm_eval.features.video.kept import About, about
 from mm_eval.features.video.reader import FrameIndex, frames_at
 from mm_eval.features.video.rule import FrameRule

@@ -12,7 +12,7 @@ from mm_eval.values.types import Video
 
 if TYPE_CHECKING:
     from mm_eval.data.frames import Frames
-    from mm_eval.data.media import Places
+    from mm_eval.data.places import Places
 
 KIND = "video"
 RULE = Rule(NEEDED, is_rule)

@@ -16,8 +16,7 @@ import pytest
 
 from mm_eval.data import kept_files as store
 from mm_eval.data.archives import members_of, opened
-from mm_eval.data.media import Places
-from mm_eval.data.places import DataFiles
+from mm_eval.data.places import DataFiles, Places
 from mm_eval.features.video import frames as frames_module
 from mm_eval.features.video import kept
 from mm_eval.features.video.frames import Frames, frames_of

@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 
 from mm_eval.data import frames as media
-from mm_eval.data.media import Places
+from mm_eval.data.places import Places
 from mm_eval.features.video import rule
 from mm_eval.prompt.blocks import choose_block
 from mm_eval.request import RULES

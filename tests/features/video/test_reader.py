@@ -11,7 +11,7 @@ import numpy
 import pytest
 
 from mm_eval import Video
-from mm_eval.data.media import Places
+from mm_eval.data.places import Places
 from mm_eval.features.video import reader
 from mm_eval.features.video.frames import Frames, frames_of
 from mm_eval.features.video.reader import frames_at, index_of

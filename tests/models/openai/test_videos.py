@@ -11,7 +11,7 @@ import pytest
 from mm_eval.models.openai.adapter import OpenAI
 from mm_eval.models.openai.messages import in_words
 
-from mm_eval.data.media import Places
+from mm_eval.data.places import Places
 from mm_eval.engine.model import ModelSettings, request_key
 from mm_eval.features.video.frames import frames_of
 from mm_eval.features.video.rule import read_rule
