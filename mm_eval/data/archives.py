@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from functools import lru_cache
 from typing import IO, Any, NamedTuple
 
+from mm_eval.data.data_files import state_of
 from mm_eval.values.errors import DataError
 
 IN = "::"
@@ -87,12 +88,8 @@ def _number(ending: str) -> int:
 
 
 def stamp_of(archive: str) -> tuple[int, ...]:
-    """Inode, size and times of the files of an archive."""
-    return tuple(each for part in parts_of(archive) for each in _state(os.stat(part)))
-
-
-def _state(about: os.stat_result) -> tuple[int, ...]:
-    return about.st_dev, about.st_ino, about.st_size, about.st_mtime_ns, about.st_ctime_ns
+    """The states of the files of an archive."""
+    return tuple(each for part in parts_of(archive) for each in state_of(os.stat(part)))
 
 
 def members_of(archive: str) -> dict[str, ArchiveMember]:

@@ -80,7 +80,7 @@ def file_digest(path: Path) -> str:
     Hashing 1 GB takes about a second, so the digest is stored beside the cache. It is used again while the file's device, inode,
     size, modification time and change time are the same; copying and unpacking tools can set all of these but the change time.
     """
-    stamp = _stamp(path.stat())
+    stamp = list(state_of(path.stat()))
     name = hashlib.sha256(str(path.resolve()).encode("utf-8", "surrogateescape")).hexdigest()[:32]
     known = datasets_cache() / "mm-eval-digests" / f"{name}.json"
     with suppress(OSError, ValueError, KeyError, TypeError):
@@ -90,11 +90,12 @@ def file_digest(path: Path) -> str:
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
         about = os.fstat(file.fileno())
-    if _stamp(about) == stamp and time.time_ns() - about.st_ctime_ns > SETTLED_NS:
+    if list(state_of(about)) == stamp and time.time_ns() - about.st_ctime_ns > SETTLED_NS:
         with suppress(OSError):  # a cache that can't be written costs time alone
             write_atomic(known, json.dumps({"path": str(path), "stamp": stamp, "digest": digest}), durable=False)
     return digest
 
 
-def _stamp(about: os.stat_result) -> list[int]:
-    return [about.st_dev, about.st_ino, about.st_size, about.st_mtime_ns, about.st_ctime_ns]
+def state_of(about: os.stat_result) -> tuple[int, ...]:
+    """What differs between two states of a file with other bytes."""
+    return about.st_dev, about.st_ino, about.st_size, about.st_mtime_ns, about.st_ctime_ns

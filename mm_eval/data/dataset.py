@@ -250,7 +250,8 @@ def _load(
     if source.sample:
         hint = "Give --model a model of your own, or --data_root."
         raise ConfigError(f"there is no bundled sample of {known}.", where=where, hint=hint)
-    names = [(one, hub_id) for one in ids if _is_on_hub(one.path) for hub_id in hub_ids(one.path)]
+    on_hub = [one for one in ids if (data := known_data_set(one.path)) is None or data.on_hub]
+    names = [(one, hub_id) for one in on_hub for hub_id in hub_ids(one.path)]
     places = [str(folder) for _, folder in source.folders(*ids)] + [f"hub: {hub_id}" for _, hub_id in names]
     searched = list(dict.fromkeys(places))  # two revisions of a data set are one place
     failures = []
@@ -273,12 +274,6 @@ def _load(
         where=where,
         hint=f"{advice} {usual}".strip(),
     )
-
-
-def _is_on_hub(path: str) -> bool:
-    """Whether the hub may have it as a table, by what is known of it."""
-    known = known_data_set(path)
-    return known is None or known.on_hub
 
 
 def _read_all(

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import IO
 
 from mm_eval.data.archives import IN, members_of, opened, split, stamp_of
+from mm_eval.data.data_files import state_of
 from mm_eval.values.errors import ConfigError, DataError
 from mm_eval.values.files import cache_folder, replacing
 
@@ -68,8 +69,7 @@ def stamp(path: str) -> tuple[int, ...]:
         return ()
     if (inside := split(path)) is not None:
         return stamp_of(inside[0])
-    about = os.stat(path)
-    return about.st_dev, about.st_ino, about.st_size, about.st_mtime_ns, about.st_ctime_ns
+    return state_of(os.stat(path))
 
 
 @contextmanager

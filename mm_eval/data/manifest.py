@@ -67,12 +67,11 @@ class KnownDataSet:
 def manifest() -> dict[str, KnownDataSet]:
     """{id: data set} of all data sets of the shipped tasks."""
     stored = json.loads(files("mm_eval.assets").joinpath("data_sets.json").read_text(encoding="utf-8"))
-    return {name: _data_set(name, entry) for name, entry in stored.items()}
-
-
-def _data_set(name: str, entry: Mapping[str, Any]) -> KnownDataSet:
-    listed = {key: tuple(entry[key]) for key in ("configurations", "splits") if key in entry}
-    return KnownDataSet(**{"id": name, **entry, **listed})
+    known = {}
+    for name, entry in stored.items():
+        lists = {key: tuple(entry[key]) for key in ("configurations", "splits") if key in entry}
+        known[name] = KnownDataSet(**{"id": name, **entry, **lists})
+    return known
 
 
 @lru_cache(maxsize=1)

@@ -94,16 +94,13 @@ class Rows:
         """A row, some rows, or a whole column as a list."""
         if isinstance(place, str):
             return self.data.column(place).to_pylist()
-        table = self._table([place] if isinstance(place, int) else place)
+        import pyarrow as pa
+
+        slices = self._slices([place] if isinstance(place, int) else place)
+        table = pa.Table.from_batches([batch.select(self.schema.names) for batch in slices], self.schema)
         if self.is_arrow:
             return table
         return table.to_pylist()[0] if isinstance(place, int) else table.to_pydict()
-
-    def _table(self, places: Sequence[int]) -> Any:
-        import pyarrow as pa
-
-        parts = [batch.select(self.schema.names) for batch in self._slices(places)]
-        return pa.Table.from_batches(parts, self.schema)
 
     def _slices(self, places: Sequence[int]) -> Iterator[Any]:
         """Slices of the batches, one for each run of consecutive places in one batch."""

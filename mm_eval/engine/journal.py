@@ -33,7 +33,7 @@ import os
 import socket
 import threading
 import time
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -100,7 +100,8 @@ class JournalState:
             return answer
         if slot.judge:
             return Reading(opened=False).read(answer, ())
-        found = self.reading.read(answer, self._own_answers(), slot.task)
+        of_model = (answer for slot, answer in self.slots.items() if not slot.judge)
+        found = self.reading.read(answer, of_model, slot.task)
         if answer.turns and answer.error is None and isinstance(found.output, Recorded):
             found.output.listed = self.ends[slot].listed
         return found
@@ -155,10 +156,6 @@ class JournalState:
             turns.append(found)
         fits = end.said == tuple(map(digest_of_answer, turns)) if end.said else turns and turns[-1].key == end.key
         return end if fits else None
-
-    def _own_answers(self) -> Iterator[Answer]:
-        """The answers of the model that is evaluated, without those of judges."""
-        return (answer for slot, answer in self.slots.items() if not slot.judge)
 
     def answer(self, slot: Slot) -> Answer | None:
         """The answer in a slot. None if it is pending, also when the last request failed."""

@@ -73,12 +73,8 @@ class NextTurns:
 
     def _make(self, answered: Instance, answer: Answer) -> None:
         try:
-            self._made.put(_made_of(answered, answer))
+            assert answered.then is not None
+            self._made.put((answered, answer, answered.then(answered, answer)))
         except BaseException as error:  # raised by the reader
             self._made.put(error)
         self.wake()
-
-
-def _made_of(answered: Instance, answer: Answer) -> Turn:
-    assert answered.then is not None
-    return answered, answer, answered.then(answered, answer)

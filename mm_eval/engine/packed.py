@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from array import array
 from binascii import unhexlify
-from collections.abc import Iterator, Mapping, MutableMapping
+from collections.abc import Iterator, Mapping
 from typing import Any, TypeAlias
 
 from mm_eval.values.types import Answer, Clip, Ended, Slot
@@ -132,8 +132,8 @@ def digest_of_key(key: str) -> bytes | None:
     return digest if len(digest) == _DIGEST and digest.hex() == key else None
 
 
-class AnswersByKey(MutableMapping[str, Answer]):
-    """{request key: the last answer to it}, in the order of the answers. `del` is not supported."""
+class AnswersByKey(Mapping[str, Answer]):
+    """{request key: the last answer to it}, in the order of the answers."""
 
     def __init__(self, rows: Rows) -> None:
         self._rows, self._count = rows, 0
@@ -196,14 +196,6 @@ class AnswersByKey(MutableMapping[str, Answer]):
 
     def __contains__(self, key: object) -> bool:
         return isinstance(key, str) and self.row(key) >= 0
-
-    def __setitem__(self, key: str, answer: Answer) -> None:
-        if key != answer.key:
-            raise ValueError(f"the answer has the key {answer.key!r}, not {key!r}")
-        self.put(answer)
-
-    def __delitem__(self, key: str) -> None:
-        raise TypeError("a recorded answer stays")
 
     def __iter__(self) -> Iterator[str]:
         for row in range(len(self._rows)):

@@ -277,7 +277,8 @@ class PictureCache:
 
     def __init__(self, max_bytes: int = 64 * 2**20, most_bytes: int | None = None) -> None:
         self._max_bytes, self._bytes = max_bytes, 0
-        self._most_bytes = most_bytes or max(max_bytes, min(MOST_BYTES, _memory() // 8))
+        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")  # of this machine, in bytes
+        self._most_bytes = most_bytes or max(max_bytes, min(MOST_BYTES, memory // 8))
         self._pictures: OrderedDict[object, list[Visual]] = OrderedDict()
         self._sizes: dict[object, int] = {}
         self._dropped: OrderedDict[object, None] = OrderedDict()
@@ -344,8 +345,3 @@ def _size(visuals: list[Visual]) -> int:
         4 * visual.width * visual.height if original is None else original.root.file_bytes
         for visual, original in originals
     )
-
-
-def _memory() -> int:
-    """Bytes of memory of this machine."""
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
