@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from mm_eval.engine.ask import Asker
-from mm_eval.engine.cache import opened_cache
+from mm_eval.engine.cache import open_cache
 from mm_eval.engine.folder import RunFolder
 from mm_eval.engine.journal import Journal, JournalState, read_journal
 from mm_eval.engine.model import (
@@ -221,7 +221,7 @@ def _answer(
             media = thumbnails(prepared, folder, own)
             with (
                 media as journal.make_room,
-                opened_cache(prepared.request.use_cache, prepared.model, prepared.earlier) as cache,
+                open_cache(prepared.request.use_cache, prepared.model, prepared.earlier) as cache,
             ):
                 over = budget_check(
                     lambda: dollars(prepared.model, state.usage) or 0.0,

@@ -132,7 +132,7 @@ def is_safe(name: str) -> bool:
 
 
 @contextmanager
-def opened(path: str) -> Iterator[tuple[IO[bytes], int]]:
+def open_member(path: str) -> Iterator[tuple[IO[bytes], int]]:
     """(a stream of the bytes of a member, their number). path: `ARCHIVE::MEMBER`. What fails inside becomes a DataError."""
     archive, name = path.split(IN, 1)
     member = members_of(archive).get(name)

@@ -1,7 +1,7 @@
 """Decodes picture files. Every picture of a row is opened here.
 
 Only `FORMATS` are opened; none of their decoders starts a program or opens another file. `decoding` turns what a decoder raises
-into the DataError of one doc. `decoded_ahead` decodes the pictures of the next docs in threads, while the requests of the doc
+into the DataError of one doc. `decode_ahead` decodes the pictures of the next docs in threads, while the requests of the doc
 before them are made; Pillow and hashlib work without Python's lock.
 """
 
@@ -290,7 +290,7 @@ def cores() -> int:
 
 
 @contextmanager
-def decoded_ahead(load: Load, doc_ids: Sequence[int]) -> Iterator[Callable[[int], Callable[[], Doc]]]:
+def decode_ahead(load: Load, doc_ids: Sequence[int]) -> Iterator[Callable[[int], Callable[[], Doc]]]:
     """Gives a function from each of these doc ids, in their order, to a function that gives the whole doc.
 
     Only decoding and hashing happen in the threads, never a task's own code. Docs with large pictures, and those that can't be

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from mm_eval.data.data_files import file_digest
 from mm_eval.data.decode import PixelCount, check_pillow, decoding
-from mm_eval.data.media import SHOWN, decoded, inner_feature, media_of, without_media
+from mm_eval.data.media import SHOWN, inner_feature, media_of, with_media, without_media
 from mm_eval.data.places import Places
 from mm_eval.values.errors import DataError
 from mm_eval.values.types import Doc
@@ -112,7 +112,7 @@ class Docs:
                 return self._stored[doc_id].to_pylist()
 
             try:
-                return {n: decoded(self._features[n], v, places, count, again, digests) for n, v in row.items()}
+                return {n: with_media(self._features[n], v, places, count, again, digests) for n, v in row.items()}
             except DataError as error:
                 raise error.located(where) from error
 

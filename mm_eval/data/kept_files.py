@@ -17,7 +17,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
-from mm_eval.data.archives import IN, members_of, opened, split, stamp_of
+from mm_eval.data.archives import IN, members_of, open_member, split, stamp_of
 from mm_eval.data.data_files import state_of
 from mm_eval.values.errors import ConfigError, DataError
 from mm_eval.values.files import cache_folder, replacing
@@ -28,19 +28,19 @@ BLOCK = 2**20
 LEFT_OVER = 3600
 """A temporary file that was not written to for so many seconds was left by a killed process."""
 
-_given: dict[str, Callable[[], object]] = {}
+_bytes_of_rows: dict[str, Callable[[], object]] = {}
 
 
-def given(content: bytes, again: Callable[[], object]) -> str:
+def path_of_bytes(content: bytes, again: Callable[[], object]) -> str:
     """A path for the bytes of a file that stand in a row. again: reads the row once more; the bytes do not stay in memory."""
     path = f"{IN}{hashlib.sha256(content).hexdigest()}"
-    _given[path] = again
+    _bytes_of_rows[path] = again
     return path
 
 
 def _again(path: str) -> bytes:
-    """The bytes of a path that `given` returned."""
-    waiting = [_given[path]()]
+    """The bytes of a path that `path_of_bytes` returned."""
+    waiting = [_bytes_of_rows[path]()]
     while waiting:
         part = waiting.pop()
         if isinstance(part, bytes) and f"{IN}{hashlib.sha256(part).hexdigest()}" == path:
@@ -50,14 +50,14 @@ def _again(path: str) -> bytes:
     raise DataError("the row of a video has changed during the run.")
 
 
-def is_given(path: str) -> bool:
+def is_of_bytes(path: str) -> bool:
     """Whether a path is of bytes that stand in a row."""
-    return path in _given
+    return path in _bytes_of_rows
 
 
 def exists(path: str) -> bool:
     """Whether there is a file, or an archive with a member, of this path."""
-    if is_given(path) or os.path.isfile(path):
+    if is_of_bytes(path) or os.path.isfile(path):
         return True
     inside = split(path)
     return inside is not None and inside[1] in members_of(inside[0])
@@ -65,7 +65,7 @@ def exists(path: str) -> bool:
 
 def stamp(path: str) -> tuple[int, ...]:
     """The state of a file, or of the archive that it is in: with an equal one its bytes are the same. OSError if it is gone."""
-    if path in _given:
+    if path in _bytes_of_rows:
         return ()
     if (inside := split(path)) is not None:
         return stamp_of(inside[0])
@@ -75,7 +75,7 @@ def stamp(path: str) -> tuple[int, ...]:
 @contextmanager
 def local(path: str) -> Iterator[str]:
     """The path of a file with these bytes, which stays as it is inside the block. path: of a file, or `ARCHIVE::MEMBER`."""
-    if path not in _given and split(path) is None:
+    if path not in _bytes_of_rows and split(path) is None:
         yield path
         return
     state = stamp(path)
@@ -96,7 +96,7 @@ def put(path: str, target: Path, bounded: bool = False) -> None:
 
     Errors: DataError if the member is damaged, is too large, or there is no room for it.
     """
-    content = _again(path) if path in _given else None
+    content = _again(path) if path in _bytes_of_rows else None
     name = repr(path[-120:])
     try:
         with replacing(target) as beside:
@@ -104,7 +104,7 @@ def put(path: str, target: Path, bounded: bool = False) -> None:
                 _make_room(target, len(content), name, bounded)
                 beside.write_bytes(content)
             else:
-                with opened(path) as (source, size):
+                with open_member(path) as (source, size):
                     _make_room(target, size, name, bounded)
                     with beside.open("wb") as file:
                         _copy(source, file, size)

@@ -26,7 +26,7 @@ from mm_eval.data.decode import (
     decoding,
     open_picture,
 )
-from mm_eval.data.kept_files import given
+from mm_eval.data.kept_files import path_of_bytes
 from mm_eval.data.places import PICTURES, SUFFIXES, Places
 from mm_eval.values.errors import DataError
 from mm_eval.values.types import Video
@@ -40,7 +40,7 @@ MEDIA = SHOWN | {"Audio", "Pdf"}
 """Names of the features of `datasets` whose values are files."""
 
 
-def decoded(
+def with_media(
     feature: Any, value: Any, places: Places, count: PixelCount, again: Callable[[], Any], digests: bool = False
 ) -> Any:
     """A stored value with its pictures opened, and a `Video` in the place of each video. count: of the pixels of the doc.
@@ -56,7 +56,7 @@ def decoded(
             picture_digest(picture)
         return picture
 
-    return _with_media(feature, value, opened)
+    return _change_media(feature, value, opened)
 
 
 def without_media(feature: Any, value: Any) -> Any:
@@ -65,10 +65,10 @@ def without_media(feature: Any, value: Any) -> Any:
     def path_of(_: Any, stored: Any) -> Any:
         return {"path": stored.get("path") if isinstance(stored, Mapping) else stored}
 
-    return _with_media(feature, value, path_of)
+    return _change_media(feature, value, path_of)
 
 
-def _with_media(feature: Any, value: Any, change: Callable[[Any, Any], Any]) -> Any:
+def _change_media(feature: Any, value: Any, change: Callable[[Any, Any], Any]) -> Any:
     """A stored value with change(feature, value) in the place of each medium, also in lists and records."""
     if value is None:
         return None
@@ -77,13 +77,13 @@ def _with_media(feature: Any, value: Any, change: Callable[[Any, Any], Any]) -> 
     inner = inner_feature(feature)
     if isinstance(inner, Mapping) and isinstance(value, Mapping):  # a list of records is stored as a record of lists
         return {
-            name: [_with_media(inner[name], item, change) for item in items] if isinstance(items, list) else items
+            name: [_change_media(inner[name], item, change) for item in items] if isinstance(items, list) else items
             for name, items in value.items()
         }
     if inner is not None and isinstance(value, list):
-        return [_with_media(inner, item, change) for item in value]
+        return [_change_media(inner, item, change) for item in value]
     if isinstance(feature, Mapping) and isinstance(value, Mapping):
-        return {name: _with_media(feature[name], item, change) for name, item in value.items()}
+        return {name: _change_media(feature[name], item, change) for name, item in value.items()}
     return value
 
 
@@ -108,7 +108,7 @@ def _video(value: Any, places: Places, again: Callable[[], Any]) -> Video:
     """A video of a column of the type `datasets.Video`, which has bytes or a path."""
     content, name = (value.get("bytes"), value.get("path")) if isinstance(value, Mapping) else (None, str(value))
     if content is not None:
-        return Video(given(content, again))
+        return Video(path_of_bytes(content, again))
     if name is None:
         raise DataError("a video has neither bytes nor a path.")
     if name.startswith("zip://") and "::" in name:  # as `datasets` names a file in an archive

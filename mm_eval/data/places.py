@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from mm_eval.data.archives import IN, archives_below, is_safe, members_of, opened, split
+from mm_eval.data.archives import IN, archives_below, is_safe, members_of, open_member, split
 from mm_eval.data.data_files import datasets_cache
 from mm_eval.data.kept_files import put
 from mm_eval.values.errors import DataError
@@ -164,7 +164,7 @@ class DataFiles:
         path = self.find(name)
         if IN not in path:
             return None
-        with opened(path) as (file, size):
+        with open_member(path) as (file, size):
             if size > MOST_BYTES:
                 raise DataError(f"the file {name[-200:]!r} has {size:,} bytes; the limit is {MOST_BYTES:,}.")
             return file.read(size)

@@ -101,7 +101,7 @@ class EarlierAnswers:
         """Nothing is open."""
 
 
-def opened_cache(
+def open_cache(
     folder: str | None, model: Model, earlier: Sequence[Path] = ()
 ) -> AbstractContextManager[AnswerCache | EarlierAnswers | None]:
     """The cache in a folder, closed at the end of the with-block. None without a folder.

@@ -8,8 +8,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from mm_eval.prompt.blind import WITHOUT, without_pictures
-from mm_eval.prompt.layout import joined
-from mm_eval.prompt.visuals import PictureCache, Seen, Visual, looked_at, with_frames, with_places
+from mm_eval.prompt.layout import join
+from mm_eval.prompt.visuals import PictureCache, Seen, Visual, identities_of, with_frames, with_places
 from mm_eval.values.conversation import Conversation, Turns
 from mm_eval.values.errors import DataError, MMEvalError
 from mm_eval.values.reasoning.families import NO_MARKS, Marks
@@ -69,7 +69,7 @@ def answer_in(answer: Answer) -> str:
     return parts.answer if parts.reasoning else str(output)
 
 
-def told_apart(answer: Answer) -> Answer:
+def with_reasoning_apart(answer: Answer) -> Answer:
     """The answer with its reasoning beside its text, whether the adapter has told the two apart or not."""
     return replace(answer, output=answer_in(answer), reasoning=parts_of(as_text(answer.output)).reasoning)
 
@@ -180,7 +180,7 @@ class _Chain:
         placed, visuals = with_places(taken, "the next turn", where, partial(self.shown.visuals, where))
         if self.shown.blind == WITHOUT:
             return _Said(without_pictures(placed), [], (), (), 0)
-        looked = looked_at([lambda: visuals], where, self.shown.seen)
+        looked = identities_of([lambda: visuals], where, self.shown.seen)
         if looked.error is not None:
             raise looked.error
         return _Said(placed, visuals, tuple(looked.digests[0]), looked.clips, looked.pixels)
@@ -190,7 +190,7 @@ class _Chain:
         if isinstance(before, str):
             if self.turns.fresh:
                 return _running_text("", 0, messages)
-            return _running_text(f"{joined(before, _text_of(said), ' ')}\n\n", pictures, messages)
+            return _running_text(f"{join(before, _text_of(said), ' ')}\n\n", pictures, messages)
         if not self.turns.fresh:
             return [*before, *messages]
         lead = [message for message in self.first.context if isinstance(message, dict) and message["role"] == "system"]

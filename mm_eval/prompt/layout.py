@@ -23,10 +23,10 @@ class Turn(NamedTuple):
 
     def reply(self) -> str:
         """An example's answer after its prefix."""
-        return joined(self.prefix, self.answer, " ")
+        return join(self.prefix, self.answer, " ")
 
 
-def joined(left: str, right: str, delimiter: str) -> str:
+def join(left: str, right: str, delimiter: str) -> str:
     """Two texts with a delimiter between them, unless one is empty or white space already separates them."""
     if not left or not right or left[-1].isspace() or right[0].isspace():
         return left + right
@@ -62,7 +62,7 @@ class Layout:
     def example(self, shot: Turn) -> str:
         """An example as running text."""
         if shot.prefix:
-            return joined(shot.text, shot.reply(), self.shot_delimiter) + self.gap
+            return join(shot.text, shot.reply(), self.shot_delimiter) + self.gap
         return f"{shot.text}{self.shot_delimiter}{shot.answer}{self.gap}"
 
 
@@ -83,7 +83,7 @@ def plain_context(question: Turn, shots: Sequence[Turn], layout: Layout, descrip
     if shots and any(shot.pictures for shot in shots):
         shots, question = [_with_marks(shot) for shot in shots], _with_marks(question)
     lead = f"{system}\n\n" if system else ""
-    ending = joined(question.text, question.prefix, layout.target_delimiter)
+    ending = join(question.text, question.prefix, layout.target_delimiter)
     return f"{lead}{description}{''.join(map(layout.example, shots))}{ending}"
 
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mm_eval.config.located import located
 from mm_eval.config.task_config import TaskConfig
 from mm_eval.data.dataset import beside, docs_of, load_docs
-from mm_eval.data.decode import decoded_ahead
+from mm_eval.data.decode import decode_ahead
 from mm_eval.data.docs import Docs, FileState, picture_files
 from mm_eval.data.frames import files_of
 from mm_eval.data.places import Places
@@ -33,7 +33,7 @@ from mm_eval.prompt.visuals import (
     PictureLoader,
     Seen,
     Visual,
-    looked_at,
+    identities_of,
     messages_of,
     pictures_of_another,
     to_visuals,
@@ -131,10 +131,10 @@ class Task:
         Errors: ConfigError for an invalid limit and for an id that no doc has.
         """
         if not whole_clusters or not self.cluster_columns or limit is None or samples is not None:
-            return selected(self.path, len(self.docs), limit, samples)
+            return _selection(self.path, len(self.docs), limit, samples)
         clusters = self.clusters(dict(self.docs.texts(list(range(len(self.docs))))), {})
         order = {cluster: number for number, cluster in enumerate(dict.fromkeys(clusters.values()))}
-        taken = len(selected(self.path, len(order), limit, None))
+        taken = len(_selection(self.path, len(order), limit, None))
         return [doc_id for doc_id, cluster in clusters.items() if order[cluster] < taken]
 
     def instances(
@@ -159,7 +159,7 @@ class Task:
         A doc whose text or pictures can't be read gives instances with that error.
         """
         decodes = self.has_pictures and turn_pictures is None and self.docs.decodes and style.blind != WITHOUT
-        with decoded_ahead(self.docs.full, doc_ids if decodes else ()) as ahead:
+        with decode_ahead(self.docs.full, doc_ids if decodes else ()) as ahead:
             for doc_id, doc in self.docs.texts(doc_ids):
                 try:
                     if found := list(self._instances(doc_id, doc, style, turn_pictures, ahead(doc_id))):
@@ -186,7 +186,7 @@ class Task:
         written = self._written_messages(doc_id, style, where, whole)
         turns = self._picture_loaders(doc_id, examples, style, where, whole) if self.has_pictures else []
 
-        shown = looked_at(turns if turn_pictures is None else [], where, self.seen)
+        shown = identities_of(turns if turn_pictures is None else [], where, self.seen)
         counts = [len(turn) for turn in shown.digests] if turn_pictures is None else list(turn_pictures(doc_id) or ())
         counts += [0] * (len(examples) + 1 - len(counts))  # 0 where unknown
         blocks = self._blocks_with_clips(turns, style.block, len(examples) + 1, where)
@@ -274,7 +274,7 @@ class Task:
         if not turns or not takes_clips(self.config.doc_to_text):
             return [block] * count
         try:
-            return [replace(block, clips=looked_at([turn], where).clips) for turn in turns]
+            return [replace(block, clips=identities_of([turn], where).clips) for turn in turns]
         except MMEvalError:  # it was raised, or is the doc's error, where a request is made
             return [block] * count
 
@@ -614,7 +614,7 @@ def _generation_kwargs(config: TaskConfig, chat: bool) -> dict[str, Any]:
     return kwargs
 
 
-def selected(path: str, total: int, limit: int | float | None, samples: Sequence[int] | None) -> list[int]:
+def _selection(path: str, total: int, limit: int | float | None, samples: Sequence[int] | None) -> list[int]:
     """The doc ids of a run of `total` docs: see `Task.select`."""
     if samples is not None:
         if wrong := [doc_id for doc_id in samples if not 0 <= doc_id < total]:

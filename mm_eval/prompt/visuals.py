@@ -216,11 +216,11 @@ def pictures_of_another(
 
     own: the doc's pictures. pictures_of: those of another doc. Errors: DataError if no doc has other ones.
     """
-    mine = looked_at([lambda: own], where).digests
+    mine = identities_of([lambda: own], where).digests
     for other in others(doc_id, count, seed) if own else ():
         try:
             found = pictures_of(other)
-            if found and looked_at([lambda found=found: found], where).digests != mine:  # type: ignore[misc]
+            if found and identities_of([lambda found=found: found], where).digests != mine:  # type: ignore[misc]
                 return [found[n % len(found)] for n in range(len(own))]
         except DataError:
             continue
@@ -229,7 +229,7 @@ def pictures_of_another(
     return own
 
 
-class Looked(NamedTuple):
+class Identities(NamedTuple):
     """What the turns of a prompt show.
 
     digests: of each turn's pictures and frames. pixels: of all. clips: which of them are the frames of a video.
@@ -242,11 +242,11 @@ class Looked(NamedTuple):
     error: MMEvalError | None = None
 
 
-def looked_at(loaders: Sequence[PictureLoader], where: str, seen: Seen | None = None) -> Looked:
+def identities_of(loaders: Sequence[PictureLoader], where: str, seen: Seen | None = None) -> Identities:
     """The identities of what is shown. Videos are not decoded. seen: called with the digest and the pixels of each picture."""
     if not loaders:
-        return Looked([], 0)
-    found, clips = Looked([], 0), list[Clip]()
+        return Identities([], 0)
+    found, clips = Identities([], 0), list[Clip]()
     pixels = 0
     try:
         for load in loaders:
@@ -263,7 +263,7 @@ def looked_at(loaders: Sequence[PictureLoader], where: str, seen: Seen | None = 
                         seen(digest, visual)
                 pixels += _pixels(visual)
     except DataError as error:
-        return Looked([], pixels, error=error.located(where))
+        return Identities([], pixels, error=error.located(where))
     return found._replace(pixels=pixels, clips=tuple(clips))
 
 

@@ -18,7 +18,7 @@ import pytest
 from PIL import Image, ImageDraw
 
 from mm_eval.data import decode, media
-from mm_eval.data.decode import decoded_ahead, open_picture
+from mm_eval.data.decode import decode_ahead, open_picture
 from mm_eval.data.known_pictures import key_of, known_pictures
 from mm_eval.data.media import own_file, picture_digest
 from mm_eval.data.shared import original_of
@@ -339,7 +339,7 @@ def test_docs_are_decoded_ahead_in_order_and_errors_are_raised_where_the_doc_is_
         return {"id": doc_id}
 
     main = threading.current_thread().name
-    with decoded_ahead(load, range(20)) as whole:
+    with decode_ahead(load, range(20)) as whole:
         for doc_id in range(20):
             take = whole(doc_id)
             if doc_id == 4:

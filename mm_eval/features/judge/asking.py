@@ -12,7 +12,7 @@ from functools import partial
 from itertools import islice
 
 from mm_eval.engine.ask import Asker
-from mm_eval.engine.cache import opened_cache
+from mm_eval.engine.cache import open_cache
 from mm_eval.engine.journal import JournalState
 from mm_eval.engine.model import Model, closing_model
 from mm_eval.engine.order import by_cost
@@ -68,7 +68,7 @@ def ask_judges(opened: OpenedTasks, judges: Sequence[Judge], asking: Asking) -> 
         progress.start(f"judging ({judge.name})", of_judge.total)
         with (
             closing_model(judge.model),
-            opened_cache(opened.request.use_cache, judge.model) as cache,
+            open_cache(opened.request.use_cache, judge.model) as cache,
             model_boundary(verdicts),
         ):
             judge.keep_findings(asking.folder)  # of its trial, which came before the folder

@@ -22,7 +22,7 @@ from mm_eval.config.schema import FUNCTION, POSITIVE, check_keys, is_function
 from mm_eval.config.task_config import TaskConfig, TaskKey
 from mm_eval.engine.model import ModelFacts
 from mm_eval.prompt.blocks import PROMPT_KEYWORDS
-from mm_eval.prompt.conversation import answer_in, message_of, told_apart
+from mm_eval.prompt.conversation import answer_in, message_of, with_reasoning_apart
 from mm_eval.values.conversation import Conversation
 from mm_eval.values.deadline import in_time
 from mm_eval.values.errors import ConfigError
@@ -116,7 +116,7 @@ class Rounds:
         if len(conversation.answers) >= self.most:
             return self._end(conversation, AT_MOST)
         answers, more = (
-            [told_apart(answer) for answer in conversation.answers],
+            [with_reasoning_apart(answer) for answer in conversation.answers],
             arguments_of(self.next_turn, conversation),
         )
         found = in_time("the function of `rounds`", self.next_turn, conversation.doc, answers, **more)

@@ -105,7 +105,7 @@ NO_SOUND = "Leave the sound out; mm-eval shows text, pictures and the frames of 
 
 def _found(name: str, places: Places) -> str:
     """The path of a video, as `kept_files` takes it."""
-    if os.path.isabs(name) or kept_files.is_given(name):
+    if os.path.isabs(name) or kept_files.is_of_bytes(name):
         if not (kept_files.exists(name) or put_in_place(name)):
             raise DataError(f"there is no video file {name[-200:]!r}.")
         return name

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from mm_eval.data import kept_files as store
-from mm_eval.data.archives import members_of, opened
+from mm_eval.data.archives import members_of, open_member
 from mm_eval.data.places import DataFiles, Places
 from mm_eval.features.video import frames as frames_module
 from mm_eval.features.video import kept
@@ -107,7 +107,7 @@ def test_a_second_look_opens_neither_archive_nor_video(
     frames_module._chosen.cache_clear()
     frames_module._about.cache_clear()
     monkeypatch.setattr(kept, "index_of", None)
-    monkeypatch.setattr(store, "opened", None)
+    monkeypatch.setattr(store, "open_member", None)
     assert shown(tmp_path, "a.mp4", "frames=12") == before
     monkeypatch.undo()
 
@@ -258,7 +258,7 @@ def test_joined_parts_are_one_file(tmp_path: Path) -> None:
     path = tarred(tmp_path / "v.tar", {"a.mp4": bytes(range(256)) * 40, "b.mp4": b"end"})
     cut(path, 1000, [f".part_{n:02}" for n in range(20)])
     for name, content in (("a.mp4", bytes(range(256)) * 40), ("b.mp4", b"end")):
-        with opened(f"{path}::{name}") as (file, size):
+        with open_member(f"{path}::{name}") as (file, size):
             assert file.read(size) == content
 
 
