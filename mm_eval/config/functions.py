@@ -20,7 +20,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
@@ -136,7 +136,7 @@ class FunctionRef:
         path = self.source()
         if self.of_mm_eval:
             return
-        names = _names_defined(path, stamp_of(path))
+        names = python_file(path).names
         if names is not None and self.function not in names:
             hint = did_you_mean(self.function, names)
             raise ConfigError(f"{shown_path(path)} has no function {self.function!r}.", where=self.where, hint=hint)
@@ -175,12 +175,16 @@ class FunctionRef:
         """Whether its file, or one beside it that the file imports, imports a package. Imports nothing itself."""
         if self.of_mm_eval:
             return False
-        return any(imports(file, package) for file in with_siblings(self.source()))
+        return any(package in python_file(file).packages for file in with_siblings(self.source()))
 
     def digest(self) -> str:
         """sha256 over the source of its file and of the files of its tree that it imports."""
-        path = self.source()
-        return _digest(path, tuple((file, stamp_of(file)) for file in with_imported(path)))
+        path, other = self.source(), runner()
+        digest = hashlib.sha256()
+        for file in with_siblings(path) if other is None else with_siblings(path, other.imported):
+            digest.update(f"{file.name}\0".encode())
+            digest.update(hashlib.sha256(python_file(file).content).digest())
+        return digest.hexdigest()
 
 
 def _named_in(module: ModuleType, name: str) -> tuple[Any, list[str]]:
@@ -267,51 +271,64 @@ def runs_elsewhere(file: Path) -> bool:
     return found is not None and found.takes(with_siblings(file))
 
 
+class PythonFile:
+    """A Python file, read and not imported.
+
+    tree: its syntax tree; None if it has errors, which its import will report in more detail.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.content = path.read_bytes()
+        try:
+            self.tree: ast.Module | None = ast.parse(self.content)
+        except (SyntaxError, ValueError):
+            self.tree = None
+
+    @cached_property
+    def packages(self) -> set[str]:
+        """The packages that it imports, wherever in the file."""
+        names: set[str] = set()
+        for node in ast.walk(self.tree) if self.tree else ():
+            if isinstance(node, ast.Import):
+                names |= {alias.name.partition(".")[0] for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and not node.level:
+                names.add((node.module or "").partition(".")[0])
+        return names
+
+    @cached_property
+    def beside(self) -> list[str]:
+        """The names that it imports from its own folder."""
+        stems = list[str]()
+        for node in ast.walk(self.tree) if self.tree else ():
+            if isinstance(node, ast.ImportFrom) and node.level == 1:
+                stems += [node.module.split(".")[0]] if node.module else [alias.name for alias in node.names]
+        return stems
+
+    @cached_property
+    def names(self) -> set[str] | None:
+        """The names at its top level; None if only running it would tell."""
+        if self.tree is None:
+            return None
+        names: set[str] = set()
+        for node in _top_level(self.tree.body):
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+                names.add(node.name)
+            elif isinstance(node, (ast.Import, ast.ImportFrom)):
+                names |= {(alias.asname or alias.name).split(".")[0] for alias in node.names}
+            else:
+                names |= {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+        adds_names = any(isinstance(node, ast.Name) and node.id == "globals" for node in ast.walk(self.tree))
+        return None if adds_names or names & {"*", "__getattr__"} else names
+
+
+def python_file(path: Path) -> PythonFile:
+    """A Python file as it is now; one that has not changed is read once."""
+    return _read(path, stamp_of(path))
+
+
 @lru_cache(maxsize=4096)
-def _parse(path: Path, stamp: tuple[int, int]) -> ast.Module | None:
-    """The syntax tree of a file; None if it has errors, which its import will report in more detail."""
-    try:
-        return ast.parse(path.read_bytes())
-    except (SyntaxError, ValueError):
-        return None
-
-
-def imports(file: Path, package: str) -> bool:
-    """Whether a file imports a package. Imports nothing itself."""
-    return _imports(file, stamp_of(file), package)
-
-
-@lru_cache(maxsize=4096)
-def _imports(path: Path, stamp: tuple[int, int], package: str) -> bool:
-    names: set[str] = set()
-    for node in ast.walk(_parse(path, stamp) or ast.Module([], [])):
-        if isinstance(node, ast.Import):
-            names |= {alias.name.partition(".")[0] for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and not node.level:
-            names.add((node.module or "").partition(".")[0])
-    return package in names
-
-
-def parsed(path: Path) -> ast.Module | None:
-    """The syntax tree of a file; None if it has errors."""
-    return _parse(path, stamp_of(path))
-
-
-@lru_cache(maxsize=4096)
-def _names_defined(path: Path, stamp: tuple[int, int]) -> frozenset[str] | None:
-    """The names at the top level of a file, without importing it; None if only running it would tell."""
-    tree = _parse(path, stamp)
-    if tree is None:
-        return None
-    names: set[str] = set()
-    for node in _top_level(tree.body):
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-            names.add(node.name)
-        elif isinstance(node, (ast.Import, ast.ImportFrom)):
-            names |= {(alias.asname or alias.name).split(".")[0] for alias in node.names}
-        else:
-            names |= {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-    return None if names & {"*", "__getattr__"} or "globals()" in ast.unparse(tree) else frozenset(names)
+def _read(path: Path, stamp: tuple[int, int]) -> PythonFile:
+    return PythonFile(path)
 
 
 def _top_level(body: list[ast.stmt]) -> Iterator[ast.stmt]:
@@ -325,44 +342,18 @@ def _top_level(body: list[ast.stmt]) -> Iterator[ast.stmt]:
                 yield from _top_level(handler.body)
 
 
-def with_siblings(path: Path) -> list[Path]:
-    """A file and all files beside it that it imports, directly or through others; sorted."""
-    return _reached_from(path, lambda file: [])
+def with_siblings(path: Path, elsewhere: Callable[[Path], Iterable[Path]] = lambda file: ()) -> list[Path]:
+    """A file and all files beside it that it imports, directly or through others; sorted.
 
-
-def with_imported(path: Path) -> list[Path]:
-    """The same with the files elsewhere in its tree that these import by the name of another suite."""
-    other = runner()
-    return _reached_from(path, other.imported if other is not None else lambda file: [])
-
-
-def _reached_from(path: Path, elsewhere: Callable[[Path], Iterable[Path]]) -> list[Path]:
+    elsewhere: gives further files that a file imports, also followed.
+    """
     found, pending = list[Path](), [path]
     while pending:
         file = pending.pop()
         if file in found:
             continue
         found.append(file)
-        stems = _imported_from_beside(file, stamp_of(file))
-        pending += [beside for stem in stems if (beside := file.parent / f"{stem}.py").is_file()]
+        beside = (file.parent / f"{stem}.py" for stem in python_file(file).beside)
+        pending += filter(Path.is_file, beside)
         pending += elsewhere(file)
     return sorted(found)
-
-
-@lru_cache(maxsize=4096)
-def _imported_from_beside(path: Path, stamp: tuple[int, int]) -> tuple[str, ...]:
-    """The names that a file imports from its own folder. Kept, since each function of a file asks for them."""
-    tree, stems = _parse(path, stamp), list[str]()
-    for node in ast.walk(tree) if tree else ():
-        if isinstance(node, ast.ImportFrom) and node.level == 1:
-            stems += [node.module.split(".")[0]] if node.module else [alias.name for alias in node.names]
-    return tuple(stems)
-
-
-@lru_cache(maxsize=4096)
-def _digest(path: Path, files: tuple[tuple[Path, tuple[int, int]], ...]) -> str:
-    digest = hashlib.sha256()
-    for file, _ in files:
-        digest.update(f"{file.name}\0".encode())
-        digest.update(hashlib.sha256(file.read_bytes()).digest())
-    return digest.hexdigest()

@@ -272,7 +272,7 @@ class TaskConfig:
     def of_lmms_eval(self) -> bool:
         """Whether its files were written for lmms-eval."""
         other = runner()
-        return other is not None and other.is_theirs(self.source, self.file, schema.functions_in(self.source))
+        return other is not None and other.is_theirs(self.source, self.file, self._functions)
 
     @cached_property
     def category_levels(self) -> list[CategoryLevel]:
@@ -288,7 +288,7 @@ class TaskConfig:
 
     def draws(self) -> Stream:
         """A new random stream for the functions of this task, which must be resolved."""
-        return task_stream(schema.functions_in(self.source))
+        return task_stream(self._functions)
 
     def digest(self) -> str:
         """sha256 over the config without its display keys (alias, tags), and the source of every function file it names."""

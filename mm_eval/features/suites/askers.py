@@ -19,7 +19,7 @@ import importlib.util
 from functools import lru_cache
 from pathlib import Path
 
-from mm_eval.config.functions import parsed
+from mm_eval.config.functions import python_file
 from mm_eval.features.suites import PACKAGE
 from mm_eval.features.suites.reading import imported_of_tree
 
@@ -48,7 +48,7 @@ def _reaches(file: Path, name: str, seen: set[tuple[Path, str]]) -> bool:
     if (file, name) in seen or not file.is_file():
         return False
     seen.add((file, name))
-    tree = parsed(file)
+    tree = python_file(file).tree
     for top in tree.body if tree else ():
         if not (name == "*" or name in _bound(top)):
             continue

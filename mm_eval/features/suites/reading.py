@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 
-from mm_eval.config.functions import FunctionRef, parsed, stamp_of
+from mm_eval.config.functions import FunctionRef, python_file, stamp_of
 from mm_eval.config.located import LocatedDict
 from mm_eval.features.suites import PACKAGE, SUITES
 
@@ -52,7 +52,7 @@ def needs_process(files: Sequence[Path]) -> bool:
 @lru_cache(maxsize=4096)
 def _reason(file: Path, stamp: tuple[int, int]) -> str:
     """Why a file must run in a process of its own; empty if it needn't, or if it can't be read, which its import reports."""
-    tree = parsed(file)
+    tree = python_file(file).tree
     return next(reasons(tree), "") if tree is not None else ""
 
 
@@ -194,7 +194,7 @@ def imported_of_tree(file: Path, module: str = "") -> list[Path]:
 
 @lru_cache(maxsize=4096)
 def _imported(file: Path, stamp: tuple[int, int], module: str) -> tuple[str, ...]:
-    tree, found = parsed(file), list[str]()
+    tree, found = python_file(file).tree, list[str]()
     for dotted in [module] if module else _modules(tree) if tree else ():
         suite, _, rest = dotted.partition(".")
         if suite in SUITES and rest.startswith("tasks."):

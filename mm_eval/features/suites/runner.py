@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from mm_eval.config.functions import FunctionRef, imports, with_siblings
+from mm_eval.config.functions import FunctionRef, python_file, with_siblings
 from mm_eval.config.group import GroupConfig, GroupNode
 from mm_eval.config.located import LocatedDict
 from mm_eval.config.runner import Stream
@@ -60,7 +60,7 @@ class TaskRunner:
         return with_default_weights(node)
 
     def asks(self, file: Path, function: str) -> bool:
-        if not any(imports(each, PACKAGE) for each in with_siblings(file)):
+        if not any(PACKAGE in python_file(each).packages for each in with_siblings(file)):
             return False
         from mm_eval.features.suites.askers import asks
 
