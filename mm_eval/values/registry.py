@@ -61,8 +61,7 @@ class Registry(Generic[T]):
         self.kind, self.decorator, self.entry_points = kind, decorator, entry_points
         self.packages = (package,) if isinstance(package, str) else package
         self._objects: dict[str, T | _Lazy] = {}
-        self._scanned = False
-        self._undeclared: set[str] = set()
+        self._looked_for: set[str] = set()
         self._lock = RLock()
 
     def register(self, *names: str) -> Callable[[T], T]:
@@ -80,7 +79,7 @@ class Registry(Generic[T]):
 
     def get(self, name: str, *, where: str = "") -> T:
         """The object of that name; ConfigError with the closest names when there is none."""
-        self._find(name)
+        self._look_for(name)
         found = self._objects.get(name)
         if found is None:
             raise InvalidValue(f"Unknown {self.kind} {name!r}.", where=where, hint=did_you_mean(name, self.names()))
@@ -96,17 +95,17 @@ class Registry(Generic[T]):
         return found
 
     def __contains__(self, name: object) -> bool:
-        self._find(str(name))
+        self._look_for(str(name))
         return name in self._objects
 
     def names(self) -> list[str]:
         """All names, sorted. Imports nothing that is not imported yet."""
-        self._scan()
+        self._look_for()
         return sorted(self._objects.copy())  # another thread may register meanwhile
 
     def summary(self, name: str) -> str:
         """One line of meaning: the first line of the docstring. Imports nothing."""
-        self._scan()
+        self._look_for()
         found = self._objects[name]
         text = found.summary if isinstance(found, _Lazy) else describe(found)
         return text.strip().split("\n")[0]
@@ -118,34 +117,23 @@ class Registry(Generic[T]):
         with self._lock:
             return any(_module_of(thing).partition(".")[0] != "mm_eval" for thing in self._objects.values())
 
-    def _find(self, name: str) -> None:
-        """Finds one declared name. Only files with that name in quotes are parsed, since parsing all of them is slow."""
-        if name in self._objects or self._scanned:
-            return
-        with self._lock:
-            for package in self.packages if name not in self._undeclared else ():
-                for found, lazy in _declared(package, self.decorator, f'"{name}"'):
-                    self._objects.setdefault(found, lazy)
-            if name not in self._objects:  # the sources are read once, so it is in none of them from now on
-                self._undeclared.add(name)
-            for point in entry_points(self.entry_points) if self.entry_points and name not in self._objects else ():
-                if point.name == name:
-                    self._objects[name] = _Lazy(point.value)
+    def _look_for(self, name: str = "") -> None:
+        """Finds the declared names, or one of them: then only files with it in quotes are parsed, since parsing all is slow.
 
-    def _scan(self) -> None:
-        """Finds the declared names, once. A thread that comes meanwhile waits: it would find none of them."""
-        if self._scanned:
+        The sources are read once. A thread that comes meanwhile waits: it would find less than there is.
+        """
+        if name in self._objects or self._looked_for & {name, ""}:
             return
         with self._lock:
-            if self._scanned:
+            if self._looked_for & {name, ""}:
                 return
             for package in self.packages:
-                for name, lazy in _declared(package, self.decorator):
-                    self._objects.setdefault(name, lazy)
-            if self.entry_points:
-                for point in entry_points(self.entry_points):
+                for found, lazy in _declared(package, self.decorator, f'"{name}"' if name else ""):
+                    self._objects.setdefault(found, lazy)
+            for point in entry_points(self.entry_points) if self.entry_points else ():
+                if name in ("", point.name):
                     self._objects.setdefault(point.name, _Lazy(point.value))
-            self._scanned = True
+            self._looked_for.add(name)
 
 
 def entry_points(group: str) -> Iterable[EntryPoint]:
@@ -221,7 +209,7 @@ def _sources(package: str) -> list[tuple[str, str]]:
     return found
 
 
-def _declared(package: str, decorator: str, text: str = "") -> list[tuple[str, _Lazy]]:
+def _declared(package: str, decorator: str, text: str) -> list[tuple[str, _Lazy]]:
     """The names declared with `@decorator("name", ...)` in a package's files that have this text; imports nothing."""
     import ast
 

@@ -335,7 +335,7 @@ def test_a_metric_of_another_package_is_found_by_its_entry_point(tmp_path, monke
         importlib.metadata.EntryPoint("their_plain", "their_metrics:plain", "mm_eval.scoring.metrics"),
     ]
     monkeypatch.setattr(registry, "entry_points", lambda group: points if group == "mm_eval.metrics" else [])
-    monkeypatch.setattr(METRICS, "_scanned", False)
+    monkeypatch.setattr(METRICS, "_looked_for", set())
     monkeypatch.setattr(METRICS, "_objects", dict(METRICS._objects))
     made = Metric.from_dict({"metric": "their_score"}, "generate_until")
     assert (made.name, made.higher_is_better, made.compute([], [])) == ("their_score", False, 7.0)
