@@ -198,13 +198,13 @@ def evaluate(
 def _read(options: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
     """The options of `evaluate` by their names in a request, and a note for each of another suite that does nothing here."""
     from mm_eval.cli.options import read_pairs
-    from mm_eval.request import REQUEST_RULES, by_field
+    from mm_eval.request import RULES, by_field
     from mm_eval.values.errors import ConfigError
     from mm_eval.values.features import brought
 
     given, notes = by_field(options, "evaluate"), []
-    for other in brought("COMMANDS").values() if given.keys() - REQUEST_RULES.keys() else ():
-        given, more = other.options_of(given, REQUEST_RULES)
+    for other in brought("COMMANDS").values() if given.keys() - RULES.keys() else ():
+        given, more = other.options_of(given, RULES)
         notes += more
     for name in ("gen_kwargs", "metadata"):
         if isinstance(given.get(name), str):

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, fields, replace
-from functools import cached_property
-from importlib import import_module
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -20,7 +18,6 @@ from mm_eval.config.arguments import (
     MAPPING,
     PATH,
     SWITCH,
-    TEXT,
     Rule,
     faults,
     invalid,
@@ -36,7 +33,7 @@ from mm_eval.config.arguments import (
 from mm_eval.config.inline import stated_task
 from mm_eval.prompt.blind import BLIND
 from mm_eval.values.errors import ConfigError, raise_all
-from mm_eval.values.features import Option, brought, options_of_features, stated
+from mm_eval.values.features import Imported, Option, brought, options_of_features, stated
 
 DEFAULT_MODEL = "tiny-llava"
 IN_MEMORY = "memory"
@@ -407,47 +404,25 @@ COMMAND_NAMES = {"chat_template": "apply_chat_template", "report": "no_report"}
 """Fields of `RunRequest` that the command line calls something else: files of options and Python take both names."""
 
 
-class OptionRules(Mapping[str, Rule]):
-    """The rule of each option by its name: those of the core, and those of features, imported when they are looked up."""
-
-    def __init__(self, more: Mapping[str, Rule]) -> None:
-        """more: rules of what is not among `OPTIONS`."""
-        self._more = more
-
-    @cached_property
-    def _stated(self) -> dict[str, tuple[str, Any]]:
-        """{name: (the feature's module, its rule or where that is)}"""
-        of_core = (("", each) for of_set in OPTIONS.values() for each in of_set)
-        of_features = ((feature, each) for feature, (_, *of_title) in stated("OPTIONS").values() for each in of_title)
-        options = ((where, each) for where, each in (*of_core, *of_features) if each.is_field and each.rule is not None)
-        found = {each.name: (where, each.rule) for where, each in options}
-        found |= {name: ("", rule) for name, rule in self._more.items()}
-        return {**found, **{command: found[name] for name, command in COMMAND_NAMES.items()}}
-
-    def __getitem__(self, name: str) -> Rule:
-        feature, rule = self._stated[name]
-        if isinstance(rule, str):
-            file, _, rule = rule.rpartition(":")
-            rule = getattr(import_module(f"{feature}.{file}" if file else Rule.__module__), rule)
-        found: Rule = rule
-        return found
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._stated)
-
-    def __len__(self) -> int:
-        return len(self._stated)
+VERBOSITY = Rule("DEBUG, INFO, WARNING or ERROR", lambda value: value in LEVELS, str.upper)
 
 
-REQUEST_RULES = OptionRules({"prompt_blocks": MAPPING})
-"""Of what files of options and Python may state; `task_names` checks the tasks."""
-RULES = OptionRules(
-    {
-        "prompt_blocks": MAPPING,
-        "verbosity": Rule("DEBUG, INFO, WARNING or ERROR", lambda value: value in LEVELS, str.upper),
-        **{"parallel": COUNT_FROM_1, "config": PATH, "only": TEXT},
-    }
-)
+def _rules() -> dict[str, Any]:
+    """{name of an option, or its name on the command line: its rule, or where that stands}"""
+    of_core = (("", each) for of_set in OPTIONS.values() for each in of_set)
+    of_features = ((feature, each) for feature, (_, *options) in stated("OPTIONS").values() for each in options)
+    found: dict[str, Any] = {"prompt_blocks": MAPPING}
+    for feature, each in (*of_core, *of_features):
+        if each.is_field and each.rule is not None:
+            rule, is_named = each.rule, isinstance(each.rule, str)
+            found[each.name] = (
+                (f"{feature}.{rule}" if ":" in rule else f"{Rule.__module__}:{rule}") if is_named else rule
+            )
+    return {**found, **{command: found[name] for name, command in COMMAND_NAMES.items()}}
+
+
+RULES: Mapping[str, Rule] = Imported(_rules())
+"""The rule of each option by its name: what commands, files of options and Python may state. `task_names` checks the tasks."""
 
 
 def read_option(name: str, text: str, rule: Rule | None = None) -> Any:
@@ -464,7 +439,7 @@ def read_option(name: str, text: str, rule: Rule | None = None) -> Any:
 
 def check_options(options: Mapping[str, Any], where: str) -> None:
     """ConfigError for each unknown option and each invalid value; None means not given."""
-    raise_all(faults(options, REQUEST_RULES, lambda name: where))
+    raise_all(faults(options, RULES, lambda name: where))
 
 
 def by_field(options: Mapping[str, Any], where: str) -> dict[str, Any]:

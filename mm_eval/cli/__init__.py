@@ -207,7 +207,8 @@ def _dispatch(words: list[str]) -> int:
         return EXIT_OK if words else EXIT_USAGE
     if not words[0].startswith("-") and words[0] not in VERBS:
         raise ConfigError(f"unknown command {words[0]!r}.", hint=_meant(words))
-    from mm_eval.cli.options import option  # `--help` needs no option's rule, and they take a third of its time
+    from mm_eval.cli.options import add_option  # `--help` needs no option's rule, and they take a third of its time
+    from mm_eval.request import VERBOSITY
 
     verb, rest = (words[0], words[1:]) if words[0] in VERBS else ("run", words)
     _wait_without_spinning()
@@ -219,13 +220,8 @@ def _dispatch(words: list[str]) -> int:
         allow_abbrev=False,
         formatter_class=HelpFormatter,
     )
-    parser.add_argument(
-        "--verbosity",
-        default="WARNING",
-        metavar="LEVEL",
-        type=option("verbosity"),
-        help="DEBUG, INFO, WARNING (default) or ERROR",
-    )
+    what = "DEBUG, INFO, WARNING (default) or ERROR"
+    add_option(parser, "verbosity", "LEVEL", what, VERBOSITY, default="WARNING")
     module.add_arguments(parser)
     parser.common, parser.every = getattr(module, "COMMON", ()), rest[-1:] == ["all"]
     for action in parser._actions:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from mm_eval.cli.options import add_option, add_options, read_request, report_lines
 from mm_eval.cli.say import say_report
+from mm_eval.config.arguments import COUNT_FROM_1, PATH, TEXT
 from mm_eval.values.errors import ConfigError
 from mm_eval.values.features import brought
 
@@ -28,13 +29,12 @@ WRITES_RESULTS = True
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--tasks", metavar="A,B", help="tasks, groups, tags, globs, YAML files, name@format")
-    add_option(
-        parser, "config", "FILE", "several models from one YAML file: `models:`, `tasks:` and options of this command"
-    )
+    what = "several models from one YAML file: `models:`, `tasks:` and options of this command"
+    add_option(parser, "config", "FILE", what, PATH)
     what = "models of --config that run at a time, each in a process of its own (default 1; all with --executor ray)"
-    add_option(parser, "parallel", "N", what)
+    add_option(parser, "parallel", "N", what, COUNT_FROM_1)
     what = "only this model of --config (may be given more than once); the page shows the others as far as they are recorded"
-    add_option(parser, "only", "NAME", what, action="append", default=[])
+    add_option(parser, "only", "NAME", what, TEXT, action="append", default=[])
     add_options(parser, *SETS)
 
 

@@ -77,30 +77,45 @@ def of_verbs_without() -> dict[str, Any]:
     return {each.name: each.elsewhere for each in options_of_features() if each.elsewhere is not None}
 
 
-class Brought(Mapping[str, Any]):
-    """What the features bring of one kind, by name; each is imported when it is looked up."""
+def imported(place: str) -> Any:
+    """What "package.module:attribute" names; without an attribute the module."""
+    module, _, attribute = place.partition(":")
+    found: Any = importlib.import_module(module)
+    for part in filter(None, attribute.split(".")):
+        found = getattr(found, part)
+    return found
 
-    def __init__(self, kind: str) -> None:
-        self._where = {name: f"{module}.{value}" for name, (module, value) in stated(kind).items()}
+
+class Imported(Mapping[str, Any]):
+    """Things by name, each imported when it is looked up. places: where each stands; what is no text is the thing itself."""
+
+    def __init__(self, places: Mapping[str, Any]) -> None:
+        self._places = places
         self._found: dict[str, Any] = {}
 
     def __getitem__(self, name: str) -> Any:
         if name not in self._found:
-            module, _, attribute = self._where[name].partition(":")
-            found = importlib.import_module(module)
-            self._found[name] = getattr(found, attribute) if attribute else found
+            place = self._places[name]
+            self._found[name] = imported(place) if isinstance(place, str) else place
         return self._found[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._places)
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+
+class Brought(Imported):
+    """What the features bring of one kind, by name."""
+
+    def __init__(self, kind: str) -> None:
+        super().__init__({name: f"{module}.{value}" for name, (module, value) in stated(kind).items()})
 
     def for_results(self, added: Mapping[str, Any]) -> dict[str, Any]:
         """What is brought for results to which features added this: a name of a `RESULT_KEYS` only where that key is there."""
         keys = {key for feature in features() for key in getattr(feature, "RESULT_KEYS", ())}
         return {name: self[name] for name in self if name not in keys or name in added}
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._where)
-
-    def __len__(self) -> int:
-        return len(self._where)
 
 
 @cache

@@ -6,7 +6,6 @@ its subfolders (so that listing the models does not import torch); a Python entr
 
 from __future__ import annotations
 
-import importlib
 import importlib.util
 import os
 import sys
@@ -20,6 +19,7 @@ from threading import RLock
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from mm_eval.values.errors import InvalidValue, did_you_mean
+from mm_eval.values.features import imported
 
 if TYPE_CHECKING:
     import ast
@@ -37,13 +37,6 @@ class _Lazy:
 
     target: str
     summary: str = ""
-
-    def load(self) -> Any:
-        module, _, attribute = self.target.partition(":")
-        found: Any = importlib.import_module(module)
-        for part in attribute.split("."):
-            found = getattr(found, part)
-        return found
 
 
 class Registry(Generic[T]):
@@ -85,7 +78,7 @@ class Registry(Generic[T]):
             raise InvalidValue(f"Unknown {self.kind} {name!r}.", where=where, hint=did_you_mean(name, self.names()))
         if isinstance(found, _Lazy):
             try:
-                loaded: T = found.load()
+                loaded: T = imported(found.target)
             except ImportError as error:
                 raise InvalidValue(f"{self.kind} {name!r} can't be imported: {error}.", where=where) from error
             # A decorator that ran during the import may have registered something richer than the attribute (a Metric).

@@ -13,7 +13,7 @@ import yaml
 from mm_eval.cli import VERBS, main
 from mm_eval.cli.run import add_arguments
 from mm_eval.config.arguments import read_json, shortly
-from mm_eval.request import MOST_DRAWS, RULES, RunRequest, by_field, check_options, read_option
+from mm_eval.request import MOST_DRAWS, RULES, VERBOSITY, RunRequest, by_field, check_options, read_option
 from mm_eval.values.errors import ConfigError
 from tests.sets import each_of
 
@@ -97,11 +97,15 @@ def test_an_odd_value_of_another_verb(words: list[str], capsys) -> None:
      ("fail_on_error", "0.1", 0.1), ("fail_on_error", "7", 7), ("batch_size", "auto", "auto"), ("batch_size", "8", 8),
      ("seed", "0", 0), ("seed", "9223372036854775807", 2**63 - 1), ("num_fewshot", "0", 0), ("chat_template", "false", False),
      ("chat_template", "rag", "rag"), ("fewshot_as_multiturn", "True", True), ("system_instruction", "", ""),
-     ("output_path", "  a\nb ", "  a\nb "), ("verbosity", "debug", "DEBUG"), ("bootstrap_iters", "0", 0)],
+     ("output_path", "  a\nb ", "  a\nb "), ("bootstrap_iters", "0", 0)],
 )  # fmt: skip
 def test_what_is_allowed(option: str, text: str, value: object) -> None:
     found = read_option(option, text)
     assert found == value and type(found) is type(value)
+
+
+def test_a_level_is_read_in_small_letters_too() -> None:
+    assert read_option("verbosity", "debug", VERBOSITY) == "DEBUG"
 
 
 NO_VALUES = {

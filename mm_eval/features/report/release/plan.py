@@ -21,11 +21,11 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
-from mm_eval.config.arguments import Rule, column_name, faults, shortly
+from mm_eval.config.arguments import COUNT_FROM_1, PATH, Rule, column_name, faults, shortly
 from mm_eval.request import (
     COMMAND_NAMES,
-    REQUEST_RULES,
     RULES,
+    VERBOSITY,
     RunRequest,
     by_field,
     model_arguments,
@@ -37,14 +37,16 @@ from mm_eval.values.errors import ConfigError, did_you_mean, raise_all
 
 _CHECKED_LATER = Rule("", lambda value: True)
 OF_BOTH = {
-    **{name: rule for name, rule in REQUEST_RULES.items() if name not in ("output_path", "model", "name")},
+    **{name: rule for name, rule in RULES.items() if name not in ("output_path", "model", "name")},
     "tasks": _CHECKED_LATER,
 }
 """What may stand in the file for all models, and beside each model."""
 OF_FILE = {
     **OF_BOTH,
     "models": _CHECKED_LATER,
-    **{name: RULES[name] for name in ("output_path", "verbosity", "parallel")},
+    "output_path": PATH,
+    "verbosity": VERBOSITY,
+    "parallel": COUNT_FROM_1,
 }
 OF_MODEL = {**OF_BOTH, "model": RULES["model"], "name": RULES["name"]}
 log = logging.getLogger(__name__)
