@@ -100,7 +100,7 @@ def test_two_features_that_bring_one_name_are_an_error_that_names_both(monkeypat
 
 @pytest.mark.parametrize(
     ("kind", "name", "importing"),
-    [("VERBS", "score", "mm_eval.cli"), ("TASK_KEYS", "repeats", "mm_eval.config.schema")],
+    [("VERBS", "score", "mm_eval.cli"), ("TASK_KEYS", "repeats", "mm_eval.config.task_config")],
 )
 def test_a_feature_with_a_name_of_the_core_is_an_error_at_import(kind: str, name: str, importing: str) -> None:
     code = (

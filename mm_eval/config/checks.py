@@ -13,20 +13,18 @@ from mm_eval.config.schema import (
     FEWSHOT_KEYS,
     MIRROR_KEYS,
     OF_FEATURES,
-    TASK_KEYS,
     check_keys,
     functions_in,
     is_function,
     is_mappings,
     key_of_feature,
 )
-from mm_eval.values.errors import ConfigError, collected, did_you_mean, raise_all
+from mm_eval.values.errors import ConfigError, did_you_mean
 
 
-def check_task_keys(source: LocatedDict, what: str, has_class: bool) -> None:
-    """ConfigError with every fault of single keys, reported together. has_class: the task has a `class`."""
+def task_checks(source: LocatedDict) -> list[Callable[[], object]]:
+    """Checks of the keys of a task that are more than a type; each raises ConfigError with what it finds."""
     checks: list[Callable[[], object]] = [
-        lambda: check_keys(source, TASK_KEYS, what, extra=has_class),
         lambda: _check_generation_blocks(source),
         lambda: _check_prompt_blocks(source),
     ]
@@ -39,7 +37,7 @@ def check_task_keys(source: LocatedDict, what: str, has_class: bool) -> None:
     if is_mappings(source.get("categories")):
         checks.append(lambda: levels_of(source["categories"], source.where("categories")))
     checks += [partial(key_of_feature(name).check, source) for name in OF_FEATURES if source.get(name) is not None]
-    raise_all(collected([*checks, *(reference.check for reference in functions_in(source))]))
+    return [*checks, *(reference.check for reference in functions_in(source))]
 
 
 def _check_generation_blocks(source: LocatedDict) -> None:

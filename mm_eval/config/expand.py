@@ -27,7 +27,7 @@ from mm_eval.config.inline import config_of
 from mm_eval.config.located import NOWHERE, LocatedDict, located, merge, shown_path, without
 from mm_eval.config.overrides import ABOUT_A_GROUP, RuntimeOverrides, Scope, without_shown_shots
 from mm_eval.config.runner import runner
-from mm_eval.config.task_config import TaskConfig
+from mm_eval.config.task_config import TASK_KEYS, TaskConfig
 from mm_eval.values.errors import ConfigError, InvalidValue, Unbounded, did_you_mean
 from mm_eval.values.features import brought
 
@@ -255,7 +255,7 @@ class Expander:
         defaults = scope.defaults
         if made.include is not None:
             included = self._keys_of_includes(made.source, made.file)
-            schema.check_keys(included, schema.TASK_KEYS, f"the include of group {made.name!r}")
+            schema.check_keys(included, TASK_KEYS, f"the include of group {made.name!r}")
             defaults = merge(defaults, included)
         inner = replace(
             scope,
@@ -296,7 +296,7 @@ class Expander:
         defines = schema.defines_task(member)
         if base in self.entries or "::" in base or base in self.inline_paths and not defines:
             stated = schema.canonical_keys(without(member, [key]))
-            rules = {**schema.TASK_KEYS, **schema.GROUP_ONLY_KEYS}
+            rules = {**TASK_KEYS, **schema.GROUP_ONLY_KEYS}
             schema.check_keys(without(stated, ["class"]), rules, f"the overrides of {base!r}")
             return self.spec(name, scope.for_reference(stated))
         if key == "task" and defines:

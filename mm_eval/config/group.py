@@ -13,7 +13,7 @@ from typing import Any
 
 from mm_eval.config import schema
 from mm_eval.config.located import LocatedDict, located, shown_path, where_item, without
-from mm_eval.config.task_config import TaskConfig
+from mm_eval.config.task_config import TASK_KEYS, TaskConfig
 from mm_eval.config.values import resolve, to_json
 from mm_eval.values.errors import ConfigError, collected, did_you_mean, raise_all
 from mm_eval.values.types import MetricKey
@@ -122,7 +122,7 @@ class GroupConfig:
         name = source.get("group")
         if not isinstance(name, str) or not name:
             raise ConfigError(f"a group needs a name under `group` (got {name!r}).", where=source.where("group"))
-        rules = {**schema.TASK_KEYS, **schema.GROUP_ONLY_KEYS}
+        rules = {**TASK_KEYS, **schema.GROUP_ONLY_KEYS}
         stated = {k: v for k, v in source.items() if k not in ("task", "include")}
         checks = [reference.check for reference in schema.functions_in(stated)]
         raise_all(collected([lambda: schema.check_keys(source, rules, f"group {name!r}"), *checks]))

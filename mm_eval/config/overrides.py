@@ -9,6 +9,7 @@ from typing import Any
 
 from mm_eval.config import schema
 from mm_eval.config.located import NOWHERE, LocatedDict, located, merge, without
+from mm_eval.config.task_config import TASK_KEYS
 from mm_eval.values.errors import ConfigError, did_you_mean
 
 ABOUT_A_GROUP = ("group_alias", "aggregate_metric_list", "metadata", "tag", "task_alias", "aliases")
@@ -58,7 +59,7 @@ class RuntimeOverrides:
         self.for_all = LocatedDict()
         self.by_name: dict[str, Mapping[str, Any]] = {}
         self.used: set[str] = set()
-        known = {**schema.TASK_KEYS, **schema.ALIASES}
+        known = {**TASK_KEYS, **schema.ALIASES}
         for key, value in (overrides or {}).items():
             if key in known or not isinstance(value, Mapping):
                 self.for_all[key] = value
@@ -66,7 +67,7 @@ class RuntimeOverrides:
                 self.by_name[key] = value
         if self.for_all:
             self.for_all = schema.canonical_keys(self.for_all)
-            schema.check_keys(self.for_all, schema.TASK_KEYS, "the overrides")
+            schema.check_keys(self.for_all, TASK_KEYS, "the overrides")
 
     def of(self, group_names: tuple[str, ...], names: tuple[str, ...]) -> LocatedDict:
         """The overrides of a task or group that is known by `names` (most specific last), inside groups with `group_names`."""

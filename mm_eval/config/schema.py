@@ -1,4 +1,4 @@
-"""The keys of task and group files, the values allowed for each, and the spelling of task names.
+"""What the keys of task and group files may be, their other spellings, and the spelling of task names.
 
 A key is known, known and ignored, or known and not supported (with the reason). Any other key is an error.
 """
@@ -97,64 +97,13 @@ SAMPLES = Rule("a list of docs or a function", lambda v: is_mappings(v) or is_fu
 NAMED = Rule("a name or a mapping", lambda v: isinstance(v, (str, Mapping)))
 BATCH = Rule('a whole number from 1 or "auto"', lambda v: v == "auto" or _is_count(v) and v >= 1)
 
-_OF_CORE: dict[str, Rule] = {
-    "task": TEXT,
-    "task_alias": TEXT,
-    "tag": TEXTS,
-    "group": TEXTS,
-    "class": FUNCTION,
-    "dataset_path": TEXT,
-    "dataset_name": TEXTS,
-    "dataset_kwargs": MAPPING,
-    "dataset_revision": TEXT,
-    "custom_dataset": FUNCTION,
-    "training_split": TEXT,
-    "validation_split": TEXT,
-    "test_split": TEXT,
-    "fewshot_split": TEXT,
-    "process_docs": FUNCTION,
-    "output_type": Rule("one of " + ", ".join(OUTPUT_TYPES), lambda v: v in OUTPUT_TYPES),
-    "formats": NAMED,
-    "doc_to_visual": VISUAL,
-    "doc_to_text": PROMPT,
-    "doc_to_target": TARGET,
-    "doc_to_choice": CHOICES,
-    "doc_to_messages": FUNCTION,
-    "description": PROMPT,
-    "target_delimiter": TEXT,
-    "fewshot_delimiter": TEXT,
-    "gen_prefix": PROMPT,
-    "num_fewshot": COUNT,
-    "fewshot_config": MAPPING,
-    "fewshot_as_multiturn": BOOLEAN,
-    "process_results": FUNCTION,
-    "process_results_use_image": BOOLEAN,
-    "generation_kwargs": MAPPING,
-    "metric_list": MAPPINGS,
-    "filter_list": MAPPINGS,
-    "scorer": NAMED,
-    "reasoning_tags": MARKS,
-    "repeats": REPEATS,
-    "batch_size": BATCH,
-    "model_specific_prompt_kwargs": MAPPING,
-    "model_specific_target_kwargs": MAPPING,
-    "multiple_inputs": BOOLEAN,
-    "multiple_targets": BOOLEAN,
-    "unsafe_code": BOOLEAN,
-    "cluster_key": TEXTS,
-    "categories": MAPPINGS,
-    "aliases": TEXTS,
-    "gold_answer": PROMPT,
-    "dataset_mirrors": MAPPINGS,
-    "metadata": METADATA,
-}
+OUTPUT_TYPE = Rule("one of " + ", ".join(OUTPUT_TYPES), lambda v: v in OUTPUT_TYPES)
 
-SCORED_BY_FEATURES = tuple(stated("TASK_KEYS", _OF_CORE))
+SCORED_BY_FEATURES = tuple(stated("TASK_KEYS"))
 """Keys that features bring (`TaskKey`), which check their own values. They say how answers are scored, and change no question."""
-ASKED_BY_FEATURES = tuple(stated("QUESTION_KEYS", (*_OF_CORE, *SCORED_BY_FEATURES)))
+ASKED_BY_FEATURES = tuple(stated("QUESTION_KEYS"))
 """The same of keys that decide what is asked."""
 OF_FEATURES = (*SCORED_BY_FEATURES, *ASKED_BY_FEATURES)
-TASK_KEYS = {**_OF_CORE, **dict.fromkeys(OF_FEATURES, Rule("what its feature reads", lambda v: True))}
 
 SCORING_KEYS = ("metric_list", "filter_list", "process_results", "scorer", *SCORED_BY_FEATURES)
 """Keys that say how answers are scored; a format with a scoring of its own takes their place."""
@@ -167,8 +116,13 @@ FEWSHOT_KEYS: dict[str, Rule] = {
     "samples": SAMPLES,
     "process_docs": FUNCTION,
     "fewshot_indices": COUNTS,
-    **{key: TASK_KEYS[key] for key in ("doc_to_visual", "doc_to_text", "doc_to_target", "doc_to_choice")},
-    **{key: TASK_KEYS[key] for key in ("gen_prefix", "fewshot_delimiter", "target_delimiter")},
+    "doc_to_visual": VISUAL,
+    "doc_to_text": PROMPT,
+    "doc_to_target": TARGET,
+    "doc_to_choice": CHOICES,
+    "gen_prefix": PROMPT,
+    "fewshot_delimiter": TEXT,
+    "target_delimiter": TEXT,
 }
 
 GROUP_ONLY_KEYS: dict[str, Rule] = {
@@ -297,8 +251,7 @@ def _check_key(config: LocatedDict, key: Any, rules: Mapping[str, Rule], what: s
     if key in HARMLESS or key in UNSUPPORTED or key not in rules and extra:
         return
     if key not in rules:
-        hint = did_you_mean(str(key), rules) if key not in TASK_KEYS else ""
-        raise ConfigError(f"unknown key {key!r} in {what}.", where=where, hint=hint)
+        raise ConfigError(f"unknown key {key!r} in {what}.", where=where, hint=did_you_mean(str(key), rules))
     if value is not None and not rules[key].fits(value):
         raise ConfigError(f"{key!r} must be {rules[key].needed}, not {value!r:.80}.", where=where)
 

@@ -7,20 +7,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, cast
 
 from mm_eval.config import schema
+from mm_eval.config.arguments import Rule
 from mm_eval.config.categories import CategoryLevel, levels_of
-from mm_eval.config.checks import check_name, check_task_keys
+from mm_eval.config.checks import check_name, task_checks
 from mm_eval.config.formats import Format, formatted, select_format
 from mm_eval.config.functions import FunctionRef, task_stream
 from mm_eval.config.located import LocatedDict, located, shown_path, without
 from mm_eval.config.runner import Stream, runner
 from mm_eval.config.values import WithSource, resolve, to_json
-from mm_eval.values.errors import ConfigError, raise_all
-from mm_eval.values.features import brought
+from mm_eval.values.errors import ConfigError, collected, raise_all
+from mm_eval.values.features import brought, stated
 from mm_eval.values.files import digest_of
 from mm_eval.values.reasoning.families import NO_MARKS, Marks, marks_of
 from mm_eval.values.types import OutputType
@@ -31,6 +32,14 @@ ASKS_NOTHING = ("aliases", "categories", "gold_answer", "dataset_mirrors", *sche
 HEADER_KEYS = ("paper", "languages", "licence", "size", "hub", "metric", "published", "prompt_tokens", "variant_of")
 """Keys of `metadata` that describe a benchmark; the spec leaves them out too."""
 METRIC_KEYS = ("metric", "aggregation", "higher_is_better", "reduction", "worst", "range")
+
+
+def _key(rule: Rule, default: Any = None, key: str = "") -> Any:
+    """A field of TaskConfig that task files state. default: the value, or what makes it. key: where it isn't the field's name."""
+    about = {"rule": rule, "key": key}
+    return (
+        field(default_factory=default, metadata=about) if callable(default) else field(default=default, metadata=about)
+    )
 
 
 class TaskKey:
@@ -78,55 +87,54 @@ class TaskConfig:
     source: LocatedDict = field(repr=False)
     file: Path | None = None
     key: str = ""
-    task_alias: str | None = None
-    tag: tuple[str, ...] = ()
+    task_alias: str | None = _key(schema.TEXT)
+    tag: tuple[str, ...] = _key(schema.TEXTS, ())
     format: Format | None = None
     format_asked: str | None = None
-    task_class: Any = None
+    task_class: Any = _key(schema.FUNCTION, key="class")
     class_arguments: Mapping[str, Any] = field(default_factory=dict)
-    dataset_path: str | None = None
-    dataset_name: str | list[str] | None = None
-    dataset_kwargs: Mapping[str, Any] = field(default_factory=dict)
-    dataset_revision: str | None = None
-    custom_dataset: Any = None
-    training_split: str | None = None
-    validation_split: str | None = None
-    test_split: str | None = None
-    fewshot_split: str | None = None
-    process_docs: Any = None
-    output_type: OutputType = "generate_until"
-    doc_to_visual: Any = None
-    doc_to_text: Any = None
-    doc_to_target: Any = None
-    doc_to_choice: Any = None
-    doc_to_messages: Any = None
-    description: Any = ""
-    target_delimiter: str = " "
-    fewshot_delimiter: str = "\n\n"
-    gen_prefix: Any = None
-    num_fewshot: int = 0
-    fewshot_config: Mapping[str, Any] = field(default_factory=dict)
-    fewshot_as_multiturn: bool | None = None
-    process_results: Any = None
-    process_results_use_image: bool = False
-    generation_kwargs: Mapping[str, Any] = field(default_factory=dict)
-    metric_list: list[Any] = field(default_factory=list)
-    filter_list: list[Any] = field(default_factory=list)
-    scorer: str | Mapping[str, Any] | None = None
-    reasoning_tags: Any = None
-    repeats: int = 1
-    batch_size: int | str | None = None
-    prompt_kwargs: Mapping[str, Any] = field(default_factory=dict)
-    target_kwargs: Mapping[str, Any] = field(default_factory=dict)
-    multiple_inputs: bool = False
-    multiple_targets: bool = False
-    cluster_key: str | list[str] | None = None
-    categories: list[Any] = field(default_factory=list)
-    aliases: str | list[str] = field(default_factory=list)
+    dataset_path: str | None = _key(schema.TEXT)
+    dataset_name: str | list[str] | None = _key(schema.TEXTS)
+    dataset_kwargs: Mapping[str, Any] = _key(schema.MAPPING, dict)
+    dataset_revision: str | None = _key(schema.TEXT)
+    custom_dataset: Any = _key(schema.FUNCTION)
+    training_split: str | None = _key(schema.TEXT)
+    validation_split: str | None = _key(schema.TEXT)
+    test_split: str | None = _key(schema.TEXT)
+    fewshot_split: str | None = _key(schema.TEXT)
+    process_docs: Any = _key(schema.FUNCTION)
+    output_type: OutputType = _key(schema.OUTPUT_TYPE, "generate_until")
+    doc_to_visual: Any = _key(schema.VISUAL)
+    doc_to_text: Any = _key(schema.PROMPT)
+    doc_to_target: Any = _key(schema.TARGET)
+    doc_to_choice: Any = _key(schema.CHOICES)
+    doc_to_messages: Any = _key(schema.FUNCTION)
+    description: Any = _key(schema.PROMPT, "")
+    target_delimiter: str = _key(schema.TEXT, " ")
+    fewshot_delimiter: str = _key(schema.TEXT, "\n\n")
+    gen_prefix: Any = _key(schema.PROMPT)
+    num_fewshot: int = _key(schema.COUNT, 0)
+    fewshot_config: Mapping[str, Any] = _key(schema.MAPPING, dict)
+    fewshot_as_multiturn: bool | None = _key(schema.BOOLEAN)
+    process_results: Any = _key(schema.FUNCTION)
+    process_results_use_image: bool = _key(schema.BOOLEAN, False)
+    generation_kwargs: Mapping[str, Any] = _key(schema.MAPPING, dict)
+    metric_list: list[Any] = _key(schema.MAPPINGS, list)
+    filter_list: list[Any] = _key(schema.MAPPINGS, list)
+    scorer: str | Mapping[str, Any] | None = _key(schema.NAMED)
+    reasoning_tags: Any = _key(schema.MARKS)
+    repeats: int = _key(schema.REPEATS, 1)
+    batch_size: int | str | None = _key(schema.BATCH)
+    prompt_kwargs: Mapping[str, Any] = _key(schema.MAPPING, dict, key="model_specific_prompt_kwargs")
+    target_kwargs: Mapping[str, Any] = _key(schema.MAPPING, dict, key="model_specific_target_kwargs")
+    multiple_targets: bool = _key(schema.BOOLEAN, False)
+    cluster_key: str | list[str] | None = _key(schema.TEXTS)
+    categories: list[Any] = _key(schema.MAPPINGS, list)
+    aliases: str | list[str] = _key(schema.TEXTS, list)
     of_features: Mapping[str, Any] = field(default_factory=dict)
-    gold_answer: Any = None
-    dataset_mirrors: list[Any] = field(default_factory=list)
-    metadata: Mapping[str, Any] = field(default_factory=dict)
+    gold_answer: Any = _key(schema.PROMPT)
+    dataset_mirrors: list[Any] = _key(schema.MAPPINGS, list)
+    metadata: Mapping[str, Any] = _key(schema.METADATA, dict)
 
     @classmethod
     def from_mapping(
@@ -150,16 +158,14 @@ class TaskConfig:
                 check_name(alias, alias, source.where("aliases"))
         requested = format_asked or named_format
         has_class = source.get("class") is not None
-        check_task_keys(source, f"task {name!r}", has_class)
-        values = {key: source[key] for key in _FIELDS if source.get(key) is not None}
+        check_keys = partial(schema.check_keys, source, TASK_KEYS, f"task {name!r}", extra=has_class)
+        raise_all(collected([check_keys, *task_checks(source)]))
+        values = {name: source[key] for name, key in _KEYS.items() if source.get(key) is not None}
         values.update(
             of_features={key: source[key] for key in schema.OF_FEATURES if source.get(key) is not None},
             tag=tuple(dict.fromkeys(schema.texts(source.get("tag")) + schema.texts(source.get("group")))),
             metadata=schema.one_mapping(source.get("metadata")),
-            prompt_kwargs=source.get("model_specific_prompt_kwargs") or {},
-            target_kwargs=source.get("model_specific_target_kwargs") or {},
-            task_class=source.get("class"),
-            class_arguments={k: v for k, v in source.items() if k not in _KNOWN_KEYS} if has_class else {},
+            class_arguments=without(source, [*TASK_KEYS, *schema.HARMLESS, *schema.UNSUPPORTED]) if has_class else {},
         )
         where = source.where("formats") if "formats" in source else ""
         layout = select_format(source.get("formats"), requested, where=where)
@@ -230,7 +236,7 @@ class TaskConfig:
 
     def where(self, key: str) -> str:
         """`file:line` of a key, or of the task where the key isn't written."""
-        written = next((k for k, v in _RENAMED.items() if v == key), key)
+        written = "task" if key == "name" else _KEYS.get(key, key)
         if written in self.source:
             return self.source.where(written)
         return self.source.where("task") if "task" in self.source.places else self.file_name
@@ -329,14 +335,19 @@ class TaskConfig:
         return cast(dict[str, Any], to_json({k: v for k, v in stated.items() if v is not None}, function))
 
 
-_FIELDS = tuple(f.name for f in fields(TaskConfig) if f.name in schema.TASK_KEYS)
-_RENAMED = {
-    "class": "task_class",
-    "model_specific_prompt_kwargs": "prompt_kwargs",
-    "model_specific_target_kwargs": "target_kwargs",
-    "task": "name",
+_KEYS: dict[str, str] = {each.name: each.metadata["key"] or each.name for each in fields(TaskConfig) if each.metadata}
+"""{a field of TaskConfig: the key of task files that states it}"""
+_OF_CORE: dict[str, Rule] = {
+    **{_KEYS[each.name]: each.metadata["rule"] for each in fields(TaskConfig) if each.metadata},
+    "task": schema.TEXT,
+    "group": schema.TEXTS,
+    "formats": schema.NAMED,
+    "multiple_inputs": schema.BOOLEAN,
+    "unsafe_code": schema.BOOLEAN,
 }
-_KNOWN_KEYS = {*schema.TASK_KEYS, *schema.HARMLESS, *schema.UNSUPPORTED}
+_OF_FEATURES = (*stated("TASK_KEYS", _OF_CORE), *stated("QUESTION_KEYS", (*_OF_CORE, *schema.SCORED_BY_FEATURES)))
+TASK_KEYS = {**_OF_CORE, **dict.fromkeys(_OF_FEATURES, Rule("what its feature reads", lambda v: True))}
+"""The keys of task files."""
 
 
 def _incomplete(config: TaskConfig) -> Iterator[tuple[str, str, str]]:
