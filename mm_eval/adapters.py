@@ -1,4 +1,7 @@
-"""The adapter that a request names: in this process (and the ranks of its launch), or where an executor of a feature puts it."""
+"""The adapter that a request names: in this process (and the ranks of its launch), or where an executor of a feature puts it.
+
+`in_our_words` comes first: all else takes requests with the name and the arguments of an adapter of ours.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +34,6 @@ def model_class_of(request: RunRequest) -> type[Model]:
     """The class of the adapter that a request names; that of a file is imported."""
     if place := place_in_file(request.model):
         return _class_in_file(*place)
-    request, _ = in_our_words(request)
     return MODELS.get(request.model or DEFAULT_MODEL, where="--model")
 
 
@@ -88,7 +90,7 @@ def own_model(request: RunRequest) -> Model:
 
 def make_model(request: RunRequest) -> Model:
     """The adapter of a request with its arguments checked and no weights loaded."""
-    return on_executor(own_model(in_our_words(request)[0]), request)
+    return on_executor(own_model(request), request)
 
 
 def on_executor(model: Model, request: RunRequest) -> Model:

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from mm_eval.adapters import make_model
+from mm_eval.adapters import in_our_words, make_model
 from mm_eval.engine.folder import RunFolder
 from mm_eval.opening import prompt_blocks
 from mm_eval.prepare import Prepared, load_configs, prepare
@@ -47,11 +47,14 @@ def mistakes(request: RunRequest) -> list[MMEvalError]:
         if request.output_path and request.executor is None:  # workers that load the model describe it, later
             RunFolder(Path(request.output_path)).refuse_other(prepared.spec())
 
+    def model() -> None:
+        make_model(in_our_words(request)[0])
+
     def failures(*parts: Callable[[], object]) -> list[MMEvalError]:
         errors = [error for part in parts if isinstance(error := attempt(part), MMEvalError)]
         return [fault for error in errors for fault in all_faults(error)]
 
-    return failures(partial(load_configs, request), partial(make_model, request)) or failures(whole)
+    return failures(partial(load_configs, request), model) or failures(whole)
 
 
 def attempt(part: Callable[[], T]) -> T | MMEvalError:

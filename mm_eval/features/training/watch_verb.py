@@ -14,12 +14,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mm_eval.adapters import own_model
+from mm_eval.adapters import in_our_words, own_model
 from mm_eval.cli import run as run_verb
 from mm_eval.cli.options import add_option
 from mm_eval.cli.say import complain_briefly, say, say_lines
 from mm_eval.config.arguments import COUNT_FROM_1
-from mm_eval.engine.model import measured
+from mm_eval.engine.model import Model, measured
 from mm_eval.features.training.study import step_folder, step_of
 from mm_eval.request import RunRequest
 from mm_eval.results.recorded import RecordedRun
@@ -167,7 +167,7 @@ class Watch:
             newest = max((max(stat.st_mtime, stat.st_ctime) for stat in written), default=0.0)
             if newest < float(run.get("created", 0)) - SKEW:
                 return
-            model = own_model(self.request_of(checkpoint))
+            model = self._model_of(checkpoint)
             model.describe()
             before, now = (constants_of(each) for each in (run.get("constants"), measured(model).constants))
         except (OSError, MMEvalError):  # files that are being replaced
@@ -188,13 +188,16 @@ class Watch:
             return True
         return not any(row.stopped for row in RecordedRun.read(folder).results.rows.values())
 
+    def _model_of(self, checkpoint: Path) -> Model:
+        return own_model(in_our_words(self.request_of(checkpoint))[0])
+
     def is_complete(self, checkpoint: Path) -> bool:
         """Whether all files of a checkpoint are there and whole: the adapter describes it by them, and they stay as they are."""
         state = files_of(checkpoint)
         if checkpoint in self.seen and self.seen[checkpoint][0] == state and self.seen[checkpoint][1]:
             return False
         try:
-            own_model(self.request_of(checkpoint)).describe()
+            self._model_of(checkpoint).describe()
         except MMEvalError as error:
             self.seen[checkpoint] = state, str(error) + self._hint(checkpoint)
             return False
