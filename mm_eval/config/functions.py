@@ -26,7 +26,6 @@ from types import CodeType, ModuleType
 from typing import Any
 
 from mm_eval.config.located import Place, shown_path
-from mm_eval.config.packages import MissingPackages, package_of
 from mm_eval.config.runner import NoStream, Stream, runner
 from mm_eval.package import FOLDERS
 from mm_eval.values.errors import ConfigError, did_you_mean
@@ -155,12 +154,9 @@ class FunctionRef:
         except ConfigError as error:
             raise error.located(self.where) from error
         except (Exception, SystemExit) as error:  # the task's own code: whatever it raises is a fault of the config
-            if isinstance(error, ModuleNotFoundError) and (package := _missing_package(error, self.file.parent)):
-                who = f"importing the file of !function {self.name} failed: it needs"
-                raise MissingPackages(who, [package], at_import=True, where=self.where) from error
-            hint = _import_hint(error, self.file.parent) if isinstance(error, ModuleNotFoundError) else ""
-            what = f"importing the file of !function {self.name} failed: {type(error).__name__}: {error}"
-            raise ConfigError(what, where=self.where, hint=hint) from error
+            from mm_eval.config.packages import import_error
+
+            raise import_error(error, self.name, self.file.parent, self.where) from error
         if not callable(found):
             what = f"!function {self.name!r} is {'missing' if found is None else 'not a function'}."
             hint = did_you_mean(self.function, names)
@@ -190,24 +186,6 @@ class FunctionRef:
 def _named_in(module: ModuleType, name: str) -> tuple[Any, list[str]]:
     """(what a name of a module is, the names of it that can be called)."""
     return getattr(module, name, None), [n for n, value in vars(module).items() if callable(value) and n[0] != "_"]
-
-
-def _missing_package(error: ModuleNotFoundError, folder: Path) -> str:
-    """The package that a task's file imports and that is not installed; empty if it is something else that is missing."""
-    package = (error.name or "").partition(".")[0]
-    if not package or (folder / f"{package}.py").is_file():
-        return ""
-    return "" if package in sys.modules or importlib.util.find_spec(package) else package_of(error.name or "")
-
-
-def _import_hint(error: ModuleNotFoundError, folder: Path) -> str:
-    """A hint for a missing module that a task's file imports; empty if the error does not name the module."""
-    if error.name is None:
-        return ""
-    if (folder / f"{error.name}.py").is_file():
-        return f"Write `from .{error.name} import ...` for a file beside it."
-    package = error.name.partition(".")[0]
-    return f"The task's file was written for another version of the package {package!r} than the one installed."
 
 
 def stamp_of(path: Path) -> tuple[int, int]:

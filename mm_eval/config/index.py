@@ -250,26 +250,6 @@ def build_index(include_path: Iterable[str | Path] = (), include_defaults: bool 
     name in the user's folders replaces an alias.
     """
     sources = _sources(include_path, include_defaults)
-    if include_defaults and not any(sources[1:]):  # what each command without tasks of the user's asks for
-        read = [_declarations(folder) for folder in sources[0]]
-        if [id(one) for one in read] != [id(one) for one in _BUILT.read]:
-            _BUILT.read, _BUILT.entries = read, _entries_of(sources, include_defaults)
-        return dict(_BUILT.entries)
-    return _entries_of(sources, include_defaults)
-
-
-@dataclass
-class _Built:
-    """The index of the built-in tasks as this process made it last, and the declarations that it was made of."""
-
-    read: list[Declared] = field(default_factory=list)
-    entries: dict[str, Entry] = field(default_factory=dict)
-
-
-_BUILT = _Built()
-
-
-def _entries_of(sources: list[list[Path]], include_defaults: bool) -> dict[str, Entry]:
     entries: dict[str, Entry] = {}
     own_folders = [folder for folders in sources[2 if include_defaults else 0 :] for folder in folders]
     for folders in sources:

@@ -5,7 +5,10 @@ install_command("cv2.resize") -> "pip install opencv-python-headless"
 
 from __future__ import annotations
 
+import importlib.util
+import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 from mm_eval.values.errors import ConfigError
 
@@ -63,3 +66,17 @@ class MissingPackages(ConfigError):
         commands = " ".join(install_command(package).removeprefix("pip install ") for package in packages)
         super().__init__(what, where=where, hint=f"Install it: pip install {commands}")
         self.packages, self.at_import = tuple(packages), at_import
+
+
+def import_error(error: BaseException, function: str, folder: Path, where: str) -> ConfigError:
+    """The error of a `!function` whose file can't be imported. folder: that of its YAML file; where: file:line."""
+    who, hint = f"importing the file of !function {function} failed", ""
+    if isinstance(error, ModuleNotFoundError) and error.name:
+        package = error.name.partition(".")[0]
+        if (folder / f"{package}.py").is_file():
+            hint = f"Write `from .{error.name} import ...` for a file beside it."
+        elif package in sys.modules or importlib.util.find_spec(package):
+            hint = f"The task's file was written for another version of the package {package!r} than the one installed."
+        else:
+            return MissingPackages(f"{who}: it needs", [package_of(error.name)], at_import=True, where=where)
+    return ConfigError(f"{who}: {type(error).__name__}: {error}", where=where, hint=hint)
