@@ -42,8 +42,8 @@ from mm_eval.prompt.visuals import (
 )
 from mm_eval.values.conversation import Turns
 from mm_eval.values.errors import ConfigError, DataError, DocError, MMEvalError, did_you_mean
-from mm_eval.values.lazy_doc import WithoutPictures
 from mm_eval.values.reasoning.families import NO_MARKS, Marks
+from mm_eval.values.task_values import WithoutPictures
 from mm_eval.values.types import Clip, Context, Doc, Instance, Message, RequestType, Target
 
 if TYPE_CHECKING:

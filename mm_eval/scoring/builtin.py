@@ -17,7 +17,7 @@ from mm_eval.scoring.metrics.loglikelihood import is_tied
 from mm_eval.scoring.metrics.metric import Metric, at_least_one
 from mm_eval.scoring.metrics.traits import CorpusMetric, accepts
 from mm_eval.values.errors import ScoringError
-from mm_eval.values.one import One
+from mm_eval.values.task_values import One
 from mm_eval.values.types import Instance, ScoredDoc
 
 

@@ -14,7 +14,7 @@ from mm_eval.features.judge.config import JudgeStep, judge_of_task
 from mm_eval.prompt.task import Task
 from mm_eval.prompt.visuals import ROLES
 from mm_eval.values.errors import JudgeError, MMEvalError
-from mm_eval.values.lazy_doc import LazyDoc
+from mm_eval.values.task_values import LazyDoc
 from mm_eval.values.types import IMAGE_MARK, Context, Doc, Instance, Message
 
 if TYPE_CHECKING:

@@ -17,8 +17,7 @@ from dataclasses import fields, is_dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from mm_eval.values.lazy_doc import LazyDoc, WithoutPictures
-from mm_eval.values.one import One
+from mm_eval.values.task_values import LazyDoc, One, WithoutPictures
 
 if TYPE_CHECKING:
     from PIL.Image import Image

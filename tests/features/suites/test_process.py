@@ -23,7 +23,7 @@ from mm_eval.request import RunRequest
 from mm_eval.results.recorded import RecordedRun
 from mm_eval.run import evaluate
 from mm_eval.values.errors import ConfigError, ScoringError
-from mm_eval.values.one import One
+from mm_eval.values.task_values import One
 from mm_eval.values.types import Video
 from tests.sets import each_of
 

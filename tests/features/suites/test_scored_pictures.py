@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 from mm_eval import evaluate
-from mm_eval.values.lazy_doc import WithoutPictures
+from mm_eval.values.task_values import WithoutPictures
 
 UTILS = """{first}
 def scored(doc, results):
