@@ -25,7 +25,7 @@ from mm_eval.config.arguments import (
     is_path,
     is_text,
     number,
-    read_json,
+    parse_json,
     shortly,
     switch,
     whole_number,
@@ -33,7 +33,7 @@ from mm_eval.config.arguments import (
 from mm_eval.config.inline import stated_task
 from mm_eval.prompt.blind import BLIND
 from mm_eval.values.errors import ConfigError, raise_all
-from mm_eval.values.features import Imported, Option, brought, options_of_features, stated
+from mm_eval.values.features import LazyMapping, Option, brought, options_of_features, stated
 
 DEFAULT_MODEL = "tiny-llava"
 IN_MEMORY = "memory"
@@ -206,7 +206,7 @@ def _read_samples(text: str) -> Any:
             why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
             hint = 'Or give JSON: {"mme": [0, 3]}.'
             raise ConfigError(f"--samples {shortly(text)} can't be read: {why}.", hint=hint) from error
-    chosen = read_json(text, "--samples")
+    chosen = parse_json(text, "--samples")
     for task, ids in chosen.items() if isinstance(chosen, dict) else ():
         if not _is_doc_ids({task: ids}):
             hint = "Each is a list of doc ids: whole numbers from 0, none twice."
@@ -421,7 +421,7 @@ def _rules() -> dict[str, Any]:
     return {**found, **{command: found[name] for name, command in COMMAND_NAMES.items()}}
 
 
-RULES: Mapping[str, Rule] = Imported(_rules())
+RULES: Mapping[str, Rule] = LazyMapping(_rules())
 """The rule of each option by its name: what commands, files of options and Python may state. `task_names` checks the tasks."""
 
 
@@ -484,7 +484,7 @@ def task_names(tasks: Any, where: str = "") -> tuple[str | Mapping[str, Any], ..
         with suppress(ValueError):  # "[am]me" is a glob
             tasks = json.loads(tasks)
     if isinstance(tasks, str):
-        tasks = [name.strip() for name in tasks.split(",")]
+        tasks = [name.strip() for name in tasks.split(",") if name.strip()]
     listed = [tasks] if isinstance(tasks, (Mapping, PathLike)) else tasks
     if not isinstance(listed, (list, tuple)) or not listed:
         raise _no_task(tasks, where)

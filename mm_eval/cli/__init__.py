@@ -21,6 +21,7 @@ import textwrap
 from collections.abc import Sequence
 from contextlib import suppress
 from itertools import takewhile, zip_longest
+from types import ModuleType
 
 from mm_eval.cli import say as output
 from mm_eval.cli.say import (
@@ -207,37 +208,11 @@ def _dispatch(words: list[str]) -> int:
         return EXIT_OK if words else EXIT_USAGE
     if not words[0].startswith("-") and words[0] not in VERBS:
         raise ConfigError(f"unknown command {words[0]!r}.", hint=_meant(words))
-    from mm_eval.cli.options import add_option  # `--help` needs no option's rule, and they take a third of its time
-    from mm_eval.request import VERBOSITY
-
     verb, rest = (words[0], words[1:]) if words[0] in VERBS else ("run", words)
     _wait_without_spinning()
     module = importlib.import_module(VERBS[verb][0])
     output.output_may_be_lost = getattr(module, "WRITES_RESULTS", False)
-    parser = Parser(
-        prog=f"mm-eval {verb}",
-        description=module.__doc__,
-        allow_abbrev=False,
-        formatter_class=HelpFormatter,
-    )
-    what = "DEBUG, INFO, WARNING (default) or ERROR"
-    add_option(parser, "verbosity", "LEVEL", what, VERBOSITY, default="WARNING")
-    module.add_arguments(parser)
-    parser.common, parser.every = getattr(module, "COMMON", ()), rest[-1:] == ["all"]
-    for action in parser._actions:
-        if action.dest in getattr(module, "NOT_SHOWN", ()):
-            action.help = argparse.SUPPRESS
-    args = None
-    if verb == "run" and not _means_otherwise(rest):
-        with suppress(ConfigError):  # words of another program, or a mistake: see below
-            args = parser.read(rest)
-    if args is None:
-        for other in brought("COMMANDS").values():
-            rest, notes = other.words_of(verb, rest, parser.known)
-            for note in notes:
-                complain_briefly(f"note: {note}")
-        args = parser.read(rest)
-    typed = shlex.join(["mm-eval", verb, *rest])
+    args, rest = _arguments(verb, module, rest)
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(SafeFormatter("mm-eval: %(message)s"))
     logging.basicConfig(level=args.verbosity, handlers=[handler])
@@ -246,7 +221,7 @@ def _dispatch(words: list[str]) -> int:
         code = module.main(args)
     except ConfigError as error:
         if path := getattr(error, "path", ""):  # code that this command must name
-            command = f"{typed} --include_path {shlex.quote(path)}"
+            command = f"{shlex.join(['mm-eval', verb, *rest])} --include_path {shlex.quote(path)}"
             raise ConfigError(error.what, where=error.where, hint=f"If you trust it: {command}") from error
         raise
     except UNREADABLE as error:
@@ -255,6 +230,31 @@ def _dispatch(words: list[str]) -> int:
         log.debug("A run folder can't be read.", exc_info=True)
         raise odd_content(error, _named(args)) from error
     return code
+
+
+def _arguments(verb: str, module: ModuleType, words: list[str]) -> tuple[argparse.Namespace, list[str]]:
+    """The arguments that the words of a verb state, and these words as ours, where they are those of another program."""
+    from mm_eval.cli.options import add_option  # `--help` needs no option's rule, and they take a third of its time
+    from mm_eval.request import VERBOSITY
+
+    parser = Parser(
+        prog=f"mm-eval {verb}", description=module.__doc__, allow_abbrev=False, formatter_class=HelpFormatter
+    )
+    what = "DEBUG, INFO, WARNING (default) or ERROR"
+    add_option(parser, "verbosity", "LEVEL", what, VERBOSITY, default="WARNING")
+    module.add_arguments(parser)
+    parser.common, parser.every = getattr(module, "COMMON", ()), words[-1:] == ["all"]
+    for action in parser._actions:
+        if action.dest in getattr(module, "NOT_SHOWN", ()):
+            action.help = argparse.SUPPRESS
+    if verb == "run" and not _means_otherwise(words):
+        with suppress(ConfigError):  # words of another program, or a mistake: see below
+            return parser.read(words), words
+    for other in brought("COMMANDS").values():
+        words, notes = other.words_of(verb, words, parser.known)
+        for note in notes:
+            complain_briefly(f"note: {note}")
+    return parser.read(words), words
 
 
 def _means_otherwise(words: Sequence[str]) -> bool:

@@ -7,13 +7,13 @@ import ast
 import json
 import math
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import MISSING, fields
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from mm_eval.config.arguments import Rule, invalid, is_json, read_json, shortly
+from mm_eval.config.arguments import Rule, invalid, is_json, parse_json, shortly
 from mm_eval.request import COMMAND_NAMES, OPTIONS, RunRequest, read_option, task_names
 from mm_eval.values.errors import ConfigError
 from mm_eval.values.features import Option, of_verbs_without, stated
@@ -116,7 +116,7 @@ def read_request(args: argparse.Namespace, *sets: str, **rest: Any) -> RunReques
     if found.get("metadata") is not None:  # of several, the last counts where two state one key
         found["metadata"] = {name: value for stated in found["metadata"] for name, value in stated.items()}
     found["data_root"] = found.get("data_root") or os.environ.get("MM_EVAL_DATA_ROOT")
-    return RunRequest(tasks=() if args.tasks is None else read_tasks(args.tasks), **{**found, **rest})
+    return RunRequest(tasks=() if args.tasks is None else task_names(args.tasks, "--tasks"), **{**found, **rest})
 
 
 def report_lines(report: Report, args: argparse.Namespace) -> str:
@@ -125,11 +125,6 @@ def report_lines(report: Report, args: argparse.Namespace) -> str:
     from mm_eval.results.table import terminal_width
 
     return render(report, terminal_width(), markdown=args.format == "md")
-
-
-def read_tasks(text: str) -> tuple[str | Mapping[str, Any], ...]:
-    """The tasks that a command names: names with commas, or a list with mappings as JSON."""
-    return task_names(text, "--tasks") if text.lstrip()[:1] in ("[", "{") else tuple(read_names(text))
 
 
 def read_names(text: str) -> list[str]:
@@ -146,7 +141,7 @@ def read_pairs(text: str, option: str, *, typed: bool = False) -> dict[str, Any]
     typed: values are read as JSON or Python where they are that (0.7, true, ["a"], ['a']), and stay text otherwise.
     """
     if text.lstrip().startswith("{"):
-        return _check_pairs(dict(read_json(text, option)), option)
+        return _check_pairs(dict(parse_json(text, option)), option)
     pairs: dict[str, Any] = {}
     for item in _split(text):
         name, equals, value = item.partition("=")

@@ -108,18 +108,6 @@ class _State:
     lost = loading = False
 
 
-def _write(text: str) -> None:
-    """Prints to standard output at once. Where that can't be written, the text is lost and the command goes on."""
-    finish_line()
-    try:
-        print(text, flush=True)
-    except OutputError as error:
-        discard_output()
-        if not error.reader_is_gone:
-            _State.lost = True
-            print(f"mm-eval: {error}", file=sys.stderr)
-
-
 def output_was_lost() -> bool:
     """Whether text was lost since the last call, other than of a reader that went away."""
     lost, _State.lost = _State.lost, False
@@ -202,11 +190,17 @@ def _filled(line: str, width: int, later: str) -> list[str]:
 
 
 def _print(text: str) -> None:
-    if output_may_be_lost:
-        _write(text)
-    else:
-        finish_line()
+    """Prints at once. Where output can't be written, the text is lost and the command goes on, if it has its results on disk."""
+    finish_line()
+    try:
         print(text, flush=True)
+    except OutputError as error:
+        if not output_may_be_lost:
+            raise
+        discard_output()
+        if not error.reader_is_gone:
+            _State.lost = True
+            print(f"mm-eval: {error}", file=sys.stderr)
 
 
 class TaskCheck(NamedTuple):
@@ -222,11 +216,8 @@ def say_checks(findings: Iterable[TaskCheck]) -> int:
     failed = False
     for finding in findings:
         failed = failed or not finding.ok
-        line, width = (
-            in_line(f"{'ok  ' if finding.ok else 'FAIL'}  {finding.task}: {finding.text}"),
-            _width_of_sentences(),
-        )
-        _print(line if width is None else "\n".join(_filled(line, width, " " * 6)))
+        line, width = f"{'ok  ' if finding.ok else 'FAIL'}  {finding.task}: {finding.text}", _width_of_sentences()
+        _print("\n".join([in_line(line)] if width is None else _filled(in_line(line), width, " " * 6)))
     return 2 if failed else 0
 
 

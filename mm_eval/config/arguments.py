@@ -153,18 +153,18 @@ MAPPING = Rule(
 )
 
 
-def json_value(text: str) -> Any:
+def json_or_text(text: str) -> Any:
     """'{"a": 1}' as {"a": 1}; a text that is not JSON stays text."""
     try:
-        return read_json(text, "")
+        return parse_json(text, "")
     except ConfigError:
         return text
 
 
-JSON_OBJECT = Rule("a JSON object", lambda value: isinstance(value, Mapping) and is_json(value), json_value)
+JSON_OBJECT = Rule("a JSON object", lambda value: isinstance(value, Mapping) and is_json(value), json_or_text)
 
 
-def read_json(text: str, option: str) -> Any:
+def parse_json(text: str, option: str) -> Any:
     """The JSON value of an option; ConfigError where it is invalid, repeats a key or holds a number that is not finite."""
     try:
         return json.loads(

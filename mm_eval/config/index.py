@@ -84,8 +84,9 @@ def _task_or_group(config: Mapping[str, Any], defaults: Mapping[str, Any]) -> di
     }
     if is_group(config):
         inline = list(_inline(config.get("task"), (name,)))
-        about = {"about": _about_group(config), "inline": inline, "members": _members(config)}
-        return {**record, "kind": "group", **about}
+        members = _members(config)
+        about = f"group of {len(members)}: {', '.join(members[:6])}{', ...' if len(members) > 6 else ''}"
+        return {**record, "kind": "group", "about": about, "inline": inline, "members": members}
     tags += [tag for tag in stated_texts(config.get("group")) if tag not in tags]
     return {**record, "kind": "task", "about": _about_task(config)}
 
@@ -116,15 +117,11 @@ def card_of(config: Mapping[str, Any]) -> dict[str, Any]:
     tags = stated_texts(config.get("tag"))
     modality = next(
         (tag for tag in ("video", "multi_image", "image", "text") if tag in tags),
-        "image" if _shows_pictures(config) else "",
+        "image" if config.get("doc_to_visual") else "",
     )
     if modality or data:
         card["modality"] = modality or "text"
     return card
-
-
-def _shows_pictures(config: Mapping[str, Any]) -> bool:
-    return any(config.get(key) for key in ("doc_to_visual", "doc_to_visial", "doc_to_image"))
 
 
 def _members(config: Mapping[str, Any]) -> list[str]:
@@ -167,17 +164,7 @@ def _about_task(config: Mapping[str, Any]) -> str:
     named = (", ".join(stated_texts(config.get(key))) for key in ("dataset_path", "dataset_name"))
     data = " ".join(part for part in named if part)
     kind = "class" if config.get("class") else str(config.get("output_type") or "generate_until")
-    return ", ".join(part for part in (kind, "images" if _shows_pictures(config) else "text", data) if part)
-
-
-def _about_group(config: Mapping[str, Any]) -> str:
-    members = config.get("task")
-    names = [
-        str(member.get("group", member.get("task")) if isinstance(member, Mapping) else member)
-        for member in (members if isinstance(members, list) else [members])
-    ]
-    shown = ", ".join(names[:6]) + (", ..." if len(names) > 6 else "")
-    return f"group of {len(names)}: {shown}"
+    return ", ".join(part for part in (kind, "images" if config.get("doc_to_visual") else "text", data) if part)
 
 
 def _broken(path: Path, error: ConfigError) -> dict[str, Any]:

@@ -16,10 +16,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from mm_eval.config.expand import Expander
+from mm_eval.config.expand import Expander, RuntimeOverrides
 from mm_eval.config.group import GroupConfig, Node, TaskNode, leaves_of
 from mm_eval.config.index import Entry, build_index, inline_paths
-from mm_eval.config.overrides import RuntimeOverrides
 from mm_eval.config.task_config import TaskConfig
 from mm_eval.config.values import to_json
 from mm_eval.values.errors import ConfigError

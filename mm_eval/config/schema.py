@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any
 
-from mm_eval.config.arguments import Rule
+from mm_eval.config.arguments import Rule, is_count
 from mm_eval.config.functions import FunctionRef
 from mm_eval.config.located import LocatedDict, without
 from mm_eval.values.errors import ConfigError, collected, did_you_mean, raise_all
@@ -58,10 +58,6 @@ def is_function(value: Any) -> bool:
     return isinstance(value, FunctionRef) or callable(value)
 
 
-def _is_count(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
-
-
 def _is_texts(value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(item, str) for item in value)
 
@@ -73,11 +69,10 @@ def is_mappings(value: Any) -> bool:
 TEXT = Rule("a text", lambda v: isinstance(v, str))
 TEXTS = Rule("a text or a list of texts", lambda v: isinstance(v, str) or _is_texts(v))
 BOOLEAN = Rule("true or false", lambda v: isinstance(v, bool))
-COUNT = Rule("a whole number from 0", _is_count)
-POSITIVE = Rule("a whole number from 1", lambda v: _is_count(v) and v >= 1)
+POSITIVE = Rule("a whole number from 1", lambda v: is_count(v, 1))
 MOST_REPEATS = 10_000
-REPEATS = Rule(f"a whole number from 1 to {MOST_REPEATS:,}", lambda v: _is_count(v) and 1 <= v <= MOST_REPEATS)
-COUNTS = Rule("a list of whole numbers from 0", lambda v: isinstance(v, list) and all(map(_is_count, v)))
+REPEATS = Rule(f"a whole number from 1 to {MOST_REPEATS:,}", lambda v: is_count(v, 1, MOST_REPEATS))
+COUNTS = Rule("a list of whole numbers from 0", lambda v: isinstance(v, list) and all(map(is_count, v)))
 MAPPING = Rule("a mapping", lambda v: isinstance(v, Mapping))
 MAPPINGS = Rule("a list of mappings", is_mappings)
 METADATA = Rule("a mapping or a list of mappings", lambda v: isinstance(v, Mapping) or is_mappings(v))
@@ -95,7 +90,7 @@ CHOICES = Rule(
 MARKS = Rule("pairs of marks, or none", lambda v: isinstance(v, (str, list)) or v is False)
 SAMPLES = Rule("a list of docs or a function", lambda v: is_mappings(v) or is_function(v))
 NAMED = Rule("a name or a mapping", lambda v: isinstance(v, (str, Mapping)))
-BATCH = Rule('a whole number from 1 or "auto"', lambda v: v == "auto" or _is_count(v) and v >= 1)
+BATCH = Rule('a whole number from 1 or "auto"', lambda v: v == "auto" or is_count(v, 1))
 
 OUTPUT_TYPE = Rule("one of " + ", ".join(OUTPUT_TYPES), lambda v: v in OUTPUT_TYPES)
 

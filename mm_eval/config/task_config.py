@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from mm_eval.config import schema
-from mm_eval.config.arguments import Rule
+from mm_eval.config.arguments import WHOLE_FROM_0, Rule
 from mm_eval.config.categories import CategoryLevel, levels_of
 from mm_eval.config.checks import check_name, task_checks
 from mm_eval.config.formats import Format, formatted, select_format
@@ -34,12 +34,12 @@ HEADER_KEYS = ("paper", "languages", "licence", "size", "hub", "metric", "publis
 METRIC_KEYS = ("metric", "aggregation", "higher_is_better", "reduction", "worst", "range")
 
 
-def _key(rule: Rule, default: Any = None, key: str = "") -> Any:
+def _from_file(rule: Rule, default: Any = None, key: str = "") -> Any:
     """A field of TaskConfig that task files state. default: the value, or what makes it. key: where it isn't the field's name."""
     about = {"rule": rule, "key": key}
-    return (
-        field(default_factory=default, metadata=about) if callable(default) else field(default=default, metadata=about)
-    )
+    if callable(default):
+        return field(default_factory=default, metadata=about)
+    return field(default=default, metadata=about)
 
 
 class TaskKey:
@@ -87,54 +87,54 @@ class TaskConfig:
     source: LocatedDict = field(repr=False)
     file: Path | None = None
     key: str = ""
-    task_alias: str | None = _key(schema.TEXT)
-    tag: tuple[str, ...] = _key(schema.TEXTS, ())
+    task_alias: str | None = _from_file(schema.TEXT)
+    tag: tuple[str, ...] = _from_file(schema.TEXTS, ())
     format: Format | None = None
     format_asked: str | None = None
-    task_class: Any = _key(schema.FUNCTION, key="class")
+    task_class: Any = _from_file(schema.FUNCTION, key="class")
     class_arguments: Mapping[str, Any] = field(default_factory=dict)
-    dataset_path: str | None = _key(schema.TEXT)
-    dataset_name: str | list[str] | None = _key(schema.TEXTS)
-    dataset_kwargs: Mapping[str, Any] = _key(schema.MAPPING, dict)
-    dataset_revision: str | None = _key(schema.TEXT)
-    custom_dataset: Any = _key(schema.FUNCTION)
-    training_split: str | None = _key(schema.TEXT)
-    validation_split: str | None = _key(schema.TEXT)
-    test_split: str | None = _key(schema.TEXT)
-    fewshot_split: str | None = _key(schema.TEXT)
-    process_docs: Any = _key(schema.FUNCTION)
-    output_type: OutputType = _key(schema.OUTPUT_TYPE, "generate_until")
-    doc_to_visual: Any = _key(schema.VISUAL)
-    doc_to_text: Any = _key(schema.PROMPT)
-    doc_to_target: Any = _key(schema.TARGET)
-    doc_to_choice: Any = _key(schema.CHOICES)
-    doc_to_messages: Any = _key(schema.FUNCTION)
-    description: Any = _key(schema.PROMPT, "")
-    target_delimiter: str = _key(schema.TEXT, " ")
-    fewshot_delimiter: str = _key(schema.TEXT, "\n\n")
-    gen_prefix: Any = _key(schema.PROMPT)
-    num_fewshot: int = _key(schema.COUNT, 0)
-    fewshot_config: Mapping[str, Any] = _key(schema.MAPPING, dict)
-    fewshot_as_multiturn: bool | None = _key(schema.BOOLEAN)
-    process_results: Any = _key(schema.FUNCTION)
-    process_results_use_image: bool = _key(schema.BOOLEAN, False)
-    generation_kwargs: Mapping[str, Any] = _key(schema.MAPPING, dict)
-    metric_list: list[Any] = _key(schema.MAPPINGS, list)
-    filter_list: list[Any] = _key(schema.MAPPINGS, list)
-    scorer: str | Mapping[str, Any] | None = _key(schema.NAMED)
-    reasoning_tags: Any = _key(schema.MARKS)
-    repeats: int = _key(schema.REPEATS, 1)
-    batch_size: int | str | None = _key(schema.BATCH)
-    prompt_kwargs: Mapping[str, Any] = _key(schema.MAPPING, dict, key="model_specific_prompt_kwargs")
-    target_kwargs: Mapping[str, Any] = _key(schema.MAPPING, dict, key="model_specific_target_kwargs")
-    multiple_targets: bool = _key(schema.BOOLEAN, False)
-    cluster_key: str | list[str] | None = _key(schema.TEXTS)
-    categories: list[Any] = _key(schema.MAPPINGS, list)
-    aliases: str | list[str] = _key(schema.TEXTS, list)
+    dataset_path: str | None = _from_file(schema.TEXT)
+    dataset_name: str | list[str] | None = _from_file(schema.TEXTS)
+    dataset_kwargs: Mapping[str, Any] = _from_file(schema.MAPPING, dict)
+    dataset_revision: str | None = _from_file(schema.TEXT)
+    custom_dataset: Any = _from_file(schema.FUNCTION)
+    training_split: str | None = _from_file(schema.TEXT)
+    validation_split: str | None = _from_file(schema.TEXT)
+    test_split: str | None = _from_file(schema.TEXT)
+    fewshot_split: str | None = _from_file(schema.TEXT)
+    process_docs: Any = _from_file(schema.FUNCTION)
+    output_type: OutputType = _from_file(schema.OUTPUT_TYPE, "generate_until")
+    doc_to_visual: Any = _from_file(schema.VISUAL)
+    doc_to_text: Any = _from_file(schema.PROMPT)
+    doc_to_target: Any = _from_file(schema.TARGET)
+    doc_to_choice: Any = _from_file(schema.CHOICES)
+    doc_to_messages: Any = _from_file(schema.FUNCTION)
+    description: Any = _from_file(schema.PROMPT, "")
+    target_delimiter: str = _from_file(schema.TEXT, " ")
+    fewshot_delimiter: str = _from_file(schema.TEXT, "\n\n")
+    gen_prefix: Any = _from_file(schema.PROMPT)
+    num_fewshot: int = _from_file(WHOLE_FROM_0, 0)
+    fewshot_config: Mapping[str, Any] = _from_file(schema.MAPPING, dict)
+    fewshot_as_multiturn: bool | None = _from_file(schema.BOOLEAN)
+    process_results: Any = _from_file(schema.FUNCTION)
+    process_results_use_image: bool = _from_file(schema.BOOLEAN, False)
+    generation_kwargs: Mapping[str, Any] = _from_file(schema.MAPPING, dict)
+    metric_list: list[Any] = _from_file(schema.MAPPINGS, list)
+    filter_list: list[Any] = _from_file(schema.MAPPINGS, list)
+    scorer: str | Mapping[str, Any] | None = _from_file(schema.NAMED)
+    reasoning_tags: Any = _from_file(schema.MARKS)
+    repeats: int = _from_file(schema.REPEATS, 1)
+    batch_size: int | str | None = _from_file(schema.BATCH)
+    prompt_kwargs: Mapping[str, Any] = _from_file(schema.MAPPING, dict, key="model_specific_prompt_kwargs")
+    target_kwargs: Mapping[str, Any] = _from_file(schema.MAPPING, dict, key="model_specific_target_kwargs")
+    multiple_targets: bool = _from_file(schema.BOOLEAN, False)
+    cluster_key: str | list[str] | None = _from_file(schema.TEXTS)
+    categories: list[Any] = _from_file(schema.MAPPINGS, list)
+    aliases: str | list[str] = _from_file(schema.TEXTS, list)
     of_features: Mapping[str, Any] = field(default_factory=dict)
-    gold_answer: Any = _key(schema.PROMPT)
-    dataset_mirrors: list[Any] = _key(schema.MAPPINGS, list)
-    metadata: Mapping[str, Any] = _key(schema.METADATA, dict)
+    gold_answer: Any = _from_file(schema.PROMPT)
+    dataset_mirrors: list[Any] = _from_file(schema.MAPPINGS, list)
+    metadata: Mapping[str, Any] = _from_file(schema.METADATA, dict)
 
     @classmethod
     def from_mapping(

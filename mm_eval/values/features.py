@@ -77,7 +77,7 @@ def of_verbs_without() -> dict[str, Any]:
     return {each.name: each.elsewhere for each in options_of_features() if each.elsewhere is not None}
 
 
-def imported(place: str) -> Any:
+def import_place(place: str) -> Any:
     """What "package.module:attribute" names; without an attribute the module."""
     module, _, attribute = place.partition(":")
     found: Any = importlib.import_module(module)
@@ -86,7 +86,7 @@ def imported(place: str) -> Any:
     return found
 
 
-class Imported(Mapping[str, Any]):
+class LazyMapping(Mapping[str, Any]):
     """Things by name, each imported when it is looked up. places: where each stands; what is no text is the thing itself."""
 
     def __init__(self, places: Mapping[str, Any]) -> None:
@@ -96,7 +96,7 @@ class Imported(Mapping[str, Any]):
     def __getitem__(self, name: str) -> Any:
         if name not in self._found:
             place = self._places[name]
-            self._found[name] = imported(place) if isinstance(place, str) else place
+            self._found[name] = import_place(place) if isinstance(place, str) else place
         return self._found[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -106,7 +106,7 @@ class Imported(Mapping[str, Any]):
         return len(self._places)
 
 
-class Brought(Imported):
+class Brought(LazyMapping):
     """What the features bring of one kind, by name."""
 
     def __init__(self, kind: str) -> None:

@@ -19,7 +19,7 @@ from threading import RLock
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from mm_eval.values.errors import InvalidValue, did_you_mean
-from mm_eval.values.features import imported
+from mm_eval.values.features import import_place
 
 if TYPE_CHECKING:
     import ast
@@ -78,7 +78,7 @@ class Registry(Generic[T]):
             raise InvalidValue(f"Unknown {self.kind} {name!r}.", where=where, hint=did_you_mean(name, self.names()))
         if isinstance(found, _Lazy):
             try:
-                loaded: T = imported(found.target)
+                loaded: T = import_place(found.target)
             except ImportError as error:
                 raise InvalidValue(f"{self.kind} {name!r} can't be imported: {error}.", where=where) from error
             # A decorator that ran during the import may have registered something richer than the attribute (a Metric).
@@ -173,15 +173,18 @@ def _module_of(thing: Any) -> str:
     """The module of what is registered, or of the function it wraps; "" if that is not known."""
     if isinstance(thing, _Lazy):
         return thing.target.partition(":")[0]
-    inner = getattr(thing, "fn", None) or getattr(thing, "func", None) or thing
-    return str(getattr(inner, "__module__", None) or "")
+    return str(getattr(_inside(thing) or thing, "__module__", None) or "")
+
+
+def _inside(thing: Any) -> Any:
+    """The function that an object wraps (a Metric, a partial); None if it wraps none."""
+    return getattr(thing, "fn", None) or getattr(thing, "func", None)
 
 
 def describe(thing: Any) -> str:
-    """The docstring of an object, or of the function it wraps (a Metric, a partial)."""
+    """The docstring of an object, or of the function it wraps."""
     own = thing if isinstance(thing, type) or callable(thing) and hasattr(thing, "__name__") else None
-    inner = getattr(thing, "fn", None) or getattr(thing, "func", None)
-    return (getattr(own, "__doc__", None) or getattr(inner, "__doc__", None) or "").strip()
+    return (getattr(own, "__doc__", None) or getattr(_inside(thing), "__doc__", None) or "").strip()
 
 
 def _same_definition(one: Any, other: Any) -> bool:

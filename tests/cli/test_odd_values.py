@@ -12,7 +12,7 @@ import yaml
 
 from mm_eval.cli import VERBS, main
 from mm_eval.cli.run import add_arguments
-from mm_eval.config.arguments import read_json, shortly
+from mm_eval.config.arguments import parse_json, shortly
 from mm_eval.request import MOST_DRAWS, RULES, VERBOSITY, RunRequest, by_field, check_options, read_option
 from mm_eval.values.errors import ConfigError
 from tests.sets import each_of
@@ -264,4 +264,4 @@ def test_a_value_is_quoted_shortly() -> None:
     assert shortly(10**5000) == shortly(deep) == "too large to show"
     assert len(shortly("x" * 10**6)) < 150
     with pytest.raises(ConfigError, match="the key 'a' is given twice"):
-        read_json('{"b": {"a": 1, "a": 1}}', "--x")
+        parse_json('{"b": {"a": 1, "a": 1}}', "--x")

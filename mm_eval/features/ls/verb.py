@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from mm_eval.cli.options import add_option
 from mm_eval.cli.say import say, say_lines, wrapped
 from mm_eval.values.errors import ConfigError, did_you_mean
-from mm_eval.values.features import imported
+from mm_eval.values.features import import_place
 from mm_eval.values.registry import Registry
 from mm_eval.values.safe import in_line
 
@@ -53,7 +53,7 @@ def main(args: argparse.Namespace) -> int:
         names = {"groups": manager.all_groups, "tags": manager.all_tags}[args.what]
         lines = [(name, manager.summary(name)) for name in names]
     elif args.what in REGISTRIES:
-        registry: Registry[object] = imported(REGISTRIES[args.what])
+        registry: Registry[object] = import_place(REGISTRIES[args.what])
         lines = [(name, registry.summary(name)) for name in registry.names()]
     else:
         raise ConfigError(f"{args.what!r} can't be listed.", hint=did_you_mean(args.what, (*CATALOG, *REGISTRIES)))

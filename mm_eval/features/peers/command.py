@@ -344,9 +344,9 @@ def _join(words: list[str], option: str, pairs: Sequence[str]) -> None:
         return
     text = words[places[-1]].partition("=")[2]
     if text.lstrip().startswith("{"):
-        from mm_eval.config.arguments import read_json
+        from mm_eval.config.arguments import parse_json
 
-        stated = read_json(text, option)
+        stated = parse_json(text, option)
         more = dict(pair.split("=", 1) for pair in pairs)
         words[places[-1]] = f"{option}={json.dumps({**more, **stated})}"
         return

@@ -16,7 +16,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from mm_eval.config.arguments import json_value
+from mm_eval.config.arguments import json_or_text
 from mm_eval.engine.model import MODELS
 from mm_eval.features.peers.adapters import (
     BEGINNINGS,
@@ -175,7 +175,9 @@ class _Asked:
         elif name in GENERATION and kind != "dummy":
             key = {"max_tokens": "max_new_tokens"}.get(name, name)
             if not (value is None or str(value).lower() == "none"):
-                self.generation[key] = json_value(str(value).lower() if str(value) in ("True", "False") else str(value))
+                self.generation[key] = json_or_text(
+                    str(value).lower() if str(value) in ("True", "False") else str(value)
+                )
         elif name in CAPS:
             self.notes.append(f"{typed}={value}: a task states its own cap; --gen_kwargs max_new_tokens=N overrides it")
         elif name in REFUSED and not _is_off(value):
@@ -212,15 +214,15 @@ class _Asked:
 
     def _template(self, key: str, value: Any) -> None:
         stated = self.args.get("chat_template_kwargs") or {}
-        stated = json_value(stated) if isinstance(stated, str) else stated
+        stated = json_or_text(stated) if isinstance(stated, str) else stated
         self.args["chat_template_kwargs"] = json.dumps({key: value, **stated} if isinstance(stated, Mapping) else {})
 
     def _template_values(self, kind: str, name: str, value: Any) -> None:
         if _is_off(value):
             return
         stated = self.args.get(name)
-        if stated is not None and isinstance(own := json_value(str(value)), Mapping):
-            self.args[name] = json.dumps({**json_value(str(stated)), **own})
+        if stated is not None and isinstance(own := json_or_text(str(value)), Mapping):
+            self.args[name] = json.dumps({**json_or_text(str(stated)), **own})
         else:
             self.args[name] = value
 
@@ -275,7 +277,7 @@ class _Asked:
 
     def _of_processor(self, kind: str, name: str, value: Any) -> None:
         """vLLM's arguments of a checkpoint's processor."""
-        stated = json_value(value) if isinstance(value, str) else value
+        stated = json_or_text(value) if isinstance(value, str) else value
         if _is_off(value) or stated == {}:
             return
         unknown = sorted(stated.keys() - {"min_pixels", "max_pixels"}) if isinstance(stated, Mapping) else [stated]

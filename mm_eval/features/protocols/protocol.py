@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from mm_eval.config import schema
-from mm_eval.config.arguments import Rule
+from mm_eval.config.arguments import WHOLE_FROM_0, Rule
 
 KNOWN = (
     "documented by the authors",
@@ -37,7 +37,7 @@ SETTINGS: dict[str, Rule] = {
     "system_instruction": Rule("a text", lambda v: isinstance(v, str)),
     "chat_template": schema.BOOLEAN,
     "gen_kwargs": schema.MAPPING,
-    "num_fewshot": schema.COUNT,
+    "num_fewshot": WHOLE_FROM_0,
     "filter_list": schema.MAPPINGS,
     FRAMES: schema.TEXT,
     "model_args": schema.MAPPING,

@@ -15,7 +15,7 @@ from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING
 
 from mm_eval.cli.folders import add_code_option, add_format_option, run_folders
-from mm_eval.cli.options import add_option, read_tasks
+from mm_eval.cli.options import add_option
 from mm_eval.cli.say import say, say_lines, say_report
 from mm_eval.config.arguments import ABOVE_0
 from mm_eval.features.study.options import POWER
@@ -47,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def main(args: argparse.Namespace) -> int:
     from mm_eval.features.study.deciding.design import Question, answered, as_json, planned_of_runs, planned_of_tasks
     from mm_eval.features.study.deciding.plan_text import render
-    from mm_eval.request import named_tasks
+    from mm_eval.request import named_tasks, task_names
     from mm_eval.results.recorded import RecordedRun
     from mm_eval.results.table import terminal_width
 
@@ -62,7 +62,7 @@ def main(args: argparse.Namespace) -> int:
         )
     models = args.models or max(2, len({run.model for run in runs}))
     question = Question(args.difference, args.power, args.alpha, models, args.reference, args.spread)
-    tasks = read_tasks(args.tasks) if args.tasks else None
+    tasks = task_names(args.tasks, "--tasks") if args.tasks else None
     names = None if tasks is None else named_tasks(tasks)
     if runs:
         rows = planned_of_runs(runs, names)
