@@ -402,8 +402,6 @@ OPTIONS: Mapping[str, tuple[Option, ...]] = {
 """The options of the core by the sets of them that verbs take. Features add to these sets, and have sets of their own."""
 COMMAND_NAMES = {"chat_template": "apply_chat_template", "report": "no_report"}
 """Fields of `RunRequest` that the command line calls something else: files of options and Python take both names."""
-
-
 VERBOSITY = Rule("DEBUG, INFO, WARNING or ERROR", lambda value: value in LEVELS, str.upper)
 
 
@@ -413,11 +411,11 @@ def _rules() -> dict[str, Any]:
     of_features = ((feature, each) for feature, (_, *options) in stated("OPTIONS").values() for each in options)
     found: dict[str, Any] = {"prompt_blocks": MAPPING}
     for feature, each in (*of_core, *of_features):
-        if each.is_field and each.rule is not None:
-            rule, is_named = each.rule, isinstance(each.rule, str)
-            found[each.name] = (
-                (f"{feature}.{rule}" if ":" in rule else f"{Rule.__module__}:{rule}") if is_named else rule
-            )
+        rule = each.rule
+        if isinstance(rule, str):
+            rule = f"{feature}.{rule}" if ":" in rule else f"{Rule.__module__}:{rule}"
+        if each.is_field and rule is not None:
+            found[each.name] = rule
     return {**found, **{command: found[name] for name, command in COMMAND_NAMES.items()}}
 
 

@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import PurePath
 from typing import Any
 
 from mm_eval.values.errors import ConfigError, did_you_mean, raise_all
@@ -197,15 +198,17 @@ def _read_int(text: str) -> int:
     return int(text)
 
 
-def column_name(name: str, model_args: Mapping[str, Any]) -> str:
-    """A model's name in tables, with "(thinking)" or "(no thinking)" where its arguments say so, or how much it thinks.
+def column_name(model_args: Mapping[str, Any], adapter: str) -> str:
+    """A model's name in tables: the last part of its checkpoint's, else the adapter's; and whether or how much it thinks.
 
     One checkpoint that thinks and does not think is two models to the reader of a table. `chat_template_kwargs` is read, and
     `extra_body`, with enable_thinking, thinking, thinking_mode, thinking_budget and reasoning_effort.
 
-    >>> column_name("Qwen3-VL-8B", {"chat_template_kwargs": '{"enable_thinking": false}'})
+    >>> column_name({"pretrained": "Qwen/Qwen3-VL-8B", "chat_template_kwargs": '{"enable_thinking": false}'}, "hf")
     'Qwen3-VL-8B (no thinking)'
     """
+    checkpoint = model_args.get("pretrained") or model_args.get("model")
+    name = PurePath(str(checkpoint)).name if checkpoint else adapter
     body = _object(model_args.get("extra_body"))
     stated = {**body, **_object(body.get("chat_template_kwargs")), **_object(model_args.get("chat_template_kwargs"))}
     for switch_name in ("enable_thinking", "thinking"):

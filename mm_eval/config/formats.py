@@ -297,19 +297,25 @@ OWN_PROMPT = "none"
 """The format name that stands for the prompt that a task writes itself."""
 
 
+def by_name(formats: Any) -> dict[str, Any]:
+    """{name: its entry} of a task's `formats`: a name, `{type: ...}`, or `{name: fields or null, ...}`."""
+    if not formats:
+        return {}
+    if isinstance(formats, str):
+        return {formats: formats}
+    return {formats["type"]: formats} if "type" in formats else dict(formats)
+
+
 def select_format(formats: Any, selected: str | None, *, where: str = "") -> Format | None:
     """The format of a task: the one requested with `task@name`, else the (first) one in the YAML, else None.
 
-    formats: the YAML's `formats`: a name, `{type: ...}`, or `{name: fields or null, ...}`. A requested format that is not
-    listed there is used as registered, and reads the same columns as the first listed one. The name `none` stands for the
-    prompt that the task writes itself: `none: {question: ..., choices: ..., answer: ...}` only states what formats read.
+    formats: the YAML's `formats`, as of `by_name`. A requested format that is not listed there is used as registered, and reads
+    the same columns as the first listed one. The name `none` stands for the prompt that the task writes itself:
+    `none: {question: ..., choices: ..., answer: ...}` only states what formats read.
     """
-    if not formats:
+    stated = by_name(formats)
+    if not stated:
         return build_format(selected, where=where) if selected and selected != OWN_PROMPT else None
-    if isinstance(formats, str) or "type" in formats:
-        stated = {formats if isinstance(formats, str) else formats["type"]: formats}
-    else:
-        stated = dict(formats)
     first = next(iter(stated))
     name = selected or first
     place = formats.where(name) if isinstance(formats, LocatedDict) else where
@@ -344,13 +350,6 @@ def _stated_format(name: str, stated: Any, where: str) -> Format | None:
     return build_format(spec, where=where)
 
 
-def names_format(formats: Any, name: str) -> bool:
-    """Whether a task's YAML lists a format of that name."""
-    if isinstance(formats, Mapping):
-        return formats.get("type") == name if "type" in formats else name in formats
-    return bool(formats == name)
-
-
 def formatted(values: dict[str, Any], source: LocatedDict, layout: Format, requested: str | None) -> dict[str, Any]:
     """The fields of a task with a format applied.
 
@@ -361,7 +360,7 @@ def formatted(values: dict[str, Any], source: LocatedDict, layout: Format, reque
     own = select_format(formats, None)
     own_type = own.output_type if own else values.get("output_type", "generate_until")
     chosen = requested is not None and requested != (own.type if own else None)
-    listed = requested is None or names_format(formats, requested)
+    listed = requested is None or requested in by_name(formats)
     drops_scoring = chosen and (layout.output_type != own_type or not listed and layout.scorer is not None)
     kept = {key: value for key, value in values.items() if not (drops_scoring and key in SCORING_KEYS)}
     if drops_scoring and "of_features" in kept:

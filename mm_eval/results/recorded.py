@@ -201,8 +201,8 @@ class RecordedRun:
         """The name in tables: what the user states, else that of the checkpoint or adapter; and whether it thinks or sees."""
         name, args = self.name or self.request.get("name"), self.request.get("model_args") or {}
         if not name:
-            named = args.get("pretrained") or args.get("model") or args.get("path")
-            name = column_name(Path(str(named)).name if named else self.results.run.model_name, args)
+            answers = args.get("path")  # of replay
+            name = column_name(args, Path(str(answers)).name if answers else self.results.run.model_name)
         return f"{name} ({SAID[blind]})" if (blind := self.spec.get("blind")) in SAID else str(name)
 
     @property

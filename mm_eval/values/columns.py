@@ -158,39 +158,19 @@ class ReducedDocs(Mapping[int, ReducedDoc]):
         return len(self._docs)
 
 
-class Clusters(Mapping[int, Hashable]):
-    """{doc id: which docs it belongs to}. As long as each doc stands alone no more than its id is held.
-
-    alone: that is so for all docs.
-    """
+class Clusters(Column[Hashable]):
+    """{doc id: which docs it belongs to}. alone: each doc belongs to itself, by its own id."""
 
     def __init__(self) -> None:
-        self._own: Column[int] = Column()
-        self._shared: dict[int, Hashable] | None = None
+        super().__init__()
+        self.alone = True
 
-    @property
-    def alone(self) -> bool:
-        return self._shared is None
+    def put(self, doc_id: int, value: Hashable) -> None:
+        """Adds the cluster of a doc."""
+        self.alone = self.alone and type(value) is int and value == doc_id
+        super().put(doc_id, value)
 
     def update(self, found: Mapping[int, Hashable]) -> None:
-        """Adds the clusters of some docs; the doc's own id says that it stands alone."""
+        """Adds the clusters of some docs."""
         for doc_id, cluster in found.items():
             self.put(doc_id, cluster)
-
-    def put(self, doc_id: int, cluster: Hashable) -> None:
-        """Adds the cluster of a doc."""
-        if self._shared is None and (type(cluster) is not int or cluster != doc_id):
-            self._shared = dict(self._own.items())
-        if self._shared is None:
-            self._own.put(doc_id, doc_id)
-        else:
-            self._shared[doc_id] = cluster
-
-    def __getitem__(self, doc_id: int) -> Hashable:
-        return self._own[doc_id] if self._shared is None else self._shared[doc_id]
-
-    def __iter__(self) -> Iterator[int]:
-        return iter(self._own if self._shared is None else self._shared)
-
-    def __len__(self) -> int:
-        return len(self._own if self._shared is None else self._shared)

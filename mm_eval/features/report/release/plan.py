@@ -177,7 +177,7 @@ def _read_model(entry: Any, where: str, shared: Mapping[str, Any], base: RunRequ
     tasks = options.get("tasks", base.tasks)
     options["tasks"] = () if (options.get("protocol") or base.protocol) and not tasks else task_names(tasks, where)
     options["model_args"] = model_arguments(options.get("model_args") or {})
-    options.setdefault("name", _default_name(own))
+    options.setdefault("name", column_name(own.get("model_args") or {}, str(own["model"])))
     return replace(base, **options)
 
 
@@ -189,10 +189,3 @@ def at_a_time(requests: Mapping[str, RunRequest], stated: int | None) -> int:
         hint = "Start one process with --parallel, or torchrun without it."
         raise ConfigError("torchrun and --parallel exclude each other.", where="--parallel", hint=hint)
     return min(stated, len(requests))
-
-
-def _default_name(entry: Mapping[str, Any]) -> str:
-    """The last part of the checkpoint's name, else the adapter's name; and whether the model thinks, where that is stated."""
-    args = entry.get("model_args") or {}
-    named = args.get("pretrained") or args.get("model")
-    return column_name(Path(str(named)).name if named else str(entry["model"]), args)

@@ -17,6 +17,7 @@ from mm_eval.features.report.release.page import release_page
 from mm_eval.features.report.site.bundle import beside, names_of
 from mm_eval.features.report.site.live import LiveRun, is_live, why_unreadable
 from mm_eval.features.report.site.parts import PAGE, RunPictures, part, write_run_page
+from mm_eval.request import DEFAULT_MODEL
 from mm_eval.results.media import Media
 from mm_eval.results.page import page
 from mm_eval.results.recorded import RecordedRun
@@ -334,6 +335,5 @@ def _going(name: str, run: ShownRun) -> dict[str, str]:
 
 def model_of(request: Mapping[str, Any]) -> str:
     """The model's name in a run that has no results yet."""
-    args = request.get("model_args") or {}
-    named = args.get("pretrained") or args.get("model") or request.get("model") or "tiny-llava"
-    return str(request.get("name") or column_name(Path(str(named)).name, args))
+    adapter = Path(str(request.get("model") or DEFAULT_MODEL)).name
+    return str(request.get("name") or column_name(request.get("model_args") or {}, adapter))
