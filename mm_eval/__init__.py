@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from mm_eval.engine.model import Model, register_model
     from mm_eval.scorers import register_scorer
     from mm_eval.scoring.filters import register_filter
-    from mm_eval.scoring.metrics.metric import metric as register_metric
+    from mm_eval.scoring.metrics.metric import register_metric
     from mm_eval.values.types import Answer, Instance, Message, Response, Video
 
 __all__ = [
@@ -40,19 +40,19 @@ __all__ = [
 ]
 
 _PUBLIC = {
-    "Answer": ("mm_eval.values.types", "Answer"),
-    "Message": ("mm_eval.values.types", "Message"),
-    "Instance": ("mm_eval.values.types", "Instance"),
-    "Model": ("mm_eval.engine.model", "Model"),
-    "Response": ("mm_eval.values.types", "Response"),
-    "Results": ("mm_eval.api", "Results"),
-    "TaskManager": ("mm_eval.config.manager", "TaskManager"),
-    "Video": ("mm_eval.values.types", "Video"),
-    "evaluate": ("mm_eval.api", "evaluate"),
-    "register_filter": ("mm_eval.scoring.filters", "register_filter"),
-    "register_metric": ("mm_eval.scoring.metrics.metric", "metric"),
-    "register_model": ("mm_eval.engine.model", "register_model"),
-    "register_scorer": ("mm_eval.scorers", "register_scorer"),
+    "Answer": "mm_eval.values.types",
+    "Message": "mm_eval.values.types",
+    "Instance": "mm_eval.values.types",
+    "Model": "mm_eval.engine.model",
+    "Response": "mm_eval.values.types",
+    "Results": "mm_eval.api",
+    "TaskManager": "mm_eval.config.manager",
+    "Video": "mm_eval.values.types",
+    "evaluate": "mm_eval.api",
+    "register_filter": "mm_eval.scoring.filters",
+    "register_metric": "mm_eval.scoring.metrics.metric",
+    "register_model": "mm_eval.engine.model",
+    "register_scorer": "mm_eval.scorers",
 }
 
 _MODULES = ("errors", "filters", "metrics", "registry", "scorers", "tasks", "training", "types")
@@ -67,5 +67,4 @@ def __getattr__(name: str) -> Any:
         return importlib.import_module(f"mm_eval.{name}")
     if name not in _PUBLIC:
         raise AttributeError(f"module 'mm_eval' has no attribute {name!r}")
-    module, attribute = _PUBLIC[name]
-    return getattr(importlib.import_module(module), attribute)
+    return getattr(importlib.import_module(_PUBLIC[name]), name)

@@ -213,7 +213,7 @@ class Entry:
     about: one line of description. error: the error in the file of a broken entry.
     rivals: other files of the same source that declare the name, and any file with an alias that equals it.
     inline: the members that a group defines itself, as ["g::t", kind, tags]. aliases: [other name, name or path].
-    card: what a list of tasks shows of it (`declaration.card_of`).
+    card: what a list of tasks shows of it (`card_of`).
     """
 
     name: str
@@ -305,7 +305,7 @@ def entry_point_folders() -> list[Path]:
 def _add_folder(entries: dict[str, Entry], folder: Path) -> None:
     for file, record in _declarations(folder):
         kind, name = record["kind"], record.get("name")
-        if kind == "none" or kind in OF_FEATURES or not name:
+        if kind in OF_FEATURES or not name:
             continue
         known = entries.get(name)
         if kind == "broken" and known is not None:
@@ -315,10 +315,7 @@ def _add_folder(entries: dict[str, Entry], folder: Path) -> None:
         else:
             if known is not None and known.file is not None:
                 entries[shown_path(known.file)] = known
-            optional = {
-                key: record[key] for key in ("about", "error", "inline", "aliases", "members", "card") if key in record
-            }
-            entries[name] = Entry(name, kind, file, record["tags"], **optional)
+            entries[name] = Entry(**{**record, "name": name, "file": file})
 
 
 def _add_tags(entries: dict[str, Entry]) -> None:

@@ -31,7 +31,6 @@ ASKS_NOTHING = ("aliases", "categories", "gold_answer", "dataset_mirrors", *sche
 """Keys that a run folder's spec leaves out: a task that gets them goes on with its older runs. Data has its own digest there."""
 HEADER_KEYS = ("paper", "languages", "licence", "size", "hub", "metric", "published", "prompt_tokens", "variant_of")
 """Keys of `metadata` that describe a benchmark; the spec leaves them out too."""
-METRIC_KEYS = ("metric", "aggregation", "higher_is_better", "reduction", "worst", "range")
 
 
 def _from_file(rule: Rule, default: Any = None, key: str = "") -> Any:
@@ -241,20 +240,18 @@ class TaskConfig:
             return self.source.where(written)
         return self.source.where("task") if "task" in self.source.places else self.file_name
 
-    def pipelines(self) -> list[dict[str, Any]]:
-        """The filter pipelines, each with its name, steps and metrics.
+    def pipelines(self) -> list[LocatedDict]:
+        """The filter pipelines, each with its `name`, its steps as `filter` and its metrics as `metric_list`, entries as written.
 
-        {"name", "filter": [{"function", "kwargs"}], "metric_list": [{"metric", "aggregation", "higher_is_better",
-        "reduction", "worst", "range", "kwargs"}]}; other values that aren't stated are None. Without a filter_list there is
-        one pipeline, "none". A pipeline without metrics of its own has the task's. The mappings are LocatedDicts: `.where()`
-        is file:line.
+        Without a filter_list there is one pipeline, "none". A pipeline without metrics of its own has the task's. The pipelines
+        and their metrics are copies.
         """
-        pipelines: list[dict[str, Any]] = []
-        for entry in self.filter_list or [LocatedDict({"name": "none", "filter": []}, self.source.place)]:
+        pipelines: list[LocatedDict] = []
+        for entry in self.filter_list or [LocatedDict({"name": "none"}, self.source.place)]:
             metrics = self.metric_list if entry.get("metric_list") is None else entry["metric_list"]
             pipeline = LocatedDict(entry)
-            pipeline["filter"] = [_split(step, ("function",)) for step in entry.get("filter") or ()]
-            pipeline["metric_list"] = [_split(metric, METRIC_KEYS) for metric in metrics]
+            pipeline["filter"] = entry.get("filter") or []
+            pipeline["metric_list"] = [LocatedDict(metric) for metric in metrics]
             pipelines.append(pipeline)
         return pipelines
 
@@ -375,12 +372,3 @@ def _incomplete(config: TaskConfig) -> Iterator[tuple[str, str, str]]:
         yield "scorer and process_results are both given.", "scorer", "Write one of them, or null for the other."
     if config.source.get("unsafe_code"):
         yield "unsafe_code: mm-eval does not run code that a model wrote.", "unsafe_code", ""
-
-
-def _split(entry: Mapping[str, Any], known: tuple[str, ...]) -> LocatedDict:
-    """An entry with its known keys, and others under `kwargs`, as lm-eval allows. A stated null `higher_is_better` is kept."""
-    kwargs = {key: value for key, value in entry.items() if key not in (*known, "kwargs")} | (entry.get("kwargs") or {})
-    stated = {key: entry.get(key) for key in known if key in entry or key != "higher_is_better"}
-    made = LocatedDict({**stated, "kwargs": kwargs}, located(entry).place)
-    made.places = dict(located(entry).places)
-    return made

@@ -11,6 +11,8 @@ from mm_eval.config.functions import FunctionRef
 from mm_eval.config.manager import TaskManager
 from mm_eval.config.task_config import TaskConfig
 from mm_eval.config.yaml import load_config
+from mm_eval.scoring.metrics.metric import METRIC_KEYS
+from mm_eval.scoring.metrics.traits import arguments_of
 from mm_eval.values.errors import ConfigError
 
 Write = Callable[..., Path]
@@ -228,7 +230,7 @@ def test_reasoning_tags_that_name_no_marks_are_reported_with_their_line(write: W
     assert "State --reasoning_tags" in error(write, 'reasoning_tags: "<a>,</a>"\nrounds: !function utils.f\n')
 
 
-def test_pipelines_put_flat_arguments_under_kwargs_and_inherit_metrics(write: Write) -> None:
+def test_pipelines_are_as_written_and_inherit_metrics(write: Write) -> None:
     write("utils.py", functions("metric", "step"))
     text = """
         filter_list:
@@ -245,14 +247,13 @@ def test_pipelines_put_flat_arguments_under_kwargs_and_inherit_metrics(write: Wr
     config = task(write("t.yaml", text, task="t")).resolved()
     strict, loose = config.pipelines()
     assert strict["filter"] == [
-        {"function": "regex", "kwargs": {"regex_pattern": "#### (.*)", "group_select": -1}},
-        {"function": "take_first", "kwargs": {}},
+        {"function": "regex", "regex_pattern": "#### (.*)", "group_select": -1},
+        {"function": "take_first"},
     ]
-    empty = {"aggregation": None, "reduction": None, "worst": None, "range": None, "kwargs": {}}
-    assert strict["metric_list"] == [{"metric": "acc", **empty}]
+    assert strict["metric_list"] == [{"metric": "acc"}]
     assert loose["filter"][0]["kwargs"]["filter_fn"]() == "step"
     [metric] = loose["metric_list"]
-    assert metric["metric"]() == "metric" and metric["kwargs"] == {"ignore_case": True, "a": 1}
+    assert metric["metric"]() == "metric" and arguments_of(metric, METRIC_KEYS) == {"ignore_case": True, "a": 1}
     assert (metric["aggregation"], metric["reduction"]) == ("mean", "mean")
 
 

@@ -16,7 +16,7 @@ FOLDED = 10
 
 @dataclass(frozen=True)
 class Line:
-    """One line. depth: of the groups around it. kind: "task" or "group". card: see `declaration.card_of`. note: a remark.
+    """One line. depth: of the groups around it. kind: "task" or "group". card: see `card_of` of the index. note: a remark.
 
     groups: those that have it as a member, which only `flat` states.
     """

@@ -5,6 +5,7 @@ import math
 
 import pytest
 
+from mm_eval.config.task_config import TaskConfig
 from mm_eval.scoring.metrics.aggregation import (
     bits_per_byte,
     bypass_agg,
@@ -36,6 +37,7 @@ from mm_eval.scoring.metrics.metric import (
     take_first,
 )
 from mm_eval.scoring.metrics.traits import filter_kwargs
+from mm_eval.scoring.of_task import scorers_of
 from mm_eval.values import registry
 from mm_eval.values.errors import ConfigError
 from tests.sets import each_of
@@ -187,6 +189,17 @@ def test_decorators_register_functions_under_names():
     assert Metric.from_dict({"metric": length}).reduction is last, (
         "!function of a decorated function keeps what it declared"
     )
+
+
+def test_what_a_registered_metric_gives_missing_answers_holds_in_a_task():
+    kinds = frozenset(["generate_until"])
+    METRICS.register("test_distance")(
+        Metric("test_distance", lambda references, predictions: 0.5, worst=7.0, output_type=kinds)
+    )
+    keys = {"dataset_path": "d", "test_split": "test", "doc_to_text": "q", "doc_to_target": "a", "task": "t"}
+    entries = [{"metric": "test_distance"}, {"metric": "exact_match", "worst": -1}]
+    [scorer] = scorers_of(TaskConfig.from_mapping({**keys, "metric_list": entries}))
+    assert [each.worst for each in scorer.metrics] == [7.0, -1]
 
 
 def test_the_register_forms_and_lm_evals_keyword_work_too():
