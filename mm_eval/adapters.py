@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 
 from mm_eval.config.functions import load_file, with_siblings
@@ -66,16 +66,7 @@ def _class_in_file(file: Path, name: str) -> type[Model]:
 
 def model_settings(request: RunRequest) -> ModelSettings:
     """The options of a request that apply to every adapter."""
-    return ModelSettings(
-        batch_size=request.batch_size,
-        device=request.device,
-        seed=request.seed,
-        chat_template=request.chat_template,
-        offline=request.offline,
-        on_long_prompt=request.on_long_prompt,
-        prices=request.prices,
-        reasoning_tags=request.reasoning_tags,
-    )
+    return ModelSettings(**{each.name: getattr(request, each.name) for each in fields(ModelSettings)})
 
 
 def own_model(request: RunRequest) -> Model:

@@ -140,16 +140,20 @@ def without_shown_shots(config: LocatedDict, overrides: Mapping[str, Any]) -> Lo
 class Expander:
     """Turns specs into trees of tasks and groups.
 
-    faults: if given, members with errors are left out, and their errors are appended here.
+    faults: if given, specs and members with errors are left out, and (requested spec, error) is appended here.
     notes: the aliases that were used, in order.
     """
 
     def __init__(
-        self, entries: Mapping[str, Entry], runtime: RuntimeOverrides, faults: list[ConfigError] | None = None
+        self,
+        entries: Mapping[str, Entry],
+        runtime: RuntimeOverrides,
+        faults: list[tuple[str, ConfigError]] | None = None,
     ) -> None:
         self.entries, self.runtime, self.faults = entries, runtime, faults
         self.inline_paths = inline_paths(entries)
         self.notes: dict[str, None] = {}
+        self._requested = ""
         self._files: dict[Path, LocatedDict] = {}
         self._times_opened: Counter[Path] = Counter()
         self._opened: dict[tuple[str, str | None], list[Node]] = {}
@@ -159,7 +163,14 @@ class Expander:
     def requested(self, spec: str | Mapping[str, Any] | Path) -> list[Node]:
         """The tasks and groups of one spec of a user."""
         self._times_opened.clear()
-        return self.spec(spec, Scope())
+        self._requested = str(spec)
+        try:
+            return self.spec(spec, Scope())
+        except ConfigError as error:
+            if self.faults is None:
+                raise
+            self.faults.append((self._requested, error))
+            return []
 
     def _open_member(self, open_one: Callable[[], list[Node]]) -> list[Node]:
         """The nodes of one of several members; none if it has an error and faults are collected."""
@@ -168,7 +179,7 @@ class Expander:
         except ConfigError as error:
             if self.faults is None or isinstance(error, Unbounded):
                 raise
-            self.faults.append(error)
+            self.faults.append((self._requested, error))
             return []
 
     def spec(self, spec: str | Mapping[str, Any] | Path, scope: Scope) -> list[Node]:

@@ -200,24 +200,12 @@ class TaskManager:
                 "metadata": {**self.metadata, **((overrides or {}).get("metadata") or {})},
             }
         runtime = RuntimeOverrides(overrides, below)
-        found: list[ConfigError] | None = None if faults is None else []
-        expander = Expander(self.entries, runtime, found)
+        expander = Expander(self.entries, runtime, faults)
         listed: list[Spec] = [specs] if isinstance(specs, (str, Path, Mapping)) else list(specs)
         requested = [part for spec in listed for part in _parts(spec)]
         if not requested:
             raise ConfigError("no task is named.")
-        nodes: list[Node] = []
-        for spec in requested:
-            try:
-                nodes += expander.requested(spec)
-            except ConfigError as error:
-                if found is None or faults is None:
-                    raise
-                found.append(error)
-            if found and faults is not None:
-                faults += [(f"{spec}", error) for error in found]
-                found.clear()
-        loaded = _collect(nodes)
+        loaded = _collect([node for spec in requested for node in expander.requested(spec)])
         loaded.notes += expander.notes
         runtime.check_used([*loaded.tasks, *loaded.groups])
         return loaded
