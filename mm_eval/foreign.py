@@ -27,7 +27,7 @@ from mm_eval.engine.own_runs import is_own
 from mm_eval.prepare import load_configs
 from mm_eval.request import DEFAULT_MODEL, RunRequest
 from mm_eval.values.errors import ConfigError
-from mm_eval.values.features import stated
+from mm_eval.values.features import statements
 from mm_eval.values.run_files import UNREADABLE, odd_content
 
 
@@ -71,7 +71,7 @@ def check_own(request: Mapping[str, Any], mark: Any, folder: Path) -> None:
     """Raises UntrustedRun if the request of a run.json, as it is stored, names a model and another user made it."""
     model = request.get("model") or DEFAULT_MODEL
     named = [] if _is_bundled(model) and not request.get("model_args") else [("--model", model, request)]
-    for option, (_, of_args) in stated("ADAPTER_OPTIONS").items():
+    for option, of_args in statements("ADAPTER_OPTIONS").items():
         adapters, args = as_list(request.get(option)), as_list(request.get(of_args))
         named += [(f"--{option}", adapter, {"model_args": args[i : i + 1]}) for i, adapter in enumerate(adapters)]
     said = [_describe(option, name, given.get("model_args")) for option, name, given in named if name not in HARMLESS]
@@ -92,7 +92,7 @@ def check_named(option: str, adapter: Any, args: Any, marked: bool, folder: Path
 
 def for_data_alone(request: Mapping[str, Any]) -> dict[str, Any]:
     """The request of a run.json, as it is stored, to open the run's data again: nobody is asked, nothing is fetched."""
-    asked = [name for option, (_, of_args) in stated("ADAPTER_OPTIONS").items() for name in (option, of_args)]
+    asked = [name for option, of_args in statements("ADAPTER_OPTIONS").items() for name in (option, of_args)]
     return {**request, **{name: [] for name in asked}, "allow_url_media": False, "offline": True}
 
 

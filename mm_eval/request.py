@@ -33,7 +33,7 @@ from mm_eval.config.arguments import (
 from mm_eval.config.inline import stated_task
 from mm_eval.prompt.blind import BLIND
 from mm_eval.values.errors import ConfigError, raise_all
-from mm_eval.values.features import LazyMapping, Option, brought, options_of_features, stated
+from mm_eval.values.features import LazyMapping, Option, brought, by_feature, options_of_features, statements
 
 DEFAULT_MODEL = "tiny-llava"
 IN_MEMORY = "memory"
@@ -166,7 +166,7 @@ _UNSTATED = RunRequest(())
 
 def is_needed(name: str, request: RunRequest | None, configs: Sequence[Any] = ()) -> bool:
     """Whether a run needs what a feature brings by this name (`NEEDED`). Options count where they are stated."""
-    _, why = stated("NEEDED").get(name, ("", None))
+    why = statements("NEEDED").get(name)
     if why is None or callable(why):
         return why is None or bool(why(request, configs))
     options = [each for each in why if hasattr(_UNSTATED, each)] if request is not None else []
@@ -408,7 +408,7 @@ VERBOSITY = Rule("DEBUG, INFO, WARNING or ERROR", lambda value: value in LEVELS,
 def _rules() -> dict[str, Any]:
     """{name of an option, or its name on the command line: its rule, or where that stands}"""
     of_core = (("", each) for of_set in OPTIONS.values() for each in of_set)
-    of_features = ((feature, each) for feature, (_, *options) in stated("OPTIONS").values() for each in options)
+    of_features = ((feature, each) for feature, (_, *options) in by_feature("OPTIONS").values() for each in options)
     found: dict[str, Any] = {"prompt_blocks": MAPPING}
     for feature, each in (*of_core, *of_features):
         rule = each.rule

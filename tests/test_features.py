@@ -15,7 +15,7 @@ import pytest
 import mm_eval.features
 from mm_eval.cli.options import add_options
 from mm_eval.values.errors import ConfigError
-from mm_eval.values.features import Brought, Option, features, stated
+from mm_eval.values.features import Brought, Option, features, statements
 from tests.conftest import ROOT
 
 FEATURES = sorted(found.name for found in pkgutil.iter_modules(mm_eval.features.__path__))
@@ -86,7 +86,7 @@ def test_without_a_feature_other_tests_pass(feature: str, tmp_path: Path) -> Non
 def test_no_two_features_bring_one_name() -> None:
     for kind in {name for feature in features() for name in vars(feature) if name.isupper()} - {"RESULT_KEYS"}:
         if all(isinstance(getattr(feature, kind, {}), dict) for feature in features()):
-            assert len(stated(kind)) == sum(len(getattr(feature, kind, {})) for feature in features()), kind
+            assert len(statements(kind)) == sum(len(getattr(feature, kind, {})) for feature in features()), kind
 
 
 def test_two_features_that_bring_one_name_are_an_error_that_names_both(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -112,7 +112,7 @@ def test_a_feature_with_a_name_of_the_core_is_an_error_at_import(kind: str, name
 
 def test_a_feature_with_an_option_that_there_is_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     brought = {"one": ("mm_eval.features.one", (("run",), Option("limit", "N", "")))}
-    monkeypatch.setattr("mm_eval.cli.options.stated", lambda kind: brought)
+    monkeypatch.setattr("mm_eval.cli.options.by_feature", lambda kind: brought)
     parser = argparse.ArgumentParser()
     parser.add_argument("--limit")
     with pytest.raises(ConfigError, match=r"mm_eval.features.one brings an option of `mm-eval run` .*--limit"):

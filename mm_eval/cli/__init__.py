@@ -41,7 +41,7 @@ from mm_eval.cli.say import (
 from mm_eval.engine.threads import chosen_by_command
 from mm_eval.package import __version__
 from mm_eval.values.errors import ConfigError, MMEvalError, did_you_mean
-from mm_eval.values.features import brought, stated
+from mm_eval.values.features import brought, by_feature, statements
 from mm_eval.values.run_files import UNREADABLE, odd_content
 
 log = logging.getLogger(__name__)
@@ -50,11 +50,13 @@ _OF_CORE = {
     "run": ("mm_eval.cli.run", "evaluate a model on tasks (the default)"),
     "score": ("mm_eval.cli.score", "score a run again from its journal, without the model"),
 }
-_OF_FEATURES = {verb: (f"{place}.{file}", help) for verb, (place, (file, help)) in stated("VERBS", _OF_CORE).items()}
+_OF_FEATURES = {
+    verb: (f"{place}.{file}", help) for verb, (place, (file, help)) in by_feature("VERBS", _OF_CORE).items()
+}
 VERBS = {**_OF_CORE, **_OF_FEATURES}
 """The file of each command, and a line of help."""
 
-OTHERWISE = {option: pattern for option, (_, pattern) in stated("OTHERWISE").items()}
+OTHERWISE = statements("OTHERWISE")
 """Options and values, as patterns, that users of other programs mean otherwise."""
 
 GARBAGE_AFTER = 50_000

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from mm_eval.config.arguments import Rule, invalid, is_json, parse_json, shortly
 from mm_eval.request import COMMAND_NAMES, OPTIONS, RunRequest, read_option, task_names
 from mm_eval.values.errors import ConfigError
-from mm_eval.values.features import Option, of_verbs_without, stated
+from mm_eval.values.features import Option, by_feature, of_verbs_without
 
 if TYPE_CHECKING:
     from mm_eval.scoring.run_results import Report
@@ -84,7 +84,7 @@ def _add(parser: argparse._ActionsContainer, each: Option, several: bool, help: 
 
 def _of_features(name: str) -> Iterator[tuple[str, str, Option]]:
     """(title in the help, the feature that brings it, the option) of what features add to a set."""
-    for title, (feature, (sets, *options)) in stated("OPTIONS").items():
+    for title, (feature, (sets, *options)) in by_feature("OPTIONS").items():
         yield from ((title, feature, each) for each in options if name in sets)
 
 

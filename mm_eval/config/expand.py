@@ -419,13 +419,13 @@ class Expander:
     @staticmethod
     def _keys_of_includes(stated: LocatedDict, file: Path | None) -> LocatedDict:
         """The keys of the files that `include` names, or of the mapping under it."""
-        from mm_eval.config.yaml import include_paths, included
+        from mm_eval.config.yaml import defaults_in, include_paths
 
         if isinstance(stated["include"], Mapping):
             return schema.canonical_keys(located(stated["include"]))
         merged = LocatedDict()
         for path in include_paths(stated, file.parent if file else Path.cwd()):
-            merged = merge(merged, included(path))
+            merged = merge(merged, defaults_in(path))
         return merged
 
 

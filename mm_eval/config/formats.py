@@ -350,7 +350,7 @@ def _stated_format(name: str, stated: Any, where: str) -> Format | None:
     return build_format(spec, where=where)
 
 
-def formatted(values: dict[str, Any], source: LocatedDict, layout: Format, requested: str | None) -> dict[str, Any]:
+def with_format(values: dict[str, Any], source: LocatedDict, layout: Format, requested: str | None) -> dict[str, Any]:
     """The fields of a task with a format applied.
 
     The task's own scoring is dropped if the requested format has another output type, or scores by itself and the task

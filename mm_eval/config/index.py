@@ -22,14 +22,14 @@ from mm_eval.config.located import LocatedDict, merge, shown_path
 from mm_eval.config.schema import is_group, split_format
 from mm_eval.package import FOLDERS
 from mm_eval.values.errors import ConfigError
-from mm_eval.values.features import stated
+from mm_eval.values.features import statements
 from mm_eval.values.files import cache_folder, write_atomic
 from mm_eval.values.registry import entry_points
 from mm_eval.values.types import main_metrics
 
 _NAME_LINE = re.compile(r"^(task|group)[ ]*:[ ]*['\"]?([^\s'\"#\[{]+)", re.MULTILINE)
 _TAG_LINES = re.compile(r"^(?:tag|group)[ ]*:(.*(?:\n[ ]*-[ ].*)*)", re.MULTILINE)
-OF_FEATURES = tuple(stated("DECLARED", ("task", "group")))
+OF_FEATURES = tuple(statements("DECLARED", ("task", "group")))
 """The key that names what a file declares for a feature, beside tasks and groups."""
 _TAG = re.compile(r"(?:^|(?<=[\s\[,'\"]))[^\s\[\],'\"#-][^\s\[\],'\"]*")
 
@@ -74,7 +74,7 @@ def _task_or_group(config: Mapping[str, Any], defaults: Mapping[str, Any]) -> di
     name = config.get("group") if is_group(config) else config.get("task")
     if not isinstance(name, str):
         return {"kind": "none"}
-    tags = stated_texts(config.get("tag"))
+    tags = texts_in(config.get("tag"))
     name = name if is_group(config) else split_format(name)[0]
     record = {
         "name": name,
@@ -87,7 +87,7 @@ def _task_or_group(config: Mapping[str, Any], defaults: Mapping[str, Any]) -> di
         members = _members(config)
         about = f"group of {len(members)}: {', '.join(members[:6])}{', ...' if len(members) > 6 else ''}"
         return {**record, "kind": "group", "about": about, "inline": inline, "members": members}
-    tags += [tag for tag in stated_texts(config.get("group")) if tag not in tags]
+    tags += [tag for tag in texts_in(config.get("group")) if tag not in tags]
     return {**record, "kind": "task", "about": _about_task(config)}
 
 
@@ -103,18 +103,18 @@ def card_of(config: Mapping[str, Any]) -> dict[str, Any]:
     stated = config.get("metadata")
     metadata = schema.one_mapping(stated) if schema.METADATA.fits(stated) else {}
     card = {key: metadata[key] for key in CARD_KEYS if metadata.get(key) is not None}
-    mirrors = stated_list(config.get("dataset_mirrors"))
+    mirrors = items_in(config.get("dataset_mirrors"))
     ids = [config.get("dataset_path"), *(mirror.get("path") for mirror in mirrors if isinstance(mirror, Mapping))]
-    if data := stated_texts(ids) or stated_texts(metadata.get("hub")):
+    if data := texts_in(ids) or texts_in(metadata.get("hub")):
         card["data"] = data
         card.setdefault("hub", data[:1])
-    metrics = stated_list(config.get("metric_list"))
+    metrics = items_in(config.get("metric_list"))
     first = metrics[0].get("metric") if metrics and isinstance(metrics[0], Mapping) else None
     if main := main_metrics(metadata) or main_metrics({"metric": first}):
         card["metric"] = ", ".join(main)
     if config.get("judge") is not None:
         card.update(metric=card.get("metric", "judge_score"), judged=True)
-    tags = stated_texts(config.get("tag"))
+    tags = texts_in(config.get("tag"))
     modality = next(
         (tag for tag in ("video", "multi_image", "image", "text") if tag in tags),
         "image" if config.get("doc_to_visual") else "",
@@ -126,13 +126,13 @@ def card_of(config: Mapping[str, Any]) -> dict[str, Any]:
 
 def _members(config: Mapping[str, Any]) -> list[str]:
     """The names of a group's members that it refers to or defines."""
-    named = [m.get("group", m.get("task")) if isinstance(m, Mapping) else m for m in stated_list(config.get("task"))]
-    return stated_texts(named)
+    named = [m.get("group", m.get("task")) if isinstance(m, Mapping) else m for m in items_in(config.get("task"))]
+    return texts_in(named)
 
 
 def _aliases(config: Mapping[str, Any], path: tuple[str, ...]) -> Iterator[list[str]]:
     """[alias, what it stands for] of a file and of the members that it defines."""
-    for alias in stated_texts(config.get("aliases")):
+    for alias in texts_in(config.get("aliases")):
         yield [alias, "::".join(path)]
     members = config.get("task")
     for member in members if isinstance(members, list) else ():
@@ -154,14 +154,14 @@ def _inline(members: Any, path: tuple[str, ...]) -> list[list[Any]]:
         if not isinstance(name, str) or not defined:
             continue
         inner = (*path, split_format(name)[0])
-        found.append(["::".join(inner), kind, stated_texts(member.get("tag"))])
+        found.append(["::".join(inner), kind, texts_in(member.get("tag"))])
         if kind == "group":
             found += _inline(member.get("task"), inner)
     return found
 
 
 def _about_task(config: Mapping[str, Any]) -> str:
-    named = (", ".join(stated_texts(config.get(key))) for key in ("dataset_path", "dataset_name"))
+    named = (", ".join(texts_in(config.get(key))) for key in ("dataset_path", "dataset_name"))
     data = " ".join(part for part in named if part)
     kind = "class" if config.get("class") else str(config.get("output_type") or "generate_until")
     return ", ".join(part for part in (kind, "images" if config.get("doc_to_visual") else "text", data) if part)
@@ -185,12 +185,12 @@ def _broken(path: Path, error: ConfigError) -> dict[str, Any]:
     }
 
 
-def stated_texts(value: Any) -> list[str]:
+def texts_in(value: Any) -> list[str]:
     """The texts in a value that should be a text or a list of texts; the check of the config reports others."""
-    return [each for each in stated_list(value) if isinstance(each, str)]
+    return [each for each in items_in(value) if isinstance(each, str)]
 
 
-def stated_list(value: Any) -> list[Any]:
+def items_in(value: Any) -> list[Any]:
     """A list, or a value that stands for a list of one."""
     return value if isinstance(value, list) else [value]
 
@@ -499,7 +499,7 @@ def _declared_at(file: Path, name: str) -> str:
     def sought(config: Any) -> Iterator[str]:
         if isinstance(config, LocatedDict):
             named = [key for key in ("task", "group") if schema.split_format(str(config.get(key)))[0] == name]
-            named += ["aliases"] if name in stated_texts(config.get("aliases")) else []
+            named += ["aliases"] if name in texts_in(config.get("aliases")) else []
             yield from (config.where(key) for key in named)
             members = config.get("task")
             for member in members if isinstance(members, list) else ():

@@ -13,7 +13,7 @@ from mm_eval.config.arguments import Rule, is_count
 from mm_eval.config.functions import FunctionRef
 from mm_eval.config.located import LocatedDict, without
 from mm_eval.values.errors import ConfigError, collected, did_you_mean, raise_all
-from mm_eval.values.features import brought, stated
+from mm_eval.values.features import brought, statements
 
 OUTPUT_TYPES = ("generate_until", "multiple_choice", "loglikelihood", "loglikelihood_rolling")
 
@@ -25,9 +25,9 @@ ALIASES = {
 }
 """Other spellings: a slip of lmms-eval's task guide, lm-eval's and lmms-eval's names."""
 
-OUTPUT_TYPES_OF_OTHERS = {name: keys for name, (_, keys) in stated("OUTPUT_TYPES").items()}
+OUTPUT_TYPES_OF_OTHERS = statements("OUTPUT_TYPES")
 """{an output_type of another suite: the keys that say it here}."""
-AMONG_GENERATION = {name: key for name, (_, key) in stated("AMONG_GENERATION").items()}
+AMONG_GENERATION = statements("AMONG_GENERATION")
 """{an entry of another suite's generation_kwargs: the key that says it here}."""
 
 OF_LMMS_EVAL = ("lmms_eval_specific_kwargs", "model_specific_generation_kwargs")
@@ -94,9 +94,9 @@ BATCH = Rule('a whole number from 1 or "auto"', lambda v: v == "auto" or is_coun
 
 OUTPUT_TYPE = Rule("one of " + ", ".join(OUTPUT_TYPES), lambda v: v in OUTPUT_TYPES)
 
-SCORED_BY_FEATURES = tuple(stated("TASK_KEYS"))
+SCORED_BY_FEATURES = tuple(statements("TASK_KEYS"))
 """Keys that features bring (`TaskKey`), which check their own values. They say how answers are scored, and change no question."""
-ASKED_BY_FEATURES = tuple(stated("QUESTION_KEYS"))
+ASKED_BY_FEATURES = tuple(statements("QUESTION_KEYS"))
 """The same of keys that decide what is asked."""
 OF_FEATURES = (*SCORED_BY_FEATURES, *ASKED_BY_FEATURES)
 

@@ -15,13 +15,13 @@ from mm_eval.config import schema
 from mm_eval.config.arguments import WHOLE_FROM_0, Rule
 from mm_eval.config.categories import CategoryLevel, levels_of
 from mm_eval.config.checks import check_name, task_checks
-from mm_eval.config.formats import Format, formatted, select_format
+from mm_eval.config.formats import Format, select_format, with_format
 from mm_eval.config.functions import FunctionRef, task_stream
 from mm_eval.config.located import LocatedDict, located, shown_path, without
 from mm_eval.config.runner import Stream, runner
 from mm_eval.config.values import WithSource, resolve, to_json
 from mm_eval.values.errors import ConfigError, collected, raise_all
-from mm_eval.values.features import brought, stated
+from mm_eval.values.features import brought, statements
 from mm_eval.values.files import digest_of
 from mm_eval.values.reasoning.families import NO_MARKS, Marks, marks_of
 from mm_eval.values.types import OutputType
@@ -169,7 +169,7 @@ class TaskConfig:
         where = source.where("formats") if "formats" in source else ""
         layout = select_format(source.get("formats"), requested, where=where)
         if layout is not None:
-            values = formatted(values, source, layout, requested)
+            values = with_format(values, source, layout, requested)
         path = path or name + (f"@{requested}" if requested else "")
         made = cls(name=name, path=path, source=source, file=file, format=layout, format_asked=requested, **values)
         if not has_class:
@@ -342,7 +342,10 @@ _OF_CORE: dict[str, Rule] = {
     "multiple_inputs": schema.BOOLEAN,
     "unsafe_code": schema.BOOLEAN,
 }
-_OF_FEATURES = (*stated("TASK_KEYS", _OF_CORE), *stated("QUESTION_KEYS", (*_OF_CORE, *schema.SCORED_BY_FEATURES)))
+_OF_FEATURES = (
+    *statements("TASK_KEYS", _OF_CORE),
+    *statements("QUESTION_KEYS", (*_OF_CORE, *schema.SCORED_BY_FEATURES)),
+)
 TASK_KEYS = {**_OF_CORE, **dict.fromkeys(_OF_FEATURES, Rule("what its feature reads", lambda v: True))}
 """The keys of task files."""
 

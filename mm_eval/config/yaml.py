@@ -73,7 +73,7 @@ def _warn(warning: str) -> None:
     log.warning("%s", warning)
 
 
-def included(path: Path) -> LocatedDict:
+def defaults_in(path: Path) -> LocatedDict:
     """A file that a group includes for its members' defaults, without the keys that name a task or group."""
     return without(load_for_use(path), ("task", "group", "tag", "aliases"))
 

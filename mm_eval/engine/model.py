@@ -26,7 +26,7 @@ from typing import Any, Literal, TypeAlias
 from mm_eval.engine.generation import TRANSPORT_OPTIONS, GenerationOptions
 from mm_eval.engine.prices import Price
 from mm_eval.values.errors import ConfigError, MMEvalError
-from mm_eval.values.features import brought, stated
+from mm_eval.values.features import brought, statements
 from mm_eval.values.files import digest_of, digests_with
 from mm_eval.values.registry import Registry
 from mm_eval.values.types import ENDINGS, Answer, Ended, Instance
@@ -252,7 +252,7 @@ class Model:
         return "; ".join([*counts, *(notes(usage) if notes else ())])
 
 
-OLD_MEMBERS = {name: where for name, (_, where) in stated("OLD_MEMBERS").items()}
+OLD_MEMBERS = statements("OLD_MEMBERS")
 """The former members of `Model`, and where each stands now. An adapter that has them still runs."""
 
 

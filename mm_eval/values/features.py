@@ -49,7 +49,7 @@ def features() -> tuple[ModuleType, ...]:
     return tuple(importlib.import_module(f"mm_eval.features.{name}") for name in names)
 
 
-def stated(kind: str, core: Iterable[str] = ()) -> dict[str, tuple[str, Any]]:
+def by_feature(kind: str, core: Iterable[str] = ()) -> dict[str, tuple[str, Any]]:
     """{name: (the feature's module, what it states)} of one kind. core: the names that the core has itself.
 
     Errors: ConfigError where two of them bring the same name.
@@ -66,9 +66,14 @@ def stated(kind: str, core: Iterable[str] = ()) -> dict[str, tuple[str, Any]]:
     return found
 
 
+def statements(kind: str, core: Iterable[str] = ()) -> dict[str, Any]:
+    """{name: what a feature states} of one kind. core, errors: as of `by_feature`."""
+    return {name: value for name, (_, value) in by_feature(kind, core).items()}
+
+
 def options_of_features() -> Iterator[Option]:
     """The options that features bring, of all sets."""
-    for _, (_, *options) in stated("OPTIONS").values():
+    for _, *options in statements("OPTIONS").values():
         yield from options
 
 
@@ -110,7 +115,7 @@ class Brought(LazyMapping):
     """What the features bring of one kind, by name."""
 
     def __init__(self, kind: str) -> None:
-        super().__init__({name: f"{module}.{value}" for name, (module, value) in stated(kind).items()})
+        super().__init__({name: f"{module}.{value}" for name, (module, value) in by_feature(kind).items()})
 
     def for_results(self, added: Mapping[str, Any]) -> dict[str, Any]:
         """What is brought for results to which features added this: a name of a `RESULT_KEYS` only where that key is there."""

@@ -9,7 +9,7 @@ import pytest
 
 from mm_eval.opening import part_classes
 from mm_eval.request import RunRequest, is_needed
-from mm_eval.values.features import brought, stated
+from mm_eval.values.features import brought, statements
 from tests.sets import each_of
 
 PLAIN = {"tasks": ("mme",), "model": "dummy", "output_path": "nowhere/at/all"}
@@ -73,7 +73,7 @@ def test_only_a_model_that_others_may_name_is_looked_up_among_theirs(
 
 
 def test_each_part_says_when_it_is_needed_and_all_score_a_recorded_run() -> None:
-    assert stated("NEEDED").keys() == brought("RUN_PARTS").keys() | brought("REQUESTS").keys()
+    assert statements("NEEDED").keys() == brought("RUN_PARTS").keys() | brought("REQUESTS").keys()
     assert len(part_classes()) == len(brought("RUN_PARTS"))
 
 

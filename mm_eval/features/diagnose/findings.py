@@ -25,7 +25,7 @@ from mm_eval.results.recorded import RecordedRun
 from mm_eval.results.sample_rows import count_options, picked, right_answer
 from mm_eval.scoring.sample_row import SampleRow
 from mm_eval.values.errors import MMEvalError
-from mm_eval.values.features import brought, stated
+from mm_eval.values.features import brought, statements
 from mm_eval.values.reasoning.split import unknown_marks
 from mm_eval.values.safe import in_line, json_safe
 from mm_eval.values.words import of_all
@@ -36,10 +36,10 @@ def as_command(request: RunRequest, verb: str = "") -> str:
     words = ["mm-eval", *([verb] if verb else [])]
     words += [*([] if verb == "show" else ["--tasks"]), task_words(request.tasks)]
     of_features: dict[str, set[str]] = {}
-    for _, (verbs_of, *options) in stated("OPTIONS").values():
+    for verbs_of, *options in statements("OPTIONS").values():
         for option in options:
             of_features.setdefault(option.name, set()).update(verbs_of)
-    in_pairs = {option: of_args for option, (_, of_args) in stated("ADAPTER_OPTIONS").items()}
+    in_pairs = statements("ADAPTER_OPTIONS")
     for each in fields(RunRequest):
         value = getattr(request, each.name)
         default = each.default_factory() if each.default_factory is not MISSING else each.default

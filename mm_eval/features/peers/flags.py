@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from mm_eval.values.features import stated
+from mm_eval.values.features import statements
 
 
 @dataclass(frozen=True)
@@ -222,7 +222,7 @@ INSPECT = {
     ),
 }  # fmt: skip
 
-OF_FEATURES = {name: Flag(**fields) for name, (_, fields) in stated("PEER_FLAGS").items()}
+OF_FEATURES = {name: Flag(**fields) for name, fields in statements("PEER_FLAGS").items()}
 """Those for which a feature has the counterpart."""
 FLAGS = {**INSPECT, **VLMEVALKIT, **LMMS_EVAL, **LM_EVAL, **OF_FEATURES}
 """By name, without the dashes and with underscores. Where two suites have one option, they mean the same by it."""
