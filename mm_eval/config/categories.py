@@ -18,10 +18,11 @@ from typing import Any
 
 from mm_eval.config.functions import FunctionRef
 from mm_eval.config.located import located, where_item
+from mm_eval.config.schema import ANYTHING, check_keys, is_function
 from mm_eval.values.errors import ConfigError, DataError, collected, did_you_mean, raise_all
 from mm_eval.values.types import Doc, plain
 
-KEYS = ("column", "name", "names")
+KEYS = dict.fromkeys(("column", "name", "names"), ANYTHING)
 
 
 @dataclass(frozen=True)
@@ -117,14 +118,10 @@ def levels_of(entries: Any, where: str = "") -> list[CategoryLevel]:
 
 
 def _level(entry: Mapping[Any, Any], where: str) -> CategoryLevel:
-    for key in entry:
-        if key not in KEYS:
-            line = located(entry).where(key) if key in located(entry).places else where
-            hint = did_you_mean(str(key), KEYS)
-            raise ConfigError(f"unknown key {key!r} in an entry of categories.", where=line, hint=hint)
+    check_keys(located(entry), KEYS, "an entry of categories")
     column, name, names = entry.get("column"), entry.get("name"), entry.get("names")
     is_text = isinstance(column, str) and bool(column.strip())
-    if not is_text and not isinstance(column, FunctionRef) and not callable(column):
+    if not is_text and not is_function(column):
         what = f"each entry of categories needs a `column`: a column, a dotted path or a function (got {column!r:.80})."
         raise ConfigError(what, where=where)
     if name is None and isinstance(column, str):

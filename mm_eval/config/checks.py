@@ -13,13 +13,16 @@ from mm_eval.config.schema import (
     FEWSHOT_KEYS,
     MIRROR_KEYS,
     OF_FEATURES,
+    PIPELINE_KEYS,
+    TEXTS,
     check_keys,
     functions_in,
     is_function,
     is_mappings,
     key_of_feature,
+    texts,
 )
-from mm_eval.values.errors import ConfigError, did_you_mean
+from mm_eval.values.errors import ConfigError
 
 
 def task_checks(source: LocatedDict) -> list[Callable[[], object]]:
@@ -28,6 +31,8 @@ def task_checks(source: LocatedDict) -> list[Callable[[], object]]:
         lambda: _check_generation_blocks(source),
         lambda: _check_prompt_blocks(source),
     ]
+    if TEXTS.fits(aliases := source.get("aliases")):
+        checks += [partial(check_name, alias, alias, source.where("aliases")) for alias in texts(aliases)]
     if isinstance(fewshot := source.get("fewshot_config"), Mapping):
         checks.append(lambda: check_keys(located(fewshot), FEWSHOT_KEYS, "fewshot_config"))
     if all(source.get(key) is None or is_mappings(source[key]) for key in ("metric_list", "filter_list")):
@@ -79,9 +84,7 @@ def _check_pipelines(config: LocatedDict) -> None:
         if name in names:
             raise ConfigError(f"two filter pipelines are named {name!r}.", where=where)
         names.add(name)
-        if unknown := [key for key in pipeline if key not in ("name", "filter", "metric_list")]:
-            hint = did_you_mean(str(unknown[0]), ("name", "filter", "metric_list"))
-            raise ConfigError(f"unknown key {unknown[0]!r} in filter pipeline {name!r}.", where=where, hint=hint)
+        check_keys(located(pipeline), PIPELINE_KEYS, f"filter pipeline {name!r}")
         steps = pipeline.get("filter")
         if not is_mappings(steps):
             raise ConfigError(f"filter pipeline {name!r} needs `filter`, a list of steps.", where=where)

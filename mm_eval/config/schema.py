@@ -68,6 +68,7 @@ def is_mappings(value: Any) -> bool:
 
 TEXT = Rule("a text", lambda v: isinstance(v, str))
 TEXTS = Rule("a text or a list of texts", lambda v: isinstance(v, str) or _is_texts(v))
+ANYTHING = Rule("any value", lambda v: True)
 BOOLEAN = Rule("true or false", lambda v: isinstance(v, bool))
 POSITIVE = Rule("a whole number from 1", lambda v: is_count(v, 1))
 MOST_REPEATS = 10_000
@@ -102,6 +103,8 @@ OF_FEATURES = (*SCORED_BY_FEATURES, *ASKED_BY_FEATURES)
 
 SCORING_KEYS = ("metric_list", "filter_list", "process_results", "scorer", *SCORED_BY_FEATURES)
 """Keys that say how answers are scored; a format with a scoring of its own takes their place."""
+
+PIPELINE_KEYS = dict.fromkeys(("name", "filter", "metric_list"), ANYTHING)
 
 MIRROR_KEYS: dict[str, Rule] = {"path": TEXT, "name": TEXTS, "revision": TEXT}
 

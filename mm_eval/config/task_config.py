@@ -152,9 +152,6 @@ class TaskConfig:
         source = schema.canonical_keys(located(config))
         name, named_format = schema.split_format(str(source.get("task") or ""))
         check_name(source.get("task"), name, source.where("task"))
-        if schema.TEXTS.fits(source.get("aliases") or ""):
-            for alias in schema.texts(source.get("aliases")):
-                check_name(alias, alias, source.where("aliases"))
         requested = format_asked or named_format
         has_class = source.get("class") is not None
         check_keys = partial(schema.check_keys, source, TASK_KEYS, f"task {name!r}", extra=has_class)
@@ -346,7 +343,7 @@ _OF_FEATURES = (
     *statements("TASK_KEYS", _OF_CORE),
     *statements("QUESTION_KEYS", (*_OF_CORE, *schema.SCORED_BY_FEATURES)),
 )
-TASK_KEYS = {**_OF_CORE, **dict.fromkeys(_OF_FEATURES, Rule("what its feature reads", lambda v: True))}
+TASK_KEYS = {**_OF_CORE, **dict.fromkeys(_OF_FEATURES, schema.ANYTHING)}
 """The keys of task files."""
 
 
