@@ -9,7 +9,7 @@ from itertools import groupby
 from mm_eval.engine.folder import shows_by_code
 from mm_eval.engine.journal import JournalState
 from mm_eval.engine.model import Model, request_key
-from mm_eval.engine.ranks import Processes
+from mm_eval.engine.ranks import Launch
 from mm_eval.prepare import Prepared
 from mm_eval.values.errors import ConfigError
 from mm_eval.values.types import Answer, End, Instance, Slot
@@ -62,14 +62,14 @@ class Pending:
         return {name: self.doc_ids[name][0] for name in kinds.values()}
 
 
-def find_pending(prepared: Prepared, state: JournalState, own: Processes, changed: Collection[str] = ()) -> Pending:
+def find_pending(prepared: Prepared, state: JournalState, launch: Launch, changed: Collection[str] = ()) -> Pending:
     """Compares the docs of a run with its journal. Errors: as `_pending_docs`.
 
     changed: tasks whose file or functions have changed since the run began. Where their functions choose the pictures, those of
         the answered docs are decoded and compared, too.
     """
     doc_ids, answered, share, total = dict[str, list[int]](), 0, 0, 0
-    mine = {name: _share(prepared, name, state, own) for name in prepared.tasks}
+    mine = {name: launch.docs_of(task, prepared.doc_ids[name], state) for name, task in prepared.tasks.items()}
     for name in prepared.tasks:
         with_pictures = name in changed and shows_by_code(prepared.tasks[name].config)
         doc_ids[name], found = _pending_docs(prepared, name, mine[name], state, with_pictures, name in changed)
@@ -81,15 +81,6 @@ def find_pending(prepared: Prepared, state: JournalState, own: Processes, change
             total + per_doc * len(prepared.doc_ids[name]),
         )
     return Pending(prepared, doc_ids, answered, share, total, mine)
-
-
-def _share(prepared: Prepared, name: str, state: JournalState, own: Processes) -> list[int]:
-    """The docs of a task that this process requests: all of them where there is one process."""
-    task, doc_ids = prepared.tasks[name], prepared.doc_ids[name]
-    if own.count == 1:
-        return doc_ids
-    begun = {doc_id for doc_id in doc_ids if state.answer(Slot(task.path, doc_id))}
-    return own.share({doc_id: (type(key).__name__, key) for doc_id, key in task.groups(doc_ids).items()}, begun)
 
 
 def _pending_docs(

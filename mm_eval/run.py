@@ -206,7 +206,7 @@ def _answer(
 ) -> Outcome:
     """Makes this process's pending requests, then those of the run's parts. Rank 0 waits for the other processes."""
     own = launch.own
-    pending = find_pending(prepared, state, own, folder.changed_tasks(prepared.configs))
+    pending = find_pending(prepared, state, launch, folder.changed_tasks(prepared.configs))
     fail_at = failure_limit(prepared.request.fail_on_error, pending.total)
     outcome = Outcome(reused=pending.answered)
     progress.priced(lambda: spent(prepared, state))

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mm_eval.engine.folder import RunFolder, folder_error
 from mm_eval.values.features import brought
+
+if TYPE_CHECKING:
+    from mm_eval.engine.journal import JournalState
+    from mm_eval.prompt.task import Task
 
 
 @dataclass(frozen=True)
@@ -25,24 +29,16 @@ class Processes:
     def leads(self) -> bool:
         return self.rank == 0
 
-    def share(self, groups: Mapping[int, Hashable], begun: set[int]) -> list[int]:
-        """The docs of this rank: whole groups (docs with a common picture), dealt out in turn, those with pending docs first.
-
-        groups: the group of each doc, the same on every rank. begun: docs that have answers already.
-        """
-        docs: dict[Hashable, list[int]] = {}
-        for doc_id, group in groups.items():
-            docs.setdefault(group, []).append(doc_id)
-        pending = [ids for ids in docs.values() if not begun.issuperset(ids)]
-        complete = [ids for ids in docs.values() if begun.issuperset(ids)]
-        return sorted(doc_id for ids in [*pending, *complete][self.rank :: self.count] for doc_id in ids)
-
 
 @dataclass
 class Launch:
     """What a process knows of the others of its launch: here of one process, so nothing."""
 
     own: Processes
+
+    def docs_of(self, task: Task, doc_ids: list[int], state: JournalState) -> list[int]:
+        """Those of some docs of a task that this process requests. state: of the journal, as all have read it."""
+        return doc_ids
 
     def all_have_read(self) -> None:
         """Returns when every process has read the journal, so that all deal out the same docs."""

@@ -16,7 +16,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -25,8 +25,11 @@ from itertools import count
 from typing import Any, Protocol
 
 from mm_eval.engine.folder import OtherRunError, RunFolder
+from mm_eval.engine.journal import JournalState
 from mm_eval.engine.ranks import Launch, Processes, claimed, processes
+from mm_eval.prompt.task import Task
 from mm_eval.values.errors import ConfigError, ModelError
+from mm_eval.values.types import Slot
 
 START = timedelta(minutes=5)
 """How long a rank tries to connect to the launcher's store."""
@@ -140,6 +143,10 @@ class Shared(Launch):
             time.sleep(LOOK)
         return None
 
+    def docs_of(self, task: Task, doc_ids: list[int], state: JournalState) -> list[int]:
+        groups = {doc_id: (type(key).__name__, key) for doc_id, key in task.groups(doc_ids).items()}
+        return share(self.own, groups, {doc_id for doc_id in doc_ids if state.answer(Slot(task.path, doc_id))})
+
     def all_have_read(self) -> None:
         self.publish("read")
         for rank in range(self.own.count):
@@ -171,6 +178,19 @@ class Shared(Launch):
             raise ConfigError(
                 "the launcher of this process has ended.", where=f"rank {self.own.rank}", hint=hint
             ) from error
+
+
+def share(own: Processes, groups: Mapping[int, Hashable], begun: set[int]) -> list[int]:
+    """The docs of a rank: whole groups (docs with a common picture), dealt out in turn, those with pending docs first.
+
+    groups: the group of each doc, the same on every rank. begun: docs that have answers already.
+    """
+    docs: dict[Hashable, list[int]] = {}
+    for doc_id, group in groups.items():
+        docs.setdefault(group, []).append(doc_id)
+    pending = [ids for ids in docs.values() if not begun.issuperset(ids)]
+    complete = [ids for ids in docs.values() if begun.issuperset(ids)]
+    return sorted(doc_id for ids in [*pending, *complete][own.rank :: own.count] for doc_id in ids)
 
 
 @contextmanager
