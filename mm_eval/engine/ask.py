@@ -18,7 +18,7 @@ from itertools import groupby
 from numbers import Real
 from typing import Any
 
-from mm_eval.engine.cache import AnswerCache, EarlierAnswers
+from mm_eval.engine.cache import KnownAnswers
 from mm_eval.engine.held import ChoicesOfDoc, HeldAnswers
 from mm_eval.engine.journal import Journal, JournalState
 from mm_eval.engine.model import METHODS, Model, RequestKeys, prepare_once, shares, stop
@@ -53,7 +53,7 @@ class Asker:
     stop: StopSignal = field(default_factory=StopSignal)
     tick: Callable[[int, int], None] = lambda answered, failed: None
     fail_at: int | None = None
-    cache: AnswerCache | EarlierAnswers | None = None
+    cache: KnownAnswers = field(default_factory=KnownAnswers)
     outcome: Outcome = field(default_factory=Outcome)
     failed_elsewhere: Callable[[], int] = lambda: 0
     over_budget: Callable[[], MMEvalError | None] = lambda: None
@@ -199,7 +199,7 @@ class Asker:
             self.state.add(found, [instance.slot], at)
             self._goes_on(instance, found)
             return True
-        answer = self.cache.find(key, instance) if self.cache else None
+        answer = self.cache.find(key, instance)
         if answer is None:
             return False
         self.outcome.cached += 1
@@ -255,9 +255,7 @@ class Asker:
             self._fail(instances, key, answer)
             self._held.settle(doc)
         else:
-            recorded = self._record(key, instances, answer, doc)
-            if self.cache:
-                self.cache.put(recorded, instance)
+            self.cache.put(self._record(key, instances, answer, doc), instance)
 
     def _not_asked(self, given: Any) -> ModelError:
         """The error of an adapter that gave something else than a request and its answer, such as the answers alone in a list."""

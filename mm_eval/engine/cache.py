@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, closing, nullcontext
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,7 +18,21 @@ from mm_eval.values.types import Answer, Instance
 log = logging.getLogger(__name__)
 
 
-class AnswerCache:
+class KnownAnswers:
+    """Answers of other runs, which need not be requested: here none."""
+
+    def find(self, key: str, instance: Instance) -> Answer | None:
+        """The answer of another run to this question. None if it must be requested."""
+        return None
+
+    def put(self, answer: Answer, instance: Instance) -> None:
+        """Takes an answer that this run has recorded."""
+
+    def close(self) -> None:
+        """Writes what is not written yet."""
+
+
+class AnswerCache(KnownAnswers):
     """Journal lines, found by request key.
 
     Any number of runs read and write a folder at the same time, each its own file. Only answers that can't differ are shared:
@@ -41,7 +55,6 @@ class AnswerCache:
             raise ConfigError(error.what, where=error.where, hint=hint) from error
 
     def find(self, key: str, instance: Instance) -> Answer | None:
-        """The answer of another run to this question. None if it must be requested."""
         answer = self._answers.get(key)
         if answer is None or answer.output is None or not self._shareable(instance):
             return None
@@ -57,7 +70,6 @@ class AnswerCache:
             self._try(lambda: self._journal.put(answer_record(answer, [])))
 
     def close(self) -> None:
-        """Writes the queued answers."""
         self._try(self._journal.close)
 
     def _try(self, write: Callable[[], None]) -> None:
@@ -75,7 +87,7 @@ class AnswerCache:
         return instance.request_type != "generate_until" or not GenerationOptions.from_kwargs(kwargs).do_sample
 
 
-class EarlierAnswers:
+class EarlierAnswers(KnownAnswers):
     """The answers of other runs of one model to the same requests, read only.
 
     A model may be sampled: then only the answer of the same slot to an equal request is taken over.
@@ -85,7 +97,6 @@ class EarlierAnswers:
         self._model, self._states = model, [read_journal(folder) for folder in folders]
 
     def find(self, key: str, instance: Instance) -> Answer | None:
-        """An earlier answer to this question. None if it must be requested."""
         for state in self._states:
             answer = state.answer(instance.slot)
             if (answer is None or answer.key != key) and shares(self._model, instance):
@@ -94,20 +105,12 @@ class EarlierAnswers:
                 return replace(answer, attempts=0, usage={})
         return None
 
-    def put(self, answer: Answer, instance: Instance) -> None:
-        """Nothing: the other runs stay as they are."""
 
-    def close(self) -> None:
-        """Nothing is open."""
-
-
-def open_cache(
-    folder: str | None, model: Model, earlier: Sequence[Path] = ()
-) -> AbstractContextManager[AnswerCache | EarlierAnswers | None]:
-    """The cache in a folder, closed at the end of the with-block. None without a folder.
+def open_cache(folder: str | None, model: Model, earlier: Sequence[Path] = ()) -> closing[KnownAnswers]:
+    """What is known in the cache of a folder, if there is one; closed at the end of the with-block.
 
     earlier: folders of runs whose answers are taken over instead.
     """
     if earlier:
         return closing(EarlierAnswers(earlier, model))
-    return nullcontext() if folder is None else closing(AnswerCache(Path(folder), model))
+    return closing(KnownAnswers() if folder is None else AnswerCache(Path(folder), model))

@@ -182,7 +182,7 @@ def _ask(
     progress.start(f"asking the judge {judge.name}", sum(len(trial.probes) for trial in trials))
     asked: set[Slot] = set()
     with closing_model(model):
-        asker = Asker(model, journal, state, stop, progress.tick, None, None, quality.outcome)
+        asker = Asker(model, journal, state, stop, progress.tick, outcome=quality.outcome)
         while not asker.halted:
             pending = [instance for trial in trials for instance in trial.pending(asked)]
             if not pending:
