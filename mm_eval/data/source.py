@@ -77,8 +77,11 @@ class DataSource:
         """The folders on disk where a dataset with these ids may be, existing or not, in the order of the search."""
         each = [DataId(one) if isinstance(one, str) else one for one in ids]
         for root in (self.data_root, sample_root() if self.sample else None):
-            if root is not None:
-                yield from ((one, root / name) for one in each for name in hub_ids(one.path))
+            if root is None:
+                continue
+            for one in each:
+                yield one, root / one.path  # mostly it is there, and where it has moved to need not be read
+                yield from ((one, root / name) for name in hub_ids(one.path)[1:])
 
     def found(self, *ids: DataId | str) -> tuple[DataId, Path] | None:
         """The first of these folders that exists, with the id that it belongs to."""
