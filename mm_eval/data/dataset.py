@@ -234,9 +234,7 @@ def _load(
         rows = None if needs_datasets else read_rows(str(place), one.names, split, options)
         return _read_all(one, place, split, options, where) if rows is None or not len(rows) else rows
 
-    unread = (
-        {"revision", "cache_dir"} if has_files(kwargs) else {"revision"}
-    )  # with such files it is lmms-eval's own folder
+    unread = {"revision", "cache_dir"} if has_files(kwargs) else {"revision"}  # with files it is lmms-eval's own folder
     options = {key: value for key, value in kwargs.items() if key not in IGNORED_KWARGS | unread}
     path = ids[0].path
     if found := source.found(*ids):
@@ -260,7 +258,7 @@ def _load(
         if not reachable and not may_be_cached(hub_id, options.get("cache_dir")):
             continue
         try:
-            return _read_all(one, hub_id, split, {**options, **token_of(kwargs)}, where, searched, reachable), None
+            return _read_all(one, hub_id, split, {**options, **token_of(kwargs)}, where, reachable, searched), None
         except DataError as error:
             failures.append(error.what)
     why = (
@@ -282,17 +280,17 @@ def _read_all(
     split: str,
     options: Mapping[str, Any],
     where: str,
+    hub: bool | None = None,
     searched: Sequence[str] = (),
-    reachable: bool = True,
 ) -> Any:
-    """The rows of a split of all configurations, one after another. searched: the places of the search on the hub.
+    """The rows of a split of all configurations, one after another.
 
-    reachable: the hub is; else only its local caches are read.
+    hub: whether it is reachable, else only its local caches are read; None for files on this machine. searched: the places of
+    the search on the hub.
     """
     import datasets
 
     options = {**options, **({"revision": one.revision} if one.revision else {})}
-    hub = None if not searched else reachable
     parts = [_read(str(place), name, split, options, where, searched or [str(place)], hub) for name in one.names]
     if len(parts) == 1:
         return parts[0]

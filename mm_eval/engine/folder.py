@@ -14,6 +14,7 @@ import socket
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from itertools import chain
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -141,9 +142,7 @@ class RunFolder:
 
     def _remove_leftovers(self) -> None:
         """Removes the temporary files of killed processes (`write_atomic`)."""
-        for path in (
-            path for part in (".", "samples", "submissions", "media") for path in (self.path / part).glob(".*.tmp")
-        ):
+        for path in chain.from_iterable((self.path / part).glob(".*.tmp") for part in (".", *WRITTEN)):
             pid = path.name.split(".")[-2]
             with suppress(OSError):
                 if pid.isdigit() and not is_alive(int(pid)):

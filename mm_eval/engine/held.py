@@ -107,15 +107,12 @@ class HeldAnswers:
         """Writes what is held of a doc. An answer that can't be written costs none of the others; it is raised after them."""
         self._docs.pop(id(doc), None)
         held, doc.held = doc.held, []
-        groups: list[tuple[Any, list[tuple[Answer, list[Slot]]]]] = []
-        for each in held:
+        groups: dict[Any, list[tuple[Answer, list[Slot]]]] = {}
+        for number, each in enumerate(held):
             common = in_common(each[0])
-            known = next((group for of, group in groups if of == common and common is not None), None)
-            if known is None:
-                groups.append((common, known := []))
-            known.append(each)
+            groups.setdefault(number if common is None else common, []).append(each)
         fault: Exception | None = None
-        for _, group in groups:
+        for group in groups.values():
             try:
                 self._put(group)
             except StoreError:

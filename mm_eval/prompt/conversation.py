@@ -123,8 +123,16 @@ class _Chain:
         if answer.ended in ENDS:
             return End(turns=len(answers))
         counts = self.counts or (len(instance.image_digests),)
-        following = replace(instance, turn=instance.turn + 1, resps=[], filtered_resps={}, then=None, messages=())
-        following.metadata, following.ends_when_full = {**instance.metadata}, self.turns.ends_when_full
+        following = replace(
+            instance,
+            turn=instance.turn + 1,
+            resps=[],
+            filtered_resps={},
+            metadata={**instance.metadata},
+            ends_when_full=self.turns.ends_when_full,
+            messages=(),
+            then=None,
+        )
         where = f"{instance.task} doc {instance.doc_id}, turn {following.turn + 1}"
         try:
             said = self.turns.said(answers)
@@ -146,12 +154,10 @@ class _Chain:
                 return replace(found, turns=len(answers))
             turn = self._said(found, where)
         except MMEvalError as error:
-            following.error = error.located(where)
-            return following
+            return replace(following, error=error.located(where))
         except Exception as error:  # the task's own code
             what = f"the next turn can't be made: {type(error).__name__}: {error}"
-            following.error = DataError(what, where=where)
-            return following
+            return replace(following, error=DataError(what, where=where))
         fresh = self.turns.fresh
         chain = replace(
             self,
@@ -159,20 +165,21 @@ class _Chain:
             added=(*turn.visuals,) if fresh else (*self.added, *turn.visuals),
             counts=(*counts, len(turn.digests)),
         )
-        following.messages = turn.recorded
-        following.context = self._context(context, said, turn.messages, len(instance.image_digests))
-        before = 0 if fresh else len(instance.image_digests)
-        following.image_digests = (*(() if fresh else instance.image_digests), *turn.digests)
-        following.clips = (
-            *(() if fresh else instance.clips),
-            *(replace(clip, first=clip.first + before) for clip in turn.clips),
+        before = replace(instance, image_digests=(), clips=(), pixels=0, metadata={}) if fresh else instance
+        digests = (*before.image_digests, *turn.digests)
+        clips = (replace(clip, first=clip.first + len(before.image_digests)) for clip in turn.clips)
+        of_turns = [*before.metadata.get("turn_pictures", ()), len(turn.digests)]
+        return replace(
+            following,
+            context=self._context(context, said, turn.messages, len(instance.image_digests)),
+            messages=turn.recorded,
+            image_digests=digests,
+            clips=(*before.clips, *clips),
+            pixels=before.pixels + turn.pixels,
+            images=chain._pictures_of_turn if digests else None,
+            metadata={**instance.metadata, "turn_pictures": of_turns},
+            then=chain.after,
         )
-        following.pixels = (0 if fresh else instance.pixels) + turn.pixels
-        following.images = chain._pictures_of_turn if following.image_digests else None
-        of_turns = [] if fresh else list(instance.metadata.get("turn_pictures", ()))
-        following.metadata["turn_pictures"] = [*of_turns, len(turn.digests)]
-        following.then = chain.after
-        return following
 
     def _said(self, messages: Sequence[Message], where: str) -> _Said:
         """What the task's code says, checked. Raises DataError for what is not a message or a picture."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from mm_eval.config.task_config import TaskConfig
-from mm_eval.values.types import IMAGE_MARK, Context, Message
+from mm_eval.values.types import IMAGE_MARK, Message
 
 
 class Turn(NamedTuple):
@@ -64,14 +64,6 @@ class Layout:
         if shot.prefix:
             return join(shot.text, shot.reply(), self.shot_delimiter) + self.gap
         return f"{shot.text}{self.shot_delimiter}{shot.answer}{self.gap}"
-
-
-def context_of(
-    question: Turn, shots: Sequence[Turn], layout: Layout, description: str, system: str | None, chat: bool
-) -> Context:
-    """The context of an instance: chat messages, or one text."""
-    write = chat_context if chat else plain_context
-    return write(question, shots, layout, description, system)
 
 
 def plain_context(question: Turn, shots: Sequence[Turn], layout: Layout, description: str, system: str | None) -> str:

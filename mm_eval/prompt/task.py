@@ -26,7 +26,7 @@ from mm_eval.prompt.blind import WITHOUT, without_marks, without_pictures
 from mm_eval.prompt.blocks import PromptBlock, takes_clips
 from mm_eval.prompt.conversation import Shown, begin
 from mm_eval.prompt.fewshot import Example, ExamplePool
-from mm_eval.prompt.layout import Layout, Turn, context_of, written_context
+from mm_eval.prompt.layout import Layout, Turn, chat_context, plain_context, written_context
 from mm_eval.prompt.question import Question, Questions, Room, changes_no_doc, question_of, text_of
 from mm_eval.prompt.visuals import (
     PictureCache,
@@ -204,8 +204,8 @@ class Task:
             shots = self._shots(examples, blocks, counts, style, where)
             texts = question.contexts or (question.text,)
             asked = (Turn(_text(text, style), counts[-1], "", question.prefix) for text in texts)
-            layout = self._layout(style.multiturn)
-            contexts = [context_of(turn, shots, layout, description, style.system, style.chat) for turn in asked]
+            write, layout = chat_context if style.chat else plain_context, self._layout(style.multiturn)
+            contexts = [write(turn, shots, layout, description, style.system) for turn in asked]
 
         columns = self.docs.media_columns if config.process_results is not None else ()
         shared = Shared(
