@@ -151,12 +151,10 @@ class RunPart:
     `RUN_PARTS` of the feature's folder names its class. Each hook does nothing here. A run calls them in the order in which they
     stand; of several processes only the first one calls `before` and `join`.
 
-    error: why the run can't begin, as `before` found. waiting: for what the run waits, as `passes` found: it ends without
-    results, and the same command goes on.
+    reads_files: whether its results depend on files of its own, which no digest of a run covers.
     """
 
-    error: MMEvalError | None = None
-    waiting: str = ""
+    reads_files: bool = False
 
     # Of every feature, also where a run has nothing for it
 
@@ -204,17 +202,9 @@ class RunPart:
         """What a reader should know of the opened tasks. ConfigError where they can't be asked so."""
         return []
 
-    def check_generation(self, configs: Mapping[str, TaskConfig]) -> None:
-        """ConfigError if it can't ask with the options of a task. Before any weights are loaded."""
-
     @property
     def asks(self) -> bool:
         """Whether it asks questions of its own, in `before` and `after`."""
-        return False
-
-    @property
-    def reads_files(self) -> bool:
-        """Whether its results depend on files of its own, which no digest of a run covers."""
         return False
 
     @property
@@ -225,13 +215,12 @@ class RunPart:
     def recall(self, folder: RunFolder) -> None:
         """Begins with what earlier launches found out about the endpoints that it asks."""
 
-    def before(self, opened: OpenedTasks, state: JournalState, progress: Callable[[str], None]) -> None:
-        """Asks what must be known before the first request. state: of the journal, to be changed at will. Sets `error`."""
+    def before(self, opened: OpenedTasks, state: JournalState, progress: Callable[[str], None]) -> MMEvalError | None:
+        """Asks what must be known before the first request. Returns why the run can't begin.
 
-    def check(self) -> None:
-        """Raises `error`."""
-        if self.error is not None:
-            raise self.error
+        state: of the journal, to be changed at will.
+        """
+        return None
 
     def join(self, opened: OpenedTasks, folder: RunFolder) -> None:
         """Takes over what the run folder holds of earlier launches. ConfigError where that does not go with this one."""
@@ -248,7 +237,8 @@ class RunPart:
         """The requests of the run in the feature's own order, in passes; None for all at once in the order of the data.
 
         After each pass the parts ask their questions about its answers, then the next one is taken. A pass is read while the
-        model answers, so it may end early, or leave out what is not needed any more.
+        model answers, so it may end early, or leave out what is not needed any more. Sets `waiting` of the outcome where the run
+        must end without results, to go on later.
         """
         return None
 
@@ -271,15 +261,8 @@ class RunPart:
         """The rows of a task, unchanged, as they are written to samples/."""
         return rows
 
-    def describe_scores(self, name: str, task: Task, scores: TaskScores) -> None:
-        """Adds notes on a task that was scored with its scorers."""
-
-    def results(self) -> dict[str, Any]:
-        """What it adds to the top level of results.json."""
-        return {}
-
     def complete(self, opened: OpenedTasks, folder: RunFolder, results: Results, state: JournalState) -> None:
-        """The last step of the results, of which all else is there."""
+        """Adds to the results, of which all else is there: entries of its own (`Results.added`), facts, notes of rows."""
 
     def hand_on(self, folder: Path) -> list[str]:
         """Takes the files of a run that was not interrupted elsewhere. Returns notes; what fails here is a note, too."""
@@ -297,17 +280,11 @@ class RunPart:
         """What a reader of the table should know."""
         return []
 
-    @property
-    def failed(self) -> int:
-        """How many docs lack what it makes of them: the exit code says so."""
-        return 0
+    def problems(self, outcome: Outcome, scores: Mapping[str, TaskScores]) -> list[str]:
+        """What failed: why it stopped early, and which docs lack what it makes of them. The exit code is 3 where there is any.
 
-    def problems(self, outcome: Outcome) -> list[str]:
-        """What failed: why it stopped early, and what its reader must know."""
-        return []
-
-    def problems_of(self, name: str, scores: TaskScores) -> list[str]:
-        """What of a task has no value because of it."""
+        scores: by task; empty where nothing is scored.
+        """
         return []
 
 

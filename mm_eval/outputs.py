@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import errno
+import platform
+import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import Any, TypeVar
 
-from mm_eval.engine.folder import RunFolder
+from mm_eval.engine.folder import RunFolder, scored_by
 from mm_eval.engine.journal import JournalState
 from mm_eval.engine.model import account, dollars
 from mm_eval.engine.outcome import Outcome
 from mm_eval.engine.prices import Price
-from mm_eval.engine.progress import Progress
-from mm_eval.engine.ranks import Processes
+from mm_eval.engine.progress import Progress, answering
+from mm_eval.engine.ranks import Processes, processes
 from mm_eval.opening import OpenedTasks, RunPart
+from mm_eval.package import __version__, version_of
 from mm_eval.prepare import Prepared
 from mm_eval.prompt.blind import WITHOUT
 from mm_eval.results.media import Media
@@ -47,11 +51,9 @@ def score_tasks(
     """Scores doc by doc into samples/<task>.jsonl, then aggregates."""
     progress.start("scoring", sum(map(len, opened.doc_ids.values())))
     scores: dict[str, TaskScores] = {}
-    for name, task in opened.tasks.items():
+    for name in opened.tasks:
         scoring = with_room(folder, partial(_write_samples, opened, folder, state, progress, name))
         scores[name] = scoring.aggregate(opened.request.bootstrap_iters)
-        for part in opened.parts:
-            part.describe_scores(name, task, scores[name])
     progress.stop()
     return scores
 
@@ -174,13 +176,12 @@ def notes_of(opened: OpenedTasks, state: JournalState, outcome: Outcome, changed
 def problems_of(scores: Mapping[str, TaskScores], outcome: Outcome, parts: Sequence[RunPart] = ()) -> list[str]:
     """What failed: why the run stopped early, and each task's failed docs and missing numbers."""
     problems = [f"stopped early: {outcome.stopped.owner} error: {outcome.stopped}"] if outcome.stopped else []
-    problems += [problem for part in parts for problem in part.problems(outcome)]
+    problems += [problem for part in parts for problem in part.problems(outcome, scores)]
     for name, task in scores.items():
         if task.failed:
             what = f"{of_all(task.failed, task.n, 'doc')} failed and {'is' if task.failed == 1 else 'are'} in no number"
             problems.append(f"{name}: {what}:")
             problems += [f"  {error}" for error in task.errors]
-        problems += [problem for part in parts for problem in part.problems_of(name, task)]
         if task.missing:
             first, *others = map(str, task.missing)
             what = f"{first} and {len(others)} more have" if others else f"{first} has"
@@ -199,7 +200,67 @@ def spent(opened: Prepared, state: JournalState) -> float | None:
     return None if None in costs else sum(cost for cost in costs if cost is not None)
 
 
-def cost_of_run(opened: OpenedTasks, state: JournalState, before: Mapping[str, Any]) -> dict[str, Any]:
+def is_incomplete(opened: OpenedTasks, scores: Mapping[str, TaskScores], outcome: Outcome) -> bool:
+    """Whether a doc has no answer or no grade, a number of a whole task no value, or a part of the run reports a problem."""
+    docs = any(each.failed or each.not_requested or each.without_grade for each in scores.values())
+    numbers = any(each.missing for name, each in scores.items() if name not in opened.in_part)
+    return docs or numbers or any(part.problems(outcome, scores) for part in opened.parts)
+
+
+LIBRARIES = ("torch", "transformers", "datasets", "numpy", "pillow", "tokenizers")
+
+
+def run_facts(
+    opened: OpenedTasks,
+    folder: RunFolder,
+    state: JournalState,
+    scores: Mapping[str, TaskScores],
+    spec: Mapping[str, Any],
+    started: float,
+    cost_before: Mapping[str, Any],
+) -> dict[str, Any]:
+    """What was measured, with which versions, when, and at what cost: `run` in results.json, which may differ between equal runs.
+
+    started: by `time.monotonic`, since the clock of a machine may be set back during a run. cost_before: as of `_cost`.
+    """
+    seconds, request = time.monotonic() - started, opened.request
+    facts = {
+        "mm_eval": __version__,
+        "model_name": request.model_name,
+        "model": spec["model"],
+        "sample": opened.sampled,
+        "seed": request.seed,
+        "chat_template": spec["chat"],
+        "system_instruction": spec["system"],
+        **({"blind": spec["blind"]} if spec.get("blind") else {}),
+        "reasoning_tags": request.reasoning_tags,
+        "prompts": {name: task["prompt"] for name, task in spec["tasks"].items()},
+        "data": {name: task["data"] for name, task in spec["tasks"].items()},
+        "scored_by": scored_by(opened.configs),
+        "limit": request.limit,
+        "in_part": opened.in_part,
+        "bootstrap_iters": request.bootstrap_iters,
+        "libraries": {name: version for name in LIBRARIES if (version := version_of(name))},
+        "python": platform.python_version(),
+        "processes": processes().count,
+        "started": round(time.time() - seconds, 3),
+        "seconds": round(seconds, 3),
+        **folder.entry("machine"),
+        "answering": answering(folder.path),
+        "usage": dict(sorted(state.usage.items())),
+    }
+    if answered_by := sum((each.models for each in scores.values()), Counter[str]()):
+        facts["answered_by"] = dict(sorted(answered_by.items()))
+    if cost := _cost(opened, state, cost_before):
+        facts["cost"] = cost
+    if isinstance(opened, Prepared):
+        facts.update(opened.model.facts.ran_on)
+    if refused := folder.refused():
+        facts["endpoint"] = refused
+    return facts
+
+
+def _cost(opened: OpenedTasks, state: JournalState, before: Mapping[str, Any]) -> dict[str, Any]:
     """What the answers have cost, with the prices, for results.json; empty where no price is known.
 
     before: the same of the last time, whose prices apply where a recorded run is scored again without its model.

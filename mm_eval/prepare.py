@@ -74,9 +74,7 @@ class Prepared(OpenedTasks):
         return {**turns.to_json(), **({"reasoning_tags": tags} if tags is not None else {})}
 
     def check_generation(self) -> None:
-        """ConfigError if the model, or a part of the run, can't generate with a task's generation_kwargs."""
-        for part in self.parts:
-            part.check_generation(self.configs)
+        """ConfigError if the model can't generate with a task's generation_kwargs."""
         for task in self.tasks.values():
             if task.config.output_type == "generate_until":
                 try:

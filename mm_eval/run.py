@@ -1,8 +1,8 @@
-"""A run from top to bottom: prepare -> answers -> verdicts -> scores -> groups -> results on disk. The first file to read.
+"""A run from top to bottom: prepare -> answers -> scores -> results on disk. The first file to read.
 
 evaluate   RunRequest -> Prepared -> Report
-run        requests what has no answer yet, then what has no verdict; each is in the journal before it is counted
-score      reads answers and verdicts from the journal, so that a recorded run is scored again without its model
+run        claims the folder, requests what has no answer yet (`_answer`), scores (`_report`)
+score      scores a recorded run again, without its model: `_report` reads all answers from the journal
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ import hashlib
 import json
 import re
 import time
-from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import closing, nullcontext
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -36,19 +36,29 @@ from mm_eval.engine.model import (
 from mm_eval.engine.order import CheapestOrder
 from mm_eval.engine.outcome import Outcome, StopSignal, failure_limit, model_boundary
 from mm_eval.engine.prices import budget_check
-from mm_eval.engine.progress import Progress, answering
+from mm_eval.engine.progress import Progress
 from mm_eval.engine.ranks import Launch, launched, processes
 from mm_eval.foreign import trusted_request
 from mm_eval.opening import Asking, OpenedTasks, part_classes
-from mm_eval.outputs import cost_of_run, notes_of, problems_of, score_tasks, spent, thumbnails, with_room, write_page
+from mm_eval.outputs import (
+    is_incomplete,
+    notes_of,
+    problems_of,
+    run_facts,
+    score_tasks,
+    spent,
+    thumbnails,
+    with_room,
+    write_page,
+)
 from mm_eval.pending import find_pending
 from mm_eval.prepare import Prepared, prepare, prepare_from_spec
 from mm_eval.request import DEFAULT_MODEL, RunRequest, named_tasks
-from mm_eval.results.assemble import assemble, environment
+from mm_eval.results.assemble import assemble
 from mm_eval.results.file import part_of, results_json
 from mm_eval.results.recorded import read_run
 from mm_eval.scoring.run_results import Report, RunFacts
-from mm_eval.values.errors import ConfigError, StoreError
+from mm_eval.values.errors import ConfigError, MMEvalError, StoreError
 from mm_eval.values.features import brought
 from mm_eval.values.reasoning.families import Marks, marks_of
 from mm_eval.values.reasoning.recorded import Reading
@@ -79,62 +89,27 @@ def run(prepared: Prepared, progress: Progress | None = None, started: float | N
     answers may be complete: there the first request that reaches the model loads it.
     """
     progress, started = progress or Progress(), started or time.monotonic()
-    if path := prepared.request.output_path:
-        expect(prepared.model, RunFolder(Path(path)).entry("constants"))
-    spec, own = prepared.spec(), processes()
-    folder = RunFolder(Path(path)) if path else default_folder(prepared.request, spec)
-    recall_threads(prepared.model, folder.entry("machine"))
-    asking = [part for part in prepared.parts if part.asks]
-    for part in asking:
-        part.recall(folder)
-    for part in asking if own.leads else ():
-        if prepared.request.executor and part.needs_memory:
-            close_model(prepared.model)  # workers that were started to describe it
-        part.before(prepared, _read_journal(folder, prepared), progress.phase)
-        if own.count == 1:
-            part.check()
-    if not folder.has_answers and not any(part.error for part in asking) and not prepared.earlier:
+    folder, spec = _folder_and_spec(prepared)
+    refusal = _try_parts(prepared, folder, progress)
+    if refusal is None and not folder.has_answers and not prepared.earlier:
         progress.phase("model")
         prepare_once(prepared.model)
-
-    def claim() -> None:
-        for part in asking:
-            part.check()  # so that all processes of the launch get the error
-        facts = measured(prepared.model)
-        folder.claim(spec, prepared.request.to_json(), facts.machine, facts.constants, own.leads)
-        if own.leads:  # once a launch: it may read every picture file
-            folder.hold_files(prepared.picture_files)
-            for part in prepared.parts:
-                part.join(prepared, folder)
-                part.record(folder)
-
-    reading = _reading(prepared, marks_of(prepared.request.reasoning_tags))
-    with launched(own, folder, claim) as launch:
-        found: Iterator[Report | None] = (each.kept_report(prepared, folder, spec) for each in brought("KEPT").values())
-        if own.count == 1 and (kept := next(filter(None, found), None)) is not None:
-            kept.notes += [note for part in prepared.parts for note in part.hand_on(folder.path)]
+    own = processes()
+    with launched(own, folder, partial(_claim, prepared, folder, spec, refusal)) as launch:
+        if own.count == 1 and (kept := _kept_report(prepared, folder, spec)) is not None:
             return kept
         recall(prepared.model, folder.findings())
         state = _read_journal(folder, prepared)
-        state.reading = replace(reading)
         launch.all_have_read()
         outcome = _answer(prepared, folder, state, progress if own.leads else Progress(), launch)
-        if own.leads and folder.read("run.json") is None:
-            what = "the run folder was moved or removed while the run wrote to it."
-            hint = "The recorded answers are where it was moved to: `mm-eval score` scores them there."
-            raise StoreError(what, where=str(folder.path), hint=hint)
-        if own.leads and prepared.model.facts.threads:
-            folder.add_to_entry("machine", {"threads": prepared.model.facts.threads})
         if not own.leads:
             return Report(None, folder.path, 130 if outcome.interrupted else 0, [], silent=True)
-        if prepared.request.predict_only:
-            notes = [*prepared.notes, "nothing was scored: --predict_only"]
-            code = _exit_code(outcome, outcome.failed)
-            return Report(None, folder.path, code, [], notes, problems_of({}, outcome, prepared.parts))
-        if waiting := next((part.waiting for part in prepared.parts if part.waiting), ""):
-            return Report(None, folder.path, _exit_code(outcome, outcome.failed), [], waiting=waiting)
-        state = state if own.count == 1 else _read_journal(folder, prepared)  # with the answers of the other processes
-        state.reading = replace(reading)  # it may have looked at a part of the answers
+        _check_folder(folder)
+        if prepared.model.facts.threads:
+            folder.add_to_entry("machine", {"threads": prepared.model.facts.threads})
+        if prepared.request.predict_only or outcome.waiting:
+            return _unscored(prepared, folder, outcome)
+        state = _read_journal(folder, prepared) if own.count > 1 else state  # with the answers of the other processes
         return _report(prepared, folder, state, outcome, spec, started, progress)
 
 
@@ -154,15 +129,11 @@ def score(
     reasoning_tags: the marks around the reasoning, in place of those of the run.
     """
     progress, folder = progress or Progress(), RunFolder(folder_path)
-    if folder.read("run.json") is None:
-        hint = "Give a folder with a run.json."
-        raise ConfigError("there is no run in this folder.", where=str(folder_path), hint=hint)
     recorded = read_run(folder_path)
     request = trusted_request({**recorded["request"], "bootstrap_iters": bootstrap_iters}, include_path, folder_path)
     of_adapter = marks_of(request.reasoning_tags)
     if reasoning_tags is not None:
         request = replace(request, reasoning_tags=reasoning_tags)
-    marks = marks_of(request.reasoning_tags)
     for kind in part_classes():
         request = kind.for_scoring(request, options or {})
     opened, outcome = prepare_from_spec(request, recorded["spec"], options), Outcome()
@@ -170,21 +141,16 @@ def score(
         folder.hold_files(opened.picture_files)
         for part in opened.parts:
             part.join(opened, folder)
-        state = _read_journal(folder, opened)
-        if state.mixed is not None:
-            what = "the journal has answers to two questions here: a file of another run is among its files."
-            hint = "Move that file out of the journal; or repeat the run's command, which uses the answers to its own questions."
-            where = f"{folder.path / 'journal'}, {state.mixed.task} doc {state.mixed.doc_id}"
-            raise ConfigError(what, where=where, hint=hint)
-        state.reading = _reading(opened, marks, of_adapter)
-        for part in (part for part in opened.parts if part.asks):
-            part.recall(folder)
-            part.before(opened, _read_journal(folder, opened), progress.phase)
-            part.check()
-            part.record(folder)
+        state = _read_journal(folder, opened, of_adapter)
+        _refuse_mixed(folder, state)
+        if asking := [part for part in opened.parts if part.asks]:
+            _try_parts(opened, folder, progress)
+            for part in asking:
+                part.record(folder)
             with StopSignal().listening() as stop, closing(_open_journal(folder)) as journal:
-                part.keep(journal, state)
-                part.after(opened, Asking(folder, state, journal, opened.doc_ids, outcome, stop, progress))
+                for part in asking:
+                    part.keep(journal, state)
+                _ask_parts(opened, Asking(folder, state, journal, opened.doc_ids, outcome, stop, progress))
         return _report(opened, folder, state, outcome, recorded["spec"], time.monotonic(), progress)
 
 
@@ -197,6 +163,61 @@ def default_folder(request: RunRequest, spec: dict[str, Any]) -> RunFolder:
     return RunFolder(Path(f"runs/{words}-{digest}")).or_its_like(spec, f"{words}-????????")
 
 
+def _folder_and_spec(prepared: Prepared) -> tuple[RunFolder, dict[str, Any]]:
+    """Where a run is recorded, and its spec. The model gets what earlier launches in the folder found out of it."""
+    if path := prepared.request.output_path:
+        folder = RunFolder(Path(path))
+        expect(prepared.model, folder.entry("constants"))
+        spec = prepared.spec()
+    else:
+        spec = prepared.spec()
+        folder = default_folder(prepared.request, spec)
+    recall_threads(prepared.model, folder.entry("machine"))
+    return folder, spec
+
+
+def _try_parts(opened: OpenedTasks, folder: RunFolder, progress: Progress) -> MMEvalError | None:
+    """Lets the parts of a run ask what must be known before the first request.
+
+    Raises the error of a part that the run can't begin with. Of several processes the first one returns it, to be raised when all
+    of them claim the folder.
+    """
+    own, asking = processes(), [part for part in opened.parts if part.asks]
+    for part in asking:
+        part.recall(folder)
+    for part in asking if own.leads else ():
+        if opened.request.executor and part.needs_memory and isinstance(opened, Prepared):
+            close_model(opened.model)  # workers that were started to describe it
+        refusal = part.before(opened, _read_journal(folder, opened), progress.phase)
+        if refusal is not None and own.count == 1:
+            raise refusal
+        if refusal is not None:
+            return refusal
+    return None
+
+
+def _claim(prepared: Prepared, folder: RunFolder, spec: dict[str, Any], refusal: MMEvalError | None) -> None:
+    """Makes a folder that of this run, and writes run.json. refusal: why the run can't begin, which all processes learn here."""
+    if refusal is not None:
+        raise refusal
+    facts, leads = measured(prepared.model), processes().leads
+    folder.claim(spec, prepared.request.to_json(), facts.machine, facts.constants, leads)
+    if leads:  # once a launch: it may read every picture file
+        folder.hold_files(prepared.picture_files)
+        for part in prepared.parts:
+            part.join(prepared, folder)
+            part.record(folder)
+
+
+def _kept_report(prepared: Prepared, folder: RunFolder, spec: dict[str, Any]) -> Report | None:
+    """The report of an earlier launch that finished the run, where its numbers are made of what there is now."""
+    found = (each.kept_report(prepared, folder, spec) for each in brought("KEPT").values())
+    report: Report | None = next(filter(None, found), None)
+    if report is not None:
+        report.notes += [note for part in prepared.parts for note in part.hand_on(folder.path)]
+    return report
+
+
 def _answer(
     prepared: Prepared,
     folder: RunFolder,
@@ -205,47 +226,38 @@ def _answer(
     launch: Launch,
 ) -> Outcome:
     """Makes this process's pending requests, then those of the run's parts. Rank 0 waits for the other processes."""
-    own = launch.own
+    own, model, request = launch.own, prepared.model, prepared.request
     pending = find_pending(prepared, state, launch, folder.changed_tasks(prepared.configs))
-    fail_at = failure_limit(prepared.request.fail_on_error, pending.total)
+    fail_at = failure_limit(request.fail_on_error, pending.total)
     outcome = Outcome(reused=pending.answered)
     progress.priced(lambda: spent(prepared, state))
+
+    def elsewhere() -> int:
+        return launch.failed_elsewhere(outcome.counts())
+
+    def dollars_of_answers() -> float:
+        return dollars(model, state.usage) or 0.0
+
     with StopSignal().listening() as stop:
-        with closing(_open_journal(folder)) as journal:
+        with (
+            closing(_open_journal(folder)) as journal,
+            thumbnails(prepared, folder, own) as journal.make_room,
+            open_cache(request.use_cache, model, prepared.earlier) as cache,
+        ):
             for part in prepared.parts:
                 part.keep(journal, state)
-
-            def elsewhere() -> int:
-                return launch.failed_elsewhere(outcome.counts())
-
-            media = thumbnails(prepared, folder, own)
-            with (
-                media as journal.make_room,
-                open_cache(prepared.request.use_cache, prepared.model, prepared.earlier) as cache,
-            ):
-                over = budget_check(
-                    lambda: dollars(prepared.model, state.usage) or 0.0,
-                    prepared.request.budget,
-                    "--budget",
-                    "the answers have",
-                    own.count,
-                )
-                asker = Asker(
-                    prepared.model, journal, state, stop, progress.tick, fail_at, cache, outcome, elsewhere, over
-                )
-                asker.keep = folder.keep_findings
-                asking = Asking(folder, state, journal, pending.mine, outcome, stop, progress, elsewhere, own.count)
-                own_order = (part.passes(prepared, asking, pending) for part in prepared.parts)
-                passes = next((found for found in own_order if found is not None), None)
-                for requests in passes or [CheapestOrder(pending.instances())]:
-                    progress.start("answering", pending.share - pending.answered - outcome.answered)
-                    asker.ask(requests)
-                    progress.stop()
-                    if asker.halted:
-                        break
-                    if passes:
-                        _ask_parts(prepared, asking)
-            if not asker.halted and not passes:
+            over = budget_check(dollars_of_answers, request.budget, "--budget", "the answers have", own.count)
+            asker = Asker(model, journal, state, stop, progress.tick, fail_at, cache, outcome, elsewhere, over)
+            asker.keep = folder.keep_findings
+            asking = Asking(folder, state, journal, pending.mine, outcome, stop, progress, elsewhere, own.count)
+            in_own_order = (part.passes(prepared, asking, pending) for part in prepared.parts)
+            passes = next((found for found in in_own_order if found is not None), None)
+            for requests in passes or [CheapestOrder(pending.instances())]:
+                progress.start("answering", pending.share - pending.answered - outcome.answered)
+                asker.ask(requests)
+                progress.stop()
+                if asker.halted:
+                    break
                 _ask_parts(prepared, asking)
         with model_boundary(outcome):
             outcome.add(launch.others(outcome.counts(), lambda: stop.requested))
@@ -256,28 +268,38 @@ def _answer(
     return outcome
 
 
-def _ask_parts(prepared: Prepared, asking: Asking) -> None:
+def _ask_parts(opened: OpenedTasks, asking: Asking) -> None:
     """The run's parts ask their questions about the answers."""
-    for part in (part for part in prepared.parts if part.asks):
-        if part.needs_memory and not prepared.given:
-            close_model(prepared.model)
-        part.after(prepared, asking)
+    for part in (part for part in opened.parts if part.asks):
+        if part.needs_memory and isinstance(opened, Prepared) and not opened.given:
+            close_model(opened.model)
+        part.after(opened, asking)
 
 
-def _reading(opened: OpenedTasks, marks: Marks, of_adapter: Marks | None = None) -> Reading:
-    """How the answers are read. marks: those that the user states. of_adapter: those that the adapter knew, if others."""
-    own = {
-        task.path: task.config.marks(marks) for task in opened.tasks.values() if task.config.reasoning_tags is not None
-    }
-    return Reading(marks, of_tasks=own, of_adapter=of_adapter)
+def _read_journal(folder: RunFolder, opened: OpenedTasks, of_adapter: Marks | None = None) -> JournalState:
+    """The answers that are recorded. Raises ConfigError if the journal is unreadable.
 
-
-def _read_journal(folder: RunFolder, opened: OpenedTasks) -> JournalState:
-    """The answers that are recorded. Raises ConfigError if the journal is unreadable."""
+    of_adapter: the marks around the reasoning that the adapter knew, if others than those of the request.
+    """
     try:
-        return read_journal(folder.path, opened.conversations)
+        state = read_journal(folder.path, opened.conversations)
     except StoreError as error:
         raise ConfigError(error.what, where=error.where, hint=error.hint) from error
+    marks = marks_of(opened.request.reasoning_tags)
+    of_tasks = {
+        task.path: task.config.marks(marks) for task in opened.tasks.values() if task.config.reasoning_tags is not None
+    }
+    state.reading = Reading(marks, of_tasks=of_tasks, of_adapter=of_adapter)
+    return state
+
+
+def _refuse_mixed(folder: RunFolder, state: JournalState) -> None:
+    """ConfigError where a journal has answers to two questions for one doc."""
+    if state.mixed is not None:
+        what = "the journal has answers to two questions here: a file of another run is among its files."
+        hint = "Move that file out of the journal; or repeat the run's command, which uses the answers to its own questions."
+        where = f"{folder.path / 'journal'}, {state.mixed.task} doc {state.mixed.doc_id}"
+        raise ConfigError(what, where=where, hint=hint)
 
 
 def _open_journal(folder: RunFolder) -> Journal:
@@ -286,6 +308,23 @@ def _open_journal(folder: RunFolder) -> Journal:
     except OSError as error:
         where, hint = str(error.filename or folder.path), "Make room for it, or choose another --output_path."
         raise ConfigError(f"the journal can't be opened: {error.strerror}.", where=where, hint=hint) from error
+
+
+def _check_folder(folder: RunFolder) -> None:
+    """StoreError where the folder is no longer in its place after the answers."""
+    if folder.read("run.json") is None:
+        what = "the run folder was moved or removed while the run wrote to it."
+        hint = "The recorded answers are where it was moved to: `mm-eval score` scores them there."
+        raise StoreError(what, where=str(folder.path), hint=hint)
+
+
+def _unscored(prepared: Prepared, folder: RunFolder, outcome: Outcome) -> Report:
+    """The report of a run that has answers and no numbers."""
+    code = _exit_code(outcome, outcome.failed > 0)
+    if outcome.waiting:
+        return Report(None, folder.path, code, [], waiting=outcome.waiting)
+    notes = [*prepared.notes, "nothing was scored: --predict_only"]
+    return Report(None, folder.path, code, [], notes, problems_of({}, outcome, prepared.parts))
 
 
 def _report(
@@ -298,38 +337,31 @@ def _report(
     progress: Progress,
 ) -> Report:
     """Scores every task from the journal; writes samples/, results.json and report.html."""
-    scored = {name: docs for part in opened.parts for name, docs in part.docs_scored().items()}
-    opened = replace(opened, doc_ids={**opened.doc_ids, **scored}) if scored else opened
+    for part in opened.parts:
+        opened = replace(opened, doc_ids={**opened.doc_ids, **part.docs_scored()})
     before = RunFacts(part_of(folder.path, "run"))
     folder.drop_numbers_of_others(opened.configs, before.scored_by)
     scores = score_tasks(opened, folder, state, progress)
     state.forget()  # the page is made from samples/, and reading them needs the memory
     results, order = assemble(opened, scores)
-    facts = {**environment(opened, spec, started), **folder.entry("machine"), "answering": answering(folder.path)}
-    facts["usage"] = dict(sorted(state.usage.items()))
-    if answered_by := sum((each.models for each in scores.values()), Counter[str]()):
-        facts["answered_by"] = dict(sorted(answered_by.items()))
-    if cost := cost_of_run(opened, state, before.cost):
-        facts["cost"] = cost
-    if isinstance(opened, Prepared):
-        facts.update(opened.model.facts.ran_on)
-    if found := folder.refused():
-        facts["endpoint"] = found
-    results.run = RunFacts(facts)
+    results.run = RunFacts(run_facts(opened, folder, state, scores, spec, started, before.cost))
     for part in opened.parts:
         part.complete(opened, folder, results, state)
     text = json.dumps(results_json(results), indent=2, ensure_ascii=False, allow_nan=False)
     with_room(folder, lambda: folder.write("results.json", text))
-    failed = sum(each.failed + each.not_requested + each.without_grade for each in scores.values())
-    failed += sum(len(each.missing) for name, each in scores.items() if name not in opened.in_part)
-    failed += sum(part.failed for part in opened.parts)
-    code, changed = _exit_code(outcome, failed), folder.changed_tasks(opened.configs)
+    changed = folder.changed_tasks(opened.configs)
     writes_page = opened.request.report and not outcome.interrupted
     left = write_page(opened, folder, progress) if writes_page else []
-    notes = notes_of(opened, state, outcome, changed) + left
-    problems = problems_of(scores, outcome, opened.parts)
-    report = Report(results, folder.path, code, order, notes, problems, categories=opened.request.categories)
-    report.requested = sum(each.requested for each in (outcome, *outcome.of_parts.values()))
+    report = Report(
+        results,
+        folder.path,
+        _exit_code(outcome, is_incomplete(opened, scores, outcome)),
+        order,
+        notes_of(opened, state, outcome, changed) + left,
+        problems_of(scores, outcome, opened.parts),
+        categories=opened.request.categories,
+        requested=sum(each.requested for each in (outcome, *outcome.of_parts.values())),
+    )
     if isinstance(opened, Prepared) and processes().count == 1:
         again = notes_of(opened, state, Outcome(reused=outcome.reused + outcome.answered), changed) + left
         for each in brought("KEPT").values():
@@ -339,6 +371,6 @@ def _report(
     return report
 
 
-def _exit_code(outcome: Outcome, failed: int) -> int:
+def _exit_code(outcome: Outcome, incomplete: bool) -> int:
     stopped = outcome.stopped or any(each.stopped for each in outcome.of_parts.values())
-    return 130 if outcome.interrupted else 3 if failed or stopped else 0
+    return 130 if outcome.interrupted else 3 if incomplete or stopped else 0

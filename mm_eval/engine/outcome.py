@@ -27,7 +27,8 @@ class Outcome:
     reused: slots with an answer from an earlier launch. requested: requests that went to the model. shared: slots filled by the
         request of another slot with the same question. cached: answers from another run.
     answered, failed: slots that got an answer, or a failure, in this pass.
-    stopped: the error that ended the run early. interrupted: by the user.
+    stopped: the error that ended the run early. interrupted: by the user. waiting: for what the run waits before its results; the
+        same command goes on.
     of_parts: the same of the passes over the answers that features add, by name.
     """
 
@@ -39,6 +40,7 @@ class Outcome:
     failed: int = 0
     stopped: MMEvalError | None = None
     interrupted: bool = False
+    waiting: str = ""
     of_parts: dict[str, Outcome] = field(default_factory=dict)
 
     def counts(self) -> dict[str, int]:

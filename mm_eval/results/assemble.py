@@ -1,20 +1,14 @@
-"""Makes the `Results` of a run from the scores of its tasks: the rows of tasks and groups, and what was measured."""
+"""Makes the `Results` of a run from the scores of its tasks: the rows of tasks and groups."""
 
 from __future__ import annotations
 
-import platform
-import time
 from collections import Counter
 from collections.abc import Container, Mapping, Sequence, Set
 from dataclasses import fields, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mm_eval.config.group import GroupConfig, GroupMetric, leaves_of
 from mm_eval.config.task_config import TaskConfig
-from mm_eval.engine.folder import scored_by
-from mm_eval.engine.ranks import processes
-from mm_eval.package import __version__, version_of
-from mm_eval.results.graders import name_graders
 from mm_eval.results.number_text import unit_for
 from mm_eval.results.recorded import group_entries
 from mm_eval.scoring.groups import Leaf, average_of, group_numbers
@@ -27,11 +21,8 @@ if TYPE_CHECKING:
     from mm_eval.opening import OpenedTasks
 
 
-LIBRARIES = ("torch", "transformers", "datasets", "numpy", "pillow", "tokenizers")
-
-
 def assemble(plan: OpenedTasks, scores: Mapping[str, TaskScores]) -> tuple[Results, list[tuple[str, int]]]:
-    """The results of a run without `run`, and the rows of the table in order with their depth.
+    """The results of a run without `run` and what its parts add, and the rows of the table in order with their depth.
 
     Everything here is a function of the spec and the answers, so that equal runs give equal bytes.
     """
@@ -72,9 +63,6 @@ def assemble(plan: OpenedTasks, scores: Mapping[str, TaskScores]) -> tuple[Resul
         for name, score in scores.items()
         if score.categories
     }
-    for part in plan.parts:
-        results.added.update(part.results())
-    name_graders(results)
     return results, order
 
 
@@ -205,36 +193,6 @@ def _group_interval(
             end = next((each.value for each in moved if each.key == number.key), number.value)
             gaps.append((max(0.0, number.value - end), max(0.0, end - number.value)))
     return combined(float(number.value), gaps) if gaps else None
-
-
-def environment(plan: OpenedTasks, spec: Mapping[str, Any], started: float) -> dict[str, Any]:
-    """What was measured, with which versions, and when: the part of results.json that may differ between equal runs.
-
-    started: by `time.monotonic`, since the clock of a machine may be set back during a run.
-    """
-    seconds = time.monotonic() - started
-    return {
-        "mm_eval": __version__,
-        "model_name": plan.request.model_name,
-        "model": spec["model"],
-        "sample": plan.sampled,
-        "seed": plan.request.seed,
-        "chat_template": spec["chat"],
-        "system_instruction": spec["system"],
-        **({"blind": spec["blind"]} if spec.get("blind") else {}),
-        "reasoning_tags": plan.request.reasoning_tags,
-        "prompts": {name: task["prompt"] for name, task in spec["tasks"].items()},
-        "data": {name: task["data"] for name, task in spec["tasks"].items()},
-        "scored_by": scored_by(plan.configs),
-        "limit": plan.request.limit,
-        "in_part": plan.in_part,
-        "bootstrap_iters": plan.request.bootstrap_iters,
-        "libraries": {name: version for name in LIBRARIES if (version := version_of(name))},
-        "python": platform.python_version(),
-        "processes": processes().count,
-        "started": round(time.time() - seconds, 3),
-        "seconds": round(seconds, 3),
-    }
 
 
 def _rows_in_order(

@@ -33,10 +33,12 @@ from mm_eval.features.judge.verdicts import Lookup, Verdicts
 from mm_eval.opening import Asking, OpenedTasks, RunPart, Validated
 from mm_eval.prompt.task import Task
 from mm_eval.request import RunRequest
+from mm_eval.results.graders import name_graders
 from mm_eval.results.number_text import unit_for
 from mm_eval.scoring.base import Scorer
 from mm_eval.scoring.run_results import Results
 from mm_eval.scoring.task_scores import TaskScores
+from mm_eval.values.errors import MMEvalError
 from mm_eval.values.words import counted, of_all
 
 NOT_JUDGED = "not judged: the numbers that a judge gives are left out (--no_judge)."
@@ -85,9 +87,11 @@ class JudgePart(RunPart):
         judge = judge_of_task(task.config)
         return Validated() if judge is None else Validated(check_judge(task, doc_ids), judge.by_code)
 
-    def check_generation(self, configs: Mapping[str, TaskConfig]) -> None:
+    def describe(self, opened: OpenedTasks) -> list[str]:
+        """Nothing to say. ConfigError if a judge can't generate with the options of a task."""
         for judge in self.judges:
-            judge.check_generation(configs)
+            judge.check_generation(opened.configs)
+        return []
 
     @property
     def asks(self) -> bool:
@@ -101,9 +105,9 @@ class JudgePart(RunPart):
         for judge in self.asked:
             judge.recall(folder)
 
-    def before(self, opened: OpenedTasks, state: JournalState, progress: Callable[[str], None]) -> None:
+    def before(self, opened: OpenedTasks, state: JournalState, progress: Callable[[str], None]) -> MMEvalError | None:
         self.tried = try_judges(opened, self.judges, state, progress)
-        self.error = self.tried.error
+        return self.tried.error
 
     def join(self, opened: OpenedTasks, folder: RunFolder) -> None:
         without = opened.request.no_judge if self.scoring is None else self.scoring.get("no_judge")
@@ -126,20 +130,19 @@ class JudgePart(RunPart):
         self._verdicts[task.path] = found
         return with_judges(task.config, scorers, found)
 
-    def describe_scores(self, name: str, task: Task, scores: TaskScores) -> None:
-        """Describes the judges of a task for results.json."""
-        if judge_of_task(task.config) is None:
-            return
-        verdicts = self._verdicts[task.path]
-        self._identities[name] = [identity_of(judge, task, verdicts[judge.name].models) for judge in self.judges]
-        if not self.judges:
-            scores.notes.insert(0, NOT_JUDGED)
-
-    def results(self) -> dict[str, Any]:
-        return {"judges": self._identities} if self._identities else {}
-
     def complete(self, opened: OpenedTasks, folder: RunFolder, results: Results, state: JournalState) -> None:
-        """Adds what the judges' endpoints refuse, and the tokens that the judges took."""
+        """Adds who judged each task, what the judges' endpoints refuse, and the tokens that the judges took."""
+        for name, task in opened.tasks.items():
+            if judge_of_task(task.config) is not None:
+                verdicts = self._verdicts[task.path]
+                self._identities[name] = [
+                    identity_of(judge, task, verdicts[judge.name].models) for judge in self.judges
+                ]
+                if not self.judges:
+                    results.rows[name].notes.insert(0, NOT_JUDGED)
+        if self._identities:
+            results.added["judges"] = self._identities
+            name_graders(results)
         if refused := {judge.name: kept for judge in self.judges if (kept := folder.refused(judge.endpoint))}:
             results.run.facts["judge_endpoints"] = refused
         if state.judge_usage:
@@ -175,12 +178,14 @@ class JudgePart(RunPart):
             notes.append(f"verdicts: {', '.join(counted(*each) for each in ends if each[0]) or 'none was needed'}")
         return notes
 
-    def problems(self, outcome: Outcome) -> list[str]:
+    def problems(self, outcome: Outcome, scores: Mapping[str, TaskScores]) -> list[str]:
+        """Why judging stopped, and the docs of each task without a verdict."""
         stopped = outcome.of_parts["judge"].stopped if "judge" in outcome.of_parts else None
-        return [f"judging stopped early: {stopped}"] if stopped is not None else []
+        found = [f"judging stopped early: {stopped}"] if stopped is not None else []
+        return found + [problem for name, of_task in scores.items() for problem in self._without_verdict(name, of_task)]
 
-    def problems_of(self, name: str, scores: TaskScores) -> list[str]:
-        """The docs that each judge gave no verdict on, why, and what that may change."""
+    def _without_verdict(self, name: str, scores: TaskScores) -> list[str]:
+        """The docs of a task that each judge gave no verdict on, why, and what that may change."""
         found: list[str] = []
         entries = self._identities.get(name, ())
         for number, entry in enumerate(entries):

@@ -43,6 +43,8 @@ class ProtocolPrompts(Prompts):
 class ProtocolPart(RunPart):
     """The protocol of a run that names one (`--protocol`)."""
 
+    reads_files = True
+
     @classmethod
     def tasks_of(cls, request: RunRequest) -> tuple[Sequence[str], Mapping[str, Mapping[str, Any]]]:
         protocol = applied_protocol(request)
@@ -64,10 +66,6 @@ class ProtocolPart(RunPart):
     @classmethod
     def begin(cls, request: RunRequest, loaded: Loaded, options: Mapping[str, Any] | None = None) -> RunPart | None:
         return cls() if request.protocol is not None else ModelPart()
-
-    @property
-    def reads_files(self) -> bool:
-        return True
 
     def describe(self, opened: OpenedTasks) -> list[str]:
         return [*differing_notes(opened), *prompt_notes(opened)]

@@ -18,6 +18,7 @@ from mm_eval.prompt.task import Task
 from mm_eval.request import RunRequest
 from mm_eval.scoring.run_results import Results
 from mm_eval.scoring.sample_row import SampleRow
+from mm_eval.scoring.task_scores import TaskScores
 from mm_eval.values.types import Doc
 
 
@@ -57,23 +58,17 @@ class SubmissionsPart(RunPart):
         self.files[name] = Submission(name, stated)
         return self.files[name].reading(rows)
 
-    def results(self) -> dict[str, Any]:
-        found = {name: each.to_json() for name, each in self.files.items()}
-        return {"submissions": found} if found else {}
-
     def complete(self, opened: OpenedTasks, folder: RunFolder, results: Results, state: JournalState) -> None:
         self.folder = folder.path
+        if self.files:
+            results.added["submissions"] = {name: each.to_json() for name, each in self.files.items()}
         for each in self.files.values():
             folder.write_lines(each.file, each.lines())
-
-    @property
-    def failed(self) -> int:
-        return sum(each.failed for each in self.files.values())
 
     def notes(self, state: JournalState, outcome: Outcome) -> list[str]:
         return [each.note(self.folder) for each in self.files.values()]
 
-    def problems(self, outcome: Outcome) -> list[str]:
+    def problems(self, outcome: Outcome, scores: Mapping[str, TaskScores]) -> list[str]:
         return [problem for each in self.files.values() for problem in each.problems()]
 
 

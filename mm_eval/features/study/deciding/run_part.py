@@ -19,6 +19,7 @@ from mm_eval.features.study.deciding.units import Unit, units_of
 from mm_eval.opening import Asking, OpenedTasks, PendingDocs, RunPart
 from mm_eval.request import RunRequest
 from mm_eval.scoring.run_results import Results
+from mm_eval.scoring.task_scores import TaskScores
 from mm_eval.values.errors import ConfigError, ModelError
 from mm_eval.values.types import Instance
 from mm_eval.values.words import listed
@@ -102,9 +103,8 @@ class DecidingPart(RunPart):
             forget_looks(asking.folder)  # all are written anew
         yield from course.passes()
         if course.waits:
-            self.waiting = (
-                f"it waits for the other models after look {self.rule.look}, with {len(course.values)} of its own"
-            )
+            own = len(course.values)
+            asking.outcome.waiting = f"it waits for the other models after look {self.rule.look}, with {own} of its own"
         elif self.rule.over and not asking.outcome.interrupted and not course.stopped:
             self.broken = list(self.rule.broken)
             options = {name: value for name in OPTIONS if (value := getattr(self.request, name)) is not None}
@@ -125,7 +125,7 @@ class DecidingPart(RunPart):
     def notes(self, state: JournalState, outcome: Outcome) -> list[str]:
         return self.recorded.notes() if self.recorded else []
 
-    def problems(self, outcome: Outcome) -> list[str]:
+    def problems(self, outcome: Outcome, scores: Mapping[str, TaskScores]) -> list[str]:
         found = outcome.of_parts.get("deciding")
         return [f"stopped early: {found.stopped}"] if found is not None and found.stopped else []
 
