@@ -33,6 +33,7 @@ from mm_eval.results.thumbnails import (
     write_thumbnails_of_turns,
 )
 from mm_eval.scoring.base import Scorer
+from mm_eval.scoring.run_results import Results
 from mm_eval.scoring.sample_row import SampleRow
 from mm_eval.scoring.score_task import TaskScoring
 from mm_eval.scoring.task_scores import TaskScores
@@ -98,9 +99,9 @@ def _count_rows(rows: Iterator[SampleRow], progress: Progress) -> Iterator[Sampl
         yield row
 
 
-def write_page(opened: OpenedTasks, folder: RunFolder, progress: Progress) -> list[str]:
+def write_page(opened: OpenedTasks, folder: RunFolder, results: Results, progress: Progress) -> list[str]:
     """Writes thumbnails and report.html. They are derived: a failure is reported as a note; the results stand."""
-    recorded = RecordedRun.read(folder.path, include_path=opened.request.include_path, configs=opened.configs)
+    recorded = RecordedRun.of_scored(folder.path, results, opened.configs, opened.request.include_path)
     try:
         talks = {name for name, style in opened.styles.items() if style.turns is not None}
         pictured = {name: task for name, task in opened.tasks.items() if task.has_pictures or name in talks}

@@ -351,7 +351,7 @@ def _report(
     with_room(folder, lambda: folder.write("results.json", text))
     changed = folder.changed_tasks(opened.configs)
     writes_page = opened.request.report and not outcome.interrupted
-    left = write_page(opened, folder, progress) if writes_page else []
+    left = write_page(opened, folder, results, progress) if writes_page else []
     report = Report(
         results,
         folder.path,

@@ -164,7 +164,10 @@ class RecordedTask:
 
 @dataclass(frozen=True)
 class RecordedRun:
-    """A run folder with a results.json. include_path: a folder with task code that the reader trusts."""
+    """A run folder with a results.json.
+
+    include_path: a folder with task code that the reader trusts. configs: of the run's tasks, as far as they were looked up.
+    """
 
     folder: Path
     results: Results
@@ -172,19 +175,14 @@ class RecordedRun:
     request: Mapping[str, Any]
     name: str = ""
     include_path: str | None = None
+    configs: dict[str, TaskConfig | None] = field(default_factory=dict, repr=False)
+    _tables: dict[str, RecordedTask] = field(default_factory=dict, init=False, repr=False)
 
     @classmethod
-    def read(
-        cls,
-        folder: str | Path,
-        name: str = "",
-        include_path: str | None = None,
-        configs: Mapping[str, TaskConfig | None] | None = None,
-    ) -> RecordedRun:
+    def read(cls, folder: str | Path, name: str = "", include_path: str | None = None) -> RecordedRun:
         """The run in a folder. Errors: ConfigError where there is none, or one without results; StoreError for damaged files.
 
-        name: the model's name in tables; by default the name of what was loaded. configs: the configs of its tasks, where the
-        caller has them; others are looked up in the installation.
+        name: the model's name in tables; by default the name of what was loaded.
         """
         path = Path(folder)
         run, found = read_run(path), _read(path, "results.json", OF_RESULTS)
@@ -192,9 +190,15 @@ class RecordedRun:
         results = results_of(found)
         for key, row in results.rows.items():  # folders of earlier versions hold `task_alias` instead
             row.alias = shown_name(key, run["spec"]["tasks"].get(key, {}).get("path", key))
-        recorded = cls(path, results, run["spec"], run["request"], name, include_path)
-        recorded._configs.update(configs or {})
-        return recorded
+        return cls(path, results, run["spec"], run["request"], name, include_path)
+
+    @classmethod
+    def of_scored(
+        cls, folder: Path, results: Results, configs: Mapping[str, TaskConfig], include_path: str | None
+    ) -> RecordedRun:
+        """A run that was scored just now, with the results that were written. configs: of its tasks."""
+        run = read_run(folder)
+        return cls(folder, results, run["spec"], run["request"], "", include_path, dict(configs))
 
     @property
     def model(self) -> str:
@@ -242,10 +246,6 @@ class RecordedRun:
             raise StoreError(f"a row can't be read: {error}.", where=f"{path}:{read + 1}", hint=hint) from error
         if table is not None:
             self._tables[task] = self._complete(table)
-
-    @cached_property
-    def _tables(self) -> dict[str, RecordedTask]:
-        return {}
 
     @cached_property
     def tasks(self) -> dict[str, RecordedTask]:
@@ -305,15 +305,9 @@ class RecordedRun:
         """A task's file as it is installed, or lies in `include_path`; None where there is none. Its code is not imported."""
         from mm_eval.foreign import installed_config
 
-        if task not in self._configs:
-            self._configs[task] = installed_config(
-                self.spec["tasks"].get(task, {}).get("path", task), self.include_path
-            )
-        return self._configs[task]
-
-    @cached_property
-    def _configs(self) -> dict[str, TaskConfig | None]:
-        return {}
+        if task not in self.configs:
+            self.configs[task] = installed_config(self.spec["tasks"].get(task, {}).get("path", task), self.include_path)
+        return self.configs[task]
 
     @cached_property
     def group_metrics(self) -> dict[str, tuple[GroupMetric, ...]]:

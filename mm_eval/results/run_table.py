@@ -1,16 +1,16 @@
-"""What the terminal shows after a run: each number with its standard error, and the counts of docs without a score."""
+"""What the terminal shows after a run: each number with its standard error, the counts of docs without a score, and remarks."""
 
 from __future__ import annotations
 
+import re
 import shlex
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mm_eval.prompt.blind import SAID
 from mm_eval.results.graders import grading
 from mm_eval.results.number_text import IN_PERCENT, POINTS, Unit, unit_of
-from mm_eval.results.rows import unanswered_words
 from mm_eval.results.table import LONGEST, Column, Row, Table, fitted, left_out, to_markdown, to_text
 from mm_eval.scoring.answered_by import sentence as answer_names
 from mm_eval.scoring.run_results import Results
@@ -18,7 +18,7 @@ from mm_eval.scoring.task_scores import Scores
 from mm_eval.values.features import brought
 from mm_eval.values.safe import in_line
 from mm_eval.values.types import Number
-from mm_eval.values.words import counted, listed
+from mm_eval.values.words import counted, listed, of_all
 
 if TYPE_CHECKING:
     from mm_eval.scoring.run_results import Report
@@ -68,16 +68,13 @@ def render(report: Report, width: int | None = None, markdown: bool = False) -> 
         parts += [f"warning: {said}" for said in warnings]
         if warnings:
             parts.append(f"`mm-eval diagnose {shlex.quote(str(report.folder))}` says what went wrong and what to try")
-        chosen = levels_shown(results, report.order, report.categories)
-        shown = made(results, report.order, chosen, report.categories)
+        shown = table(results, report.order, report.categories)
         shown, out = fitted(shown, None if markdown else width, longest=None)
-        parts += [
-            "",
-            *(to_markdown if markdown else _as_text)(shown).split("\n"),
-            "",
-            *left_out([each for each in out if any(row.cells[each] not in ("", "0") for row in shown.rows)]),
-        ]
-        parts += [*_footer(results, chosen, report.categories), *hidden_numbers(results, chosen, report.categories)]
+        text = to_markdown(shown) if markdown else to_text(shown, longest=None)
+        parts += ["", *text.split("\n"), ""]
+        parts += left_out([each for each in out if any(row.cells[each] not in ("", "0") for row in shown.rows)])
+        parts += _footer(results, report.categories)
+        parts += [] if report.categories else hidden_numbers(results)
         for footer in brought("FOOTERS").for_results(results.added).values():
             if lines := list(footer(results)):
                 parts += ["", *lines, ""]
@@ -88,34 +85,16 @@ def render(report: Report, width: int | None = None, markdown: bool = False) -> 
     return "\n".join(map(in_line, parts))
 
 
-def table(results: Results, order: Sequence[tuple[str, int]], levels: Mapping[str, Sequence[str]] | None = None) -> str:
-    """The table as text, with all numbers of a row. Arguments as in `made`."""
-    return _as_text(made(results, order, levels))
-
-
-def _as_text(table: Table) -> str:
-    return to_text(table, longest=None)
-
-
-def made(
-    results: Results,
-    order: Sequence[tuple[str, int]],
-    levels: Mapping[str, Sequence[str]] | None = None,
-    every: bool = True,
-) -> Table:
+def table(results: Results, order: Sequence[tuple[str, int]], every: bool = True) -> Table:
     """Rows in the YAML's order, groups above their members; the counts stand on a row's first line.
 
-    order: (row name, depth below the outermost group). levels: {task: levels of categories to show below it}.
-    every: all numbers of a row, not its main one.
+    order: (row name, depth below the outermost group). every: all numbers of a row and its categories, not its main number.
     """
-    rows = [
-        Row(cells)
-        for name, depth in order
-        for cells in (
-            *_lines(results, name, depth, every),
-            *(line for level in (levels or {}).get(name, ()) for line in _category_lines(results, name, level, depth)),
-        )
-    ]
+    rows = []
+    for name, depth in order:
+        rows += map(Row, _lines(results, name, depth, every))
+        for level in results.categories.get(name, ()) if every else ():
+            rows += map(Row, _category_lines(results, name, level, depth))
     shown = [
         column
         for column in COLUMNS
@@ -187,8 +166,8 @@ def unit_in(row: Scores, number: Number) -> Unit:
     return POINTS if of_points else unit_of(number)
 
 
-def _footer(results: Results, chosen: Mapping[str, Sequence[str]], every: bool = True) -> Iterator[str]:
-    """The prompt block of each task, what the marks mean, and the tasks' notes."""
+def _footer(results: Results, every: bool = True) -> Iterator[str]:
+    """The prompt block of each task, what the marks mean, and the tasks' notes. every: as of `table`."""
     prompts = results.run.prompts
     by_block: dict[str, list[str]] = {}
     for name, prompt in prompts.items():
@@ -197,9 +176,11 @@ def _footer(results: Results, chosen: Mapping[str, Sequence[str]], every: bool =
     for block, names in by_block.items():
         if any(prompts[name]["kwargs"] for name in names):
             yield f"prompt of {', '.join(names)}: {block}"
-    levels = [results.categories[name][level] for name, levels in chosen.items() for level in levels]
-    numbers = [n for name, row in results.rows.items() for n in (row.numbers if every else main_numbers(results, name))]
-    numbers += [number for found in levels for row in found.values() for number in row.numbers]
+    rows, by_category = list(results.rows.values()), results.categories if every else {}
+    rows += [row for levels in by_category.values() for found in levels.values() for row in found.values()]
+    numbers = [number for row in rows for number in row.numbers]
+    if not every:
+        numbers = [number for name in results.rows for number in main_numbers(results, name)]
     if any(unit_of(number).is_percent for number in numbers if number.value):
         yield IN_PERCENT
     exact = [(number.value, *number.exact) for number in numbers if number.exact]
@@ -207,7 +188,7 @@ def _footer(results: Results, chosen: Mapping[str, Sequence[str]], every: bool =
         yield "exact 95%: the interval where no cluster of docs differs from the others, so that a standard error would be 0"
     elif exact:
         yield "exact 95%: the interval where all docs are right or all are wrong, so that a standard error would be 0"
-    if unvaried := [name for name, levels in chosen.items() if _has_unvaried(results, name, levels)]:
+    if unvaried := [name for name in by_category if _has_unvaried(results, name)]:
         what = "the docs of a category do not vary: a standard error of 0 says nothing about other docs"
         yield f"note: {', '.join(unvaried)}: {what}"
     yield from unanswered_lines(results)
@@ -241,6 +222,51 @@ def merged_notes(notes: Iterable[str], keys: Sequence[str]) -> Iterator[str]:
         yield f"{named[0]}{more}: {note}" if named else note
 
 
+def unanswered_words(row: Scores) -> str:
+    """How many docs of a row have a missing answer, by kind: "5 of 20 docs (3 filtered, 2 refused)". Empty for none."""
+    if not row.unanswered:
+        return ""
+    cut = row.unanswered - row.filtered - row.refused
+    kinds = [
+        *([f"{row.filtered:,} filtered"] if row.filtered else []),
+        *([f"{row.refused:,} refused"] if row.refused else []),
+        *([f"{cut:,} cut before an answer"] if cut > 0 else []),
+    ]
+    return f"{of_all(row.unanswered, row.n, 'doc')} ({', '.join(kinds)})"
+
+
+def incomplete(row: Scores) -> list[str]:
+    """What a row's numbers lack, in words: docs that failed, were not requested or have no grade, prompts that were cut."""
+    flaws = {
+        "failed": ("doc", "failed", "failed"),
+        "not_requested": ("doc", "was not requested", "were not requested"),
+        "cut": ("prompt", "was cut", "were cut"),
+    }
+    stopped = [row.stopped] if row.stopped else []
+    found = [of_all(count, row.n, *said) for name, said in flaws.items() if (count := getattr(row, name))]
+    ungraded = (row.ungraded[grader].docs for grader in row.graders)
+    return (
+        stopped + found + [of_all(docs, row.n, "doc", "has no verdict", "have no verdict") for docs in ungraded if docs]
+    )
+
+
+_SILENT = re.compile(r"([\d,]+ of [\d,]+) answers? (?:is|are) empty or unparsed, such as ")
+
+
+def brief_warnings(results: Results) -> Iterator[str]:
+    """The warnings of a run beside other runs: one line for the answers that say nothing, and what else is odd."""
+    yield from results.oddities
+    silent = []
+    for name, row in results.rows.items():
+        for said in row.warnings:
+            if found := _SILENT.match(said):
+                silent.append(f"{name} {found[1]}")
+            else:
+                yield f"{name}: {said}"
+    if silent:
+        yield f"answers are empty or unparsed: {', '.join(silent)} (`mm-eval diagnose` says why)"
+
+
 def unanswered_lines(results: Results) -> Iterator[str]:
     """A line for each task with missing answers: how many of each kind, and its number without them."""
     for name, row in results.rows.items():
@@ -253,38 +279,24 @@ def unanswered_lines(results: Results) -> Iterator[str]:
         yield f"{row.alias}: {said} have no answer and count as wrong{beside}"
 
 
-def _has_unvaried(results: Results, name: str, levels: Sequence[str]) -> bool:
-    """Whether a shown category has a standard error of 0 and no exact interval, and no note of the task says so."""
+def _has_unvaried(results: Results, name: str) -> bool:
+    """Whether a category of a task has a standard error of 0 and no exact interval, and no note of the task says so."""
     headline = results.headline(name)
     if headline is None or any("the docs do not vary" in note for note in results.rows[name].notes):
         return False
-    rows = [row for level in levels for row in results.categories[name][level].values()]
+    rows = [row for level in results.categories[name].values() for row in level.values()]
     found = [number for row in rows if (number := row.number(headline.key)) is not None]
     return any(number.stderr == 0 and number.exact is None for number in found)
 
 
 MOST_NAMES = 5
 """Data sets that the warning on sample data names; the page and run.json have all."""
-Chosen = Mapping[str, Sequence[str]]
-"""{task: levels that the table shows}"""
 
 
-def levels_shown(results: Results, order: Sequence[tuple[str, int]], every: bool) -> dict[str, list[str]]:
-    """The levels of each task's categories that a table shows: all of them, or none. every: they were asked for."""
-    tasks = [name for name in dict.fromkeys(name for name, _ in order) if name in results.categories]
-    return {name: list(results.categories[name]) for name in tasks} if every else {}
-
-
-def hidden_numbers(results: Results, chosen: Chosen, every: bool) -> Iterator[str]:
-    """A sentence about what the table leaves out: other numbers than the main ones, and categories; none where it shows all."""
-    numbers = (
-        0 if every else sum(len(row.numbers) - len(main_numbers(results, name)) for name, row in results.rows.items())
-    )
-    hidden = {
-        name: {level: found for level, found in levels.items() if level not in chosen.get(name, ())}
-        for name, levels in results.categories.items()
-    }
-    categories = sum(len(found) for levels in hidden.values() for found in levels.values())
+def hidden_numbers(results: Results) -> Iterator[str]:
+    """A sentence about what a short table leaves out, if anything: numbers beside the main ones, and categories."""
+    numbers = sum(len(row.numbers) - len(main_numbers(results, name)) for name, row in results.rows.items())
+    categories = sum(len(found) for levels in results.categories.values() for found in levels.values())
     parts = [
         *([counted(numbers, "further number")] if numbers else []),
         *([counted(categories, "category", "categories")] if categories else []),

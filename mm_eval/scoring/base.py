@@ -445,13 +445,10 @@ class Grader:
         raise NotImplementedError
 
 
-def run_scorer(scorer: Scorer, instances: Sequence[Instance]) -> Mapping[int, ScoredDoc]:
-    """Scores the answers of instances by a scorer, or by its grader where it has one; the scorer keeps the results."""
+def run_scorer(scorer: Scorer, by_doc: Mapping[int, list[Instance]]) -> Mapping[int, ScoredDoc]:
+    """Scores the answers of docs by a scorer, or by its grader where it has one; the scorer keeps the results."""
     if scorer.grader is None:
-        return scorer.run(instances)
-    by_doc: dict[int, list[Instance]] = {}
-    for instance in instances:
-        by_doc.setdefault(instance.doc_id, []).append(instance)
+        return scorer.run_docs(by_doc)
     found = scorer.grader.grade(scorer, by_doc)
     scorer.set_results({doc_id: found[doc_id] for doc_id in by_doc})
     return scorer.raw_docs

@@ -152,7 +152,7 @@ class TaskScoring:
 
     def _score_whole(self, docs: Mapping[int, AnsweredDoc]) -> None:
         """Scores the answered docs; one that a pipeline can't score becomes failed."""
-        instances = [instance for doc in docs.values() for instance in doc.instances]
+        instances = {doc_id: doc.instances for doc_id, doc in docs.items()}
         for scorer in self.scorers if docs else ():
             for doc_id, found in run_scorer(scorer, instances).items():
                 if found.error is None:

@@ -29,7 +29,7 @@ from mm_eval.features.protocols.protocol import (
 from mm_eval.features.protocols.run_under import common_model_args, protocol_block, protocol_of, stated_model_args
 from mm_eval.request import RunRequest
 from mm_eval.results.graders import graders_of
-from mm_eval.results.rows import incomplete
+from mm_eval.results.run_table import incomplete
 from mm_eval.scoring.run_results import Results
 from mm_eval.scoring.task_scores import Scores
 from mm_eval.values.types import Number

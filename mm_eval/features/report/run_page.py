@@ -18,7 +18,7 @@ from mm_eval.results.graders import graders_of
 from mm_eval.results.number_text import unit_of
 from mm_eval.results.page import SampleRows, category_labels, page, pictures
 from mm_eval.results.recorded import RecordedRun, RecordedTask, headline_keys, marks
-from mm_eval.results.rows import unanswered_words
+from mm_eval.results.run_table import unanswered_words
 from mm_eval.scoring.answered_by import sentence as answer_names
 from mm_eval.scoring.metrics.aggregation import mean
 from mm_eval.scoring.metrics.paired import estimate

@@ -19,7 +19,7 @@ from mm_eval.results.changes import Change
 from mm_eval.results.number_text import EXACT_NOTE, IN_PERCENT, p_text
 from mm_eval.results.page import about_differences, run_fact
 from mm_eval.results.recorded import RecordedRun
-from mm_eval.results.rows import brief_warnings
+from mm_eval.results.run_table import brief_warnings
 from mm_eval.results.table import Cell, Column, DocCount, Row, Table, fitted, left_out, to_page, to_text
 from mm_eval.values.safe import in_line, json_safe
 from mm_eval.values.types import Number

@@ -16,7 +16,7 @@ from mm_eval.features.study.cells import change_json, difference_cells, estimate
 from mm_eval.features.study.variants import Variants
 from mm_eval.results.number_text import EXACT, EXACT_NOTE, IN_PERCENT, p_text
 from mm_eval.results.page import SampleRows, about_differences, page, pictures, run_fact
-from mm_eval.results.rows import brief_warnings
+from mm_eval.results.run_table import brief_warnings
 from mm_eval.results.table import Cell, Column, DocCount, Row, Table, fitted, left_out, to_page, to_text
 from mm_eval.values.safe import in_line, json_safe
 

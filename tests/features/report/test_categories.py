@@ -12,7 +12,8 @@ from mm_eval.features.report.release.numbers import release_table
 from mm_eval.features.report.release.text import as_csv, as_latex, as_markdown
 from mm_eval.results.file import results_of, row_of
 from mm_eval.results.recorded import RecordedRun
-from mm_eval.results.run_table import hidden_numbers, levels_shown, main_numbers, table
+from mm_eval.results.run_table import hidden_numbers, main_numbers, table
+from mm_eval.results.table import to_text
 from mm_eval.scoring.metrics.stderr import exact_share
 from mm_eval.values.types import MetricKey
 
@@ -39,11 +40,11 @@ def made(**sizes: dict[str, int]):
 
 def test_categories_and_further_numbers_are_shown_on_demand_and_counted_else() -> None:
     results, order = made(a={"kind": 20, "skill": 1}, b={})
-    assert levels_shown(results, order, every=False) == {}
-    [said] = hidden_numbers(results, {}, every=False)
+    [said] = hidden_numbers(results)
     assert said.startswith("21 categories are not in this table: --categories shows them; ")
-    every = levels_shown(results, order, every=True)
-    assert every == {"a": ["kind", "skill"], "b": []} and not list(hidden_numbers(results, every, every=True))
+    shown = [[row.cells["task"] for row in table(results, order, every).rows] for every in (False, True)]
+    assert shown[0] == ["a", "b"] and len(shown[1]) == 2 + 2 + 21
+    assert shown[1][-4:-1] == ["    kind 19", "  by skill", "    skill 0"]
     results.rows["a"].numbers.append(replace(results.rows["a"].numbers[0], key=MetricKey("f1", "none")))
     assert len(main_numbers(results, "a")) == 2, "the task states no main number"
     results.configs["a"] = {"metadata": {"metric": "f1"}}
@@ -60,10 +61,10 @@ def test_categories_and_further_numbers_are_shown_on_demand_and_counted_else() -
     assert [number.filter for number in main_numbers(results, "a")] == ["none", "second pipeline"]
     results.configs["a"] = {"metadata": {"metric": "f1"}}
     results.rows["a"].numbers.pop()
-    [said] = hidden_numbers(results, {}, every=False)
+    [said] = hidden_numbers(results)
     assert said.startswith("1 further number and 21 categories are not in this table")
     results.categories.clear()
-    [said] = hidden_numbers(results, {}, every=False)
+    [said] = hidden_numbers(results)
     assert said.startswith("1 further number is not in this table: --categories shows it; it is in results.json")
 
 
@@ -74,7 +75,7 @@ def test_rows_of_categories_stand_below_their_task() -> None:
         "kind 1", {"acc,none": 0.01, "acc_stderr,none": 0.02, "n": 3, "failed": 1, "unparsed": 2}, {}
     )
     of_kind["kind 2"] = row_of("kind 2", {"acc,none": None, "n": 1, "failed": 0}, {})
-    lines = [line.split() for line in table(results, order, {"a": ["kind"]}).splitlines()[2:]]
+    lines = [line.split() for line in to_text(table(results, order)).splitlines()[2:]]
     assert lines == [
         ["a", "acc", "50.0", "±", "10.0", "9", "0", "0"],
         ["by", "kind", "acc"],

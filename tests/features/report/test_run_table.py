@@ -2,6 +2,7 @@
 
 from mm_eval.results.file import results_of
 from mm_eval.results.run_table import _footer, table
+from mm_eval.results.table import to_text
 
 
 def test_a_share_is_in_percent_beside_points_and_a_zero_goes_by_its_row() -> None:
@@ -9,7 +10,7 @@ def test_a_share_is_in_percent_beside_points_and_a_zero_goes_by_its_row() -> Non
     row = {"acc,none": 0.46667, "acc_stderr,none": 0.0649, "perplexity,none": 105.854, "perplexity_stderr,none": 40.39}
     points = {"existence,none": 0.0, "existence_stderr,none": 0.0, "count,none": 186.667}
     rows = {"t": {**counts, **row}, "mme": {**counts, **points}}
-    shown = table(results_of({"results": rows}), [("t", 0), ("mme", 0)]).splitlines()
+    shown = to_text(table(results_of({"results": rows}), [("t", 0), ("mme", 0)])).splitlines()
     words = [line.split() for line in shown[2:]]
     assert words[0][1:5] == ["acc", "46.7", "±", "6.5"] and words[1][:4] == ["perplexity", "105.85", "±", "40.39"]
     assert words[2][1:5] == ["existence", "0.00", "±", "0.00"] and words[3][:2] == ["count", "186.67"]
@@ -20,7 +21,7 @@ def test_tasks_with_the_same_note_share_a_line() -> None:
     rows = {
         name: {**row, "alias": name, "notes": notes} for name, notes in {"a": ["same", "own"], "b": ["same"]}.items()
     }
-    assert list(_footer(results_of({"results": rows}), {})) == [
+    assert list(_footer(results_of({"results": rows}))) == [
         "shares are in percent",
         "note: a, b: same",
         "note: a: own",
@@ -35,7 +36,7 @@ def footer_of(intervals: dict[str, list[float]], stderr: float = 0.0, notes: tup
         "results": {"t": {**counts, "alias": "t", "notes": list(notes)}},
         "categories": {"t": {"kind": {"a": category}}},
     }
-    return list(_footer(results_of(results), {"t": ["kind"]}))
+    return list(_footer(results_of(results)))
 
 
 def test_an_exact_interval_has_a_column_of_its_own_and_is_explained_once() -> None:
@@ -46,7 +47,7 @@ def test_an_exact_interval_has_a_column_of_its_own_and_is_explained_once() -> No
     _, both = footer_of({"acc,none": [0.2, 0.9]})
     assert both.startswith("exact 95%: the interval where no cluster of docs differs from the others")
     row = {"alias": "t", "n": 20, "acc,none": 1.0, "acc_stderr,none": 0.0, "intervals": {"acc,none": [0.832, 1.0]}}
-    head, _, line = table(results_of({"results": {"t": row}}), [("t", 0)]).splitlines()
+    head, _, line = to_text(table(results_of({"results": {"t": row}}), [("t", 0)])).splitlines()
     at = head.index("exact 95%") + len("exact 95%")
     assert line[:at].endswith("83.2 to 100.0") and "†" not in line and ">=" not in line
     assert not line[head.index("stderr") : head.index("stderr") + 6].strip()

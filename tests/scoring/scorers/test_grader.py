@@ -36,7 +36,7 @@ def instances(count: int) -> list[Instance]:
 def graded(kind: Any, name: str, values: Mapping[int, float]) -> Scorer:
     scorer = build_scorer(METRICS, "generate_until", kind)
     scorer.grader = Given(name=name, values=values, no_value="nobody said anything.")
-    run_scorer(scorer, instances(4))
+    run_scorer(scorer, {instance.doc_id: [instance] for instance in instances(4)})
     return scorer
 
 

@@ -21,7 +21,7 @@ from mm_eval.prompt.blind import SAID
 from mm_eval.results.estimates import estimates
 from mm_eval.results.graders import graders_behind, kinds
 from mm_eval.results.recorded import RecordedRun, headline_keys, parts_of
-from mm_eval.results.rows import brief_warnings, incomplete
+from mm_eval.results.run_table import brief_warnings, incomplete
 from mm_eval.values.errors import ConfigError, did_you_mean
 from mm_eval.values.features import brought
 from mm_eval.values.types import MetricKey
