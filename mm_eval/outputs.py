@@ -103,16 +103,8 @@ def write_page(opened: OpenedTasks, folder: RunFolder, results: Results, progres
     """Writes thumbnails and report.html. They are derived: a failure is reported as a note; the results stand."""
     recorded = RecordedRun.of_scored(folder.path, results, opened.configs, opened.request.include_path)
     try:
-        talks = {name for name, style in opened.styles.items() if style.turns is not None}
-        pictured = {name: task for name, task in opened.tasks.items() if task.has_pictures or name in talks}
-        progress.start("thumbnails", sum(len(opened.doc_ids[name]) for name in pictured))
-        with Media(folder.path) as media:
-            for name, task in pictured.items():
-                rows = _count_rows(recorded.rows(name, keep=True), progress)
-                write_thumbnails(media, task, opened.styles[name], pictures_of(rows))
-                if name in talks:
-                    write_thumbnails_of_turns(media, task, opened.styles[name], recorded.rows(name))
-        progress.stop()
+        if pictured := _pictured(opened):
+            _write_missing_thumbnails(opened, recorded, pictured, progress)
         progress.phase("report")
         return [f"report: {write(recorded)}" for write in brought("PAGES").values()]
     except Exception as error:  # pictures are foreign bytes, and no failure here may cost the results
@@ -120,12 +112,31 @@ def write_page(opened: OpenedTasks, folder: RunFolder, results: Results, progres
         return [f"no report.html could be written: {what}"]
 
 
+def _pictured(opened: OpenedTasks) -> list[str]:
+    """The tasks that may show pictures: those of data with pictures, and conversations."""
+    return [name for name, task in opened.tasks.items() if task.has_pictures or opened.styles[name].turns is not None]
+
+
+def _write_missing_thumbnails(
+    opened: OpenedTasks, recorded: RecordedRun, pictured: Sequence[str], progress: Progress
+) -> None:
+    """Writes the thumbnails that were not made while the model answered."""
+    progress.start("thumbnails", sum(len(opened.doc_ids[name]) for name in pictured))
+    with Media(recorded.folder) as media:
+        for name in pictured:
+            task, style = opened.tasks[name], opened.styles[name]
+            write_thumbnails(media, task, style, pictures_of(_count_rows(recorded.rows(name, keep=True), progress)))
+            if style.turns is not None:
+                write_thumbnails_of_turns(media, task, style, recorded.rows(name))
+    progress.stop()
+
+
 def thumbnails(
     prepared: Prepared, folder: RunFolder, own: Processes
 ) -> AbstractContextManager[Callable[[], bool] | None]:
-    """Makes the page's thumbnails from the pictures of the requests, where one process makes them all."""
+    """Makes the page's thumbnails from the pictures of the requests, where there are any and one process makes them all."""
     request = prepared.request
-    if not request.report or request.predict_only or own.count > 1:
+    if not request.report or request.predict_only or own.count > 1 or not _pictured(prepared):
         return nullcontext()
     return thumbnails_of_requests(folder.path, prepared.tasks.values())
 

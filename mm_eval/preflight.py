@@ -3,8 +3,6 @@ asked and scored."""
 
 from __future__ import annotations
 
-import hashlib
-import json
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -229,25 +227,3 @@ def group_faults(loaded: Loaded, scorers: Mapping[str, list[Scorer]]) -> list[tu
                 error.located(entry.where)
                 faults.append((name, error))
     return faults
-
-
-def requests_digest(task: Task, style: PromptStyle, doc_ids: Sequence[int]) -> str:
-    """A digest of the requests of the first 32 docs, pictures left out: it differs when a task's prompts have changed.
-
-    Log-likelihoods are in it as often as the task states, as when they were requested so often.
-    """
-    again = range(task.config.repeats // task.config.times_asked)
-    requests = [
-        [i.request_type, i.context, i.continuation, dict(i.generation_kwargs), i.repeat + more]
-        for of_doc in task.requests(doc_ids[:32], style, lambda doc_id: None)
-        for more in again
-        for i in of_doc
-    ]
-    text = json.dumps(requests, sort_keys=True, default=str)
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def docs_digest(doc_ids: Sequence[int]) -> dict[str, Any]:
-    """Which docs are requested, in short."""
-    text = json.dumps(doc_ids, separators=(",", ":"))
-    return {"count": len(doc_ids), "first": doc_ids[0], "sha256": hashlib.sha256(text.encode()).hexdigest()[:16]}

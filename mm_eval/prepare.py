@@ -5,7 +5,9 @@ Whatever can be wrong before the first request is checked here. A ConfigError fr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -18,9 +20,8 @@ from mm_eval.engine.generation import one_token_cap
 from mm_eval.engine.model import Model, ModelFacts, check, check_generation, dollars
 from mm_eval.engine.prices import unknown_price
 from mm_eval.opening import OpenedTasks, choose_styles, missing_key_notes, open_tasks, part_classes, parts_of, turns_of
-from mm_eval.preflight import docs_digest, requests_digest
 from mm_eval.prompt.blocks import PromptBlock, check_pixel_limits
-from mm_eval.prompt.task import PromptStyle
+from mm_eval.prompt.task import PromptStyle, Task
 from mm_eval.request import DEFAULT_MODEL, RunRequest
 from mm_eval.values.conversation import Turns
 from mm_eval.values.errors import ConfigError, NotHereError, collected, did_you_mean, raise_all
@@ -129,31 +130,29 @@ def prepare(
     if request.budget is not None and dollars(model, {}) is None:
         raise unknown_price("the model", "--budget", "--model_args")
     chat = model.facts.chat if request.chat_template is None else bool(request.chat_template)
-
-    def styles(configs: Mapping[str, TaskConfig]) -> dict[str, PromptStyle]:
-        return choose_styles(request, configs, model, chat)
-
-    opened = open_tasks(request, loaded, uses_sample(request), styles, progress)
+    sample = uses_sample(request)
+    opened = open_tasks(request, loaded, sample, lambda configs: choose_styles(request, configs, model, chat), progress)
     check_pixel_limits({name: style.block for name, style in opened.styles.items()}, request.model_args)
     opened.check_first_docs()
     plan = Prepared(**{**vars(opened), "parts": parts}, model=model, given=given is not None)
-    plan.notes += [f"the turns of {name} are running text, without a chat template" for name in _without_chat(plan)]
-    plan.notes += [*said, *(note for part in parts for note in part.describe(plan))]
-    own = [name for name, config in plan.configs.items() if config.process_results is not None]
-    if (request.repeats or 1) > 1 and own:
-        what = f"process_results of {listed(own, 3)} gets the {request.repeats} answers of a doc as a list"
-        plan.notes.append(f"{what}; one that reads results[0] scores the first")
-    if once := [name for name, config in plan.configs.items() if config.repeats > config.times_asked]:
-        plan.notes.append(f"{listed(once, 3)}: a log-likelihood does not vary, so `repeats` requests it once")
-    if request.model is None:
-        data = " on bundled sample data" if plan.sampled else ""
-        plan.notes.append(f"no --model was given: this is the bundled {DEFAULT_MODEL}{data}")
+    running = [name for name, style in plan.styles.items() if style.turns and not (style.chat or style.turns.fresh)]
+    plan.notes += [f"the turns of {name} are running text, without a chat template" for name in running]
+    plan.notes += [*said, *(note for part in parts for note in part.describe(plan)), *_notes_on_request(plan)]
     return plan
 
 
-def _without_chat(plan: Prepared) -> list[str]:
-    """The tasks whose conversations are not chats."""
-    return [name for name, style in plan.styles.items() if style.turns and not (style.chat or style.turns.fresh)]
+def _notes_on_request(plan: Prepared) -> Iterator[str]:
+    """What a reader of the table should know of what was requested, and what was not."""
+    request = plan.request
+    own = [name for name, config in plan.configs.items() if config.process_results is not None]
+    if (request.repeats or 1) > 1 and own:
+        what = f"process_results of {listed(own, 3)} gets the {request.repeats} answers of a doc as a list"
+        yield f"{what}; one that reads results[0] scores the first"
+    if once := [name for name, config in plan.configs.items() if config.repeats > config.times_asked]:
+        yield f"{listed(once, 3)}: a log-likelihood does not vary, so `repeats` requests it once"
+    if request.model is None:
+        data = " on bundled sample data" if plan.sampled else ""
+        yield f"no --model was given: this is the bundled {DEFAULT_MODEL}{data}"
 
 
 def prepare_without_model(request: RunRequest, only: str, loaded: Loaded | None = None) -> OpenedTasks:
@@ -207,6 +206,28 @@ def prepare_from_spec(
                 hint=hint,
             )
     return opened
+
+
+def requests_digest(task: Task, style: PromptStyle, doc_ids: Sequence[int]) -> str:
+    """A digest of the requests of the first 32 docs, pictures left out: it differs when a task's prompts have changed.
+
+    Log-likelihoods are in it as often as the task states, as when they were requested so often.
+    """
+    again = range(task.config.repeats // task.config.times_asked)
+    requests = [
+        [i.request_type, i.context, i.continuation, dict(i.generation_kwargs), i.repeat + more]
+        for of_doc in task.requests(doc_ids[:32], style, lambda doc_id: None)
+        for more in again
+        for i in of_doc
+    ]
+    text = json.dumps(requests, sort_keys=True, default=str)
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def docs_digest(doc_ids: Sequence[int]) -> dict[str, Any]:
+    """Which docs are requested, in short."""
+    text = json.dumps(doc_ids, separators=(",", ":"))
+    return {"count": len(doc_ids), "first": doc_ids[0], "sha256": hashlib.sha256(text.encode()).hexdigest()[:16]}
 
 
 CHECKPOINT = ("pretrained", "model", "tokenizer")

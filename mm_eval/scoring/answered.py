@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -142,8 +142,18 @@ class AnsweredDoc:
         readers = [each for each in scorers if each.reads_answers and each.key in self.scored]
         return {each.name: list(self.scored[each.key][0].rules) for each in readers}
 
-    def row(self, name: str, scorers: Sequence[Scorer], rules: Mapping[str, list[str]]) -> SampleRow:
-        """The row of samples/<task>.jsonl. name: of the task."""
+    def row(
+        self,
+        name: str,
+        scorers: Sequence[Scorer],
+        rules: Mapping[str, list[str]],
+        categories: Mapping[str, list[str]] | None,
+        cluster: Hashable,
+    ) -> SampleRow:
+        """The row of samples/<task>.jsonl. name: of the task.
+
+        categories: by level; None for a task without. cluster: the doc's id where it stands alone.
+        """
         first, error = self.instances[0], self.error
         filtered: dict[str, list[Any]] = {}
         for instance in self.instances if error is None else ():
@@ -184,13 +194,14 @@ class AnsweredDoc:
         row["cut"] = self.cut
         for scorer in scorers if error is None else ():
             row.update(scorer.row_entries(first.doc_id))  # type: ignore[typeddict-item]
-        return row
-
-    def add_pictures(self, row: SampleRow) -> None:
-        """Adds which pictures and clips the prompt shows."""
+        if categories is not None:
+            row["categories"] = categories
+        if cluster != first.doc_id:
+            row["cluster"] = cluster  # so that runs can be compared by what was drawn together
         if self.shown is not None:
             row["images"] = list(self.shown.images)
             row.update(clips_to_json(self.shown.clips))  # type: ignore[typeddict-item]
+        return row
 
 
 def _turn(answer: Answer) -> Turn:

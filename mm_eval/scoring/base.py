@@ -1,6 +1,6 @@
 """A scorer: one filter pipeline with its metrics, from answers to numbers.
 
-    filter (filters) -> score (here) -> reduce (reducing.py) -> aggregate (number.py)
+    filter (filters) -> score (here) -> reduce, aggregate (reducing.py)
 
 Per-doc results are `{doc_id: {metric: value}}`, so that the parts of several processes merge with dict.update. An error
 while one doc is scored makes that doc failed (`ScoredDoc.error`): it is in no mean, it is counted, and nothing else is lost.

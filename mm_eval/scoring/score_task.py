@@ -142,13 +142,8 @@ class TaskScoring:
             self._with_frames += doc.shows_frames
             self._repeats_differ = self._repeats_differ or doc_id in whole and doc.repeats_differ
             self._categories.add(doc_id, categories[doc_id], self._count(doc_id, doc, rules))
-            row = doc.row(name, self.scorers, rules)
-            if self._categories.levels:
-                row["categories"] = categories[doc_id]
-            if clusters.get(doc_id, doc_id) != doc_id:
-                row["cluster"] = clusters[doc_id]  # so that runs can be compared by what was drawn together
-            doc.add_pictures(row)
-            yield row
+            of_doc = categories[doc_id] if self._categories.levels else None
+            yield doc.row(name, self.scorers, rules, of_doc, clusters.get(doc_id, doc_id))
 
     def _score_whole(self, docs: Mapping[int, AnsweredDoc]) -> None:
         """Scores the answered docs; one that a pipeline can't score becomes failed."""

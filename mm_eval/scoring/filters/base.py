@@ -6,14 +6,14 @@ order. An answer that it can't read becomes None or a fallback marked "unparsed"
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 
-from mm_eval.values.errors import InvalidValue, MMEvalError, ScoringError, did_you_mean
+from mm_eval.scoring.metrics.traits import arguments_of, check_arguments, parameters_of
+from mm_eval.values.errors import InvalidValue, MMEvalError, ScoringError
 from mm_eval.values.registry import Registry
 from mm_eval.values.types import Doc, Instance
 from mm_eval.values.words import counted
@@ -271,8 +271,7 @@ def filter_step(component: Any) -> FilterFactory | Filter:
     elif isinstance(component, Mapping):
         if "function" not in component:
             raise InvalidValue(f"A filter step needs `function`: {dict(component)!r}.")
-        flat = {key: value for key, value in component.items() if key not in ("function", "kwargs")}
-        function, kwargs = component["function"], {**flat, **(component.get("kwargs") or {})}
+        function, kwargs = component["function"], arguments_of(component, ("function", "kwargs"))
     else:
         function, kwargs = component, {}
     kind: Any = FILTERS.get(function) if isinstance(function, str) else function
@@ -282,7 +281,7 @@ def filter_step(component: Any) -> FilterFactory | Filter:
     if callable(function) and not isinstance(function, type):
         kind, kwargs = FILTERS.get("custom"), {"filter_fn": function, **kwargs}
     else:
-        check_arguments("Filter", getattr(kind, "__name__", str(kind)), kind, kwargs)
+        check_arguments(f"Filter {getattr(kind, '__name__', str(kind))!r}", kwargs, parameters_of(kind))
     name = function if isinstance(function, str) else getattr(function, "__name__", repr(function))
     try:
         built = kind(**kwargs)
@@ -293,22 +292,6 @@ def filter_step(component: Any) -> FilterFactory | Filter:
     if not hasattr(built, "apply"):
         raise InvalidValue(f"Filter {name!r} has no `apply(resps, docs)`.")
     return partial(kind, **kwargs) if kwargs else kind
-
-
-def check_arguments(kind: str, name: str, function: Callable[..., Any], kwargs: Mapping[str, Any]) -> None:
-    """Raises ConfigError for an argument that a function does not take, with the closest one that it takes."""
-    if not kwargs:
-        return
-    try:
-        parameters = inspect.signature(function).parameters
-    except (TypeError, ValueError):
-        return
-    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
-        return
-    known = [p.name for p in parameters.values() if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
-    for key in kwargs:
-        if key not in known:
-            raise InvalidValue(f"{kind} {name!r} takes no argument {key!r}.", hint=did_you_mean(key, known))
 
 
 def _filter_error(name: str, instance: Instance, error: Exception) -> MMEvalError:

@@ -411,5 +411,5 @@ def _reduction(given: Any, base: Metric[Any, Any]) -> tuple[Callable[..., Any], 
         raise InvalidValue(f"A reduction needs `function`: {dict(given)!r}.")
     function, options = reduction_named(given["function"]), arguments_of(given, ("function", "kwargs"))
     known = parameters_of(function) - {"references", "predictions"}
-    check_arguments(f"Reduction {given['function']!r}", options, known, frozenset())
+    check_arguments(f"Reduction {given['function']!r}", options, known)
     return (partial(function, **options) if options else function), frozenset()

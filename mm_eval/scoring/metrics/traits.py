@@ -209,7 +209,7 @@ def arguments_of(entry: Mapping[str, Any], own_keys: Iterable[str]) -> dict[str,
     return {**{key: value for key, value in entry.items() if key not in own_keys}, **(entry.get("kwargs") or {})}
 
 
-def check_arguments(what: str, given: Iterable[str], known: frozenset[str], also: frozenset[str]) -> None:
+def check_arguments(what: str, given: Iterable[str], known: frozenset[str], also: frozenset[str] = frozenset()) -> None:
     """Raises ConfigError for the first argument that is not known. also: other keys that the hint may suggest."""
     for key in given:
         if key not in known and "**" not in known:
@@ -218,5 +218,4 @@ def check_arguments(what: str, given: Iterable[str], known: frozenset[str], also
 
 def accepts(function: Callable[..., Any], name: str) -> bool:
     """Whether a function takes an argument of that name."""
-    parameters = inspect.signature(function).parameters
-    return name in parameters or any(p.kind is p.VAR_KEYWORD for p in parameters.values())
+    return not parameters_of(function).isdisjoint((name, "**"))
