@@ -103,23 +103,21 @@ class Results:
         """The table as a notebook shows it."""
         from mm_eval.results.number_text import IN_PERCENT
         from mm_eval.results.run_table import unit_in
+        from mm_eval.results.table import Column, Row, Table, to_html
         from mm_eval.values.safe import html
 
-        columns = ("task", "metric", "value", "stderr", "n", "failed", "unparsed")
-        head = "".join(f"<th>{column}</th>" for column in columns)
-        body = []
-        in_percent = False
+        columns = [Column(title) for title in ("task", "metric", "value", "stderr", "n", "failed", "unparsed")]
         numbers = [(task, number) for task in self.tasks.values() for number in task.numbers]
-        for record, (task, number) in zip(self._records(), numbers, strict=True):
-            unit = unit_in(task, number)
-            in_percent = in_percent or unit.is_percent
-            cells = [unit.text(v) if isinstance(v := record[c], float | None) else str(v) for c in columns]
-            body.append("<tr>" + "".join(f"<td>{html(cell)}</td>" for cell in cells) + "</tr>")
+        units = [unit_in(task, number) for task, number in numbers]
+        rows = [
+            Row({key: unit.text(value) if isinstance(value, float | None) else value for key, value in record.items()})
+            for record, unit in zip(self._records(), units, strict=True)
+        ]
+        notes = [IN_PERCENT] if any(unit.is_percent for unit in units) else []
         results = self.report.results
         above = "<p>sample data, not the benchmarks</p>" if results and results.run.sample else ""
         above += "".join(f"<p>{html(warning)}</p>" for warning in results.warnings) if results else ""
-        above += f"<p>{IN_PERCENT}</p>" if in_percent else ""
-        return f"{above}<table><thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table>"
+        return above + to_html(Table(columns, rows, notes))
 
 
 def evaluate(

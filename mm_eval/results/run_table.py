@@ -90,7 +90,7 @@ def table(results: Results, order: Sequence[tuple[str, int]], every: bool = True
 
     order: (row name, depth below the outermost group). every: all numbers of a row and its categories, not its main number.
     """
-    rows = []
+    rows: list[Row] = []
     for name, depth in order:
         rows += map(Row, _lines(results, name, depth, every))
         for level in results.categories.get(name, ()) if every else ():
