@@ -65,35 +65,41 @@ class Pending:
 def find_pending(prepared: Prepared, state: JournalState, launch: Launch, changed: Collection[str] = ()) -> Pending:
     """Compares the docs of a run with its journal. Errors: as `_pending_docs`.
 
-    changed: tasks whose file or functions have changed since the run began. Where their functions choose the pictures, those of
-        the answered docs are decoded and compared, too.
+    changed: tasks whose file or functions have changed since the run began.
     """
-    doc_ids, answered, share, total = dict[str, list[int]](), 0, 0, 0
-    mine = {name: launch.docs_of(task, prepared.doc_ids[name], state) for name, task in prepared.tasks.items()}
-    for name in prepared.tasks:
-        with_pictures = name in changed and shows_by_code(prepared.tasks[name].config)
-        doc_ids[name], found = _pending_docs(prepared, name, mine[name], state, with_pictures, name in changed)
-        first = prepared.tasks[name].instances(prepared.doc_ids[name][:1], prepared.styles[name], lambda doc_id: None)
-        per_doc = sum(1 for _ in first)  # all docs of a task make as many requests
-        answered, share, total = (
-            answered + found,
-            share + per_doc * len(mine[name]),
-            total + per_doc * len(prepared.doc_ids[name]),
-        )
-    return Pending(prepared, doc_ids, answered, share, total, mine)
+    tasks = prepared.tasks
+    mine = {name: launch.docs_of(task, prepared.doc_ids[name], state) for name, task in tasks.items()}
+    found = {name: _pending_docs(prepared, name, mine[name], state, name in changed) for name in tasks}
+    sizes = {name: _requests_of_a_doc(prepared, name) for name in tasks}
+    return Pending(
+        prepared,
+        {name: pending for name, (pending, _) in found.items()},
+        answered=sum(answered for _, answered in found.values()),
+        share=sum(sizes[name] * len(mine[name]) for name in tasks),
+        total=sum(sizes[name] * len(prepared.doc_ids[name]) for name in tasks),
+        mine=mine,
+    )
+
+
+def _requests_of_a_doc(prepared: Prepared, name: str) -> int:
+    """How many requests each doc of a task makes: all make as many as the first."""
+    first = prepared.doc_ids[name][:1]
+    return sum(1 for _ in prepared.tasks[name].instances(first, prepared.styles[name], lambda doc_id: None))
 
 
 def _pending_docs(
-    prepared: Prepared, name: str, doc_ids: list[int], state: JournalState, with_pictures: bool, changed: bool
+    prepared: Prepared, name: str, doc_ids: list[int], state: JournalState, changed: bool
 ) -> tuple[list[int], int]:
     """The docs with a slot that has no answer, and how many answers the others have. A conversation counts as one.
 
-    with_pictures: decode the pictures of the answered docs; otherwise they are taken to be the recorded ones.
-    changed: make the later turns of conversations again, to be compared; otherwise they follow from the same functions.
+    changed: the task's file or functions may make other questions. Where its functions choose the pictures, those of the answered
+        docs are decoded and compared; otherwise they are taken to be the recorded ones. The later turns of conversations are made
+        again and compared.
     Errors: ConfigError if a recorded answer is to another question than the doc makes now. A changed function of the task, or
         a changed file that only its functions read, can cause this.
     """
     task, answered = prepared.tasks[name], 0
+    with_pictures = changed and shows_by_code(task.config)
     begun = [doc_id for doc_id in doc_ids if state.answer(Slot(task.path, doc_id)) is not None]
     if not begun:
         return sorted(doc_ids), 0

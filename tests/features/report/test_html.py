@@ -118,8 +118,11 @@ def test_the_frames_of_a_long_video_are_one_line_of_a_prompt():
 def test_the_page_of_a_run_takes_the_tasks_that_are_open_and_looks_up_none(cli, monkeypatch, tmp_path):
     monkeypatch.setattr("mm_eval.foreign._load_installed", lambda *_: pytest.fail("a task was loaded again"))
     asked = []
-    real = RecordedRun.read
-    monkeypatch.setattr(RecordedRun, "read", lambda *given, **more: asked.append(real(*given, **more)) or asked[-1])
+    real = RecordedRun.of_scored
+    monkeypatch.setattr(RecordedRun, "read", lambda *_, **__: pytest.fail("results.json was read back"))
+    monkeypatch.setattr(
+        RecordedRun, "of_scored", lambda *given, **more: asked.append(real(*given, **more)) or asked[-1]
+    )
     ran = cli("--tasks", "mme", "--limit", 4, "--model", "dummy", "--sample")
     assert ran.code == 0 and "no report.html" not in ran.out
     assert asked[0].tasks["mme"].aggregations.keys() >= {number.key for number in asked[0].results.rows["mme"].numbers}

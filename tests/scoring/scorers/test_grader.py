@@ -29,14 +29,14 @@ class Given(Grader):
         return {doc_id: ScoredDoc(doc_id, None, found) for doc_id, found in scores.items()}
 
 
-def instances(count: int) -> list[Instance]:
-    return [Instance("generate_until", "t", doc_id, {}, target="a", resps=["b"]) for doc_id in range(count)]
+def instances(count: int) -> dict[int, list[Instance]]:
+    return {doc_id: [Instance("generate_until", "t", doc_id, {}, target="a", resps=["b"])] for doc_id in range(count)}
 
 
 def graded(kind: Any, name: str, values: Mapping[int, float]) -> Scorer:
     scorer = build_scorer(METRICS, "generate_until", kind)
     scorer.grader = Given(name=name, values=values, no_value="nobody said anything.")
-    run_scorer(scorer, {instance.doc_id: [instance] for instance in instances(4)})
+    run_scorer(scorer, instances(4))
     return scorer
 
 
