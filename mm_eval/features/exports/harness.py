@@ -84,12 +84,17 @@ def _row(row: Scores) -> dict[str, Any]:
 
 
 def _samples(run: RecordedRun, task: str) -> Iterator[dict[str, Any]]:
+    is_whole_text = run.results.configs.get(task, {}).get("output_type") == "loglikelihood_rolling"
     for row in run.rows(task):
         if row["status"] in ("failed", "not requested"):
             continue  # these tools have no row for it
         prompt = row["prompt"] if isinstance(row["prompt"], str) else json.dumps(row["prompt"], ensure_ascii=False)
         kwargs = run.results.configs.get(task, {}).get("generation_kwargs") or {}
         tails = row.get("choices") or [kwargs]
+        arguments = [{"arg_0": prompt, "arg_1": tail} for tail in tails]
+        resps = row["resps"]
+        if is_whole_text:  # these tools have the text, and a number without is_greedy
+            arguments, resps = [{"arg_0": row["target"]}], [pair[0] for pair in resps]
         doc = json.dumps(row["doc"], sort_keys=True, ensure_ascii=False, default=str)
         target = row["target"] if isinstance(row["target"], str) else json.dumps(row["target"])
         for name in dict.fromkeys([*row["filtered_resps"], *(key.partition(",")[2] for key in row["scores"])]) or [
@@ -102,9 +107,9 @@ def _samples(run: RecordedRun, task: str) -> Iterator[dict[str, Any]]:
                 "doc_id": row["doc_id"],
                 "doc": row["doc"],
                 "target": target,
-                "arguments": {f"gen_args_{n}": {"arg_0": prompt, "arg_1": tail} for n, tail in enumerate(tails)},
-                "resps": [[answer] for answer in row["resps"]],
-                "filtered_resps": row["filtered_resps"].get(name, row["resps"]),
+                "arguments": {f"gen_args_{n}": each for n, each in enumerate(arguments)},
+                "resps": [[answer] for answer in resps],
+                "filtered_resps": resps if is_whole_text else row["filtered_resps"].get(name, row["resps"]),
                 "filter": name,
                 "metrics": list(scores),
                 "doc_hash": _hash(doc),

@@ -162,6 +162,27 @@ def test_a_round_trip_through_our_exports_changes_no_answer(cli, answered: Path,
         }
 
 
+def test_log_likelihoods_of_whole_texts(cli, tmp_path: Path) -> None:
+    """lm-eval logs the text and a number alone (as in its logs of WikiText), and so do our exports."""
+    asked = ["--tasks", "wikitext", "--model", "dummy", "--sample", "--limit", "3", "--output_path"]
+    assert cli(*asked, tmp_path / "run").code == 0
+    first = rows(tmp_path / "run", "wikitext")
+    for form in ("lm_eval", "inspect"):
+        cli("report", tmp_path / "run", "--format", form, "--output", tmp_path / form)
+        done = cli("import", tmp_path / form, "--output_path", tmp_path / f"again-{form}", "--sample")
+        assert done.code == 0, done.err
+        assert [row["scores"] for row in rows(tmp_path / f"again-{form}", "wikitext")] == [
+            row["scores"] for row in first
+        ]
+    [log] = (tmp_path / "lm_eval").rglob("samples_*.jsonl")
+    row = json.loads(log.read_text().splitlines()[0])
+    assert row["arguments"] == {"gen_args_0": {"arg_0": first[0]["target"]}}
+    assert row["resps"] == [[first[0]["resps"][0][0]]] and row["filtered_resps"] == row["resps"][0]
+    log.write_text(log.read_text().replace(str(row["resps"][0][0]), f'"{row["resps"][0][0]}"'))  # lm-eval writes texts
+    done = cli("import", tmp_path / "lm_eval", "--output_path", tmp_path / "texts", "--sample")
+    assert done.code == 0 and rows(tmp_path / "texts", "wikitext")[0]["scores"] == first[0]["scores"]
+
+
 def test_a_table_of_ones_own(cli, tmp_path: Path) -> None:
     log = tmp_path / "mine.jsonl"
     data = RecordedRun.read(_mme(cli, tmp_path))

@@ -126,7 +126,8 @@ def _row(entry: Mapping[str, Any], where: str) -> LogRow:
     stated = entry.get("arguments")
     first = stated.get("gen_args_0") if isinstance(stated, dict) else None
     generated = isinstance(first, dict) and isinstance(first.get("arg_1"), dict)
-    answers = [each if generated else _likelihood(each) for each in _flat(resps, generated)]
+    whole_text = isinstance(first, dict) and "arg_0" in first and "arg_1" not in first  # a rolling log-likelihood
+    answers = [each if generated else _likelihood(each, alone=whole_text) for each in _flat(resps, generated)]
     read = entry.get("filtered_resps")
     stated_names = entry.get("metrics")
     names = stated_names if isinstance(stated_names, list) else [each for each in entry if each not in OWN]
@@ -159,7 +160,7 @@ def _flat(resps: Any, generated: bool = False) -> list[Any]:
     """
     if not isinstance(resps, list):
         return [] if resps is None else [resps]
-    if not generated and _is_likelihood(resps):
+    if _is_likelihood(resps) and not (generated and isinstance(resps[0], str)):
         return [resps]
     return [one for each in resps for one in _flat(each, generated)]
 
@@ -180,7 +181,10 @@ def _as_float(value: Any) -> float | None:
         return None
 
 
-def _likelihood(value: Any) -> Any:
+def _likelihood(value: Any, alone: bool = False) -> Any:
+    """[log-likelihood, is_greedy] of what a log has; anything else unchanged. alone: the log has a number without is_greedy."""
+    if alone and (number := _as_float(value)) is not None:
+        return [number, False]
     return [float(value[0]), str(value[1]) == "True"] if _is_likelihood(value) else value
 
 
