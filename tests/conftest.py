@@ -19,6 +19,10 @@ import pytest
 from mm_eval.cli import main
 from tests.processes import Started
 
+# An image may state this: each child process would then compile all of mm_eval, and each process of tests every file of them.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
+
 STARTED = Started()
 ROOT = Path(__file__).parent.parent
 RECORDED = ROOT.parent / "shared" / "papers" / "mme_lavin.jsonl"

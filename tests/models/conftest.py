@@ -8,9 +8,8 @@ import pytest
 
 
 @pytest.fixture(autouse=True)
-def _own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The user's cache folder and the network are left alone."""
-    monkeypatch.setenv("MM_EVAL_CACHE", str(tmp_path_factory.getbasetemp() / "cache"))
+def _offline(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The network is left alone."""
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
 
 
