@@ -97,7 +97,7 @@ def soon(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("soon")
-@pytest.mark.parametrize("template", ENDLESS.values(), ids=ENDLESS.keys())
+@each_of("template", ENDLESS.values(), ids=ENDLESS.keys())
 def test_a_template_ends_at_a_bound(template: str) -> None:
     started = time.thread_time()
     with pytest.raises((DataError, ConfigError), match="^doc 3: doc_to_text "):

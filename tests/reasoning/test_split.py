@@ -28,8 +28,8 @@ def answer_in(text, **known):
     return unframed(found.answer) if found.closed else None
 
 
-@pytest.mark.parametrize("answer", ["B", "B. the bus", "a red bus\nin two lines", "Yes", "42", "$\\boxed{7}$"])
-@pytest.mark.parametrize("name", FORMATS)
+@each_of("answer", ["B", "B. the bus", "a red bus\nin two lines", "Yes", "42", "$\\boxed{7}$"])
+@each_of("name", FORMATS)
 def test_every_format_gives_the_answer_after_its_reasoning(name, answer):
     for why in ("", WHY, "short"):
         text = FORMATS[name].format(w=why, b=answer) if why or "without marks" not in name else f"assistant: {answer}"

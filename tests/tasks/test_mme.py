@@ -3,49 +3,63 @@
 import json
 import math
 import random
+from contextlib import redirect_stdout
+from io import StringIO
 from pathlib import Path
 
 import pytest
 
+from mm_eval.cli import main
+from tests.conftest import Ran
 from tests.folders import results_of
 
 PERCEPTION, COGNITION = 963.6114445778311, 249.64285714285714
 
 
-def test_the_papers_numbers_come_out_of_recorded_answers(cli, lavin) -> None:
-    root, answers = lavin
-    ran = cli("--tasks", "mme", "--model", "replay", "--model_args", f"path={answers}", "--data_root", root)
-    row = ran.results["results"]["mme"]
-    assert ran.code == 0, ran.err
+def scored(lavin: tuple[Path, Path], answers: Path, folder: Path) -> Ran:
+    """A run of all of MME with recorded answers."""
+    words = ("--tasks", "mme", "--model", "replay", "--model_args", f"path={answers}", "--data_root", str(lavin[0]))
+    with redirect_stdout(StringIO()) as out:
+        code = main([*words, "--output_path", str(folder), "--no_report"])
+    return Ran(code, out.getvalue(), "", folder)
+
+
+@pytest.fixture(scope="module")
+def recorded(lavin: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) -> Ran:
+    """LaVIN's own answers, scored once for all tests that read the numbers."""
+    return scored(lavin, lavin[1], tmp_path_factory.mktemp("recorded") / "run")
+
+
+def test_the_papers_numbers_come_out_of_recorded_answers(recorded: Ran) -> None:
+    row = recorded.results["results"]["mme"]
+    assert recorded.code == 0
     assert row["mme_perception_score,none"] == pytest.approx(PERCEPTION, abs=1e-9)
     assert row["mme_cognition_score,none"] == pytest.approx(COGNITION, abs=1e-9)
     assert (row["n"], row["failed"], row["truncated"]) == (2374, 0, 0)
     unread = sum(
         1
-        for sample in ran.samples("mme")
+        for sample in recorded.samples("mme")
         if not any(label in sample["resps"][0].strip().lower()[:4] for label in ("yes", "no"))
     )
     assert row["unparsed"] == unread > 0, "what no rule can read is counted, not hidden"
     categories = [key for key in row if key.endswith(",none") and "_stderr" not in key and "mme_" not in key]
     assert len([key for key in categories if not key.startswith("unparsed")]) == 14
     assert sum(row[key] for key in categories) == pytest.approx(PERCEPTION + COGNITION)
-    assert "963.61" in ran.out and "249.64" in ran.out
+    assert "963.61" in recorded.out and "249.64" in recorded.out
     exact = {"perception": 28.952611399509, "cognition": 13.789247673129}  # each picture left out by itself
     for part, stderr in exact.items():
         assert row[f"mme_{part}_score_stderr,none"] == pytest.approx(stderr, rel=1e-9)
 
 
-def test_every_mme_number_has_a_standard_error_that_a_bootstrap_confirms(cli, lavin) -> None:
-    root, answers = lavin
-    ran = cli("--tasks", "mme", "--model", "replay", "--model_args", f"path={answers}", "--data_root", root)
-    row = ran.results["results"]["mme"]
+def test_every_mme_number_has_a_standard_error_that_a_bootstrap_confirms(recorded: Ran) -> None:
+    row = recorded.results["results"]["mme"]
     for key in [
         key for key in row if key.endswith(",none") and "_stderr" not in key and not key.startswith("unparsed")
     ]:
         metric, _, pipeline = key.partition(",")
         assert isinstance(row[f"{metric}_stderr,{pipeline}"], float), key
     pictures: dict[str, dict[str, list[float]]] = {}
-    for sample in ran.samples("mme"):
+    for sample in recorded.samples("mme"):
         doc, score = sample["doc"], sample["scores"].get("mme_cognition_score,none")
         if score is not None:
             pictures.setdefault(doc["category"], {}).setdefault(doc["question_id"], []).append(score["score"])
@@ -62,14 +76,9 @@ def test_every_mme_number_has_a_standard_error_that_a_bootstrap_confirms(cli, la
     assert row["mme_cognition_score_stderr,none"] == pytest.approx(bootstrap, rel=0.1)
 
 
-def test_a_run_scores_the_same_from_its_own_samples(cli, lavin, tmp_path: Path) -> None:
-    root, answers = lavin
-    first = cli("--tasks", "mme", "--model", "replay", "--model_args", f"path={answers}", "--data_root", root)
-    again = cli(
-        *("--tasks", "mme", "--model", "replay", "--model_args", f"path={first.folder / 'samples' / 'mme.jsonl'}"),
-        *("--data_root", root, "--output_path", tmp_path / "again"),
-    )
-    assert results_of(first.folder) == results_of(again.folder)
+def test_a_run_scores_the_same_from_its_own_samples(recorded: Ran, lavin: tuple[Path, Path], tmp_path: Path) -> None:
+    again = scored(lavin, recorded.folder / "samples" / "mme.jsonl", tmp_path / "again")
+    assert results_of(recorded.folder) == results_of(again.folder)
 
 
 GUIDE_YAML = """

@@ -50,11 +50,6 @@ def test_the_prompts(cli, tmp_path: Path, key: str | None) -> None:
     assert text_of(ran.samples("mmstar")[0]["prompt"]) == PROMPTS[key]
 
 
-@pytest.mark.parametrize("task", ["mmstar", "mmstar_lmms"])
-def test_gold_answers_get_full_marks(cli, task: str) -> None:
-    assert cli("validate", task, "--sample").code == 0
-
-
 @pytest.mark.parametrize(("task", "column"), [("mmstar", 1), ("mmstar_lmms", 2)])
 def test_hard_answers(cli, tmp_path: Path, task: str, column: int) -> None:
     file, doc = "Lin-Chen/MMStar/default/val-00000-of-00001.parquet", 1

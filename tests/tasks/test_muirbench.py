@@ -6,7 +6,9 @@ from typing import Any
 import pytest
 
 from tests.papers.recordings import write_answers
+from tests.tasks.of_sample import read_one_doc
 
+FILE = "MUIRBENCH/MUIRBENCH/default/test-00000-of-00001.parquet"
 PICTURE = {"type": "image"}
 ASKED = "Which of these pictures shows 4 shapes?"
 NONE = "None of the choices provided"
@@ -56,41 +58,41 @@ def test_internvl_sees_the_pictures_under_their_names(cli: Any, tmp_path: Path) 
     assert turn["content"] == [*parts, text(end)]
 
 
-@pytest.mark.parametrize(
-    ("answer", "letter", "lmms"),
-    [
-        ("C", "C", "C"),
-        ("(C)", "C", None),
-        ("C. the third", None, "C"),
-        ("c", None, "C"),
-        ("The answer is (C).", "C", None),
-        ("The answer is C.", "C", None),
-        ("C)", None, None),
-        ("**C**", None, None),
-        (r"\boxed{C}", None, None),
-        ("Answer: B because A is wrong", "A", None),
-        ("Both (A) and (C) are plausible", "C", None),
-        ("I think that none of the choices provided is right", "E", None),
-        ("答案是C", None, None),
-        ("B.C.", None, "B"),
-        ("I can't see any of the pictures that you mean", None, None),
-        ("", None, None),
-        ("<think>A or C", None, None),
-    ],
-)
-def test_the_letter_of_an_answer(cli: Any, tmp_path: Path, answer: str, letter: str | None, lmms: str | None) -> None:
-    said = ["A", "A", answer]
-    answers = write_answers(tmp_path / "a.jsonl", {"muirbench": said, "muirbench_lmms": said})
-    ran = cli(
-        "--tasks", "muirbench,muirbench_lmms", "--model", "replay", "--model_args", f"path={answers}", "--sample", "--limit", 3,
-    )  # fmt: skip
+HARD = [
+    ("C", "C", "C"),
+    ("(C)", "C", None),
+    ("C. the third", None, "C"),
+    ("c", None, "C"),
+    ("The answer is (C).", "C", None),
+    ("The answer is C.", "C", None),
+    ("C)", None, None),
+    ("**C**", None, None),
+    (r"\boxed{C}", None, None),
+    ("Answer: B because A is wrong", "A", None),
+    ("Both (A) and (C) are plausible", "C", None),
+    ("I think that none of the choices provided is right", "E", None),
+    ("答案是C", None, None),
+    ("B.C.", None, "B"),
+    ("I can't see any of the pictures that you mean", None, None),
+    ("", None, None),
+    ("<think>A or C", None, None),
+]
+"""Answers to a question whose right letter is C: the letter that MMMU's rule reads, and the one that lmms-eval's reads."""
+
+
+@pytest.mark.parametrize(("task", "column"), [("muirbench", 1), ("muirbench_lmms", 2)])
+def test_the_letter_of_an_answer(cli: Any, tmp_path: Path, task: str, column: int) -> None:
+    ran = read_one_doc(cli, tmp_path, task, FILE, 2, [answer for answer, *_ in HARD])
     assert ran.code == 0, ran.err
-    row, of_lmms = ran.samples("muirbench")[2], ran.samples("muirbench_lmms")[2]
-    assert row["target"] == "C"
-    unread = row["rules"]["none"][0] in ("unparsed", "truncated")
-    assert (None if unread else row["filtered_resps"]["none"][0]) == letter
-    assert of_lmms["scores"]["muirbench_score_overall,none"] == (lmms == "C")
-    assert (of_lmms["rules"]["none"][0] in ("unparsed", "truncated")) is (lmms is None)
+    for case, row in zip(HARD, ran.samples(task), strict=True):
+        answer, letter = case[0], case[column]
+        unread = row["rules"]["none"][0] in ("unparsed", "truncated")
+        if task == "muirbench":
+            assert row["target"] == "C"
+            assert (None if unread else row["filtered_resps"]["none"][0]) == letter, answer
+        else:
+            assert row["scores"]["muirbench_score_overall,none"] == (letter == "C"), answer
+            assert unread is (letter is None), answer
 
 
 def test_tasks_and_relations_are_categories_and_twins_are_one_cluster(cli: Any, tmp_path: Path) -> None:

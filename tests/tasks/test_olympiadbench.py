@@ -2,12 +2,12 @@
 
 import time
 
-import pytest
 from mm_eval.tasks.olympiadbench.prompts import instruction
 from mm_eval.tasks.olympiadbench.rules import errors_of, final_answer, is_right
 from mm_eval.tasks.olympiadbench.utils import doc_to_messages, gold_answer
 
 from mm_eval.config.manager import TaskManager
+from tests.sets import each_of
 from tests.tasks.made_up import prompt
 from tests.tasks.of_sample import replay
 
@@ -87,7 +87,7 @@ DIFFERENT = [
 ]
 
 
-@pytest.mark.parametrize(("answer", "gold", "error"), EQUAL + DIFFERENT)
+@each_of(("answer", "gold", "error"), EQUAL + DIFFERENT)
 def test_answers(answer: str, gold: str, error: str) -> None:
     assert is_right(final_answer(answer, False), gold, errors_of(error)) is ((answer, gold, error) in EQUAL)
 

@@ -11,6 +11,7 @@ import pytest
 from mm_eval.scoring.filters.options import lettered, texts_of
 from tests.conftest import ROOT
 from tests.papers.recordings import write_answers
+from tests.sets import few
 from tests.tasks.made_up import MadeUp
 
 SAID = ["A", "B. cat", "(B)", "The answer is (C).", "\\boxed{B}", "2", "C", "", "D", "The answer is B."] * 5
@@ -22,17 +23,20 @@ def as_text(value: Any) -> Any:
 
 @pytest.mark.parametrize(
     ("task", "hub_id", "columns"),
-    [
-        ("mathvista_testmini", "AI4Math/MathVista", ["choices"]),
-        ("mathvision_test", "MathLLMs/MathVision", ["options", "level"]),
-        ("cv_bench", "nyu-visionx/CV-Bench", ["choices"]),
-        ("cv_bench_lmms", "nyu-visionx/CV-Bench", ["choices"]),
-        ("scienceqa", "lmms-lab/ScienceQA", ["choices", "answer"]),
-        ("scienceqa_lmms", "lmms-lab/ScienceQA", ["choices", "answer"]),
-        ("ai2d", "lmms-lab/ai2d", ["options"]),
-        ("muirbench", "MUIRBENCH/MUIRBENCH", ["options"]),
-        ("emma_mini", "luckychao/EMMA-mini", ["options"]),
-    ],
+    few(
+        [
+            ("mathvista_testmini", "AI4Math/MathVista", ["choices"]),
+            ("mathvision_test", "MathLLMs/MathVision", ["options", "level"]),
+            ("cv_bench", "nyu-visionx/CV-Bench", ["choices"]),
+            ("cv_bench_lmms", "nyu-visionx/CV-Bench", ["choices"]),
+            ("scienceqa", "lmms-lab/ScienceQA", ["choices", "answer"]),
+            ("scienceqa_lmms", "lmms-lab/ScienceQA", ["choices", "answer"]),
+            ("ai2d", "lmms-lab/ai2d", ["options"]),
+            ("muirbench", "MUIRBENCH/MUIRBENCH", ["options"]),
+            ("emma_mini", "luckychao/EMMA-mini", ["options"]),
+        ],
+        at=(0, 2, 4),
+    ),
 )
 def test_lists_and_indices_as_text(cli, tmp_path: Path, task: str, hub_id: str, columns: list[str]) -> None:
     root = tmp_path / "data"

@@ -18,10 +18,6 @@ def test_the_line_of_ocr_tokens_stays_where_there_are_none(cli) -> None:
     assert prompt(cli, "textvqa_val", "ocr", 8) == f"What does the sign say?\nReference OCR token: {SHORT}"
 
 
-def test_gold_answers_get_full_marks(cli) -> None:
-    assert cli("validate", "textvqa_val", "--sample").code == 0
-
-
 TEN = ["north st"] * 4 + ["north street"] * 3 + ["north"] * 2 + ["st"]
 HARD = [
     (TEN, "North St.", 1.0),

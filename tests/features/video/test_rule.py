@@ -27,9 +27,9 @@ def test_eight_frames_of_900_lie_where_the_other_suites_have_them(spread: str) -
     assert read_rule(f"frames=8,{spread}").places(900, 36.0) == EIGHT_OF_900[spread]
 
 
-@pytest.mark.parametrize("spread", SPREADS)
-@pytest.mark.parametrize("total", [1, 2, 7, 8, 9, 100])
-@pytest.mark.parametrize("count", [1, 2, 7, 8])
+@each_of("spread", SPREADS)
+@each_of("total", [1, 2, 7, 8, 9, 100])
+@each_of("count", [1, 2, 7, 8])
 def test_frames_rise_and_none_is_shown_twice(spread: str, total: int, count: int) -> None:
     places = read_rule(f"frames={count},{spread}").places(total, 4.0)
     assert len(places) == min(count, total) and sorted(set(places)) == places

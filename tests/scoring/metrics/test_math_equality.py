@@ -3,7 +3,6 @@ r"""Mathematical equality: pairs that are equal and pairs that are not, bounds o
 import threading
 import time
 
-import pytest
 from mm_eval.tasks.rules.math_answer import last_boxed
 from mm_eval.tasks.rules.math_equality import math_equal, math_equal_fn
 from mm_eval.tasks.rules.math_values import value_of
@@ -84,7 +83,7 @@ HOSTILE = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("answer", HOSTILE, ids=range(len(HOSTILE)))
+@each_of("answer", HOSTILE)
 def test_hostile_answers_take_bounded_time(answer: str) -> None:
     started = time.process_time()
     assert not math_equal(answer, "17.25")
