@@ -8,12 +8,21 @@ from typing import Any
 import pytest
 
 
-def few(values: Iterable[Any], *quick: Any) -> list[Any]:
-    """Values for `parametrize`: the quick ones stand in the default set, the others in `full`, and what has marks keeps them."""
+def few(values: Iterable[Any], *quick: str, at: Iterable[int] = ()) -> list[Any]:
+    """Values for `parametrize`: the quick ones stand in the default set, the others in `full`, and what has marks keeps them.
+
+    quick: those that are texts. at: the positions of others.
+    """
     given = list(values)
     assert set(quick) <= {value for value in given if isinstance(value, str)}, "a quick value is no longer one of them"
+    places = {range(len(given))[place] for place in at}
     return [
-        value if marked(value) or value in quick else pytest.param(value, marks=pytest.mark.full) for value in given
+        value
+        if marked(value) or place in places or isinstance(value, str) and value in quick
+        else pytest.param(value, marks=pytest.mark.full)
+        if not isinstance(value, tuple | list)
+        else pytest.param(*value, marks=pytest.mark.full)
+        for place, value in enumerate(given)
     ]
 
 

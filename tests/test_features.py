@@ -17,10 +17,10 @@ from mm_eval.cli.options import add_options
 from mm_eval.values.errors import ConfigError
 from mm_eval.values.features import Brought, Option, features, statements
 from tests.conftest import ROOT
+from tests.sets import few
 
 FEATURES = sorted(found.name for found in pkgutil.iter_modules(mm_eval.features.__path__))
-QUICK = ("judge", "protocols", "video")
-"""Those that reach furthest into a run. The others are deleted in the full set."""
+"""The judge reaches furthest into a run. The others are deleted in the full set."""
 OTHERS = ("tests/scoring/scorers/test_own_scorers.py", "tests/engine/test_journal.py")
 """Tests of what every run needs, which name no feature."""
 RUN = ["--tasks", "mme", "--model", "dummy", "--sample", "--limit", "4", "--output_path", "run"]
@@ -66,9 +66,7 @@ def numbers(folder: Path) -> dict[str, object]:
     return {key: value for key, value in results.items() if key != "run"}
 
 
-@pytest.mark.parametrize(
-    "feature", [each if each in QUICK else pytest.param(each, marks=pytest.mark.full) for each in FEATURES]
-)
+@pytest.mark.parametrize("feature", few(FEATURES, "judge"))
 def test_without_a_feature_the_rest_runs_and_gives_the_same_numbers(feature: str, tmp_path: Path, cli) -> None:
     folder = without(feature, tmp_path / "copy")
     python(folder, "-c", SCRIPT)
@@ -76,9 +74,7 @@ def test_without_a_feature_the_rest_runs_and_gives_the_same_numbers(feature: str
     assert numbers(folder / "run") == numbers(whole.folder)
 
 
-@pytest.mark.parametrize(
-    "feature", [each if each == "judge" else pytest.param(each, marks=pytest.mark.full) for each in FEATURES]
-)
+@pytest.mark.parametrize("feature", few(FEATURES, "judge"))
 def test_without_a_feature_other_tests_pass(feature: str, tmp_path: Path) -> None:
     python(without(feature, tmp_path / "copy"), "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", *OTHERS)
 

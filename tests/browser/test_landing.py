@@ -122,7 +122,7 @@ def place_of(landing, served, dummy_run, place):
 
 
 @pytest.mark.parametrize("place", ["file", *further("bundle", "view")])
-@pytest.mark.parametrize("width", [390, 1400, *further(360, 1024, 2560)])
+@pytest.mark.parametrize("width", [390, *further(360, 1024, 1400, 2560)])
 def test_every_kind_of_link_of_a_runs_page_lands(opened, served, landing, dummy_run, width, place):
     where = place_of(landing, served, dummy_run, place)
 
@@ -133,7 +133,7 @@ def test_every_kind_of_link_of_a_runs_page_lands(opened, served, landing, dummy_
 
 
 @pytest.mark.parametrize("place", ["bundle", *further("file", "view")])
-@pytest.mark.parametrize("width", [390, 1400, *further(360, 1024, 2560)])
+@pytest.mark.parametrize("width", [390, *further(360, 1024, 1400, 2560)])
 def test_every_kind_of_address_lands(opened, served, landing, dummy_run, width, place):
     where = place_of(landing, served, dummy_run, place)
     assert [each for each, to in ADDRESSES.items() if not landed(opened(where, each, width=width), to, width)] == []
@@ -205,7 +205,7 @@ def test_the_first_number_is_on_a_phones_first_screen(opened, landing, name, wid
 
 
 @pytest.mark.parametrize("dark", [True, *further(False)])
-@pytest.mark.parametrize("width", [360, 1400, *further(390, 1024, 2560)])
+@pytest.mark.parametrize("width", [360, *further(390, 1024, 1400, 2560)])
 def test_no_part_is_cut_off_and_texts_of_charts_are_of_one_size(opened, landing, width, dark):
     for name, kinds in (("file", ("results", "samples", "problems", "asked")), ("compare", ("results", "asked"))):
         for part in kinds:

@@ -10,6 +10,7 @@ from mm_eval.cli import main
 from mm_eval.features.report.release.numbers import Reported, release_table
 from mm_eval.features.report.release.page import write_release_page
 from mm_eval.results.recorded import RecordedRun
+from tests.sets import few
 
 ODD = "</script><script>window.attacked=1</script>|7B"
 
@@ -91,7 +92,7 @@ def test_columns_in_the_order_of_a_row(opened, release: Path) -> None:
     assert values == sorted(values, reverse=True)
 
 
-@pytest.mark.parametrize("width", [360, 768, 1280, 2560])
+@pytest.mark.parametrize("width", few([360, 768, 1280, 2560], at=(0, 2)))
 @pytest.mark.parametrize("dark", [False, True])
 def test_nothing_is_cut_off(opened, release: Path, width: int, dark: bool) -> None:
     browser = opened(release, "#?parts=1", width, dark)
@@ -102,6 +103,7 @@ def test_nothing_is_cut_off(opened, release: Path, width: int, dark: bool) -> No
     assert browser.execute_script(f"return {cut}.length") == 0
 
 
+@pytest.mark.full
 def test_six_models_by_thirty_benchmarks_load_and_filter_quickly(opened, base, perfect) -> None:
     run = RecordedRun.read(perfect)
     table = release_table([run])
@@ -130,7 +132,7 @@ def test_the_data_in_the_page_is_strict_json_and_names_no_server(release: Path) 
     assert 'src="http' not in text and 'href="http' not in text
 
 
-@pytest.mark.parametrize("width", [360, 768, 1280, 2560])
+@pytest.mark.parametrize("width", few([360, 768, 1280, 2560], at=(0, 2)))
 def test_charts_are_readable_at_each_width(opened, release: Path, width: int) -> None:
     """Their text keeps its size, and no name stands on another one or beyond the frame."""
     browser = opened(release, width=width)

@@ -7,6 +7,7 @@ import pytest
 from PIL import Image
 
 from mm_eval.cli import main
+from tests.sets import few
 
 NOTE = "scoring of shown changed since the folder was made: all answers are scored anew"
 YAML = """task: shown
@@ -92,7 +93,7 @@ def lose_half(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("change", CHANGES)
-@pytest.mark.parametrize("half", [False, True], ids=["finished", "interrupted"])
+@pytest.mark.parametrize("half", few([False, True], at=(1,)), ids=["finished", "interrupted"])
 def test_a_changed_rule_takes_every_answer_and_scores_all_of_them(
     shown: Shown, tmp_path: Path, change: str, half: bool
 ) -> None:

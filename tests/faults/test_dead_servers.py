@@ -23,7 +23,7 @@ from mm_eval.values.types import Answer
 from tests.faults.raw_server import Exchange, http, raw_server, said
 from tests.faults.server import Server, echo, fault
 from tests.faults.test_network_17_to_27 import answers, ask
-from tests.sets import each_of
+from tests.sets import each_of, few
 
 REFUSED = httpx.ConnectError("connection refused")
 
@@ -64,7 +64,7 @@ def test_how_long_an_outage_may_last_is_stated(limit: str, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("failure", [REFUSED, httpx.ConnectTimeout("no reply"), httpx.ReadError("reset")])
-@pytest.mark.parametrize("under_way", [1, 32])
+@pytest.mark.parametrize("under_way", few([1, 32], at=(0,)))
 def test_a_restarted_server_fails_no_question(failure: Exception, under_way: int, tmp_path: Path) -> None:
     server = Faulty(failure, lambda now: 2 <= now < 200)
     outcome = ask(tmp_path, server, 200, num_concurrent=under_way, deadline=600)
@@ -91,7 +91,7 @@ def test_a_server_that_dies_for_good_keeps_what_it_answered(tmp_path: Path) -> N
     assert len(read_journal(tmp_path).answers) == outcome.answered
 
 
-@pytest.mark.parametrize("status", [502, 503, 504])
+@pytest.mark.parametrize("status", few([502, 503, 504], at=(0,)))
 @pytest.mark.parametrize("started", [0, 30])
 def test_a_server_that_loads_is_waited_for(status: int, started: int, tmp_path: Path) -> None:
     loading = httpx.Response(status, text="Loading model")
@@ -137,7 +137,7 @@ class Fleet(Server):
         return await super().__call__(request)
 
 
-@pytest.mark.parametrize("failure", [REFUSED, httpx.Response(503), httpx.ReadError("reset")])
+@pytest.mark.parametrize("failure", few([REFUSED, httpx.Response(503), httpx.ReadError("reset")], at=(0,)))
 def test_the_others_of_a_fleet_take_over(failure: object) -> None:
     both = {"base_url": "http://a/v1|http://b/v1", "num_concurrent": 8}
     dead = Fleet(failure, lambda now: True)

@@ -17,6 +17,7 @@ from mm_eval.values.types import Instance
 from tests.conftest import Ran
 from tests.models.conftest import adapter, checkpoint  # noqa: F401 (fixtures)
 from tests.models.questions import instance, outputs
+from tests.sets import few
 
 Adapter = Callable[..., Any]
 STEPS = {"max_new_tokens": 6, "min_new_tokens": 6}
@@ -55,7 +56,7 @@ VALUES = [float("nan"), *(pytest.param(each, marks=pytest.mark.full) for each in
 
 
 @pytest.mark.parametrize("value", VALUES)
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", few(WAYS, "greedy", "beams"))
 def test_some_rows_of_a_batch_fail_and_the_others_answer_as_alone(adapter: Adapter, way: str, value: float) -> None:  # noqa: F811
     model = adapter("llama", batch_size=8)
     word = word_of(model)
@@ -91,7 +92,7 @@ def _texts() -> list[Instance]:
     return [Instance("loglikelihood_rolling", "t", n, {}, continuation=text + " it") for n, text in enumerate(TEXTS)]
 
 
-@pytest.mark.parametrize("way", [*WAYS, "score"])
+@pytest.mark.parametrize("way", few([*WAYS, "score"], "greedy", "score"))
 def test_a_damaged_padding_token_harms_no_row(adapter: Adapter, way: str) -> None:  # noqa: F811
     """Masked places get no weight, but no weight times NaN is NaN: a row that fails beside others is asked again alone."""
     model, sound = damaged(adapter("llama", batch_size=8), float("nan"), 0), adapter("llama")
@@ -121,7 +122,7 @@ def test_an_overflow_of_half_precision_is_a_failure(adapter: Adapter) -> None:  
     assert "dtype=bfloat16" in str(answers[0])
 
 
-@pytest.mark.parametrize("kind", ["llava", "qwen2_vl", "paligemma"])
+@pytest.mark.parametrize("kind", few(["llava", "qwen2_vl", "paligemma"], "llava"))
 def test_a_model_of_nothing_but_nan_answers_nothing(adapter: Adapter, kind: str) -> None:  # noqa: F811
     from tests.models.questions import picture
 

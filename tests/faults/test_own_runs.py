@@ -18,6 +18,7 @@ from mm_eval.engine.own_runs import is_own, key_file, mark_of
 from mm_eval.foreign import UntrustedRun, check_own
 from mm_eval.values.errors import ConfigError
 from tests.features.judge.conftest import judged, server  # noqa: F401
+from tests.sets import few
 
 ANSWER = {"choices": [{"message": {"content": "Yes"}, "finish_reason": "stop"}], "model": "m"}
 
@@ -100,7 +101,7 @@ def test_a_run_of_ones_own_needs_no_word_wherever_it_lies(
     assert ran.code == 0 and listening.heard > before, ran.err
 
 
-@pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.parametrize("verb", few(VERBS, at=(0,)))
 def test_the_address_of_somebody_elses_run_is_not_contacted(
     cli: Any, made: Path, listening: Listening, another_user: Callable[[], None], verb: str
 ) -> None:

@@ -18,6 +18,7 @@ from mm_eval.data.docs import Docs, picture_files
 from mm_eval.data.places import Places
 from mm_eval.data.source import DataSource
 from mm_eval.values.errors import DataError
+from tests.sets import few
 
 YAML = """task: stale
 dataset_path: {path}
@@ -69,7 +70,7 @@ def answers(docs: Docs) -> list[str]:
 
 @pytest.mark.parametrize("way", [in_place, by_rename])
 @pytest.mark.parametrize("suffix", [".jsonl", ".csv", ".parquet"])
-@pytest.mark.parametrize("readme", [False, True])
+@pytest.mark.parametrize("readme", few([False, True], at=(0,)))
 def test_a_folder_whose_file_was_replaced_gives_the_new_rows(tmp_path: Path, suffix: str, way, readme: bool) -> None:
     folder = tmp_path / "root" / "org" / "name"
     file = folder / f"test{suffix}"

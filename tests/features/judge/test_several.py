@@ -106,10 +106,11 @@ def test_a_total_that_cannot_be_used_is_no_verdict(several, server, broken: tupl
     assert ran.results["results"]["graded"]["right,none"] is None
 
 
-def test_a_prompt_that_never_ends_is_a_fault_of_its_doc(several, server) -> None:
+def test_a_prompt_that_never_ends_is_a_fault_of_its_doc(several, server, monkeypatch) -> None:
+    monkeypatch.setattr("mm_eval.features.judge.prompts.MOST_QUESTIONS", 5)  # 100 in a run
     several.write(ROWS[:1], ["1"], TASK + JUDGE, UTILS.replace("return None", "return 'Reference: x\\nAnswer: x'"))
     ran = several.with_server(server)
-    assert ran.code == 3 and "asks more than 100 questions about one answer" in ran.out
+    assert ran.code == 3 and "asks more than 5 questions about one answer" in ran.out
 
 
 def test_validate_show_and_quality_know_of_all_questions(several, server, cli) -> None:

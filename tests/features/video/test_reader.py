@@ -18,6 +18,7 @@ from mm_eval.features.video.reader import frames_at, index_of
 from mm_eval.features.video.rule import read_rule
 from mm_eval.values.errors import DataError
 from tests.features.video.movies import HEIGHT, WIDTH, read, turned, without_first, write
+from tests.sets import few
 
 RANDOM = Random(7)
 IRREGULAR = list(accumulate(RANDOM.choice([10, 33, 40, 200]) for _ in range(60)))
@@ -45,7 +46,7 @@ def chosen(path: Path | str | Video, rule: str = "frames=12") -> Frames:
     return found
 
 
-@pytest.mark.parametrize("rule", ["frames=12", "frames=5,middle", "fps=3,inside"])
+@pytest.mark.parametrize("rule", few(["frames=12", "frames=5,middle", "fps=3,inside"], "frames=12"))
 @pytest.mark.parametrize("name", MADE)
 def test_the_frames_that_were_asked_for(name: str, rule: str, tmp_path: Path) -> None:
     frames = chosen(write(tmp_path / name, **MADE[name]), rule)

@@ -14,6 +14,7 @@ from mm_eval.cli import main
 from mm_eval.values.errors import ConfigError
 from tests.models.hf.prompts.test_videos import asked, tiny
 from tests.models.questions import instance, picture
+from tests.sets import few
 
 RUN = ["--model", "tiny-qwen2-vl", "--sample", "--limit", "2", "--tasks"]
 
@@ -46,7 +47,7 @@ def test_pictures_and_frames_as_pictures_are_answered_on_any_version(
     assert json.loads((tmp_path / "b" / "results.json").read_text())["results"]
 
 
-@pytest.mark.parametrize(("kind", "version"), [("qwen2_vl", "5.3.0"), ("qwen2_5_vl", "5.17.0")])
+@pytest.mark.parametrize(("kind", "version"), few([("qwen2_vl", "5.3.0"), ("qwen2_5_vl", "5.17.0")], at=(0,)))
 def test_a_video_that_only_a_later_doc_shows_is_refused_too(
     adapter: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, kind: str, version: str
 ) -> None:

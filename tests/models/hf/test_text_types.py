@@ -91,7 +91,7 @@ OWN: dict[str, dict[str, Any]] = {
     "xglm": {"d_model": 64, "ffn_dim": 128, "num_layers": 2, "attention_heads": 4},
 }
 """Options of the types that need some of their own; windows are shorter than the prompts below."""
-QUICK = ("gemma3_text", "gpt2", "llama", "mixtral", "mpt", "opt", "phi3", "qwen2", "qwen3", "xglm")
+QUICK = ("gemma3_text", "gpt2", "mixtral", "mpt")
 """Different positions, windows, experts and caches."""
 SLOW = {"afmoe", "mimo_v2_flash"}
 KINDS = [pytest.param(kind, marks=pytest.mark.slow) if kind in SLOW else kind for kind in sorted(TEXT_FAMILIES)]

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from mm_eval.values.errors import ModelError, StoreError
+from tests.sets import few
 
 evaluate_module = importlib.import_module("mm_eval.run")  # the package has a function of that name
 real_evaluate = evaluate_module.evaluate
@@ -133,18 +134,21 @@ def header(text: bytes) -> bytes:
 
 @pytest.mark.parametrize(
     ("spoil", "said"),
-    [
-        (lambda whole: whole[:100_000], "bytes where its header lists"),
-        (lambda whole: whole[:-1], "bytes where its header lists"),
-        (lambda whole: whole[:20], "it is cut"),
-        (lambda whole: b"", "it is cut"),
-        (lambda whole: b"version https://git-lfs.github.com/spec/v1\noid sha256:0\n", "git-lfs pointer"),
-        (lambda whole: b"<!DOCTYPE html><html>Sign in</html>", "it is cut, or not a safetensors file"),
-        (lambda whole: header(b"{" + b"x" * 20 + b"}"), "header is damaged"),
-        (lambda whole: header(b"[1]"), "header is damaged"),
-        (lambda whole: header(b'{"a": {"data_offsets": [0]}}'), "header is damaged"),
-        (lambda whole: header(b"[" * 100_000), "header is damaged"),
-    ],
+    few(
+        [
+            (lambda whole: whole[:100_000], "bytes where its header lists"),
+            (lambda whole: whole[:-1], "bytes where its header lists"),
+            (lambda whole: whole[:20], "it is cut"),
+            (lambda whole: b"", "it is cut"),
+            (lambda whole: b"version https://git-lfs.github.com/spec/v1\noid sha256:0\n", "git-lfs pointer"),
+            (lambda whole: b"<!DOCTYPE html><html>Sign in</html>", "it is cut, or not a safetensors file"),
+            (lambda whole: header(b"{" + b"x" * 20 + b"}"), "header is damaged"),
+            (lambda whole: header(b"[1]"), "header is damaged"),
+            (lambda whole: header(b'{"a": {"data_offsets": [0]}}'), "header is damaged"),
+            (lambda whole: header(b"[" * 100_000), "header is damaged"),
+        ],
+        at=(1, 4),
+    ),
 )
 def test_weights_that_are_cut_stop_the_release_before_it_begins(cli, tmp_path: Path, spoil, said: str) -> None:
     from importlib import resources

@@ -13,6 +13,7 @@ import pytest
 from mm_eval.values.errors import ConfigError, DataError, ModelError
 from mm_eval.values.types import Answer, Instance
 from tests.models.questions import instance, mixed, outputs, picture
+from tests.sets import few
 
 Adapter = Callable[..., Any]
 
@@ -229,11 +230,14 @@ def test_a_broken_picture_fails_all_choices_of_its_doc(adapter: Adapter) -> None
 
 @pytest.mark.parametrize(
     ("message", "batch_size", "room"),
-    [
-        ("CUDA out of memory. Tried to allocate", "auto", 2),
-        ("CUDA out of memory. Tried to allocate", 5, 2),
-        ("DefaultCPUAllocator: out of memory", 8, 1),
-    ],
+    few(
+        [
+            ("CUDA out of memory. Tried to allocate", "auto", 2),
+            ("CUDA out of memory. Tried to allocate", 5, 2),
+            ("DefaultCPUAllocator: out of memory", 8, 1),
+        ],
+        at=(0,),
+    ),
 )
 def test_out_of_memory_halves_the_batch_and_keeps_answers(
     adapter: Adapter, monkeypatch: pytest.MonkeyPatch, message: str, batch_size: int | str, room: int

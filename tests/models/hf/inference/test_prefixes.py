@@ -136,7 +136,7 @@ def test_other_pictures_of_equal_size_are_never_shared(adapter: Adapter) -> None
         close({(row.doc_id, 0): found[row.doc_id, 0]}, outputs(adapter("llava").loglikelihood([row])))
 
 
-@pytest.mark.parametrize("batch_size", [1, 4])
+@pytest.mark.parametrize("batch_size", few([1, 4], at=(1,)))
 def test_without_digests_nothing_is_taken_for_equal(adapter: Adapter, batch_size: int) -> None:
     model = adapter("llava", batch_size=batch_size)
     rows = [

@@ -13,6 +13,7 @@ from mm_eval.values.errors import ModelError
 from mm_eval.values.types import FRAME_MARK, Clip, Instance
 from tests.models.hf.prompts.test_videos import STEPS, TIMES, _numbers_in_words, asked, by_hand, tiny
 from tests.models.questions import digest, instance, outputs, picture
+from tests.sets import few
 
 __all__ = ["_numbers_in_words"]
 
@@ -53,7 +54,7 @@ def shows(*turns: Sequence[Part], times: Sequence[float] = TIMES, **fields: Any)
     return instance("", context=messages, clips=tuple(videos), **fields)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", few(KINDS, "qwen3_vl"))
 def test_answers_are_those_of_a_whole_forward(adapter: Adapter, kind: str) -> None:
     """Alone and in a batch; the order of pictures and videos matters."""
     alone, together = tiny(adapter, kind), tiny(adapter, kind, batch_size=8)
@@ -74,7 +75,7 @@ def test_answers_are_those_of_a_whole_forward(adapter: Adapter, kind: str) -> No
     assert outputs(alone.generate(rows)) == outputs(together.generate(rows))
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", few(KINDS, "qwen3_vl"))
 def test_examples_with_videos_are_shared_and_change_no_answer(adapter: Adapter, kind: str) -> None:
     """Two questions on each of two videos, after the same examples with a video and a picture."""
     alone, together = tiny(adapter, kind, max_length=500), tiny(adapter, kind, batch_size=8, max_length=500)

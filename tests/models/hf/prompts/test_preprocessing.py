@@ -52,7 +52,7 @@ def on_pictures(seeds: range, **fields: Any) -> list[Any]:
     return [instance(text, [image], doc_id=n, **fields) for n, (text, image) in enumerate(shown)]
 
 
-@pytest.mark.parametrize("kind", ["llava", "qwen2_vl", "idefics3"])
+@pytest.mark.parametrize("kind", few(["llava", "qwen2_vl", "idefics3"], "qwen2_vl"))
 def test_six_questions_on_a_picture_preprocess_it_once(adapter: Adapter, kind: str) -> None:
     model = adapter(kind, batch_size=4)
     calls = counted(model)
