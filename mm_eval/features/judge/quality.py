@@ -25,7 +25,6 @@ from mm_eval.engine.progress import Progress
 from mm_eval.features.judge.config import judge_of_task
 from mm_eval.features.judge.injections import STYLES, best_reply, injected
 from mm_eval.features.judge.judges import EXEMPT, Judge, for_scoring, judges_of, named_by
-from mm_eval.features.judge.prompts import judge_instance
 from mm_eval.features.judge.recorded_quality import Finding, position
 from mm_eval.features.judge.run_part import judges_of_run
 from mm_eval.features.judge.verdicts import (
@@ -34,9 +33,7 @@ from mm_eval.features.judge.verdicts import (
     Chain,
     Verdicts,
     is_astray,
-    read_reply,
     shown_answer,
-    unfinished,
 )
 from mm_eval.foreign import check_named, trusted_request
 from mm_eval.opening import OpenedTasks
@@ -178,7 +175,7 @@ def _ask(
             verdicts = Verdicts(
                 task, judge.name, state.lookup, opened.request.judge_retries, model.facts.chat, asks=True
             )
-            trials.append(_Trial(opened, name, task, verdicts, state, _probes(opened, name, task, state, docs)))
+            trials.append(_Trial(opened, name, task, verdicts, _probes(opened, name, task, state, docs)))
     progress.start(f"asking the judge {judge.name}", sum(len(trial.probes) for trial in trials))
     asked: set[Slot] = set()
     with closing_model(model):
@@ -245,7 +242,6 @@ class _Trial:
     name: str
     task: Task
     verdicts: Verdicts
-    state: JournalState
     probes: list[Probe]
     replies: dict[tuple[int, int], int] = field(default_factory=dict)
     unanswered: int = 0
@@ -258,22 +254,8 @@ class _Trial:
 
     def chains(self, probe: Probe) -> list[Chain]:
         """The verdict on a probe; of a pair those of both orders."""
-        doc = self.task.docs.text(probe.doc_id)
-        found = [self.verdicts.chain(probe.doc_id, doc, probe.answer)]
-        return [*found, self._swapped(probe, doc)] if probe.kind == PAIR else found
-
-    def _swapped(self, probe: Probe, doc: Any) -> Chain:
-        """The verdict with the pair in the other order."""
-        answer, judge = shown_answer(probe.answer), self.verdicts.judge
-        instance = judge_instance(self.task, judge, 0, probe.doc_id, doc, answer, chat=self.verdicts.chat, swapped=True)
-        found = self.state.slots.get(instance.slot)
-        if instance.error is not None or found is None or found.error is not None:
-            return Chain(pending=instance, error=instance.error or (found.error if found else None))
-        [step] = self.verdicts.config.steps
-        value, why = None, unfinished(found)
-        if not why:
-            value, why = read_reply(self.verdicts.config, step, str(found.output), doc, last=True, swapped=True)
-        return Chain(value, unreadable=instance.slot if why else None)
+        orders = [self.verdicts, *([replace(self.verdicts, swapped=True)] if probe.kind == PAIR else [])]
+        return [each.chain(probe.doc_id, self.task.docs.text(probe.doc_id), probe.answer) for each in orders]
 
     def pending(self, asked: Set[Slot]) -> Iterator[Instance]:
         """The next question of each probe that was not asked yet."""

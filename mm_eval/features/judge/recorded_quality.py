@@ -12,18 +12,16 @@ from __future__ import annotations
 import statistics
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mm_eval.features.judge.agreement import agreement, correlation, is_nominal, measure, noise_share
-from mm_eval.features.judge.config import judge_of_task
+from mm_eval.features.judge.config import JudgeConfig, judge_of_task
 from mm_eval.features.judge.recorded import RecordedJudge, final_verdicts, graders_of, verdicts_in, was_sent
+from mm_eval.features.judge.verdicts import shown_answer
 from mm_eval.results.recorded import RecordedRun
 from mm_eval.values.errors import ConfigError, MMEvalError, ScoringError, did_you_mean
 from mm_eval.values.types import Number
 from mm_eval.values.words import counted, of_all
-
-if TYPE_CHECKING:
-    from mm_eval.features.judge.config import JudgeConfig, judge_of_task
 
 SHOWN = 5
 """Answers that are quoted."""
@@ -88,8 +86,6 @@ def judged_tasks(run: RecordedRun, only: Sequence[str] | None = None) -> list[Ju
 
 
 def _judged_task(run: RecordedRun, name: str) -> JudgedTask:
-    from mm_eval.features.judge.verdicts import shown_answer
-
     stated = (run.results.configs.get(name) or {}).get("judge")
     judge = _installed_judge(run, name) if stated else None
     reads = judge.steps[-1] if judge is not None and not judge.extracts else None

@@ -71,7 +71,8 @@ class Verdicts:
     """The verdicts of one judge on one task.
 
     lookup: the replies in the journal. retries: how often an unreadable reply is asked for again.
-    models: how many replies came from each model, by the name that the server returned.
+    swapped: pairs are shown in the other order. models: how many replies came from each model, by the name that the server
+    returned.
     """
 
     task: Task
@@ -80,6 +81,7 @@ class Verdicts:
     retries: int = 0
     chat: bool = True
     asks: bool = False
+    swapped: bool = False
     models: Counter[str] = field(default_factory=Counter)
 
     @property
@@ -105,7 +107,16 @@ class Verdicts:
         chain = Chain()
         for number, step in enumerate(config.steps):
             instance = judge_instance(
-                self.task, self.judge, number, doc_id, doc, value, repeat=repeat, chat=self.chat, asked=self.asks
+                self.task,
+                self.judge,
+                number,
+                doc_id,
+                doc,
+                value,
+                repeat=repeat,
+                chat=self.chat,
+                swapped=self.swapped,
+                asked=self.asks,
             )
             found = self._reading(step, instance, number == len(config.steps) - 1)
             chain.rows.append({"step": number + 1, **found.rows[0]} if len(config.steps) > 1 else found.rows[0])
@@ -171,7 +182,7 @@ class Verdicts:
             value, why = None, unfinished(found)
             if not why:
                 doc = doc_of(self.task, instance.doc_id, instance.doc)
-                value, why = read_reply(self.config, step, reply, doc, last, verdicts=verdicts)
+                value, why = read_reply(self.config, step, reply, doc, last, swapped=self.swapped, verdicts=verdicts)
             row.update(reply=reply, model=found.model or None, attempts=row["attempts"] + 1)
             if found.ended != "stop":
                 row["ended"] = found.ended
