@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from mm_eval.data.frames import medium
 from mm_eval.engine.generation import GenerationOptions
 from mm_eval.engine.model import show
 from mm_eval.engine.progress import Progress
@@ -27,6 +28,7 @@ from mm_eval.features.study.why import ALL, AS_RUN, FEWEST, LABELS, MOST, chosen
 from mm_eval.foreign import check_own, trusted_request
 from mm_eval.prepare import Prepared, prepare
 from mm_eval.prompt.blind import SHUFFLED
+from mm_eval.prompt.blocks import FRAMES_KEY
 from mm_eval.request import RunRequest, of_names
 from mm_eval.results.recorded import RecordedRun, read_run
 from mm_eval.run import Report
@@ -85,15 +87,11 @@ def plan_trials(
     Errors: ConfigError for a folder without a scored run, an unknown protocol or task, and a run under another protocol;
         UntrustedRun for a model that another user named.
     """
-    recorded = RecordedRun.read(folder, include_path=include_path)
-    if not trust_run:
-        check_own(recorded.request, read_run(folder).get("mark"), folder)
-    request = trusted_request(dict(recorded.request), include_path, folder)
+    recorded, request = _to_repeat(folder, docs, include_path, trust_run)
     name = protocol_name or request.protocol
     if name is None:
         raise ConfigError("the run has no protocol: --protocol is needed.", hint="`mm-eval protocols` lists them.")
     protocol = reports().protocol_of(reports().compared_with(request, name))
-    request = _to_repeat(request, docs)
     assert protocol is not None
     plan = Plan(recorded, output or folder / f"why-{folder_name(protocol.name)}", protocol)
     request = _of_tasks(request, prepare(request), tasks, protocol)
@@ -121,10 +119,7 @@ def plan_blind(
     Errors: ConfigError for a folder without a scored run, a blind run, an unknown task, and where no task has pictures;
         UntrustedRun for a model that another user named.
     """
-    recorded = RecordedRun.read(folder, include_path=include_path)
-    if not trust_run:
-        check_own(recorded.request, read_run(folder).get("mark"), folder)
-    request = _to_repeat(trusted_request(dict(recorded.request), include_path, folder), docs)
+    recorded, request = _to_repeat(folder, docs, include_path, trust_run)
     if request.blind:
         raise ConfigError(
             "the run was made with --blind.", where=str(folder), hint="Give the run that saw its pictures."
@@ -161,11 +156,17 @@ def plan_blind(
     return plan
 
 
-def _to_repeat(request: RunRequest, docs: int | None) -> RunRequest:
-    """The request of a recorded run, for folders of its own. docs: `--docs`."""
+def _to_repeat(
+    folder: Path, docs: int | None, include_path: str | None, trust_run: bool
+) -> tuple[RecordedRun, RunRequest]:
+    """A recorded run, and its request for folders of its own. docs: `--docs`. include_path, trust_run: as for `plan_trials`."""
+    recorded = RecordedRun.read(folder, include_path=include_path)
+    if not trust_run:
+        check_own(recorded.request, read_run(folder).get("mark"), folder)
+    request = trusted_request(dict(recorded.request), include_path, folder)
     if docs == 0:
         raise ConfigError("--docs is 0: at least one doc is needed.", where="--docs")
-    return replace(request, output_path=None, use_cache=None, report=False, predict_only=False)
+    return recorded, replace(request, output_path=None, use_cache=None, report=False, predict_only=False)
 
 
 def _checked(opened: Prepared, tasks: Sequence[str] | None) -> list[str]:
@@ -246,8 +247,8 @@ def _without_effect(
     if task not in run.tasks:
         return ""
     name, ours, theirs = difference.name, difference.ours, difference.theirs
-    if name == "video" and not run.tasks[task].shows_frames:
-        return "its prompts show no video"
+    if name == FRAMES_KEY and not run.tasks[task].shows_frames:
+        return f"its prompts show no {medium().KIND}"
     if name == "chat_template" and isinstance(theirs, bool) and ours is None and run.spec.get("chat") == theirs:
         return "the model's default is the same"
     if (name, ours, theirs) == ("num_fewshot", None, 0):

@@ -87,7 +87,8 @@ class Driver:
 class Drivers:
     """The models of a release, of which at most `parallel` run at a time, in their order.
 
-    on_end: called with a model's name and outcome as it ends.
+    goes_on: whether a model that ended so has to start again once others have gone on. on_end: called with a model's name and
+    outcome as it ends for good.
     """
 
     def __init__(
@@ -95,12 +96,13 @@ class Drivers:
         requests: Mapping[str, RunRequest],
         parallel: int,
         progress: ReleaseProgress,
+        goes_on: Callable[[str, Ended], bool],
         on_end: Callable[[str, Ended], None],
     ) -> None:
         self._requests, self._waiting, self._running = requests, dict(requests), list[Driver]()
-        self._paused, self._again = dict[str, str](), dict[str, RunRequest]()
-        """Runs that wait for others: what they said, and those that start again when none of the others runs any more."""
-        self._parallel, self._progress, self._on_end = parallel, progress, on_end
+        self._again = dict[str, RunRequest]()
+        """Runs that start again when none of the others runs any more."""
+        self._parallel, self._progress, self._goes_on, self._on_end = parallel, progress, goes_on, on_end
         self._selector = selectors.DefaultSelector()
 
     def run(self) -> bool:
@@ -167,11 +169,10 @@ class Drivers:
                 with suppress(BrokenPipeError):
                     driver.process.stdin and driver.process.stdin.close()
                 outcome = driver.outcome()
-                if outcome.waiting and self._paused.get(driver.name) != outcome.waiting:
-                    self._paused[driver.name] = outcome.waiting
+                if self._goes_on(driver.name, outcome):
                     self._again[driver.name] = self._requests[driver.name]
                     continue
-                outcome = outcome.stuck if outcome.waiting else outcome
+                outcome = outcome.for_good
                 self._progress.ended(driver.name, outcome.exit_code, not outcome.hole)
                 self._on_end(driver.name, outcome)
         self._progress.draw()

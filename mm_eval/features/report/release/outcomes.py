@@ -33,8 +33,10 @@ class Ended:
     finished: bool = False
 
     @property
-    def stuck(self) -> Ended:
-        """This end of a run that waits, and no other has gone on meanwhile."""
+    def for_good(self) -> Ended:
+        """This end; of a run that waits, and no other has gone on meanwhile, that it is stuck."""
+        if not self.waiting:
+            return self
         return Ended(PARTIAL, hole=f"model error: {self.waiting}, and none goes on", problems=(self.waiting,))
 
 
@@ -70,12 +72,21 @@ class Outcomes:
     """What the models of a release came to.
 
     ends: what is called with the name of a model that ended. runs: those with numbers. holes: {model without: the reason}.
+    waited: {model that waits for others: for what}.
     """
 
     ends: Sequence[Callable[[str], None]] = ()
     runs: list[RecordedRun] = field(default_factory=list)
     holes: dict[str, str] = field(default_factory=dict)
+    waited: dict[str, str] = field(default_factory=dict)
     exit_code: int = 0
+
+    def goes_on(self, name: str, ended: Ended) -> bool:
+        """Whether a model has to go on once others have: it waits, and for something else than at its last end."""
+        if not ended.waiting or self.waited.get(name) == ended.waiting:
+            return False
+        self.waited[name] = ended.waiting
+        return True
 
     def add(self, name: str, ended: Ended, include_path: str | None = None) -> None:
         """Adds a model's run, or its hole. include_path: the command's folder with task code."""

@@ -77,16 +77,15 @@ def _in_turn(requests: Mapping[str, RunRequest], parallel: int, found: Outcomes)
     from mm_eval.features.report.release.outcomes import drive
     from mm_eval.several import INTERRUPTED
 
-    left, waiting = list(requests), dict[str, str]()
+    left = list(requests)
     while left:
         name, request = left[0], requests[left.pop(0)]
         say(f"{name}: {request.output_path}")
         ended = drive(request, ProgressBar())
-        if ended.waiting and waiting.get(name) != ended.waiting:
-            waiting[name] = ended.waiting
+        if found.goes_on(name, ended):
             left.append(name)
             continue
-        ended = ended.stuck if ended.waiting else ended
+        ended = ended.for_good
         found.add(name, ended, requests[name].include_path)
         _say_end(ended)
         if ended.exit_code == INTERRUPTED:
@@ -118,7 +117,7 @@ def _side_by_side(requests: Mapping[str, RunRequest], parallel: int, found: Outc
         placed = requests
         for share in brought("SHARED").values():
             placed = stack.enter_context(share(placed))
-        interrupted = Drivers(placed, parallel, progress, end).run()
+        interrupted = Drivers(placed, parallel, progress, found.goes_on, end).run()
     progress.draw(last=True)
     if interrupted:
         found.exit_code = INTERRUPTED

@@ -70,21 +70,11 @@ class LiveRun:
         opened = prepare_from_spec(trusted_request(stored, include_path, path), recorded["spec"], {})
         for part in opened.parts:
             part.join(opened, RunFolder(path))
-        state = read_journal(path, opened.conversations)
         units = [unit for unit in units_of(opened) if not unit.refusal]
-        leaves = [leaf for unit in units for leaf in unit.leaves]
-        answered = {leaf.task: _answered(opened, leaf.task, state) for leaf in leaves}
-        values = {
-            leaf.task: score_docs(opened, leaf.task, answered[leaf.task], state.lookup, leaf.key_of)
-            for leaf in leaves
-            if answered[leaf.task]
-        }
         total = {name: len(docs) for name, docs in opened.doc_ids.items()}
         name = str(stored.get("name") or path.name)
         drawn = bool(stored.get("stop_when") or stored.get("until_interval"))
-        going = not (path / "results.json").exists()
-        held = {task: frozenset(docs) for task, docs in answered.items()}
-        return cls(path, name, opened, units, values, total, drawn, going, held)
+        return cls(path, name, opened, units, {}, total, drawn, True, {}).refreshed()
 
     @property
     def described(self) -> str:
