@@ -25,7 +25,7 @@ function header() {
   fact("dtype", about.dtype);
   fact("parameters", about.parameters ? inWords(about.parameters) : "unknown");
   fact("versions", [`mm-eval ${about.version}`, ...Object.entries(about.libraries).map((pair) => pair.join(" "))].join(", "));
-  for (const [task, judges] of Object.entries(about.judges)) {
+  for (const [task, judges] of Object.entries(about.graders)) {
     judges.forEach((judge, place) => fact(`${["judge", "second judge"][place] || "further judge"} of ${task}`, judge.said));
     if (!judges.length) fact(`judge of ${task}`, "none: not judged");
   }
@@ -75,7 +75,7 @@ function imported() {
 }
 
 // The table, each number with its interval drawn. A task's name leads to its samples, a count to the samples that it counts
-const COUNTS = { n: "docs", failed: "failed", not_requested: "not requested", filtered: "filtered", refused: "refused", truncated: "truncated", unparsed: "unparsed", cut: "cut", judge_failed: "no verdict" };
+const COUNTS = { n: "docs", failed: "failed", not_requested: "not requested", filtered: "filtered", refused: "refused", truncated: "truncated", unparsed: "unparsed", cut: "cut", ungraded: "no verdict" };
 const samplesAt = (stated) => `#?${new URLSearchParams(stated)}`;
 function countText(row, name) { return `${row[name].toLocaleString("en")}${name !== "n" && row[name] ? ` (${percent(row[name] / row.n)})` : ""}`; }
 const isMain = (row, one) => row.main.includes(`${one.metric},${one.filter}`);
@@ -114,7 +114,7 @@ function overview() {
   if (warnings.length) section.append(make("details", { class: "banner", open: narrow() ? null : "" }, make("summary", {}, `⚠ ${warnings.length === 1 ? "A warning" : `${warnings.length} warnings`}: look at the answers before these numbers`), ...warnings.map((said) => make("p", { role: "alert" }, ...inCode(said)))));
   section.append(make("div", { class: "card scroll" }, table));
   if (hidden) section.append(make("p", {}, moreNumbers(body, hidden)));
-  for (const row of about.table) if (row.bounds) section.append(make("p", { class: "hint" }, `${row.alias}: ${row.judge_failed} docs without a verdict are in no number; with all of them at the lowest or the highest verdict it would be ${row.bounds.map((bound) => shownAs(bound, row.numbers.some((one) => isMain(row, one) && one.share))).join(" or ")}.`));
+  for (const row of about.table) if (row.bounds) section.append(make("p", { class: "hint" }, `${row.alias}: ${row.ungraded} docs without a verdict are in no number; with all of them at the lowest or the highest verdict it would be ${row.bounds.map((bound) => shownAs(bound, row.numbers.some((one) => isMain(row, one) && one.share))).join(" or ")}.`));
   for (const row of about.table) for (const note of row.notes) section.append(make("p", { class: "hint" }, `${row.alias}: ${note}`));
   section.append(make("p", { class: "hint" }, "Shares are in percent; a number's full digits are shown when the mouse is over it. Intervals are 95%, docs on one picture drawn together; exact ones are of numbers with nearly all docs right or wrong. Failed docs are in no number; unparsed answers score 0, unless the benchmark's own rule gives them an answer. A prompt that was cut lost its beginning, since it did not fit into the model's length."));
 }

@@ -94,7 +94,7 @@ function marked(title, text) {
 }
 function verdicts(row, judge) {
   // What one judge said of the answer, and what was read from it
-  const parts = [], name = judge.n || about.judges?.[row.t]?.[0]?.name || "";
+  const parts = [], name = judge.n || about.graders?.[row.t]?.[0]?.name || "";
   judge.e.forEach((one, place) => {
     const of = judge.e.length > 1 ? `, ${place + 1} of ${judge.e.length}` : "", version = one.m && one.m !== name ? ` (${one.m})` : "";
     const box = make("section", { class: "verdict" }, make("h4", {}, `Judge${name ? ` ${name}` : ""}${version}${of}`));
@@ -264,7 +264,7 @@ function keepFilters() {
 }
 // The docs that a page of one run shows first, where its address asks for nothing: those that something is wrong with
 function openOnFailures() {
-  const counted = { failed: "failed", "not requested": "not_requested", "no verdict": "judge_failed", unparsed: "unparsed" };
+  const counted = { failed: "failed", "not requested": "not_requested", "no verdict": "ungraded", unparsed: "unparsed" };
   const [failure] = Object.keys(counted).filter((name) => about.next ? (about.table || []).some((row) => row[counted[name]]) : rows.some((row) => state(row)[0] === name || row.s === name));
   if (about.kind !== "run" || (location.hash.length > 1 && !partOfAddress()) || !failure) return;
   offerFilters([{ t: about.tasks[0].name, c: "", s: failure }].filter(() => about.next));

@@ -96,9 +96,9 @@ CARD_KEYS = ("size", "published", "metric", "hub")
 
 
 def card_of(config: Mapping[str, Any]) -> dict[str, Any]:
-    """What the list of tasks shows of a file: `size`, `published`, `metric`, `judged`, `hub`, `data` (the ids) and `modality`.
+    """What the list of tasks shows of a file: `size`, `published`, `metric`, `mark`, `hub`, `data` (the ids) and `modality`.
 
-    A metric or an id that the metadata do not name is the first of `metric_list` and `dataset_path`.
+    A metric or an id that the metadata do not name is the first of `metric_list` and `dataset_path`. mark: that of a feature.
     """
     stated = config.get("metadata")
     metadata = schema.one_mapping(stated) if schema.METADATA.fits(stated) else {}
@@ -112,8 +112,9 @@ def card_of(config: Mapping[str, Any]) -> dict[str, Any]:
     first = metrics[0].get("metric") if metrics and isinstance(metrics[0], Mapping) else None
     if main := main_metrics(metadata) or main_metrics({"metric": first}):
         card["metric"] = ", ".join(main)
-    if config.get("judge") is not None:
-        card.update(metric=card.get("metric", "judge_score"), judged=True)
+    for key, (mark, metric) in statements("LISTED_KEYS").items():
+        if config.get(key) is not None:
+            card.update(metric=card.get("metric", metric), mark=mark)
     tags = texts_in(config.get("tag"))
     modality = next(
         (tag for tag in ("video", "multi_image", "image", "text") if tag in tags),
@@ -197,7 +198,7 @@ def items_in(value: Any) -> list[Any]:
 
 log = logging.getLogger(__name__)
 
-CACHE_FORMAT = 10
+CACHE_FORMAT = 11
 """Increase it when the result of `read_declaration` changes: older caches are then ignored."""
 
 ENTRY_POINTS = "mm_eval.tasks"

@@ -7,6 +7,7 @@ VERBS      commands: {"compare": ("compare_verb", "two runs or more, paired by d
 But for those that are data it is {name: "file:attribute"}, imported when it is used (`brought` finds it):
 
 TASK_KEYS  keys of task files that say how answers are scored: a `TaskKey` (config/task_config.py).
+LISTED_KEYS {key of task files: (a word on its metric in the list of tasks, the metric where the file names none)}, as data.
 QUESTION_KEYS  the same of keys that decide what is asked.
 OUTPUT_TYPES {output_type of another suite: the keys that say it here}, as data.
 AMONG_GENERATION {entry of another suite's generation_kwargs: the key that says it here}, as data.

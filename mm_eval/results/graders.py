@@ -1,6 +1,6 @@
 """Who gave numbers of a run beside the rules of its tasks, as far as the features that ask such graders say (`GRADERS`).
 
-    graders_behind(run.results, "mmvet", MetricKey("judge_score", "none"))
+    graders_behind(run.results, "mmvet", run.results.headline("mmvet").key)
 
 Numbers of two graders are never compared unless the user asks for it: a table of models ranks them apart, and its notes say who
 graded what.
@@ -67,7 +67,7 @@ class Graders(Protocol):
     KIND: type[Grader]
 
     def name_numbers(self, results: Results) -> None:
-        """Says of each number who gave it (`Number.judge`)."""
+        """Says of each number who gave it."""
 
     def graders_of(self, results: Results, task: str) -> Sequence[Grader]:
         """The graders of a task; the metrics of the first one have plain names."""
@@ -126,6 +126,12 @@ def name_graders(results: Results) -> None:
 def graders_of(results: Results, task: str) -> tuple[Grader, ...]:
     """The graders of a task, the first one's metric has its plain name; none for a task without."""
     return tuple(grader for each in grading(results) for grader in each.graders_of(results, task))
+
+
+def graders_by_task(results: Results) -> dict[str, tuple[Grader, ...]]:
+    """{task: its graders} of the tasks that need one; empty of a task that nobody graded."""
+    needed = (task for key in brought("GRADERS") for task in results.added.get(key, {}))
+    return {task: graders_of(results, task) for task in needed}
 
 
 def graders_behind(results: Results, name: str, key: MetricKey) -> dict[str, Grader]:

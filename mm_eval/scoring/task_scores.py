@@ -77,7 +77,7 @@ def _quoted(answer: str) -> str:
 
 @dataclass
 class Ungraded:
-    """The docs that one grader beside the task's rules, such as a judge, gave no value though they were answered.
+    """The docs that one grader beside the task's rules gave no value though they were answered.
 
     docs: how many. bounds: the grader's first number with all of them at the lowest, and at the highest value; None if unknown.
     metric: of the bounds. errors: the first few reasons.
@@ -166,11 +166,6 @@ class Scores:
         """The first grader of each kind: its docs without a value are counted in groups and categories, too."""
         return [grader for grader in self.ungraded if "@" not in grader]
 
-    @property
-    def judge_failed(self) -> int:
-        """Docs without a verdict of the first judge that could be read."""
-        return self.ungraded["judge"].docs if "judge" in self.ungraded else 0
-
 
 COUNTS = ("n", "failed", "filtered", "refused", "truncated", "unparsed", "cut", "ties")
 """The counts of every row."""
@@ -181,8 +176,8 @@ RARE_COUNTS = ("not_requested", "unanswered", "too_large", "turns")
 def grader_key(grader: str, what: str) -> str:
     """The name of a count or an entry for something of a grader.
 
-    >>> grader_key("judge", "failed"), grader_key("judge@NAME", "bounds")
-    ('judge_failed', 'judge_bounds@NAME')
+    >>> grader_key("panel", "failed"), grader_key("panel@NAME", "bounds")
+    ('panel_failed', 'panel_bounds@NAME')
     """
     kind, at, name = grader.partition("@")
     return f"{kind}_{what}{at}{name}"

@@ -133,7 +133,7 @@ def _sample(run: RecordedRun, row: SampleRow, media: Media) -> dict[str, Any]:
         sample["choices"] = [str(choice) for choice in row["choices"]]
     if len(answers) > 1:
         sample["metadata"]["answers"] = answers
-    sample["metadata"].update((name, value) for name, value in added_to(row).items() if name.startswith("judge"))
+    sample["metadata"].update(added_to(row))
     if row.get("error"):
         what = str(row["error"]["what"])
         sample["error"] = {"message": what, "traceback": what, "traceback_ansi": what}

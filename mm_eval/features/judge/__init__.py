@@ -23,6 +23,7 @@ VERBS = {
 }
 ADAPTER_OPTIONS = {"judge": "judge_args"}
 TASK_KEYS = {"judge": "config:JudgeKey"}
+LISTED_KEYS = {"judge": ("judged", "judge_score")}
 RUN_PARTS = {"judge": "run_part:JudgePart"}
 OPTIONS = {
     "judge": (

@@ -210,9 +210,10 @@ def notes_on_holes(column: str, run: RecordedRun) -> Iterator[str]:
     """Why a judged task has no number in a table of models: nobody judged it, or no verdict could be read."""
     for task in run.results.added.get(KEY, {}):
         row = run.results.rows.get(task, Scores(task, task))
+        missing = row.ungraded[FIELD].docs if FIELD in row.ungraded else 0
         if not graders_of(run.results, task):
             yield f"{column}, {row.alias}: not judged."
-        elif row.judge_failed and row.judge_failed == row.scored:
+        elif missing and missing == row.scored:
             yield f"{column}, {row.alias}: no doc has a verdict that could be read."
 
 

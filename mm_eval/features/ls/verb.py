@@ -1,8 +1,8 @@
 """Lists tasks, models, metrics and other names, each with one line. Nothing is imported or executed to list tasks.
 
 Tasks stand below their groups, each with its headline metric, number of docs, modality, data set, whether there is sample data,
-and the published row that a test reproduces. A judged one needs a judge model (--judge). With a word only the tasks that it names
-are listed, the members of groups too."""
+and the published row that a test reproduces. One whose answers a second model grades is marked. With a word only the tasks that
+it names are listed, the members of groups too."""
 
 from __future__ import annotations
 
@@ -123,9 +123,10 @@ def _cells(line: Line) -> list[str]:
     card, hub = line.card, line.card.get("hub", "")
     first = str(hub[0] if isinstance(hub, list) and hub else hub or "")
     sampled = _has_sample(tuple(card.get("data", ()))) if "data" in card else None
+    mark = f" ({card['mark']})" if "mark" in card else ""
     cells = [
         f"{'  ' * line.depth}{line.name}",
-        f"{card.get('metric', '')}{' (judged)' if card.get('judged') else ''}",
+        f"{card.get('metric', '')}{mark}",
         *(str(card.get(key, "")) for key in ("size", "modality")),
         first,
         "" if sampled is None else "yes" if sampled else "no",

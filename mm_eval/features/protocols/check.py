@@ -11,10 +11,11 @@ from mm_eval.cli.say import TaskCheck
 from mm_eval.config.manager import Loaded
 from mm_eval.data.frames import medium
 from mm_eval.engine.generation import GenerationOptions
-from mm_eval.features.protocols.protocol import FRAMES, Benchmark, Protocol
+from mm_eval.features.protocols.protocol import Benchmark, Protocol
 from mm_eval.features.protocols.protocol_file import protocol_names, read_protocol
 from mm_eval.opening import without_sample
 from mm_eval.prepare import load_configs, prepare_without_model
+from mm_eval.prompt.blocks import FRAMES_KEY
 from mm_eval.request import RunRequest
 from mm_eval.values.errors import ConfigError, MMEvalError, all_faults, did_you_mean
 from mm_eval.values.features import of_verbs_without
@@ -72,8 +73,8 @@ def _settings(protocol: Protocol, benchmark: Benchmark) -> None:
             GenerationOptions.from_kwargs(settings["gen_kwargs"].value)
         except ConfigError as error:
             raise ConfigError(error.what, where=settings["gen_kwargs"].where, hint=error.hint) from error
-    if FRAMES in settings:
-        medium().full_rule(settings[FRAMES].value, settings[FRAMES].where)
+    if FRAMES_KEY in settings:
+        medium().full_rule(settings[FRAMES_KEY].value, settings[FRAMES_KEY].where)
 
 
 def _task(protocol: Protocol, benchmark: Benchmark, include_path: str | None) -> None:

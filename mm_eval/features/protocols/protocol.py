@@ -12,6 +12,7 @@ from typing import Any
 
 from mm_eval.config import schema
 from mm_eval.config.arguments import WHOLE_FROM_0, Rule
+from mm_eval.prompt.blocks import FRAMES_KEY
 
 KNOWN = (
     "documented by the authors",
@@ -28,8 +29,6 @@ KNOWN = (
 """How a setting or a number can be known."""
 UNVERIFIED = ("quoted by a third party", "from memory", "assumed")
 """A number known so is never said to match."""
-FRAMES = "video"
-"""The setting that states the rule of frames."""
 TOOLS = "tools"
 """The setting that states the tools that a model may use, and the unit of its boxes, as the key of task files does."""
 SETTINGS: dict[str, Rule] = {
@@ -39,7 +38,7 @@ SETTINGS: dict[str, Rule] = {
     "gen_kwargs": schema.MAPPING,
     "num_fewshot": WHOLE_FROM_0,
     "filter_list": schema.MAPPINGS,
-    FRAMES: schema.TEXT,
+    FRAMES_KEY: schema.TEXT,
     "model_args": schema.MAPPING,
     "judge": schema.TEXT,
     TOOLS: Rule("a list of tools, or a mapping as in task files", lambda v: isinstance(v, (list, Mapping)) and bool(v)),

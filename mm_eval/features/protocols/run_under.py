@@ -15,9 +15,9 @@ from mm_eval.config.manager import Loaded
 from mm_eval.config.task_config import TaskConfig
 from mm_eval.engine.generation import one_token_cap
 from mm_eval.engine.model import Model, check, check_generation
-from mm_eval.features.protocols.protocol import FRAMES, SETTINGS, TOOLS, Benchmark, Protocol, Setting
+from mm_eval.features.protocols.protocol import SETTINGS, TOOLS, Benchmark, Protocol, Setting
 from mm_eval.features.protocols.protocol_file import find_protocol
-from mm_eval.prompt.blocks import PromptBlock, choose_block
+from mm_eval.prompt.blocks import FRAMES_KEY, PromptBlock, choose_block
 from mm_eval.request import RunRequest
 from mm_eval.values.errors import ConfigError, did_you_mean
 from mm_eval.values.features import brought
@@ -100,7 +100,7 @@ def protocol_block(
 def protocol_frames(protocol: Protocol | None, config: TaskConfig) -> str | None:
     """The rule of frames that a protocol states for a task; None if it states none."""
     benchmark = protocol.benchmark_of(config.path) if protocol else None
-    setting = protocol.settings_of(benchmark).get(FRAMES) if protocol and benchmark else None
+    setting = protocol.settings_of(benchmark).get(FRAMES_KEY) if protocol and benchmark else None
     return str(setting.value) if setting else None
 
 

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 from mm_eval.config.task_config import TaskConfig
 from mm_eval.engine.generation import one_token_cap
 from mm_eval.features.protocols.protocol import (
-    FRAMES,
     SETTINGS,
     TOOLS,
     UNVERIFIED,
@@ -27,6 +26,7 @@ from mm_eval.features.protocols.protocol import (
     Setting,
 )
 from mm_eval.features.protocols.run_under import common_model_args, protocol_block, protocol_of, stated_model_args
+from mm_eval.prompt.blocks import FRAMES_KEY
 from mm_eval.request import RunRequest
 from mm_eval.results.graders import graders_of
 from mm_eval.results.run_table import incomplete
@@ -145,8 +145,8 @@ def differences(opened: OpenedTasks, protocol: Protocol, name: str) -> Iterator[
     block = protocol_block(protocol, config)
     if block is not None and dict(block.kwargs) != dict(style.block.kwargs):
         yield Difference("prompt", dict(style.block.kwargs), dict(block.kwargs), True, settings["prompt"])
-    if block is not None and FRAMES in settings and block.frames != style.block.frames:
-        yield Difference(FRAMES, style.block.frames, block.frames, True, settings[FRAMES])
+    if block is not None and FRAMES_KEY in settings and block.frames != style.block.frames:
+        yield Difference(FRAMES_KEY, style.block.frames, block.frames, True, settings[FRAMES_KEY])
     for key, ours in (("system_instruction", style.system), ("chat_template", request.chat_template)):
         theirs = settings[key].value if key in settings else None
         if ours != theirs:

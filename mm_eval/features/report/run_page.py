@@ -14,7 +14,7 @@ from typing import Any
 
 from mm_eval.engine.folder import RunFolder
 from mm_eval.results.estimates import estimates
-from mm_eval.results.graders import graders_of
+from mm_eval.results.graders import graders_by_task
 from mm_eval.results.number_text import unit_of
 from mm_eval.results.page import SampleRows, category_labels, page, pictures
 from mm_eval.results.recorded import RecordedRun, RecordedTask, headline_keys, marks
@@ -103,9 +103,9 @@ def _overview(run: RecordedRun, categories: Mapping[str, Mapping[str, Sequence[i
         "libraries": about.facts.get("libraries", {}),
         "answered_by": answer_names(about.answered_by),
         "prompts": about.prompts,
-        "judges": {
-            name: [{"name": judge.name, "said": judge.sentence()} for judge in graders_of(run.results, name)]
-            for name in run.results.added.get("judges", {})
+        "graders": {
+            name: [{"name": grader.name, "said": grader.sentence()} for grader in graders]
+            for name, graders in graders_by_task(run.results).items()
         },
         "warnings": list(run.results.oddities),
         "table": list(_table(run)),
@@ -132,13 +132,14 @@ def _spent(run: RecordedRun) -> dict[str, Any]:
 
 
 def _cost(cost: Mapping[str, Any]) -> str | None:
-    """What the answers and the verdicts have cost, and the day of the price; None where no price is known."""
+    """What the answers and the grades have cost, and the day of the price; None where no price is known."""
     said = []
     if isinstance(cost.get("dollars"), float | int):
         date = (cost.get("price") or {}).get("date")
         said.append(f"${cost['dollars']:,.4f}" + (f" (prices of {date})" if date else ""))
-    for name, judge in (cost.get("judges") or {}).items():
-        said.append(f"judge {name} ${judge['dollars']:,.4f}")
+    for key, graders in brought("GRADERS").items():
+        for name, of_grader in (cost.get(key) or {}).items():
+            said.append(f"{graders.KIND.noun} {name} ${of_grader['dollars']:,.4f}")
     return ", ".join(said) or None
 
 
@@ -160,7 +161,7 @@ def _table(run: RecordedRun) -> Iterator[dict[str, Any]]:
                     "exact": bool(found and found.exact),
                 }
             )
-        names = ("n", "failed", "not_requested", "filtered", "refused", "truncated", "unparsed", "cut", "judge_failed")
+        names = ("n", "failed", "not_requested", "filtered", "refused", "truncated", "unparsed", "cut")
         counts = {count: getattr(row, count) for count in names}
         main = run.results.main_numbers(name) or row.numbers[:1]
         of_features = [note for notes in of_parts for note in notes(run, name)]
@@ -174,8 +175,9 @@ def _table(run: RecordedRun) -> Iterator[dict[str, Any]]:
             "better": row.better,
             "notes": [*of_features, *_missing_notes(run, name), *row.notes, *lacking],
             "warnings": row.warnings,
-            "bounds": row.ungraded["judge"].bounds if "judge" in row.ungraded else None,
             **counts,
+            "ungraded": sum(row.ungraded[grader].docs for grader in row.graders),
+            "bounds": next((row.ungraded[grader].bounds for grader in row.graders), None),
         }
 
 

@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 from mm_eval.features.study.compare import verdict
 from mm_eval.features.study.reported import Difference, reports
 from mm_eval.features.study.variants import Variants
+from mm_eval.prompt.blocks import FRAMES_KEY
 from mm_eval.results.changes import Change
 from mm_eval.results.number_text import rounded
 from mm_eval.values.types import MetricKey
@@ -26,7 +27,7 @@ LABELS = {
     "gen_kwargs": "generation",
     "num_fewshot": "examples",
     "filter_list": "extraction",
-    "video": "frames",
+    FRAMES_KEY: "frames",
     "model_args": "model arguments",
     "tools": "tools",
 }
