@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections import Counter
 
 import pytest
 
@@ -138,6 +139,22 @@ def test_pairs_are_asked_in_both_orders_and_a_flip_is_a_tie(judged, server, cli,
     assert "a flip as a tie" in found["mean preference (0.5 is a tie)"]["result"]
     swapped = [prompt for prompt in server.asked if "[1] no\n" in prompt]
     assert swapped and max(server.asked.values()) == 1
+
+
+def test_an_unreadable_reply_to_the_other_order_is_asked_for_again(judged, server, cli, monkeypatch) -> None:
+    from tests.features.judge import server as script
+
+    asked = Counter[str]()
+
+    def replied(text: str, prompt: str) -> str:
+        asked[prompt] += 1
+        return "well" if "[1] no\n" in prompt and asked[prompt] == 1 else "8 8"
+
+    monkeypatch.setattr(script, "replied", replied)
+    folder = ran(judged, server, TASK + PAIR, PAIR_UTILS).folder
+    found = findings(cli("judge", folder, "--format", "json", "--docs", 8))
+    assert {count for prompt, count in asked.items() if "[1] no\n" in prompt} == {2}
+    assert found["pairs keep their preference in the other order"]["note"] == ""
 
 
 def test_faults_are_counted_and_the_exit_code_says_so(judged, server, cli) -> None:
