@@ -14,7 +14,7 @@ from mm_eval.config.functions import FunctionRef
 from mm_eval.config.task_config import TaskConfig
 from mm_eval.features.suites.child.task_classes import CONTEXT
 from mm_eval.features.suites.process import TaskProcess
-from mm_eval.features.suites.remote import RemoteFunction, _asked, answer_of_process
+from mm_eval.features.suites.remote import RemoteFunction, ask
 from mm_eval.prompt.task import PromptStyle, Task
 from mm_eval.values.errors import ConfigError, DataError
 from mm_eval.values.types import Doc, Instance
@@ -34,7 +34,7 @@ class SuiteTask(Task):
         keys = cls._keys(config)
         where = {"file": str(cls._file), "name": cls._name, "config": keys}
         try:
-            about, _, _ = _asked(cls._process, {"do": "task", **where}, (), {}, answer_of_process)
+            about, _, _ = ask(cls._process, {"do": "task", **where}, (), {})
         except Exception as error:  # its own code
             what = f"the class {cls._name!r} can't be made: {type(error).__name__}: {error}"
             raise ConfigError(what, where=config.where("task_class")) from error

@@ -73,15 +73,15 @@ class RemoteFunction:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """What the function returns. A run writes each prompt several times: texts and numbers are remembered unless it draws."""
         if self._known is None or _USED.get() is not None or FURTHER_DATA.get() is not None or NO_CALLS.get():
-            return self._asked({"do": "call"}, args, kwargs)[0]
+            return self.ask({"do": "call"}, args, kwargs)[0]
         try:
             key = json.dumps((args, kwargs), check_circular=False)  # fails for all that JSON lacks, but for tuples
         except (TypeError, ValueError, RecursionError):
             key = ""
         if not key or any(type(each) not in PLAIN for each in (*args, *kwargs.values())):
-            return self._asked({"do": "call"}, args, kwargs)[0]
+            return self.ask({"do": "call"}, args, kwargs)[0]
         if key not in self._known:
-            found = self._asked({"do": "call"}, args, kwargs)[0]
+            found = self.ask({"do": "call"}, args, kwargs)[0]
             self._room -= len(key) + (len(found) if type(found) is str else 0)
             if type(found) not in (str, int, float, bool) or self._room < 0:
                 self._known = None  # it gives other values, or too many
@@ -108,7 +108,7 @@ class RemoteFunction:
             error = error_to_wire(found.error, Writer()) if found.error is not None else None
             return {"output": str(found.output), "ended": found.ended, "model": found.model, "error": error}
 
-        value, said, reader = self._asked({"do": "call_with_replies", "retries": retries}, (doc, results), {}, answer)
+        value, said, reader = self.ask({"do": "call_with_replies", "retries": retries}, (doc, results), {}, answer)
         asked = Asked(lookup, retries, value)
         asked.questions = [questions[number] for number in said["questions"]]
         asked.replies = [reply for number in said["questions"] if (reply := replies[number]) is not None]
@@ -122,7 +122,7 @@ class RemoteFunction:
         """As an aggregation that may be called any number of times, each call like the first."""
         return RemoteAggregation(self)
 
-    def _asked(
+    def ask(
         self,
         message: Mapping[str, Any],
         args: tuple[Any, ...],
@@ -130,15 +130,9 @@ class RemoteFunction:
         answer: Callable[[str, Any], Any] | None = None,
         all_docs: bool = False,
     ) -> tuple[Any, dict[str, Any], Reader]:
-        """(what the function returned, the rest of the answer)."""
-        return _asked(
-            self._process,
-            {"file": str(self._file), "name": self.__name__, **self._more, **message},
-            args,
-            kwargs,
-            answer or answer_of_process,
-            all_docs,
-        )
+        """As `ask` of this file. message: what its process does with the function."""
+        whole = {"file": str(self._file), "name": self.__name__, **self._more, **message}
+        return ask(self._process, whole, args, kwargs, answer, all_docs)
 
 
 class RemoteAggregation:
@@ -150,7 +144,7 @@ class RemoteAggregation:
         self.__module__ = function.__module__
 
     def __call__(self, values: Sequence[Any]) -> Any:
-        return self._function._asked({"do": "aggregate", "once": self._once}, ([*values],), {}, all_docs=True)[0]
+        return self._function.ask({"do": "aggregate", "once": self._once}, ([*values],), {}, all_docs=True)[0]
 
     def number_of(
         self, key: MetricKey, of_docs: Mapping[int, Any], clusters: Mapping[int, Any] | None, *settings: Any
@@ -161,7 +155,7 @@ class RemoteAggregation:
         given = (ids, list(of_docs.values()), drawn, list(settings))
         try:
             message = {"do": "number", "once": self._once}
-            found = self._function._asked(message, given, {}, all_docs=True)[0]
+            found = self._function.ask(message, given, {}, all_docs=True)[0]
         except ScoringError as error:  # its process ended
             return Number(key, None, n=len(ids), note=f"the aggregation raised {type(error).__name__}: {error.what}")
         return Number(key, *found)
@@ -174,7 +168,7 @@ class RemoteAggregation:
         settings: the draws and the seed of `estimate` of scoring/metrics/paired.py.
         """
         given = (list(map(list, runs)), None if clusters is None else _numbered(clusters), list(settings))
-        found = self._function._asked({"do": "interval", "once": self._once}, given, {}, all_docs=True)[0]
+        found = self._function.ask({"do": "interval", "once": self._once}, given, {}, all_docs=True)[0]
         return Number(key, *found)
 
 
@@ -184,14 +178,18 @@ def _numbered(clusters: Iterable[Any]) -> list[int]:
     return [order.setdefault(cluster, len(order)) for cluster in clusters]
 
 
-def _asked(
+def ask(
     process: TaskProcess,
     message: dict[str, Any],
     args: Iterable[Any],
     kwargs: Mapping[str, Any],
-    answer: Callable[[str, Any], Any],
+    answer: Callable[[str, Any], Any] | None = None,
     all_docs: bool = False,
 ) -> tuple[Any, dict[str, Any], Reader]:
+    """(what a function returned in its process, the rest of what that says, what reads its values).
+
+    answer: to what the process asks meanwhile, by default `answer_of_process`. all_docs: the time limit is that of all docs.
+    """
     writer = Writer()
     tables: list[Any] = []
 
@@ -210,7 +208,7 @@ def _asked(
         "why": NO_CALLS.get(),
         "data": FURTHER_DATA.get() is not None and message["do"] != "load",
     }
-    said, reader = process.call(message, writer, answer, all_docs or bool(tables))
+    said, reader = process.call(message, writer, answer or answer_of_process, all_docs or bool(tables))
     for number, text in said.get("printed", ()):
         (sys.stdout if number == 1 else sys.stderr).write(text)
     reader.rows = lambda stated: read_rows(stated, tables)
@@ -270,14 +268,14 @@ class RemoteObject:
     _about: Mapping[str, Any]
 
     def __init__(self, **kwargs: Any) -> None:
-        made, _, _ = _asked(self._process, {"do": "make", **self._about}, (), kwargs, answer_of_process)
+        made, _, _ = ask(self._process, {"do": "make", **self._about}, (), kwargs)
         self._number = made
 
     def apply(self, resps: Iterable[Sequence[Any]], docs: Sequence[Any]) -> Iterable[Sequence[Any]]:
         """The answers after this step, as of any filter."""
         given = ([list(answers) for answers in resps], list(docs))
         message = {"do": "apply", "number": self._number, **self._about}
-        found, _, _ = _asked(self._process, message, given, {}, answer_of_process, all_docs=True)
+        found, _, _ = ask(self._process, message, given, {}, all_docs=True)
         return list(found)
 
 
@@ -285,7 +283,7 @@ def function(file: Path, name: str, class_of: Callable[[TaskProcess, Path, str],
     """As `Runner.function` says. class_of: makes the class that stands for a task class of a file."""
     process = process_of(file.parent)
     where = {"file": str(file), "name": name}
-    about, _, _ = _asked(process, {"do": "describe", **where}, (), {}, answer_of_process)
+    about, _, _ = ask(process, {"do": "describe", **where}, (), {})
     if not about["callable"]:
         return None if about["missing"] else name, about["names"]
     if about["packages"]:
@@ -307,4 +305,4 @@ def function(file: Path, name: str, class_of: Callable[[TaskProcess, Path, str],
 def load_offline(path: str, name: str | None, options: Mapping[str, Any]) -> Any:
     """As `Runner.load_offline` says."""
     process = process_of(Path("offline"))  # no folder of a task
-    return _asked(process, {"do": "load"}, (path, name), options, answer_of_process, all_docs=True)[0]
+    return ask(process, {"do": "load"}, (path, name), options, all_docs=True)[0]

@@ -139,7 +139,7 @@ def release_table(
     return table
 
 
-def _marked(run: RecordedRun, name: str, key: MetricKey) -> tuple[str, str]:
+def _mark_and_verdict(run: RecordedRun, name: str, key: MetricKey) -> tuple[str, str]:
     """A mark and a verdict on a number, from the features that have one; each "" where there is none."""
     found: list[tuple[str, str]] = [mark(run, name, key) for mark in brought("MARKS").values()]
     return next((mark for mark, _ in found if mark), ""), "; ".join(verdict for _, verdict in found if verdict)
@@ -166,7 +166,7 @@ def _add_run(table: ReleaseTable, run: RecordedRun) -> str:
             known = measured.get(key)
             margin, interval = (known.margin, known.interval) if known else (None, None)
             place = (row.alias, key.label)
-            protocol, verdict = _marked(run, name, key)
+            protocol, verdict = _mark_and_verdict(run, name, key)
             found[place] = ReleaseNumber(
                 float(each.value),
                 margin,

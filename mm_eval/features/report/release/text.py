@@ -58,7 +58,7 @@ def _with_marks(table: ReleaseTable, intervals: bool, categories: bool) -> Table
     """The table with a mark before the best numbers, and what it means."""
     found = _table(table, intervals, categories)
     marked = [
-        replace(row, cells={name: _marked(cell) for name, cell in row.cells.items()}) if _has_best(row) else row
+        replace(row, cells={name: _with_star(cell) for name, cell in row.cells.items()}) if _has_best(row) else row
         for row in found.rows
     ]
     if not any(map(_has_best, found.rows)):
@@ -72,7 +72,7 @@ def _has_best(row: Row) -> bool:
     return any(isinstance(cell, Value) and cell.bold for cell in row.cells.values())
 
 
-def _marked(cell: Cell) -> Cell:
+def _with_star(cell: Cell) -> Cell:
     return replace(cell, text=f"{BEST} {cell.text}") if isinstance(cell, Value) and cell.bold else cell
 
 
