@@ -1,6 +1,6 @@
 """Which document of our data each row of another suite's log is about. What can't be shown to be the same document is left out.
 
-    matched = Matcher(task, style, log).rows()
+    pairs = Matcher(task, style).match(log.rows(), log.rows())
 
 A row names its document by its place in the data set (lm-eval, lmms-eval), by an id, or not at all. Whatever it names, the texts
 must agree: the columns that both have, else the words of our question must all be in their prompt. A row whose place disagrees is

@@ -135,9 +135,8 @@ def _opened(wide: float, high: float, title: str) -> Iterator[str]:
 
 
 def _cell(x: float, y: float, across: float, found: ReleaseNumber | None, shade: float) -> str:
-    """The field of a number: from white to 40% of blue; hatched where it is not ranked."""
-    mixed = "".join(f"{round(255 + (part - 255) * 0.4 * shade):02x}" for part in (0x00, 0x72, 0xB2))
-    fill = "url(#apart)" if found and found.set_apart else f"#{mixed}"
+    """The field of a number; hatched where it is not ranked."""
+    fill = "url(#apart)" if found and found.set_apart else blue(shade)
     return f'<rect x="{x:.1f}" y="{y}" width="{across:.1f}" height="{ROW}" fill="{fill}" stroke="{LINE}"/>'
 
 
@@ -156,6 +155,11 @@ def _value(
     if bounds:
         text = unit.ends(bounds, " to ")
         yield _text(x + across / 2, y + 29, text, anchor="middle", size=SMALL, colour=SOFT)
+
+
+def blue(shade: float) -> str:
+    """The colour of a number's field: from white to 40% of blue."""
+    return "#" + "".join(f"{round(255 + (part - 255) * 0.4 * shade):02x}" for part in (0x00, 0x72, 0xB2))
 
 
 def shade(found: ReleaseNumber | None, numbers: Sequence[ReleaseNumber], higher: bool | None) -> float:

@@ -11,7 +11,7 @@ import io
 import textwrap
 from typing import TYPE_CHECKING
 
-from mm_eval.features.report.figures import INK, LINE, SOFT, shade
+from mm_eval.features.report.figures import INK, LINE, SOFT, blue, shade
 from mm_eval.values.safe import in_line
 from mm_eval.values.words import counted
 
@@ -87,8 +87,7 @@ def _table(draw: ImageDraw, table: ReleaseTable, top: int) -> None:
 
 
 def _cell(draw: ImageDraw, x: float, y: float, across: float, high: float, text: str, depth: float, bold: bool) -> None:
-    mixed = tuple(round(255 + (part - 255) * 0.4 * depth) for part in (0x00, 0x72, 0xB2))
-    draw.rectangle((x, y, x + across, y + high), fill=mixed, outline=LINE)
+    draw.rectangle((x, y, x + across, y + high), fill=blue(depth), outline=LINE)
     _write(draw, x + across / 2, y + high / 2, text, 22, INK, int(bold), "mm")
 
 

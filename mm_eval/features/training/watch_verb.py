@@ -64,7 +64,7 @@ def main(args: argparse.Namespace) -> int:
     base = run_verb.request_of(args)
     if not names_tasks(base):
         raise ConfigError("no task is named: --tasks is needed.", hint="`mm-eval ls tasks` lists them.")
-    if base.stop_when and base.until_interval:
+    if getattr(base, "stop_when", None) and getattr(base, "until_interval", None):  # options of another feature
         raise ConfigError("--stop_when and --until_interval exclude each other.", hint="Give one or the other.")
     if "peft" in base.model_args:
         raise ConfigError("peft is each checkpoint that is an adapter.", where="--model_args", hint="Leave it out.")

@@ -137,6 +137,12 @@ def test_judges_are_mixed_where_asked_and_the_notes_say_so(cli, folders):
     assert "**" not in cli("report", folders["a"], folders["kind"], "--format", "md").out.split("\n")[2]
 
 
+def test_a_blind_run_stays_apart_where_judges_are_mixed(folders):
+    seeing, blind = runs(folders, "a", "kind")
+    blind.spec["blind"] = "without"
+    assert release_table([seeing, blind], mix_graders=True).rows["mme", "judge_score"]["kind"].set_apart
+
+
 @pytest.mark.parametrize(
     ("stated", "apart"),
     [("", True), ("judge: gpt-4o-2024-05-13", True), ("judge: gpt-4o", False)],

@@ -46,9 +46,8 @@ def set_apart(table: ReleaseTable, same_prompt: bool = False) -> list[str]:
                 causes.setdefault((column, what), []).append(row[0])
             else:
                 prompts.setdefault(what, {})[row[0]] = None
-                for cells in (numbers, *table.categories.get(row, {}).values()):
-                    if column in cells:
-                        cells[column].own_prompt = what.replace("the ", "")
+                for found in _in_row(table, row, column):
+                    found.own_prompt = what.replace("the ", "")
     notes = []
     for (column, what), of_cause in causes.items():
         of = listed(dict.fromkeys(of_cause), 6)
@@ -65,9 +64,15 @@ def set_apart(table: ReleaseTable, same_prompt: bool = False) -> list[str]:
 
 
 def _set_apart(table: ReleaseTable, row: tuple[str, str], column: str) -> None:
+    for found in _in_row(table, row, column):
+        found.set_apart = True
+
+
+def _in_row(table: ReleaseTable, row: tuple[str, str], column: str) -> Iterator[ReleaseNumber]:
+    """A model's number in a row, and those in its categories."""
     for cells in (table.rows[row], *table.categories.get(row, {}).values()):
         if column in cells:
-            cells[column].set_apart = True
+            yield cells[column]
 
 
 def _unlike(
@@ -112,9 +117,8 @@ def set_apart_by_grader(table: ReleaseTable, mix_graders: bool) -> list[str]:
         for column, said in others.items():
             end = f"ranked together all the same (--{kind.mixing})" if mix_graders else "not ranked with the others"
             notes.append(f"{column}, {table.label(row)}: {said}: {end}.")
-            for cells in (numbers, *table.categories.get(row, {}).values()):
-                if column in cells:
-                    cells[column].set_apart = not mix_graders
+            if not mix_graders:
+                _set_apart(table, row, column)
     said_of = [f"{_rows_together(table, rows)}: {said}" for (_, said), rows in graded.items()]
     return said_of + notes
 
@@ -209,13 +213,13 @@ def _rank(every: Sequence[_Row]) -> list[set[frozenset[str]]]:
         pairs += [(a, b, differences.between(a, b, category)) for a, b in combinations(ranked, 2)]
     paired = [(a, b, found.p_value) for a, b, found in pairs if found and found.p_value is not None]
     corrected = holm([p for *_, p in paired])
-    apart = {(id(a), id(b)) for (a, b, _), p in zip(paired, corrected, strict=True) if p < LEVEL}
-    apart |= {(id(a), id(b)) for a, b, found in pairs if found is None and _outside(a, b)}
+    apart = {frozenset((id(a), id(b))) for (a, b, _), p in zip(paired, corrected, strict=True) if p < LEVEL}
+    apart |= {frozenset((id(a), id(b))) for a, b, found in pairs if found is None and _outside(a, b)}
     for numbers, higher, _ in rows:
         ranked = [found for found in numbers.values() if not found.set_apart]
         for found in ranked:
             ahead = [other for other in ranked if _ahead(other, found, higher)]
-            found.rank = 1 + sum((id(a), id(found)) in apart or (id(found), id(a)) in apart for a in ahead)
+            found.rank = 1 + sum(frozenset((id(a), id(found))) in apart for a in ahead)
         behind = [found for found in ranked if found.rank != 1]
         others = [found for found in numbers.values() if found.rank != 1]
         for found in ranked:
@@ -223,11 +227,7 @@ def _rank(every: Sequence[_Row]) -> list[set[frozenset[str]]]:
             # Nor is it one to stand beside a better number that is not ranked.
             found.best = bool(behind) and found.rank == 1 and not any(_ahead(other, found, higher) for other in others)
     return [
-        {
-            frozenset((a, b))
-            for a, b in combinations(numbers, 2)
-            if (id(numbers[a]), id(numbers[b])) in apart or (id(numbers[b]), id(numbers[a])) in apart
-        }
+        {frozenset((a, b)) for a, b in combinations(numbers, 2) if frozenset((id(numbers[a]), id(numbers[b]))) in apart}
         for numbers, _, _ in every
     ]
 
