@@ -11,8 +11,8 @@ import json
 import math
 import os
 import re
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -175,14 +175,20 @@ class Checkpoint:
         folders = {role: (self.tokens if role in of_tokens else self).folder for role in _ROLES}
         files = {role: [p for pattern in globs for p in folders[role].glob(pattern)] for role, globs in _ROLES.items()}
         files["weights"] = self.weights()
-        self._identified = {path: _stamp_of(path.stat())[:2] for path in files["weights"]}
-        with DigestCache() as cache:
-            return {role: _joint({p.name: cache.digest(p) for p in paths}) for role, paths in files.items() if paths}
+        with _each_file_is_readable():
+            self._identified = {path: _stamp_of(path.stat())[:2] for path in files["weights"]}
+            with DigestCache() as cache:
+                return {
+                    role: _joint({p.name: cache.digest(p) for p in paths}) for role, paths in files.items() if paths
+                }
 
     def check_unchanged(self) -> None:
         """ModelError if the weights were written anew since their digests were taken: what was loaded is not what is recorded."""
         for path, stamp in self._identified.items():
-            if not path.is_file() or _stamp_of(path.stat())[:2] != stamp:
+            if not path.is_file():
+                hint = "Give the same command again once they are there."
+                raise ModelError("the weights were removed while they were loaded.", where=str(path), hint=hint)
+            if _stamp_of(path.stat())[:2] != stamp:
                 hint = "Give the same command again once they are complete."
                 raise ModelError("the weights were written anew while they were loaded.", where=str(path), hint=hint)
 
@@ -291,8 +297,18 @@ class DigestCache:
 
 def joint_digest(paths: Sequence[Path]) -> str:
     """One sha256 over the names and contents of files."""
-    with DigestCache() as cache:
+    with _each_file_is_readable(), DigestCache() as cache:
         return _joint({path.name: cache.digest(path) for path in paths})
+
+
+@contextmanager
+def _each_file_is_readable() -> Iterator[None]:
+    """ConfigError for a file that can't be read: a training removes its oldest checkpoint meanwhile (`save_total_limit`)."""
+    try:
+        yield
+    except OSError as error:
+        what = f"a file of the checkpoint can't be read: {error.strerror}."
+        raise ConfigError(what, where=str(error.filename), hint="Fetch the checkpoint again.") from error
 
 
 def _joint(digests: dict[str, str]) -> str:

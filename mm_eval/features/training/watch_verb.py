@@ -26,7 +26,7 @@ from mm_eval.results.recorded import RecordedRun
 from mm_eval.values.errors import ConfigError, MMEvalError, StoreError
 from mm_eval.values.features import brought
 from mm_eval.values.files import write_atomic
-from mm_eval.values.run_files import read_json
+from mm_eval.values.run_files import journal_files, read_json
 
 if TYPE_CHECKING:
     from mm_eval.features.training.curve import Study
@@ -198,8 +198,9 @@ class Watch:
             return False
         try:
             self._model_of(checkpoint).describe()
-        except MMEvalError as error:
-            self.seen[checkpoint] = state, str(error) + self._hint(checkpoint)
+        except (MMEvalError, OSError) as error:
+            if checkpoint.is_dir():  # else it was removed meanwhile
+                self.seen[checkpoint] = state, str(error) + self._hint(checkpoint)
             return False
         if files_of(checkpoint) != state:  # it is being written
             return False
@@ -220,8 +221,8 @@ class Watch:
         state = files_of(checkpoint)
         try:
             code = self._run(self.request_of(checkpoint))
-        except MMEvalError as error:
-            complain_briefly(f"{checkpoint.name}: {error}")
+        except (MMEvalError, OSError) as error:
+            complain_briefly(f"{checkpoint.name}: {self._removed(checkpoint) or error}")
             code = 2
             if isinstance(error, StoreError):  # a full disk is not the checkpoint's fault: at the next look again
                 self._no_room.add(checkpoint)
@@ -236,6 +237,16 @@ class Watch:
             self._curves.refresh()
             say_lines("\n".join(lines(self._curves)))
         return code
+
+    def _removed(self, checkpoint: Path) -> str:
+        """That a checkpoint is gone, and where the answers are that it gave; empty where it is there."""
+        if checkpoint.is_dir():
+            return ""
+        folder = self._folder_of(checkpoint)
+        kept = (
+            f" Its answers are kept: `mm-eval score {folder}` makes numbers of them." if journal_files(folder) else ""
+        )
+        return f"the checkpoint was removed before it was evaluated; see the training's save_total_limit.{kept}"
 
     def _run(self, request: RunRequest) -> int:
         """Runs a request. With --stop_when against the reference: the first checkpoint, then each that is better than it."""

@@ -7,6 +7,7 @@ from importlib.resources import files
 from pathlib import Path
 
 import pytest
+from mm_eval.models.hf.checkpoint import DigestCache
 
 from mm_eval.adapters import own_model
 from mm_eval.cli import main
@@ -90,6 +91,39 @@ def test_weights_that_are_written_anew_while_they_are_loaded_are_not_recorded_un
     os.utime(weights, (5, 5))
     with pytest.raises(ModelError, match="the weights were written anew while they were loaded"):
         model.prepare()
+
+
+@pytest.mark.parametrize("moment", ["looked at", "evaluated"])
+def test_a_checkpoint_that_is_removed_meanwhile_does_not_end_the_watch(tmp_path, capsys, monkeypatch, moment):
+    """`save_total_limit` removes the oldest one, as it likes: a traceback ended the watch while digests were taken."""
+    monkeypatch.setenv("MM_EVAL_CACHE", str(tmp_path / "cache"))
+    oldest, digest = checkpoint(tmp_path / "out", 100), DigestCache.digest
+    checkpoint(tmp_path / "out", 200)
+    evaluated: list[str] = []
+
+    def removing(cache: DigestCache, path: Path) -> str:
+        if oldest in path.parents and (moment == "looked at" or evaluated):
+            shutil.rmtree(oldest, ignore_errors=True)
+        return digest(cache, path)
+
+    def run(request: RunRequest) -> int:
+        folder = Path(str(request.output_path))
+        evaluated.append(folder.name)
+        (folder / "journal").mkdir(parents=True)
+        (folder / "journal" / "0.jsonl").touch()
+        own_model(request).describe()
+        (folder / "results.json").write_text("{}")
+        return 4  # no curve is drawn
+
+    monkeypatch.setattr(DigestCache, "digest", removing)
+    watch = Watch(tmp_path / "out", tmp_path / "study", RunRequest(("mme",), "llava", offline=True), run)
+    code, said = watch.until_interrupted(None), capsys.readouterr().err
+    assert evaluated[-1] == "step-00000200" and (tmp_path / "study" / "step-00000200" / "results.json").is_file()
+    if moment == "evaluated":
+        assert "checkpoint-100: the checkpoint was removed before it was evaluated" in said
+        assert f"`mm-eval score {tmp_path / 'study' / 'step-00000100'}`" in said
+    else:
+        assert code == 4 and said == "", "nothing was asked, and nothing is left to do"
 
 
 def test_the_newest_comes_first_and_what_appears_meanwhile_is_found(tmp_path):
