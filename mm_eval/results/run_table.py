@@ -52,6 +52,11 @@ SILENT = {
 """Values that say nothing: a column that has no others is left out."""
 
 
+def said_of_sample(names: Sequence[str]) -> str:
+    """The sentence above numbers of bundled sample data. names: the benchmarks that it is not."""
+    return f"sample data, not {listed(names, MOST_NAMES)}: drawn for trying mm-eval out, and no result on a benchmark"
+
+
 def render(report: Report, width: int | None = None, markdown: bool = False) -> str:
     """The whole report of a run: what was measured, the table, problems, and where the files are.
 
@@ -59,8 +64,7 @@ def render(report: Report, width: int | None = None, markdown: bool = False) -> 
     """
     results, parts = report.results, list[str]()
     if results and results.run.sample:
-        names = listed(results.run.sample, MOST_NAMES)
-        parts.append(f"sample data, not {names}: drawn for trying mm-eval out, and no result on a benchmark")
+        parts.append(said_of_sample(results.run.sample))
     if results:
         blind = f" ({SAID[results.run.blind]})" if results.run.blind else ""
         parts.append(f"model: {results.run.model_name}{blind}")

@@ -19,6 +19,7 @@ from mm_eval.results.changes import Change, change_of, differences_in_spec
 from mm_eval.results.estimates import Triple, estimates, group_differences
 from mm_eval.results.graders import graders_behind, graders_differ
 from mm_eval.results.recorded import RecordedRun, RecordedTask, headline_keys
+from mm_eval.results.run_table import said_of_sample
 from mm_eval.results.sample_rows import DocDigests
 from mm_eval.scoring.metrics.paired import right_or_wrong
 from mm_eval.values.distributions import holm
@@ -184,6 +185,17 @@ class Study:
             for each in differences_in_spec(first.run, second.run):
                 said.append(f"steps {first.step:,} and {second.step:,}: {each}")
         return said
+
+    @property
+    def remarks(self) -> list[str]:
+        """What a reader of the numbers has to know, in sentences: sample data, docs without a number, other questions."""
+        names = {name: None for each in self.evaluations.values() for name in each.run.results.run.sample}
+        said = [said_of_sample(list(names))] if names else []
+        if self.waiting:
+            waiting = ", ".join(f"{step:,}" for step in self.waiting)
+            said.append(f"steps without results so far: {waiting}; `mm-eval score STEP` scores what is answered")
+        said += [f"{name} can't be read: {why}" for name, why in self.unreadable.items()]
+        return [*said, *self.failed, *self.differs]
 
     @property
     def failed(self) -> list[str]:

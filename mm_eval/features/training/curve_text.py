@@ -49,7 +49,7 @@ def lines(study: Study) -> Iterator[str]:
         yield from said(curve)
         yield from (f"worse: {each}" for each in regressions_said(curve))
         yield ""
-    yield from (*study.failed, *study.differs)
+    yield from study.remarks
 
 
 def in_format(study: Study, form: str) -> str:
@@ -61,7 +61,7 @@ def in_format(study: Study, form: str) -> str:
     for curve in map(study.curve, study.names):
         of_curve = {"task": curve.name, "metric": curve.key.label}
         rows += [Row({**row.cells, **of_curve}, marked=row.marked) for row in table(curve).rows]
-    return FORMATS[form](Table(columns, rows, notes=[HINT, *study.failed, *study.differs]))
+    return FORMATS[form](Table(columns, rows, notes=[HINT, *study.remarks]))
 
 
 def title(curve: Curve) -> str:

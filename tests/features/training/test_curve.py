@@ -186,6 +186,20 @@ def test_steps_that_were_not_asked_the_same_and_unread_ones_are_named(folder, tm
     assert main(["report", str(tmp_path)]) == 2 and "no step has results so far" in capsys.readouterr().err
 
 
+def test_text_and_tables_say_what_is_sample_data_and_which_steps_are_missing(folder, tmp_path, capsys):
+    """`mm-eval watch` printed numbers of the bundled data as a benchmark's, and steps without results were left out silently."""
+    for path in sorted(folder.glob("step-*"))[:3]:
+        shutil.copytree(path, tmp_path / path.name)
+    (tmp_path / "step-00000200" / "results.json").unlink()
+    (tmp_path / "step-00000300" / "results.json").write_text("{")
+    for form in ("text", "md"):
+        assert main(["report", str(tmp_path), "--format", form]) == 0
+        said = capsys.readouterr().out
+        assert "sample data, not SEED-Bench" in said
+        assert "steps without results so far: 200" in said
+        assert "step-00000300 can't be read: " in said
+
+
 def test_docs_that_failed_at_a_step_are_named_also_as_text(folder, tmp_path, capsys):
     """A step whose weights are NaN has no point, and one of which half of the docs failed looked as any other."""
     for path in sorted(folder.glob("step-*"))[:2]:
