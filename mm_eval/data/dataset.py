@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import inspect
+import logging
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -35,6 +36,7 @@ from mm_eval.data.source import (
 from mm_eval.data.splits import configurations
 from mm_eval.values.errors import ConfigError, DataError, MMEvalError, NotHereError
 from mm_eval.values.run_files import is_shallow
+from mm_eval.values.words import listed
 
 IGNORED_KWARGS = frozenset(
     {
@@ -242,6 +244,7 @@ def _load(
             hint = "Put the files of its repository there, such as data/*.parquet."
             raise DataError(f"there are no data files in {str(found[1])!r}.", where=where, hint=hint)
         return read(*found), found[1]
+    _check_own_files(path, kwargs, where)
     if Path(path).is_dir() or path in LOCAL_FILES:
         return read(ids[0], path), Path(path) if Path(path).is_dir() else None
     known = " or ".join(map(repr, dict.fromkeys(one.path for one in ids)))
@@ -267,11 +270,35 @@ def _load(
     why = why if names else "the hub does not have it as a table."
     usual = "Use --sample for the bundled sample data, or --data_root DIR with the data at DIR/org/name."
     advice = advice_on_missing(path, task.rpartition("::")[2].partition("@")[0] or "TASK")
+    if kwargs.get("data_files"):
+        usual = f"Where data_files names files of your own, dataset_path is one of {', '.join(sorted(LOCAL_FILES))}."
     raise NotHereError(
         f"dataset {ids[0]} can't be loaded: {why} Searched: {', '.join(searched) or 'no folder'}.",
         where=where,
         hint=f"{advice} {usual}".strip(),
     )
+
+
+_OF_SUFFIX = {".jsonl": "json", ".tsv": "csv", ".txt": "text", ".tar": "webdataset"}
+
+
+def _check_own_files(path: str, kwargs: Mapping[str, Any], where: str) -> None:
+    """Raises ConfigError where a task's file names files of its user's own in a way that finds none, or others.
+
+    `datasets` takes files of the working directory where none are named, and asks the hub for a path that does not exist.
+    """
+    if Path(path).is_file():
+        kind = _OF_SUFFIX.get(Path(path).suffix.lower(), Path(path).suffix.lower().lstrip("."))
+        kind = kind if kind in LOCAL_FILES else "json"
+        hint = f"Write dataset_path: {kind}, and dataset_kwargs: {{data_files: {path}}}."
+        raise ConfigError(f"the dataset_path {path!r} is a file.", where=where, hint=hint)
+    if path.startswith(("/", "./", "../", "~")) and not Path(path).is_dir():
+        hint = "Give a folder with data files; `~` is not replaced, and a path is relative to the working directory."
+        raise NotHereError(f"dataset_path: there is no folder {path!r}.", where=where, hint=hint)
+    if path in LOCAL_FILES and not Path(path).is_dir() and not kwargs.get("data_files") and not kwargs.get("data_dir"):
+        named = "data_dir: FOLDER" if path == "imagefolder" else "data_files: FILE"
+        hint = f"Write dataset_kwargs: {{{named}}}."
+        raise ConfigError(f"dataset_path is {path!r}, and no files are named.", where=where, hint=hint)
 
 
 def _read_all(
@@ -327,7 +354,7 @@ def _read(
         options = {**options, "features": _features(options["features"], where)}
     try:
         if local:
-            with LOADING, _no_progress_bar():
+            with LOADING, _silent():
                 options = {**options, **content_cache(datasets.load_dataset_builder, path, name, options)}
                 return with_pictures_declared(datasets.load_dataset(path, name, split=split, **options))
         return with_pictures_declared(load_from_hub(path, name, bool(hub), split=split, **options))
@@ -348,11 +375,20 @@ def _read(
             return _read(str(folder), None, split, options, where, searched, None)  # a folder that no README declares
         if "Unknown split" in message or "BuilderConfig" in message and "not found" in message:
             raise ConfigError(f"{path!r}: {message}", where=where) from error
-        raise DataError(
-            f"{type(said or error).__name__}: {message.rstrip('.')}.",
-            where=where,
-            hint=f"Searched: {', '.join(searched)}.",
-        ) from error
+        why = f"{type(said or error).__name__}: {message.rstrip('.')}."
+        if local and path in LOCAL_FILES:
+            if isinstance(error, FileNotFoundError):
+                raise DataError(f"{message.rstrip('.')}.", where=where, hint="Correct dataset_kwargs.") from error
+            hint = f"Look at {_named_files(options)}, and whether dataset_path says what they are."
+            raise DataError(f"the data can't be read as {path}: {why}", where=where, hint=hint) from error
+        raise DataError(why, where=where, hint=f"Searched: {', '.join(searched)}.") from error
+
+
+def _named_files(options: Mapping[str, Any]) -> str:
+    """The files and folders that `dataset_kwargs` name, for a sentence."""
+    found = options.get("data_files") or options.get("data_dir")
+    each = list(found.values()) if isinstance(found, Mapping) else [found]
+    return listed([str(one) for part in each for one in (part if isinstance(part, list | tuple) else [part])], 3)
 
 
 def _features(stated: Any, where: str) -> Any:
@@ -387,6 +423,19 @@ def _features(stated: Any, where: str) -> Any:
         what = f"the features of dataset_kwargs can't be read: {str(error).splitlines()[0]}."
         hint = "Write each column as {dtype: string}, or {dtype: string, sequence: true} for a list."
         raise ConfigError(what, where=where, hint=hint) from error
+
+
+@contextmanager
+def _silent() -> Iterator[None]:
+    """Inside, `datasets` shows no progress bars and logs nothing: what it logs of a broken file is raised, too."""
+    log = logging.getLogger("datasets")
+    level = log.level
+    log.setLevel(logging.CRITICAL)
+    try:
+        with _no_progress_bar():
+            yield
+    finally:
+        log.setLevel(level)
 
 
 @contextmanager

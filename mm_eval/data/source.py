@@ -19,7 +19,7 @@ from mm_eval.config.runner import runner
 from mm_eval.data.manifest import hub_ids
 from mm_eval.values.errors import NotHereError
 
-LOCAL_FILES = frozenset({"json", "csv", "parquet", "text", "arrow", "imagefolder"})
+LOCAL_FILES = frozenset({"json", "csv", "parquet", "text", "arrow", "imagefolder", "webdataset"})
 """Dataset paths for files of the user's own (`dataset_kwargs: {data_files: ...}`); they are read with `--sample` too."""
 
 

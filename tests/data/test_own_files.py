@@ -1,0 +1,68 @@
+"""Files of the user's own: what is said where a task's file names them wrongly, and kinds of files that are read."""
+
+import io
+import json
+import logging
+import tarfile
+
+import pytest
+
+from mm_eval.data.dataset import load_docs
+from mm_eval.data.source import DataSource
+from mm_eval.values.errors import ConfigError, MMEvalError
+
+
+def load(path, **kwargs):
+    return load_docs(str(path), None, "train", DataSource(offline=True), where="own.yaml:4", kwargs=kwargs)
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "rows.jsonl").write_text('{"question": "a"}\n')
+    (tmp_path / "broken.jsonl").write_text('{"question": "a"}\n{"question": \n')
+    (tmp_path / "picture.csv").write_bytes(b"\xff\xd8\xff\xe0 no text")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("path", "kwargs", "said"),
+    [
+        ("rows.jsonl", {}, "is a file. Write dataset_path: json, and dataset_kwargs: {data_files: rows.jsonl}."),
+        ("./nowhere", {}, "there is no folder './nowhere'"),
+        ("/nowhere/data", {}, "there is no folder '/nowhere/data'"),
+        ("json", {}, "no files are named. Write dataset_kwargs: {data_files: FILE}."),
+        ("imagefolder", {}, "no files are named. Write dataset_kwargs: {data_dir: FOLDER}."),
+        ("jsonl", {"data_files": "rows.jsonl"}, "dataset_path is one of arrow, csv, imagefolder, json"),
+        ("json", {"data_files": "none.jsonl"}, "Unable to find"),
+        ("json", {"data_files": {"train": ["broken.jsonl"]}}, "Look at broken.jsonl"),
+        ("csv", {"data_files": "picture.csv"}, "can't be read as csv"),
+    ],
+)
+def test_what_is_named_wrongly_is_one_sentence(path, kwargs, said, capfd):
+    """All of these asked the hub, printed lines of a library, or took whatever files lay in the working directory."""
+    with pytest.raises(MMEvalError) as caught:
+        load(path, **kwargs)
+    assert said in str(caught.value) and "own.yaml:4" in str(caught.value)
+    assert "Searched: json" not in str(caught.value)
+    assert capfd.readouterr() == ("", ""), "no line of a library beside it"
+    assert logging.getLogger("datasets").level != logging.CRITICAL
+
+
+def test_files_of_the_working_directory_are_not_taken_where_none_are_named(folder):
+    (folder / "broken.jsonl").unlink()
+    (folder / "picture.csv").unlink()
+    with pytest.raises(ConfigError, match="no files are named"):
+        load("json")
+    assert load("json", data_files="rows.jsonl").text(0)["question"] == "a"
+
+
+def test_shards_of_webdataset_are_read(folder):
+    with tarfile.open(folder / "shard-000.tar", "w") as shard:
+        for number in range(2):
+            for ending, content in (("json", json.dumps({"question": f"q{number}"}).encode()), ("txt", b"Yes")):
+                member = tarfile.TarInfo(f"{number:04}.{ending}")
+                member.size = len(content)
+                shard.addfile(member, io.BytesIO(content))
+    docs = load("webdataset", data_files="shard-*.tar")
+    assert [(doc["json"]["question"], doc["txt"]) for doc in map(docs.text, range(2))] == [("q0", "Yes"), ("q1", "Yes")]
