@@ -122,6 +122,14 @@ FORMS: tuple[Form, ...] = (
         lambda answer: answer.ended == "length" or TRUNCATED in answer.rules,
     ),
     Form(
+        "reasoning alone",
+        "are empty, beside a reasoning",
+        "the server took the whole text for a reasoning: its reasoning parser is that of another model, or thinking is switched "
+        "off (start it without --reasoning-parser, or switch thinking on); or the model ended without an answer",
+        "show",
+        lambda answer: not answer.text.strip() and bool(answer.reasoning.strip()),
+    ),
+    Form(
         "empty",
         "are empty",
         "the model ends at once: the chat template is not the one it was trained with, or a stop string stands at the "

@@ -301,7 +301,11 @@ def _forms(case: _Case, seen: _Seen) -> Iterator[Fault]:
     forms: dict[str, Form] = {form.name: form for form in FORMS}
     for name, kept in seen.forms.items():
         form, unread = forms[name], seen.unread[name]
-        parts = [f"{unread} unparsed"] if unread and name not in ("empty", "explanation", "unparsed") else []
+        parts = (
+            [f"{unread} unparsed"]
+            if unread and name not in ("empty", "reasoning alone", "explanation", "unparsed")
+            else []
+        )
         if name == "truncated" and (silent := seen.without_text[name]):
             parts.append(f"{silent} before any text")
         also = f" ({', '.join(parts)})" if parts else ""

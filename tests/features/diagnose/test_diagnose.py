@@ -54,6 +54,14 @@ def test_the_form_of_an_answer(text: str, rules: tuple[str, ...], ended: str, fo
     assert (found and found.name) == form
 
 
+def test_an_empty_answer_beside_a_reasoning_is_not_put_down_to_the_chat_template() -> None:
+    """A server whose reasoning parser takes the whole answer (content: null) was said to have the wrong chat template."""
+    found = form_of(Answered("", ("unparsed",), "stop", ASKED, reasoning="The answer is yes."))
+    assert found and found.name == "reasoning alone" and "reasoning parser" in found.cause
+    cut = form_of(Answered("", ("truncated",), "length", ASKED, reasoning="The answer"))
+    assert cut and cut.name == "thinking"
+
+
 def test_a_chinese_question_may_be_answered_in_chinese() -> None:
     asked = "图片里面有没有一个红色的十字形状？请回答是或否。"
     assert form_of(Answered("图片里面有一个红色的十字形状", ("word",), "stop", asked)) is None
