@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
 
 from mm_eval.engine.journal import Journal
 from mm_eval.engine.records import answer_record, answers_record, in_common, slots_record
@@ -70,16 +69,21 @@ class HeldAnswers:
         if doc is not None:
             doc.left -= 1
             if doc.left == 0 and doc.held:
-                self.write(lambda each: each is doc)
+                self._raise_fault()
+                with self._lock:
+                    self._write(doc)
 
     def write(self, chosen: Callable[[ChoicesOfDoc], bool] = lambda doc: True) -> None:
         """Writes what is held of the chosen docs: alike answers in one record. Raises, once, what the thread has failed on."""
-        fault, self._fault = self._fault, None
-        if fault is not None:
-            raise fault
+        self._raise_fault()
         with self._lock:
             for doc in [doc for doc in self._docs.values() if chosen(doc)]:
                 self._write(doc)
+
+    def _raise_fault(self) -> None:
+        fault, self._fault = self._fault, None
+        if fault is not None:
+            raise fault
 
     def write_key(self, key: str) -> None:
         """Writes the doc whose held answers have this request key."""
@@ -107,10 +111,9 @@ class HeldAnswers:
         """Writes what is held of a doc. An answer that can't be written costs none of the others; it is raised after them."""
         self._docs.pop(id(doc), None)
         held, doc.held = doc.held, []
-        groups: dict[Any, list[tuple[Answer, list[Slot]]]] = {}
-        for number, each in enumerate(held):
-            common = in_common(each[0])
-            groups.setdefault(number if common is None else common, []).append(each)
+        groups: dict[Hashable, list[tuple[Answer, list[Slot]]]] = {}
+        for place, each in enumerate(held):
+            groups.setdefault(in_common(each[0]) or place, []).append(each)
         fault: Exception | None = None
         for group in groups.values():
             try:

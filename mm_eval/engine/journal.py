@@ -179,19 +179,21 @@ class JournalState:
         if at and answer.at:
             answer = answer.having(at=at)
             row = self._rows.add(answer)
+        if answer.error is not None or answer.at:
+            for slot in slots:
+                if self._replaces(answer, slot):
+                    self.slots.put(slot, row)
+            return
         for slot in slots:
-            if self._replaces(answer, slot):
-                self.slots.put(slot, row)
+            before = self.slots.put(slot, row)
+            if before >= 0 and self._rows.key(before) != answer.key and not slot.judge:
+                self.mixed = self.mixed or (slot if self._rows.answer(before).error is None else None)
 
     def _replaces(self, new: Answer, slot: Slot) -> bool:
-        """Whether an answer or a failure takes the place of what is in its slot, in whatever order journals are read.
+        """Whether a failure or a turn takes the place of what is in its slot, in whatever order journals are read.
 
         In a conversation the later one does: a turn is asked another question where an earlier answer is another one since.
         """
-        if new.error is None and not new.at:
-            if (row := self.slots.row(slot)) >= 0 and self._rows.key(row) != new.key and not slot.judge:
-                self.mixed = self.mixed or (slot if self._rows.answer(row).error is None else None)
-            return True
         old = self.slots.get(slot)
         if old is not None and old.at and new.at and not slot.judge and (slot.turn or slot.task in self.conversations):
             failed = old.error is not None, new.error is not None

@@ -215,19 +215,22 @@ class AnswersBySlot(Mapping[Slot, Answer]):
         self._pages: dict[tuple[Any, ...], dict[int, array[int]]] = {}
         self._odd: dict[Slot, int] = {}
 
-    def put(self, slot: Slot, row: int) -> None:
-        """Puts the answer of a row into a slot."""
+    def put(self, slot: Slot, row: int) -> int:
+        """Puts the answer of a row into a slot. Returns the row that it had; -1 if it had none."""
         task, doc_id, repeat, choice, judge, step, turn = slot
         if type(doc_id) is not int:
+            before = self._odd.get(slot, -1)
             self._odd[slot] = row
-            return
+            return before
         place = (task, repeat, choice, judge, step, turn)
         if (pages := self._pages.get(place)) is None:
             pages = self._pages[place] = {}
         if (page := pages.get(doc_id // _PAGE)) is None:
             page = pages[doc_id // _PAGE] = array("I", bytes(array("I").itemsize * _PAGE))
-        self._count += not page[doc_id % _PAGE]
+        before = page[doc_id % _PAGE] - 1
+        self._count += before < 0
         page[doc_id % _PAGE] = row + 1
+        return before
 
     def row(self, slot: Slot) -> int:
         """The row of a slot's answer; -1 if there is none."""

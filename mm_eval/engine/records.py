@@ -182,8 +182,8 @@ _line = encoder(ensure_ascii=True, allow_nan=False, separators=(",", ":"))
 
 def encode(record: Mapping[str, Any]) -> bytes:
     """The line of a record, with its crc at the end. Unpaired surrogates, which some tokenizers give, are escaped."""
-    text = _line(record)
-    return f'{text[:-1]},"crc":"{zlib.crc32(text.encode()):08x}"}}\n'.encode()
+    text = _line(record).encode()
+    return b'%s,"crc":"%08x"}\n' % (text[:-1], zlib.crc32(text))
 
 
 def decode(line: bytes) -> dict[str, Any]:

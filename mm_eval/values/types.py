@@ -383,11 +383,13 @@ class Answer:
         own["turns"] = turns
 
     def having(self, **fields: Any) -> Answer:
-        """The answer with other values, which are not checked. `replace` takes four times as long."""
+        """The answer with other values, which are not checked. `replace` takes six times as long."""
         made = object.__new__(Answer)
-        made.__dict__.update(self.__dict__, **fields)
+        _fields_of_answer.__set__(made, self.__dict__ | fields)  # not `setattr`, which a frozen class refuses
         return made
 
+
+_fields_of_answer = vars(Answer)["__dict__"]
 
 Response = Answer
 """The former name of `Answer`, for adapters outside this repository."""
