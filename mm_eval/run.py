@@ -55,9 +55,8 @@ from mm_eval.pending import find_pending
 from mm_eval.prepare import Prepared, prepare, prepare_from_spec
 from mm_eval.request import DEFAULT_MODEL, RunRequest, named_tasks
 from mm_eval.results.assemble import assemble
-from mm_eval.results.file import part_of, results_json
-from mm_eval.results.recorded import read_run
-from mm_eval.scoring.run_results import Report, RunFacts
+from mm_eval.results.file import part_of, read_run, results_json
+from mm_eval.scoring.run_results import INTERRUPTED, PARTIAL, Report, RunFacts
 from mm_eval.values.errors import ConfigError, MMEvalError, StoreError
 from mm_eval.values.features import brought
 from mm_eval.values.reasoning.families import Marks, marks_of
@@ -103,7 +102,7 @@ def run(prepared: Prepared, progress: Progress | None = None, started: float | N
         launch.all_have_read()
         outcome = _answer(prepared, folder, state, progress if own.leads else Progress(), launch)
         if not own.leads:
-            return Report(None, folder.path, 130 if outcome.interrupted else 0, [], silent=True)
+            return Report(None, folder.path, INTERRUPTED if outcome.interrupted else 0, [], silent=True)
         _check_folder(folder)
         if prepared.model.facts.threads:
             folder.add_to_entry("machine", {"threads": prepared.model.facts.threads})
@@ -373,4 +372,4 @@ def _report(
 
 def _exit_code(outcome: Outcome, incomplete: bool) -> int:
     stopped = outcome.stopped or any(each.stopped for each in outcome.of_parts.values())
-    return 130 if outcome.interrupted else 3 if incomplete or stopped else 0
+    return INTERRUPTED if outcome.interrupted else PARTIAL if incomplete or stopped else 0

@@ -16,8 +16,6 @@ from mm_eval.prepare import Prepared, load_configs, prepare
 from mm_eval.request import RunRequest
 from mm_eval.values.errors import ConfigError, MMEvalError, ModelError, all_faults, did_you_mean, raise_all
 
-PARTIAL, INTERRUPTED = 3, 130
-"""Exit codes of several runs of which one failed, and of those that were interrupted."""
 T = TypeVar("T")
 log = logging.getLogger(__name__)
 

@@ -1,12 +1,12 @@
-"""results.json: the only place that knows its keys, which are lm-eval's.
+"""results.json and run.json as values. This is the only place that knows the keys of results.json, which are lm-eval's.
 
-results = results_of(read_json(folder, "results.json"))
+results = read_results(Path("runs/llava"))
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -16,11 +16,14 @@ from mm_eval.results.graders import name_graders
 from mm_eval.scoring.run_results import Results, RunFacts
 from mm_eval.scoring.string_keys import as_row, of_row
 from mm_eval.scoring.task_scores import COUNTS, RARE_COUNTS, Scores, Ungraded, grader_key
-from mm_eval.values.errors import MMEvalError
+from mm_eval.values.errors import ConfigError, MMEvalError, StoreError
 from mm_eval.values.features import brought
 from mm_eval.values.run_files import read_json
 from mm_eval.values.types import NO_SHARE, MetricKey, Number
 
+OF_RUN = frozenset({"spec", "request"})
+OF_RESULTS = frozenset({"results", "groups", "group_subtasks", "configs", "versions", "higher_is_better", "run"})
+"""Keys that run.json and results.json must have, each with a mapping."""
 GROUP_METRICS = "group_metrics"
 """The key under which each group's `aggregate_metric_list` stands."""
 CORE = {"results", "groups", "group_subtasks", "configs", "versions", "n-shot", "higher_is_better", GROUP_METRICS}
@@ -76,6 +79,97 @@ def results_of(found: Mapping[str, Any]) -> Results:
     )
     name_graders(results)
     return results
+
+
+def read_results(folder: Path) -> Results:
+    """The results of a run folder. Errors: ConfigError if it has none, StoreError for a damaged results.json."""
+    found = _read(folder, "results.json", OF_RESULTS)
+    check_results(found, folder / "results.json")
+    return results_of(found)
+
+
+def read_run(folder: Path) -> dict[str, Any]:
+    """run.json with the tasks of its spec and its request. Errors: ConfigError if it is missing, StoreError for a damaged one."""
+    run, where = _read(folder, "run.json", OF_RUN), str(folder / "run.json")
+    tasks, request = run["spec"].get("tasks"), run["request"]
+    if not isinstance(tasks, dict) or not isinstance(request.get("tasks"), list):
+        raise StoreError("it does not name the tasks of the run.", where=where)
+    for name, task in tasks.items():
+        prompt, docs = (task.get("prompt"), task.get("docs")) if isinstance(task, dict) else (None, None)
+        fits = isinstance(prompt, dict) and isinstance(docs, dict) and isinstance(docs.get("count"), int)
+        if not fits or not isinstance(task.get("path"), str):
+            raise StoreError(f"it does not say what was asked of {name[:100]!r}.", where=where)
+    for key in ("model_args", "gen_kwargs"):
+        if not isinstance(request.get(key) or {}, dict):
+            raise StoreError(f"{key!r} of its request is not a mapping.", where=where)
+    return run
+
+
+def _read(folder: Path, name: str, needed: frozenset[str]) -> dict[str, Any]:
+    """A JSON file of a run folder, which must have these keys with mappings."""
+    where = str(folder / name)
+    try:
+        found = read_json(folder, name)
+    except PermissionError as error:
+        hint = "The folder belongs to another user: ask for the right to read it."
+        raise ConfigError(f"it can't be read: {error.strerror}.", where=where, hint=hint) from error
+    except (FileNotFoundError, NotADirectoryError) as error:
+        hint = "Give the folder of a run." if name == "run.json" else "Score it first: mm-eval score RUN."
+        raise ConfigError(f"there is no {name} in this folder.", where=str(folder), hint=hint) from error
+    except OSError as error:
+        raise StoreError(f"it can't be read: {error.strerror or error}.", where=where) from error
+    if not needed <= {key for key, value in found.items() if isinstance(value, dict)}:
+        hint = "" if name == "run.json" else "mm-eval score RUN writes it anew."
+        raise StoreError("it is not what a run writes.", where=where, hint=hint)
+    return found
+
+
+def _is_parts(value: Any) -> bool:
+    """Whether a value is what an aggregation of a task's own gave: numbers by name, which other suites print as they are."""
+    return isinstance(value, dict) and all(
+        isinstance(part, (bool, int, float, str, type(None), dict)) for part in value.values()
+    )
+
+
+def check_results(results: Mapping[str, Any], path: Path) -> None:
+    """StoreError for a results.json whose parts are not of the form that a run writes."""
+    for part in ("results", "groups", "configs", "higher_is_better"):
+        for name, row in results[part].items():
+            if not isinstance(row, dict):
+                raise _odd(f"{name[:100]!r} of {part!r} is not a mapping", path)
+    for name, row in results["results"].items():
+        for key, value in row.items():
+            if (key in _COUNTS or key.endswith("_failed")) and (type(value) is not int or value < 0):
+                raise _odd(f"{key!r} of {name[:100]!r} is not a count", path)
+            if "," in key and not (value is None or isinstance(value, (bool, int, float, str)) or _is_parts(value)):
+                raise _odd(f"{key[:100]!r} of {name[:100]!r} is not a number", path)
+    members = results["group_subtasks"]
+    if not all(isinstance(names, list) and all(isinstance(n, str) for n in names) for names in members.values()):
+        raise _odd("'group_subtasks' does not name the members of the groups", path)
+    if _has_circle(members):
+        raise _odd("a group is a member of itself", path)
+    if not isinstance(results["run"].get("prompts"), dict):
+        raise _odd("'run' does not name the prompts", path)
+    answered_by = results["run"].get("answered_by") or {}
+    if not isinstance(answered_by, dict) or not all(type(count) is int for count in answered_by.values()):
+        raise _odd("'answered_by' of 'run' does not count the replies of each model", path)
+
+
+_COUNTS = frozenset([*COUNTS, *RARE_COUNTS])
+
+
+def _odd(what: str, path: Path) -> StoreError:
+    return StoreError(f"{what}.", where=str(path), hint="mm-eval score RUN writes it anew.")
+
+
+def _has_circle(members: Mapping[str, Sequence[str]]) -> bool:
+    """Whether a group lies below itself. The groups without inner groups are taken away until none is left."""
+    left = {group: {name for name in names if name in members} for group, names in members.items()}
+    while ends := [group for group, inner in left.items() if not inner]:
+        for group in ends:
+            del left[group]
+        left = {group: inner.difference(ends) for group, inner in left.items()}
+    return bool(left)
 
 
 def part_of(folder: Path, name: str) -> dict[str, Any]:

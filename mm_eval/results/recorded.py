@@ -23,7 +23,7 @@ from mm_eval.config.group import GroupConfig, GroupMetric
 from mm_eval.config.schema import SCORED_BY_FEATURES, shown_name
 from mm_eval.config.values import to_json
 from mm_eval.prompt.blind import SAID
-from mm_eval.results.file import results_of
+from mm_eval.results.file import read_results, read_run
 from mm_eval.results.sample_rows import DocDigests, answer_tokens, kinds_of, lean, sample_name, value_digest
 from mm_eval.scoring.metrics.aggregation import mean
 from mm_eval.scoring.metrics.metric import AGGREGATIONS, METRICS, Metric, aggregation_named, range_of
@@ -33,20 +33,18 @@ from mm_eval.scoring.metrics.traits import in_range
 from mm_eval.scoring.process_results import with_own_values
 from mm_eval.scoring.run_results import Results
 from mm_eval.scoring.sample_row import SampleRow
-from mm_eval.scoring.task_scores import COUNTS, RARE_COUNTS, Scores
+from mm_eval.scoring.task_scores import Scores
 from mm_eval.values.columns import Clusters, Column
 from mm_eval.values.errors import ConfigError, MMEvalError, StoreError
-from mm_eval.values.run_files import UNREADABLE, json_value, lines_of, read_json
+from mm_eval.values.run_files import UNREADABLE, json_value, lines_of
 from mm_eval.values.types import FRAME_MARK, MetricKey, Number
 from mm_eval.values.words import of_all
 
 if TYPE_CHECKING:
     from mm_eval.config.task_config import TaskConfig
 
-OF_RUN = frozenset({"spec", "request"})
-OF_RESULTS = frozenset({"results", "groups", "group_subtasks", "configs", "versions", "higher_is_better", "run"})
 OF_ROW = frozenset({"doc_id", "status", "doc", "prompt", "target", "resps", "scores"})
-"""Keys that run.json, results.json and a row of samples/ must have."""
+"""Keys that a row of samples/ must have."""
 
 Aggregation = Callable[[Sequence[Any]], float]
 
@@ -185,9 +183,7 @@ class RecordedRun:
         name: the model's name in tables; by default the name of what was loaded.
         """
         path = Path(folder)
-        run, found = read_run(path), _read(path, "results.json", OF_RESULTS)
-        check_results(found, path / "results.json")
-        results = results_of(found)
+        run, results = read_run(path), read_results(path)
         for key, row in results.rows.items():  # folders of earlier versions hold `task_alias` instead
             row.alias = shown_name(key, run["spec"]["tasks"].get(key, {}).get("path", key))
         return cls(path, results, run["spec"], run["request"], name, include_path)
@@ -334,71 +330,6 @@ class RecordedRun:
         return "an older version wrote it: groups have no interval and are not compared until `mm-eval score RUN`"
 
 
-def read_run(folder: Path) -> dict[str, Any]:
-    """run.json with the tasks of its spec and its request. Errors: ConfigError if it is missing, StoreError for a damaged one."""
-    run, where = _read(folder, "run.json", OF_RUN), str(folder / "run.json")
-    tasks, request = run["spec"].get("tasks"), run["request"]
-    if not isinstance(tasks, dict) or not isinstance(request.get("tasks"), list):
-        raise StoreError("it does not name the tasks of the run.", where=where)
-    for name, task in tasks.items():
-        prompt, docs = (task.get("prompt"), task.get("docs")) if isinstance(task, dict) else (None, None)
-        fits = isinstance(prompt, dict) and isinstance(docs, dict) and isinstance(docs.get("count"), int)
-        if not fits or not isinstance(task.get("path"), str):
-            raise StoreError(f"it does not say what was asked of {name[:100]!r}.", where=where)
-    for key in ("model_args", "gen_kwargs"):
-        if not isinstance(request.get(key) or {}, dict):
-            raise StoreError(f"{key!r} of its request is not a mapping.", where=where)
-    return run
-
-
-def _is_parts(value: Any) -> bool:
-    """Whether a value is what an aggregation of a task's own gave: numbers by name, which other suites print as they are."""
-    return isinstance(value, dict) and all(
-        isinstance(part, (bool, int, float, str, type(None), dict)) for part in value.values()
-    )
-
-
-def check_results(results: Mapping[str, Any], path: Path) -> None:
-    """StoreError for a results.json whose parts are not of the form that a run writes."""
-    for part in ("results", "groups", "configs", "higher_is_better"):
-        for name, row in results[part].items():
-            if not isinstance(row, dict):
-                raise _odd(f"{name[:100]!r} of {part!r} is not a mapping", path)
-    for name, row in results["results"].items():
-        for key, value in row.items():
-            if (key in _COUNTS or key.endswith("_failed")) and (type(value) is not int or value < 0):
-                raise _odd(f"{key!r} of {name[:100]!r} is not a count", path)
-            if "," in key and not (value is None or isinstance(value, (bool, int, float, str)) or _is_parts(value)):
-                raise _odd(f"{key[:100]!r} of {name[:100]!r} is not a number", path)
-    members = results["group_subtasks"]
-    if not all(isinstance(names, list) and all(isinstance(n, str) for n in names) for names in members.values()):
-        raise _odd("'group_subtasks' does not name the members of the groups", path)
-    if _has_circle(members):
-        raise _odd("a group is a member of itself", path)
-    if not isinstance(results["run"].get("prompts"), dict):
-        raise _odd("'run' does not name the prompts", path)
-    answered_by = results["run"].get("answered_by") or {}
-    if not isinstance(answered_by, dict) or not all(type(count) is int for count in answered_by.values()):
-        raise _odd("'answered_by' of 'run' does not count the replies of each model", path)
-
-
-_COUNTS = frozenset([*COUNTS, *RARE_COUNTS])
-
-
-def _odd(what: str, path: Path) -> StoreError:
-    return StoreError(f"{what}.", where=str(path), hint="mm-eval score RUN writes it anew.")
-
-
-def _has_circle(members: Mapping[str, Sequence[str]]) -> bool:
-    """Whether a group lies below itself. The groups without inner groups are taken away until none is left."""
-    left = {group: {name for name in names if name in members} for group, names in members.items()}
-    while ends := [group for group, inner in left.items() if not inner]:
-        for group in ends:
-            del left[group]
-        left = {group: inner.difference(ends) for group, inner in left.items()}
-    return bool(left)
-
-
 _NONE: Mapping[str, Any] = {}
 
 
@@ -434,25 +365,6 @@ def _gives(function: Aggregation, values: Sequence[Any], recorded: Any) -> bool:
         return math.isclose(made, recorded, rel_tol=1e-6, abs_tol=1e-9)
     except Exception:  # a task's own code, on values that went through JSON
         return False
-
-
-def _read(folder: Path, name: str, needed: frozenset[str]) -> dict[str, Any]:
-    """A JSON file of a run folder, which must have these keys with mappings."""
-    where = str(folder / name)
-    try:
-        found = read_json(folder, name)
-    except PermissionError as error:
-        hint = "The folder belongs to another user: ask for the right to read it."
-        raise ConfigError(f"it can't be read: {error.strerror}.", where=where, hint=hint) from error
-    except (FileNotFoundError, NotADirectoryError) as error:
-        hint = "Give the folder of a run." if name == "run.json" else "Score it first: mm-eval score RUN."
-        raise ConfigError(f"there is no {name} in this folder.", where=str(folder), hint=hint) from error
-    except OSError as error:
-        raise StoreError(f"it can't be read: {error.strerror or error}.", where=where) from error
-    if not needed <= {key for key, value in found.items() if isinstance(value, dict)}:
-        hint = "" if name == "run.json" else "mm-eval score RUN writes it anew."
-        raise StoreError("it is not what a run writes.", where=where, hint=hint)
-    return found
 
 
 def parts_of(run: RecordedRun) -> dict[str, str]:

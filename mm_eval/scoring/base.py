@@ -1,6 +1,6 @@
 """A scorer: one filter pipeline with its metrics, from answers to numbers.
 
-    filter (filters) -> score (here) -> reduce, aggregate (reducing.py)
+    filter (filters) -> score (here) -> reduce, aggregate (number.py)
 
 Per-doc results are `{doc_id: {metric: value}}`, so that the parts of several processes merge with dict.update. An error
 while one doc is scored makes that doc failed (`ScoredDoc.error`): it is in no mean, it is counted, and nothing else is lost.
@@ -22,7 +22,7 @@ from mm_eval.scoring.metrics.aggregation import mean
 from mm_eval.scoring.metrics.metric import DEFAULT_METRICS, Metric, aggregation_named
 from mm_eval.scoring.metrics.stderr import DEFAULT_SEED
 from mm_eval.scoring.metrics.traits import in_range
-from mm_eval.scoring.reducing import check_repeats, failed, failed_before, number_of, reduced_docs
+from mm_eval.scoring.number import check_repeats, failed, failed_before, number_of, reduced_docs
 from mm_eval.scoring.string_keys import NOT_AVAILABLE, as_row, of_row, stderr_key
 from mm_eval.values.columns import Column, ReducedDocs
 from mm_eval.values.errors import InvalidValue, MMEvalError, ScoringError, did_you_mean

@@ -142,6 +142,10 @@ class Results:
             yield from graders.oddities(self)
 
 
+PARTIAL, INTERRUPTED = 3, 130
+"""Exit codes of a command: some requests failed, so that results are partial; and the user has stopped it."""
+
+
 @dataclass
 class Report:
     """What a run came to.

@@ -39,7 +39,7 @@ from mm_eval.foreign import check_named, trusted_request
 from mm_eval.opening import OpenedTasks
 from mm_eval.prepare import prepare_from_spec
 from mm_eval.prompt.task import Task
-from mm_eval.results.recorded import read_run
+from mm_eval.results.file import read_run
 from mm_eval.scoring.answered import scored_text
 from mm_eval.scoring.gold import gold_texts
 from mm_eval.scoring.metrics.paired import right_or_wrong

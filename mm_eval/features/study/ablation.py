@@ -30,7 +30,8 @@ from mm_eval.prepare import Prepared, prepare
 from mm_eval.prompt.blind import SHUFFLED
 from mm_eval.prompt.blocks import FRAMES_KEY
 from mm_eval.request import RunRequest, of_names
-from mm_eval.results.recorded import RecordedRun, read_run
+from mm_eval.results.file import read_run
+from mm_eval.results.recorded import RecordedRun
 from mm_eval.run import Report
 from mm_eval.several import folder_name
 from mm_eval.values.errors import ConfigError, did_you_mean

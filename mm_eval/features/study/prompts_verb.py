@@ -48,7 +48,8 @@ def main(args: argparse.Namespace) -> int:
     from mm_eval.cli.progress import ProgressBar
     from mm_eval.features.study.prompts import Prompts
     from mm_eval.features.study.trials import folders_of, show_study
-    from mm_eval.several import INTERRUPTED, PARTIAL, attempt, check_models
+    from mm_eval.scoring.run_results import INTERRUPTED, PARTIAL
+    from mm_eval.several import attempt, check_models
 
     rules = read_rules(args.video or [])
     keys = read_names(args.keys) if args.keys else None

@@ -14,7 +14,7 @@ from mm_eval.features.study.variants_text import as_json, render, write_page
 from mm_eval.prepare import Prepared
 from mm_eval.results.table import terminal_width
 from mm_eval.run import Report, run
-from mm_eval.several import INTERRUPTED
+from mm_eval.scoring.run_results import INTERRUPTED
 
 
 def run_trials(

@@ -149,7 +149,7 @@ class RemoteAggregation:
     def number_of(
         self, key: MetricKey, of_docs: Mapping[int, Any], clusters: Mapping[int, Any] | None, *settings: Any
     ) -> Number:
-        """The number of all docs and its standard error. settings: those of `number_of` of scoring/reducing.py, in its order."""
+        """The number of all docs and its standard error. settings: those of `number_of` of scoring/number.py, in its order."""
         ids = list(of_docs)
         drawn = None if clusters is None else _numbered(clusters.get(doc_id, ("doc", doc_id)) for doc_id in ids)
         given = (ids, list(of_docs.values()), drawn, list(settings))

@@ -25,11 +25,11 @@ from mm_eval.features.training.study import (
 )
 from mm_eval.results.estimates import numbers_by_path
 from mm_eval.results.recorded import RecordedRun
+from mm_eval.scoring.run_results import INTERRUPTED
 from mm_eval.values.errors import ConfigError, MMEvalError
 from mm_eval.values.words import counted
 
 log = logging.getLogger("mm_eval.training")
-INTERRUPTED = 130
 
 
 class Evaluations:

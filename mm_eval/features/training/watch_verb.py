@@ -23,6 +23,7 @@ from mm_eval.engine.model import Model, measured
 from mm_eval.features.training.study import step_folder, step_of
 from mm_eval.request import RunRequest
 from mm_eval.results.recorded import RecordedRun
+from mm_eval.scoring.run_results import INTERRUPTED
 from mm_eval.values.errors import ConfigError, MMEvalError, StoreError
 from mm_eval.values.features import brought
 from mm_eval.values.files import write_atomic
@@ -31,7 +32,6 @@ from mm_eval.values.run_files import journal_files, read_json
 if TYPE_CHECKING:
     from mm_eval.features.training.curve import Study
 
-INTERRUPTED = 130
 ADAPTER = "adapter_config.json"
 WEIGHTS = (".safetensors", ".bin", ".pt")
 """Endings of files with weights."""

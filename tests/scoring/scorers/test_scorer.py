@@ -25,7 +25,7 @@ from mm_eval.scoring.metrics.aggregation import mean
 from mm_eval.scoring.metrics.metric import metric
 from mm_eval.scoring.metrics.stderr import standard_error
 from mm_eval.scoring.metrics.traits import not_smooth
-from mm_eval.scoring.reducing import number_of
+from mm_eval.scoring.number import number_of
 from mm_eval.values.errors import ConfigError, ModelError, ScoringError
 from mm_eval.values.types import Instance
 from tests.scoring.scorers.answered import choices, gen, generated

@@ -23,7 +23,7 @@ from mm_eval.engine.outcome import StopSignal
 from mm_eval.features.report.release.outcomes import Ended
 from mm_eval.features.report.release.progress import ReleaseProgress
 from mm_eval.request import RunRequest
-from mm_eval.several import PARTIAL
+from mm_eval.scoring.run_results import PARTIAL
 
 GRACE = 10.0
 """Seconds that drivers have to end after a second interrupt, before they are killed."""

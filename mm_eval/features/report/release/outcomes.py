@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mm_eval.request import RunRequest
-from mm_eval.several import INTERRUPTED, PARTIAL, attempt
+from mm_eval.scoring.run_results import INTERRUPTED, PARTIAL
+from mm_eval.several import attempt
 from mm_eval.values.errors import MMEvalError
 
 if TYPE_CHECKING:

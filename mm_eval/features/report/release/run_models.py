@@ -32,7 +32,8 @@ def run_release(args: argparse.Namespace, read: Callable[[argparse.Namespace], R
     from mm_eval.features.report.release.page import write_release_page
     from mm_eval.features.report.release.plan import at_a_time, read_release, stated
     from mm_eval.features.report.release.text import as_markdown, as_text
-    from mm_eval.several import INTERRUPTED, check_models
+    from mm_eval.scoring.run_results import INTERRUPTED
+    from mm_eval.several import check_models
 
     named = bool(args.tasks)
     args.tasks = args.tasks or "none"
@@ -75,7 +76,7 @@ def _in_turn(requests: Mapping[str, RunRequest], parallel: int, found: Outcomes)
     """Runs the models one after another in this process; one that waits for others goes on when it is its turn again."""
     from mm_eval.cli.progress import ProgressBar
     from mm_eval.features.report.release.outcomes import drive
-    from mm_eval.several import INTERRUPTED
+    from mm_eval.scoring.run_results import INTERRUPTED
 
     left = list(requests)
     while left:
@@ -103,7 +104,7 @@ def _side_by_side(requests: Mapping[str, RunRequest], parallel: int, found: Outc
     """Runs the models in processes of their own, `parallel` at a time."""
     from mm_eval.features.report.release.drivers import Drivers
     from mm_eval.features.report.release.progress import ReleaseProgress
-    from mm_eval.several import INTERRUPTED
+    from mm_eval.scoring.run_results import INTERRUPTED
 
     progress = ReleaseProgress(list(requests))
 

@@ -21,8 +21,8 @@ from typing import Any
 from mm_eval.engine.folder import is_alive
 from mm_eval.engine.records import answer_of, decode, single_records
 from mm_eval.features.report.site.parts import RunPictures
+from mm_eval.results.file import read_run
 from mm_eval.results.page import prompt_text
-from mm_eval.results.recorded import read_run
 from mm_eval.values.errors import MMEvalError
 from mm_eval.values.run_files import UNREADABLE, journal_files, open_regular, read_bytes
 from mm_eval.values.types import Answer, Slot

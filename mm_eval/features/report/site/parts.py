@@ -20,8 +20,9 @@ from mm_eval.data.frames import Frames
 from mm_eval.data.media import encoded, picture_digest
 from mm_eval.engine.folder import RunFolder
 from mm_eval.features.report.run_page import PageParts, about_run, title_of
+from mm_eval.results.file import read_run
 from mm_eval.results.page import SampleRows, page
-from mm_eval.results.recorded import RecordedRun, read_run
+from mm_eval.results.recorded import RecordedRun
 from mm_eval.values.errors import MMEvalError
 from mm_eval.values.files import write_atomic
 from mm_eval.values.safe import in_script

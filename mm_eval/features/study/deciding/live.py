@@ -20,9 +20,9 @@ from mm_eval.features.study.deciding.units import TaskValues, Unit, difference_o
 from mm_eval.foreign import trusted_request
 from mm_eval.opening import OpenedTasks
 from mm_eval.prepare import prepare_from_spec
+from mm_eval.results.file import read_run
 from mm_eval.results.number_text import Unit as ShownIn
 from mm_eval.results.number_text import unit_of
-from mm_eval.results.recorded import read_run
 from mm_eval.results.table import Column, Row, Table, to_text
 from mm_eval.values.errors import ConfigError
 from mm_eval.values.safe import in_line

@@ -227,7 +227,7 @@ class Child:
 
     def do_number(self, message: Mapping[str, Any], args: list[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
         """A number with its standard error, for which the function is called many times."""
-        from mm_eval.scoring.reducing import number_of
+        from mm_eval.scoring.number import number_of
         from mm_eval.values.types import MetricKey
 
         ids, values, drawn, settings = args
