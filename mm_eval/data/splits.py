@@ -70,8 +70,14 @@ def split_files(path: str, name: str | None, split: str, options: Mapping[str, A
     suffixes = {file.suffix for files in found.values() for file in files}
     if len(suffixes) != 1 or not suffixes <= SUFFIXES.keys():
         return None
-    first = next(iter(found.values()))[0]
-    return _as_stated(SplitFiles(tuple(found[split]), first), card.get("dataset_info"), name or "default", split, found)
+    stated = card.get("dataset_info")
+    infos = stated if isinstance(stated, list) else [stated] if stated else []
+    info = next((each for each in infos if each.get("config_name", "default") == (name or "default")), {})
+    sizes = {each["name"]: each["num_examples"] for each in info.get("splits") or ()}
+    if sizes and sizes.keys() != found.keys():
+        return None
+    features = _columns(info["features"]) if info.get("features") else None
+    return SplitFiles(tuple(found[split]), next(iter(found.values()))[0], features, sizes.get(split))
 
 
 def configurations(folder: Path) -> list[str] | None:
@@ -160,19 +166,6 @@ def _by_names(folder: Path) -> dict[str, list[Path]] | None:
     names = {split for split, _ in shards}
     order = [split for split in SPLITS if split in names] + sorted(names - set(SPLITS))
     return {split: [file for of, file in shards if of == split] for split in order}
-
-
-def _as_stated(files: SplitFiles, stated: Any, name: str, split: str, splits: Mapping[str, Any]) -> SplitFiles | None:
-    """The files with what the card's `dataset_info` states of their columns and rows."""
-    infos = stated if isinstance(stated, list) else [stated] if stated else []
-    info = next((each for each in infos if each.get("config_name", "default") == name), None)
-    if info is None:
-        return files
-    sizes = {each["name"]: each["num_examples"] for each in info.get("splits") or ()}
-    if sizes and sizes.keys() != splits.keys():
-        return None
-    features = _columns(info["features"]) if info.get("features") else None
-    return SplitFiles(files.paths, files.first, features, sizes.get(split))
 
 
 def _columns(stated: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
