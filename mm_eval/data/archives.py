@@ -1,24 +1,29 @@
 """Files of a data set in zip and tar archives, found by name and read one at a time. Nothing is unpacked as a whole.
 
-A member is named by one text, `ARCHIVE::MEMBER`. Its name inside the archive is never used as a path on this machine.
+A member is named by one text, `ARCHIVE::MEMBER`. Its name inside the archive is never used as a path on this machine. The bytes
+of a file that stand in a row are read in the same way, as `::SHA256` (`path_of_bytes`).
 """
 
 from __future__ import annotations
 
+import hashlib
 import io
 import os
 import re
+import shutil
 import stat
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
+from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 from mm_eval.data.data_files import state_of
 from mm_eval.values.errors import DataError
+from mm_eval.values.files import replacing
 
 IN = "::"
 """Stands between the path of an archive and the name of a member."""
@@ -30,7 +35,7 @@ COMPRESSED = re.compile(r"\.(tar\.(gz|bz2|xz|zst)|tgz|tbz2?|txz|7z|rar)([._-].{1
 """Archives without places to begin at: the last member can be read only after all others."""
 
 BLOCK = 2**18
-"""How many bytes of joined parts are read at a time."""
+"""How many bytes of joined parts, or of a member that is unpacked, are read at a time."""
 
 FAILURES = (
     OSError,
@@ -131,9 +136,40 @@ def is_safe(name: str) -> bool:
     return not (name.startswith(("/", "\\")) or ":" in name[:2] or "\0" in name or ".." in re.split(r"[/\\]", name))
 
 
+_rows: dict[str, Callable[[], object]] = {}
+
+
+def path_of_bytes(content: bytes, again: Callable[[], object]) -> str:
+    """A path for the bytes of a file that stand in a row. again: reads the row once more; the bytes do not stay in memory."""
+    path = f"{IN}{hashlib.sha256(content).hexdigest()}"
+    _rows[path] = again
+    return path
+
+
+def is_of_bytes(path: str) -> bool:
+    """Whether a path is of bytes that stand in a row."""
+    return path in _rows
+
+
+def _bytes_of(path: str) -> bytes:
+    """The bytes of a path that `path_of_bytes` returned."""
+    waiting = [_rows[path]()]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, bytes) and f"{IN}{hashlib.sha256(part).hexdigest()}" == path:
+            return part
+        if isinstance(part, Mapping | list):
+            waiting += part.values() if isinstance(part, Mapping) else part
+    raise DataError("the row of a video has changed during the run.")
+
+
 @contextmanager
 def open_member(path: str) -> Iterator[tuple[IO[bytes], int]]:
-    """(a stream of the bytes of a member, their number). path: `ARCHIVE::MEMBER`. What fails inside becomes a DataError."""
+    """(a stream of the bytes of a member or of a row, their number). What fails inside becomes a DataError."""
+    if is_of_bytes(path):
+        in_row = _bytes_of(path)
+        yield io.BytesIO(in_row), len(in_row)
+        return
     archive, name = path.split(IN, 1)
     member = members_of(archive).get(name)
     if member is None:
@@ -148,6 +184,37 @@ def open_member(path: str) -> Iterator[tuple[IO[bytes], int]]:
                 yield content, member.size
     except FAILURES as error:
         raise _unreadable(archive, error, name) from error
+
+
+def unpack(path: str, target: Path, make_room: Callable[[int], None] = lambda size: None) -> None:
+    """Writes the bytes of a member or of a row to a file in one step. make_room: called before, with their number.
+
+    Errors: DataError if they are damaged, or there is no room for them.
+    """
+    name, folder = repr(path[-120:]), str(target.parent)
+    try:
+        with replacing(target) as beside, open_member(path) as (source, size):
+            make_room(size)
+            if shutil.disk_usage(folder).free < size:
+                raise DataError(f"there is no room for {name} ({size:,} bytes) in {folder!r}.")
+            with beside.open("wb") as file:
+                _copy(source, file, size)
+    except OSError as error:
+        raise DataError(f"{name} can't be copied to {folder!r}: {error.strerror or error}.") from error
+
+
+def _copy(source: IO[bytes], target: IO[bytes], size: int) -> None:
+    """Copies exactly `size` bytes."""
+    left = size
+    while left:
+        block = source.read(min(left, BLOCK))  # of a zip's member the last block checks the CRC
+        if not block:
+            raise EOFError("it ends too early")
+        try:
+            target.write(block)
+        except OSError as error:
+            raise DataError(f"{target.name!r} can't be written: {error.strerror or error}.") from error
+        left -= len(block)
 
 
 def _unreadable(archive: str, error: Exception, name: str = "") -> DataError:

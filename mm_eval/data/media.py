@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mm_eval.data.archives import path_of_bytes
 from mm_eval.data.decode import (
     LARGE,
     MIME,
@@ -26,7 +27,6 @@ from mm_eval.data.decode import (
     decoding,
     open_picture,
 )
-from mm_eval.data.kept_files import path_of_bytes
 from mm_eval.data.places import PICTURES, SUFFIXES, Places
 from mm_eval.values.errors import DataError
 from mm_eval.values.types import Video

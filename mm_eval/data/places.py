@@ -15,9 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from mm_eval.data.archives import IN, archives_below, is_safe, members_of, open_member, split
+from mm_eval.data.archives import IN, archives_below, is_safe, members_of, open_member, split, unpack
 from mm_eval.data.data_files import datasets_cache
-from mm_eval.data.kept_files import put
 from mm_eval.values.errors import DataError
 
 SUFFIXES = (".mp4", ".webm", ".mkv", ".avi", ".mov", ".m4v", ".ts", ".mpg", ".mpeg", ".flv", ".wmv", ".3gp", ".ogv")
@@ -313,5 +312,5 @@ def put_in_place(path: str) -> bool:
     if split(found) is None:
         os.symlink(os.path.abspath(found), full)
     else:
-        put(found, Path(full))
+        unpack(found, Path(full))
     return True

@@ -72,7 +72,7 @@ def split_files(path: str, name: str | None, split: str, options: Mapping[str, A
         return None
     stated = card.get("dataset_info")
     infos = stated if isinstance(stated, list) else [stated] if stated else []
-    info = next((each for each in infos if each.get("config_name", "default") == (name or "default")), {})
+    info: Card = next((each for each in infos if each.get("config_name", "default") == (name or "default")), {})
     sizes = {each["name"]: each["num_examples"] for each in info.get("splits") or ()}
     if sizes and sizes.keys() != found.keys():
         return None

@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from mm_eval.data import kept_files
+from mm_eval.data.archives import is_of_bytes
 from mm_eval.data.frames import OF_FILE, Frames
 from mm_eval.data.places import Places, put_in_place
 from mm_eval.features.video.kept import About, about
@@ -105,7 +106,7 @@ NO_SOUND = "Leave the sound out; mm-eval shows text, pictures and the frames of 
 
 def _found(name: str, places: Places) -> str:
     """The path of a video, as `kept_files` takes it."""
-    if os.path.isabs(name) or kept_files.is_of_bytes(name):
+    if os.path.isabs(name) or is_of_bytes(name):
         if not (kept_files.exists(name) or put_in_place(name)):
             raise DataError(f"there is no video file {name[-200:]!r}.")
         return name

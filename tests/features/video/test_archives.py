@@ -14,6 +14,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
+from mm_eval.data import archives
 from mm_eval.data import kept_files as store
 from mm_eval.data.archives import members_of, open_member
 from mm_eval.data.places import DataFiles, Places
@@ -107,7 +108,7 @@ def test_a_second_look_opens_neither_archive_nor_video(
     frames_module._chosen.cache_clear()
     frames_module._about.cache_clear()
     monkeypatch.setattr(kept, "index_of", None)
-    monkeypatch.setattr(store, "open_member", None)
+    monkeypatch.setattr(archives, "open_member", None)
     assert shown(tmp_path, "a.mp4", "frames=12") == before
     monkeypatch.undo()
 
@@ -239,11 +240,12 @@ def test_several_processes_share_a_cache_that_is_too_small(
 def test_a_killed_copy_leaves_no_half_file(tmp_path: Path, movies: dict[str, bytes], cache: Path) -> None:
     path = zipped(tmp_path / "v.zip", {"a.mp4": movies["a"]})
     code = f"""import os, signal
+from mm_eval.data import archives
 from mm_eval.data import kept_files as store
-own = store._copy
+own = archives._copy
 def half(source, target, size):
     target.write(source.read(size // 2)); target.flush(); os.kill(os.getpid(), signal.SIGKILL)
-store._copy = half
+archives._copy = half
 with store.local({f"{path}::a.mp4"!r}): pass
 """
     assert subprocess.run([sys.executable, "-c", code]).returncode == -signal.SIGKILL
