@@ -10,12 +10,12 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from mm_eval.adapters import in_our_words, make_model, uses_sample
 from mm_eval.config.manager import Loaded, TaskManager
 from mm_eval.config.task_config import ASKS_NOTHING, TaskConfig
+from mm_eval.engine.cache import KnownAnswers
 from mm_eval.engine.generation import one_token_cap
 from mm_eval.engine.model import Model, ModelFacts, check, check_generation, dollars
 from mm_eval.engine.prices import unknown_price
@@ -36,12 +36,12 @@ FIRST_DOCS = 20
 class Prepared(OpenedTasks):
     """A run that is ready to begin: opened tasks and a model, whose weights are not loaded yet.
 
-    earlier: folders of runs whose answers are taken over. given: the model is the caller's, who closes it.
+    known: makes the answers that are taken over of other runs. given: the model is the caller's, who closes it.
     """
 
     model: Model
     given: bool = False
-    earlier: Sequence[Path] = ()
+    known: Callable[[Model], KnownAnswers] | None = None
 
     def spec(self) -> dict[str, Any]:
         """What decides the answers, for run.json: two launches with equal specs are one run."""

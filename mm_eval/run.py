@@ -90,7 +90,7 @@ def run(prepared: Prepared, progress: Progress | None = None, started: float | N
     progress, started = progress or Progress(), started or time.monotonic()
     folder, spec = _folder_and_spec(prepared)
     refusal = _try_parts(prepared, folder, progress)
-    if refusal is None and not folder.has_answers and not prepared.earlier:
+    if refusal is None and not folder.has_answers and prepared.known is None:
         progress.phase("model")
         prepare_once(prepared.model)
     own = processes()
@@ -241,7 +241,7 @@ def _answer(
         with (
             closing(_open_journal(folder)) as journal,
             thumbnails(prepared, folder, own) as journal.make_room,
-            open_cache(request.use_cache, model, prepared.earlier) as cache,
+            open_cache(request.use_cache, model, prepared.known) as cache,
         ):
             for part in prepared.parts:
                 part.keep(journal, state)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -87,30 +87,13 @@ class AnswerCache(KnownAnswers):
         return instance.request_type != "generate_until" or not GenerationOptions.from_kwargs(kwargs).do_sample
 
 
-class EarlierAnswers(KnownAnswers):
-    """The answers of other runs of one model to the same requests, read only.
-
-    A model may be sampled: then only the answer of the same slot to an equal request is taken over.
-    """
-
-    def __init__(self, folders: Sequence[Path], model: Model) -> None:
-        self._model, self._states = model, [read_journal(folder) for folder in folders]
-
-    def find(self, key: str, instance: Instance) -> Answer | None:
-        for state in self._states:
-            answer = state.answer(instance.slot)
-            if (answer is None or answer.key != key) and shares(self._model, instance):
-                answer = state.answers.get(key)
-            if answer is not None and answer.key == key:
-                return replace(answer, attempts=0, usage={})
-        return None
-
-
-def open_cache(folder: str | None, model: Model, earlier: Sequence[Path] = ()) -> closing[KnownAnswers]:
+def open_cache(
+    folder: str | None, model: Model, known: Callable[[Model], KnownAnswers] | None = None
+) -> closing[KnownAnswers]:
     """What is known in the cache of a folder, if there is one; closed at the end of the with-block.
 
-    earlier: folders of runs whose answers are taken over instead.
+    known: makes what is known instead.
     """
-    if earlier:
-        return closing(EarlierAnswers(earlier, model))
+    if known is not None:
+        return closing(known(model))
     return closing(KnownAnswers() if folder is None else AnswerCache(Path(folder), model))

@@ -13,6 +13,7 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from mm_eval.engine.generation import GenerationOptions
 from mm_eval.engine.model import show
 from mm_eval.engine.progress import Progress
 from mm_eval.features.study.blind import MODES
+from mm_eval.features.study.earlier import EarlierAnswers
 from mm_eval.features.study.reported import Difference, reports
 from mm_eval.features.study.reported import Report as Published
 from mm_eval.features.study.trials import run_trials
@@ -378,7 +380,7 @@ def run_plan(plan: Plan, progress: Progress) -> dict[str, Report]:
     def begin(label: str, trial: Prepared) -> None:
         path = plan.output / f"{folder_name(label)}-{_digest(trial.request)}"
         others = [found.parent for found in sorted(plan.output.glob("*/run.json")) if found.parent != path]
-        trial.earlier = [plan.run.folder, *others]
+        trial.known = partial(EarlierAnswers, [plan.run.folder, *others])
         trial.request = replace(trial.request, output_path=str(path))
 
     return run_trials(plan.trials, progress, begin)

@@ -15,9 +15,9 @@ import pytest
 from PIL.Image import Image
 
 from mm_eval import evaluate
-from mm_eval.engine.cache import EarlierAnswers
 from mm_eval.engine.journal import JournalState, add_record, read_journal
 from mm_eval.engine.model import Answers
+from mm_eval.features.study.earlier import EarlierAnswers
 from mm_eval.features.turns.rounds import Rounds
 from mm_eval.results.sample_rows import answer_tokens
 from mm_eval.run import score
