@@ -46,14 +46,13 @@ from mm_eval.values.run_files import UNREADABLE, odd_content
 
 log = logging.getLogger(__name__)
 
-_OF_CORE = {
+_VERBS_OF_CORE = {
     "run": ("mm_eval.cli.run", "evaluate a model on tasks (the default)"),
     "score": ("mm_eval.cli.score", "score a run again from its journal, without the model"),
 }
-_OF_FEATURES = {
-    verb: (f"{place}.{file}", help) for verb, (place, (file, help)) in by_feature("VERBS", _OF_CORE).items()
+VERBS = _VERBS_OF_CORE | {
+    verb: (f"{feature}.{file}", help) for verb, (feature, (file, help)) in by_feature("VERBS", _VERBS_OF_CORE).items()
 }
-VERBS = {**_OF_CORE, **_OF_FEATURES}
 """The file of each command, and a line of help."""
 
 OTHERWISE = statements("OTHERWISE")

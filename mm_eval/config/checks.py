@@ -11,8 +11,8 @@ from mm_eval.config.categories import levels_of
 from mm_eval.config.located import LocatedDict, located, where_item
 from mm_eval.config.schema import (
     FEWSHOT_KEYS,
+    KEYS_OF_FEATURES,
     MIRROR_KEYS,
-    OF_FEATURES,
     PIPELINE_KEYS,
     TEXTS,
     check_keys,
@@ -41,7 +41,7 @@ def task_checks(source: LocatedDict) -> list[Callable[[], object]]:
         checks.append(lambda: _check_mirrors(source))
     if is_mappings(source.get("categories")):
         checks.append(lambda: levels_of(source["categories"], source.where("categories")))
-    checks += [partial(key_of_feature(name).check, source) for name in OF_FEATURES if source.get(name) is not None]
+    checks += [partial(key_of_feature(name).check, source) for name in KEYS_OF_FEATURES if source.get(name) is not None]
     return [*checks, *(reference.check for reference in functions_in(source))]
 
 

@@ -330,21 +330,20 @@ class Expander:
         return self.task(config, path, scope)
 
     def task(self, config: LocatedDict, path: Path | None, scope: Scope) -> TaskNode:
-        """A task: its own keys, over the defaults and under the overrides of its scope."""
+        """A task: its own keys, which are canonical, over the defaults and under the overrides of its scope."""
         name, named_format = schema.split_format(str(config.get("task") or ""))
         requested = scope.format or named_format
         identity = scope.below(name) + (f"@{requested}" if requested else "")
         names = (*scope.names, name, scope.below(name), identity)
-        own = schema.canonical_keys(config)
-        merged = merge(merge(scope.defaults, own), scope.overrides)
+        merged = merge(merge(scope.defaults, config), scope.overrides)
         runtime = without(self.runtime.of(scope.group_names, names), ["task"])
         merged = merge(without_shown_shots(merged, runtime), runtime)
-        merged.put("task", name, own.places.get("task", own.place))
+        merged.put("task", name, config.places.get("task", config.place))
         made = TaskConfig.from_mapping(merged, file=path, path=identity, format_asked=requested)
         return TaskNode(made, overridden=bool(scope.overrides or self.runtime.about((*scope.group_names, *names))))
 
     def group(self, config: LocatedDict, path: Path | None, scope: Scope) -> GroupNode:
-        """A group with its members."""
+        """A group, whose keys are canonical, with its members."""
         name = str(config.get("group"))
         full = scope.below(name)
         if full.count("::") >= MAX_NESTED:
@@ -352,11 +351,10 @@ class Expander:
             raise Unbounded(what, where=scope.where or config.where("group"))
         names = (*scope.names, name, full)
         stated = merge(scope.overrides, self.runtime.about(names))
-        about = LocatedDict({key: value for key, value in stated.items() if key in ABOUT_A_GROUP}, stated.place)
-        about.places = dict(stated.places)
+        about = without(stated, stated.keys() - {*ABOUT_A_GROUP})
         if "task_alias" in about:
             about.put("group_alias", about["task_alias"], about.places.get("task_alias", NOWHERE))
-        own = without_shown_shots(schema.canonical_keys(config), self.runtime.of(scope.group_names, names))
+        own = without_shown_shots(config, self.runtime.of(scope.group_names, names))
         merged = merge(own, without(about, ["task_alias"]))
         identity = full + (f"@{scope.format}" if scope.format else "")
         made = GroupConfig.from_mapping(merged, file=path, path=identity)
@@ -392,6 +390,7 @@ class Expander:
 
         outside: it was given in Python, not in a group.
         """
+        member = schema.canonical_keys(member)
         key = "group" if "group" in member and (schema.is_group(member) or "task" not in member) else "task"
         name = member.get(key)
         where = scope.where or member.where(key)
@@ -403,7 +402,7 @@ class Expander:
         base = schema.split_format(name)[0] or name
         defines = schema.defines_task(member)
         if base in self.entries or "::" in base or base in self.inline_paths and not defines:
-            stated = schema.canonical_keys(without(member, [key]))
+            stated = without(member, [key])
             rules = {**TASK_KEYS, **schema.GROUP_ONLY_KEYS}
             schema.check_keys(without(stated, ["class"]), rules, f"the overrides of {base!r}")
             return self.spec(name, scope.for_reference(stated))

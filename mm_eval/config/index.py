@@ -29,7 +29,7 @@ from mm_eval.values.types import main_metrics
 
 _NAME_LINE = re.compile(r"^(task|group)[ ]*:[ ]*['\"]?([^\s'\"#\[{]+)", re.MULTILINE)
 _TAG_LINES = re.compile(r"^(?:tag|group)[ ]*:(.*(?:\n[ ]*-[ ].*)*)", re.MULTILINE)
-OF_FEATURES = tuple(statements("DECLARED", ("task", "group")))
+KINDS_OF_FEATURES = tuple(statements("DECLARED", ("task", "group")))
 """The key that names what a file declares for a feature, beside tasks and groups."""
 _TAG = re.compile(r"(?:^|(?<=[\s\[,'\"]))[^\s\[\],'\"#-][^\s\[\],'\"]*")
 
@@ -46,7 +46,7 @@ def read_declaration(path: Path) -> tuple[dict[str, Any], list[Path]]:
         config, files = load_config(path)
     except ConfigError as error:
         return _broken(path, error), []
-    for kind in OF_FEATURES if not {"task", "group"} & config.keys() else ():
+    for kind in KINDS_OF_FEATURES if not {"task", "group"} & config.keys() else ():
         if isinstance(config.get(kind), str):
             return {"kind": kind, "name": config[kind]}, files[1:]
     defaults, included = _defaults(config, path)
@@ -254,7 +254,7 @@ def build_index(include_path: Iterable[str | Path] = (), include_defaults: bool 
 
 
 def files_of(kind: str, include_path: Iterable[str | Path] = ()) -> dict[str, Path]:
-    """{name: its file} of what a feature declares in files (`OF_FEATURES`). One in a later source replaces one of an earlier one.
+    """{name: its file} of a kind of `KINDS_OF_FEATURES`. A name in a later source replaces one of an earlier one.
 
     Errors: ConfigError for two of one name in a source.
     """
@@ -306,7 +306,7 @@ def entry_point_folders() -> list[Path]:
 def _add_folder(entries: dict[str, Entry], folder: Path) -> None:
     for file, record in _declarations(folder):
         kind, name = record["kind"], record.get("name")
-        if kind in OF_FEATURES or not name:
+        if kind in KINDS_OF_FEATURES or not name:
             continue
         known = entries.get(name)
         if kind == "broken" and known is not None:

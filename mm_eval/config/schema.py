@@ -99,7 +99,7 @@ SCORED_BY_FEATURES = tuple(statements("TASK_KEYS"))
 """Keys that features bring (`TaskKey`), which check their own values. They say how answers are scored, and change no question."""
 ASKED_BY_FEATURES = tuple(statements("QUESTION_KEYS"))
 """The same of keys that decide what is asked."""
-OF_FEATURES = (*SCORED_BY_FEATURES, *ASKED_BY_FEATURES)
+KEYS_OF_FEATURES = (*SCORED_BY_FEATURES, *ASKED_BY_FEATURES)
 
 SCORING_KEYS = ("metric_list", "filter_list", "process_results", "scorer", *SCORED_BY_FEATURES)
 """Keys that say how answers are scored; a format with a scoring of its own takes their place."""

@@ -158,7 +158,7 @@ class TaskConfig:
         raise_all(collected([check_keys, *task_checks(source)]))
         values = {name: source[key] for name, key in _KEYS.items() if source.get(key) is not None}
         values.update(
-            of_features={key: source[key] for key in schema.OF_FEATURES if source.get(key) is not None},
+            of_features={key: source[key] for key in schema.KEYS_OF_FEATURES if source.get(key) is not None},
             tag=tuple(dict.fromkeys(schema.texts(source.get("tag")) + schema.texts(source.get("group")))),
             metadata=schema.one_mapping(source.get("metadata")),
             class_arguments=without(source, [*TASK_KEYS, *schema.HARMLESS, *schema.UNSUPPORTED]) if has_class else {},
@@ -179,7 +179,7 @@ class TaskConfig:
 
     def read(self, key: str) -> Any:
         """What the feature that brings a key makes of this task; None where it has nothing to do with it, or is not installed."""
-        if key not in self._read and key in schema.OF_FEATURES:
+        if key not in self._read and key in schema.KEYS_OF_FEATURES:
             self._read[key] = schema.key_of_feature(key).read(self)
         return self._read.get(key)
 
@@ -331,7 +331,7 @@ class TaskConfig:
 
 _KEYS: dict[str, str] = {each.name: each.metadata["key"] or each.name for each in fields(TaskConfig) if each.metadata}
 """{a field of TaskConfig: the key of task files that states it}"""
-_OF_CORE: dict[str, Rule] = {
+_KEYS_OF_CORE: dict[str, Rule] = {
     **{_KEYS[each.name]: each.metadata["rule"] for each in fields(TaskConfig) if each.metadata},
     "task": schema.TEXT,
     "group": schema.TEXTS,
@@ -339,11 +339,11 @@ _OF_CORE: dict[str, Rule] = {
     "multiple_inputs": schema.BOOLEAN,
     "unsafe_code": schema.BOOLEAN,
 }
-_OF_FEATURES = (
-    *statements("TASK_KEYS", _OF_CORE),
-    *statements("QUESTION_KEYS", (*_OF_CORE, *schema.SCORED_BY_FEATURES)),
-)
-TASK_KEYS = {**_OF_CORE, **dict.fromkeys(_OF_FEATURES, schema.ANYTHING)}
+TASK_KEYS: dict[str, Rule] = {
+    **_KEYS_OF_CORE,
+    **dict.fromkeys(statements("TASK_KEYS", _KEYS_OF_CORE), schema.ANYTHING),
+    **dict.fromkeys(statements("QUESTION_KEYS", (*_KEYS_OF_CORE, *schema.SCORED_BY_FEATURES)), schema.ANYTHING),
+}
 """The keys of task files."""
 
 

@@ -11,7 +11,7 @@ import math
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypeVar
 
 from mm_eval.values.distributions import CONFIDENCE, POWER, t_quantile, t_two_sided
@@ -134,7 +134,7 @@ class Clip:
         return cls(**{**fields, "seconds": tuple(record["seconds"]), "numbers": tuple(record["numbers"])})
 
 
-_OF_CLIP = ("first", "seconds", "numbers", "total", "duration", "fps", "start", "end", "rule")
+_OF_CLIP = tuple(each.name for each in fields(Clip) if each.name not in ("path", "subtitles"))
 
 
 def clips_to_json(clips: Sequence[Clip]) -> dict[str, Any]:

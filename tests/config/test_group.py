@@ -385,3 +385,11 @@ def test_leaves_of_a_group_are_listed_once_for_each_place() -> None:
 )
 def test_a_name_is_split_at_the_format(text: str, parts: tuple[str, str | None]) -> None:
     assert split_format(text) == parts
+
+
+def test_a_member_may_use_another_spelling_of_a_key_of_its_group(write: Write, manager: Manager) -> None:
+    member = (
+        "{task: g_a, dataset_path: d, test_split: t, doc_to_text: q, lmms_eval_specific_kwargs: {default: {post: b}}}"
+    )
+    write("g.yaml", f"group: g\nmodel_specific_prompt_kwargs: {{default: {{pre: a}}}}\ntask:\n  - {member}\n")
+    assert manager().load("g").tasks["g_a"].prompt_kwargs == {"default": {"pre": "a", "post": "b"}}
