@@ -24,7 +24,7 @@ from mm_eval.prompt.blocks import PromptBlock, check_pixel_limits
 from mm_eval.prompt.task import PromptStyle, Task
 from mm_eval.request import DEFAULT_MODEL, RunRequest
 from mm_eval.values.conversation import Turns
-from mm_eval.values.errors import ConfigError, NotHereError, collected, did_you_mean, raise_all
+from mm_eval.values.errors import ConfigError, NotHereError, check_all, did_you_mean
 from mm_eval.values.reasoning.families import marks_of
 from mm_eval.values.words import listed
 
@@ -83,7 +83,7 @@ class Prepared(OpenedTasks):
                 except ConfigError as error:
                     where = "--gen_kwargs" if self.request.gen_kwargs else task.config.where("generation_kwargs")
                     raise ConfigError(error.what, where=where, hint=error.hint) from error
-        raise_all(collected(partial(self._check_requests, name) for name in self.tasks))
+        check_all(partial(self._check_requests, name) for name in self.tasks)
 
     def _check_requests(self, name: str) -> None:
         """ConfigError if the model can't answer a task, so that the others are not half run before that is found."""

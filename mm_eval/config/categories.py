@@ -13,13 +13,13 @@ import math
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from mm_eval.config.functions import FunctionRef
 from mm_eval.config.located import located, where_item
 from mm_eval.config.schema import ANYTHING, check_keys, is_function
-from mm_eval.values.errors import ConfigError, DataError, collected, did_you_mean, raise_all
+from mm_eval.values.errors import ConfigError, DataError, check_all, did_you_mean
 from mm_eval.values.types import Doc, plain
 
 KEYS = dict.fromkeys(("column", "name", "names"), ANYTHING)
@@ -113,7 +113,7 @@ def levels_of(entries: Any, where: str = "") -> list[CategoryLevel]:
             raise ConfigError(f"two levels of categories are named {level.name!r}.", where=place, hint=hint)
         levels.append(level)
 
-    raise_all(collected([lambda index=index: add(index) for index in range(len(entries or ()))]))  # type: ignore[misc]
+    check_all(partial(add, index) for index in range(len(entries or ())))
     return levels
 
 

@@ -84,14 +84,14 @@ class RuntimeOverrides:
         """below: overrides by name that all others take precedence over, and whose names need not be loaded."""
         self.below = dict(below or {})
         self.for_all = LocatedDict()
-        self.by_name: dict[str, Mapping[str, Any]] = {}
+        self.by_name: dict[str, LocatedDict] = {}
         self.used: set[str] = set()
         known = {**TASK_KEYS, **schema.ALIASES}
         for key, value in (overrides or {}).items():
             if key in known or not isinstance(value, Mapping):
                 self.for_all[key] = value
             else:
-                self.by_name[key] = value
+                self.by_name[key] = schema.canonical_keys(value)
         if self.for_all:
             self.for_all = schema.canonical_keys(self.for_all)
             schema.check_keys(self.for_all, TASK_KEYS, "the overrides")
@@ -101,23 +101,17 @@ class RuntimeOverrides:
         found = LocatedDict()
         for name in dict.fromkeys((*group_names, *names)):
             found = merge(found, self.below.get(name, {}))
-        found = merge(found, self.for_all)
-        for name in dict.fromkeys(group_names):
-            if name in self.by_name:
-                found = merge(found, without(self._named(name), ABOUT_A_GROUP))
-        return merge(found, self.about(names))
+        of_groups = without(self.about(group_names), ABOUT_A_GROUP)
+        return merge(merge(merge(found, self.for_all), of_groups), self.about(names))
 
     def about(self, names: tuple[str, ...]) -> LocatedDict:
         """The overrides that are given for one of these names."""
         found = LocatedDict()
         for name in dict.fromkeys(names):
             if name in self.by_name:
-                found = merge(found, self._named(name))
+                self.used.add(name)
+                found = merge(found, self.by_name[name])
         return found
-
-    def _named(self, name: str) -> LocatedDict:
-        self.used.add(name)
-        return schema.canonical_keys(located(self.by_name[name]))
 
     def check_used(self, names: Iterable[str]) -> None:
         """ConfigError where an override names nothing that was loaded. names: what was loaded, for the suggestion."""

@@ -15,7 +15,7 @@ from mm_eval.config import schema
 from mm_eval.config.located import LocatedDict, located, shown_path, where_item, without
 from mm_eval.config.task_config import TASK_KEYS, TaskConfig
 from mm_eval.config.values import resolve, to_json
-from mm_eval.values.errors import ConfigError, collected, did_you_mean, raise_all
+from mm_eval.values.errors import ConfigError, check_all, did_you_mean
 from mm_eval.values.types import MetricKey
 
 
@@ -125,7 +125,7 @@ class GroupConfig:
         rules = {**TASK_KEYS, **schema.GROUP_ONLY_KEYS}
         stated = {k: v for k, v in source.items() if k not in ("task", "include")}
         checks = [reference.check for reference in schema.functions_in(stated)]
-        raise_all(collected([lambda: schema.check_keys(source, rules, f"group {name!r}"), *checks]))
+        check_all([lambda: schema.check_keys(source, rules, f"group {name!r}"), *checks])
         members = source.get("task")
         if not members:
             raise ConfigError(f"group {name!r} has no members under `task`.", where=source.where("task"))

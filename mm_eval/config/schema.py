@@ -12,7 +12,7 @@ from typing import Any
 from mm_eval.config.arguments import Rule, is_count
 from mm_eval.config.functions import FunctionRef
 from mm_eval.config.located import LocatedDict, without
-from mm_eval.values.errors import ConfigError, collected, did_you_mean, raise_all
+from mm_eval.values.errors import ConfigError, check_all, did_you_mean
 from mm_eval.values.features import brought, statements
 
 OUTPUT_TYPES = ("generate_until", "multiple_choice", "loglikelihood", "loglikelihood_rolling")
@@ -238,7 +238,7 @@ def check_keys(config: LocatedDict, rules: Mapping[str, Rule], what: str, *, ext
 
     extra: unknown keys are accepted (the arguments of a task's class).
     """
-    raise_all(collected(partial(_check_key, config, key, rules, what, extra) for key in config))
+    check_all(partial(_check_key, config, key, rules, what, extra) for key in config)
 
 
 def _check_key(config: LocatedDict, key: Any, rules: Mapping[str, Rule], what: str, extra: bool) -> None:

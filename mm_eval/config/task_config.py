@@ -20,7 +20,7 @@ from mm_eval.config.functions import FunctionRef, task_stream
 from mm_eval.config.located import LocatedDict, located, shown_path, without
 from mm_eval.config.runner import Stream, runner
 from mm_eval.config.values import WithSource, resolve, to_json
-from mm_eval.values.errors import ConfigError, collected, raise_all
+from mm_eval.values.errors import ConfigError, check_all, raise_all
 from mm_eval.values.features import brought, statements
 from mm_eval.values.files import digest_of
 from mm_eval.values.reasoning.families import NO_MARKS, Marks, marks_of
@@ -155,7 +155,7 @@ class TaskConfig:
         requested = format_asked or named_format
         has_class = source.get("class") is not None
         check_keys = partial(schema.check_keys, source, TASK_KEYS, f"task {name!r}", extra=has_class)
-        raise_all(collected([check_keys, *task_checks(source)]))
+        check_all([check_keys, *task_checks(source)])
         values = {name: source[key] for name, key in _KEYS.items() if source.get(key) is not None}
         values.update(
             of_features={key: source[key] for key in schema.KEYS_OF_FEATURES if source.get(key) is not None},

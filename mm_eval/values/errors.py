@@ -73,7 +73,12 @@ def raise_all(faults: Iterable[MMEvalError]) -> None:
         raise found[0] if len(found) == 1 else ConfigErrors(found)
 
 
-def collected(checks: Iterable[Callable[[], object]]) -> list[ConfigError]:
+def check_all(checks: Iterable[Callable[[], object]]) -> None:
+    """Runs all checks, and raises the ConfigErrors of those that fail as one error."""
+    raise_all(faults_of(checks))
+
+
+def faults_of(checks: Iterable[Callable[[], object]]) -> list[ConfigError]:
     """The ConfigError of each check that fails. All checks are run."""
     found: list[ConfigError] = []
     for check in checks:

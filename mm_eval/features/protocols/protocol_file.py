@@ -25,7 +25,7 @@ from mm_eval.features.protocols.protocol import (
     ReportedNumbers,
     Setting,
 )
-from mm_eval.values.errors import ConfigError, collected, did_you_mean, raise_all
+from mm_eval.values.errors import ConfigError, check_all, did_you_mean, faults_of, raise_all
 
 COMBINED = ("sum", "mean")
 _NUMBER = Rule("a number", lambda v: isinstance(v, (int, float)) and not isinstance(v, bool))
@@ -95,7 +95,7 @@ def read_protocol(path: Path) -> Protocol:
     from mm_eval.config.yaml import load_file
 
     config = load_file(path)
-    raise_all(collected([partial(schema.check_keys, config, _KEYS, "a protocol"), partial(_needs, config, *_NEEDED)]))
+    check_all([partial(schema.check_keys, config, _KEYS, "a protocol"), partial(_needs, config, *_NEEDED)])
     models = {str(name): tuple(schema.texts(stated)) for name, stated in config["models"].items()}
     faults: list[ConfigError] = []
     settings = _settings(config.get("settings"), SETTINGS, faults, f"the settings of {config['protocol']}")
@@ -210,7 +210,7 @@ def _reported(entry: LocatedDict, models: Mapping[str, tuple[str, ...]]) -> Repo
 
 def _conditions(stated: Any, faults: list[ConfigError]) -> Iterator[Condition]:
     for entry in map(located, stated or ()):
-        faults += collected(
+        faults += faults_of(
             [
                 partial(schema.check_keys, entry, _CONDITION_KEYS, "a condition"),
                 partial(_needs, entry, "what", "known"),
@@ -221,7 +221,7 @@ def _conditions(stated: Any, faults: list[ConfigError]) -> Iterator[Condition]:
 
 def _missing(stated: Any, faults: list[ConfigError]) -> Iterator[Missing]:
     for entry in map(located, stated or ()):
-        faults += collected(
+        faults += faults_of(
             [
                 partial(schema.check_keys, entry, _MISSING_KEYS, "an entry of `missing`"),
                 partial(_needs, entry, "benchmark", "why", *(("known",) if entry.get("numbers") else ())),
