@@ -29,6 +29,7 @@ from mm_eval.config.located import Place, shown_path
 from mm_eval.config.runner import NoStream, Stream, runner
 from mm_eval.package import FOLDERS
 from mm_eval.values.errors import ConfigError, did_you_mean
+from mm_eval.values.files import parse_python
 
 _NAME = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)+\Z", re.ASCII)
 _LOCK = threading.RLock()
@@ -258,7 +259,7 @@ class PythonFile:
     def __init__(self, path: Path) -> None:
         self.content = path.read_bytes()
         try:
-            self.tree: ast.Module | None = ast.parse(self.content)
+            self.tree: ast.Module | None = parse_python(self.content)
         except (SyntaxError, ValueError):
             self.tree = None
 

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from mm_eval.values.errors import InvalidValue, did_you_mean
 from mm_eval.values.features import import_place
+from mm_eval.values.files import parse_python
 
 if TYPE_CHECKING:
     import ast
@@ -213,7 +214,7 @@ def _declared(package: str, decorator: str, text: str) -> list[tuple[str, _Lazy]
     for module, source in _sources(package) if decorator else ():
         if decorator not in source or text not in source:
             continue
-        for node in ast.parse(source).body:
+        for node in parse_python(source).body:
             if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
                 lazy = _Lazy(f"{module}:{node.name}", (ast.get_docstring(node) or "").split("\n")[0])
                 found += [(name, lazy) for name in _names_in(node, decorator)]

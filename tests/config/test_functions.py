@@ -1,12 +1,14 @@
 """`!function`: what may be named, what is imported when, and how files of one name are kept apart (faults 35 and 36)."""
 
+import gc
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from mm_eval.config.functions import FunctionRef
+from mm_eval.config.functions import FunctionRef, PythonFile
 from mm_eval.values.errors import ConfigError
 
 Write = Callable[..., Path]
@@ -157,3 +159,44 @@ def test_the_digest_follows_the_file_and_what_it_imports_from_beside_it(tmp_path
     assert reference(tmp_path, "utils.f").digest() == first
     write("helpers.py", "def g(): return 22\n")
     assert reference(tmp_path, "utils.f").digest() != first
+
+
+class Circle:
+    """Garbage whose end lets other threads run."""
+
+    def __init__(self) -> None:
+        self.own = self
+
+    def __del__(self) -> None:
+        sum(range(50))
+
+
+def test_files_are_read_in_threads(tmp_path: Path) -> None:
+    """Python 3.11 fails where two threads make syntax trees: "AST constructor recursion depth mismatch"."""
+    path = tmp_path / "long.py"
+    path.write_text("values = [" + "(1, [2, {3: f(4)[5:6]}]), " * 400 + "]\n", encoding="utf-8")
+    failures = list[BaseException]()
+
+    def read(depth: int) -> None:
+        if depth:
+            return read(depth - 1)
+        try:
+            for _ in range(8):
+                Circle()
+                assert PythonFile(path).tree
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=read, args=(5 * place,)) for place in range(8)]
+    before, often = sys.getswitchinterval(), gc.get_threshold()
+    sys.setswitchinterval(1e-6)
+    gc.set_threshold(20)
+    try:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(before)
+        gc.set_threshold(*often)
+    assert not failures
