@@ -168,6 +168,7 @@ class JournalState:
 
         at: when a turn's slots got it, if that was later than the answer itself.
         """
+        self.reading.look_again()
         if answer.usage and self.answers.get(answer.key) is not answer:
             self.count(answer.usage, slots)
             answer = answer if answer.messages is not None else answer.having(usage=NO_USAGE)
@@ -204,6 +205,7 @@ class JournalState:
     def find(self, slot: Slot, key: str) -> Answer | None:
         """The answer to a request, put into its slot in place of one to another question; None if there is none."""
         if (row := self.answers.row(key)) >= 0:
+            self.reading.look_again()
             self.slots.put(slot, row)
         return self.answers.get(key)
 

@@ -8,13 +8,14 @@ from dataclasses import replace
 
 import pytest
 
+from mm_eval.engine.journal import JournalState
 from mm_eval.scoring.filters.base import rule_of
 from mm_eval.scoring.filters.transformation import StripThinkingFilter
 from mm_eval.values.errors import ConfigError
 from mm_eval.values.reasoning.families import FAMILIES, FRAMES, marks_in_template, marks_of
 from mm_eval.values.reasoning.recorded import Reading, Recorded, parts_of
 from mm_eval.values.reasoning.split import cut_at, split, unframed
-from mm_eval.values.types import Answer
+from mm_eval.values.types import Answer, Slot
 from tests.sets import each_of
 
 from .formats import ANSWERED, CUT, FORMATS, QUOTED, USER_TAGS
@@ -176,3 +177,12 @@ def test_an_answer_with_another_output_is_else_the_same():
         for name in fields
         if name not in ("output", "error")
     )
+
+
+def test_a_cut_answer_that_was_read_before_others_came_is_read_by_them_when_it_is_scored():
+    """A judge, or a look of `--stop_when`, reads answers while others are pending."""
+    state, cut = JournalState(), Slot("t", 0)
+    state.add(Answer("I lean to A", key="k0", ended="length"), [cut])
+    assert parts_of(state.lookup(cut).output).closed
+    state.add(Answer("so B</think>\n\nB", key="k1"), [Slot("t", 1)])
+    assert not parts_of(state.lookup(cut).output).closed

@@ -9,7 +9,7 @@ metrics, and otherwise a jackknife that leaves a cluster out of both runs at onc
 The coverage was measured by simulation (benchmarks/coverage.py). With 60 clusters and more a 95% interval holds the true value
 in 93% to 97% of evaluations, for means, MME sums and differences of both; with 10 to 40 clusters in 94% to 97% for accuracies in
 the middle. With fewer than 10 docs of the rarer kind (nearly all right, nearly none flipped) the interval is an exact one of
-`metrics.intervals`, which holds the true value in at least 95%, and is given as `exact`. `few` marks an interval of few data:
+`metrics.stderr`, which holds the true value in at least 95%, and is given as `exact`. `few` marks an interval of few data:
 below 60 clusters, or fewer than 10 docs of the rarer kind.
 """
 
