@@ -384,9 +384,8 @@ class Journal:
         directory = folder / "journal"
         make_folder(directory)
         refuse_links_out(folder, "journal")
-        self.path = directory / f"{socket.gethostname()}-{os.getpid()}-{time.time_ns()}.jsonl"
-        self._fd = os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC, 0o644)
-        fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        self.path = directory / _new_name()
+        self._fd = _open_new(self.path)
         sync_folder(directory)
         self._counts_links = os.fstat(self._fd).st_nlink > 0  # some network file systems do not
         self._failure: StoreError | None = None
@@ -421,6 +420,11 @@ class Journal:
         self._hurry.set()
         self._thread.join()
         empty = os.fstat(self._fd).st_size == 0
+        if self._is_deleted() and not empty and self._failure is None:
+            try:
+                self._save_deleted()
+            except StoreError as error:
+                self._failure = error
         os.close(self._fd)
         if empty:
             with suppress(OSError):
@@ -466,6 +470,8 @@ class Journal:
                     self._write([line for line, _ in records])
             except OSError as error:
                 self._fail(f"{error.strerror or error}.")
+            except StoreError as error:
+                self._failure = self._failure or error
             except BaseException as error:  # whatever it is, the callers that wait must get it
                 self._fail(f"{type(error).__name__}: {error}.")
             if self._failure is None:
@@ -487,8 +493,54 @@ class Journal:
             os.ftruncate(self._fd, before)  # a part of a line may be there
             write_all(self._fd, b"".join(lines))
             sync(self._fd)
-        if self._counts_links and not os.fstat(self._fd).st_nlink:
-            raise OSError(errno.ENOENT, "the file was deleted while the run wrote to it")
+        if self._is_deleted():
+            self._save_deleted()
+
+    def _is_deleted(self) -> bool:
+        return self._counts_links and not os.fstat(self._fd).st_nlink
+
+    def _save_deleted(self) -> None:
+        """Writes all that a deleted file holds into a new one: in the journal, or beside a run folder that was deleted, too.
+
+        The file can be read as long as it is open. StoreError where the run folder is gone: it has no run.json to go on with.
+        """
+        folder = self.path.parent.parent
+        has_run = (folder / "run.json").is_file()
+        if has_run:
+            make_folder(self.path.parent)
+        path = self.path.with_name(_new_name()) if has_run else folder.parent / f"{folder.name}-{_new_name()}"
+        try:
+            new = _open_new(path)
+            size = os.fstat(self._fd).st_size
+            for start in range(0, size, _CHUNK):
+                write_all(new, os.pread(self._fd, _CHUNK, start))
+            sync(new)
+            sync_folder(path.parent)
+        except OSError as error:
+            what = f"its file was deleted while the run wrote to it, and its answers can't be saved: {error.strerror}."
+            hint = "The same command requests again what was in it."
+            raise StoreError(what, where=str(self.path), hint=hint) from error
+        os.close(self._fd)
+        self._fd, self.path = new, path
+        if has_run:
+            log.warning("A file of the journal was deleted; its answers are in %s.", path)
+            return
+        hint = f"What it recorded is in {path}: begin the same command anew, interrupt it, and move that file into its journal."
+        raise StoreError("the run folder was deleted while the run wrote to it.", where=str(folder), hint=hint)
+
+
+_CHUNK = 1 << 24
+
+
+def _new_name() -> str:
+    return f"{socket.gethostname()}-{os.getpid()}-{time.time_ns()}.jsonl"
+
+
+def _open_new(path: Path) -> int:
+    """A new file of the journal, locked. It can be read, too, for the case that somebody deletes it."""
+    fd = os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_APPEND | os.O_CLOEXEC, 0o644)
+    fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    return fd
 
 
 def _call(acknowledge: Callable[[], None]) -> None:

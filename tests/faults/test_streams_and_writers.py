@@ -2,6 +2,7 @@
 
 import errno
 import os
+import shutil
 import subprocess
 import sys
 import threading
@@ -98,13 +99,43 @@ def test_a_system_without_fdatasync_syncs_all_the_same(tmp_path: Path, monkeypat
     assert len(read_journal(tmp_path).answers) == 1
 
 
-def test_a_journal_that_is_deleted_under_the_run_acknowledges_nothing_more(tmp_path: Path) -> None:
+@pytest.mark.parametrize("moment", ["writing", "closing"])
+def test_answers_of_a_journal_file_that_is_deleted_under_the_run_are_in_a_new_one(tmp_path: Path, moment: str) -> None:
+    """The command ended and said that they were safe."""
+    (tmp_path / "run.json").write_text("{}")
     journal = Journal(tmp_path)
-    journal.path.unlink()
     journal.put(record(0))
-    raised = within(20, journal.drain)
+    assert within(20, journal.drain) is None
+    shutil.rmtree(tmp_path / "journal")
+    acknowledged: list[int] = []
+    if moment == "writing":
+        journal.put(record(1), lambda: acknowledged.append(1))
+        assert within(20, journal.drain) is None and acknowledged == [1]
+    assert within(20, journal.close) is None
+    kept = read_journal(tmp_path)
+    assert sorted(slot.doc_id for slot, _ in kept.slots.items()) == [0, *acknowledged] and not kept.damaged
+
+
+@pytest.mark.parametrize("moment", ["writing", "closing"])
+def test_answers_of_a_run_folder_that_is_deleted_under_the_run_are_kept_beside_it(tmp_path: Path, moment: str) -> None:
+    folder = tmp_path / "run"
+    folder.mkdir()
+    journal = Journal(folder)
+    journal.put(record(0))
+    assert within(20, journal.drain) is None
+    shutil.rmtree(folder)
+    acknowledged: list[int] = []
+    if moment == "writing":
+        journal.put(record(1), lambda: acknowledged.append(1))
+        raised = within(20, journal.drain)
+        assert within(20, journal.close) is not None
+    else:
+        raised = within(20, journal.close)
+    assert not acknowledged and not folder.exists()
     assert isinstance(raised, StoreError) and "deleted" in str(raised) and str(journal.path) in str(raised)
-    within(20, journal.close)
+    (folder / "journal").mkdir(parents=True)
+    shutil.move(journal.path, folder / "journal")
+    assert [slot.doc_id for slot, _ in read_journal(folder).slots.items()][0] == 0, "as the message says"
 
 
 def test_a_dead_writer_ends_the_command_with_exit_3(cli, monkeypatch) -> None:
