@@ -13,7 +13,7 @@ from pathlib import Path
 from mm_eval.config.functions import load_file, with_siblings
 from mm_eval.engine.model import MODELS, Model, ModelSettings, create_model, is_bundled
 from mm_eval.request import DEFAULT_MODEL, RunRequest, is_needed, with_beside
-from mm_eval.values.errors import ConfigError, did_you_mean
+from mm_eval.values.errors import ConfigError, InvalidValue, did_you_mean
 from mm_eval.values.features import brought
 
 
@@ -34,7 +34,11 @@ def model_class_of(request: RunRequest) -> type[Model]:
     """The class of the adapter that a request names; that of a file is imported."""
     if place := place_in_file(request.model):
         return _class_in_file(*place)
-    return MODELS.get(request.model or DEFAULT_MODEL, where="--model")
+    name = request.model or DEFAULT_MODEL
+    if name not in MODELS and ("/" in name or Path(name).is_dir()):
+        hint = f"A checkpoint is an argument of an adapter: --model hf --model_args pretrained={name}."
+        raise InvalidValue(f"{name!r} is no adapter.", where="--model", hint=hint)
+    return MODELS.get(name, where="--model")
 
 
 def uses_sample(request: RunRequest) -> bool:

@@ -31,6 +31,15 @@ def test_a_fleet_is_made_without_a_cluster_and_replay_stays_here(tmp_path) -> No
     assert not isinstance(replay, Fleet)
 
 
+@pytest.mark.parametrize("name", ["llava-hf/llava-1.5-7b-hf", "./checkpoint-500", "out"])
+def test_a_checkpoint_in_place_of_an_adapter_is_told_where_it_belongs(cli, tmp_path, monkeypatch, name) -> None:
+    """The answer was a list of the adapters' names."""
+    (tmp_path / "out").mkdir()
+    monkeypatch.chdir(tmp_path)
+    done = cli("--tasks", "mme", "--sample", "--model", name)
+    assert done.code == 2 and f"--model hf --model_args pretrained={name}" in done.err
+
+
 def test_options_of_ray_without_it_are_refused(cli) -> None:
     for option in ("workers", "worker_gpus", "worker_cpus", "worker_timeout"):
         done = cli("--tasks", "mme", "--sample", "--model", "dummy", f"--{option}", "2")
