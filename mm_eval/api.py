@@ -137,8 +137,8 @@ def evaluate(
         evaluate("mme", lambda messages: "yes")
 
     tasks: needed, unless another option names them, as a named report does for its benchmarks.
-    model: a name, or a model in memory: a module of transformers, a function of chat messages (`Message`) that returns a text,
-        or an object or class of `Model`. A module and all random streams are left as they were.
+    model: a name, or a model in memory: a module or a pipeline of transformers, a function of chat messages (`Message`) that
+        returns a text, or an object or class of `Model`. A module and all random streams are left as they were.
     processor: of a module; its tokenizer for a model of text.
     identity: names the state of a model in memory. Without it the answers of a function are never reused.
     model_args, and gen_kwargs of the options: mappings, or the text of the command, "name=value,name=value".

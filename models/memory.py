@@ -3,6 +3,7 @@
     evaluate("mme", answer)                            any function of chat messages that returns a text
     evaluate("mme", my_adapter)                        an object, or a class, of mm_eval's Model
     evaluate("mme", module, processor=processor)       a model of transformers, left as it was
+    evaluate("mme", transformers.pipeline(...))        the module and the processor in it
 
 A request key holds what can be known of an object: its class and, of a module, a digest of its weights. Of anything else nothing
 is known unless `identity=` names its state: its answers are never reused, and its folder does not resume.
@@ -78,6 +79,9 @@ class InMemory(Model):
         processor: of a module, or its tokenizer. identity: names the state of the object, in place of what is known of it.
         Errors: ConfigError for an object that can't be evaluated, or arguments that do not fit it.
         """
+        if _is_pipeline(thing):
+            processor = processor or getattr(thing, "processor", None) or thing.tokenizer
+            thing = thing.model
         with as_they_were():
             if _is_module(thing):
                 from .hf.in_memory import held_module
@@ -260,9 +264,16 @@ def with_pictures(instance: Instance) -> list[Message]:
 
 def _is_module(thing: Any) -> bool:
     """Whether an object is a module of torch; torch is not imported for it."""
-    return any(
-        f"{kind.__module__}.{kind.__qualname__}" == "torch.nn.modules.module.Module" for kind in type(thing).__mro__
-    )
+    return _has_class(thing, "torch.nn.modules.module.Module")
+
+
+def _is_pipeline(thing: Any) -> bool:
+    """Whether an object is what `transformers.pipeline` makes: a module with its processor."""
+    return _has_class(thing, "transformers.pipelines.base.Pipeline")
+
+
+def _has_class(thing: Any, name: str) -> bool:
+    return any(f"{kind.__module__}.{kind.__qualname__}" == name for kind in type(thing).__mro__)
 
 
 def _parameters(function: Callable[..., Any]) -> frozenset[str]:

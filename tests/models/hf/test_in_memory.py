@@ -54,6 +54,16 @@ def state_of(module: Any) -> list[Any]:
     return found
 
 
+def test_a_pipeline_is_its_model_and_its_processor(tmp_path, llava):
+    """It was called as a function of messages, and each document failed."""
+    from transformers import pipeline
+
+    module, processor = llava
+    mine = run(pipeline("image-text-to-text", model=module, processor=processor), tmp_path / "pipeline")
+    assert mine.raw["results"] == run(module, tmp_path / "module", processor=processor).raw["results"]
+    assert mine.exit_code == 0 and mine["mme"].failed == 0
+
+
 @pytest.mark.parametrize("name", ["tiny-llava", "tiny-qwen2-vl"])
 def test_the_answers_are_those_of_the_checkpoint_and_the_module_is_as_it_was(tmp_path, name):
     module, processor = loaded(name)
