@@ -2,7 +2,7 @@
 
 When Ray loses the machine's raylet or its head (the out-of-memory killer takes them), it ends its own process at once, and
 Python can't prevent that. It also prints what it likes. So the command itself never connects to Ray: its companion does
-(`fleet_ray`), and a companion that ends is a failure of the model like any other. The two exchange tuples over a socket pair:
+(`actors`), and a companion that ends is a failure of the model like any other. The two exchange tuples over a socket pair:
 
     to the companion: ("join", address, folder), ("cluster", fleet, make, cpus, gpus), ("start" | "lease" | "recall" | "kill",
         fleet, ...) as in `worker.Cluster`, ("end",)

@@ -1,12 +1,13 @@
 """A worker of a fleet: a model on its machine that answers blocks of requests. It knows no task, no journal and no other worker.
 
-`Cluster` is where workers run: five verbs. `fleet_ray` has them by Ray; a test has them by threads.
+`Cluster` is where workers run: five verbs. `actors` has them by Ray; a test has them by threads.
 
 What it has to say is a stream of events, tuples whose first item is the kind:
 
     ("started", host)                      it runs on this machine, and looks at the model
     ("described", description, facts)      what it would answer with, and the facts of the model; the weights are not loaded yet
     ("loaded", machine, facts)             it is ready; machine: "NVIDIA H200", or "CPU"
+    ("found", findings)                    what the model found out about its endpoint, before the first answer made with it
     ("answers", lease, [(place, answer)])  answers to requests of a block, by their places in it
     ("returned", lease, [place])           a recall: these requests were not given to the model and will not be answered
     ("done", lease)                        nothing more comes of this block

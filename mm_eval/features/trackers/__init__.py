@@ -3,7 +3,7 @@
 part     checks the arguments before the first request, and sends after the last file is written
 tracked  what is sent, the same for every tracker
 process  runs a tracker's library in a process of its own, so that none of its state is in ours
-trackers of their names: one file each, with `check(args)` and `send(tracked, args)`
+on_NAME  the tracker of that name, with `check(args)` and `send(tracked, args)`
 """
 
 from mm_eval.values.features import Option

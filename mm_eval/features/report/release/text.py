@@ -1,4 +1,4 @@
-"""The table of a release in every format: Markdown, LaTeX, CSV, and HTML as an element. Its page is in release_page.py.
+"""The table of a release in every format: Markdown, LaTeX, CSV, and HTML as an element. Its page is in page.py.
 
 print(as_markdown(release_table(runs), intervals=True))
 """
