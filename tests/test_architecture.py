@@ -9,7 +9,7 @@ from pathlib import Path
 
 import mm_eval.values.errors
 from mm_eval.request import RunRequest
-from mm_eval.values.features import options_of_features
+from mm_eval.values.features import by_feature, options_of_features
 from tests.sets import each_of
 from tests.source import called
 
@@ -26,6 +26,8 @@ HEAVY = {"torch", "transformers", "datasets", "numpy", "PIL", "jinja2", "yaml", 
 UNSAFE = {"pickle", "dill", "marshal", "shelve"}
 ERRORS = {name for name, value in vars(mm_eval.values.errors).items() if isinstance(value, type)}
 FORBIDDEN = {"eval", "exec", "os.system", "os.popen", "yaml.load", "yaml.unsafe_load"}
+REQUESTS = ("request", "base", "given")
+"""How requests are called."""
 OPENERS = ("Image.open", "torch.load")
 """Calls that need a certain argument."""
 FILES = [path for folder in ("mm_eval", "models", "tasks") for path in sorted((ROOT / folder).rglob("*.py"))]
@@ -35,7 +37,7 @@ FILES = [path for folder in ("mm_eval", "models", "tasks") for path in sorted((R
 class Source:
     """What the rules ask of a file. imports: (name, node); top: those at module level; calls: (what is called, node).
 
-    options: (what ends in `request`, what is read of it).
+    options: (what ends in one of `REQUESTS`, what is read of it).
     """
 
     imports: list[tuple[str, ast.Import | ast.ImportFrom]]
@@ -55,7 +57,7 @@ def source(path: Path) -> Source:
             if name in FORBIDDEN or name.endswith(OPENERS) or any(each.arg == "shell" for each in node.keywords):
                 found.calls.append((name, node))
         elif isinstance(node, ast.Attribute):
-            if (of := called(node.value)).split(".")[-1] == "request" and of != "urllib.request":
+            if (of := called(node.value)).split(".")[-1] in REQUESTS and of != "urllib.request":
                 found.options.append((of, node))
         elif isinstance(node, ast.Import):
             found.all_imports.append(node)
@@ -115,9 +117,22 @@ def test_the_core_reads_no_option_of_a_feature_and_nobody_one_that_there_is_not(
     for path in FILES:
         in_core, names_it = "features" not in path.parts, RunRequest.__module__ in dict(source(path).imports)
         for of, node in source(path).options:
-            if of != "request" or names_it:  # `request` alone may be a browser's
+            if of.endswith("request") and (of != "request" or names_it):  # `request` alone may be a browser's
                 line = f"{path}:{node.lineno} reads {of}.{node.attr}"
                 assert node.attr in known and not (in_core and node.attr in of_features), line
+
+
+def test_no_feature_reads_an_option_of_another_one() -> None:
+    """It would fail where that one's folder is deleted."""
+    owners: dict[str, set[str]] = {}
+    for owner, (_, *options) in by_feature("OPTIONS").values():
+        for option in options:
+            owners.setdefault(option.name, set()).add(owner)
+    for path in (path for path in FILES if "features" in path.parts):
+        mine = ".".join(module_name(path).split(".")[:3])
+        for of, node in source(path).options:
+            if node.attr != "executor":  # a field of the core
+                assert mine in owners.get(node.attr, {mine}), f"{path}:{node.lineno} reads {of}.{node.attr}"
 
 
 @each_of(

@@ -39,6 +39,7 @@ from mm_eval.features.peers.adapters import (
 )
 from mm_eval.request import RunRequest
 from mm_eval.values.errors import ConfigError
+from mm_eval.values.features import brought
 
 WHERE = "--model_args"
 OF_KIND = {"llava": "hf", "qwen_vl": "hf"}
@@ -318,15 +319,14 @@ class _Asked:
     # What follows from several arguments
 
     def _frames(self, given: Mapping[str, Any]) -> None:
-        """The rule of a video's frames."""
+        """The rule of the frames that are shown, which is the option of the medium's name."""
         most = next((str(given[name]) for name in FRAMES if name in given and not _is_off(given[name])), "")
         rate = next((str(given[name]) for name in FRAMES_A_SECOND if name in given and not _is_off(given[name])), "")
-        if self.given.video is not None or not (most.isdigit() and int(most) or rate):
-            return
-        if rate:
-            self.options["video"] = f"fps={rate}" + (f",max={most}" if most.isdigit() and int(most) else "")
-        else:
-            self.options["video"] = f"frames={most}"
+        most = most if most.isdigit() and int(most) else ""
+        parts = {"fps": rate, "max": most} if rate else {"frames": most}
+        rule = ",".join(f"{name}={value}" for name, value in parts.items() if value)
+        if self.given.frames is None and rule:
+            self.options |= dict.fromkeys(brought("MEDIA"), rule)
 
     def _same_weights(self) -> None:
         """The same weights in transformers' format."""

@@ -91,7 +91,7 @@ def plan_trials(
         UntrustedRun for a model that another user named.
     """
     recorded, request = _to_repeat(folder, docs, include_path, trust_run)
-    name = protocol_name or request.protocol
+    name = protocol_name or reports().named_by(request)
     if name is None:
         raise ConfigError("the run has no protocol: --protocol is needed.", hint="`mm-eval protocols` lists them.")
     protocol = reports().protocol_of(reports().compared_with(request, name))
@@ -316,7 +316,7 @@ def _add_trials(plan: Plan, protocol: Published, base: RunRequest, differing: Di
         if base.model == RECORDED and setting != "filter_list":
             plan.notes.append(f"{label} is not tried: the answers are recorded, and no model can be asked anew")
             continue
-        trial = prepare(with_settings(base, protocol, [setting]))
+        trial = prepare(reports().with_settings(base, protocol, [setting]))
         still = _differing(trial, protocol).get(setting, {})
         for task, found in by_task.items():
             if {each.name for each in found} <= PIXEL_LIMITS and _shown_alike(trials[AS_RUN], trial, task):
@@ -335,31 +335,11 @@ def _add_trials(plan: Plan, protocol: Published, base: RunRequest, differing: Di
             tried.append(setting)
             trials[label] = _sharing(trial, trials)
     if len(tried) > 1:
-        trials[ALL] = _sharing(prepare(with_settings(base, protocol, tried)), trials)
+        trials[ALL] = _sharing(prepare(reports().with_settings(base, protocol, tried)), trials)
         for labels in plan.differing.values():
             labels[ALL] = ", ".join(labels.values())
     if tried:
         plan.trials = trials
-
-
-def with_settings(request: RunRequest, protocol: Published, settings: Sequence[str]) -> RunRequest:
-    """A request with some settings of a protocol, whose options are taken back; its other options stay."""
-    own = request.protocol_settings if request.protocol else ()
-    cleared: dict[str, Any] = {}
-    for setting in settings:
-        if setting == "prompt":
-            cleared["prompt_key"] = None
-        elif setting == "gen_kwargs":
-            cleared["gen_kwargs"] = {}
-        elif setting == "model_args":
-            benchmarks = protocol.benchmarks.values()
-            of_model = [protocol.settings_of(each).get("model_args") for each in benchmarks]
-            stated = {key for each in of_model if each for key in each.value}
-            cleared["model_args"] = {key: value for key, value in request.model_args.items() if key not in stated}
-        elif setting != "filter_list":
-            cleared[setting] = None
-    named = None if own is None else tuple(dict.fromkeys([*own, *settings]))
-    return request.with_options(protocol=protocol.name, protocol_settings=named, **cleared)
 
 
 def _sharing(trial: Prepared, others: Mapping[str, Prepared]) -> Prepared:
@@ -388,6 +368,7 @@ def run_plan(plan: Plan, progress: Progress) -> dict[str, Report]:
 
 def _digest(request: RunRequest) -> str:
     """Another choice of tasks, docs or settings has another folder."""
-    asked = [request.tasks, request.limit, dict(request.samples or {}), request.protocol_settings]
+    settings = getattr(request, "protocol_settings", None)  # none where no feature knows reports
+    asked = [request.tasks, request.limit, dict(request.samples or {}), settings]
     text = json.dumps(asked, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:8]

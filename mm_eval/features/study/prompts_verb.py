@@ -19,6 +19,7 @@ from mm_eval.cli.say import complain_briefly
 from mm_eval.config.arguments import PATH
 from mm_eval.data.frames import medium
 from mm_eval.values.errors import ConfigError, MMEvalError
+from mm_eval.values.features import brought
 
 if TYPE_CHECKING:
     from mm_eval.engine.progress import Progress
@@ -51,7 +52,7 @@ def main(args: argparse.Namespace) -> int:
     from mm_eval.scoring.run_results import INTERRUPTED, PARTIAL
     from mm_eval.several import attempt, check_models
 
-    rules = read_rules(args.video or [])
+    rules = read_rules([rule for name in brought("MEDIA") for rule in getattr(args, name) or ()])
     keys = read_names(args.keys) if args.keys else None
     blocks = read_prompt_file(args.prompt_file) if args.prompt_file else None
     if args.prompt_key:
@@ -94,7 +95,7 @@ def run_prompts(
     """Runs one model with each prompt into <output_path>/<name>/<prompt>; tasks, pictures and weights are shared.
 
     keys: None for every block of the tasks and of request.prompt_blocks; for the model's own one where there are several rules.
-    rules: of the frames of videos, as `--video`. name: of the model's folder.
+    rules: of the frames that are shown. name: of the model's folder.
     Errors: ConfigError, before the first request, for a key that no task has or a block with a key that nothing reads.
     """
     from mm_eval.features.study.trials import run_trials
@@ -150,7 +151,9 @@ def read_rules(texts: Sequence[str]) -> list[str]:
     rules = [medium().full_rule(text) for text in texts]
     for place, rule in enumerate(rules):
         if rule in rules[:place]:
-            raise ConfigError(f"the rule {rule!r} is given twice.", where="--video", hint="Give each rule once.")
+            raise ConfigError(
+                f"the rule {rule!r} is given twice.", where=f"--{medium().KIND}", hint="Give each rule once."
+            )
     return rules
 
 
@@ -163,7 +166,8 @@ def _models(args: argparse.Namespace) -> list[tuple[str, argparse.Namespace]]:
     settings = settings if len(settings) == len(models) else settings * len(models)
     named: dict[str, argparse.Namespace] = {}
     for model, arguments in zip(models, settings, strict=True):
-        one = argparse.Namespace(**{**vars(args), "model": model, "model_args": arguments, "video": None})
+        alone = {"model": model, "model_args": arguments, **dict.fromkeys(brought("MEDIA"))}
+        one = argparse.Namespace(**{**vars(args), **alone})
         name = model or "tiny-llava"
         pretrained = [item.split("=", 1)[1] for item in arguments.split(",") if item.startswith("pretrained=")]
         name = Path(pretrained[0]).name if pretrained else name

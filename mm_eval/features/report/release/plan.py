@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from mm_eval.config.arguments import COUNT_FROM_1, PATH, Rule, column_name, faults, shortly
+from mm_eval.opening import names_tasks
 from mm_eval.request import (
     COMMAND_NAMES,
     RULES,
@@ -174,9 +175,10 @@ def _read_model(entry: Any, where: str, shared: Mapping[str, Any], base: RunRequ
         own["name"] = str(own["name"])
     raise_all(faults(own, OF_MODEL, lambda key: where, "key"))
     options = {key: value for key, value in {**shared, **own}.items() if value is not None}
-    tasks = options.get("tasks", base.tasks)
-    options["tasks"] = () if (options.get("protocol") or base.protocol) and not tasks else task_names(tasks, where)
+    tasks = options.pop("tasks", base.tasks)
     options["model_args"] = model_arguments(options.get("model_args") or {})
+    named = not tasks and names_tasks(replace(base, **options))  # by an option of a feature
+    options["tasks"] = () if named else task_names(tasks, where)
     options.setdefault("name", column_name(own.get("model_args") or {}, str(own["model"])))
     return replace(base, **options)
 
