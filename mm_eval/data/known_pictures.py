@@ -32,7 +32,7 @@ CODECS = ("avif", "jpg", "jpg_2000", "libjpeg_turbo", "libtiff", "webp", "zlib",
 """Pillow's names of the libraries that decode pictures."""
 
 MOST_BYTES = 2**29
-"""A larger database is begun anew."""
+"""A larger database is replaced by an empty one."""
 
 
 class KnownPictures:

@@ -44,7 +44,7 @@ class Asker:
     failed_elsewhere: the failures in the launch's other processes, as far as this one knows them.
     cache: answers of other runs (`--use_cache`).
     keep: gets the findings of the model's facts whenever they have changed, before an answer that was made with them is recorded.
-    over_budget: why no further request may be made, as far as money goes. None: it may.
+    over_budget: the error that ends the run once the budget is spent; None before.
     """
 
     model: Model

@@ -18,14 +18,13 @@ from mm_eval.values.errors import StoreError
 from mm_eval.values.types import Answer, Instance, Slot
 
 MOST_SECONDS = 1.0
-"""For which an answer is held. It is looked for as often, so it is written after twice as long at the latest."""
+"""After which a held answer is due. The thread looks this often, so an answer is written after twice as long at the latest."""
 
 
 @dataclass
 class ChoicesOfDoc:
-    """left: choices of a doc without an answer. held: the answers that are not written yet, each with its slots, first its own.
-
-    since: when the first of them came.
+    """The choices of a doc. left: how many of them have no answer. held: the answers that are not written yet, each with its slots,
+    first its own. since: when the first of them came.
     """
 
     left: int

@@ -44,7 +44,7 @@ class Launch:
         """Returns when every process has read the journal, so that all deal out the same docs."""
 
     def failed_elsewhere(self, counts: Mapping[str, int]) -> int:
-        """The failed requests of the others. counts: those of this one, which are told."""
+        """The failed requests of the others. counts: those of this one, which the others get."""
         return 0
 
     def others(self, counts: Mapping[str, int], stopped: Callable[[], bool]) -> list[dict[str, int]]:

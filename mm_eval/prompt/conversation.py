@@ -70,7 +70,7 @@ def answer_in(answer: Answer) -> str:
 
 
 def with_reasoning_apart(answer: Answer) -> Answer:
-    """The answer with its reasoning beside its text, whether the adapter has told the two apart or not."""
+    """The answer with its reasoning beside its text, whether or not the adapter has separated the two."""
     return replace(answer, output=answer_in(answer), reasoning=parts_of(as_text(answer.output)).reasoning)
 
 
@@ -137,7 +137,7 @@ class _Chain:
         try:
             said = self.turns.said(answers)
             context = instance.context if isinstance(instance.context, str) else [*instance.context, said]
-            told = Conversation(
+            conversation = Conversation(
                 doc=self.doc,
                 doc_id=instance.doc_id,
                 repeat=instance.repeat,
@@ -149,7 +149,7 @@ class _Chain:
                 of_examples=sum(self.first.metadata.get("turn_pictures", ())[:-1]),
                 kwargs=self.shown.kwargs(),
             )
-            found = self.turns.next(told)
+            found = self.turns.next(conversation)
             if isinstance(found, End):
                 return replace(found, turns=len(answers))
             turn = self._said(found, where)
