@@ -19,7 +19,7 @@ from mm_eval.data.data_files import content_cache, may_have_data_files
 from mm_eval.data.decode import check_pillow
 from mm_eval.data.docs import Docs, fingerprint_of
 from mm_eval.data.manifest import advice_on_missing, hub_ids, known_data_set
-from mm_eval.data.places import FILES_KEY, has_files, places_of
+from mm_eval.data.places import FILES_KEY, files_named, has_files, places_of
 from mm_eval.data.rows import with_pictures_declared
 from mm_eval.data.source import (
     LOADING,
@@ -379,16 +379,10 @@ def _read(
         if local and path in LOCAL_FILES:
             if isinstance(error, FileNotFoundError):
                 raise DataError(f"{message.rstrip('.')}.", where=where, hint="Correct dataset_kwargs.") from error
-            hint = f"Look at {_named_files(options)}, and whether dataset_path says what they are."
+            files = listed(files_named(options) or [str(options.get("data_dir"))], 3)
+            hint = f"Look at {files}, and whether dataset_path says what they are."
             raise DataError(f"the data can't be read as {path}: {why}", where=where, hint=hint) from error
         raise DataError(why, where=where, hint=f"Searched: {', '.join(searched)}.") from error
-
-
-def _named_files(options: Mapping[str, Any]) -> str:
-    """The files and folders that `dataset_kwargs` name, for a sentence."""
-    found = options.get("data_files") or options.get("data_dir")
-    each = list(found.values()) if isinstance(found, Mapping) else [found]
-    return listed([str(one) for part in each for one in (part if isinstance(part, list | tuple) else [part])], 3)
 
 
 def _features(stated: Any, where: str) -> Any:

@@ -249,6 +249,13 @@ def has_files(kwargs: Mapping[str, Any]) -> bool:
     return bool(kwargs.get(FILES_KEY))
 
 
+def files_named(kwargs: Mapping[str, Any]) -> list[str]:
+    """The names and patterns under `data_files` of `dataset_kwargs`, of all splits."""
+    found = kwargs.get("data_files") or ()
+    parts = found.values() if isinstance(found, Mapping) else [found]
+    return [str(name) for part in parts for name in (part if isinstance(part, list | tuple) else [part])]
+
+
 def places_of(
     folder: Path | None, kwargs: Mapping[str, Any], urls: bool, repository: Callable[[], Sequence[Path]] | None
 ) -> Places:
@@ -261,11 +268,8 @@ def places_of(
     from huggingface_hub.constants import HF_HUB_CACHE
 
     own = [folder] if folder is not None else []
-    named = kwargs.get("data_files") or ()
-    files = named.values() if isinstance(named, Mapping) else [named]
-    flat = [name for item in files for name in ([item] if isinstance(item, str) else item)]
     base = folder or Path()  # of a dataset on this machine its files are meant, and not those of the working directory
-    own += [(base / name).parent for name in flat if "://" not in name and "*" not in name]
+    own += [(base / name).parent for name in files_named(kwargs) if "://" not in name and "*" not in name]
     own += [Path(str(kwargs["data_dir"]))] if kwargs.get("data_dir") else []
     own = list(dict.fromkeys(own))
     caches = (Path(HF_HUB_CACHE), datasets_cache())

@@ -23,8 +23,9 @@ MOST_SECONDS = 1.0
 
 @dataclass
 class ChoicesOfDoc:
-    """The choices of a doc. left: how many of them have no answer. held: the answers that are not written yet, each with its slots,
-    first its own. since: when the first of them came.
+    """The choices of a doc. left: how many of them have no answer.
+
+    held: the answers that are not written yet, each with its slots, first its own. since: when the first of them came.
     """
 
     left: int

@@ -67,11 +67,9 @@ def question_of(
     text = "" if stated_text is None else value("doc_to_text", stated_text)
     unused = stated_target is None or _is_unused(config, stated_target, doc)
     target = None if unused else value("doc_to_target", stated_target)
-    choices = stated_choices
-    if choices is not None:
-        if isinstance(choices, FormatField):
-            choices = value("doc_to_choice", choices)
-        choices = choices_of(choices, doc, block, where, partial(place_of, "doc_to_choice"))
+    choices = None
+    if stated_choices is not None:
+        choices = choices_of(stated_choices, doc, block, where, partial(place_of, "doc_to_choice"))
     prefix = shown.get("gen_prefix", config.gen_prefix) or ""
     if prefix:
         prefix = text_of(prefix, doc, block, what="gen_prefix", where=where, place=partial(place_of, "gen_prefix"))
