@@ -1,9 +1,14 @@
-"""Shows how far a run is on the error stream: a bar on a terminal, elsewhere a plain line every 30 seconds."""
+"""Shows how far a run is on the error stream: a bar on a terminal, elsewhere a plain line every 30 seconds.
+
+Where nothing is answered for a minute a log says so, too: a server that does not reply looked like a command that does nothing.
+"""
 
 from __future__ import annotations
 
 import sys
+import threading
 import time
+import weakref
 from typing import Any
 
 from mm_eval.cli.say import Lenient, finish_line, say_loading
@@ -11,6 +16,8 @@ from mm_eval.engine.progress import Progress
 
 EVERY = 30.0
 """Seconds between two lines where there is no terminal."""
+SILENCE = 60.0
+"""Seconds without an answer until a log says so; each further time after twice as long."""
 
 
 class ProgressBar(Progress):
@@ -53,15 +60,18 @@ class _Lines:
     def __init__(self, name: str, total: int, stream: Any) -> None:
         self._name, self._total, self._stream = name, total, stream
         self._done = self._failed = 0
-        self._began = self._last = time.monotonic()
+        self._began = self._last = self._answered = time.monotonic()
         self._before = 0
+        self._patience, self._closed = SILENCE, False
+        threading.Thread(target=_watch, args=(weakref.ref(self),), name="progress", daemon=True).start()
 
     def set_postfix(self, failed: int, refresh: bool) -> None:
         self._failed = failed
 
     def update(self, count: int) -> None:
         self._done += count
-        now = time.monotonic()
+        now = self._answered = time.monotonic()
+        self._patience = SILENCE
         if now - self._last >= EVERY and self._done < self._total:
             rate = (self._done - self._before) / (now - self._last)
             left = f", {clock((self._total - self._done) / rate)} left" if rate else ""
@@ -71,13 +81,32 @@ class _Lines:
 
     def close(self) -> None:
         """Says how long a phase took of which a line was printed."""
+        self._closed = True
         seconds = time.monotonic() - self._began
         if seconds >= EVERY:
             self._say(f"{self._done:,} of {self._total:,} in {clock(seconds)}, {_rate(self._done / seconds)}")
 
+    def look(self) -> bool:
+        """Says that nothing comes, if it does not. Whether there is more to wait for."""
+        silent = time.monotonic() - self._answered
+        if silent >= self._patience and not self._closed and self._done < self._total:
+            self._patience = 2 * silent
+            self._say(f"{self._done:,} of {self._total:,}, nothing was answered for {clock(silent)}")
+        return not self._closed
+
     def _say(self, text: str) -> None:
         failed = f", {self._failed:,} failed" if self._failed else ""
         print(f"mm-eval: {self._name}: {text}{failed}", file=self._stream, flush=True)
+
+
+def _watch(lines: weakref.ref[_Lines]) -> None:
+    """Looks at a phase until it is closed; one that broke off is not kept for it."""
+    while True:
+        time.sleep(SILENCE / 12)
+        watched = lines()
+        if watched is None or not watched.look():
+            return
+        del watched
 
 
 def _rate(rate: float) -> str:
