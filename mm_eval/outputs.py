@@ -71,7 +71,7 @@ def _write_samples(
     rows: Iterable[SampleRow] = _count_rows(scoring.samples(opened.doc_ids[name]), progress)
     for part in opened.parts:
         rows = part.rows(name, task, rows)
-    encode = encoder(ensure_ascii=False, default=_json_value)
+    encode = encoder(ensure_ascii=False, default=json_value)
     folder.write_lines(f"samples/{sample_name(name)}.jsonl", map(encode, rows))
     return scoring
 
@@ -87,7 +87,7 @@ def with_room(folder: RunFolder, write: Callable[[], T]) -> T:
     return write()
 
 
-def _json_value(value: Any) -> Any:
+def json_value(value: Any) -> Any:
     """A value that JSON does not have: numpy's as Python's number, any other one as text."""
     own = plain(value)
     return str(value) if own is value else own

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import lru_cache, wraps
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -72,13 +72,11 @@ def scorers_of(config: TaskConfig) -> list[Scorer]:
     """
     scorers: list[Scorer] = []
     faults: list[ConfigError] = []
-    process_results, pipelines = config.process_results, config.pipelines()
-    if process_results is not None:
-        process_results = with_right_spelling(process_results, pipelines)
+    process_results = config.process_results
     of_lmms_eval = config.doc_to_visual is not None or config.doc_to_messages is not None or bool(config.prompt_kwargs)
     strips = of_lmms_eval and config.output_type == "generate_until"
     keeps = _frames_read_by(config) if config.output_type == "generate_until" else ()
-    for pipeline in pipelines:
+    for pipeline in config.pipelines():
         pipeline["keeps_frames"] = keeps
         try:
             no_metrics = config.is_scored_elsewhere and not pipeline["metric_list"]
@@ -114,31 +112,6 @@ def _frames_read_by(config: TaskConfig) -> tuple[str, ...]:
 @lru_cache(maxsize=256)
 def _source(file: Path, stamp: tuple[int, int]) -> str:
     return file.read_text(encoding="utf-8", errors="replace")
-
-
-MISSPELT = {"mme_percetion_score": "mme_perception_score"}
-"""Metric names that the guide misspells, with the right spelling: files written after it have either."""
-
-
-def with_right_spelling(
-    process_results: Callable[..., Any], pipelines: Iterable[Mapping[str, Any]]
-) -> Callable[..., Any]:
-    """The scoring function with misspelt metric names in its results replaced; replaces them in the pipelines, too."""
-    for pipeline in pipelines:
-        for metric in pipeline["metric_list"]:
-            if isinstance(metric["metric"], str):
-                metric["metric"] = MISSPELT.get(metric["metric"], metric["metric"])
-
-    @wraps(process_results)
-    def spelt(*args: Any, **kwargs: Any) -> Any:
-        returned = process_results(*args, **kwargs)
-        if not isinstance(returned, Mapping):
-            return returned
-        return {MISSPELT.get(name, name): value for name, value in returned.items()}
-
-    if run_with_replies := getattr(process_results, "run_with_replies", None):
-        setattr(spelt, "run_with_replies", run_with_replies)  # noqa: B010  # a function's attribute
-    return spelt
 
 
 class BareAnswers:

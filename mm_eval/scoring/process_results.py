@@ -36,6 +36,9 @@ RULE_KEY = "__rule__"
 """The key under which process_results may name the rule that found the answer ("unparsed" where none did)."""
 
 
+MISSPELT = {"mme_percetion_score": "mme_perception_score"}
+"""Metric names that lmms-eval's guide misspells, with the right spelling: files written after it have either."""
+
 NO_VALUE = object()
 """What `ProcessResultsScorer.call` gives for a doc that has no value, though its function did not fail."""
 
@@ -86,7 +89,7 @@ class ProcessResultsScorer(Scorer):
             return ScoredDoc(doc_id, first.target, {})
         if not isinstance(returned, Mapping):
             raise ScoringError(f"process_results returned {returned!r}; expected {{metric: value}}.")
-        values = dict(returned)
+        values = {MISSPELT.get(name, name): value for name, value in returned.items()}
         rule = values.pop(RULE_KEY, None)
         declared = {metric.name for metric in self.metrics or ()}
         for name in (name for name in values if name not in declared):
@@ -153,6 +156,7 @@ def worst_value(metric: Metric[Any, Any], value: Any) -> Any:
 
 
 def declared_metric(entry: Any) -> Metric[Any, Any]:
+    """The metric of an entry, whose values the task's function gives."""
     name = entry.get("metric") if isinstance(entry, Mapping) else None
     if not isinstance(name, str):
         if callable(name):
@@ -163,7 +167,7 @@ def declared_metric(entry: Any) -> Metric[Any, Any]:
     known = registered if isinstance(registered, Metric) else None
     aggregation = entry.get("aggregation")
     return Metric(
-        name=name,
+        name=MISSPELT.get(name, name),
         fn=_from_process_results,
         aggregation=_aggregation(aggregation) if aggregation is not None else known.aggregation if known else mean,
         higher_is_better=entry.get("higher_is_better", known.higher_is_better if known else True),

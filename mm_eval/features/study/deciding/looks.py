@@ -19,13 +19,13 @@ from mm_eval.engine.folder import RunFolder
 from mm_eval.features.study.deciding.order import cut_into_looks, order_digest, random_order
 from mm_eval.features.study.deciding.units import TaskValues
 from mm_eval.opening import OpenedTasks
+from mm_eval.outputs import json_value
 from mm_eval.prompt.task import Task
 from mm_eval.scoring.of_task import scorers_of
 from mm_eval.scoring.score_task import TaskScoring
 from mm_eval.values.errors import MMEvalError
 from mm_eval.values.files import encoder
 from mm_eval.values.run_files import read_json
-from mm_eval.values.types import plain
 
 RECORD, FOLDER = "looks.json", "looks"
 
@@ -89,18 +89,13 @@ def score_docs(opened: OpenedTasks, task: str, docs: list[int], lookup: Any, key
     return found
 
 
-def _json_value(value: Any) -> Any:
-    own = plain(value)
-    return str(value) if own is value else own
-
-
 def write_look(folder: RunFolder, number: int, digest: str, values: Mapping[str, TaskValues]) -> None:
     """Writes what a model is worth on the docs of one look."""
     tasks = {
         name: {"key": own.key, "docs": [[doc_id, own.values[doc_id], own.clusters[doc_id]] for doc_id in own.values]}
         for name, own in values.items()
     }
-    encode = encoder(ensure_ascii=False, default=_json_value)
+    encode = encoder(ensure_ascii=False, default=json_value)
     folder.write(f"{FOLDER}/{number}.json", encode({"v": 1, "look": number, "order": digest, "tasks": tasks}))
 
 
