@@ -8,6 +8,8 @@ import pytest
 
 from mm_eval import evaluate
 from mm_eval.features.diagnose.findings import as_command
+from mm_eval.features.report.site.live import LiveRun
+from mm_eval.features.report.site.parts import RunPictures
 from mm_eval.request import RunRequest
 from mm_eval.values.errors import ConfigError
 from tests.features.judge.conftest import JUDGE, NO_WAIT, TASK, UTILS
@@ -352,6 +354,15 @@ def test_failed_and_unreadable_verdicts_count_for_fail_on_error(judged, server) 
     assert ran.code == 3 and "judging stopped early: 6 requests have failed" in ran.out, ran.out
     whole = judged.with_server(server, "--fail_on_error", 8, "--judge_retries", 0)
     assert "stopped early" not in whole.out and sum(server.asked.values()) == 6
+
+
+def test_a_live_page_counts_verdicts_that_are_equal_to_others(judged, server) -> None:
+    judged.write([{"q": "What is 1 + 1?", "a": "2"}] * 3, ["2"] * 3)
+    folder = judged.with_server(server, "--judge_preflight", "false").folder
+    assert sum(server.asked.values()) == 1
+    live = LiveRun(folder, RunPictures.of_folder(folder))
+    live.read()
+    assert (live.progress()["docs"], live.progress()["verdicts"]) == (3, 3)
 
 
 def test_verdicts_are_shared_between_runs(judged, server, tmp_path: Path) -> None:

@@ -110,7 +110,7 @@ class LiveRun:
         answer = self._keys.get(record["key"]) if record["kind"] == "slots" else answer_of(record)
         if answer is None:
             return
-        if answer.error is None and record["kind"] != "judge":
+        if answer.error is None:
             self._keys[answer.key] = answer
         for slot in slots:
             if slot.judge:
