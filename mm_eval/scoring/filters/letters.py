@@ -243,8 +243,20 @@ class LetterReader:
         return found
 
     def _bracketed(self) -> list[str]:
-        """The letters in brackets."""
-        return re.findall(rf"[(\[]({self.upper})[)\]]", self.text)
+        """The letters in brackets. One behind the text of another option ("cat (B)") is a candidate beside that option's letter."""
+        found = []
+        for match in re.finditer(rf"[(\[]({self.upper})[)\]]", self.text):
+            named = self._named_before(match.start())
+            found += [match[1], *(named if match[1] not in named else ())]
+        return found
+
+    def _named_before(self, position: int) -> list[str]:
+        """The letters of the longest option whose words end at a position."""
+        said = f" {_words(self.text[max(0, position - self.longest) : position])}"
+        with_letters = zip(self.letters, self.option_words, strict=False)
+        named = [(letter, words) for letter, words in with_letters if words and said.endswith(f" {words}")]
+        longest = max((len(words) for _, words in named), default=0)
+        return [letter for letter, words in named if len(words) == longest]
 
     def _equal(self, text: str) -> list[str]:
         """The letters of the options that a text equals. A letter before the text ("B. dog") is a candidate too."""

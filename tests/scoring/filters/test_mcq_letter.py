@@ -76,6 +76,17 @@ FIELDS = {"choices": ["a", "b", "c", "d"]}
 
 
 @each_of(
+    ("answer", "letter"),
+    [
+        ("The answer is cat (B).", None), ("I see a red panda (D) here", None), ("It shows the dog (A).", None),
+        ("I see a red panda (C) here", "C"), ("The answer is dog (B).", "B"), ("The wolf is shown in (B).", "B"),
+    ],
+)  # fmt: skip
+def test_a_letter_in_brackets_behind_the_text_of_another_option_is_no_answer(answer, letter):
+    assert read(answer, DOC, **FIELDS) == letter
+
+
+@each_of(
     ("answer", "letter", "rule"),
     [
         ("cat", "A", "text"), ("A dog.", "B", "text"), ("The red panda", "C", "text"), ("panda", "D", "text"),
