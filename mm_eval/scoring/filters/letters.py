@@ -243,7 +243,7 @@ class LetterReader:
         return found
 
     def _bracketed(self) -> list[str]:
-        """The letters in brackets. One behind the text of another option ("cat (B)") is a candidate beside that option's letter."""
+        """The letters in brackets. One behind the text of another option ("cat (B)") is one of two candidates."""
         found = []
         for match in re.finditer(rf"[(\[]({self.upper})[)\]]", self.text):
             named = self._named_before(match.start())
