@@ -7,7 +7,7 @@ import platform
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import partial
 from typing import Any, TypeVar
 
@@ -99,17 +99,22 @@ def _count_rows(rows: Iterator[SampleRow], progress: Progress) -> Iterator[Sampl
         yield row
 
 
-def write_page(opened: OpenedTasks, folder: RunFolder, results: Results, progress: Progress) -> list[str]:
-    """Writes thumbnails and report.html. They are derived: a failure is reported as a note; the results stand."""
+def write_page(opened: OpenedTasks, folder: RunFolder, results: Results, progress: Progress) -> tuple[list[str], bool]:
+    """Writes thumbnails and report.html; notes, and whether all is written. They are derived: the results stand without them.
+
+    A page of an earlier launch that could not be written anew is removed, since it shows other numbers.
+    """
     recorded = RecordedRun.of_scored(folder.path, results, opened.configs, opened.request.include_path)
     try:
         if pictured := _pictured(opened):
             _write_missing_thumbnails(opened, recorded, pictured, progress)
         progress.phase("report")
-        return [f"report: {write(recorded)}" for write in brought("PAGES").values()]
+        return [f"report: {write(recorded)}" for write in brought("PAGES").values()], True
     except Exception as error:  # pictures are foreign bytes, and no failure here may cost the results
         what = str(error) if isinstance(error, (OSError, MMEvalError)) else f"{type(error).__name__}: {error}"
-        return [f"no report.html could be written: {what}"]
+        with suppress(OSError):
+            (folder.path / "report.html").unlink(missing_ok=True)
+        return [f"no report.html could be written: {what}"], False
 
 
 def _pictured(opened: OpenedTasks) -> list[str]:

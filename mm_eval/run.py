@@ -350,7 +350,7 @@ def _report(
     with_room(folder, lambda: folder.write("results.json", text))
     changed = folder.changed_tasks(opened.configs)
     writes_page = opened.request.report and not outcome.interrupted
-    left = write_page(opened, folder, results, progress) if writes_page else []
+    left, is_whole = write_page(opened, folder, results, progress) if writes_page else ([], True)
     report = Report(
         results,
         folder.path,
@@ -363,7 +363,7 @@ def _report(
     )
     if isinstance(opened, Prepared) and processes().count == 1:
         again = notes_of(opened, state, Outcome(reused=outcome.reused + outcome.answered), changed) + left
-        for each in brought("KEPT").values():
+        for each in brought("KEPT").values() if is_whole else ():  # else the same command writes the page
             each.keep_report(opened, folder, spec, replace(report, notes=again))
     for part in opened.parts if not outcome.interrupted else ():
         report.notes += part.hand_on(folder.path)

@@ -79,10 +79,26 @@ def test_no_report_and_what_cannot_be_written(cli, tmp_path, monkeypatch):
     def full(*arguments):
         raise OSError("No space left on device")
 
+    with monkeypatch.context() as patched:
+        patched.setattr("mm_eval.features.report.run_page.page", full)
+        done = cli(*words, tmp_path / "b")
+        assert done.code == 0 and "no report.html could be written: No space left" in done.out
+        assert (tmp_path / "b/results.json").exists(), "what is derived costs no result"
+    again = cli(*words, tmp_path / "b")
+    assert "no report.html" not in again.out and "nothing was requested" in again.out
+    assert (tmp_path / "b/report.html").is_file(), "the same command writes the page that found no room"
+
+
+def test_a_page_that_cannot_be_written_anew_leaves_none_with_other_numbers(cli, tmp_path, monkeypatch):
+    words = ["--tasks", "mme", "--model", "dummy", "--sample", "--limit", "4", "--output_path", tmp_path / "a"]
+    assert cli(*words).code == 0 and (tmp_path / "a/report.html").is_file()
+
+    def full(*arguments):
+        raise OSError("No space left on device")
+
     monkeypatch.setattr("mm_eval.features.report.run_page.page", full)
-    done = cli(*words, tmp_path / "b")
-    assert done.code == 0 and "no report.html could be written: No space left" in done.out
-    assert (tmp_path / "b/results.json").exists(), "what is derived costs no result"
+    (tmp_path / "a/finished.json").unlink()
+    assert "no report.html could be written" in cli(*words).out and not (tmp_path / "a/report.html").exists()
 
 
 @pytest.mark.parametrize("words", [["--output", "x.md"], ["--intervals"]])
