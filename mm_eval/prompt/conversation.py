@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mm_eval.data.frames import Frames
 from mm_eval.prompt.blind import WITHOUT, without_pictures
 from mm_eval.prompt.layout import join
 from mm_eval.prompt.visuals import PictureCache, Seen, Visual, identities_of, with_frames, with_places
@@ -74,34 +75,15 @@ def with_reasoning_apart(answer: Answer) -> Answer:
     return replace(answer, output=answer_in(answer), reasoning=parts_of(as_text(answer.output)).reasoning)
 
 
-@dataclass(frozen=True)
-class _Said:
-    """A turn: its messages with a place for each picture, the pictures and frames, and the same messages for the journal."""
+class _Said(NamedTuple):
+    """A turn: its messages with a place for each picture, the same messages for the journal, the pictures and frames."""
 
     messages: list[Message]
-    visuals: list[Visual]
-    digests: tuple[str, ...]
-    clips: tuple[Clip, ...]
-    pixels: int
-
-    @property
-    def recorded(self) -> tuple[Message, ...]:
-        """The messages as they are recorded: a picture is its digest and its size."""
-        shown = iter(self._places())
-
-        def part(stated: dict[str, Any]) -> dict[str, Any]:
-            return stated if stated["type"] != "image" else {"type": "image", **next(shown)}
-
-        return tuple({**message, "content": [part(each) for each in message["content"]]} for message in self.messages)
-
-    def _places(self) -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = []
-        for visual in self.visuals:
-            if hasattr(visual, "digests"):
-                found += [{"digest": digest} for digest in visual.digests]
-            else:
-                found.append({"digest": self.digests[len(found)], "size": [visual.width, visual.height]})
-        return found
+    recorded: tuple[Message, ...]
+    visuals: Sequence[Visual] = ()
+    digests: tuple[str, ...] = ()
+    clips: tuple[Clip, ...] = ()
+    pixels: int = 0
 
 
 @dataclass
@@ -186,11 +168,13 @@ class _Chain:
         taken = [_message(message, where) for message in messages]
         placed, visuals = with_places(taken, "the next turn", where, partial(self.shown.visuals, where))
         if self.shown.blind == WITHOUT:
-            return _Said(without_pictures(placed), [], (), (), 0)
+            unseen = without_pictures(placed)
+            return _Said(unseen, tuple(unseen))
         looked = identities_of([lambda: visuals], where, self.shown.seen)
         if looked.error is not None:
             raise looked.error
-        return _Said(placed, visuals, tuple(looked.digests[0]), looked.clips, looked.pixels)
+        [digests] = looked.digests
+        return _Said(placed, _recorded(placed, visuals, digests), visuals, tuple(digests), looked.clips, looked.pixels)
 
     def _context(self, before: Context, said: Message, messages: list[Message], pictures: int) -> Context:
         """The prompt of a turn. before: what was said so far; pictures: that it shows."""
@@ -213,6 +197,21 @@ class _Chain:
         if self.turns.fresh:
             return with_frames(self.added, self.shown.cache, self.shown.seen)
         return self._pictures()
+
+
+def _recorded(messages: Sequence[Message], visuals: Sequence[Visual], digests: Sequence[str]) -> tuple[Message, ...]:
+    """Messages as the journal has them: a picture is its digest and its size, a frame its digest."""
+    sizes: list[dict[str, Any]] = []
+    for visual in visuals:
+        if isinstance(visual, Frames):
+            sizes += [{}] * len(visual.digests)
+        else:
+            sizes.append({"size": [visual.width, visual.height]})
+    shown = iter([{"type": "image", "digest": digest, **size} for digest, size in zip(digests, sizes, strict=True)])
+    return tuple(
+        {**message, "content": [next(shown) if part["type"] == "image" else part for part in message["content"]]}
+        for message in messages
+    )
 
 
 def _running_text(before: str, pictures: int, messages: Sequence[Message]) -> str:
