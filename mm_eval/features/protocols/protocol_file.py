@@ -6,7 +6,7 @@ A protocol file has the key `protocol`. It may lie anywhere in a folder of tasks
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -91,7 +91,20 @@ def find_protocol(name: str, include_path: Iterable[str | Path] = (), where: str
 
 
 def read_protocol(path: Path) -> Protocol:
-    """A protocol from its file. ConfigError with file:line for everything that is unknown, missing or invalid."""
+    """A protocol from its file. ConfigError with file:line for everything that is unknown, missing or invalid.
+
+    A file is read once a process until it changes; a run asks for its protocol in six places.
+    """
+    try:
+        status = path.stat()
+    except OSError:
+        return _read(path, 0, 0)  # reports the error
+    return _read(path, status.st_mtime_ns, status.st_size)
+
+
+@lru_cache(maxsize=64)
+def _read(path: Path, time: int, size: int) -> Protocol:
+    """The protocol of a file as it was written at a time. What is wrong in a file is reported each time."""
     from mm_eval.config.yaml import load_file
 
     config = load_file(path)
