@@ -65,6 +65,25 @@ def pytest_collection(session: pytest.Session) -> None:
                 importlib.import_module(".".join(file.relative_to(ROOT).with_suffix("").parts))
 
 
+TOGETHER = ("tests/browser/", "tests/models/hf/")
+"""Folders whose files share what is dear to make: Chromium and the runs that it shows, checkpoints and transformers' modules."""
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """`--dist loadfile`, but that one process runs these folders. The largest units begin first, so they are among the first."""
+    if config.getoption("dist") != "loadfile":
+        return None
+    from xdist.scheduler import LoadFileScheduling
+
+    class ByFileOrFolder(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            file: str = super()._split_scope(nodeid)
+            return next((folder for folder in TOGETHER if file.startswith(folder)), file)
+
+    return ByFileOrFolder(config, log)
+
+
 def pytest_collection_finish() -> None:
     keep()
     gc.enable()
