@@ -74,7 +74,8 @@ def test_without_a_feature_the_rest_runs_and_gives_the_same_numbers(feature: str
     assert numbers(folder / "run") == numbers(whole.folder)
 
 
-@pytest.mark.parametrize("feature", few(FEATURES, "judge"))
+@pytest.mark.full
+@pytest.mark.parametrize("feature", FEATURES)
 def test_without_a_feature_other_tests_pass(feature: str, tmp_path: Path) -> None:
     python(without(feature, tmp_path / "copy"), "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", *OTHERS)
 

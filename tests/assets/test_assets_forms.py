@@ -63,6 +63,7 @@ def test_what_is_asked_of_a_scene_is_true_of_it() -> None:
     assert told > 30
 
 
+@pytest.mark.full
 def test_no_question_of_a_sample_is_taught() -> None:
     """But for those in the words of our MME and SEED-Bench, whose templates training has with other pictures."""
     samples = set[str]()

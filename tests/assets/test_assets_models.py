@@ -13,7 +13,7 @@ from safetensors import safe_open
 from safetensors.torch import load_file, save_file
 
 from mm_eval.engine.model import MODELS as ADAPTERS
-from tests.sets import each_of
+from tests.sets import each_of, few
 
 MODELS = Path(__file__).parents[2] / "assets" / "models"
 FOLDERS = {"llava": "tiny-llava", "qwen": "tiny-qwen2-vl"}
@@ -111,7 +111,7 @@ def packer(request: pytest.FixtureRequest) -> Any:
     return Packer(request.param, loaded.model, loaded.processor.tokenizer), loaded
 
 
-@pytest.mark.parametrize("video", [False, True])
+@pytest.mark.parametrize("video", few([False, True], at=(1,)))
 def test_packed_questions_have_the_logits_of_the_stock_forward(packer: Any, video: bool) -> None:
     from questions import draw_training
 
@@ -124,7 +124,7 @@ def test_packed_questions_have_the_logits_of_the_stock_forward(packer: Any, vide
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("frames", [4, 8, 24])
+@pytest.mark.parametrize("frames", few([4, 8, 24], at=(1,)))
 def test_packed_stories_have_the_logits_of_the_stock_forward(
     packer: Any, frames: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

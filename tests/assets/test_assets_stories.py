@@ -7,6 +7,8 @@ from drawing import COLORS, PAPERS
 from samples._movies import STEPS, Asked
 from stories import LETTERED, RULES, _lettered, ask_story, draw_stories
 
+from tests.sets import few
+
 TASKS = ("videomme", "mvbench_action_sequence", "egoschema_subset", "longvideobench_val_v", "mlvu_dev", "nextqa_mc",
          "perceptiontest_val_mc", "tempcompass_multi_choice")  # fmt: skip
 
@@ -20,6 +22,7 @@ def asked_by_task(task: str, adapter: str, capsys: pytest.CaptureFixture[str]) -
     return capsys.readouterr().out
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("arch", ["llava", "qwen"])
 def test_the_words_are_those_of_the_tasks(arch: str, capsys: pytest.CaptureFixture[str]) -> None:
     found = set()
@@ -57,7 +60,7 @@ def sample_question(shown: str) -> Asked:
     return Asked("order", text, tuple(options), 0)
 
 
-@pytest.mark.parametrize("arch", list(RULES))
+@pytest.mark.parametrize("arch", few(list(RULES), at=(0,)))
 def test_every_answer_follows_from_the_story(arch: str) -> None:
     rng = random.Random(4)
     forms = set()
@@ -92,6 +95,7 @@ def test_every_answer_follows_from_the_story(arch: str) -> None:
     assert forms >= {"plain", "open", "statement", "captions", "count"}
 
 
+@pytest.mark.full
 def test_no_story_has_the_colors_of_a_sample() -> None:
     """A sample's colours are exactly those of the palette; training never draws them."""
     rng = random.Random(5)

@@ -101,6 +101,7 @@ def test_a_conversation_is_what_the_engine_sends(model: Any, packer: Any, tmp_pa
         assert len(ids) == len(prompt.ids) + len(said[-1])
 
 
+@pytest.mark.full
 def test_packed_conversations_have_the_logits_of_the_stock_forward(packer: Any) -> None:
     made = [chain for _, chain in chains(4)]
     batch = packer.chains(made, rows=2)

@@ -76,7 +76,7 @@ def test_other_bytes_and_other_mappings_are_left_alone() -> None:
 
 @pytest.mark.full
 @pytest.mark.parametrize("readme", [True, False])
-@pytest.mark.parametrize("stored", [undeclared, plain_bytes])
+@pytest.mark.parametrize("stored", few([undeclared, plain_bytes], at=(0,)))
 def test_mmmu_in_a_configuration_for_each_subject(
     cli, tmp_path: Path, stored: Callable[[pa.Table], pa.Table], readme: bool
 ) -> None:

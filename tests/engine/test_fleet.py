@@ -31,7 +31,7 @@ from mm_eval.features.ray.worker import differences
 from mm_eval.values.errors import ConfigError, MMEvalError, ModelError
 from mm_eval.values.types import Answer, Instance
 from tests.engine.fakes import Died, Echo, a_fleet, requests
-from tests.processes import HANGS
+from tests.processes import HANGS, wait_until
 from tests.sets import each_of
 
 
@@ -199,7 +199,8 @@ def test_idle_workers_go_back_while_another_is_busy(monkeypatch: pytest.MonkeyPa
 
     class Long(Echo):
         def answer(self, instance: Instance) -> Answer:
-            time.sleep(2 if instance.doc_id == 0 else 0)
+            if instance.doc_id == 0:
+                wait_until(lambda: joined[0].killed)
             return Answer("ok")
 
     model, joined = a_fleet(Long)

@@ -54,14 +54,14 @@ def ray(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
         ("sys.exit('a helper did not start')", "a helper did not start"),
         ("raise RuntimeError", "RuntimeError"),
         ("os.kill(os.getpid(), signal.SIGKILL)", "line 1 of Ray's log"),
-        ("time.sleep(1000)", "it did not answer within 3 seconds"),
+        ("time.sleep(1000)", "it did not answer within 0.5 seconds"),
     ],
 )
 def test_a_cluster_that_does_not_start_is_a_sentence(
     ray: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, code: str, why: str
 ) -> None:
     ray(code)
-    monkeypatch.setattr(ray_process, "START", 3.0 if "sleep" in code else 120.0)
+    monkeypatch.setattr(ray_process, "START", 0.5 if "sleep" in code else 120.0)
     with pytest.raises(ConfigError, match="no cluster of Ray could be started on this machine") as found:
         RayProcess(None)
     assert why in str(found.value) and "\n" not in str(found.value)

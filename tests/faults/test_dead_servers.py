@@ -284,7 +284,7 @@ def test_a_real_server_that_is_killed_and_started_again_fails_nothing(cli, caplo
             while server.requests < 100:
                 time.sleep(0.01)
             server.stop()
-            time.sleep(2.5)
+            time.sleep(0.8)
             server.start()
 
         thread = threading.Thread(target=restart)

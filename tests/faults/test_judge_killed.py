@@ -105,6 +105,7 @@ def test_kill_9_at_every_stage_asks_only_what_is_owed(
     assert samples[0].read_bytes() == samples[1].read_bytes()
 
 
+@pytest.mark.full
 def test_an_interrupt_while_judging_keeps_the_verdicts(
     tmp_path: Path, words: list[str], judge: tuple[str, Path]
 ) -> None:

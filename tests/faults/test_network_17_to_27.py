@@ -178,6 +178,7 @@ def test_27_ten_thousand_samples_and_30_seeds() -> None:
     faults_change_nothing(10_000, range(30))
 
 
+@pytest.mark.full
 def test_throughput_is_kept_under_faults_other_than_429() -> None:
     server = Server(unreliable(0.02, 1, ("500", "reset", "truncated", "html", "null")), 0.5)
     started = server.loop.time()

@@ -172,6 +172,7 @@ def test_sentences(text: str, count: int) -> None:
     assert load("sentences").count_sentences(text) == count
 
 
+@pytest.mark.full
 def test_sentences_of_a_long_text_take_linear_time() -> None:
     text = "This is no. 5 of the U.S. list, Mr. Lee! " * 20_000 + "\n" * 50_000 + "[" * 50_000 + "." * 50_000
     assert load("sentences").count_sentences(text) > 20_000

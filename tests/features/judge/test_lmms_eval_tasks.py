@@ -122,6 +122,7 @@ def test_a_fault_of_the_judge_is_a_failed_verdict_and_not_its_codes_zero(theirs,
         assert "the judge's reply could not be read, 3 times" in ran.out
 
 
+@pytest.mark.full
 def test_a_reply_that_can_be_read_at_the_second_time_counts(theirs, server) -> None:
     theirs.write([*ROWS[:5], {"q": "FAULTONCE", "a": "6"}], ANSWERS, task=TASK, utils=UTILS)
     ran = theirs.with_server(server)

@@ -222,6 +222,7 @@ def test_a_run_may_have_some_settings_of_a_protocol(own: Path, capsys: pytest.Ca
     assert "Did you mean 'prompt'" in capsys.readouterr().err
 
 
+@pytest.mark.full
 def test_a_shorter_cap_is_tried_only_where_an_answer_is_as_long(
     own: Path,  # noqa: F811
     monkeypatch: pytest.MonkeyPatch,

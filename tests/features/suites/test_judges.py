@@ -301,6 +301,7 @@ def test_which_functions_ask(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     _roots.cache_clear()
 
 
+@pytest.mark.full
 def test_a_real_module_stands_as_before_afterwards(load: Load, monkeypatch: pytest.MonkeyPatch) -> None:
     real = type(sys)("lmms_eval.llm_judge")
     monkeypatch.setitem(sys.modules, "lmms_eval.llm_judge", real)

@@ -330,7 +330,7 @@ def test_eight_evaluations_in_threads_replace_nothing_and_give_the_same_numbers(
     def run(number: int) -> None:
         tasks = ("base_foreign",) if number % 2 else ("mme", "mmlu_anatomy")
         request = RunRequest(
-            tasks=tasks, model="dummy", limit=12, sample=not number % 2, report=False, include_path=str(TASKS),
+            tasks=tasks, model="dummy", limit=4, sample=not number % 2, report=False, include_path=str(TASKS),
             output_path=str(tmp_path / str(number)),
         )  # fmt: skip
         try:
@@ -344,7 +344,7 @@ def test_eight_evaluations_in_threads_replace_nothing_and_give_the_same_numbers(
         thread.start()
     while any(thread.is_alive() for thread in threads):
         assert state() == before
-        time.sleep(0.01)
+        time.sleep(0.03)
     assert state() == before and random.getstate() == drawn
     assert failed == [] and len(found) == 8 and all(code == 0 for code, _ in found.values())
     assert all(found[number] == found[number % 2] for number in found)
@@ -374,6 +374,7 @@ def test_docs_cross_as_files_and_row_numbers_and_no_picture_is_copied(tmp_path: 
     assert new[1] == {"a": "x", "b": {"c": [2]}}
 
 
+@pytest.mark.full
 def test_a_stream_that_no_task_has_any_more_is_forgotten_there(load: Load, tmp_path: Path) -> None:
     """Each question about a document begins a stream of its own."""
     text = """import gc, random

@@ -226,6 +226,7 @@ def test_two_processes_of_accelerate_share_an_evaluation(tmp_path):
     assert json.loads((folder / "results.json").read_text())["results"]["mme"]["n"] == 6
 
 
+@pytest.mark.full
 def test_a_new_training_in_an_old_folder_has_a_curve_of_its_own(tmp_path, caplog):
     """The default folder holds a longer training of yesterday: its later steps were shown as those of this one."""
     study = tmp_path / "study"

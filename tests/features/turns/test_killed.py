@@ -61,6 +61,7 @@ def killed_at(tmp_path: Path, turns: list[int], docs: int, start: Launch) -> Non
     assert results_of(folder) == results_of(tmp_path / "whole")
 
 
+@pytest.mark.full
 def test_kill_9_in_the_middle_of_a_conversation(tmp_path: Path) -> None:
     killed_at(tmp_path, [TURNS // 2], DOCS, launch)
 

@@ -9,6 +9,7 @@ from mm_eval.config.task_config import TaskConfig
 from mm_eval.engine.model import Answers
 from mm_eval.values.types import Answer, Instance
 from tests.features.turns.talking import Talker, run
+from tests.sets import few
 
 TASK = """task: forward
 dataset_path: json
@@ -63,7 +64,7 @@ def write(folder: Path, imports: str = "", more: str = "", utils: str = UTILS) -
 
 
 @pytest.mark.parametrize("imports", ["", ELSEWHERE], ids=["here", "in a process of its own"])
-@pytest.mark.parametrize("chat", [True, False])
+@pytest.mark.parametrize("chat", few([True, False], at=(0,)))
 def test_a_task_of_lmms_eval_runs_as_it_is(tmp_path: Path, imports: str, chat: bool) -> None:
     model = Talker(3, chat=chat)
     results = run(write(tmp_path / "task", imports), tmp_path / "run", model)

@@ -86,6 +86,7 @@ def test_its_task_runs_as_it_is_and_only_what_is_asked_for_is_unpacked(cli: Any,
     assert placed == ["home/clips/data/a.mp4", "home/clips/data/b.mp4", "home/clips/subtitle/a.srt"]
 
 
+@pytest.mark.full
 def test_a_bundle_has_the_archives_and_runs_offline(cli: Any, tmp_path: Path, data: Path) -> None:
     task = ("--tasks", "clips", "--include_path", tmp_path / "task")
     made = cli("bundle", tmp_path / "bundle", *task, "--data_root", data)

@@ -14,6 +14,7 @@ from mm_eval.models.hf.processor import load_processor, load_tokenizer
 
 from mm_eval import evaluate
 from mm_eval.errors import ConfigError
+from tests.sets import few
 
 FOLDER = Path(str(files("mm_eval.assets") / "models"))
 
@@ -64,7 +65,7 @@ def test_a_pipeline_is_its_model_and_its_processor(tmp_path, llava):
     assert mine.exit_code == 0 and mine["mme"].failed == 0
 
 
-@pytest.mark.parametrize("name", ["tiny-llava", "tiny-qwen2-vl"])
+@pytest.mark.parametrize("name", few(["tiny-llava", "tiny-qwen2-vl"], "tiny-llava"))
 def test_the_answers_are_those_of_the_checkpoint_and_the_module_is_as_it_was(tmp_path, name):
     module, processor = loaded(name)
     module.train()
@@ -136,6 +137,7 @@ def test_the_digest_is_of_content_names_dtype_and_shape(llava):
     assert weights_digest(llava[0]) == weights_digest(copy.deepcopy(llava[0]))
 
 
+@pytest.mark.full
 def test_two_threads_that_evaluate_one_module_get_the_same(tmp_path, llava):
     found: dict[int, Any] = {}
 

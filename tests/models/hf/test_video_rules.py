@@ -82,7 +82,7 @@ def test_a_familys_rule_is_its_processors(model_type: str, settings: dict[str, A
     video = FAMILIES[model_type].video
     assert video is not None
     rule = read_rule(video.rule)
-    for total, rate in videos(5000):
+    for total, rate in videos(1000):
         theirs = [
             place for place in sampled(code, total, rate, settings) if place < total
         ]  # torch's arange may pass the end
@@ -93,7 +93,7 @@ def test_a_familys_rule_is_its_processors(model_type: str, settings: dict[str, A
 def test_qwen_vl_utils_is_the_formula_of_that_package() -> None:
     """`smart_nframes` and the linspace of its readers, written down from its source (0.0.14)."""
     rule = read_rule("qwen_vl_utils")
-    for total, rate in videos(5000):
+    for total, rate in videos(1000):
         most = math.floor(min(768, total) / 2) * 2
         wanted = min(min(max(total / rate * 2.0, 4), most), total)
         shown = math.floor(wanted / 2) * 2

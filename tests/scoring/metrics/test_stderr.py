@@ -203,6 +203,7 @@ def test_up_to_two_thousand_clusters_are_left_out_one_by_one():
     assert len(calls) == 2000
 
 
+@pytest.mark.full
 def test_more_clusters_are_left_out_in_groups():
     values = numbers(6000)
     slow, calls = counted(mean)

@@ -120,6 +120,7 @@ def test_one_headline_row_a_benchmark_and_the_rest_on_demand(model) -> None:
     )
 
 
+@pytest.mark.full
 def test_the_csv_says_what_stands_behind_each_number(model) -> None:
     rows = list(csv.DictReader(io.StringIO(as_csv(release_table([model("a", seedbench=3), model("b")])))))
     first = next(row for row in rows if row["benchmark"] == "seedbench" and row["model"] == "a")

@@ -22,7 +22,9 @@ def noisy(base, mme_rows) -> list[RecordedRun]:
     for number, (name, wrong) in enumerate([("a", 60), ("b", 60), ("c", 61), ("d", 200)]):
         docs = set(random.Random(number).sample(range(len(mme_rows)), wrong))
         path = answers_with(base / f"noisy-{name}.jsonl", mme_rows, docs)
-        folder = ran(base / f"noisy-{name}", "--tasks", "mme", "--model", "replay", "--model_args", f"path={path}")
+        folder = ran(
+            base / f"noisy-{name}", "--tasks", "mme", "--model", "replay", "--model_args", f"path={path}", "--no_report"
+        )
         runs.append(RecordedRun.read(folder, name))
     return runs
 

@@ -33,6 +33,7 @@ def test_looks_wait_for_the_verdicts_and_the_judge_sees_no_more_docs(judged, ser
     assert again.results["results"] == ran.results["results"] and max(server.asked.values()) == 1
 
 
+@pytest.mark.full
 def test_a_judge_that_fails_for_a_time_changes_no_decision(judged, server, tmp_path: Path, monkeypatch) -> None:
     docs = 300
     judged.write([{"q": f"{n}", "a": "1"} for n in range(docs)], ["1" if n % 4 else "2" for n in range(docs)])

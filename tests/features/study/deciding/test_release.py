@@ -119,6 +119,7 @@ def test_killed_between_looks_it_goes_on_and_decides_the_same(cli, tmp_path: Pat
         assert results_of(tmp_path / "out" / name) == results_of(tmp_path / "whole" / "out" / name)
 
 
+@pytest.mark.full
 def test_in_turns_an_answer_that_failed_in_a_look_decides_for_no_model_once_another_has_read_it(
     cli, tmp_path: Path
 ) -> None:

@@ -75,6 +75,7 @@ def test_a_look_without_new_docs_or_without_a_number_tests_nothing() -> None:
     assert trial.ended[AB].why == BROKEN and trial.result(AB)["looks"] == []
 
 
+@pytest.mark.full
 def test_false_alarms_over_all_pairs_and_looks_stay_below_alpha() -> None:
     """Three equal models, looks from 40% of 200 docs on: the family of pairs errs in at most 5%."""
     generator, alarms, count = np.random.default_rng(5), 0, 60

@@ -219,6 +219,7 @@ def test_auto_holds_what_is_there_and_not_what_may_come(adapter: Adapter) -> Non
     assert max(sizes) > 2 and any(put_off)
 
 
+@pytest.mark.full
 def test_after_out_of_memory_in_the_middle_every_answer_is_that_of_a_quiet_run(adapter: Adapter) -> None:
     import torch
 

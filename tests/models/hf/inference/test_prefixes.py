@@ -201,6 +201,7 @@ def _said(text: str) -> dict[str, Any]:
 HEADED = ("llava", "qwen2_vl", "qwen2_5_vl", "qwen3_vl")
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("kind", few(FAMILIES, "llava"))
 def test_after_examples_with_pictures_together_is_alone(adapter: Adapter, kind: str) -> None:
     together = adapter(kind, batch_size=16)
