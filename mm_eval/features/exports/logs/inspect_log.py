@@ -41,11 +41,7 @@ def find(folder: Path, files: Sequence[Path]) -> Iterator[Log]:
         if path.suffix == ".eval":
             yield _log(path, _header_of_zip(path), partial(_rows_of_zip, path))
         elif path.suffix == ".json" and re.match(rb'\s*\{\s*"version"\s*:\s*\d+', head(path)):
-            header = {
-                key: value
-                for key, value in document(path, ["samples", "reductions"])
-                if key not in ("samples", "reductions")
-            }
+            header = {key: value for key, value in document(path, LARGE) if key not in LARGE}
             if isinstance(header.get("eval"), dict):
                 yield _log(path, header, partial(_rows_of_json, path))
 
