@@ -82,6 +82,14 @@ def test_a_checkpoint_that_was_written_anew_is_no_longer_what_was_evaluated(tmp_
     assert "checkpoint-200 was written anew after it was evaluated" in said and "Move that folder away" in said
 
 
+def test_a_model_and_its_arguments_may_be_named_as_in_another_suite(tmp_path):
+    """Only the name was put into our words before a checkpoint was looked at: it was never complete."""
+    folder = checkpoint(tmp_path / "out", 1)
+    request = RunRequest(("mme",), "llava_hf", model_args={"use_flash_attention_2": "False"}, offline=True)
+    watch = Watch(tmp_path / "out", tmp_path / "study", request, lambda request: 0)
+    assert watch.is_complete(folder), watch.seen
+
+
 def test_weights_that_are_written_anew_while_they_are_loaded_are_not_recorded_under_their_old_digest(tmp_path):
     """save_total_limit and a second training write into a checkpoint that is being evaluated."""
     folder = checkpoint(tmp_path, 1)
