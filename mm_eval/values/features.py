@@ -92,7 +92,7 @@ def import_place(place: str) -> Any:
 
 
 class LazyMapping(Mapping[str, Any]):
-    """Things by name, each imported when it is looked up. places: where each stands; what is no text is the thing itself."""
+    """Things by name, each imported when it is looked up. places: where each stands as a text, or the thing itself."""
 
     def __init__(self, places: Mapping[str, Any]) -> None:
         self._places = places
