@@ -15,6 +15,7 @@ from mm_eval.opening import prompt_blocks
 from mm_eval.prepare import Prepared, load_configs, prepare
 from mm_eval.request import RunRequest
 from mm_eval.values.errors import ConfigError, MMEvalError, ModelError, all_faults, did_you_mean, raise_all
+from mm_eval.values.features import brought
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)
@@ -94,6 +95,7 @@ def check_keys(prepared: Prepared, keys: Sequence[str], fewest: int = 2) -> None
             raise ConfigError(f"no task of this run has the prompt key {key!r}.", where="--keys", hint=hint)
     if len(set(keys)) < max(fewest, len(keys)):
         what = f"at least two different prompt keys are needed, not {list(keys)}."
-        hint = "Add blocks of your own with --prompt_file, or compare frames with several --video."
+        rules = "".join(f", or compare frames with several --{name}" for name in brought("MEDIA"))
+        hint = f"Add blocks of your own with --prompt_file{rules}."
         raise ConfigError(what, where="--keys", hint=hint)
     check_folders(keys, "--keys")

@@ -1,5 +1,5 @@
-"""Scores a run again from its journal: no model is loaded. With --judge its answers are judged first, without the model that gave
-them; a verdict that is there is not asked for again."""
+"""Scores a run again from its journal: the model that answered is not loaded. A model that is named to grade the answers is asked
+first; a grade that is there is not asked for again."""
 
 from __future__ import annotations
 

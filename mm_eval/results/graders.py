@@ -102,7 +102,7 @@ def are_mixed(options: object) -> bool:
 
 
 def graded_by(graders: Iterable[Grader], kind: type[Grader] | Grader) -> str:
-    """Who gave a number, in words: "judged by gpt-4o". kind: of the graders, of which a number may have none."""
+    """Who gave a number, in words: the verb of the kind, and the names. kind: of the graders, of which a number may have none."""
     names = dict.fromkeys(grader.described() for grader in graders)
     return f"{kind.verb} by {', '.join(names) or f'no {kind.noun}'}"
 
