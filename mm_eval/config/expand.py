@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from mm_eval.config import schema
-from mm_eval.config.group import GroupConfig, GroupNode, Node, TaskNode, descendants, members_named
+from mm_eval.config.group import GROUP_KEYS, GroupConfig, GroupNode, Node, TaskNode, descendants, members_named
 from mm_eval.config.index import Entry, entry_error, inline_paths
 from mm_eval.config.inline import config_of
 from mm_eval.config.located import NOWHERE, LocatedDict, located, merge, shown_path, without
@@ -397,8 +397,7 @@ class Expander:
         defines = schema.defines_task(member)
         if base in self.entries or "::" in base or base in self.inline_paths and not defines:
             stated = without(member, [key])
-            rules = {**TASK_KEYS, **schema.GROUP_ONLY_KEYS}
-            schema.check_keys(without(stated, ["class"]), rules, f"the overrides of {base!r}")
+            schema.check_keys(without(stated, ["class"]), GROUP_KEYS, f"the overrides of {base!r}")
             return self.spec(name, scope.for_reference(stated))
         if key == "task" and defines:
             below = self._keys_of_includes(member, file) if "include" in member else LocatedDict()

@@ -18,6 +18,9 @@ from mm_eval.config.values import resolve, to_json
 from mm_eval.values.errors import ConfigError, check_all, did_you_mean
 from mm_eval.values.types import MetricKey
 
+GROUP_KEYS = {**TASK_KEYS, **schema.GROUP_ONLY_KEYS}
+"""The keys of group files: those of tasks are stated for all members."""
+
 
 @dataclass(frozen=True)
 class MemberMetric:
@@ -122,10 +125,9 @@ class GroupConfig:
         name = source.get("group")
         if not isinstance(name, str) or not name:
             raise ConfigError(f"a group needs a name under `group` (got {name!r}).", where=source.where("group"))
-        rules = {**TASK_KEYS, **schema.GROUP_ONLY_KEYS}
         stated = {k: v for k, v in source.items() if k not in ("task", "include")}
         checks = [reference.check for reference in schema.functions_in(stated)]
-        check_all([lambda: schema.check_keys(source, rules, f"group {name!r}"), *checks])
+        check_all([lambda: schema.check_keys(source, GROUP_KEYS, f"group {name!r}"), *checks])
         members = source.get("task")
         if not members:
             raise ConfigError(f"group {name!r} has no members under `task`.", where=source.where("task"))
