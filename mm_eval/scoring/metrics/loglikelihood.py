@@ -141,7 +141,8 @@ def _log_share(references: Any, scores: NDArray[Any]) -> float:
 
     argmax(scores)
     golds = gold_indices(references, len(scores))
-    return float(np.logaddexp.reduce(scores[golds]) - np.logaddexp.reduce(scores))
+    with np.errstate(invalid="ignore"):  # NaN, which fails the doc, where all choices are impossible
+        return float(np.logaddexp.reduce(scores[golds]) - np.logaddexp.reduce(scores))
 
 
 @metric("choice_logprob", output_type=_CHOICE, aggregation="mean")
@@ -167,7 +168,8 @@ def brier_score(references: Any, predictions: LLResults) -> float:
     """Squared distance between the choices' probabilities and the truth, 0 to 2."""
     import numpy as np
 
-    shift = predictions.lls - predictions.lls[argmax(predictions.lls)]
+    with np.errstate(invalid="ignore"):
+        shift = predictions.lls - predictions.lls[argmax(predictions.lls)]
     shares = np.exp(shift) / np.exp(shift).sum()
     truth = np.zeros_like(shares)
     truth[gold_indices(references, len(shares))] = 1.0

@@ -335,7 +335,7 @@ def _deviation(draws: NDArray[Any]) -> float:
     """The sample standard deviation; exactly 0 for equal draws, whose mean may be rounded."""
     import numpy as np
 
-    with np.errstate(invalid="ignore"):
+    with np.errstate(invalid="ignore", over="ignore"):
         return 0.0 if draws.min() == draws.max() else float(np.std(draws, ddof=1))
 
 

@@ -4,6 +4,7 @@ import math
 import random
 import statistics
 import time
+import warnings
 
 import numpy as np
 import pytest
@@ -325,3 +326,10 @@ def test_a_corpus_metric_that_changes_the_number_but_not_the_sums_is_not_trusted
     half = standard_error(Halved().aggregation, SENTENCES).value
     assert half == pytest.approx(standard_error(Bleu().aggregation, SENTENCES, bootstrap_iters=2000).value / 2, rel=0.2)
     assert issubclass(Halved, CorpusMetric)
+
+
+def test_a_perplexity_beyond_the_squares_of_floats_has_no_standard_error_and_warns_of_nothing():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = standard_error(perplexity, [-709.0, -1.0], bootstrap_iters=100)
+    assert found.value is None and found.note.startswith("the number is not finite on some draws")
