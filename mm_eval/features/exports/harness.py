@@ -108,7 +108,7 @@ def _samples(run: RecordedRun, task: str) -> Iterator[dict[str, Any]]:
                 "doc": row["doc"],
                 "target": target,
                 "arguments": {f"gen_args_{n}": each for n, each in enumerate(arguments)},
-                "resps": [[answer] for answer in resps],
+                "resps": [[answer] for answer in resps] if is_whole_text or row.get("choices") else [resps],
                 "filtered_resps": resps if is_whole_text else row["filtered_resps"].get(name, row["resps"]),
                 "filter": name,
                 "metrics": list(scores),

@@ -162,6 +162,18 @@ def test_a_round_trip_through_our_exports_changes_no_answer(cli, answered: Path,
         }
 
 
+def test_repeats_are_the_answers_to_one_request_as_in_lm_evals_logs(cli, tmp_path: Path) -> None:
+    asked = ["--tasks", "gsm8k", "--model", "dummy", "--sample", "--limit", "2", "--repeats", "3", "--output_path"]
+    assert cli(*asked, tmp_path / "run").code == 0
+    first = rows(tmp_path / "run", "gsm8k")
+    cli("report", tmp_path / "run", "--format", "lm_eval", "--output", tmp_path / "out")
+    [log] = (tmp_path / "out").rglob("samples_*.jsonl")
+    row = json.loads(log.read_text().splitlines()[0])
+    assert (
+        row["resps"] == [first[0]["resps"]] and len(row["resps"][0]) == 3 and list(row["arguments"]) == ["gen_args_0"]
+    )
+
+
 def test_log_likelihoods_of_whole_texts(cli, tmp_path: Path) -> None:
     """lm-eval logs the text and a number alone (as in its logs of WikiText), and so do our exports."""
     asked = ["--tasks", "wikitext", "--model", "dummy", "--sample", "--limit", "3", "--output_path"]
