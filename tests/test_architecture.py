@@ -144,6 +144,16 @@ def test_public_paths_stay(name: str) -> None:
     assert [each for each in vars(module) if each[0] != "_"], "public names"
 
 
+def test_the_manager_of_tasks_is_found_by_all_its_names() -> None:
+    from mm_eval.tasks import TaskManager as of_tasks
+
+    from mm_eval import TaskManager
+    from mm_eval.config import TaskManager as of_config
+    from mm_eval.config.manager import TaskManager as of_manager
+
+    assert TaskManager is of_config is of_manager is of_tasks
+
+
 def test_entry_point_groups_stay() -> None:
     """Packages of others are installed with these names."""
     from mm_eval.config.formats import FORMATS
