@@ -10,6 +10,7 @@ Each peer lives in a virtual environment of its own (peer_environments.py), made
 processes of a repetition run one after the other, and the ratio is taken within it. The peers write their samples, as mm-eval
 always does; mm-eval writes its journal and report.html besides. inspect_ai has no log-likelihoods: it generates one
 answer a doc, while the others score four choices. A peer that can't be installed or run is named, and the others go on.
+Run it once at a time: all repetitions use the same folders below the scratch folder.
 """
 
 from __future__ import annotations
