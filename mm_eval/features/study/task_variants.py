@@ -63,7 +63,7 @@ def with_variants(first: RecordedRun, second: RecordedRun) -> RecordedRun:
         for each in fields(second.results)
         if isinstance(value := getattr(second.results, each.name), dict) and names.keys() & value.keys()
     }
-    stated = {each.name: getattr(second, each.name) for each in fields(RecordedRun)}
+    stated = {each.name: getattr(second, each.name) for each in fields(RecordedRun) if each.init}
     return VariantRun(**{**stated, "results": replace(second.results, **changed), "spec": spec}, own=own, stated=second)
 
 
