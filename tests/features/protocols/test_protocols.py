@@ -11,7 +11,6 @@ import pytest
 from mm_eval import evaluate
 from mm_eval.config.manager import TaskManager
 from mm_eval.features.diagnose.findings import as_command
-from mm_eval.features.judge.judges import judges_of
 from mm_eval.features.protocols.protocol import KNOWN, UNVERIFIED
 from mm_eval.features.protocols.protocol_file import find_protocol, protocol_names
 from mm_eval.features.protocols.run_under import protocol_of
@@ -240,7 +239,7 @@ def test_without_tasks_all_benchmarks_of_the_protocol_are_run() -> None:
     assert list(prepared.tasks) == list(find_protocol("llava-1.5").benchmarks)
 
 
-# ---------------------------------------------------------------- model arguments, generation, judges
+# ---------------------------------------------------------------- model arguments, generation
 
 
 def test_pixel_limits_are_arguments_of_the_model() -> None:
@@ -280,22 +279,6 @@ def test_what_the_adapter_does_not_have_is_left_out_and_listed() -> None:
     assert "protocol qwen3-vl: presence_penalty is not set (protocol: 1.5) in mmstar" in prepared.notes
     whole = prepare(RunRequest(("mmstar",), protocol="qwen2-vl"))  # tiny-llava has no pixel limits
     assert not whole.request.model_args and any("min_pixels is not set" in note for note in whole.notes)
-
-
-def test_the_judge_of_the_protocol_is_asked_unless_an_option_names_another() -> None:
-    def judged(*tasks: str, **more: Any) -> RunRequest:
-        from mm_eval.features.protocols.run_under import fill_in
-        from mm_eval.prepare import load_configs
-
-        request = RunRequest(tasks, model="dummy", protocol="llava-1.5", **more)
-        return fill_in(request, load_configs(request), sample=False)
-
-    found = judged("mmvet")
-    assert judges_of(found) == [("openai", {"model": "gpt-4-0613", "base_url": "https://api.openai.com/v1"})]
-    assert judges_of(judged("mmvet", judge="dummy")) == [("dummy", {})]
-    assert judges_of(judged("mme")) == judges_of(judged("mmvet", no_judge=True)) == []
-    with pytest.raises(ConfigError, match="several judges: gpt-4-0613 of mmvet, gpt-4-0314 of llava_in_the_wild"):
-        judged("mmvet", "llava_in_the_wild")
 
 
 def test_the_tools_of_a_protocol_are_those_of_the_task(own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
