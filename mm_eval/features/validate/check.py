@@ -19,7 +19,7 @@ from mm_eval.config.manager import Loaded
 from mm_eval.data.places import has_files
 from mm_eval.engine.model import METHODS, Model
 from mm_eval.engine.order import CheapestOrder
-from mm_eval.features.validate.first_rows import columns_that_differ, rows_that_differ
+from mm_eval.features.validate.first_rows import FIRST, columns_that_differ, rows_that_differ
 from mm_eval.features.validate.trial import FULL, Trial, TrialResult
 from mm_eval.opening import OpenedTasks, part_classes, without_sample
 from mm_eval.preflight import check_prompt_keys, group_faults
@@ -126,6 +126,15 @@ def _examine(plan: OpenedTasks, name: str, task: Task) -> str:
     return _scores_said(trial, said)
 
 
+def _check_first_pictures(task: Task, doc_ids: Sequence[int], style: PromptStyle) -> None:
+    """Raises the error of the first picture that can't be found or decoded, with how many of the first docs have one."""
+    first = list(doc_ids[:FIRST])
+    broken = {each.doc_id: each.error for each in task.instances(first, style) if each.error is not None}
+    for error in broken.values():
+        of_first = f"{len(broken)} of the first {counted(len(first), 'doc')}"
+        raise _FaultError(f"the pictures of {of_first} can't be read, such as {error}")
+
+
 def _trial(plan: OpenedTasks, name: str, task: Task) -> Trial:
     """The prompts of all docs, with every block of the task."""
     style, doc_ids = plan.styles[name], plan.doc_ids[name]
@@ -135,6 +144,8 @@ def _trial(plan: OpenedTasks, name: str, task: Task) -> Trial:
         if instance.error is not None:
             raise instance.error
         trial.add(instance)
+    if task.has_pictures and unseen is not None and not task.docs.bundled:
+        _check_first_pictures(task, doc_ids, style)
     check_prompt_keys(task, doc_ids, [choose_block(task.config, (), key) for key in task.config.prompt_kwargs])
     return trial
 

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from PIL import Image
 
 from tests.conftest import Ran
 
@@ -98,3 +99,19 @@ def test_a_bound_ends_the_search_for_more_faults(validate: Validate, tmp_path: P
     ran = validate("e0,good")
     assert ran.code == 2 and "more than 1,000 times" in ran.out and "ok    good" in ran.out
     assert len(faults(ran)) == len(SAID["keys"]) + 1
+
+
+def test_pictures_that_are_missing_or_broken_are_found_before_a_run(cli: Callable[..., Ran], tmp_path: Path) -> None:
+    """Files beside the rows were "ok", and then each document of the run failed."""
+    (tmp_path / "rows.jsonl").write_text('{"q": "a", "a": "b", "p": "one.png"}\n{"q": "c", "a": "d", "p": "two.png"}\n')
+    (tmp_path / "shown.yaml").write_text(HEAD.format("shown") + "doc_to_visual: p\n")
+    for name in ("one.png", "two.png"):
+        Image.new("RGB", (8, 8), "red").save(tmp_path / name)
+    ran = cli("validate", "shown", "--include_path", tmp_path)
+    assert ran.code == 0 and "ok    shown: 2 docs" in ran.out
+    (tmp_path / "one.png").unlink()
+    ran = cli("validate", "shown", "--include_path", tmp_path)
+    assert ran.code == 2 and "FAIL  shown: the pictures of 1 of the first 2 docs can't be read" in ran.out
+    assert "'one.png'" in ran.out
+    (tmp_path / "one.png").write_bytes(b"<html>404</html>")
+    assert cli("validate", "shown", "--include_path", tmp_path).code == 2
