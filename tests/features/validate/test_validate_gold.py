@@ -33,7 +33,7 @@ test_split: test
 doc_to_text: q
 doc_to_target: a
 process_results: !function utils.{rule}
-metric_list: [{{metric: acc}}]
+metric_list: [{{metric: acc{aggregation}}}]
 """
 RULES = """
 def exact(doc, results):
@@ -50,6 +50,9 @@ def raises(doc, results):
 
 def pair(doc, results):
     return {"acc": ("kind", float(results[0] == doc["a"]))}
+
+def share(pairs):
+    return sum(score for _, score in pairs) / len(pairs)
 
 def passing(doc):
     return [doc["a"], doc["a"]] if doc["a"] != "12" else None
@@ -68,8 +71,8 @@ def validated(cli, tmp_path: Path):
     rows = [{"q": "?", "a": "Yes"}, {"q": "?", "a": "12"}, {"q": "?", "a": "(B)"}]
     (tmp_path / "d.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
 
-    def validate(rule: str, more: str = "") -> Ran:
-        (tmp_path / "t.yaml").write_text(GENERATED.format(name="t", rule=rule) + more)
+    def validate(rule: str, more: str = "", aggregation: str = "") -> Ran:
+        (tmp_path / "t.yaml").write_text(GENERATED.format(name="t", rule=rule, aggregation=aggregation) + more)
         return cli("validate", "t", "--include_path", tmp_path)
 
     return validate
@@ -97,7 +100,7 @@ def test_empty_answers_are_tried_where_all_gold_answers_are_equal(
 
 
 def test_a_pair_of_category_and_score_is_a_mark(validated) -> None:
-    ran = validated("pair")
+    ran = validated("pair", aggregation=", aggregation: !function utils.share")
     assert ran.code == 0 and "wrong answers score 0 in 3 of 3" in ran.out
 
 
