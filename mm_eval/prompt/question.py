@@ -5,7 +5,6 @@ An entry is a function, a column's name, a Jinja template, a format's field, or 
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from mm_eval.config.task_config import TaskConfig
 from mm_eval.prompt.blocks import PromptBlock, call
 from mm_eval.prompt.template import render
 from mm_eval.values.errors import ConfigError, DataError, DocError, MMEvalError, did_you_mean
+from mm_eval.values.files import python_value
 from mm_eval.values.types import Doc, Target, plain
 
 _COLUMN = re.compile(r"[A-Za-z_]\w*\Z")
@@ -226,7 +226,7 @@ def choices_of(
     choices = evaluate_field(value, doc, block, what="doc_to_choice", where=where, place=place)
     if isinstance(choices, str):
         try:
-            choices = ast.literal_eval(choices.strip())
+            choices = python_value(choices.strip())
         except (ValueError, SyntaxError) as error:
             raise DataError(f"doc_to_choice gave the text {choices!r}; expected a list.", where=where) from error
     if isinstance(choices, Mapping):

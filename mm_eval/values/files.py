@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from json import encoder as _json
 from pathlib import Path
-from threading import Lock
+from threading import RLock
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -94,15 +94,27 @@ def sync(fd: int) -> None:
         os.fsync(fd)
 
 
-_PARSING = Lock()
+_PARSING = RLock()
+"""Two threads that make syntax trees at a time disturb each other in Python 3.11 (SystemError)."""
 
 
 def parse_python(source: str | bytes) -> ast.Module:
-    """The syntax tree of Python source. Two threads that make one at a time disturb each other in Python 3.11 (SystemError)."""
+    """The syntax tree of Python source. One thread makes one at a time."""
     import ast
 
     with _PARSING:
         return ast.parse(source)
+
+
+def python_value(text: str) -> Any:
+    """The value of a Python literal such as "['a', 'b']", of which a syntax tree is made, too.
+
+    Errors: those of `ast.literal_eval`: ValueError and SyntaxError for any other text.
+    """
+    import ast
+
+    with _PARSING:
+        return ast.literal_eval(text)
 
 
 def sync_folder(folder: Path) -> None:

@@ -9,6 +9,9 @@ from pathlib import Path
 import pytest
 
 from mm_eval.config.functions import FunctionRef, PythonFile
+from mm_eval.prompt.blocks import PromptBlock
+from mm_eval.prompt.question import choices_of
+from mm_eval.scoring.filters.options import as_list
 from mm_eval.values.errors import ConfigError
 
 Write = Callable[..., Path]
@@ -171,10 +174,19 @@ class Circle:
         sum(range(50))
 
 
-def test_files_are_read_in_threads(tmp_path: Path) -> None:
+LONG = "[" + "(1, [2, {3: -4}]), " * 400 + "]"
+
+
+@pytest.mark.parametrize("what", ["files", "choices", "options"])
+def test_python_is_read_in_threads(what: str, tmp_path: Path) -> None:
     """Python 3.11 fails where two threads make syntax trees: "AST constructor recursion depth mismatch"."""
     path = tmp_path / "long.py"
     path.write_text("values = [" + "(1, [2, {3: f(4)[5:6]}]), " * 400 + "]\n", encoding="utf-8")
+    readers: dict[str, Callable[[], object]] = {
+        "files": lambda: PythonFile(path).tree,
+        "choices": lambda: choices_of("{{options}}", {"options": LONG}, PromptBlock("default", {}), "doc 0"),
+        "options": lambda: as_list(LONG, "doc 0"),
+    }
     failures = list[BaseException]()
 
     def read(depth: int) -> None:
@@ -183,7 +195,7 @@ def test_files_are_read_in_threads(tmp_path: Path) -> None:
         try:
             for _ in range(8):
                 Circle()
-                assert PythonFile(path).tree
+                assert readers[what]()
         except BaseException as error:
             failures.append(error)
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import ast
 import re
 import string
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mm_eval.values.errors import DataError, did_you_mean
+from mm_eval.values.files import python_value
 from mm_eval.values.types import Doc
 
 _CHINESE = re.compile(r"[\u4e00-\u9fff]")
@@ -92,7 +92,7 @@ def as_list(values: Any, where: str) -> list[Any]:
     """
     if isinstance(values, str):
         try:
-            values = ast.literal_eval(values)
+            values = python_value(values)
         except (ValueError, SyntaxError):
             values = None
     if not isinstance(values, (list, tuple)):
