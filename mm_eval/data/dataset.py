@@ -244,7 +244,7 @@ def _load(
             hint = "Put the files of its repository there, such as data/*.parquet."
             raise DataError(f"there are no data files in {str(found[1])!r}.", where=where, hint=hint)
         return read(*found), found[1]
-    _check_own_files(path, kwargs, where)
+    _check_own_files(path, kwargs, where, elsewhere=len(ids) > 1)
     if Path(path).is_dir() or path in LOCAL_FILES:
         return read(ids[0], path), Path(path) if Path(path).is_dir() else None
     known = " or ".join(map(repr, dict.fromkeys(one.path for one in ids)))
@@ -282,17 +282,18 @@ def _load(
 _OF_SUFFIX = {".jsonl": "json", ".tsv": "csv", ".txt": "text", ".tar": "webdataset"}
 
 
-def _check_own_files(path: str, kwargs: Mapping[str, Any], where: str) -> None:
+def _check_own_files(path: str, kwargs: Mapping[str, Any], where: str, elsewhere: bool) -> None:
     """Raises ConfigError where a task's file names files of its user's own in a way that finds none, or others.
 
     `datasets` takes files of the working directory where none are named, and asks the hub for a path that does not exist.
+    elsewhere: the data has mirrors, which may have what is not at this path.
     """
-    if Path(path).is_file():
+    if Path(path).is_file() and path not in LOCAL_FILES and not elsewhere:
         kind = _OF_SUFFIX.get(Path(path).suffix.lower(), Path(path).suffix.lower().lstrip("."))
         kind = kind if kind in LOCAL_FILES else "json"
         hint = f"Write dataset_path: {kind}, and dataset_kwargs: {{data_files: {path}}}."
         raise ConfigError(f"the dataset_path {path!r} is a file.", where=where, hint=hint)
-    if path.startswith(("/", "./", "../", "~")) and not Path(path).is_dir():
+    if path.startswith(("/", "./", "../", "~")) and not Path(path).is_dir() and not elsewhere:
         hint = "Give a folder with data files; `~` is not replaced, and a path is relative to the working directory."
         raise NotHereError(f"dataset_path: there is no folder {path!r}.", where=where, hint=hint)
     if path in LOCAL_FILES and not Path(path).is_dir() and not kwargs.get("data_files") and not kwargs.get("data_dir"):

@@ -57,6 +57,18 @@ def test_files_of_the_working_directory_are_not_taken_where_none_are_named(folde
     assert load("json", data_files="rows.jsonl").text(0)["question"] == "a"
 
 
+def test_a_file_with_the_name_of_a_kind_of_files_is_not_meant(folder):
+    (folder / "json").write_text("notes")
+    assert load("json", data_files="rows.jsonl").text(0)["question"] == "a"
+
+
+@pytest.mark.parametrize("path", ["./nowhere", "broken.jsonl"])
+def test_a_mirror_has_what_is_not_at_the_path(path):
+    source, own = DataSource(offline=True), {"data_files": "rows.jsonl"}
+    with pytest.raises(MMEvalError, match="Searched: .*hub: org/data"):
+        load_docs(path, None, "train", source, where="own.yaml:4", kwargs=own, mirrors=[{"path": "org/data"}])
+
+
 def test_shards_of_webdataset_are_read(folder):
     with tarfile.open(folder / "shard-000.tar", "w") as shard:
         for number in range(2):
