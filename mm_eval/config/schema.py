@@ -243,10 +243,11 @@ def check_keys(config: LocatedDict, rules: Mapping[str, Rule], what: str, *, ext
 
 def _check_key(config: LocatedDict, key: Any, rules: Mapping[str, Rule], what: str, extra: bool) -> None:
     value, where = config[key], config.where(key)
-    if key in UNSUPPORTED and value not in (None, False, "none"):
+    of_task = "task" in rules  # and not those of a part of one, such as a filter pipeline
+    if of_task and key in UNSUPPORTED and value not in (None, False, "none"):
         hint = f"To drop it, write a file that includes this one and says `{key}: null`."
         raise ConfigError(f"{key!r} is not supported: {UNSUPPORTED[key]}", where=where, hint=hint)
-    if key in HARMLESS or key in UNSUPPORTED or key not in rules and extra:
+    if of_task and (key in HARMLESS or key in UNSUPPORTED) or key not in rules and extra:
         return
     if key not in rules:
         raise ConfigError(f"unknown key {key!r} in {what}.", where=where, hint=did_you_mean(str(key), rules))

@@ -52,6 +52,7 @@ def test_null_or_an_empty_list_is_no_level(write, manager) -> None:
     ("entry", "said"),
     [
         ("{colum: kind}", "12: unknown key 'colum' in an entry of categories. Did you mean 'column'?"),
+        ("{column: kind, full_docs: true}", "12: unknown key 'full_docs' in an entry of categories."),
         ("{name: kind}", "12: each entry of categories needs a `column`"),
         ("{column: 3}", "12: each entry of categories needs a `column`"),
         ("{column: kind, name: 3}", "12: the `name` of a level of categories must be a text, not 3."),

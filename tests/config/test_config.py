@@ -137,6 +137,7 @@ def test_other_spellings_of_keys_are_understood(write: Write) -> None:
             "t.yaml:12: two filter pipelines are named",
         ),
         ("filter_list: [{name: a, filters: []}]\n", "Did you mean 'filter'?"),
+        ("filter_list: [{name: a, score_key: x, filter: []}]\n", "unknown key 'score_key' in filter pipeline 'a'"),
         ("filter_list: [{name: a, filter: [{regex: x}]}]\n", "a step of filter pipeline 'a' needs a `function`"),
         ("fewshot_config: {sampling: x}\n", "t.yaml:10: unknown key 'sampling' in fewshot_config. Did you mean 'sampl"),
         ("fewshot_config: {fewshot_indices: [a]}\n", "t.yaml:10: 'fewshot_indices' must be a list of whole numbers"),
