@@ -478,6 +478,7 @@ def task_names(tasks: Any, where: str = "") -> tuple[str | Mapping[str, Any], ..
 
     Errors: ConfigError where there are none or one is invalid.
     """
+    given = tasks
     if isinstance(tasks, str) and tasks.lstrip()[:1] in ("[", "{"):
         with suppress(ValueError):  # "[am]me" is a glob
             tasks = json.loads(tasks)
@@ -485,7 +486,7 @@ def task_names(tasks: Any, where: str = "") -> tuple[str | Mapping[str, Any], ..
         tasks = [name.strip() for name in tasks.split(",") if name.strip()]
     listed = [tasks] if isinstance(tasks, (Mapping, PathLike)) else tasks
     if not isinstance(listed, (list, tuple)) or not listed:
-        raise _no_task(tasks, where)
+        raise _no_task(given, where)
     found = [str(each) if isinstance(each, PathLike) else each for each in listed]
     for each in found:
         if callable(dump := getattr(each, "dump_config", None)):  # a task object of lm-eval
