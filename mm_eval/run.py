@@ -37,7 +37,7 @@ from mm_eval.engine.order import CheapestOrder
 from mm_eval.engine.outcome import Outcome, StopSignal, failure_limit, model_boundary
 from mm_eval.engine.prices import budget_check
 from mm_eval.engine.progress import Progress
-from mm_eval.engine.ranks import Launch, launched, processes
+from mm_eval.engine.ranks import Launch, Processes, launched, processes
 from mm_eval.foreign import trusted_request
 from mm_eval.opening import Asking, OpenedTasks, part_classes
 from mm_eval.outputs import (
@@ -179,9 +179,10 @@ def _try_parts(opened: OpenedTasks, folder: RunFolder, progress: Progress) -> MM
     """Lets the parts of a run ask what must be known before the first request.
 
     Raises the error of a part that the run can't begin with. Of several processes the first one returns it, to be raised when all
-    of them claim the folder.
+    of them claim the folder. A recorded run is scored by one process, also within a launch of several.
     """
-    own, asking = processes(), [part for part in opened.parts if part.asks]
+    own = processes() if isinstance(opened, Prepared) else Processes()
+    asking = [part for part in opened.parts if part.asks]
     for part in asking:
         part.recall(folder)
     for part in asking if own.leads else ():

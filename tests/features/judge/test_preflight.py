@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 import pytest
 
 from mm_eval.engine.model import Answers, Model, ModelFacts, register_model
+from mm_eval.engine.ranks import Processes
 from mm_eval.features.judge.preflight import DOCS, EMPTY, OTHERS, _Trial, chance_of_passing, family_of
 from mm_eval.values.types import Answer
 from tests.features.judge import server as scripted
@@ -189,13 +190,18 @@ def test_replies_from_a_file_are_exempt(judged, tmp_path: Path) -> None:
     assert ran.code == 3 and state(ran) == "exempt"
 
 
-def test_a_recorded_run_is_judged_after_the_same_test(judged, server, cli, tmp_path: Path, monkeypatch) -> None:
+@pytest.mark.parametrize("place", [Processes(), Processes(0, 2), Processes(1, 2)], ids=["alone", "first", "second"])
+def test_a_recorded_run_is_judged_after_the_same_test(
+    judged, server, cli, tmp_path: Path, monkeypatch, place: Processes
+) -> None:
+    """Also by a process of a training, whose launch has several."""
     folder = tmp_path / "run"
     assert judged.run("--no_judge", "--output_path", folder).code == 0
     words = ["score", folder, "--judge", "openai", "--judge_args", f"base_url={server.url},model=judge-1"]
-    monkeypatch.setattr(scripted, "grade", lambda prompt: "C")
-    assert cli(*words).code == 2
-    monkeypatch.undo()
+    monkeypatch.setattr("mm_eval.run.processes", lambda: place)
+    with monkeypatch.context() as broken:
+        broken.setattr(scripted, "grade", lambda prompt: "C")
+        assert cli(*words).code == 2
     scored = cli(*words)
     assert scored.code == 0 and state(scored) == "passed" and max(server.asked.values()) <= 2
 
