@@ -168,7 +168,8 @@ class JournalState:
 
         at: when a turn's slots got it, if that was later than the answer itself.
         """
-        self.reading.look_again()
+        if self.reading.opened is False and not all(slot.judge for slot in slots):
+            self.reading.look_at(answer)
         if answer.usage and self.answers.get(answer.key) is not answer:
             self.count(answer.usage, slots)
             answer = answer if answer.messages is not None else answer.having(usage=NO_USAGE)
@@ -204,10 +205,12 @@ class JournalState:
 
     def find(self, slot: Slot, key: str) -> Answer | None:
         """The answer to a request, put into its slot in place of one to another question; None if there is none."""
-        if (row := self.answers.row(key)) >= 0:
-            self.reading.look_again()
-            self.slots.put(slot, row)
-        return self.answers.get(key)
+        answer = self.answers.get(key)
+        if answer is not None:
+            self.slots.put(slot, self.answers.row(key))
+            if not slot.judge:
+                self.reading.look_at(answer)
+        return answer
 
     def add_end(self, first: Slot, end: End) -> None:
         """Adds the end of a conversation; the later one of two counts. first: the slot of its first turn."""

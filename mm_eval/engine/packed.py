@@ -253,12 +253,13 @@ class AnswersBySlot(Mapping[Slot, Answer]):
         return isinstance(slot, Slot) and self.row(slot) >= 0
 
     def __iter__(self) -> Iterator[Slot]:
-        for (task, *rest), pages in self._pages.items():
-            for number, page in pages.items():
+        """The slots, also while another thread puts answers into further ones, which may be left out."""
+        for (task, *rest), pages in list(self._pages.items()):
+            for number, page in list(pages.items()):
                 for place, row in enumerate(page):
                     if row:
                         yield Slot(task, number * _PAGE + place, *rest)
-        yield from self._odd
+        yield from list(self._odd)
 
     def __len__(self) -> int:
         return self._count + len(self._odd)

@@ -12,6 +12,7 @@ from mm_eval.engine.journal import JournalState
 from mm_eval.scoring.filters.base import rule_of
 from mm_eval.scoring.filters.transformation import StripThinkingFilter
 from mm_eval.values.errors import ConfigError
+from mm_eval.values.reasoning import recorded
 from mm_eval.values.reasoning.families import FAMILIES, FRAMES, marks_in_template, marks_of
 from mm_eval.values.reasoning.recorded import Reading, Recorded, parts_of
 from mm_eval.values.reasoning.split import cut_at, split, unframed
@@ -186,3 +187,34 @@ def test_a_cut_answer_that_was_read_before_others_came_is_read_by_them_when_it_i
     assert parts_of(state.lookup(cut).output).closed
     state.add(Answer("so B</think>\n\nB", key="k1"), [Slot("t", 1)])
     assert not parts_of(state.lookup(cut).output).closed
+
+
+def test_the_other_answers_are_looked_at_once_while_a_judge_or_the_model_goes_on(monkeypatch):
+    """A judge asks about one cut answer after another; reading all others for each would take hours for 100,000 docs."""
+    looked: list[Answer] = []
+    look = recorded.closes_what_the_prompt_opened
+    monkeypatch.setattr(
+        recorded, "closes_what_the_prompt_opened", lambda other, marks: looked.append(other) or look(other, marks)
+    )
+    state = JournalState()
+    for doc_id in range(20):
+        state.add(Answer("I lean to A", key=f"k{doc_id}", ended="length"), [Slot("t", doc_id)])
+    for doc_id in range(20):
+        state.lookup(Slot("t", doc_id))
+        state.add(Answer("GRADE: C", key=f"j{doc_id}"), [Slot("t", doc_id, judge="judge")])
+        assert len(looked) == 20
+    for doc_id in range(20, 25):
+        state.add(Answer("B", key=f"k{doc_id}"), [Slot("t", doc_id)])
+        state.lookup(Slot("t", 0))
+        assert len(looked) == doc_id + 1
+
+
+def test_the_other_answers_are_looked_at_while_further_ones_come():
+    """A look of `--until_interval` is scored in a thread of its own."""
+    state = JournalState()
+    state.add(Answer("A", key="k0"), [Slot("t", 0)])
+    slots = iter(state.slots)
+    assert next(slots) == Slot("t", 0)
+    state.add(Answer("A", key="k1"), [Slot("t", 10**6)])
+    state.add(Answer("A", key="k2"), [Slot("u", 0)])
+    assert list(slots) == []

@@ -81,8 +81,8 @@ class Reading:
 
     marks: those that the user states. of_tasks: by a task's path those that count for its answers, where it states some, too.
     of_adapter: those that the adapter knew, where they are not `marks`.
-    opened: whether the prompts open the reasoning, as the other answers show: one of them begins inside it. None before it was
-        looked at, and again after an answer that was added to those which did not show it.
+    opened: whether the prompts open the reasoning, as the other answers show: one of them begins inside it. None before they were
+        looked at.
     """
 
     marks: Marks = NO_MARKS
@@ -90,9 +90,10 @@ class Reading:
     of_tasks: Mapping[str, Marks] = field(default_factory=dict)
     of_adapter: Marks | None = None
 
-    def look_again(self) -> None:
-        """An answer is added, which may show that the prompts open the reasoning."""
-        self.opened = self.opened or None
+    def look_at(self, answer: Answer) -> None:
+        """Takes an answer that came after the others were looked at: it may show that the prompts open the reasoning."""
+        if self.opened is False:
+            self.opened = closes_what_the_prompt_opened(answer, self.marks)
 
     def read(self, answer: Answer, others: Iterable[Answer], task: str = "") -> Answer:
         """The answer with its text as `Recorded`. others: all answers of the run, looked at once, for one that was cut.
