@@ -393,3 +393,19 @@ def test_a_member_may_use_another_spelling_of_a_key_of_its_group(write: Write, m
     )
     write("g.yaml", f"group: g\nmodel_specific_prompt_kwargs: {{default: {{pre: a}}}}\ntask:\n  - {member}\n")
     assert manager().load("g").tasks["g_a"].prompt_kwargs == {"default": {"pre": "a", "post": "b"}}
+
+
+def test_keys_of_lmms_eval_that_a_group_states_for_another_one_do_not_make_it_lmms_evals(
+    write: Write, manager: Manager
+) -> None:
+    """That suite's groups have other default weights, and so another number."""
+    for name in ("a", "b"):
+        write(f"{name}.yaml", task=name)
+    write("below/inner.yaml", "group: inner\ntask: [a, b]\naggregate_metric_list: [{metric: acc}]\n")
+    blocks = {"lmms_eval_specific_kwargs": {"default": {"post_prompt": "x"}}}
+    member = "{group: inner, lmms_eval_specific_kwargs: {default: {post_prompt: x}}}"
+    write("outer.yaml", f"group: outer\ntask: [{member}]\n")
+    for loaded in (manager().load("outer"), manager().load("inner", overrides={"inner": blocks})):
+        [metric] = loaded.groups["inner"].aggregate_metric_list
+        assert metric.weight_by_size and not loaded.groups["inner"].note
+        assert loaded.tasks["a"].prompt_kwargs["default"] == {"post_prompt": "x"}

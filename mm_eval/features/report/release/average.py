@@ -109,4 +109,6 @@ def _of_averages(table: ReleaseTable, a: str, b: str, rows: list[Row]) -> str:
     low, high = combined(between, gaps)
     low, high = max(-1.0, low), min(1.0, high)
     apart = "" if low > 0 or high < 0 else ": can't be told apart"
+    if f"{100 * between:+.1f}" != f"{100 * (first - second):+.1f}":
+        said += f"; {100 * between:+.1f} on the docs that both answered"
     return f"{said} ({100 * low:.1f} to {100 * high:.1f}){apart}"

@@ -213,7 +213,8 @@ def _rank(every: Sequence[_Row]) -> list[set[frozenset[str]]]:
         pairs += [(a, b, differences.between(a, b, category)) for a, b in combinations(ranked, 2)]
     paired = [(a, b, found.p_value) for a, b, found in pairs if found and found.p_value is not None]
     corrected = holm([p for *_, p in paired])
-    apart = {frozenset((id(a), id(b))) for (a, b, _), p in zip(paired, corrected, strict=True) if p < LEVEL}
+    differ = {frozenset((id(a), id(b))) for (a, b, _), p in zip(paired, corrected, strict=True) if p < LEVEL}
+    apart = differ - {frozenset((id(a), id(b))) for a, b, found in pairs if found and _contradicts(found, a, b)}
     apart |= {frozenset((id(a), id(b))) for a, b, found in pairs if found is None and _outside(a, b)}
     for numbers, higher, _ in rows:
         ranked = [found for found in numbers.values() if not found.set_apart]
@@ -230,6 +231,11 @@ def _rank(every: Sequence[_Row]) -> list[set[frozenset[str]]]:
         {frozenset((a, b)) for a, b in combinations(numbers, 2) if frozenset((id(numbers[a]), id(numbers[b]))) in apart}
         for numbers, _, _ in every
     ]
+
+
+def _contradicts(paired: Number, a: ReleaseNumber, b: ReleaseNumber) -> bool:
+    """Whether the docs that both scored say the opposite of the two numbers, of which one lacks docs: neither is ahead then."""
+    return isinstance(paired.value, (int, float)) and paired.value * (b.value - a.value) <= 0
 
 
 def _ahead(a: ReleaseNumber, b: ReleaseNumber, higher: bool | None) -> bool:
