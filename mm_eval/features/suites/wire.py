@@ -14,6 +14,8 @@ import socket
 import struct
 from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
+from decimal import Decimal
+from fractions import Fraction
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -35,6 +37,20 @@ class Kept:
 
     def __repr__(self) -> str:
         return str(self.shown)
+
+
+class KeptNumber(Kept):
+    """An object of the other side that is one number (of torch, or a Decimal), which its own functions get as it was."""
+
+    shape = ()
+
+    def __init__(self, number: int, shown: Any, value: float) -> None:
+        super().__init__(number, shown)
+        self._value = value
+
+    def item(self) -> float:
+        """The number, as numpy and torch give theirs."""
+        return self._value
 
 
 class KeptMapping(dict[str, Any]):
@@ -183,7 +199,7 @@ class Writer:
             shown = str(value)
         except Exception:  # the task's own code
             shown = object.__repr__(value)
-        return {"o": [self.keep(value), shown]}
+        return {"o": [self.keep(value), shown], **_one_number(value)}
 
     def _of_numpy(self, value: Any) -> Any:
         if not hasattr(value, "dtype") or not hasattr(value, "tobytes") or value.dtype.hasobject:
@@ -209,6 +225,19 @@ class Writer:
             pixels = picture.tobytes()
         self.pictures.append(picture)
         return {"p": [picture.mode, *picture.size, picture.format, self.blob(pixels)]}
+
+
+def _one_number(value: Any) -> dict[str, float]:
+    """What says that an object is one number; empty for other objects."""
+    try:
+        if isinstance(value, Decimal | Fraction):
+            return {"v": float(value)}
+        if callable(getattr(value, "item", None)) and getattr(value, "shape", None) in ((), (1,)):
+            number = value.item()
+            return {"v": number} if isinstance(number, bool | int | float) else {}
+    except Exception:  # the task's own code, or a number without an equal float
+        pass
+    return {}
 
 
 OF_TYPES = ("Video", "Clip", "Subtitle", "Number")
@@ -314,13 +343,15 @@ class Reader:
             raise ValueError("the message names an object that is not here")
         return self.kept(number)
 
-    def _o(self, stated: list[Any], _: Any) -> Any:
+    def _o(self, stated: list[Any], whole: dict[str, Any]) -> Any:
         shown = self.value(stated[1])
         found: Any
         if isinstance(shown, dict):
             found = KeptMapping(shown)
         elif isinstance(shown, tuple):
             found = KeptTuple(shown)
+        elif "v" in whole:
+            return KeptNumber(int(stated[0]), shown, whole["v"])
         else:
             return Kept(int(stated[0]), shown)
         found.number = int(stated[0])

@@ -22,9 +22,11 @@ from mm_eval.prompt.blocks import PromptBlock, call
 from mm_eval.request import RunRequest
 from mm_eval.results.recorded import RecordedRun
 from mm_eval.run import evaluate
+from mm_eval.scoring.metrics.aggregation import mean
+from mm_eval.scoring.number import reduced_docs
 from mm_eval.values.errors import ConfigError, ScoringError
 from mm_eval.values.task_values import One
-from mm_eval.values.types import Video
+from mm_eval.values.types import ScoredDoc, Video
 from tests.sets import each_of
 
 ROOT = Path(__file__).parents[3]
@@ -170,6 +172,36 @@ def g(values):
     found = load(text)()
     assert str(found[0]) == "a thing" and found[1] == (1, [2]) and found[2] == {"x": 1}
     assert FunctionRef("utils.g", tmp_path / "t.yaml", 1).resolve()(found) == [True, [2], 0]
+
+
+def test_a_number_of_torch_or_decimal_is_a_number_here_and_itself_there(load: Load, tmp_path: Path) -> None:
+    """A doc's value of a task that runs in this process may be a tensor too, and counts as its number."""
+    text = """from decimal import Decimal
+class Tensor:
+    shape = ()
+    def __init__(self, value):
+        self.value = value
+    def item(self):
+        return self.value
+class Pair(Tensor):
+    shape = (2,)
+def f(value=None):
+    os.path.exists("")
+    return [Tensor(0.25), Decimal("0.5"), Tensor(True), 1, Pair(3)]
+def g(values):
+    return [type(value).__name__ for value in values]
+"""
+    values = load(text)()
+    assert FunctionRef("utils.g", tmp_path / "t.yaml", 1).resolve()(values) == [
+        "Tensor",
+        "Decimal",
+        "Tensor",
+        "int",
+        "Pair",
+    ]
+    scored = {place: ScoredDoc(place, None, {"m": [value]}) for place, value in enumerate(values)}
+    docs, errors = reduced_docs(scored, lambda name: None, lambda name: mean)
+    assert docs == {0: {"m": 0.25}, 1: {"m": 0.5}, 2: {"m": True}, 3: {"m": 1}} and list(errors) == [4]
 
 
 @each_of("mode", ["RGB", "L", "RGBA", "1", "P", "CMYK", "LA"])
