@@ -26,6 +26,8 @@ from mm_eval.values.types import IMAGE_MARK
 
 VERSION = 2
 """Of inspect_ai's log format."""
+STOP_REASONS = {"length": "max_tokens", "filtered": "content_filter", "refused": "content_filter", "tool": "tool_calls"}
+"""The `stop_reason` of each ending but "stop"."""
 
 
 def write_inspect(run: RecordedRun, folder: Path) -> list[Path]:
@@ -89,7 +91,7 @@ def _results(run: RecordedRun, task: str) -> dict[str, Any]:
     for number in row.numbers:
         if not isinstance(number.value, (int, float)):
             continue
-        metrics = {"mean": number.value, "stderr": number.stderr}
+        metrics = {number.key.metric: number.value, "stderr": number.stderr}
         found = {
             name: {"name": name, "value": value, "params": {}} for name, value in metrics.items() if value is not None
         }
@@ -107,13 +109,14 @@ def _sample(run: RecordedRun, row: SampleRow, media: Media) -> dict[str, Any]:
     rules = "; ".join(f"{name}: {', '.join(found)}" for name, found in row["rules"].items() if found)
     messages = _messages(row, media)
     reply = [{"role": "assistant", "content": answers[0], "source": "generate"}] if answers else []
+    stop = STOP_REASONS.get(next(iter(row.get("ended") or ()), "stop"), "stop")
     sample: dict[str, Any] = {
         "id": row["doc_id"],
         "epoch": 1,
         "input": messages,
         "target": row["target"] if isinstance(row["target"], str) else json.dumps(row["target"]),
         "messages": [*messages, *reply],
-        "output": {"model": run.model, "choices": [{"message": one, "stop_reason": "stop"} for one in reply]},
+        "output": {"model": run.model, "choices": [{"message": one, "stop_reason": stop} for one in reply]},
         "scores": {
             key: {"value": _value(value), "answer": None if read is None else str(read), "explanation": rules}
             for key, value in row["scores"].items()

@@ -193,6 +193,21 @@ def test_a_sample_that_was_asked_again_counts_once_and_a_score_that_is_no_number
     assert (first.resps, first.scores, second.scores) == (["A"], {"match": 1.0}, {"score": 1.0})
 
 
+@pytest.mark.parametrize(
+    ("reason", "ended"), [("stop", "stop"), ("max_tokens", "length"), ("unknown", ""), ("of_tomorrow", "")]
+)
+def test_an_answer_whose_end_inspect_does_not_know_is_failed(tmp_path: Path, reason: str, ended: str) -> None:
+    """inspect_ai writes "unknown" for an abort of the server; its text may be half an answer, and is quoted."""
+    output = {"completion": "The answer is A", "choices": [{"message": {}, "stop_reason": reason}]}
+    sample = {"id": 1, "epoch": 1, "input": "q", "target": "A", "output": output}
+    write(tmp_path / "a.json", {"version": 2, "status": "success", "eval": {"task": "t"}, "samples": [sample]})
+    [row] = logs_of(tmp_path)["t"].rows()
+    if ended:
+        assert (row.resps, list(row.ended), row.failed) == (["The answer is A"], [ended], "")
+    else:
+        assert row.resps == [] and reason in row.failed and "The answer is A" in row.failed
+
+
 def test_a_log_that_is_a_link_or_a_pipe_is_not_read(tmp_path: Path) -> None:
     outside = write(tmp_path / "outside.jsonl", lines(SAMPLE))
     (tmp_path / "m").mkdir()

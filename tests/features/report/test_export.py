@@ -43,7 +43,9 @@ def test_a_log_of_inspect_for_each_task(cli, run, tmp_path: Path) -> None:
     assert mme["samples"][2]["error"]["message"] == "a picture can't be decoded"
     assert len(logs[1]["samples"][0]["choices"]) == 4
     [score] = [score for score in mme["results"]["scores"] if score["name"] == "mme_perception_score,none"]
-    assert score["metrics"]["mean"]["value"] == run.results["results"]["mme"]["mme_perception_score,none"]
+    own = run.results["results"]["mme"]["mme_perception_score,none"]
+    assert score["metrics"]["mme_perception_score"]["value"] == own  # a sum: "mean" would be another number
+    assert "mean" not in score["metrics"]
 
 
 @pytest.mark.full
@@ -58,6 +60,20 @@ def test_the_former_words_are_still_read(cli, run, tmp_path: Path) -> None:
         path.name for path in (tmp_path / "bundle").iterdir()
     }
     assert cli("export", run.folder).code == 2
+
+
+def test_a_log_of_inspect_says_how_answers_ended_and_calls_no_sum_a_mean(cli, run, tmp_path: Path) -> None:
+    path = run.folder / "samples" / "mme.jsonl"
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    rows[0]["ended"], rows[1]["ended"] = ["length"], ["refused"]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    cli("export", run.folder, "--format", "inspect", "--output", tmp_path / "logs")
+    [log] = (tmp_path / "logs").glob("*_mme.json")
+    found = json.loads(log.read_text())
+    ends = [choice["stop_reason"] for each in found["samples"] for choice in each["output"]["choices"]]
+    assert ends == ["max_tokens", "content_filter", "stop"]
+    metrics = {each["name"]: set(each["metrics"]) for each in found["results"]["scores"]}
+    assert metrics["mme_perception_score,none"] <= {"mme_perception_score", "stderr"}
 
 
 def test_inspect_reads_its_logs(cli, run, tmp_path: Path) -> None:

@@ -27,9 +27,8 @@ ENDINGS = {
     "model_length": "length",
     "content_filter": "filtered",
     "tool_calls": "tool",
-    "unknown": "stop",
 }
-"""The ending of each `stop_reason`."""
+"""The ending of each `stop_reason`. "unknown" is what inspect_ai makes of an abort, a pause and any other word of a server."""
 SAMPLE = re.compile(r"samples/.+\.json")
 LARGE = ("samples", "reductions")
 """The keys of a log whose lists have an entry a sample."""
@@ -71,10 +70,9 @@ def _numbers(results: Any) -> Iterator[tuple[str, float]]:
         for name, metric in (scorer.get("metrics") or {}).items():
             value = metric.get("value") if isinstance(metric, dict) else metric
             if name != "stderr" and isinstance(value, (int, float)):
-                yield (
-                    str(scorer.get("name")) if name in ("accuracy", "mean") else f"{scorer.get('name')}/{name}",
-                    float(value),
-                )
+                of_scorer = str(scorer.get("name"))
+                alone = name in ("accuracy", "mean") or of_scorer.startswith(f"{name},")
+                yield of_scorer if alone else f"{of_scorer}/{name}", float(value)
 
 
 def _rows_of_json(path: Path) -> Iterator[LogRow]:
@@ -179,10 +177,13 @@ def _row(sample: Any, path: Path) -> LogRow:
     text = output.get("completion")
     if text is None and choices:
         text = _text([choices[0].get("message") or {}], attachments)
-    ended = ENDINGS.get(str(choices[0].get("stop_reason") or "stop"), "stop") if choices else "stop"
+    stated = str(choices[0].get("stop_reason") or "stop") if choices else "stop"
+    ended = ENDINGS.get(stated, "failed")
     what = str((error or {}).get("message") or "") if isinstance(error, dict) else ""
     if not choices and not what:
         what = "the log has no answer"
+    if ended == "failed" and not what:
+        what = f"the answer {str(text or '')[:200]!r} has stop_reason {stated!r}: whether it is whole is not known"
     return LogRow(
         resps=[] if what else [_attached(str(text or ""), attachments)],
         ended=[ended],
