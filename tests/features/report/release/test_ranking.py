@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from mm_eval import evaluate
 from mm_eval.features.report.release.numbers import Reported, release_table
 from mm_eval.features.report.release.ranking import ranked_columns
 from mm_eval.features.report.release.text import as_markdown
@@ -208,3 +209,36 @@ def test_a_number_without_a_direction_has_no_ranks(perfect, worse):
         found.rank is None and not found.best for found in table.rows[row].values()
     )
     assert table.rows["mme", "mme_cognition_score"]["good"].rank == 1
+
+
+def test_a_model_that_lacks_its_hard_docs_is_not_ahead(tmp_path: Path) -> None:
+    """On the docs that both answered the other is better: the two numbers say the opposite, and none of them is first."""
+    rows = [{"id": doc_id, "right": "yes"} for doc_id in range(100)]
+    (tmp_path / "docs.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+    def run(name: str, answers: list[str]) -> RecordedRun:
+        tasks = [
+            {
+                "task": task, "dataset_path": "json", "dataset_kwargs": {"data_files": {"test": str(tmp_path / "docs.jsonl")}},
+                "test_split": "test", "output_type": "generate_until", "doc_to_text": "{{id}}", "doc_to_target": "{{right}}",
+                "metric_list": [{"metric": "exact_match"}],
+            }
+            for task in ("one", "two")
+        ]  # fmt: skip
+        said = [
+            {"task": task, "doc_id": n, "resps": [text]} for task in ("one", "two") for n, text in enumerate(answers)
+        ]
+        path = tmp_path / f"{name}.jsonl"
+        path.write_text("".join(json.dumps(row) + "\n" for row in said))
+        evaluate(tasks, "replay", {"path": str(path)}, output_path=str(tmp_path / name), report=False)
+        return RecordedRun.read(tmp_path / name, name)
+
+    lacking = run("lacking", ["no" if n % 5 == 0 else "yes" for n in range(50)])
+    whole = run("whole", ["yes" if n < 50 or n % 3 == 0 else "no" for n in range(100)])
+    table = release_table([lacking, whole])
+    for task in ("one", "two"):
+        numbers = table.rows[task, "exact_match"]
+        assert numbers["lacking"].value == 0.8 > numbers["whole"].value == 0.67
+        assert dict(ranked_columns(numbers)) == {} and not any(found.best for found in numbers.values())
+    assert "can't be told apart on any of 2 benchmarks" in table.sentence
+    assert "Average 80.0 against 67.0, +13.0; -20.0 on the docs that both answered (-2" in table.sentence
