@@ -53,20 +53,21 @@ SOURCE = "mm_eval.file"
 
 
 class decoding:
-    """Turns what a decoder raises into a DataError that names the doc.
+    """Turns what a decoder raises into a DataError that names the doc, and the picture's file if its `name` is known.
 
     On damaged bytes decoders raise struct.error, RuntimeError, KeyError, MemoryError and others, not only OSError.
     """
 
-    def __init__(self, where: str) -> None:
-        self.where = where
+    def __init__(self, where: str, name: str = "") -> None:
+        self.where, self.name = where, name
 
     def __enter__(self) -> None: ...
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
         if isinstance(error, Exception) and not isinstance(error, MMEvalError):
             reason = str(error) or type(error).__name__
-            raise DataError(f"a picture can't be decoded: {reason}", where=self.where) from error
+            picture = f"the picture {self.name[-200:]!r}" if self.name else "a picture"
+            raise DataError(f"{picture} can't be decoded: {reason}", where=self.where) from error
 
 
 def open_picture(content: bytes, check: Callable[[Image], None] = lambda picture: None) -> Image:

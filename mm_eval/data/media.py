@@ -93,15 +93,16 @@ def _picture(feature: Any, value: Any, places: Places, count: PixelCount, again:
     if type(feature).__name__ != "Image" or not feature.decode:
         return value
     content = value.get("bytes") if isinstance(value, Mapping) else None
+    name = value.get("path") if isinstance(value, Mapping) else str(value)
     if content is None:
-        name = value.get("path") if isinstance(value, Mapping) else str(value)
         if name is None:
             raise DataError("a picture has neither bytes nor a path.")
         if "::" in name and not name.startswith(("http:", "https:")):
             raise DataError(f"the picture {name[:200]!r} is inside an archive.", hint="Unpack the archive.")
         content = places.read(name)
-    picture = open_picture(content, count.add)
-    return picture if feature.mode in (None, picture.mode) else picture.convert(feature.mode)
+    with decoding("", name or ""):
+        picture = open_picture(content, count.add)
+        return picture if feature.mode in (None, picture.mode) else picture.convert(feature.mode)
 
 
 def _video(value: Any, places: Places, again: Callable[[], Any]) -> Video:
@@ -164,16 +165,19 @@ def stored_as(item: Any, places: Places) -> Any:
         item = item.read()
     if isinstance(item, os.PathLike):
         item = os.fspath(item)
+    file = ""
     if isinstance(item, str):
         content = picture_in_text(item)
         name = item.lower().partition("?")[0]
         if content is None and (
             name.endswith(PICTURES) or name.startswith(("http://", "https://")) and not name.endswith(SUFFIXES)
         ):
+            file = item
             content = Path(item).read_bytes() if os.path.isfile(item) and os.path.isabs(item) else places.read(item)
         item = item if content is None else content
     if isinstance(item, (bytes, bytearray)):
-        return open_picture(bytes(item))
+        with decoding("", file):
+            return open_picture(bytes(item))
     if type(item).__name__ == "ndarray" and str(item.dtype) == "uint8":
         from PIL import Image
 

@@ -64,7 +64,8 @@ def visuals_of(
                     found.append(places.locate(name))
                 else:
                     stored = picture_in_text(name)
-                    found.append(open_picture(places.read(name) if stored is None else stored))
+                    with decoding(where, name if stored is None else ""):
+                        found.append(open_picture(places.read(name) if stored is None else stored))
                     count.add(found[-1])
     return to_visuals(found, block, where, places)
 

@@ -225,3 +225,12 @@ def test_a_column_may_hold_pictures_as_text_and_urls_need_the_option() -> None:
             visuals_of(lambda doc: [doc["at"]], {"at": address}, block, "t doc 0", Places())
     with pytest.raises(DataError, match="t doc 0: a picture can't be decoded"):
         visuals_of(lambda doc: [b"no picture"], {}, block, "t doc 0", Places())
+
+
+@pytest.mark.parametrize(
+    "named", ["image", lambda doc: doc["image"], lambda doc: [{"bytes": None, "path": doc["image"]}]]
+)
+def test_a_file_that_cannot_be_decoded_is_named(tmp_path: Path, named: Any) -> None:
+    (tmp_path / "cut.png").write_bytes(PNG[:40])
+    with pytest.raises(DataError, match="t doc 0: the picture 'cut.png' can't be decoded: "):
+        visuals_of(named, {"image": "cut.png"}, BLOCK, "t doc 0", Places((tmp_path,)))
