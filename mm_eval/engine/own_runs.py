@@ -75,7 +75,21 @@ def _make(path: Path) -> None:
     finally:
         os.close(fd)
     try:
-        with suppress(FileExistsError):
-            os.link(whole, path)  # fails where another process has made one
+        with suppress(FileExistsError):  # another process has made one
+            try:
+                os.link(whole, path)
+            except FileExistsError:
+                raise
+            except OSError:  # a file system without hard links, such as exFAT
+                _copy(whole, path)
     finally:
         whole.unlink()
+
+
+def _copy(whole: Path, path: Path) -> None:
+    """Makes the key's file of a whole one where it can't be linked. FileExistsError if there is one."""
+    fd = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600)
+    try:
+        os.write(fd, whole.read_bytes())
+    finally:
+        os.close(fd)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
@@ -289,3 +290,16 @@ def test_the_key_is_this_users_and_made_once(monkeypatch: pytest.MonkeyPatch, tm
     assert os.listdir(path.parent) == [path.name], "nothing is left over"
     path.write_bytes(b"")
     assert mark_of("x") is None and not is_own("x", marks[0]), "an empty key is none"
+
+
+def test_a_key_is_made_where_files_cannot_be_linked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """exFAT and some FUSE file systems have no hard links: without a key each run of one's own would be a stranger's."""
+
+    def link(*_: object) -> None:
+        raise PermissionError(errno.EPERM, os.strerror(errno.EPERM))
+
+    monkeypatch.setattr(os, "link", link)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    assert is_own("x", mark_of("x")) and is_own("x", mark_of("x"))
+    path = key_file()
+    assert path is not None and stat.S_IMODE(path.stat().st_mode) == 0o600 and os.listdir(path.parent) == [path.name]
