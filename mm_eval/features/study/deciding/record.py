@@ -40,7 +40,7 @@ class Record:
             asked, every = (sum(schedule.size(leaf, look) for leaf in leaves) for look in (row["look"], schedule.count))
             if asked < every:
                 rows[name] = {**row, "docs": asked, "of": every, "share": round(asked / every, 6)}
-        return cls(docs, {"options": dict(options), "rows": rows, "comparisons": outcome["comparisons"]})
+        return cls(docs, {**outcome, "options": dict(options), "rows": rows})
 
     @classmethod
     def read(cls, folder: RunFolder, opened: OpenedTasks) -> Record | None:
@@ -78,8 +78,10 @@ class Record:
             of_row.warnings.append(said(row))
 
     def notes(self) -> list[str]:
-        """A sentence for each comparison, as far as this model took part."""
-        return [sentence(each) for each in self.found["comparisons"]]
+        """A sentence for each comparison, as far as this model took part, and for each interval that stayed wide."""
+        goal = self.found.get("options", {}).get("until_interval")
+        wide = [_still_wide(each, goal) for each in self.found.get("wide", ())]
+        return [*map(sentence, self.found["comparisons"]), *wide]
 
 
 def said(row: Mapping[str, Any]) -> str:
@@ -100,6 +102,13 @@ def cell_mark(run: RecordedRun, name: str, key: MetricKey) -> tuple[str, str]:
     """A mark and a verdict on a number of a table of models: which share of the docs it is of."""
     row = run.results.rows.get(name)
     return "", row.stopped if row else ""
+
+
+def _still_wide(each: Mapping[str, Any], goal: Any) -> str:
+    """What a reader should know of a number whose interval did not become as narrow as was asked for."""
+    if each["half"] is None:
+        return f"{each['row']}: all docs were asked, too few for the interval of --until_interval {goal}"
+    return f"{each['row']}: all docs were asked, and half its interval is {each['half']:.2f}, above --until_interval {goal}"
 
 
 def _widened(number: Number, factor: float) -> tuple[float, float] | None:

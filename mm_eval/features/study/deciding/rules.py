@@ -42,7 +42,10 @@ class Rule(Protocol):
         """The look after which no doc of a task is asked; None while that is open."""
 
     def outcome(self) -> dict[str, Any]:
-        """{"rows": {row: {"look", "why", "interval"}}, "comparisons": [...]} for the record."""
+        """{"rows": {row: {"look", "why", "interval"}}, "comparisons": [...]} for the record.
+
+        Where an interval is still wide after all docs also "wide": [{"row", "half"}], half the interval in the table's unit.
+        """
 
 
 def times_of(unit: Unit, schedule: Schedule) -> list[float]:
@@ -217,6 +220,8 @@ class WhenNarrow:
     ended: dict[str, int] = field(default_factory=dict)
     _values: dict[str, TaskValues] = field(default_factory=dict)
     _intervals: dict[str, dict[str, Any]] = field(default_factory=dict)
+    _halves: dict[str, float] = field(default_factory=dict)
+    """Half the interval of each number after the last look, in the table's unit."""
 
     @property
     def over(self) -> bool:
@@ -245,7 +250,10 @@ class WhenNarrow:
         half = half_width(number, errors)
         found = around(number, half)
         self._intervals[name] = {"factor": errors, "interval": None if found is None else list(found)}
-        if half is not None and half <= self.goal * table_scale(unit, number):
+        if half is None:
+            return
+        self._halves[name] = half / table_scale(unit, number)
+        if self._halves[name] <= self.goal:
             self.ended[name] = self.look
 
     def ended_at(self, task: str) -> int | None:
@@ -254,7 +262,8 @@ class WhenNarrow:
 
     def outcome(self) -> dict[str, Any]:
         rows = {name: {"look": look, "why": NARROW, **self._intervals[name]} for name, look in self.ended.items()}
-        return {"rows": rows, "comparisons": []}
+        wide = [{"row": name, "half": self._halves.get(name)} for name in self.units if name not in self.ended]
+        return {"rows": rows, "comparisons": [], **({"wide": wide} if wide else {})}
 
     @property
     def broken(self) -> list[str]:

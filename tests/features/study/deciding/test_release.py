@@ -244,6 +244,11 @@ def test_one_model_runs_until_its_interval_is_narrow(cli, tmp_path: Path) -> Non
     assert row["n"] < done.results["n-samples"]["seedbench"]["original"] and "known well enough" in row["stopped"]
     low, high = next(iter(row["intervals_after_looking"].values()))
     assert (high - low) / 2 <= 0.08
+    wide = cli(*options, "--until_interval", "0.5", "--output_path", tmp_path / "wide")
+    assert wide.code == 0 and "stopped" not in wide.results["results"]["seedbench"]
+    for again in (wide, cli("score", tmp_path / "wide")):
+        assert "note: seedbench: all docs were asked, and half its interval is" in again.out + again.err
+        assert "above --until_interval 0.5" in again.out + again.err
     whole = cli(*options, "--output_path", tmp_path / "run")
     assert whole.code == 0 and "stopped" not in whole.results["results"]["seedbench"] and "looks" not in whole.results
 
