@@ -113,6 +113,10 @@ class Gate:
         """Seconds since the gate was closed, the wait that has just been stated included."""
         return 0.0 if self.refused_since is None else self._resume_at - self.refused_since
 
+    def closed_for(self) -> float:
+        """Seconds until the next single attempt may enter."""
+        return max(0.0, self._resume_at - asyncio.get_running_loop().time())
+
     def _let_in(self, count: int) -> None:
         """Wakes as many of those that wait as may enter."""
         if self.refused_since is not None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import random
 import ssl
 from collections.abc import Awaitable, Callable, Iterator, Mapping
@@ -44,6 +45,11 @@ from .statuses import (
 )
 from .streams import streamed
 from .transport import MEGABYTE, too_large
+
+log = logging.getLogger(__name__)
+
+SILENT_WAIT = 30.0
+"""Seconds for which all questions may wait for a quota before the log says so; then again after twice as many."""
 
 SEND_STOP = (
     "A server may fail on stop strings, as transformers serve does with image-text models. send_stop=false in its arguments "
@@ -169,6 +175,8 @@ class Client:
     fatal: Fatal | None = None
     failed_once: Callable[[], None] = lambda: None
     _targets: dict[tuple[str, str], httpx.URL] = field(default_factory=dict)
+    _wait_stated: float = 0.0
+    """Seconds of the present wait for a quota, as the log last stated it; 0 if it did not."""
 
     def __post_init__(self) -> None:
         self.gate = Gate(self.limits.num_concurrent)
@@ -271,6 +279,19 @@ class Client:
             fatal.attempts = tries.attempts
             self._end(fatal)
             raise fatal
+        self._say_wait(what)
+
+    def _say_wait(self, what: str) -> None:
+        """Says why nothing is answered, once a wait for a quota is long."""
+        lasts = self.gate.refused_for()
+        if lasts < self._wait_stated:  # another wait than the one that was stated
+            self._wait_stated = 0.0
+        if lasts >= max(SILENT_WAIT, 2 * self._wait_stated):
+            self._wait_stated = lasts
+            left = self.gate.closed_for()
+            log.warning(
+                "Requests are refused for now (%s); all questions wait, and one is sent again in %.0f s.", what, left
+            )
 
     def _counted(self, error: Refused) -> ModelError:
         """The refusal; Fatal, which ends the run, if every further question would be refused as well."""

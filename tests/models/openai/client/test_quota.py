@@ -84,6 +84,26 @@ def test_a_quota_that_stays_used_up_ends_the_run_after_one_deadline_for_all() ->
     assert len(server.requests) < 20 + 8 + 3600 / 34 + 2
 
 
+def test_a_long_wait_is_told_with_its_reason_and_a_short_one_is_not(caplog: pytest.LogCaptureFixture) -> None:
+    def refused(count: int, header: dict[str, str]) -> list[str]:
+        def handle(body: dict[str, Any], nth: int) -> httpx.Response:
+            few = 10 < len(server.requests) <= 10 + count
+            return httpx.Response(429, text="too many tokens", headers=header) if few else echo(body)
+
+        server = Server(handle, 0.1)
+        caplog.clear()
+        assert len(list(server.model(num_concurrent=1).generate(questions(30)))) == 30
+        return [each.message for each in caplog.records if "refused for now" in each.message]
+
+    assert refused(1, {"retry-after": "20"}) == []
+    [told] = refused(1, {"retry-after": "600"})
+    assert (
+        told
+        == "Requests are refused for now (HTTP 429: 'too many tokens'); all questions wait, and one is sent again in 600 s."
+    )
+    assert 3 <= len(refused(12, {"retry-after": "60"})) <= 6, "after twice as long"
+
+
 def test_a_question_that_is_above_the_limit_by_itself_fails_alone() -> None:
     large = "Request too large for gpt-4o on tokens per min (TPM): Limit 30000, Requested 45000."
 
