@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from functools import partial
 from typing import Any
 
@@ -25,8 +25,11 @@ from mm_eval.config.schema import (
 from mm_eval.values.errors import ConfigError
 
 
-def task_checks(source: LocatedDict) -> list[Callable[[], object]]:
-    """Checks of the keys of a task that are more than a type; each raises ConfigError with what it finds."""
+def task_checks(source: LocatedDict, known: Container[str]) -> list[Callable[[], object]]:
+    """Checks of the keys of a task that are more than a type; each raises ConfigError with what it finds.
+
+    known: the keys of task files.
+    """
     checks: list[Callable[[], object]] = [
         lambda: _check_generation_blocks(source),
         lambda: _check_prompt_blocks(source),
@@ -34,7 +37,7 @@ def task_checks(source: LocatedDict) -> list[Callable[[], object]]:
     if TEXTS.fits(aliases := source.get("aliases")):
         checks += [partial(check_name, alias, alias, source.where("aliases")) for alias in texts(aliases)]
     if isinstance(fewshot := source.get("fewshot_config"), Mapping):
-        checks.append(lambda: check_keys(located(fewshot), FEWSHOT_KEYS, "fewshot_config"))
+        checks.append(lambda: check_keys(located(fewshot), FEWSHOT_KEYS, "fewshot_config", of_task=known))
     if all(source.get(key) is None or is_mappings(source[key]) for key in ("metric_list", "filter_list")):
         checks.append(lambda: _check_pipelines(source))
     if is_mappings(source.get("dataset_mirrors")):

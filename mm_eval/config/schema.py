@@ -5,7 +5,7 @@ A key is known, known and ignored, or known and not supported (with the reason).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from functools import partial
 from typing import Any
 
@@ -233,15 +233,19 @@ def canonical_keys(config: Mapping[Any, Any]) -> LocatedDict:
     return canonical
 
 
-def check_keys(config: LocatedDict, rules: Mapping[str, Rule], what: str, *, extra: bool = False) -> None:
+def check_keys(
+    config: LocatedDict, rules: Mapping[str, Rule], what: str, *, extra: bool = False, of_task: Container[str] = ()
+) -> None:
     """ConfigError with file, line and a suggestion on an unknown key or a value of a wrong type; null means "not given".
 
-    extra: unknown keys are accepted (the arguments of a task's class).
+    extra: unknown keys are accepted (the arguments of a task's class). of_task: the keys of the task that this mapping is in.
     """
-    check_all(partial(_check_key, config, key, rules, what, extra) for key in config)
+    check_all(partial(_check_key, config, key, rules, what, extra, of_task) for key in config)
 
 
-def _check_key(config: LocatedDict, key: Any, rules: Mapping[str, Rule], what: str, extra: bool) -> None:
+def _check_key(
+    config: LocatedDict, key: Any, rules: Mapping[str, Rule], what: str, extra: bool, of_task: Container[str]
+) -> None:
     value, where = config[key], config.where(key)
     of_task = "task" in rules  # and not those of a part of one, such as a filter pipeline
     if of_task and key in UNSUPPORTED and value not in (None, False, "none"):
@@ -250,7 +254,8 @@ def _check_key(config: LocatedDict, key: Any, rules: Mapping[str, Rule], what: s
     if of_task and (key in HARMLESS or key in UNSUPPORTED) or key not in rules and extra:
         return
     if key not in rules:
-        raise ConfigError(f"unknown key {key!r} in {what}.", where=where, hint=did_you_mean(str(key), rules))
+        hint = f"It is a key of the task: write it beside {what}." if key in of_task else did_you_mean(str(key), rules)
+        raise ConfigError(f"unknown key {key!r} in {what}.", where=where, hint=hint)
     if value is not None and not rules[key].fits(value):
         raise ConfigError(f"{key!r} must be {rules[key].needed}, not {value!r:.80}.", where=where)
 

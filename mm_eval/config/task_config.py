@@ -155,7 +155,7 @@ class TaskConfig:
         requested = format_asked or named_format
         has_class = source.get("class") is not None
         check_keys = partial(schema.check_keys, source, TASK_KEYS, f"task {name!r}", extra=has_class)
-        check_all([check_keys, *task_checks(source)])
+        check_all([check_keys, *task_checks(source, TASK_KEYS)])
         values = {name: source[key] for name, key in _KEYS.items() if source.get(key) is not None}
         values.update(
             of_features={key: source[key] for key in schema.KEYS_OF_FEATURES if source.get(key) is not None},

@@ -163,6 +163,14 @@ def test_other_spellings_of_keys_are_understood(write: Write) -> None:
             "fewshot_delimiter: !function utils.f\n",
             "t.yaml:10: 'fewshot_delimiter' must be a text, not !function utils.f.",
         ),
+        (
+            "fewshot_config: {num_fewshot: 2}\n",
+            "t.yaml:10: unknown key 'num_fewshot' in fewshot_config. It is a key of the task",
+        ),
+        (
+            "fewshot_config: {sample: []}\n",
+            "unknown key 'sample' in fewshot_config. Did you mean 'sampler' or 'samples'",
+        ),
         ("formats: mcqaa\n", "t.yaml:10: Unknown format 'mcqaa'. Did you mean 'mcqa'?"),
         ("formats: {type: mcqa, instructions: a}\n", "has no field 'instructions'. Did you mean 'instruction'"),
         ("doc_to_visual: image\ndoc_to_visial: image\n", "t.yaml:11: 'doc_to_visial' is another spelling"),
