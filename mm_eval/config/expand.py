@@ -318,6 +318,8 @@ class Expander:
             return self.group(config, path, replace(scope, open_files=(*scope.open_files, path)))
         if isinstance(config.get("task"), list):
             raise ConfigError("a list under `task` needs a `group` beside it.", where=config.where("task"))
+        if (fault := schema.fault_of_name(config, "task")) is not None:
+            raise fault
         if config.get("task") is None:
             what = "the file defines no task: it has no `task` key."
             raise ConfigError(what, where=scope.where or str(config.place))

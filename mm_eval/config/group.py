@@ -123,6 +123,8 @@ class GroupConfig:
         """A checked group; ConfigError with file:line on an unknown key, a wrong type or a missing function."""
         source = schema.canonical_keys(located(config))
         name = source.get("group")
+        if (fault := schema.fault_of_name(source, "group")) is not None:
+            raise fault
         if not isinstance(name, str) or not name:
             raise ConfigError(f"a group needs a name under `group` (got {name!r}).", where=source.where("group"))
         stated = {k: v for k, v in source.items() if k not in ("task", "include")}

@@ -50,7 +50,7 @@ def read_declaration(path: Path) -> tuple[dict[str, Any], list[Path]]:
         if isinstance(config.get(kind), str):
             return {"kind": kind, "name": config[kind]}, files[1:]
     defaults, included = _defaults(config, path)
-    return _task_or_group(config, defaults), [*files[1:], *included]
+    return _task_or_group(path, config, defaults), [*files[1:], *included]
 
 
 def _defaults(config: LocatedDict, path: Path) -> tuple[Mapping[str, Any], list[Path]]:
@@ -70,10 +70,12 @@ def _defaults(config: LocatedDict, path: Path) -> tuple[Mapping[str, Any], list[
     return merged, files
 
 
-def _task_or_group(config: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
-    name = config.get("group") if is_group(config) else config.get("task")
+def _task_or_group(path: Path, config: LocatedDict, defaults: Mapping[str, Any]) -> dict[str, Any]:
+    key = "group" if is_group(config) else "task"
+    name = config.get(key)
     if not isinstance(name, str):
-        return {"kind": "none"}
+        fault = schema.fault_of_name(config, key)
+        return _broken(path, fault) if fault is not None else {"kind": "none"}
     tags = texts_in(config.get("tag"))
     name = name if is_group(config) else split_format(name)[0]
     record = {
@@ -198,7 +200,7 @@ def items_in(value: Any) -> list[Any]:
 
 log = logging.getLogger(__name__)
 
-CACHE_FORMAT = 11
+CACHE_FORMAT = 12
 """Increase it when the result of `read_declaration` changes: older caches are then ignored."""
 
 ENTRY_POINTS = "mm_eval.tasks"

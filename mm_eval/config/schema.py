@@ -127,7 +127,7 @@ GROUP_ONLY_KEYS: dict[str, Rule] = {
     "group": TEXT,
     "group_alias": TEXT,
     "task": Rule(
-        "a name or a list of names and mappings",
+        "a name or a list of names and mappings (a name such as yes or 123 in quotes)",
         lambda v: isinstance(v, str) or isinstance(v, list) and all(isinstance(m, (str, Mapping)) for m in v),
     ),
     "include": Rule("a file or a mapping", lambda v: isinstance(v, (str, Mapping)) or _is_texts(v)),
@@ -162,6 +162,19 @@ TASK_ONLY_KEYS = {"include", "class", "dataset_path", "custom_dataset", "output_
 def key_of_feature(name: str) -> Any:
     """The `TaskKey` of one of the keys that features bring."""
     return brought("QUESTION_KEYS" if name in ASKED_BY_FEATURES else "TASK_KEYS")[name]
+
+
+def fault_of_name(config: LocatedDict, key: str) -> ConfigError | None:
+    """What is wrong with a name that YAML reads as a number or as true or false; None for any other value.
+
+    key: `task` or `group`.
+    """
+    stated = config.get(key)
+    if not isinstance(stated, (bool, int, float)):
+        return None
+    kind = "true or false" if isinstance(stated, bool) else "a number"
+    what = f"YAML reads the name under `{key}` as {kind} ({str(stated).lower()})."
+    return ConfigError(what, where=config.where(key), hint=f'Put the name in quotes: `{key}: "..."`.')
 
 
 def split_format(name: str) -> tuple[str, str | None]:

@@ -241,3 +241,20 @@ def test_all_caches_are_below_one_folder(monkeypatch: pytest.MonkeyPatch, tmp_pa
     monkeypatch.setenv("XDG_CACHE_HOME", "relative")  # which the standard says to ignore
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     assert folders() == {tmp_path / "home" / ".cache" / "mm_eval"}
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "told"),
+    [
+        ("task: yes\ndataset_path: d\n", "yes", "`task` as true or false"),
+        ("task: 123\ndataset_path: d\n", "123", "`task` as a number"),
+        ("group: 12\ntask: [mme, mmstar]\n", "12", "`group` as a number"),
+    ],
+)
+def test_a_name_that_yaml_reads_as_another_value_is_told_with_its_file(
+    write: Write, manager: Manager, text: str, name: str, told: str
+) -> None:
+    path = write("own/t.yaml", text)
+    for asked in (name, str(path)):
+        with pytest.raises(ConfigError, match=f"t.yaml:1: YAML reads the name under {told}.*in quotes"):
+            manager().load([asked])
