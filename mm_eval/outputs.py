@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import partial
 from typing import Any, TypeVar
 
-from mm_eval.engine.folder import RunFolder, scored_by
+from mm_eval.engine.folder import RunFolder, entry_of, findings_of, refused_in, scored_by
 from mm_eval.engine.journal import JournalState
 from mm_eval.engine.model import account, dollars
 from mm_eval.engine.outcome import Outcome
@@ -99,17 +99,20 @@ def _count_rows(rows: Iterator[SampleRow], progress: Progress) -> Iterator[Sampl
         yield row
 
 
-def write_page(opened: OpenedTasks, folder: RunFolder, results: Results, progress: Progress) -> tuple[list[str], bool]:
+def write_page(
+    opened: OpenedTasks, folder: RunFolder, recorded: Mapping[str, Any], results: Results, progress: Progress
+) -> tuple[list[str], bool]:
     """Writes thumbnails and report.html; notes, and whether all is written. They are derived: the results stand without them.
 
+    recorded: run.json.
     A page of an earlier launch that could not be written anew is removed, since it shows other numbers.
     """
-    recorded = RecordedRun.of_scored(folder.path, results, opened.configs, opened.request.include_path)
     try:
+        run = RecordedRun.of_scored(folder.path, recorded, results, opened.configs, opened.request.include_path)
         if pictured := _pictured(opened):
-            _write_missing_thumbnails(opened, recorded, pictured, progress)
+            _write_missing_thumbnails(opened, run, pictured, progress)
         progress.phase("report")
-        return [f"report: {write(recorded)}" for write in brought("PAGES").values()], True
+        return [f"report: {write(run)}" for write in brought("PAGES").values()], True
     except Exception as error:  # pictures are foreign bytes, and no failure here may cost the results
         what = str(error) if isinstance(error, (OSError, MMEvalError)) else f"{type(error).__name__}: {error}"
         with suppress(OSError):
@@ -230,6 +233,7 @@ LIBRARIES = ("torch", "transformers", "datasets", "numpy", "pillow", "tokenizers
 def run_facts(
     opened: OpenedTasks,
     folder: RunFolder,
+    recorded: Mapping[str, Any],
     state: JournalState,
     scores: Mapping[str, TaskScores],
     spec: Mapping[str, Any],
@@ -238,7 +242,7 @@ def run_facts(
 ) -> dict[str, Any]:
     """What was measured, with which versions, when, and at what cost: `run` in results.json, which may differ between equal runs.
 
-    started: by `time.monotonic`, since the clock of a machine may be set back during a run. cost_before: as of `_cost`.
+    recorded: run.json. cost_before: as of `_cost`. started: by `time.monotonic`, since a machine's clock may be set back.
     """
     seconds, request = time.monotonic() - started, opened.request
     facts = {
@@ -262,7 +266,7 @@ def run_facts(
         "processes": processes().count,
         "started": round(time.time() - seconds, 3),
         "seconds": round(seconds, 3),
-        **folder.entry("machine"),
+        **entry_of(recorded, "machine"),
         "answering": answering(folder.path),
         "usage": dict(sorted(state.usage.items())),
     }
@@ -272,7 +276,7 @@ def run_facts(
         facts["cost"] = cost
     if isinstance(opened, Prepared):
         facts.update(opened.model.facts.ran_on)
-    if refused := folder.refused():
+    if refused := refused_in(findings_of(recorded)):
         facts["endpoint"] = refused
     return facts
 

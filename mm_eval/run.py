@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import closing, nullcontext
 from dataclasses import replace
 from functools import partial
@@ -20,7 +21,7 @@ from typing import Any
 
 from mm_eval.engine.ask import Asker
 from mm_eval.engine.cache import open_cache
-from mm_eval.engine.folder import RunFolder
+from mm_eval.engine.folder import RunFolder, changed_tasks, entry_of, findings_of
 from mm_eval.engine.journal import Journal, JournalState, read_journal
 from mm_eval.engine.model import (
     Model,
@@ -97,19 +98,22 @@ def run(prepared: Prepared, progress: Progress | None = None, started: float | N
     with launched(own, folder, partial(_claim, prepared, folder, spec, refusal)) as launch:
         if own.count == 1 and (kept := _kept_report(prepared, folder, spec)) is not None:
             return kept
-        recall(prepared.model, folder.findings())
+        begun = folder.read("run.json")
+        recall(prepared.model, findings_of(begun))
         state = _read_journal(folder, prepared)
         launch.all_have_read()
-        outcome = _answer(prepared, folder, state, progress if own.leads else Progress(), launch)
+        changed = changed_tasks(begun, prepared.configs)
+        outcome = _answer(prepared, folder, state, progress if own.leads else Progress(), launch, changed)
         if not own.leads:
             return Report(None, folder.path, INTERRUPTED if outcome.interrupted else 0, [], silent=True)
-        _check_folder(folder)
         if prepared.model.facts.threads:
+            _check_folder(folder)
             folder.add_to_entry("machine", {"threads": prepared.model.facts.threads})
+        recorded = _recorded(folder)
         if prepared.request.predict_only or outcome.waiting:
             return _unscored(prepared, folder, outcome)
         state = _read_journal(folder, prepared) if own.count > 1 else state  # with the answers of the other processes
-        return _report(prepared, folder, state, outcome, spec, started, progress)
+        return _report(prepared, folder, recorded, state, outcome, spec, started, progress)
 
 
 def score(
@@ -150,7 +154,8 @@ def score(
                 for part in asking:
                     part.keep(journal, state)
                 _ask_parts(opened, Asking(folder, state, journal, opened.doc_ids, outcome, stop, progress))
-        return _report(opened, folder, state, outcome, recorded["spec"], time.monotonic(), progress)
+            recorded = _recorded(folder)
+        return _report(opened, folder, recorded, state, outcome, recorded["spec"], time.monotonic(), progress)
 
 
 def default_folder(request: RunRequest, spec: dict[str, Any]) -> RunFolder:
@@ -166,12 +171,14 @@ def _folder_and_spec(prepared: Prepared) -> tuple[RunFolder, dict[str, Any]]:
     """Where a run is recorded, and its spec. The model gets what earlier launches in the folder found out of it."""
     if path := prepared.request.output_path:
         folder = RunFolder(Path(path))
-        expect(prepared.model, folder.entry("constants"))
+        known = folder.read("run.json")
+        expect(prepared.model, entry_of(known, "constants"))
         spec = prepared.spec()
     else:
         spec = prepared.spec()
         folder = default_folder(prepared.request, spec)
-    recall_threads(prepared.model, folder.entry("machine"))
+        known = folder.read("run.json")
+    recall_threads(prepared.model, entry_of(known, "machine"))
     return folder, spec
 
 
@@ -224,10 +231,14 @@ def _answer(
     state: JournalState,
     progress: Progress,
     launch: Launch,
+    changed: Sequence[str],
 ) -> Outcome:
-    """Makes this process's pending requests, then those of the run's parts. Rank 0 waits for the other processes."""
+    """Makes this process's pending requests, then those of the run's parts. Rank 0 waits for the other processes.
+
+    changed: tasks whose file or functions are not those that the run began with.
+    """
     own, model, request = launch.own, prepared.model, prepared.request
-    pending = find_pending(prepared, state, launch, folder.changed_tasks(prepared.configs))
+    pending = find_pending(prepared, state, launch, changed)
     fail_at = failure_limit(request.fail_on_error, pending.total)
     outcome = Outcome(reused=pending.answered)
     progress.priced(lambda: spent(prepared, state))
@@ -310,9 +321,15 @@ def _open_journal(folder: RunFolder) -> Journal:
         raise ConfigError(f"the journal can't be opened: {error.strerror}.", where=where, hint=hint) from error
 
 
+def _recorded(folder: RunFolder) -> dict[str, Any]:
+    """run.json as it is after the answers. Errors: as of `_check_folder`."""
+    _check_folder(folder)
+    return folder.read("run.json") or {}
+
+
 def _check_folder(folder: RunFolder) -> None:
-    """StoreError where the folder is no longer in its place after the answers."""
-    if folder.read("run.json") is None:
+    """StoreError where the folder is no longer in its place: what is written by its name would make another one."""
+    if not os.path.lexists(folder.path / "run.json"):
         what = "the run folder was moved or removed while the run wrote to it."
         hint = "The recorded answers are where it was moved to: `mm-eval score` scores them there."
         raise StoreError(what, where=str(folder.path), hint=hint)
@@ -330,28 +347,30 @@ def _unscored(prepared: Prepared, folder: RunFolder, outcome: Outcome) -> Report
 def _report(
     opened: OpenedTasks,
     folder: RunFolder,
+    recorded: Mapping[str, Any],
     state: JournalState,
     outcome: Outcome,
     spec: dict[str, Any],
     started: float,
     progress: Progress,
 ) -> Report:
-    """Scores every task from the journal; writes samples/, results.json and report.html."""
+    """Scores every task from the journal; writes samples/, results.json and report.html. recorded: run.json."""
     for part in opened.parts:
         opened = replace(opened, doc_ids={**opened.doc_ids, **part.docs_scored()})
     before = RunFacts(part_of(folder.path, "run"))
-    folder.drop_numbers_of_others(opened.configs, before.scored_by)
+    changed = changed_tasks(recorded, opened.configs)
+    folder.drop_numbers_of_others(opened.configs, before.scored_by, changed)
     scores = score_tasks(opened, folder, state, progress)
+    _check_folder(folder)
     state.forget()  # the page is made from samples/, and reading them needs the memory
     results, order = assemble(opened, scores)
-    results.run = RunFacts(run_facts(opened, folder, state, scores, spec, started, before.cost))
+    results.run = RunFacts(run_facts(opened, folder, recorded, state, scores, spec, started, before.cost))
     for part in opened.parts:
         part.complete(opened, folder, results, state)
     text = json.dumps(results_json(results), indent=2, ensure_ascii=False, allow_nan=False)
     with_room(folder, lambda: folder.write("results.json", text))
-    changed = folder.changed_tasks(opened.configs)
     writes_page = opened.request.report and not outcome.interrupted
-    left, is_whole = write_page(opened, folder, results, progress) if writes_page else ([], True)
+    left, is_whole = write_page(opened, folder, recorded, results, progress) if writes_page else ([], True)
     report = Report(
         results,
         folder.path,

@@ -12,7 +12,7 @@ import os
 import re
 import socket
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from itertools import chain
 from pathlib import Path
@@ -75,8 +75,7 @@ class RunFolder:
 
     def entry(self, name: str) -> Mapping[str, Any]:
         """What run.json states beside the spec, such as the `constants` of the model and its `machine`; empty if nothing."""
-        found = (self.read("run.json") or {}).get(name)
-        return found if isinstance(found, dict) else NOTHING
+        return entry_of(self.read("run.json"), name)
 
     def add_to_entry(self, name: str, found: Mapping[str, Any]) -> None:
         """Adds to what run.json states beside the spec. Every process of a launch may do so."""
@@ -92,16 +91,15 @@ class RunFolder:
 
     def findings(self, name: str = "model") -> Mapping[str, Any]:
         """What an earlier launch found out about an endpoint, that of the run's model by default; empty if nothing."""
-        own = self.entry("endpoints").get(name)
-        return own if isinstance(own, dict) else NOTHING
+        return findings_of(self.read("run.json"), name)
 
     def keep_findings(self, findings: Mapping[str, Any], name: str = "model") -> None:
         """Writes what a launch found out about an endpoint into run.json."""
         self.add_to_entry("endpoints", {name: findings})
 
     def refused(self, name: str = "model") -> dict[str, Any]:
-        """What an endpoint refuses, for results.json: its findings without what it accepted."""
-        return {field: value for field, value in self.findings(name).items() if field != "accepted"}
+        """What an endpoint refuses, for results.json."""
+        return refused_in(self.findings(name))
 
     def refuse_if_held(self) -> None:
         """Raises ConfigError if another launch holds the folder. Creates nothing, so it can be called before anything else."""
@@ -233,22 +231,13 @@ class RunFolder:
             shown = "; ".join(different[:4])
             raise OtherRunError(f"the folder holds another run: {shown}.", where=str(self.path), hint=hint)
 
-    def changed_tasks(self, configs: Mapping[str, TaskConfig]) -> list[str]:
-        """The tasks whose file, or a function that it names, has changed since the folder was made."""
-        made_with = {
-            name: config.get(FUNCTIONS)
-            for name, task in self.entry("spec").get("tasks", {}).items()
-            if isinstance(config := task.get("config"), Mapping)  # a stranger's folder may hold anything
-        }
-        return [name for name, config in configs.items() if made_with.get(name) not in (None, config.digest())]
-
-    def drop_numbers_of_others(self, configs: Mapping[str, TaskConfig], made_by: Any) -> None:
+    def drop_numbers_of_others(self, configs: Mapping[str, TaskConfig], made_by: Any, changed: Sequence[str]) -> None:
         """Removes results.json and report.html if they were not made by the rules of these configs.
 
-        made_by: `scored_by` of the configs whose rules made them; empty if unknown.
+        made_by: `scored_by` of the configs whose rules made them; empty if unknown. changed: as of `changed_tasks`.
         Scoring then writes samples/ anew, task by task: a kill must not leave some by the new rules beside numbers by the old.
         """
-        if made_by != scored_by(configs) if made_by else self.changed_tasks(configs):
+        if made_by != scored_by(configs) if made_by else changed:
             for name in ("report.html", "results.json"):
                 (self.path / name).unlink(missing_ok=True)
 
@@ -328,6 +317,32 @@ class RunFolder:
             what = f"it can't be written: {error.strerror or error}."
             raise StoreError(what, where=str(path), hint=hint) from error
         return path
+
+
+def entry_of(run: Mapping[str, Any] | None, name: str) -> Mapping[str, Any]:
+    """What a run.json states by this name; empty if nothing, or where there is none. A stranger's may hold anything."""
+    found = (run or NOTHING).get(name)
+    return found if isinstance(found, dict) else NOTHING
+
+
+def findings_of(run: Mapping[str, Any] | None, name: str = "model") -> Mapping[str, Any]:
+    """What a run.json says about an endpoint, as of `RunFolder.findings`."""
+    return entry_of(entry_of(run, "endpoints"), name)
+
+
+def refused_in(findings: Mapping[str, Any]) -> dict[str, Any]:
+    """What an endpoint refuses: its findings without what it accepted."""
+    return {field: value for field, value in findings.items() if field != "accepted"}
+
+
+def changed_tasks(run: Mapping[str, Any] | None, configs: Mapping[str, TaskConfig]) -> list[str]:
+    """The tasks whose file, or a function that it names, has changed since a run.json was written."""
+    made_with = {
+        name: config.get(FUNCTIONS)
+        for name, task in entry_of(run, "spec").get("tasks", {}).items()
+        if isinstance(config := task.get("config"), Mapping)  # a stranger's folder may hold anything
+    }
+    return [name for name, config in configs.items() if made_with.get(name) not in (None, config.digest())]
 
 
 def _started_together() -> int:

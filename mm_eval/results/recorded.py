@@ -190,10 +190,14 @@ class RecordedRun:
 
     @classmethod
     def of_scored(
-        cls, folder: Path, results: Results, configs: Mapping[str, TaskConfig], include_path: str | None
+        cls,
+        folder: Path,
+        run: Mapping[str, Any],
+        results: Results,
+        configs: Mapping[str, TaskConfig],
+        include_path: str | None,
     ) -> RecordedRun:
-        """A run that was scored just now, with the results that were written. configs: of its tasks."""
-        run = read_run(folder)
+        """A run that was scored just now, with the results that were written. run: its run.json. configs: of its tasks."""
         return cls(folder, results, run["spec"], run["request"], "", include_path, dict(configs))
 
     @property

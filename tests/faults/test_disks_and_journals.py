@@ -17,6 +17,7 @@ from mm_eval.engine import journal as journal_module
 from mm_eval.engine.journal import read_journal
 from mm_eval.engine.model import Model
 from mm_eval.engine.progress import Progress
+from mm_eval.outputs import score_tasks
 from mm_eval.values import files as files_module
 from mm_eval.values.errors import ConfigError, StoreError
 from tests.processes import HANGS
@@ -358,3 +359,16 @@ def test_a_run_folder_that_was_moved_away_is_said_and_no_new_one_is_made(tmp_pat
     with pytest.raises(StoreError, match="moved or removed while the run wrote to it"):
         evaluate("mme", answer, limit=4, sample=True, report=False, output_path=str(folder))
     assert len(read_journal(tmp_path / "moved").answers) == 4 and not (folder / "results.json").exists()
+
+
+def test_a_run_folder_that_is_moved_away_while_it_is_scored_is_said_too(tmp_path: Path, monkeypatch) -> None:
+    def score_and_move(*given):
+        scores = score_tasks(*given)
+        folder.rename(tmp_path / "moved")
+        return scores
+
+    folder = tmp_path / "run"
+    monkeypatch.setattr("mm_eval.run.score_tasks", score_and_move)
+    with pytest.raises(StoreError, match="moved or removed while the run wrote to it"):
+        evaluate("mme", lambda messages: "yes", limit=4, sample=True, report=False, output_path=str(folder))
+    assert (tmp_path / "moved" / "run.json").is_file() and not folder.exists()
