@@ -131,27 +131,26 @@ class FunctionRef:
         _, public, *rest, _ = self.name.split(".")
         return ".".join(["mm_eval", FOR_TASKS.get(public, public) if rest else public, *rest])
 
-    def check(self) -> None:
-        """ConfigError if the file, or the function in it, is missing. Imports nothing."""
+    def check(self) -> Path:
+        """`source`. ConfigError if the file, or the function in it, is missing. Imports nothing."""
         path = self.source()
-        if self.of_mm_eval:
-            return
-        names = python_file(path).names
+        names = None if self.of_mm_eval else python_file(path).names
         if names is not None and self.function not in names:
             hint = did_you_mean(self.function, names)
             raise ConfigError(f"{shown_path(path)} has no function {self.function!r}.", where=self.where, hint=hint)
+        return path
 
     def resolve(self) -> Callable[..., Any]:
         """The function itself; imports its file. ConfigError if that fails."""
-        self.check()
-        elsewhere = None if self.of_mm_eval or not runs_elsewhere(self.source()) else runner()
+        path = self.check()
+        elsewhere = None if self.of_mm_eval or not runs_elsewhere(path) else runner()
         try:
             if elsewhere is not None:
-                found, names = elsewhere.function(self.source(), self.function)
+                found, names = elsewhere.function(path, self.function)
             elif self.of_mm_eval:
                 found, names = _named_in(importlib.import_module(self._module()), self.function)
             else:
-                found, names = _named_in(load_file(self.source()), self.function)
+                found, names = _named_in(load_file(path), self.function)
         except ConfigError as error:
             raise error.located(self.where) from error
         except (Exception, SystemExit) as error:  # the task's own code: whatever it raises is a fault of the config

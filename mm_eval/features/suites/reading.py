@@ -223,4 +223,5 @@ def is_from_lmms_eval(source: LocatedDict, file: Path | None, functions: Iterabl
     """
     parts = file.parts if file else ()
     in_its_tree = (PACKAGE, "tasks") in zip(parts, parts[1:], strict=False)
-    return source.of_lmms_eval or in_its_tree or any(function.imports(PACKAGE) for function in functions)
+    modules = {function.module: function for function in functions}.values()
+    return source.of_lmms_eval or in_its_tree or any(function.imports(PACKAGE) for function in modules)
