@@ -162,11 +162,13 @@ def with_beside(name: str) -> tuple[str, ...]:
 
 
 _UNSTATED = RunRequest(())
+NEEDED = statements("NEEDED")
+"""When a run needs what a feature brings by a name: the options and task keys that say so, or what decides it."""
 
 
 def is_needed(name: str, request: RunRequest | None, configs: Sequence[Any] = ()) -> bool:
     """Whether a run needs what a feature brings by this name (`NEEDED`). Options count where they are stated."""
-    why = statements("NEEDED").get(name)
+    why = NEEDED.get(name)
     if why is None or callable(why):
         return why is None or bool(why(request, configs))
     options = [each for each in why if hasattr(_UNSTATED, each)] if request is not None else []

@@ -71,10 +71,10 @@ def statements(kind: str, core: Iterable[str] = ()) -> dict[str, Any]:
     return {name: value for name, (_, value) in by_feature(kind, core).items()}
 
 
-def options_of_features() -> Iterator[Option]:
+@cache
+def options_of_features() -> tuple[Option, ...]:
     """The options that features bring, of all sets."""
-    for _, *options in statements("OPTIONS").values():
-        yield from options
+    return tuple(option for _, *options in statements("OPTIONS").values() for option in options)
 
 
 def of_verbs_without() -> dict[str, Any]:
