@@ -24,7 +24,6 @@ from mm_eval.engine.folder import RunFolder
 from mm_eval.engine.own_runs import is_own, mark_of
 from mm_eval.package import FOLDERS, __version__, version_of
 from mm_eval.prepare import Prepared
-from mm_eval.request import RunRequest
 from mm_eval.results.file import results_of
 from mm_eval.scoring.base import SCORERS
 from mm_eval.scoring.filters.base import FILTERS
@@ -95,27 +94,28 @@ def _can_be_known(prepared: Prepared) -> bool:
     if any(entry_points("mm_eval.tasks")) or any(registry.of_others() for registry in SCORING):
         return False
     own = tuple(f"{folder}{os.sep}" for folder in _own_folders())
-    sources = [config.source for config in (*prepared.configs.values(), *loaded.tasks.values())]
-    references = functions_in([*sources, *(group.source for group in loaded.groups.values())])
+    stated = [config.source for config in (*prepared.configs.values(), *loaded.tasks.values())]
+    stated += [group.source for group in loaded.groups.values()]
+    references = functions_in(list({id(source): source for source in stated}.values()))  # open or not, a config has one
     files = {each.module: each for each in references}.values()
     return all(each.of_mm_eval or str(each.source()).startswith(own) for each in files)
 
 
 def _made_of(prepared: Prepared, folder: RunFolder, spec: Mapping[str, Any], package: str) -> dict[str, Any]:
     """Digests of all that decides what is printed, by what they are of. package: that of mm-eval's own files."""
-    path = folder.path
+    path, request = folder.path, prepared.request.to_json()
     left = sorted([*path.glob("samples/*"), *path.glob("submissions/*"), *path.glob("report.html")])
     return json.loads(  # type: ignore[no-any-return]
         json.dumps(
             {
                 "folder": str(path.resolve()),
-                "request": _text_digest(prepared.request.to_json()),
+                "request": _text_digest(request),
                 "spec": _text_digest(spec),
                 "notes": prepared.notes,
                 "tasks": {name: _text_digest(config.to_json()) for name, config in prepared.configs.items()},
                 "groups": {name: _text_digest(group.to_json()) for name, group in prepared.loaded.groups.items()},
                 "members": prepared.loaded.group_map,
-                "files": {str(each): _state(each) for each in _files_of(prepared.request)},
+                "files": {str(each): _state(each) for each in _files_of(request)},
                 "journal": {each.name: _digest_in(path, each) for each in journal_files(path)},
                 "results": _digest_in(path, path / "results.json"),
                 "left": {str(each.relative_to(path)): _state(each) for each in left},
@@ -128,11 +128,11 @@ def _made_of(prepared: Prepared, folder: RunFolder, spec: Mapping[str, Any], pac
     )
 
 
-def _files_of(request: RunRequest) -> list[Path]:
-    """The files that the request names, and every YAML below the folders that it takes tasks from."""
-    named = {Path(text) for text in _texts(request.to_json()) if os.path.isfile(text)}
+def _files_of(request: Mapping[str, Any]) -> list[Path]:
+    """The files that the request names, as run.json has it, and every YAML below the folders that it takes tasks from."""
+    named = {Path(text) for text in _texts(request) if os.path.isfile(text)}
     folders = {path.parent for path in named if path.suffix in (".yaml", ".yml")}
-    folders |= {Path(text) for text in _texts(request.include_path) if os.path.isdir(text)}
+    folders |= {Path(text) for text in _texts(request.get("include_path")) if os.path.isdir(text)}
     return sorted({*named, *(path for folder in folders for path in folder.rglob("*.y*ml") if path.is_file())})
 
 
