@@ -33,7 +33,9 @@ def terminal_safe(text: str) -> str:
     >>> terminal_safe("a\\x1b[2J\\u202eb")
     'a\\\\x1b[2J\\\\u202eb'
     """
-    return text if text.isprintable() else "".join(c if c == "\n" or shown(c) else _escape(c) for c in text)
+    if text.replace("\n", "").isprintable():
+        return text
+    return "".join(c if c == "\n" or shown(c) else _escape(c) for c in text)
 
 
 def in_line(text: object, most: int | None = None) -> str:
