@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -69,10 +70,22 @@ class OpenedTasks:
     def check_first_docs(self) -> None:
         """ConfigError if the prompt of a task's first doc can't be built, or scoring reads a column that the data lacks."""
         for name, task in self.tasks.items():
-            first_doc = task, self.styles[name], self.doc_ids[name]
-            check_first_doc(*first_doc)
-            if not self.request.predict_only:
-                check_scoring(*first_doc)
+            if requests := check_first_doc(task, self.styles[name], self.doc_ids[name]):
+                self._first_requests[name] = requests
+            if task.config.process_results is not None and not self.request.predict_only:
+                check_scoring(task, self.first_requests(name))
+
+    def first_requests(self, name: str) -> list[Instance]:
+        """The requests of a task's first doc, without its pictures: made once for all that looks at them before the run."""
+        if name not in self._first_requests:
+            first = self.tasks[name].instances(self.doc_ids[name][:1], self.styles[name], lambda doc_id: None)
+            self._first_requests[name] = list(first)
+        return self._first_requests[name]
+
+    @cached_property
+    def _first_requests(self) -> dict[str, list[Instance]]:
+        """Those that have been made; a copy with other styles makes its own."""
+        return {}
 
     @property
     def sampled(self) -> list[str]:

@@ -70,7 +70,7 @@ def find_pending(prepared: Prepared, state: JournalState, launch: Launch, change
     tasks = prepared.tasks
     mine = {name: launch.docs_of(task, prepared.doc_ids[name], state) for name, task in tasks.items()}
     found = {name: _pending_docs(prepared, name, mine[name], state, name in changed) for name in tasks}
-    sizes = {name: _requests_of_a_doc(prepared, name) for name in tasks}
+    sizes = {name: len(prepared.first_requests(name)) for name in tasks}  # each doc of a task makes as many
     return Pending(
         prepared,
         {name: pending for name, (pending, _) in found.items()},
@@ -79,12 +79,6 @@ def find_pending(prepared: Prepared, state: JournalState, launch: Launch, change
         total=sum(sizes[name] * len(prepared.doc_ids[name]) for name in tasks),
         mine=mine,
     )
-
-
-def _requests_of_a_doc(prepared: Prepared, name: str) -> int:
-    """How many requests each doc of a task makes: all make as many as the first."""
-    first = prepared.doc_ids[name][:1]
-    return sum(1 for _ in prepared.tasks[name].instances(first, prepared.styles[name], lambda doc_id: None))
 
 
 def _pending_docs(

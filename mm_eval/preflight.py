@@ -19,32 +19,33 @@ from mm_eval.scoring.metrics.metric import METRICS, aggregation_named
 from mm_eval.scoring.of_task import scorers_of
 from mm_eval.scoring.process_results import ProcessResultsScorer
 from mm_eval.values.errors import ConfigError, DataError, DocError, did_you_mean
-from mm_eval.values.types import Doc, MetricKey
+from mm_eval.values.types import Doc, Instance, MetricKey
 
 log = logging.getLogger(__name__)
 
 
-def check_first_doc(task: Task, style: PromptStyle, doc_ids: Sequence[int]) -> None:
+def check_first_doc(task: Task, style: PromptStyle, doc_ids: Sequence[int]) -> list[Instance]:
     """Builds the prompt of a task's first doc. ConfigError if that fails: the config is wrong.
 
     A doc whose own values are unusable (DocError) says nothing about the config: the next one is built.
+    Returns its requests, without its pictures; none where every doc tried is unusable, or the task writes its chat itself.
     """
     for doc_id in doc_ids[:20]:
         where = f"{task.path} doc {doc_id}"
         try:
-            _build(task, style, doc_id, doc_ids, where)
-            return
+            return _build(task, style, doc_id, doc_ids, where)
         except DocError:
             continue
         except (ConfigError, DataError) as error:
             place = f"{task.config.file_name}: {where}" if error.where == where else error.where
             raise ConfigError(error.what, where=place, hint=error.hint) from error
+    return []
 
 
-def _build(task: Task, style: PromptStyle, doc_id: int, doc_ids: Sequence[int], where: str) -> None:
-    """Builds all that a doc is requested with; MMEvalError if that fails."""
+def _build(task: Task, style: PromptStyle, doc_id: int, doc_ids: Sequence[int], where: str) -> list[Instance]:
+    """Builds all that a doc is requested with, and returns its requests; MMEvalError if that fails."""
     doc = task.docs.text(doc_id)
-    question = task.question(doc, style.block, where)
+    question = task.kept_question(doc_id, doc, style.block, where)
     _check_visual_columns(task, style, where)
     check_prompt_keys(task, doc_ids, [style.block])
     task.clusters({doc_id: doc}, {})
@@ -55,10 +56,11 @@ def _build(task: Task, style: PromptStyle, doc_id: int, doc_ids: Sequence[int], 
         raise DataError("doc_to_target gave None, so that no answer could be right.", where=where)
     if task.pool is not None:
         task.pool.draw(task.config.num_fewshot, doc_id, doc)
-    if not task.writes_messages(style):
-        for instance in task.instances([doc_id], style, lambda _: None):
-            if instance.error is not None:
-                raise instance.error
+    requests = [] if task.writes_messages(style) else list(task.instances([doc_id], style, lambda _: None))
+    for instance in requests:
+        if instance.error is not None:
+            raise instance.error
+    return requests
 
 
 def _check_visual_columns(task: Task, style: PromptStyle, where: str) -> None:
@@ -141,24 +143,23 @@ class _Read(dict[str, Any]):
         raise KeyError(column)
 
 
-def check_scoring(task: Task, style: PromptStyle, doc_ids: Sequence[int]) -> None:
-    """Scores a made-up answer to a task's first doc. ConfigError as of `check_columns`.
+def check_scoring(task: Task, requests: Sequence[Instance]) -> None:
+    """Scores a made-up answer to the requests of a task's first doc. ConfigError as of `check_columns`.
 
     A model that the task's function would ask is not asked.
     """
-    if task.config.process_results is None:
+    if not requests or any(request.error for request in requests):
         return
-    instances = list(task.instances(doc_ids[:1], style, lambda _: None))
-    if not instances or any(instance.error for instance in instances):
-        return
+    doc_id = requests[0].doc_id
 
     def use(doc: Doc) -> list[Exception | None]:
-        for instance in instances:
-            instance.doc = doc
-            instance.resps = [""] if instance.request_type == "generate_until" else [(0.0, True)]
-        return [scorer.run_docs({doc_ids[0]: instances})[doc_ids[0]].error for scorer in scorers_of(task.config)]
+        answered = [
+            replace(request, doc=doc, resps=[""] if request.request_type == "generate_until" else [(0.0, True)])
+            for request in requests
+        ]
+        return [scorer.run_docs({doc_id: answered})[doc_id].error for scorer in scorers_of(task.config)]
 
-    check_columns(task, instances[0].doc, "process_results", use)
+    check_columns(task, requests[0].doc, "process_results", use)
 
 
 def check_columns(task: Task, doc: Doc, reader: str, use: Callable[[Doc], Iterable[Exception | None]]) -> None:

@@ -91,7 +91,7 @@ class Prepared(OpenedTasks):
         try:
             check(
                 self.model,
-                list(task.instances(doc_ids[:1], style, lambda doc_id: None)),
+                self.first_requests(name),
                 task.instances(doc_ids, style),
             )
         except ConfigError as error:
@@ -133,8 +133,8 @@ def prepare(
     sample = uses_sample(request)
     opened = open_tasks(request, loaded, sample, lambda configs: choose_styles(request, configs, model, chat), progress)
     check_pixel_limits({name: style.block for name, style in opened.styles.items()}, request.model_args)
-    opened.check_first_docs()
     plan = Prepared(**{**vars(opened), "parts": parts}, model=model, given=given is not None)
+    plan.check_first_docs()
     running = [name for name, style in plan.styles.items() if style.turns and not (style.chat or style.turns.fresh)]
     plan.notes += [f"the turns of {name} are running text, without a chat template" for name in running]
     plan.notes += [*said, *(note for part in parts for note in part.describe(plan)), *_notes_on_request(plan)]

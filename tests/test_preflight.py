@@ -4,6 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from mm_eval.prompt.question import question_of
+
 YAML = """
 task: own
 dataset_path: json
@@ -80,3 +82,16 @@ def test_a_judge_is_not_called_for_the_made_up_answer(own, monkeypatch: pytest.M
 
 def test_nothing_is_scored_with_predict_only(own) -> None:
     assert own('return {"right": doc["anwser"]}', SCORED, "--predict_only").code == 0
+
+
+def test_the_checks_before_a_run_asking_and_scoring_write_the_first_question_twice(cli, monkeypatch) -> None:
+    """Once with a prompt block that notes which keys are read, and once for all others."""
+    written: list[str] = []
+
+    def write(*given):
+        written.append(given[3])
+        return question_of(*given)
+
+    monkeypatch.setattr("mm_eval.prompt.task.question_of", write)
+    ran = cli("--tasks", "mme", "--model", "dummy", "--sample", "--limit", "1", "--no_report")
+    assert ran.code == 0 and written == ["mme doc 0"] * 2

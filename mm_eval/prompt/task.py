@@ -288,6 +288,10 @@ class Task:
         """The text, target and choices of a doc."""
         return question_of(self.config, doc, block, where)
 
+    def kept_question(self, doc_id: int, doc: Doc, block: PromptBlock, where: str) -> Question:
+        """The same; it is kept for its next reader, where there is room and no function of others may change it."""
+        return self._questions.of(doc_id, doc, block, where)
+
     def keep_questions_in(self, room: Room) -> None:
         """Shares the room for what is kept of the docs' questions with other tasks."""
         self._questions.room = self._examples.room = room
