@@ -9,6 +9,7 @@ import pytest
 
 from mm_eval.engine.folder import RunFolder, differences
 from mm_eval.values.errors import ConfigError
+from mm_eval.values.run_files import read_json
 
 HOLDER = """
 import sys, time
@@ -101,3 +102,14 @@ def test_processes_of_one_srun_are_told_to_start_one_command(tmp_path: Path, mon
         with pytest.raises(ConfigError) as alone:
             RunFolder(tmp_path).refuse_if_held()
         assert "launcher" not in str(alone.value)
+
+
+def test_a_run_reads_run_json_four_times(cli, monkeypatch) -> None:
+    """Before it is locked, to claim it, once it is claimed, and after the answers, while which other processes may write it."""
+    read: list[str] = []
+    for module in ("mm_eval.engine.folder", "mm_eval.results.file"):
+        monkeypatch.setattr(
+            f"{module}.read_json", lambda folder, name, *more: read.append(name) or read_json(folder, name, *more)
+        )
+    assert cli("--tasks", "mme", "--model", "dummy", "--sample", "--limit", "1").code == 0
+    assert sorted(read) == ["files.json", "results.json", *["run.json"] * 4]
