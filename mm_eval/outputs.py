@@ -8,6 +8,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
+from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
 
@@ -102,7 +103,7 @@ def _count_rows(rows: Iterator[SampleRow], progress: Progress) -> Iterator[Sampl
 def write_page(
     opened: OpenedTasks, folder: RunFolder, recorded: Mapping[str, Any], results: Results, progress: Progress
 ) -> tuple[list[str], bool]:
-    """Writes thumbnails and report.html; notes, and whether all is written. They are derived: the results stand without them.
+    """Writes report.html and its thumbnails; notes, and whether all is written. They are derived: the results stand without them.
 
     recorded: run.json.
     A page of an earlier launch that could not be written anew is removed, since it shows other numbers.
@@ -110,13 +111,15 @@ def write_page(
     try:
         run = RecordedRun.of_scored(folder.path, recorded, results, opened.configs, opened.request.include_path)
         if pictured := _pictured(opened):
-            _write_missing_thumbnails(opened, run, pictured, progress)
+            run = replace(run, make_thumbnails=partial(_write_missing_thumbnails, opened, pictured, progress))
         progress.phase("report")
         return [f"report: {write(run)}" for write in brought("PAGES").values()], True
     except Exception as error:  # pictures are foreign bytes, and no failure here may cost the results
         what = str(error) if isinstance(error, (OSError, MMEvalError)) else f"{type(error).__name__}: {error}"
         with suppress(OSError):
             (folder.path / "report.html").unlink(missing_ok=True)
+        with suppress(OSError, MMEvalError), Media(folder.path):
+            pass  # what the page did not come to: the thumbnails of the requests are put in place
         return [f"no report.html could be written: {what}"], False
 
 
@@ -126,17 +129,22 @@ def _pictured(opened: OpenedTasks) -> list[str]:
 
 
 def _write_missing_thumbnails(
-    opened: OpenedTasks, recorded: RecordedRun, pictured: Sequence[str], progress: Progress
+    opened: OpenedTasks, pictured: Sequence[str], progress: Progress, run: RecordedRun, digests: Iterable[str]
 ) -> None:
-    """Writes the thumbnails that were not made while the model answered."""
-    progress.start("thumbnails", sum(len(opened.doc_ids[name]) for name in pictured))
-    with Media(recorded.folder) as media:
+    """Puts the thumbnails of a run in place. Where one of these pictures was not shown while the model answered, the rows are
+    read again, which name the docs of the lacking ones.
+    """
+    with Media(run.folder) as media:
+        if all(digest in media for digest in digests):
+            return
+        progress.start("thumbnails", sum(len(opened.doc_ids[name]) for name in pictured))
         for name in pictured:
             task, style = opened.tasks[name], opened.styles[name]
-            write_thumbnails(media, task, style, pictures_of(_count_rows(recorded.rows(name, keep=True), progress)))
+            write_thumbnails(media, task, style, pictures_of(_count_rows(run.rows(name), progress)))
             if style.turns is not None:
-                write_thumbnails_of_turns(media, task, style, recorded.rows(name))
+                write_thumbnails_of_turns(media, task, style, run.rows(name))
     progress.stop()
+    progress.phase("report")
 
 
 def thumbnails(
@@ -144,7 +152,7 @@ def thumbnails(
 ) -> AbstractContextManager[Callable[[], bool] | None]:
     """Makes the page's thumbnails from the pictures of the requests, where there are any and one process makes them all."""
     request = prepared.request
-    if not request.report or request.predict_only or own.count > 1 or not _pictured(prepared):
+    if not (request.report and brought("PAGES")) or request.predict_only or own.count > 1 or not _pictured(prepared):
         return nullcontext()
     return thumbnails_of_requests(folder.path, prepared.tasks.values())
 

@@ -10,7 +10,7 @@ import json
 import math
 from array import array
 from collections import Counter
-from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -165,6 +165,7 @@ class RecordedRun:
     """A run folder with a results.json.
 
     include_path: a folder with task code that the reader trusts. configs: of the run's tasks, as far as they were looked up.
+    make_thumbnails: makes those that the run lacks of pictures with some digests, where its tasks are open.
     """
 
     folder: Path
@@ -174,6 +175,7 @@ class RecordedRun:
     name: str = ""
     include_path: str | None = None
     configs: dict[str, TaskConfig | None] = field(default_factory=dict, repr=False)
+    make_thumbnails: Callable[[RecordedRun, Iterable[str]], None] | None = field(default=None, repr=False)
     _tables: dict[str, RecordedTask] = field(default_factory=dict, init=False, repr=False)
 
     @classmethod

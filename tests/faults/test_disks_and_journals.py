@@ -4,6 +4,7 @@ import errno
 import gzip
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -129,8 +130,10 @@ def test_thumbnails_and_pages_that_fail_cost_a_note(cli, monkeypatch, raised: Ex
     def refuse(*_: object) -> int:
         raise raised
 
+    first = cli(*TASKS, "--limit", "8")
+    shutil.rmtree(first.folder / "media")
     monkeypatch.setattr("mm_eval.outputs.write_thumbnails", refuse)
-    done = cli(*TASKS, "--limit", "8")
+    done = cli("score", first.folder)
     assert done.code == 0 and "no report.html could be written" in done.out and done.results["results"]["mme"]["n"] == 8
 
 
@@ -306,8 +309,12 @@ def test_thumbnails_have_a_progress_of_their_own(cli, monkeypatch) -> None:
             ticks.append(self.current)
 
     monkeypatch.setattr("mm_eval.cli.progress.ProgressBar", Told)
-    assert cli(*TASKS, "--limit", "8").code == 0
+    ran = cli(*TASKS, "--limit", "8")
+    assert ran.code == 0 and "thumbnails" not in started, "all were made while the model answered"
+    shutil.rmtree(ran.folder / "media")
+    assert cli("score", ran.folder).code == 0
     assert started["thumbnails"] == 8 == ticks.count("thumbnails")
+    assert (ran.folder / "media/thumbnails.jsonl").is_file()
 
 
 def test_an_interrupt_does_not_wait_for_pictures_of_questions_that_nobody_asks() -> None:

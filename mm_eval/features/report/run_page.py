@@ -58,6 +58,8 @@ def write_report(run: RecordedRun, against: RecordedRun | None = None) -> Path:
 
     def counted() -> Iterator[tuple[str, str]]:
         nonlocal outside
+        if run.make_thumbnails is not None:
+            run.make_thumbnails(run, rows.digests)
         for digest, address in pictures(rows.digests, [run.folder], run.folder):
             outside += not address.startswith("data:")
             yield digest, address
