@@ -260,11 +260,11 @@ def _check_key(
     config: LocatedDict, key: Any, rules: Mapping[str, Rule], what: str, extra: bool, of_task: Container[str]
 ) -> None:
     value, where = config[key], config.where(key)
-    of_task = "task" in rules  # and not those of a part of one, such as a filter pipeline
-    if of_task and key in UNSUPPORTED and value not in (None, False, "none"):
+    are_of_task = "task" in rules  # and not those of a part of one, such as a filter pipeline
+    if are_of_task and key in UNSUPPORTED and value not in (None, False, "none"):
         hint = f"To drop it, write a file that includes this one and says `{key}: null`."
         raise ConfigError(f"{key!r} is not supported: {UNSUPPORTED[key]}", where=where, hint=hint)
-    if of_task and (key in HARMLESS or key in UNSUPPORTED) or key not in rules and extra:
+    if are_of_task and (key in HARMLESS or key in UNSUPPORTED) or key not in rules and extra:
         return
     if key not in rules:
         hint = f"It is a key of the task: write it beside {what}." if key in of_task else did_you_mean(str(key), rules)
