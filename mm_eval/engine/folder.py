@@ -83,7 +83,7 @@ class RunFolder:
         try:
             fcntl.flock(journal, fcntl.LOCK_EX)
             run = self.read("run.json")
-            before = run.get(name, NOTHING) if run else NOTHING
+            before = entry_of(run, name)
             if run and (added := {**before, **found}) != before:
                 self._write_run({**run, name: added})
         finally:

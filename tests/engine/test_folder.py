@@ -91,6 +91,13 @@ def test_the_machine_is_recorded_and_no_part_of_the_spec(tmp_path):
     assert folder.read("run.json")["machine"] == {"device": "cuda:0 (A)", "parameters": 7}
 
 
+def test_an_entry_that_is_no_mapping_is_replaced(tmp_path: Path) -> None:
+    (tmp_path / "journal").mkdir()
+    (tmp_path / "run.json").write_text('{"spec": {}, "machine": null}')
+    RunFolder(tmp_path).add_to_entry("machine", {"threads": 1})
+    assert RunFolder(tmp_path).entry("machine") == {"threads": 1}
+
+
 def test_processes_of_one_srun_are_told_to_start_one_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SLURM_STEP_NUM_TASKS", "4")
     with RunFolder(tmp_path).locked():
