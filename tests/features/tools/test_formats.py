@@ -255,6 +255,19 @@ def test_the_format_of_a_family(name: str, form: str, unit: str) -> None:
     assert found is not None and (found.format, found.unit) == (form, unit)
 
 
+def test_a_number_of_parameters_is_no_version() -> None:
+    found = {
+        name: family_of([name])
+        for name in ("Qwen/Qwen3-8B", "Qwen/Qwen2-57B-A14B", "google/gemma-7b-it", "glm-4-9b-chat")
+    }
+    assert [each and (each.format, each.unit) for each in found.values()] == [
+        ("hermes", "per_mille"),
+        ("hermes", "per_mille"),
+        None,
+        None,
+    ]
+
+
 def test_a_family_that_is_not_known() -> None:
     assert family_of(["llava-hf/llava-1.5-7b-hf", "default", ""]) is None and family_of(["gemma-3-4b-it"]) is None
 

@@ -201,6 +201,10 @@ FAMILIES: tuple[Family, ...] = (
 the unit is a choice, and every model is told which."""
 
 
+_SIZE = re.compile(r"-\d+b(?![a-z0-9])")
+"""A number of parameters, which is no version: Qwen3-8B does not write its calls as Qwen3.5 does."""
+
+
 def family_of(names: Sequence[str]) -> Family | None:
     """The family of a model by its names, such as prompt keys or the name of a server's model; None for an unknown one.
 
@@ -209,6 +213,7 @@ def family_of(names: Sequence[str]) -> Family | None:
     """
     for name in names:
         read = re.sub(r"[^a-z0-9]+", "-", name.rstrip("/").rpartition("/")[2].lower())
+        read = _SIZE.sub("", read)
         found = next((family for family in FAMILIES if family.names.search(read)), None)
         if found is not None:
             return found
