@@ -204,7 +204,7 @@ def measure(verdicts: Sequence[bool], labels: Sequence[bool | None], clusters: C
     sensitivity, of_right, positives = counted([verdicts[place] for place in passed_right], passed_right)
     specificity, of_wrong, negatives = counted([not verdicts[place] for place in passed_wrong], passed_wrong)
     share, interval, count = counted(list(verdicts), range(len(verdicts)))
-    value, _ = corrected(share, count, sensitivity, positives, specificity, negatives)
+    value = corrected(share, sensitivity, specificity)
     return Measured(
         (sensitivity, of_right),
         (specificity, of_wrong),
@@ -216,17 +216,12 @@ def measure(verdicts: Sequence[bool], labels: Sequence[bool | None], clusters: C
     )
 
 
-def corrected(
-    p: float, n: float, sensitivity: float, positives: float, specificity: float, negatives: float
-) -> tuple[float, float]:
-    """(value, standard error) of a share p of n verdicts, by a judge measured on labelled right and wrong answers.
+def corrected(p: float, sensitivity: float, specificity: float) -> float:
+    """A share p of verdicts, corrected for the errors of a judge that was measured on labelled right and wrong answers.
 
-    Lee et al., arXiv:2511.21140; the value is clipped to [0, 1]. Errors: ScoringError where sensitivity + specificity <= 1.
+    Lee et al., arXiv:2511.21140; clipped to [0, 1]. Errors: ScoringError where sensitivity + specificity <= 1.
     """
-    slope = _slope(sensitivity, specificity)
-    value = (p + specificity - 1) / slope
-    variance = _variance(p, n, value, sensitivity, positives, specificity, negatives)
-    return min(max(value, 0.0), 1.0), math.sqrt(variance) / slope
+    return min(max((p + specificity - 1) / _slope(sensitivity, specificity), 0.0), 1.0)
 
 
 def corrected_interval(

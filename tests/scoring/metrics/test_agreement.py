@@ -80,9 +80,15 @@ def test_the_share_of_noise_is_none_where_repeats_agree_and_all_where_docs_do():
 
 
 def test_the_corrected_number_is_that_of_the_paper_and_stays_within_0_and_1():
-    value, stderr = corrected(0.55, 300, 0.9, 50, 0.8, 50)
-    assert value == pytest.approx((0.55 + 0.8 - 1) / 0.7) and stderr == pytest.approx(math.sqrt(0.002075) / 0.7)
-    assert corrected(0.95, 100, 0.9, 50, 0.9, 50)[0] == 1 and corrected(0.01, 100, 0.9, 50, 0.9, 50)[0] == 0
+    assert corrected(0.55, 0.9, 0.8) == pytest.approx((0.55 + 0.8 - 1) / 0.7)
+    assert corrected(0.95, 0.9, 0.9) == 1 and corrected(0.01, 0.9, 0.9) == 0
+    p, right, wrong, z = (165 + 1.959964**2 / 2) / (300 + 1.959964**2), 46 / 52, 41 / 52, 1.959964
+    value, slope = (p + wrong - 1) / (right + wrong - 1), right + wrong - 1
+    of_right, of_wrong = right * (1 - right) / 52, wrong * (1 - wrong) / 52
+    centre = value + 2 * z**2 * (value * of_right - (1 - value) * of_wrong)
+    stderr = math.sqrt(p * (1 - p) / (300 + z**2) + (1 - value) ** 2 * of_wrong + value**2 * of_right) / slope
+    found = corrected_interval(0.55, 300, 0.9, 50, 0.8, 50)
+    assert found == pytest.approx((centre - z * stderr, centre + z * stderr), abs=1e-4)
     low, high = corrected_interval(0.95, 100, 0.9, 50, 0.9, 50)
     assert 0 <= low < high == 1
     low, high = corrected_interval(0.5, 1000, 1.0, 10, 1.0, 10)
@@ -92,7 +98,7 @@ def test_the_corrected_number_is_that_of_the_paper_and_stays_within_0_and_1():
 def test_a_judge_no_better_than_chance_is_refused():
     for shares in ((0.5, 0.5), (0.2, 0.7)):
         with pytest.raises(ScoringError, match="sum to at most 1"):
-            corrected(0.5, 100, shares[0], 50, shares[1], 50)
+            corrected(0.5, *shares)
     with pytest.raises(ScoringError, match="labelled wrong"):
         measure([True, False], [True, None])
     with pytest.raises(ScoringError, match="sum to at most 1"):
