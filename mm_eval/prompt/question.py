@@ -201,7 +201,14 @@ def choice_index(target: Target, choices: Sequence[str], where: str) -> int | li
     if isinstance(target, int):
         if target == -100 or 0 <= target < len(choices):
             return target
-        raise DataError(f"doc_to_target gave the index {target}, but there are {len(choices)} choices.", where=where)
+        named = str(target) in choices
+        hint = (
+            "If it means the choice with this text, write doc_to_target as a text: {{ COLUMN | string }}."
+            if named
+            else ""
+        )
+        what = f"doc_to_target gave the index {target}, but there are {len(choices)} choices."
+        raise DataError(what, where=where, hint=hint)
     equal = [index for index, choice in enumerate(choices) if choice == target]
     if len(equal) == 1:
         return equal[0]

@@ -15,7 +15,7 @@ from mm_eval.scoring.base import Grader, Scorer, bounds_of, run_scorer
 from mm_eval.scoring.categories import CategoryDocs
 from mm_eval.scoring.metrics.traits import CorpusMetric
 from mm_eval.scoring.sample_row import SampleRow
-from mm_eval.scoring.task_scores import Scores, TaskScores, Ungraded, grader_key, remarks_of
+from mm_eval.scoring.task_scores import IndexTargets, Scores, TaskScores, Ungraded, grader_key, remarks_of
 from mm_eval.values.columns import Clusters, ReducedDocs
 from mm_eval.values.errors import MMEvalError, ScoringError
 from mm_eval.values.types import Number, Slot
@@ -40,6 +40,7 @@ class TaskScoring:
     _unanswered: set[int] = field(default_factory=set)
     _repeats_differ: bool = False
     _without_target: int = 0
+    _indices: IndexTargets = field(default_factory=IndexTargets)
     _with_frames: int = 0
 
     def __post_init__(self) -> None:
@@ -67,6 +68,7 @@ class TaskScoring:
             self.scores.notes += [note for note in scorer.notes if note not in self.scores.notes]
         same = bool(self._reduced) and not self._repeats_differ
         frames = self.style.block.shown_as if self._with_frames else ""
+        self.scores.notes += self._indices.remarks()
         remarks = remarks_of(self.task.config, self.scores, same, self._without_target, self._with_frames, frames)
         self.scores.notes += remarks
         self.scores.categories = self._by_category(bootstrap_iters) if self.scores.numbers else {}
@@ -166,6 +168,7 @@ class TaskScoring:
         unread = [name for name, found in rules.items() if found and set(found) == {"unparsed"}]
         scores.turns += sum(map(len, doc.turns))
         self._without_target += doc.instances[0].target is None
+        self._indices.add(doc.instances[0], self.task.config.doc_to_target)
         if answered and doc.unanswered:
             self._unanswered.add(doc_id)
         for answer in doc.answers:

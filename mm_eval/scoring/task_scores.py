@@ -14,8 +14,8 @@ from typing import Any
 from mm_eval.config.task_config import TaskConfig
 from mm_eval.scoring.filters.base import UNANSWERED, UNPARSED
 from mm_eval.values.errors import did_you_mean
-from mm_eval.values.types import MetricKey, Number
-from mm_eval.values.words import of_all
+from mm_eval.values.types import Instance, MetricKey, Number
+from mm_eval.values.words import counted, of_all
 
 ONE_IN = 5
 """A warning comes where more than one in so many answers says nothing."""
@@ -202,6 +202,40 @@ class TaskScores(Scores):
     def missing(self) -> list[str]:
         """The keys of numbers that could not be computed: an aggregation that raised."""
         return [str(number.key) for number in self.numbers if number.value is None]
+
+
+@dataclass
+class IndexTargets:
+    """Whether ints that are taken for the indices of choices may be the choices themselves (choices [1, 2, 3], answer 2).
+
+    docs: with such an int. named: of these, whose int is the text of a choice. elsewhere: of these, where that is another one
+    than the one at the index.
+    """
+
+    docs: int = 0
+    named: int = 0
+    elsewhere: int = 0
+
+    def add(self, first: Instance, column: Any) -> None:
+        """Counts a doc. first: its first instance. column: what the task says of its target; only a plain column counts."""
+        index, choices = first.target, first.metadata.get("choices")
+        if type(index) is not int or index < 0 or not choices or not isinstance(column, str):
+            return
+        if type(first.doc.get(column)) is not int:
+            return
+        self.docs += 1
+        if (text := str(index)) in choices:
+            self.named += 1
+            self.elsewhere += not index < len(choices) or choices[index] != text
+
+    def remarks(self) -> list[str]:
+        """A note where every index is the text of a choice, and of some docs not of the one at the index."""
+        if self.named < self.docs or not self.elsewhere:
+            return []
+        docs = counted(self.elsewhere, "doc")
+        what = f"the target of every doc is an int that is also a choice, in {docs} another one than that"
+        hint = "If it means the choice itself, write doc_to_target as a text: {{ COLUMN | string }}."
+        return [f"{what} at this index: it was taken as an index from 0. {hint}"]
 
 
 def remarks_of(

@@ -166,3 +166,36 @@ def test_an_own_function_gets_no_impossible_choices_and_its_ties_are_counted() -
         ]
         doc = scorer.run(instances)[0]
         assert (isinstance(doc.error, DataError), doc.tied) == (failed, tied)
+
+
+@pytest.mark.parametrize(
+    ("labels", "target", "noted", "right"),
+    [
+        (
+            [1, 2, 1],
+            "label",
+            True,
+            0.0,
+        ),  # the values of choices, of which the second and third are asked for as indices
+        ([1, 2, 1], "{{ label | string }}", False, 1.0),
+        ([1, 2, 0], "label", False, 0.0),  # 0 is no choice: they are indices
+    ],
+)
+def test_an_int_that_may_be_the_choice_itself_is_noted(
+    ask, labels: list[int], target: str, noted: bool, right: float
+) -> None:
+    """lm-eval takes every int for an index, too, and says nothing."""
+    rows = [{"q": "How many?", "options": [1, 2, 3], "label": label} for label in labels]
+    likely = [[-1.0 if place + 1 == label else -2.0 for place in range(3)] for label in labels]
+    ran = ask(
+        rows,
+        [lls if label else [-2.0, -1.0, -2.0] for lls, label in zip(likely, labels, strict=True)],
+        doc_to_target=target,
+    )
+    assert (ran.code, ran.results["results"]["chosen"]["acc,none"]) == (0, right)
+    assert ("it was taken as an index from 0" in ran.out) is noted
+
+
+def test_an_index_beyond_the_choices_that_names_one_says_how_to_state_it(ask) -> None:
+    ran = ask([{"q": "How many?", "options": [1, 2, 3], "label": 3}], [[-1.0, -2.0, -3.0]])
+    assert ran.code == 2 and "the index 3" in ran.err and "{{ COLUMN | string }}" in ran.err
