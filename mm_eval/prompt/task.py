@@ -562,12 +562,18 @@ def requests_of(
         elif question.choices is None:
             own_space = question.answer[:1].isspace()  # as lambada's targets have
             bare_answer = own_space or context == ""  # no delimiter is needed
-            continuation = question.answer if bare_answer else config.target_delimiter + question.answer
+            continuation = question.answer if bare_answer else _delimiter(config, question, context) + question.answer
             metadata = {**noted, "choice_text": question.answer}
             found.append(shared.request("loglikelihood", context, continuation, 0, repeat, metadata))
         else:
             found += _choices(config, question, contexts, repeat, shared, noted, bare)
     return found
+
+
+def _delimiter(config: TaskConfig, question: Question, context: Context) -> str:
+    """What stands before a continuation; nothing in a chat whose answer begins with a `gen_prefix` that ends in white space."""
+    in_chat = not isinstance(context, str)
+    return "" if in_chat and question.prefix[-1:].isspace() else config.target_delimiter
 
 
 def _check_continuations(question: Question) -> None:
@@ -591,7 +597,7 @@ def _choices(
     bare: bool,
 ) -> Iterator[Instance]:
     """A request for each choice, then, with `bare`, one for each choice without a question."""
-    options, delimiter = question.choices or [], config.target_delimiter
+    options, delimiter = question.choices or [], _delimiter(config, question, contexts[0])
     per_repeat = len(options) * (2 if bare else 1)
     noted = {**noted, "per_repeat": per_repeat, "requests": per_repeat * config.repeats}
     for choice, option in enumerate(options):

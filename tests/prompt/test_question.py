@@ -120,6 +120,14 @@ def test_a_chat_has_the_prefix_as_the_last_turn() -> None:
     ]
 
 
+@pytest.mark.parametrize(("prefix", "answers"), [("It is ", ["cat", "dog"]), ("It is", [" cat", " dog"])])
+def test_a_choice_in_a_chat_has_one_blank_after_the_prefix(prefix: str, answers: list[str]) -> None:
+    """As lm-eval does there; plain text keeps target_delimiter, as it does there, too."""
+    made = choice_task(gen_prefix=prefix)
+    assert [each.continuation for each in made.instances([0], CHAT)] == answers
+    assert [each.continuation for each in made.instances([0], PLAIN)] == [" cat", " dog"]
+
+
 def test_null_in_fewshot_config_states_nothing() -> None:
     nothing = dict.fromkeys(("doc_to_text", "doc_to_target", "fewshot_delimiter", "target_delimiter"))
     assert asked(task(num_fewshot=1, fewshot_config={**FIRST, **nothing})).context == "shown 0? cat\n\nasked 0?"
