@@ -109,6 +109,22 @@ def test_a_bundle_without_the_data_has_the_thumbnails_and_says_why(own, tmp_path
     assert not (tmp_path / "site/pictures").exists() and len(list((tmp_path / "site/thumbnails").glob("*/*"))) == 60
 
 
+def test_a_run_without_a_page_has_its_thumbnails_in_a_bundle(own, tmp_path):
+    """With --no_report no thumbnails are made; the samples of the site said that their picture is not there."""
+    shutil.rmtree(own / "media")
+    assert main(["report", str(own), "--site", str(tmp_path / "site")]) == 0
+    found = [{path.stem for path in (tmp_path / "site" / kind).glob("*/*")} for kind in ("thumbnails", "pictures")]
+    assert len(found[0]) == 60 and found[0] == found[1]
+
+
+@pytest.mark.parametrize("words", [("--site", "site"), ("--output", "page.html"), ("--figures", "figures")])
+def test_a_run_without_numbers_is_named(run, own, tmp_path, caplog, monkeypatch, words):
+    monkeypatch.chdir(tmp_path)
+    (own / "results.json").unlink()
+    assert main(["report", str(run), str(own), str(run), *words]) == 3
+    assert "own has no numbers: " in caplog.text
+
+
 def test_two_folders_of_one_name_have_two_pages(run, own, tmp_path):
     twin = shutil.copytree(run, tmp_path / "twin" / "dummy")
     assert main(["report", str(run), str(twin), "--site", str(tmp_path / "site")]) == 0

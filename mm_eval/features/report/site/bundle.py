@@ -23,6 +23,7 @@ from mm_eval.features.report.site.parts import ENDINGS, PAGE, RunPictures, write
 from mm_eval.results.media import Media
 from mm_eval.results.recorded import RecordedRun
 from mm_eval.results.sample_rows import sample_name
+from mm_eval.results.thumbnails import thumbnail
 from mm_eval.values.errors import ConfigError
 from mm_eval.values.files import write_atomic
 from mm_eval.values.words import counted
@@ -96,13 +97,15 @@ class _Files:
         return {digest: self._kinds[digest] for digest in wanted if digest in self._kinds}
 
     def _write(self, task: str, doc_id: int, digests: list[str]) -> None:
-        for digest in digests:
-            if (jpeg := self._media.content(digest)) is not None:
-                self._put("thumbnails", digest, "jpg", jpeg)
+        kept = {digest: jpeg for digest in digests if (jpeg := self._media.content(digest)) is not None}
         for digest, mime, content in self._pictures.of_doc(task, doc_id):
             if digest in digests and mime in ENDINGS:
                 self._put("pictures", digest, ENDINGS[mime], content)
                 self._kinds[digest] = ENDINGS[mime]
+                if digest not in kept:  # of a run with --no_report, or whose page is still to be written
+                    kept[digest] = thumbnail(content)
+        for digest, jpeg in kept.items():
+            self._put("thumbnails", digest, "jpg", jpeg)
         self._lacking.update(digest for digest in digests if digest not in self._kinds)
 
     def _put(self, kind: str, digest: str, ending: str, content: bytes) -> None:
