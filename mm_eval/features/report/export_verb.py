@@ -12,7 +12,7 @@ from mm_eval.cli.folders import add_code_option, run_folders
 from mm_eval.cli.options import add_option
 from mm_eval.cli.say import say
 from mm_eval.config.arguments import PATH
-from mm_eval.features.report.reading import read_runs, writing
+from mm_eval.features.report.reading import read_runs, say_holes, writing
 from mm_eval.results.recorded import RecordedRun
 from mm_eval.values.features import brought
 
@@ -33,7 +33,7 @@ def main(args: argparse.Namespace) -> int:
     runs, holes = read_runs(run_folders(args.runs), args.include_path)
     for path in write_exports(runs, args.format, args.output):
         say(path)
-    return 3 if holes else 0
+    return say_holes(holes)
 
 
 def write_exports(runs: list[RecordedRun], kind: str, output: str | None) -> list[Path]:

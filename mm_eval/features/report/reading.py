@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import logging
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
 from mm_eval.results.recorded import RecordedRun
 from mm_eval.values.errors import MMEvalError, StoreError
+
+log = logging.getLogger(__name__)
 
 
 def read_runs(folders: list[str], include_path: str | None) -> tuple[list[RecordedRun], dict[str, str]]:
@@ -22,6 +25,13 @@ def read_runs(folders: list[str], include_path: str | None) -> tuple[list[Record
                 raise
             holes[Path(folder).name] = str(error)
     return runs, holes
+
+
+def say_holes(holes: Mapping[str, str]) -> int:
+    """Says which runs have no numbers, since a page or file may leave them out. The exit code."""
+    for name, reason in holes.items():
+        log.warning("%s has no numbers: %s", name, reason)
+    return 3 if holes else 0
 
 
 @contextmanager

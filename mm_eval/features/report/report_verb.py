@@ -12,7 +12,7 @@ from mm_eval.cli.folders import add_code_option, run_folders
 from mm_eval.cli.options import add_option, add_options, option
 from mm_eval.cli.say import complain_briefly, say, say_lines, say_report
 from mm_eval.config.arguments import PATH, TEXT
-from mm_eval.features.report.reading import read_runs, writing
+from mm_eval.features.report.reading import read_runs, say_holes, writing
 from mm_eval.values.errors import ConfigError
 from mm_eval.values.features import brought
 from mm_eval.values.files import write_atomic
@@ -106,13 +106,13 @@ def main(args: argparse.Namespace) -> int:
 
     if args.figures:
         _write_figures(Path(args.figures), table())
-        return 3 if holes else 0
+        return say_holes(holes)
     if args.format in brought("EXPORTS"):
         from mm_eval.features.report.export_verb import write_exports
 
         for path in write_exports(runs, args.format, args.output):
             say(path)
-        return 3 if holes else 0
+        return say_holes(holes)
     if args.site:
         if args.format != "html" or args.against or args.output:
             raise ConfigError("--site goes with --format html, without --against and --output.")
@@ -121,7 +121,7 @@ def main(args: argparse.Namespace) -> int:
         with writing("the files", args.site):
             index = write_bundle(Path(args.site), runs, table(), say, args.url or "")
         say(index)
-        return 3 if holes else 0
+        return say_holes(holes)
     if args.format == "html" and len(runs) == 1:
         if args.output or args.reference or args.intervals or args.categories:
             what = "--output, --reference, --intervals and --categories are for tables."
@@ -131,7 +131,7 @@ def main(args: argparse.Namespace) -> int:
                 runs[0], RecordedRun.read(args.against, include_path=args.include_path) if args.against else None
             )
         )
-        return 0
+        return say_holes(holes)
     if args.against:
         raise ConfigError(
             "--against is for report.html of one run.", hint="mm-eval compare shows differences of several."
@@ -143,14 +143,14 @@ def main(args: argparse.Namespace) -> int:
         with writing("the page", str(page)):
             write_release_page(page, table())
         say(page)
-        return 3 if holes else 0
+        return say_holes(holes)
     ways = {"text": release.as_text, "md": release.as_markdown, "latex": release.as_latex, "csv": release.as_csv}
     text = ways[args.format](table(), args.intervals, args.categories)
     if args.output:
         _write(args.output, text + "\n")
     else:
         (say_report if args.format == "text" else say_lines)(text)
-    return 3 if holes else 0
+    return say_holes(holes)
 
 
 def _report_study(args: argparse.Namespace) -> bool:
