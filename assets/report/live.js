@@ -2,8 +2,12 @@
 // The top of the page of a run that is still going on: how far it is, how fast, and what failed
 const facts = make("dl", { class: "facts" }), bar = make("progress", { max: 1, value: 0, "aria-label": "answers so far" });
 function drawTop() {
-  byId("top").append(make("h1", {}, about.model), make("div", { class: "soft" }, `${about.tasks.map((task) => task.name).join(", ")}: the run is going on`), bar, facts);
+  byId("top").append(make("h1", {}, about.model), make("div", { id: "state", class: "soft" }), bar, facts);
+  drawState("the run is going on");
   if (about.sample) byId("top").append(sampleBanner());
+}
+function drawState(said) {
+  byId("state").textContent = `${about.tasks.map((task) => task.name).join(", ")}: ${said}`;
 }
 const clock = (seconds) => seconds < 60 ? `${Math.round(seconds)} s` : seconds < 3600 ? `${Math.round(seconds / 60)} min` : `${(seconds / 3600).toFixed(1)} h`;
 function drawProgress(now) {
@@ -15,6 +19,7 @@ function drawProgress(now) {
   fact("failed", count(now.failed));
   if (now.verdicts) fact("verdicts of judges", count(now.verdicts));
   for (const task of now.tasks) fact(task.name, `${count(task.docs)} of ${count(task.total)}${task.failed ? `, ${count(task.failed)} failed` : ""}`);
+  drawState(now.done ? "the run is not going on" : "the run is going on");
   byId("says")?.remove();
   for (const said of [now.problem, now.done]) if (said) says(said);
 }

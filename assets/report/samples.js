@@ -200,6 +200,10 @@ function matching() {
     (!result || state(row)[0] === result || flip(row) === result || row.s === result || turnsOf(row) === result || (result === "cut" && row.k) || (result === "flipped" && flip(row)) || (result === "judges disagree" && row.jd) || (result === "unreadable" && unreadable(row)) || (result === "wrong" && row.ok === false)) &&
     (!words || row.p.toLowerCase().includes(words) || answerText(row).toLowerCase().includes(words) || (row.j || []).some((judge) => judge.e.some((one) => (one.r || "").toLowerCase().includes(words))) || (row.n || []).flat().some((turn) => `${turn.p || ""} ${turn.a || ""}`.toLowerCase().includes(words)) || String(row.d) === words);
 }
+function noSample() {
+  if (about.kind === "live" && !rows.length) return "There is no answer yet.";
+  return about.loading ? "Loading samples ..." : "No sample matches these filters.";
+}
 function apply(wanted) {
   shown = rows.filter(matching());
   byId("only").hidden = !only && !opening;
@@ -208,7 +212,7 @@ function apply(wanted) {
   chosen = -1;
   list.scrollTop = 0;
   const at = wanted ? shown.indexOf(wanted) : shown.length ? 0 : -1;
-  if (at >= 0) show(at, !wanted); else { paint(); detail.replaceChildren(make("p", { class: "soft" }, `${about.loading ? "Loading samples ..." : "No sample matches these filters."}`)); }
+  if (at >= 0) show(at, !wanted); else { paint(); detail.replaceChildren(make("p", { class: "soft" }, noSample())); }
 }
 function counted() {
   const every = Math.max(rows.length, about.samples || 0).toLocaleString("en");

@@ -203,6 +203,19 @@ def test_a_live_run_fills_its_page_until_it_ends(opened, served, worse, tmp_path
     assert page.get_log("browser") == []
 
 
+def test_a_run_that_stopped_before_its_first_answer_says_so(opened, served, worse, tmp_path):
+    folder = tmp_path / "live"
+    shutil.copytree(worse, folder)
+    (folder / "results.json").unlink()
+    [journal] = folder.glob("journal/*.jsonl")
+    journal.unlink()
+    (folder / "lock").unlink()
+    page = opened(f"{served(folder)}live/report.html")
+    assert until(page, "document.getElementById('says')?.textContent.includes('has stopped without results')")
+    assert page.find_element("id", "state").text == "mme: the run is not going on"
+    assert page.find_element("id", "detail").text == "There is no answer yet."
+
+
 @pytest.mark.slow
 def test_100000_samples_load_and_filter_quickly(opened, base, dummy_run):
     """Under 2 s of the page's thread, and 0.2 s by the clock for the quickest of three filters: other processes run, too."""
