@@ -352,6 +352,7 @@ class Expander:
             about.put("group_alias", about["task_alias"], about.places.get("task_alias", NOWHERE))
         own = without_shown_shots(config, self.runtime.of(scope.group_names, names))
         merged = merge(own, without(about, ["task_alias"]))
+        merged.of_lmms_eval = own.of_lmms_eval  # not as what other groups state for it
         identity = full + (f"@{scope.format}" if scope.format else "")
         made = GroupConfig.from_mapping(merged, file=path, path=identity)
         defaults = scope.defaults
