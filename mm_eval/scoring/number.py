@@ -108,16 +108,16 @@ def _reduced(doc: ScoredDoc, metric_of: Callable[[str], Metric[Any, Any] | None]
 def _unusable(values: Mapping[int, Any], aggregation: Callable[..., Any]) -> dict[int, str]:
     """The docs whose value of a metric would spoil the number of all others, with that value.
 
-    A function of the task's own may take values that are not numbers, as long as no other doc has a number.
+    A function of the task's own may take values that are not numbers, as long as no other doc has a number. Where no doc has one,
+    a list or a mapping is the fault of the task's file: then the metric has no number, and the docs keep their other values.
     """
     of_numbers = aggregation in _OF_NUMBERS
-    some_numbers = of_numbers or any(isinstance(value, Real) for value in values.values())
+    some_numbers = any(isinstance(value, Real) for value in values.values())
     unusable = {}
     for doc_id, value in values.items():
         nan = isinstance(value, Real) and math.isnan(value) and aggregation is not nanmean
-        unlike = (
-            of_numbers and not isinstance(value, Real) or some_numbers and (value is None or isinstance(value, str))
-        )
+        missing = (of_numbers or some_numbers) and (value is None or isinstance(value, str))
+        unlike = missing or of_numbers and some_numbers and not isinstance(value, Real)
         if nan or unlike:
             unusable[doc_id] = f"{value!r:.80}"
     return unusable

@@ -492,3 +492,16 @@ def test_a_doc_whose_value_is_no_number_spoils_no_mean() -> None:
     assert (found.value, found.n) == (1.75 / 4, 4)
     assert [type(doc["m"]) for doc in scorer.reduced_docs.values()] == [float, float, float, int]
     assert [doc_id for doc_id, doc in scorer.raw_docs.items() if doc.error] == [3, 4, 5, 6, 7]
+
+
+def test_a_metric_of_which_no_doc_has_a_number_costs_no_other_metric() -> None:
+    entries = [{"metric": "rows", "aggregation": "mean"}, {"metric": "m", "aggregation": "mean"}]
+    scorer = build_scorer(
+        {"name": "none", "metric_list": entries},
+        "generate_until",
+        process_results=lambda doc, results: {"rows": {"id": doc["n"]}, "m": doc["n"]},
+    )
+    scorer.run([one for n in range(3) for one in generated(n, ["x"], "x", {"n": n})])
+    rows, number = scorer.numbers(scorer.reduced_docs, 0)
+    assert rows.value is None and "the aggregation raised TypeError" in rows.note
+    assert (number.value, number.n) == (1.0, 3) and not any(doc.error for doc in scorer.raw_docs.values())
