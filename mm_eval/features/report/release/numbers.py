@@ -241,6 +241,12 @@ def _add_reported(table: ReleaseTable, entry: Reported) -> None:
         raise ConfigError(f"{entry.task!r} has several numbers: say which `metric` {entry.source} reports ({metrics}).")
     row = rows[0]
     numbers = table.rows[row]
+    if any(found.ours and found.scale == (0.0, 1.0) for found in numbers.values()) and not 0 <= entry.value <= 1:
+        hint = f"Write {entry.value / 100:g}." if 1 < entry.value <= 100 else ""
+        what = (
+            f"{entry.source} reports {entry.value:g} for {entry.model}, and {table.label(row)} is a share, from 0 to 1."
+        )
+        raise ConfigError(what, hint=hint)
     ours = numbers.get(entry.model)
     if ours is not None and ours.ours and (said := differently_graded(ours.graders, entry.grader)):
         was = f"{table.text(row, entry.value)} as reported ({entry.source})"

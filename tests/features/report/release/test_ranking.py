@@ -12,6 +12,7 @@ from mm_eval.features.report.release.numbers import Reported, release_table
 from mm_eval.features.report.release.ranking import ranked_columns
 from mm_eval.features.report.release.text import as_markdown
 from mm_eval.results.recorded import RecordedRun
+from mm_eval.values.errors import ConfigError
 from tests.results.conftest import answers_with, ran
 from tests.sets import few
 
@@ -235,6 +236,8 @@ def test_a_model_that_lacks_its_hard_docs_is_not_ahead(tmp_path: Path) -> None:
 
     lacking = run("lacking", ["no" if n % 5 == 0 else "yes" for n in range(50)])
     whole = run("whole", ["yes" if n < 50 or n % 3 == 0 else "no" for n in range(100)])
+    with pytest.raises(ConfigError, match=r"x reports 85 for paper, and one is a share, from 0 to 1. Write 0.85"):
+        release_table([lacking, whole], [Reported("paper", "one", "exact_match", 85.0, 0.0, "x")])
     table = release_table([lacking, whole])
     for task in ("one", "two"):
         numbers = table.rows[task, "exact_match"]
