@@ -171,6 +171,8 @@ def naming(pretrained: str, part: str) -> Iterator[None]:
         elif missing:
             packages = (missing["one"] or missing["some"]).lower().replace(",", "")
             hint = f"transformers needs more packages for this type: pip install {packages}."
+        elif isinstance(error, ImportError) and "FlashAttention" in str(error):
+            hint = "Write attn_implementation=sdpa, or install flash-attn, which needs a GPU."
         raise ConfigError(
             f"The {part} of {pretrained!r} can't be loaded ({type(error).__name__}: {first}).",
             where=WHERE,

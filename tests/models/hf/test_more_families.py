@@ -190,6 +190,20 @@ def test_a_package_that_a_type_needs_is_named(message: str, packages: str) -> No
         raise ImportError(message)
 
 
+def test_a_missing_flash_attention_is_no_damaged_file() -> None:
+    from mm_eval.models.hf.processor import naming
+
+    from mm_eval.values.errors import ConfigError
+
+    said = "FlashAttention2 has been toggled on, but it cannot be used: the package doesn't seem to be installed."
+    with (
+        pytest.raises(ConfigError, match="Write attn_implementation=sdpa, or install flash-attn") as found,
+        naming("org/model", "weights"),
+    ):
+        raise ImportError(said)
+    assert "damaged" not in str(found.value)
+
+
 def test_without_timm_a_type_that_needs_it_says_so() -> None:
     """The words are transformers' own: gemma3n's vision tower is timm's."""
     import transformers
