@@ -15,7 +15,6 @@ from typing import Any
 
 from mm_eval.config.task_config import TaskConfig
 from mm_eval.data.frames import DEFAULT_RULE, medium
-from mm_eval.prompt.template import names_read
 from mm_eval.values.errors import ConfigError
 from mm_eval.values.types import Clip, Doc
 
@@ -100,7 +99,7 @@ class PromptBlock:
     def for_template(self, template: str) -> Mapping[str, Any]:
         """The kwargs for a template, with the texts around a question where they are not stated."""
         if self.read is not None:
-            self.read.update(names_read(template) & self.kwargs.keys())
+            self.read.update(_names_read(template) & self.kwargs.keys())
         return {**AROUND, **self.kwargs}
 
 
@@ -232,10 +231,16 @@ def takes_clips(entry: object) -> bool:
     return callable(entry) and CLIPS_KEYWORD in _parameters(entry).known
 
 
+def _names_read(template: str) -> frozenset[str]:
+    from mm_eval.prompt.template import names_read  # jinja2 takes 20 ms of CPU, and many tasks have no template
+
+    return names_read(template)
+
+
 def takes_block(entry: object, block: PromptBlock, second: bool) -> bool:
     """Whether a config entry is a function that takes the prompt kwargs, or a template that reads one. second: as in `call`."""
     if isinstance(entry, str) and "{" in entry:
-        return not names_read(entry).isdisjoint({*AROUND, *block.kwargs})
+        return not _names_read(entry).isdisjoint({*AROUND, *block.kwargs})
     if not callable(entry):
         return False
     parameters = _parameters(entry)

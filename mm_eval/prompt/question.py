@@ -15,7 +15,6 @@ from mm_eval.config.formats import FormatField
 from mm_eval.config.located import located
 from mm_eval.config.task_config import TaskConfig
 from mm_eval.prompt.blocks import PromptBlock, call
-from mm_eval.prompt.template import render
 from mm_eval.values.errors import ConfigError, DataError, DocError, MMEvalError, did_you_mean
 from mm_eval.values.files import python_value
 from mm_eval.values.types import Doc, Target, plain
@@ -304,6 +303,8 @@ def evaluate_field(
         return require_column(doc, value, what, where)
     if "{{" not in value and "{%" not in value:
         return value
+    from mm_eval.prompt.template import render  # jinja2 is imported where there is a template
+
     try:
         return render(value, doc, what=what, where=where, spaced=spaced, keywords=block.for_template(value))
     except MMEvalError as error:

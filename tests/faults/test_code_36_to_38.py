@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from mm_eval.config.manager import TaskManager
-from mm_eval.prompt.question import render
+from mm_eval.prompt.template import render
 from mm_eval.values.errors import ConfigError, DataError
 from tests.sets import each_of
 

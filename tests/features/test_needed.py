@@ -77,11 +77,11 @@ def test_each_part_says_when_it_is_needed_and_all_score_a_recorded_run() -> None
     assert len(part_classes()) == len(brought("RUN_PARTS"))
 
 
-def test_a_plain_run_imports_no_part(tmp_path: Path) -> None:
+def test_a_plain_run_imports_no_part_and_no_templates(tmp_path: Path) -> None:
     code = (
         "import sys; from mm_eval.cli import main\n"
         f"main(['--tasks', 'mme', '--limit', '2', '--sample', '--model', 'dummy', '--output_path', {str(tmp_path)!r}])\n"
-        "ends = ('.run_part', '.part', '.theirs', '.verdicts', '.counting', '.text')\n"
+        "ends = ('.run_part', '.part', '.theirs', '.verdicts', '.counting', '.text', 'jinja2')\n"
         "print([name for name in sys.modules if name.endswith(ends)])"
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -10,8 +10,9 @@ from mm_eval.data.source import DataSource
 from mm_eval.prepare import prepare
 from mm_eval.prompt import question
 from mm_eval.prompt.blocks import PromptBlock, choose_block
-from mm_eval.prompt.question import choice_index, choices_of, evaluate_field, render
+from mm_eval.prompt.question import choice_index, choices_of, evaluate_field
 from mm_eval.prompt.task import PromptStyle, Task
+from mm_eval.prompt.template import render
 from mm_eval.request import RunRequest
 from mm_eval.scoring.builtin import LLScorer
 from mm_eval.scoring.score_task import TaskScoring
