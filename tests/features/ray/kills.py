@@ -14,7 +14,7 @@ def noted(log: Path, kind: str) -> list[tuple[int, str]]:
     return [(int(row[0]), row[2]) for row in rows if len(row) == 3 and row[1] == kind]
 
 
-def kill_a_worker(process: subprocess.Popen, log: Path) -> int:
+def kill_a_worker(process: subprocess.Popen[bytes], log: Path) -> int:
     """Kills the worker that took the last request, if nobody took it before; else waits for another one. Returns its pid.
 
     The worker is halted for the look at what it has under way. process: the command; AssertionError once it has ended.
