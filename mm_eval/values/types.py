@@ -216,8 +216,8 @@ class End:
             "ended": self.ended,
             "why": why,
             "listed": listed,
+            "said": list(self.said) or None,
         }
-        fields["said"] = list(self.said) or None
         return {name: value for name, value in fields.items() if value is not None}
 
     @classmethod
