@@ -18,7 +18,6 @@ from mm_eval.features.study.deciding.rules import Rule, WhenDecided, WhenNarrow
 from mm_eval.features.study.deciding.units import Unit, units_of
 from mm_eval.opening import Asking, OpenedTasks, PendingDocs, RunPart
 from mm_eval.request import RunRequest
-from mm_eval.results.graders import kinds
 from mm_eval.scoring.run_results import Results
 from mm_eval.scoring.task_scores import TaskScores
 from mm_eval.values.errors import ConfigError, ModelError
@@ -68,11 +67,8 @@ class DecidingPart(RunPart):
             return []
         where = _option(self.request)
         if any(part.asks and part.needs_memory for part in opened.parts):
-            [noun, *_] = [kind.noun for kind in kinds()]
-            what = (
-                f"a {noun} with weights on this machine can't give verdicts look by look: it would be loaded for each."
-            )
-            raise ConfigError(what, where=where, hint=f"Use a {noun} behind a server.")
+            what = "what grades the answers has its weights on this machine, and would be loaded anew for each look."
+            raise ConfigError(what, where=where, hint="Let a model behind a server grade them.")
         units = units_of(opened)
         self.units = [unit for unit in units if not unit.refusal]
         refused = [f"{unit.name} can't be stopped: {unit.refusal}" for unit in units if unit.refusal]

@@ -33,6 +33,14 @@ def test_looks_wait_for_the_verdicts_and_the_judge_sees_no_more_docs(judged, ser
     assert again.results["results"] == ran.results["results"] and max(server.asked.values()) == 1
 
 
+def test_a_judge_with_weights_on_this_machine_is_refused_before_any_request(judged) -> None:
+    judged.write([{"q": "1", "a": "1"}], ["1"])
+    ran = judged.run("--judge", "tiny-llava", "--judge_preflight", "false", "--until_interval", "14")
+    assert ran.code == 2 and not ran.folder.exists()
+    assert "--until_interval: what grades the answers has its weights on this machine" in ran.err
+    assert "Let a model behind a server grade them." in ran.err
+
+
 @pytest.mark.full
 def test_a_judge_that_fails_for_a_time_changes_no_decision(judged, server, tmp_path: Path, monkeypatch) -> None:
     docs = 300
