@@ -40,7 +40,8 @@ MAX_OPENED = 1_000
 
 
 ABOUT_A_GROUP = ("group_alias", "aggregate_metric_list", "metadata", "tag", "task_alias", "aliases")
-"""Keys that apply to the group itself where they are stated for a group, and not to its members."""
+"""Keys that apply to the group itself where they are stated for a group, and not to its members. Stated for a path, they
+apply to the node at its end, and not to the groups on the way."""
 
 
 @dataclass(frozen=True)
@@ -70,6 +71,10 @@ class Scope:
         return replace(
             self, overrides=merge(merge(self.for_members, stated), self.overrides), for_members=LocatedDict()
         )
+
+    def on_the_way(self) -> Scope:
+        """The scope of the groups that a path goes through."""
+        return replace(self, overrides=without(self.overrides, ABOUT_A_GROUP))
 
     def below(self, name: str) -> str:
         return f"{self.path}::{name}" if self.path else name
@@ -129,6 +134,57 @@ def without_shown_shots(config: LocatedDict, overrides: Mapping[str, Any]) -> Lo
     left = LocatedDict(config)
     left.put("metadata", without(metadata, ["num_fewshot"]), config.places.get("metadata", NOWHERE))
     return left
+
+
+def _only(mapping: LocatedDict, keys: Iterable[str]) -> LocatedDict:
+    """A copy with these keys alone."""
+    return without(mapping, mapping.keys() - {*keys})
+
+
+def _about(stated: LocatedDict) -> LocatedDict:
+    """The keys that are about the node itself and not about its members."""
+    return _only(stated, ABOUT_A_GROUP)
+
+
+def _of_group(about: LocatedDict) -> LocatedDict:
+    """Keys about a group as its own config has them: a `task_alias` that is stated for a group is its `group_alias`."""
+    own = _about(about)
+    if "task_alias" in own:
+        own.put("group_alias", own["task_alias"], own.places.get("task_alias", NOWHERE))
+    return without(own, ["task_alias"])
+
+
+def _task_config(
+    config: LocatedDict, at_run_time: LocatedDict, file: Path | None, path: str, format_asked: str | None
+) -> TaskConfig:
+    merged = merge(without_shown_shots(config, at_run_time), at_run_time)
+    return TaskConfig.from_mapping(merged, file=file, path=path, format_asked=format_asked)
+
+
+def _group_config(
+    config: LocatedDict, about: LocatedDict, at_run_time: LocatedDict, file: Path | None, path: str
+) -> GroupConfig:
+    merged = merge(without_shown_shots(merge(config, _of_group(about)), at_run_time), _of_group(at_run_time))
+    merged.of_lmms_eval = config.of_lmms_eval  # not as what other groups state for it
+    return GroupConfig.from_mapping(merged, file=file, path=path)
+
+
+def _weighted(node: GroupNode) -> GroupNode:
+    """The group, with another suite's default weights if it is one of that suite's."""
+    if node.config.unweighted and (other := runner()) is not None:
+        node.config = other.group_config(node)
+    return node
+
+
+def _restated(node: Node, about: LocatedDict, at_run_time: LocatedDict) -> Node:
+    """A copy of a node with further keys about itself. Overrides at run time, also those that it has, stay over them."""
+    at_run_time = merge(at_run_time, node.at_run_time)
+    if isinstance(node, TaskNode):
+        task, merged = node.config, merge(node.config.source, about)
+        made = _task_config(merged, at_run_time, task.file, task.path, task.format_asked)
+        return TaskNode(made, overridden=True, at_run_time=at_run_time)
+    group = _group_config(node.config.source, about, at_run_time, node.config.file, node.config.path)
+    return _weighted(GroupNode(group, node.children, overridden=True, at_run_time=at_run_time))
 
 
 class Expander:
@@ -198,7 +254,8 @@ class Expander:
         return self._named(name, scope)
 
     def _is_file(self, text: str) -> bool:
-        is_yaml = text not in self.entries and text.endswith((".yaml", ".yml"))
+        entry = self.entries.get(text)
+        is_yaml = text.endswith((".yaml", ".yml")) and (entry is None or entry.kind == "replaced")
         return is_yaml and os.path.isfile(os.path.expanduser(text))
 
     def _glob(self, pattern: str, scope: Scope) -> list[Node]:
@@ -270,7 +327,7 @@ class Expander:
         of those match, among all tasks and groups below them: "mmlu::mmlu_anatomy" for "mmlu::mmlu_stem::mmlu_anatomy".
         optional: a missing member gives an empty list, not an error.
         """
-        nodes = self._roots(parts[0], scope)
+        nodes = self._roots(parts[0], scope.on_the_way())
         for depth, part in enumerate(parts[1:], 1):
             outer = "::".join(parts[:depth])
             groups = [node for node in nodes if isinstance(node, GroupNode)]
@@ -286,7 +343,12 @@ class Expander:
             if len({node.path for node in nodes}) > 1 and not _is_glob(part) and not _is_glob(outer):
                 named = " or ".join(repr(node.path) for node in nodes)
                 raise ConfigError(f"{outer!r} has several members {part!r}.", where=scope.where, hint=f"Say {named}.")
-        return nodes
+        return self._with_keys_about_them(nodes, scope)
+
+    def _with_keys_about_them(self, nodes: list[Node], scope: Scope) -> list[Node]:
+        """The nodes at the end of a path, with the keys of its scope that were held back from the groups on the way."""
+        stated, at_run_time = _about(scope.overrides), _about(self.runtime.about(scope.names))
+        return [_restated(node, stated, at_run_time) for node in nodes] if stated or at_run_time else nodes
 
     def _roots(self, name: str, scope: Scope) -> list[Node]:
         """The nodes of the first part of a path; opened once for all paths that are requested outside of a group."""
@@ -332,11 +394,11 @@ class Expander:
         identity = scope.below(name) + (f"@{requested}" if requested else "")
         names = (*scope.names, name, scope.below(name), identity)
         merged = merge(merge(scope.defaults, config), scope.overrides)
-        runtime = without(self.runtime.of(scope.group_names, names), ["task"])
-        merged = merge(without_shown_shots(merged, runtime), runtime)
         merged.put("task", name, config.places.get("task", config.place))
-        made = TaskConfig.from_mapping(merged, file=path, path=identity, format_asked=requested)
-        return TaskNode(made, overridden=bool(scope.overrides or self.runtime.about((*scope.group_names, *names))))
+        runtime = without(self.runtime.of(scope.group_names, names), ["task"])
+        made = _task_config(merged, runtime, path, identity, requested)
+        overridden = bool(scope.overrides or self.runtime.about((*scope.group_names, *names)))
+        return TaskNode(made, overridden, at_run_time=runtime)
 
     def group(self, config: LocatedDict, path: Path | None, scope: Scope) -> GroupNode:
         """A group, whose keys are canonical, with its members."""
@@ -346,15 +408,10 @@ class Expander:
             what = f"more than {MAX_NESTED} groups are nested in each other."
             raise Unbounded(what, where=scope.where or config.where("group"))
         names = (*scope.names, name, full)
-        stated = merge(scope.overrides, self.runtime.about(names))
-        about = without(stated, stated.keys() - {*ABOUT_A_GROUP})
-        if "task_alias" in about:
-            about.put("group_alias", about["task_alias"], about.places.get("task_alias", NOWHERE))
-        own = without_shown_shots(config, self.runtime.of(scope.group_names, names))
-        merged = merge(own, without(about, ["task_alias"]))
-        merged.of_lmms_eval = own.of_lmms_eval  # not as what other groups state for it
+        about_it = self.runtime.about(names)
+        runtime = merge(_only(self.runtime.of(scope.group_names, names), ["num_fewshot"]), _about(about_it))
         identity = full + (f"@{scope.format}" if scope.format else "")
-        made = GroupConfig.from_mapping(merged, file=path, path=identity)
+        made = _group_config(config, _about(scope.overrides), runtime, path, identity)
         defaults = scope.defaults
         if made.include is not None:
             included = self._keys_of_includes(made.source, made.file)
@@ -369,7 +426,7 @@ class Expander:
             overrides=without(scope.overrides, ABOUT_A_GROUP),
             for_members=merge(scope.for_members, made.overrides),
         )
-        node = GroupNode(made, overridden=bool(stated))
+        node = GroupNode(made, overridden=bool(scope.overrides or about_it), at_run_time=runtime)
         for index, member in enumerate(made.members):
             where = made.where_member(index)
             at = replace(inner, where=where)
@@ -378,9 +435,7 @@ class Expander:
             else:
                 open_one = partial(self.spec, str(member), at.for_reference(LocatedDict()))
             node.children += self._open_member(open_one)
-        if made.unweighted and (other := runner()) is not None:
-            node.config = other.group_config(node)
-        return node
+        return _weighted(node)
 
     def member(self, member: LocatedDict, scope: Scope, *, outside: bool, file: Path | None = None) -> list[Node]:
         """A mapping among a group's members, or given in Python: a reference with overrides, or a definition.

@@ -246,10 +246,14 @@ def _member_names(source: LocatedDict) -> set[str | None]:
 
 @dataclass
 class TaskNode:
-    """A task at one place in a tree. overridden: whether something there overrides its file."""
+    """A task at one place in a tree.
+
+    overridden: whether something there overrides its file. at_run_time: the overrides of the run that it has.
+    """
 
     config: TaskConfig
     overridden: bool = False
+    at_run_time: LocatedDict = field(default_factory=LocatedDict)
 
     @property
     def path(self) -> str:
@@ -258,11 +262,12 @@ class TaskNode:
 
 @dataclass
 class GroupNode:
-    """A group at one place in a tree, with its members in the YAML's order."""
+    """A group at one place in a tree, with its members in the YAML's order. Other fields: as of TaskNode."""
 
     config: GroupConfig
     children: list[Node] = field(default_factory=list)
     overridden: bool = False
+    at_run_time: LocatedDict = field(default_factory=LocatedDict)
 
     @property
     def path(self) -> str:

@@ -204,7 +204,7 @@ CACHE_FORMAT = 12
 """Increase it when the result of `read_declaration` changes: older caches are then ignored."""
 
 ENTRY_POINTS = "mm_eval.tasks"
-Kind = Literal["task", "group", "tag", "alias", "broken"]
+Kind = Literal["task", "group", "tag", "alias", "broken", "replaced"]
 Declared: TypeAlias = list[tuple[Path, dict[str, Any]]]
 
 
@@ -212,6 +212,7 @@ Declared: TypeAlias = list[tuple[Path, dict[str, Any]]]
 class Entry:
     """One name of the catalogue.
 
+    kind: "replaced" is a group whose name another source has taken: named by its file, it stands for the members that it defines.
     file: where it is declared, None for a tag. members: of a tag or group; the one name that an alias stands for.
     about: one line of description. error: the error in the file of a broken entry.
     rivals: other files of the same source that declare the name, and any file with an alias that equals it.
@@ -235,13 +236,15 @@ class Entry:
 def build_index(include_path: Iterable[str | Path] = (), include_defaults: bool = True) -> dict[str, Entry]:
     """All names: built-in ones, those of installed packages, and those of the user's folders.
 
-    A name in a later source replaces the same name of an earlier one, which is logged. Two files of one source with the
+    A name in a later source replaces the same name of an earlier one, which is logged; what a group that is replaced defines
+    itself is still found by its own name, also by the group that takes its place. Two files of one source with the
     same name make an entry with rivals; requesting it is an error. So does an alias that equals a name or another alias; a
     name in the user's folders replaces an alias.
     """
     sources = _sources(include_path, include_defaults)
     entries: dict[str, Entry] = {}
     own_folders = [folder for folders in sources[2 if include_defaults else 0 :] for folder in folders]
+    replaced: list[Entry] = []
     for folders in sources:
         found: dict[str, Entry] = {}
         for folder in folders:
@@ -249,7 +252,9 @@ def build_index(include_path: Iterable[str | Path] = (), include_defaults: bool 
         for name, entry in found.items():
             if name in entries and entry.file and entries[name].file != entry.file:
                 log.warning("%r of %s replaces that of %s", name, entry.file, entries[name].file)
+                replaced.append(entries[name])
             entries[name] = entry
+    _add_members_of(replaced, entries)
     _add_tags(entries)
     _add_aliases(entries, own_folders)
     return entries
@@ -321,6 +326,30 @@ def _add_folder(entries: dict[str, Entry], folder: Path) -> None:
             entries[name] = Entry(**{**record, "name": name, "file": file})
 
 
+def _add_members_of(replaced: list[Entry], entries: dict[str, Entry]) -> None:
+    """Adds an entry for each replaced group, with those of the members that it defines whose names nothing else has now."""
+    taken = {*entries, *(_short(path) for entry in entries.values() for path, _, _ in entry.inline)}
+    for entry in reversed(replaced):  # the latest first
+        left = [one for one in entry.inline if _short(one[0]) not in taken]
+        if not left or entry.file is None:
+            continue
+        file, at = os.fspath(entry.file), len(entry.name)
+        paths = {path for path, _, _ in left}
+        entries[file] = Entry(
+            file,
+            "replaced",
+            entry.file,
+            inline=[[file + path[at:], kind, tags] for path, kind, tags in left],
+            aliases=[[alias, file + path[at:]] for alias, path in entry.aliases if path in paths],
+            card=entry.card,
+        )
+        taken |= set(map(_short, paths))
+
+
+def _short(path: str) -> str:
+    return path.rpartition("::")[2]
+
+
 def _add_tags(entries: dict[str, Entry]) -> None:
     """Adds an entry for each tag of a task or group, with its members in alphabetical order."""
     tagged: dict[str, list[str]] = {}
@@ -344,7 +373,7 @@ def _add_aliases(entries: dict[str, Entry], own_folders: list[Path]) -> None:
     def is_own(entry: Entry) -> bool:
         return entry.file is not None and any(map(entry.file.is_relative_to, own_folders))
 
-    inline = {path.rpartition("::")[2]: entry for entry in entries.values() for path, _, _ in entry.inline}
+    inline = {_short(path): entry for entry in entries.values() for path, _, _ in entry.inline}
     declared = [(entry, alias, name) for entry in list(entries.values()) for alias, name in entry.aliases]
     for entry, alias, name in declared:
         known = entries.get(alias)
@@ -519,7 +548,7 @@ def inline_paths(entries: Mapping[str, Entry]) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for entry in entries.values():
         for path, _, _ in entry.inline:
-            name = path.rpartition("::")[2]
+            name = _short(path)
             if name not in entries:
                 found.setdefault(name, []).append(path)
     return found

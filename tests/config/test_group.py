@@ -303,6 +303,112 @@ class TestPrecedence:
         )
 
 
+INLINE = """
+group: big
+include: {dataset_path: org/data, test_split: test, doc_to_text: question, doc_to_target: answer}
+task:
+  - group: part
+    group_alias: part
+    aggregate_metric_list: [{metric: acc, weight_by_size: true}]
+    metadata: {version: 1, num_fewshot: 3}
+    task:
+      - {task: in_1, task_alias: one, dataset_name: x, aliases: first, metadata: {version: 1}}
+      - {task: in_2, dataset_name: y, tag: seconds}
+"""
+
+
+class TestKeysOfAMemberThatAnotherGroupDefines:
+    """The keys that are about a node reach the node that is found, and none of the groups on the way to it."""
+
+    @pytest.fixture(autouse=True)
+    def big(self, write: Write) -> None:
+        write("big.yaml", INLINE)
+
+    def test_they_reach_a_task_by_each_of_its_names(self, manager: Manager, write: Write) -> None:
+        stated = {"task_alias": "T", "tag": ["x"], "aliases": ["other"], "metadata": {"size": 5}, "num_fewshot": 2}
+
+        def reached(name: str) -> None:
+            write(
+                "own.yaml",
+                f"group: own\ntask: [{{task: {name}, {', '.join(f'{k}: {v}' for k, v in stated.items())}}}]\n",
+            )
+            for loaded in (
+                manager().load([{"task": name, **stated}]),
+                manager().load("own"),
+                manager().load("own::other"),
+            ):
+                (config,) = loaded.tasks.values()
+                found = config.task_alias, config.tag, config.aliases, config.metadata, config.num_fewshot
+                assert found == ("T", ("x",), ["other"], {"version": 1, "size": 5}, 2), name
+            assert manager().load("own").groups["own"].metadata == {}
+
+        names = "in_1", "first", "big::in_1", "big::part::in_1", "part::in_1", "big::*::in_1", "big::in_1@cloze"
+        for name in names:
+            reached(name)
+
+    def test_they_reach_a_group_and_not_its_members(self, manager: Manager, write: Write) -> None:
+        weights = "aggregate_metric_list: [{metric: acc, weight_by_size: false}]"
+        write(
+            "own.yaml", f"group: own\ntask:\n  - {{task: part, task_alias: PART, metadata: {{size: 5}}, {weights}}}\n"
+        )
+        loaded = manager().load("own")
+        part = loaded.groups["part"]
+        assert part.source["group_alias"] == "PART" and part.metadata == {"version": 1, "num_fewshot": 3, "size": 5}
+        assert [metric.weight_by_size for metric in part.aggregate_metric_list] == [False]
+        assert loaded.tasks["in_1"].task_alias == "one" and loaded.tasks["in_1"].metadata == {"version": 1}
+        assert manager().load("part").groups["part"].aggregate_metric_list[0].weight_by_size is True
+
+    def test_groups_around_it_state_more_and_the_run_has_the_last_word(self, manager: Manager, write: Write) -> None:
+        write("own.yaml", "group: own\ntask: [{task: in_1, task_alias: own, metadata: {a: 1}}]\n")
+        write("far.yaml", "group: far\nnum_fewshot: 4\ntask: [{task: 'own::in_1', metadata: {a: 2}}]\n")
+
+        def found(spec: Any, **options: Any) -> tuple[Any, ...]:
+            (config,) = manager().load(spec, **options).tasks.values()
+            return config.task_alias, config.metadata.get("a"), config.num_fewshot
+
+        assert found("far") == ("own", 2, 4)
+        assert found("far", overrides={"in_1": {"task_alias": "run"}}) == ("run", 2, 4)
+        assert found("big::in_1", overrides={"big::in_1": {"task_alias": "run"}}) == ("run", None, 0)
+        assert found("first", overrides={"first": {"metadata": {"a": 3}, "num_fewshot": 1}}) == ("one", 3, 1)
+        (group,) = manager().load("big::part", overrides={"num_fewshot": 0}).groups.values()
+        assert group.shown_num_fewshot is None
+
+    def test_two_members_with_other_keys_are_two(self, manager: Manager, write: Write) -> None:
+        write("own.yaml", "group: own\ntask: [in_1, {task: in_1, metadata: {a: 1}}]\n")
+        assert [config.metadata.get("a") for config in manager().load("own").tasks.values()] == [None, 1]
+
+    def test_a_group_of_the_users_may_take_the_name_of_the_one_that_defines_its_members(
+        self, write: Write, tmp_path: Path
+    ) -> None:
+        write(
+            "mine/big.yaml", "group: big\ntask: [{task: in_1, task_alias: mine}, {task: part, num_fewshot: 1}, extra]\n"
+        )
+        write("mine/extra.yaml", task="extra")
+        mine = (tmp_path / "mine").rename(tmp_path.parent / f"{tmp_path.name}_mine")
+        found = TaskManager([tmp_path, mine], include_defaults=False)
+        loaded = found.load("big")
+        assert loaded.roots == ["big"] and shots(loaded).keys() >= {"extra", "in_2"} and len(loaded.tasks) == 4
+        assert found.load("big::in_1").tasks["in_1"].task_alias == "mine"
+        assert (
+            found.load("in_1,first,part").roots == ["in_1", "part"]
+            and found.load("in_1").tasks["in_1"].task_alias == "one"
+        )
+        assert found.load("seconds").roots == ["in_2"]
+        assert found.all_groups == ["big", "part"] and found.all_tasks == ["extra", "in_1", "in_2"]
+        assert found.summary("in_2") == f"member of {tmp_path / 'big.yaml'}::part"
+
+    def test_what_replaces_a_group_wins_over_what_it_defined(self, write: Write, tmp_path: Path) -> None:
+        other = tmp_path.parent / f"{tmp_path.name}_mine"
+        other.mkdir()
+        text = INLINE.replace("metadata: {version: 1}", "metadata: {version: 9}").replace(
+            "      - {task: in_2, dataset_name: y, tag: seconds}\n", ""
+        )
+        (other / "big.yaml").write_text(text, encoding="utf-8")
+        found = TaskManager([tmp_path, other], include_defaults=False)
+        assert found.load("in_1").tasks["in_1"].version == 9 and found.load("first").tasks["in_1"].version == 9
+        assert list(found.load("in_2").tasks) == ["in_2"]
+
+
 @pytest.mark.usefixtures("catalogue")
 class TestIdentity:
     def test_one_subgroup_under_two_parents_with_different_overrides_gives_two_results(
