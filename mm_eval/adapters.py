@@ -70,7 +70,7 @@ def _class_in_file(file: Path, name: str) -> type[Model]:
 
 def model_settings(request: RunRequest) -> ModelSettings:
     """The options of a request that apply to every adapter."""
-    return ModelSettings(**{each.name: getattr(request, each.name) for each in fields(ModelSettings)})
+    return ModelSettings(**{each.name: getattr(request, each.name) for each in fields(ModelSettings) if each.compare})
 
 
 def own_model(request: RunRequest) -> Model:

@@ -13,7 +13,7 @@ import os
 import re
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import closing, nullcontext
+from contextlib import closing, nullcontext, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -160,11 +160,30 @@ def score(
 
 def default_folder(request: RunRequest, spec: dict[str, Any]) -> RunFolder:
     """runs/<model>-<tasks>-<digest of the spec>: the same command finds its own run again, also when its scoring has changed."""
-    digest = hashlib.sha256(json.dumps(spec, sort_keys=True).encode()).hexdigest()[:8]
-    words = re.sub(r"[^A-Za-z0-9_.-]+", "-", "-".join([request.model or DEFAULT_MODEL, *named_tasks(request.tasks)]))[
-        :80
-    ]
+    digest, words = hashlib.sha256(json.dumps(spec, sort_keys=True).encode()).hexdigest()[:8], _words_of(request)
     return RunFolder(Path(f"runs/{words}-{digest}")).or_its_like(spec, f"{words}-????????")
+
+
+def _words_of(request: RunRequest) -> str:
+    """Model and tasks, for the name of a folder."""
+    words = "-".join([request.model or DEFAULT_MODEL, *named_tasks(request.tasks)])
+    return re.sub(r"[^A-Za-z0-9_.-]+", "-", words)[:80]
+
+
+def _begun_earlier(prepared: Prepared) -> tuple[RunFolder, dict[str, Any]] | None:
+    """The newest default folder of the same command on an earlier day, where prompts hold the date, and its spec."""
+    today = measured(prepared.model).constants
+    if "date" not in today:
+        return None
+    found = Path("runs").glob(f"{_words_of(prepared.request)}-????????/run.json")
+    for path in sorted(found, key=lambda path: path.stat().st_mtime, reverse=True):
+        with suppress(MMEvalError, OSError):
+            folder = RunFolder(path.parent)
+            expect(prepared.model, folder.entry("constants"))
+            if default_folder(prepared.request, spec := prepared.spec()).path == folder.path:
+                return folder, spec
+    expect(prepared.model, today)
+    return None
 
 
 def _folder_and_spec(prepared: Prepared) -> tuple[RunFolder, dict[str, Any]]:
@@ -177,6 +196,8 @@ def _folder_and_spec(prepared: Prepared) -> tuple[RunFolder, dict[str, Any]]:
     else:
         spec = prepared.spec()
         folder = default_folder(prepared.request, spec)
+        if not folder.path.exists() and (begun := _begun_earlier(prepared)):
+            folder, spec = begun
         known = folder.read("run.json")
     recall_threads(prepared.model, entry_of(known, "machine"))
     return folder, spec

@@ -11,6 +11,7 @@ from typing import TypeVar
 
 from mm_eval.adapters import in_our_words, make_model
 from mm_eval.engine.folder import RunFolder
+from mm_eval.engine.model import expect
 from mm_eval.opening import prompt_blocks
 from mm_eval.prepare import Prepared, load_configs, prepare
 from mm_eval.request import RunRequest
@@ -44,7 +45,9 @@ def mistakes(request: RunRequest) -> list[MMEvalError]:
         prepared = prepare(request)
         prepared.check_generation()
         if request.output_path and request.executor is None:  # workers that load the model describe it, later
-            RunFolder(Path(request.output_path)).refuse_other(prepared.spec())
+            folder = RunFolder(Path(request.output_path))
+            expect(prepared.model, folder.entry("constants"))
+            folder.refuse_other(prepared.spec())
 
     def model() -> None:
         make_model(in_our_words(request)[0])

@@ -154,7 +154,7 @@ def _of_this_run(model: Model, settings: ModelSettings, identity: Any) -> Iterat
 def _stated(settings: ModelSettings) -> dict[str, Any]:
     """The options that differ from those of a run that states none."""
     plain = ModelSettings()
-    found = {each.name: getattr(settings, each.name) for each in fields(settings)}
+    found = {each.name: getattr(settings, each.name) for each in fields(settings) if each.compare}
     return {name: value for name, value in found.items() if value != getattr(plain, name)}
 
 

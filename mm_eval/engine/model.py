@@ -20,6 +20,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from datetime import date
 from types import MappingProxyType
 from typing import Any, Literal, TypeAlias
 
@@ -51,6 +52,7 @@ class ModelSettings:
     prices: the user's file of prices, before the shipped one.
     reasoning_tags: the marks around the model's reasoning, as `marks_of` of mm_eval.values.reasoning
         reads them; None for the known ones.
+    today: the day of the run's first launch, for chat templates that write it. It is no option, and travels to workers.
     """
 
     batch_size: int | str = "auto"
@@ -61,6 +63,7 @@ class ModelSettings:
     on_long_prompt: str = "cut"
     prices: str | None = None
     reasoning_tags: str | None = None
+    today: date = field(default_factory=lambda: date.today(), compare=False)
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
+from dataclasses import replace
+from datetime import date, datetime, time
 from functools import cached_property
 from typing import Any
 
@@ -16,6 +18,7 @@ from mm_eval.values.types import Instance
 from .arguments import WHERE, PromptArguments
 from .checkpoint import Checkpoint, fits_of
 from .families import FAMILIES, TEXT_FAMILIES, family_of
+from .prompts.dates import asks_for_the_date, code_of, random_words
 from .prompts.prompt import PromptWriter
 from .prompts.tools import writes_tools
 from .prompts.video_prompt import VideoWriter, video_identity
@@ -68,6 +71,13 @@ class Source:
             )
         of_family = known.video if known is not None and (own_videos is None or kind in own_videos) else None
         template = (self.template or self.checkpoint.chat_templates) if self.chats else None
+        code = code_of(self._chosen_template() or template or "") if self.chats else ""
+        if random := random_words(code):
+            what = f"The chat template of {arguments.pretrained!r} writes random words ({random})."
+            raise ConfigError(
+                what, where=WHERE, hint="Give chat_template=FILE with one that writes the same every time."
+            )
+        self.is_dated = asks_for_the_date(code)
         self.videos = Videos.chosen(of_family, self.checkpoint, arguments, template)
         self.facts = ModelFacts(
             name=arguments.pretrained,
@@ -85,12 +95,18 @@ class Source:
 
     def _takes_tools(self) -> bool:
         """Whether the chat template writes tools. One that is chosen by its name is not tried."""
-        if not self.chats or isinstance(self.settings.chat_template, str):
-            return False
-        shows = any(word in name for name in self.checkpoint.config for word in ("vision", "image", "visual"))
-        return writes_tools(
-            self.template or self.checkpoint.template_of(shows), shows
-        )  # `image_text` would import transformers
+        return self.chats and writes_tools(self._chosen_template(), self._shows_pictures)
+
+    def _chosen_template(self) -> str:
+        """The source of the template that prompts are written by; empty where it is chosen by its name."""
+        if isinstance(self.settings.chat_template, str):
+            return ""
+        return self.template or self.checkpoint.template_of(self._shows_pictures)
+
+    @property
+    def _shows_pictures(self) -> bool:
+        """Whether the config is about pictures: `image_text` would import transformers."""
+        return any(word in name for name in self.checkpoint.config for word in ("vision", "image", "visual"))
 
     @property
     def chats(self) -> bool:
@@ -125,6 +141,8 @@ class Source:
             "image_token_id": image_token_id,
             "marks": marks_of(self.settings.reasoning_tags),
         }
+        if self.is_dated:
+            options["clock"] = self.written_today
         if self.videos is not None:
             options["videos"] = self.videos
         kind = VideoWriter if self.videos is not None else PromptWriter
@@ -150,6 +168,21 @@ class Source:
         auto_map = self.checkpoint.config.get("auto_map", {})
         return is_image_text(self.checkpoint.model_type) or "AutoModelForImageTextToText" in auto_map
 
+    def written_today(self, form: str) -> str:
+        """The day of the run's first launch as a chat template asks for it; the time of day is midnight."""
+        return datetime.combine(self.settings.today, time()).strftime(form)
+
+    def goes_on(self, constants: Mapping[str, Any]) -> bool:
+        """Takes the day of a run's first launch from its constants. Returns whether it is another one than before."""
+        stated = str(constants.get("date") or "")
+        if not self.is_dated or stated == self.settings.today.isoformat():
+            return False
+        try:
+            self.settings = replace(self.settings, today=date.fromisoformat(stated))
+        except ValueError:  # a folder of an earlier version, or a stranger's
+            return False
+        return True
+
     def constants(self) -> dict[str, Any]:
         """What of the files and the prompts decides an answer and is the same for every question."""
         chosen, stated = (
@@ -158,6 +191,7 @@ class Source:
                 "chat_template_kwargs": dict(self.arguments.chat_template_kwargs or {}) or None,
                 "reasoning_tags": self.settings.reasoning_tags,
                 "think_end_token": self.arguments.think_end_token,
+                "date": self.settings.today.isoformat() if self.is_dated else None,
             },
         )
         template = self.template or self.settings.chat_template

@@ -236,6 +236,11 @@ class Vllm(Model):
         """sha256 of everything that decides this model's answers apart from the question."""
         return self.source.fingerprint(self._constants)
 
+    def _expect(self, constants: Mapping[str, Any]) -> None:
+        if self.source.goes_on(constants):
+            self.settings, self.facts = self.source.settings, replace(self.facts, constants={})
+        super()._expect(constants)
+
     def identity(self, instance: Instance) -> Mapping[str, Any]:
         return self.source.identity(instance, self.fingerprint)
 

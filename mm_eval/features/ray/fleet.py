@@ -93,6 +93,11 @@ class Fleet(Model):
         expect(found, self._expected or {})
         return found
 
+    def _expect(self, constants: Mapping[str, Any]) -> None:
+        if not self.facts.constants:
+            expect(self.model, constants)
+            super()._expect(constants)
+
     def _measured(self) -> ModelFacts:
         self._identify()
         return self.facts

@@ -3,6 +3,7 @@
 In the order of reading:
 
     prompt         chat template, picture placeholders, the boundary before a continuation
+    dates          the day of the run for chat templates that write it
     data_text      special tokens in data kept as text
     preprocessing  a picture is decoded and preprocessed once
     videos         what families do with videos, as data; frames as the tensors of a video

@@ -15,7 +15,7 @@ These rules decide the numbers:
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -30,6 +30,7 @@ from ...reasoning import TokenReader
 from ..arguments import WHERE, PromptArguments
 from ..families import Family
 from .data_text import DataText
+from .dates import dated
 from .preprocessing import Picture, Preprocessor, learn, pictures_of, written
 
 _PER_TOKEN = ("mm_token_type_ids", "token_type_ids", "image_embeds_position_mask", "moe_mm_token_type_ids")
@@ -97,6 +98,7 @@ class PromptWriter:
     template: Jinja source, or None for the checkpoint's own. template_name: which of those, where there are several.
     image_token_id: the token that the model replaces by a picture's features; None: the processor's.
     marks: those that the user states around the reasoning (`--reasoning_tags`).
+    clock: writes the day for a template that asks for it, in place of transformers' `strftime_now`.
     """
 
     def __init__(
@@ -111,10 +113,12 @@ class PromptWriter:
         template_name: str | None = None,
         image_token_id: int | None = None,
         marks: Marks = NO_MARKS,
+        clock: Callable[[str], str] | None = None,
     ) -> None:
         self.name, self.family, self.tokenizer, self.processor = name, family, tokenizer, processor
         self._preprocessor = Preprocessor(processor, family.pictures)
         self.add_bos, self.variables = arguments.add_bos_token, dict(arguments.chat_template_kwargs or {})
+        self._clock = clock
         own = getattr(processor, "chat_template", None) or tokenizer.chat_template
         known = own if isinstance(own, dict) else {"default": own} if own else {}
         self._marks, self._think_end = marks, arguments.think_end_token
@@ -282,7 +286,7 @@ class PromptWriter:
         try:
             rendered = (self.processor or self.tokenizer).apply_chat_template(
                 messages,
-                chat_template=self.template,
+                chat_template=dated(self.template, self._clock) if self._clock else self.template,
                 tokenize=False,
                 add_generation_prompt=not go_on,
                 continue_final_message=go_on,
