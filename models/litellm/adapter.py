@@ -96,8 +96,8 @@ class LiteLLM(OpenAI):
             raise ConfigError(f"{self.model} gives no log-probabilities, by litellm's list.", hint=hint)
         yield from super().loglikelihood(instances)
 
-    def _takes(self, tools: Sequence[Mapping[str, Any]]) -> bool:
-        return True  # the library writes calls in each vendor's own form
+    def _check_tools(self, tools: Sequence[Mapping[str, Any]]) -> None:
+        """Nothing: the library writes calls in each vendor's own form."""
 
     def new_transport(self) -> httpx.AsyncBaseTransport:
         """The connections of `--model openai`, with litellm before them."""
@@ -105,7 +105,7 @@ class LiteLLM(OpenAI):
 
         stated = {"api_base": self.address, "api_version": self.api_version}
         stated["api_key"] = key_of(self.args) if "api_key_env" in self.args else ""
-        return Bridge(super().new_transport(), {name: value for name, value in stated.items() if value})
+        return Bridge(super().new_transport(), {name: value for name, value in stated.items() if value}, self.address)
 
 
 def library_version() -> dict[str, str]:

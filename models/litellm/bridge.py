@@ -22,6 +22,7 @@ import httpx
 
 from mm_eval.values.errors import ConfigError, did_you_mean
 
+from ..openai.client.addresses import check_same_host
 from ..openai.client.errors import Fatal
 from .endings import counts_reasoning, counts_tokens, stated_ending
 
@@ -47,12 +48,16 @@ NO_TIMEOUT = 1e6
 
 @dataclass
 class Call:
-    """One attempt. pictures: the base64 texts that the request must hold. reply: the vendor's. fault: why there is none."""
+    """One attempt. pictures: the base64 texts that the request must hold. reply: the vendor's. fault: why there is none.
+
+    address: where the user has it go; empty for the vendor's own address, which litellm knows.
+    """
 
     connections: httpx.AsyncBaseTransport
     pictures: tuple[bytes, ...] = ()
     reply: httpx.Response | None = None
     fault: Exception | None = None
+    address: str = ""
 
 
 CALL: ContextVar[Call] = ContextVar("call")
@@ -70,6 +75,8 @@ class Wire(httpx.AsyncBaseTransport):
         call = CALL.get()
         try:
             content = await request.aread()
+            if call.address:  # litellm has joined it, each provider in its own way
+                check_same_host(call.address, request.url)
             if lost := [each for each in call.pictures if each not in content]:
                 what = f"litellm left out {len(lost)} of {len(call.pictures)} pictures for this provider."
                 raise Fatal(
@@ -85,17 +92,18 @@ class Wire(httpx.AsyncBaseTransport):
 
 @dataclass
 class Bridge(httpx.AsyncBaseTransport):
-    """Answers requests in OpenAI's form. settings: of every call, such as the address and the key."""
+    """Answers requests in OpenAI's form. settings: of every call, such as the address and the key. address: as of `Call`."""
 
     connections: httpx.AsyncBaseTransport
     settings: Mapping[str, Any] = field(repr=False)
+    address: str = ""
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """The vendor's answer in OpenAI's form, or its refusal as it came. Raises what the connections raise."""
         if request.method != "POST" or not request.url.path.endswith("/chat/completions"):
             return refused(404, "a vendor has no such page")  # litellm speaks chat only
         body = json.loads(request.content)
-        call = Call(self.connections, tuple(pictures_in(body)))
+        call = Call(self.connections, tuple(pictures_in(body)), address=self.address)
         begun = body.pop("continue_final_message", False)
         fields = {name: value for name, value in body.items() if name not in TURNED}
         if begun and provider_of(fields["model"]) not in ("anthropic", "bedrock"):

@@ -207,27 +207,31 @@ class OpenAI(Model):
             check_scores(self.urls, self.model, options, self._scores_no_prompts)
 
         unknown = [each for each in first if each.tools and CALL_FORMAT not in each.metadata]
-        if unknown and TOOLS not in self.endpoint.accepted and not self._takes(unknown[0].tools):
-            what = f"how {self.model!r} calls tools is not known, and the server answers no question with `tools`."
-            raise ConfigError(what, hint=STATE_FORMAT)
+        if unknown and TOOLS not in self.endpoint.accepted:
+            self._check_tools(unknown[0].tools)
 
-    def _takes(self, tools: Sequence[Mapping[str, Any]]) -> bool:
-        """Whether the server answers a short question with tools; True where it is not reached. No question of a task is sent."""
-        from .client.errors import Unreachable
+    def _check_tools(self, tools: Sequence[Mapping[str, Any]]) -> None:
+        """ConfigError unless the server answers a short question with tools. No question of a task is sent."""
+        from .client.errors import Fatal
+        from .client.replies import choice_of
 
-        said = {"model": self.model, "messages": [{"role": "user", "content": "Hi"}], TOOLS: list(tools)}
-        content = json.dumps({**said, self.endpoint.cap: 1, **self.extra_body}).encode()
-        base = self.urls[0].partition("?")[0]
-        path = "v1/chat/completions" if base.endswith("/v1") else "chat/completions"
-        loop, client = self.new_loop(), self._client()
+        greeting = Greeting(self, tools)
+        loop, client = self.new_loop(), self._client(greeting.endpoint)
         try:
             with quiet_libraries():
-                return "choices" in loop.run_until_complete(client.look(path, content))
-        except Unreachable:
-            return True  # the first question says so
+                loop.run_until_complete(client.ask("/chat/completions", greeting, choice_of))
+        except Fatal as error:  # it can't be reached, or refuses all that is sent: nothing is known of tools
+            raise ConfigError(error.what, hint=error.hint) from error
+        except ModelError as error:
+            raise self.takes_no_tools(f": {error.what}") from error
         finally:
             loop.run_until_complete(client.transport.aclose())
             loop.close()
+
+    def takes_no_tools(self, said: str = ".") -> ConfigError:
+        """The error of a task with tools for a model that gets them in no known way."""
+        what = f"how {self.model!r} calls tools is not known, and the server answers no question with `tools`{said}"
+        return ConfigError(what, hint=STATE_FORMAT)
 
     def _check_options(self, options: GenerationOptions) -> None:
         if options.num_beams > 1:
@@ -352,12 +356,13 @@ class OpenAI(Model):
             loop.run_until_complete(client.transport.aclose())
             loop.close()
 
-    def _client(self) -> Client:
+    def _client(self, endpoint: Endpoint | None = None) -> Client:
+        """endpoint: what is known of the endpoint, if not what the run knows."""
         from .client.http import Client
 
         limits, headers = limits_of(self.args, self.urls), sent_headers(self.args, self.urls)
         draw = random.Random(self.settings.seed)
-        return Client(self.new_transport(), self.urls, limits, headers, self.secrets(), draw, self.endpoint)
+        return Client(self.new_transport(), self.urls, limits, headers, self.secrets(), draw, endpoint or self.endpoint)
 
     def new_loop(self) -> asyncio.AbstractEventLoop:
         """The event loop of the requests; tests replace it with one that has its own clock."""
@@ -508,6 +513,23 @@ class Body:
         if messages[-1]["role"] == "assistant":
             turned = {"add_generation_prompt": False, "continue_final_message": True}
         return {**turned, "messages": messages}
+
+
+class Greeting:
+    """Makes the body of a short question with tools, which shows whether a server takes them. endpoint: what is known for it."""
+
+    def __init__(self, model: OpenAI, tools: Sequence[Mapping[str, Any]]) -> None:
+        self._model, self._tools = model, list(tools)
+        self.endpoint = Endpoint(model.max_tokens_name, model.endpoint.by_hand)
+        self.sent: dict[str, Any] = {}
+
+    async def __call__(self, without: frozenset[str] = frozenset()) -> bytes:
+        """Raises ConfigError where the server has refused the tools."""
+        fields = self.endpoint.sent({self._model.max_tokens_name: 1, TOOLS: self._tools}, without)
+        if TOOLS not in fields:
+            raise self._model.takes_no_tools()
+        self.sent = {"model": self._model.model, **fields, **self._model.extra_body}
+        return json.dumps({**self.sent, "messages": [{"role": "user", "content": "Hi"}]}).encode()
 
 
 class Groups:

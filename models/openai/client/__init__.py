@@ -3,6 +3,7 @@
 In the order of reading:
 
     http       one question: attempts, waits, deadlines
+    addresses  where each request goes
     servers    which server each attempt goes to, and outages
     flight     many questions at once, and the limit on attempts
     endpoint   fields that the endpoint refuses: dropped, renamed, recorded

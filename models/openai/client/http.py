@@ -20,6 +20,7 @@ import httpx
 from mm_eval.values.errors import ModelError
 
 from ...endings import FILTER_STATUSES, says_filtered
+from .addresses import joined
 from .endpoint import NO_JINJA, Endpoint
 from .errors import TOO_LONG, Fatal, Filtered, Passing, Refused, TooLong, Unreachable
 from .flight import Gate
@@ -313,24 +314,21 @@ class Client:
         self._end(fatal)
         return fatal
 
-    async def look(self, path: str, content: bytes | None = None) -> dict[str, Any]:
+    async def look(self, path: str, content: bytes | None = None, *, at_root: bool = False) -> dict[str, Any]:
         """A server's reply to a request that is not a question; {} where it has no answer.
 
-        content: sent to a path at the server's root; None: a page below base_url is read. One attempt at each server until one
-        is reached, which changes nothing about how questions are sent. Raises Unreachable.
+        content: what is sent; None: the page is read. at_root: as of `joined`. One attempt at each server until one is reached,
+        which changes nothing about how questions are sent. Raises Unreachable.
         """
         for url in list(self._looks_at):
             with suppress(Unreachable):
-                return await self._look_at(url, path, content)
+                return await self._look_at(joined(url, path, at_root=at_root), content)
             self._looks_at.append(self._looks_at.pop(0))  # the next look begins with another server
         raise Unreachable
 
-    async def _look_at(self, url: str, path: str, content: bytes | None) -> dict[str, Any]:
-        base, mark, query = url.partition("?")
-        base, method = (base, "GET") if content is None else (base.removesuffix("/v1"), "POST")
-        request = httpx.Request(
-            method, httpx.URL(joined(base + mark + query, path)), headers=self.headers, content=content
-        )
+    async def _look_at(self, url: httpx.URL, content: bytes | None) -> dict[str, Any]:
+        method = "GET" if content is None else "POST"
+        request = httpx.Request(method, url, headers=self.headers, content=content)
         try:
             async with asyncio.timeout(min(LOOK, self.limits.timeout)):
                 reply = await self.transport.handle_async_request(request)
@@ -422,7 +420,7 @@ class Client:
 
     def _target(self, server: Server, path: str) -> httpx.URL:
         known = self._targets.get((server.url, path))
-        return known or self._targets.setdefault((server.url, path), httpx.URL(joined(server.url, path)))
+        return known or self._targets.setdefault((server.url, path), joined(server.url, path))
 
     def _content(self, reply: httpx.Response) -> dict[str, Any]:
         if reply.status_code != 200:
@@ -482,16 +480,6 @@ class Client:
         if passing.said is None:
             return passing.what
         return f"{passing.what}: {shortened(self.redactor.error(as_text(passing.said)))}"
-
-
-def joined(url: str, path: str) -> str:
-    """The address of a path below a base address, whose query is kept.
-
-    >>> joined("https://host/deployments/gpt?api-version=2024-10-21", "/chat/completions")
-    'https://host/deployments/gpt/chat/completions?api-version=2024-10-21'
-    """
-    base, mark, query = url.partition("?")
-    return f"{base}{path}{mark}{query}"
 
 
 def _spoke(error: Exception) -> bool:

@@ -34,7 +34,7 @@ CAN_NOT = (
 class Look(Protocol):
     """`Client.look`: a reply to what is not a question; {} where the server has no answer. Raises Unreachable."""
 
-    async def __call__(self, path: str, content: bytes | None = None) -> dict[str, Any]: ...
+    async def __call__(self, path: str, content: bytes | None = None, *, at_root: bool = False) -> dict[str, Any]: ...
 
 
 @dataclass(frozen=True)
@@ -98,11 +98,12 @@ async def writing_of(look: Look, model: str) -> Writing:
 async def _prompts_of(look: Look, model: str) -> Writing:
 
     async def tokens(**body: Any) -> list[int]:
-        found = (await look("/tokenize", json.dumps({"model": model, **body}).encode())).get("tokens")
+        sent = json.dumps({"model": model, **body}).encode()
+        found = (await look("/tokenize", sent, at_root=True)).get("tokens")
         return found if isinstance(found, list) and all(type(token) is int for token in found) else []
 
     async def text(ids: list[int]) -> str | None:
-        reply = await look("/detokenize", json.dumps({"model": model, "tokens": ids}).encode())
+        reply = await look("/detokenize", json.dumps({"model": model, "tokens": ids}).encode(), at_root=True)
         found = reply.get("prompt")
         return found if isinstance(found, str) else None
 
@@ -154,7 +155,7 @@ class Room:
             return json.dumps(body).encode() if self._left_out else None
         asked, count = json.dumps({"model": self._model, "prompt": body["prompt"]}).encode(), None
         with suppress(Unreachable):
-            count = (await self._look("/tokenize", asked)).get("count")
+            count = (await self._look("/tokenize", asked, at_root=True)).get("count")
         if type(count) is not int or not 0 < self._length - count < body.get(name, 0):
             return None
         return json.dumps({**body, name: self._length - count}).encode()
