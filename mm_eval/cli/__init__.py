@@ -29,6 +29,7 @@ from mm_eval.cli.say import (
     SafeFormatter,
     complain,
     complain_briefly,
+    complain_of_fault,
     discard_output,
     finish_line,
     guard_streams,
@@ -40,7 +41,7 @@ from mm_eval.cli.say import (
 )
 from mm_eval.engine.threads import chosen_by_command
 from mm_eval.package import __version__
-from mm_eval.values.errors import ConfigError, MMEvalError, did_you_mean
+from mm_eval.values.errors import ConfigError, MMEvalError, StoreError, did_you_mean
 from mm_eval.values.features import brought, by_feature, statements
 from mm_eval.values.run_files import UNREADABLE, odd_content
 
@@ -62,8 +63,8 @@ GARBAGE_AFTER = 50_000
 """Objects made before Python searches for cycles. A run makes millions that are in no cycle: at Python's default of 700 it
 spends a fifth of its time on the search."""
 
-EXIT_OK, EXIT_USAGE, EXIT_PARTIAL, EXIT_INTERRUPTED = 0, 2, 3, 130
-
+EXIT_OK, EXIT_USAGE, EXIT_PARTIAL, EXIT_FAULT, EXIT_INTERRUPTED = 0, 2, 3, 70, 130
+"""1 is for verbs that print a verdict: the answer is no."""
 
 WAITING = ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT")
 """Variables by which a user chooses how OpenMP's threads wait for each other."""
@@ -157,7 +158,11 @@ def _names_by_group(groups: Sequence[tuple[str, Sequence[argparse.Action]]]) -> 
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Runs one command and returns its exit code: 0 done, 2 the command is wrong, 3 partial results, 130 interrupted."""
+    """Runs one command and returns its exit code.
+
+    0: done. 1: a verdict that says no. 2: the command, a file or a folder is wrong. 3: some requests failed, or a disk filled
+    during a run. 70: a fault of mm-eval itself. 130: interrupted.
+    """
     gc.set_threshold(GARBAGE_AFTER)
     atexit.register(gc.freeze)  # the search for cycles at exit takes 0.2 s and frees nothing that exit does not free
     if argv is None:
@@ -175,7 +180,8 @@ def _exit_code(words: list[str]) -> int:
         return max(code, EXIT_PARTIAL) if output_was_lost() and code != EXIT_USAGE else code
     except MMEvalError as error:
         complain(error)
-        return EXIT_PARTIAL if error.owner == "store" else EXIT_USAGE  # a full disk stops a run that has answers
+        stopped = isinstance(error, StoreError) and output.writes_results  # a full disk stops a run that has answers
+        return EXIT_PARTIAL if stopped else EXIT_USAGE
     except KeyboardInterrupt:
         complain_briefly("interrupted; finished answers are kept.")
         return EXIT_INTERRUPTED
@@ -184,7 +190,10 @@ def _exit_code(words: list[str]) -> int:
         if error.reader_is_gone:  # `mm-eval ls | head`
             return EXIT_OK
         complain_briefly(error)
-        return EXIT_PARTIAL
+        return EXIT_USAGE  # verbs that write results into a folder go on without their output
+    except Exception as error:
+        complain_of_fault(error)
+        return EXIT_FAULT
     finally:
         finish_line()
 
@@ -212,7 +221,7 @@ def _dispatch(words: list[str]) -> int:
     verb, rest = (words[0], words[1:]) if words[0] in VERBS else ("run", words)
     _wait_without_spinning()
     module = importlib.import_module(VERBS[verb][0])
-    output.output_may_be_lost = getattr(module, "WRITES_RESULTS", False)
+    output.writes_results = getattr(module, "WRITES_RESULTS", False)
     args, rest = _arguments(verb, module, rest)
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(SafeFormatter("mm-eval: %(message)s"))
@@ -313,8 +322,11 @@ def _overview() -> str:
         "mm-eval VERB --help lists the options of a verb.\n"
         "mm-eval --help all describes all options of run.\n\n"
         "exit codes:\n"
-        "  0    all was answered and scored\n"
-        "  2    the command or a config is wrong, nothing was requested\n"
-        "  3    some requests failed, results are partial\n"
-        "  130  interrupted, finished answers are kept"
+        "  0    done: answered and scored, or the verdict is yes\n"
+        "  1    the printed verdict is no\n"
+        "  2    the command, a config, a file or a folder is wrong\n"
+        "  3    some requests failed and results are partial, no verdict could be\n"
+        "       reached, or the disk filled during a run\n"
+        "  70   a fault of mm-eval itself\n"
+        "  130  interrupted; finished answers are kept"
     )

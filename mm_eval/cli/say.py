@@ -139,7 +139,7 @@ LONGEST = 4000
 """Characters of an error; one that quotes a long value is cut in the middle."""
 
 
-output_may_be_lost = False
+writes_results = False
 """Whether a command goes on when standard output breaks, because its results are on disk. `cli.main` sets it for each command."""
 
 
@@ -195,7 +195,7 @@ def _print(text: str) -> None:
     try:
         print(text, flush=True)
     except OutputError as error:
-        if not output_may_be_lost:
+        if not writes_results:
             raise
         discard_output()
         if not error.reader_is_gone:
@@ -236,6 +236,14 @@ def complain_briefly(text: object) -> None:
     """Prints one line on the error stream."""
     finish_line()
     print(f"mm-eval: {in_line(text)}", file=sys.stderr)
+
+
+def complain_of_fault(error: Exception) -> None:
+    """Prints the traceback of a fault of mm-eval itself, and what to do."""
+    _uncaught(type(error), error, error.__traceback__)
+    complain_briefly(
+        "this is a fault of mm-eval, not of your command. Recorded answers are kept. Please report these lines."
+    )
 
 
 class SafeFormatter(logging.Formatter):

@@ -14,23 +14,28 @@ from mm_eval.values.errors import MMEvalError, StoreError
 log = logging.getLogger(__name__)
 
 
-def read_runs(folders: list[str], include_path: str | None) -> tuple[list[RecordedRun], dict[str, str]]:
-    """The runs with numbers, and {folder name: reason} of begun runs without. A single run must have numbers."""
-    runs, holes = [], dict[str, str]()
+def read_runs(folders: list[str], include_path: str | None) -> tuple[list[RecordedRun], dict[str, MMEvalError]]:
+    """The runs with numbers, and {folder name: why} of begun runs without. A single run must have numbers."""
+    runs, holes = [], dict[str, MMEvalError]()
     for folder in folders:
         try:
             runs.append(RecordedRun.read(folder, include_path=include_path))
         except MMEvalError as error:
             if not os.path.isfile(Path(folder) / "run.json") or folder == folders[-1] and not runs:
                 raise
-            holes[Path(folder).name] = str(error)
+            holes[Path(folder).name] = error
     return runs, holes
 
 
-def say_holes(holes: Mapping[str, str]) -> int:
-    """Says which runs have no numbers, since a page or file may leave them out. The exit code."""
+def say_holes(holes: Mapping[str, MMEvalError]) -> int:
+    """Says which runs have no numbers, since a page or file may leave them out.
+
+    Returns the exit code: 2 if the files of one are damaged, 3 if all of them just did not finish.
+    """
     for name, reason in holes.items():
         log.warning("%s has no numbers: %s", name, reason)
+    if any(isinstance(error, StoreError) for error in holes.values()):
+        return 2
     return 3 if holes else 0
 
 

@@ -100,7 +100,8 @@ def main(args: argparse.Namespace) -> int:
     reference = read_reference(args.reference) if args.reference else ()
 
     def table() -> ReleaseTable:
-        found = release_table(runs, reference, holes, mix_graders=are_mixed(args), same_prompt=args.same_prompt)
+        reasons = {name: str(error) for name, error in holes.items()}
+        found = release_table(runs, reference, reasons, mix_graders=are_mixed(args), same_prompt=args.same_prompt)
         found.title = args.title or found.title
         return found
 

@@ -148,7 +148,7 @@ def test_several_runs_have_a_folder_each_and_a_bad_folder_is_said(cli, run, tmp_
     assert {Path(line).parent.name for line in done.out.splitlines()} == {run.folder.name, "other"}
     (tmp_path / "file").write_text("")
     failed = cli("report", run.folder, "--format", "inspect", "--output", tmp_path / "file")
-    assert failed.code == 3 and "can't be written" in failed.err and "Traceback" not in failed.err
+    assert failed.code == 2 and "can't be written" in failed.err and "Traceback" not in failed.err
 
 
 def test_a_table_on_a_full_disk_leaves_the_one_before(run, cli, tmp_path, monkeypatch):
@@ -159,6 +159,6 @@ def test_a_table_on_a_full_disk_leaves_the_one_before(run, cli, tmp_path, monkey
     with monkeypatch.context() as patched:
         patched.setattr("os.replace", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left on device")))
         full = cli("report", run.folder, "--format", "md", "--output", link)
-    assert full.code == 3 and "No space left on device" in full.err and table.read_text() == "old"
+    assert full.code == 2 and "No space left on device" in full.err and table.read_text() == "old"
     assert cli("report", run.folder, "--format", "md", "--output", link).code == 0 and link.is_symlink()
     assert "mme" in table.read_text() and cli("report", run.folder, "--format", "md", "--output", "/dev/null").code == 0
