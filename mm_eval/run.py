@@ -78,8 +78,8 @@ def evaluate(request: RunRequest, progress: Progress | None = None, given: Model
         RunFolder(Path(request.output_path)).refuse_if_held()
     prepared = prepare(request, progress.phase, given)
     with closing_model(prepared.model) if given is None else nullcontext():
-        if request.output_path:  # what an earlier launch has found out of a server is not asked again
-            recall(prepared.model, RunFolder(Path(request.output_path)).findings())
+        if request.output_path and prepared.model.facts.tries_first:
+            recall(prepared.model, RunFolder(Path(request.output_path)).findings())  # known ones are not asked again
         prepared.check_generation()  # before the weights are loaded, which may take minutes
         return run(prepared, progress, started)
 
