@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
+from mm_eval.data.media import shown_picture as shown_picture
+from mm_eval.data.media import shown_size as shown_size
 from mm_eval.values.types import *  # noqa: F403
 from mm_eval.values.types import Context, Instance, Target
 
@@ -12,3 +14,5 @@ GenArgs: TypeAlias = tuple[Context, GenKwargs]
 Reference: TypeAlias = Target
 LLInstance: TypeAlias = Instance
 GenInstance: TypeAlias = Instance
+stored_picture = shown_picture
+"""The former name."""

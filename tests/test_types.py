@@ -9,7 +9,8 @@ import pytest
 from PIL import Image
 
 import mm_eval
-from mm_eval.values.types import Instance, Slot, stored_picture
+from mm_eval.types import stored_picture
+from mm_eval.values.types import Instance, Slot
 from tests.sets import each_of
 
 

@@ -19,7 +19,7 @@ from mm_eval.data.data_files import content_cache, may_have_data_files
 from mm_eval.data.decode import check_pillow
 from mm_eval.data.docs import Docs, fingerprint_of
 from mm_eval.data.manifest import advice_on_missing, hub_ids, known_data_set
-from mm_eval.data.places import FILES_KEY, files_named, has_files, places_of
+from mm_eval.data.places import FILES_KEY, PLACES, files_named, has_files, places_of
 from mm_eval.data.rows import with_pictures_declared
 from mm_eval.data.source import (
     LOADING,
@@ -101,9 +101,11 @@ def load_docs(
     if folder is None and ids[0].path not in LOCAL_FILES:
         tried = [(hub_id, one.revision) for one in ids for hub_id in hub_ids(one.path)]
         repository_of = partial(repository, tried, source.offline, where)
+    places = places_of(folder, kwargs, source.url_media, repository_of)
     if process is not None:
         try:
-            with (draws or NoStream()).used(), nullcontext() if only_reads else _changing_rows(source):
+            reading = nullcontext() if only_reads else _changing_rows(source)
+            with (draws or NoStream()).used(), during(PLACES, places), reading:
                 rows = process(rows) if only_reads else _as_rows(process(rows, **_loader(process, source)))
         except MMEvalError as error:  # a sentence that the task wrote for its user
             raise ConfigError(str(error), where=task or where) from error
@@ -115,7 +117,7 @@ def load_docs(
         rows,
         where=task or where,
         fingerprint=fingerprint,
-        places=places_of(folder, kwargs, source.url_media, repository_of),
+        places=places,
         bundled=folder is not None and folder.is_relative_to(sample_root()),
     )
 

@@ -47,6 +47,27 @@ KEPT = 4
 BLOCK_BYTES = 2**26
 """The size of the blocks in which Pillow stores a large picture (see `_formats`)."""
 
+OPTIONAL_DECODERS = {"AVIF": "avif", "JPEG2000": "jpg_2000", "WEBP": "webp"}
+"""Formats that a build of Pillow may lack, and the names of their decoders in `PIL.features`."""
+
+FIRST_BYTES = {
+    b"\xff\xd8\xff": "JPEG",
+    b"\x89PNG": "PNG",
+    b"GIF8": "GIF",
+    b"BM": "BMP",
+    b"II*\0": "TIFF",
+    b"MM\0*": "TIFF",
+    b"II+\0": "TIFF",
+    b"MM\0+": "TIFF",
+    b"\0\0\0\x0cjP  ": "JPEG2000",
+    b"\xff\x4f\xff\x51": "JPEG2000",
+}
+LONGEST_BRANDS = 256
+"""The bytes in which an AVIF's brands are looked for."""
+
+ORIENTATION = 0x0112
+"""EXIF's tag of how a picture is turned."""
+
 MIME = {"JPEG": "image/jpeg", "PNG": "image/png", "WEBP": "image/webp"}
 SOURCE = "mm_eval.file"
 """Key of a picture's `info` for (format, bytes) of its file, if that file may be sent to a server."""
@@ -134,6 +155,7 @@ def _open_picture(content: bytes, check: Callable[[Image], None]) -> Image:
     from PIL import Image, UnidentifiedImageError
 
     check_pillow()
+    _require_decoder(content)
     try:
         picture: Image.Image = Image.open(io.BytesIO(content), formats=_formats())
     except UnidentifiedImageError:
@@ -142,6 +164,40 @@ def _open_picture(content: bytes, check: Callable[[Image], None]) -> Image:
     check_size(picture)
     check(picture)
     return picture
+
+
+def _require_decoder(content: bytes) -> None:
+    """Raises DataError for a file whose decoder is missing in this build of Pillow."""
+    from PIL import features
+
+    kind = format_of(content)
+    if kind in OPTIONAL_DECODERS and not features.check(OPTIONAL_DECODERS[kind]):
+        what = f"the picture is {kind}, which this build of Pillow can't decode."
+        raise DataError(what, hint="Install Pillow's own wheel: pip install -U --force-reinstall pillow")
+
+
+def format_of(content: bytes) -> str:
+    """The name of a picture file's format by its first bytes, as in `FORMATS`; empty for other bytes."""
+    if content[4:8] == b"ftyp":
+        size = min(int.from_bytes(content[:4], "big"), LONGEST_BRANDS)
+        brands = {content[at : at + 4] for at in range(8, size, 4) if at != 12}  # the third word is a version
+        return "AVIF" if brands & {b"avif", b"avis"} else ""
+    if content[:4] == b"RIFF":
+        return "WEBP" if content[8:12] == b"WEBP" else ""
+    if content[:1] == b"P":
+        return "PPM" if content[1:2] in (b"1", b"2", b"3", b"4", b"5", b"6") and content[2:3].isspace() else ""
+    return next((name for start, name in FIRST_BYTES.items() if content.startswith(start)), "")
+
+
+def size_of(content: bytes) -> tuple[int, int]:
+    """(width, height) of the picture that `open_picture` gives of a file, from its header. Raises what Pillow raises."""
+    picture = _open_picture(content, lambda picture: None)
+    late = (b"eXIf", b"Raw profile type", b"XML:com.adobe.xmp")  # chunks of a PNG that may stand behind its pixels
+    if picture.format == "PNG" and not any(name in content for name in late):
+        return picture.size
+    # a TIFF's size is upright already, and its orientation says so only once it is decoded
+    sideways = picture.format != "TIFF" and picture.getexif().get(ORIENTATION) in (5, 6, 7, 8)
+    return (picture.height, picture.width) if sideways else picture.size
 
 
 def _decode(content: bytes, check: Callable[[Image], None]) -> tuple[Image, bool]:
@@ -155,7 +211,7 @@ def _decode(content: bytes, check: Callable[[Image], None]) -> tuple[Image, bool
     picture = _open_picture(content, check)
     picture.load()
     scaled = eight_bits(picture)
-    if picture.getexif().get(0x0112) is not None:
+    if picture.getexif().get(ORIENTATION) is not None:
         return ImageOps.exif_transpose(scaled), False
     return scaled, scaled is picture
 
@@ -214,7 +270,8 @@ class PixelCount:
 def eight_bits(picture: Image) -> Image:
     """The picture with 8 bits a channel. Pillow's own conversion would clip values to white or black.
 
-    16 bits are scaled by their whole range, 65,535 to 255; a TIFF of 12 bits by 4,095 to 255. PNG and PNM have 16 bits.
+    16 bits of grey are scaled by their whole range, 65,535 to 255, and rounded; a TIFF of 12 bits by 4,095 to 255. PNG and PNM
+    have 16 bits.
     Raises ValueError where the white value is unknown: for 32-bit, signed and float pixels, and for 16-bit TIFFs in which 0 is
     white, which Pillow does not invert.
     """
@@ -228,7 +285,7 @@ def eight_bits(picture: Image) -> Image:
     if tags.get(262) == 0:
         raise ValueError("it is a 16-bit TIFF in which 0 is white; store it with 0 as black.")
     most = 4095 if tags.get(258) == (12,) else 65535
-    return picture.convert("I").point(lambda value: value * (255 / most)).convert("L")
+    return picture.convert("I").point(lambda value: value * (255 / most) + 0.5).convert("L")
 
 
 def as_rgb(picture: Image) -> Image:

@@ -12,6 +12,7 @@ import hashlib
 import io
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,16 +20,20 @@ from mm_eval.data.archives import path_of_bytes
 from mm_eval.data.decode import (
     LARGE,
     MIME,
+    ORIENTATION,
     SOURCE,
     PixelCount,
     as_rgb,
     check_pillow,
     check_size,
     decoding,
+    eight_bits,
+    format_of,
     open_picture,
+    size_of,
 )
-from mm_eval.data.places import PICTURES, SUFFIXES, Places
-from mm_eval.values.errors import DataError
+from mm_eval.data.places import PICTURES, PLACES, SUFFIXES, Places
+from mm_eval.values.errors import DataError, DocError
 from mm_eval.values.types import Video
 
 if TYPE_CHECKING:
@@ -139,45 +144,118 @@ def picture_in_text(text: str) -> bytes | None:
     """The file of a picture that a text holds: a data URL, or base64 as in the tables of VLMEvalKit. None for any other text."""
     stated, comma, content = text.partition(",")
     is_url = bool(comma) and stated.startswith("data:") and stated.endswith(";base64")
-    if not is_url and (len(text) < LEAST_BASE64 or not text.startswith(BASE64)):
+    if not is_url and len(text) < LEAST_BASE64:
         return None
+    file = _of_base64(content if is_url else text[:LEAST_BASE64])
+    if is_url or not file or not format_of(file):
+        return file if is_url else None
+    return _of_base64(text)
+
+
+LEAST_BASE64 = 48
+"""No picture's base64 has fewer characters. So many of them, a multiple of four, are enough to tell its format."""
+
+
+def _of_base64(text: str) -> bytes | None:
+    """The bytes of a text in base64, which may have white space in it. None for any other text."""
     try:
-        return base64.b64decode("".join((content if is_url else text).split()), validate=True)
+        return base64.b64decode("".join(text.split()), validate=True)
     except (binascii.Error, ValueError):
         return None
 
 
-LEAST_BASE64 = 48
-BASE64 = ("iVBORw0KGgo", "/9j/", "UklGR", "R0lGOD", "Qk", "SUkqA", "TU0AK")
-"""How the first bytes of PNG, JPEG, WebP, GIF, BMP and TIFF files read in base64."""
+def shown_picture(cell: Any) -> Image:
+    """The picture of a cell of the data as every model is shown it: upright, in RGB with 8 bits a channel.
+
+    cell: a picture, a file's bytes, a record of `datasets`, base64, a data URL, a URL, an open file, an array of pixels, or the
+    name of a file below the data's folder. Boxes and points are places in this picture; `shown_size` gives its size alone.
+    Errors: DocError if it can't be read.
+    """
+    from PIL.Image import Image
+    from PIL.ImageOps import exif_transpose
+
+    with _of_a_doc(), decoding(""):
+        picture = stored_as(_named(cell), PLACES.get())
+        if not isinstance(picture, Image):
+            raise DataError(f"there is no picture in the cell {cell!r:.60}.")
+        check_size(picture)
+        if picture.getexif().get(ORIENTATION) is not None:  # one that the task's code opened
+            picture = exif_transpose(eight_bits(picture))
+        return as_rgb(picture)
 
 
-def stored_as(item: Any, places: Places) -> Any:
-    """The picture that a task's function gave in another form: a file's bytes, a record of `datasets`, base64, a data URL, a
-    name, a URL, an open file, or an array of pixels. Anything else is returned as it is.
+def shown_size(cell: Any) -> tuple[int, int]:
+    """(width, height) of `shown_picture(cell)`; of a file only the header is read. Errors: DocError if that can't be read."""
+    with _of_a_doc(), decoding(""):
+        file = file_of(_named(cell), PLACES.get())
+        if file is None:
+            return shown_picture(cell).size
+        with decoding("", file[1]):
+            return size_of(file[0])
+
+
+@contextmanager
+def _of_a_doc() -> Iterator[None]:
+    """Makes a picture's error one of its doc alone, wherever a task's function meets it."""
+    try:
+        yield
+    except DataError as error:
+        if type(error) is not DataError:
+            raise
+        raise DocError(error.what, where=error.where, hint=error.hint) from error
+
+
+def _named(cell: Any) -> Any:
+    """A cell without its record, and a name as one that must lie below the data's folder. DataError for any other text."""
+    if isinstance(cell, Mapping) and cell.keys() <= {"bytes", "path"}:
+        cell = cell.get("bytes") or cell.get("path")
+    if not isinstance(cell, str) or picture_in_text(cell) is not None:
+        return cell
+    try:
+        return PLACES.get().read(cell)
+    except DataError:
+        if "." in cell or (content := _of_base64(cell)) is None:
+            raise
+        return content  # of a format that is not known: the error names those that are
+
+
+def file_of(item: Any, places: Places) -> tuple[bytes, str] | None:
+    """(the bytes of a picture's file, its name if that is known) of what a task's function gave: bytes, a record of `datasets`,
+    base64, a data URL, a name, a URL or an open file. None for anything else.
 
     A relative name is looked for below the data's folders; an absolute one is the function's own.
-    Errors: DataError, or what Pillow raises, if it can't be read.
+    Errors: DataError if it can't be read.
     """
     if isinstance(item, Mapping) and item.keys() <= {"bytes", "path"}:
         item = item.get("bytes") or item.get("path")
     if isinstance(item, io.IOBase) and item.readable():
+        if item.seekable():
+            item.seek(0)
         item = item.read()
     if isinstance(item, os.PathLike):
         item = os.fspath(item)
-    file = ""
-    if isinstance(item, str):
-        content = picture_in_text(item)
-        name = item.lower().partition("?")[0]
-        if content is None and (
-            name.endswith(PICTURES) or name.startswith(("http://", "https://")) and not name.endswith(SUFFIXES)
-        ):
-            file = item
-            content = Path(item).read_bytes() if os.path.isfile(item) and os.path.isabs(item) else places.read(item)
-        item = item if content is None else content
     if isinstance(item, (bytes, bytearray)):
-        with decoding("", file):
-            return open_picture(bytes(item))
+        return bytes(item), ""
+    if not isinstance(item, str):
+        return None
+    if (content := picture_in_text(item)) is not None:
+        return content, ""
+    name = item.lower().partition("?")[0]
+    if name.endswith(PICTURES) or name.startswith(("http://", "https://")) and not name.endswith(SUFFIXES):
+        own = os.path.isabs(item) and os.path.isfile(item)
+        return Path(item).read_bytes() if own else places.read(item), item
+    return None
+
+
+def stored_as(item: Any, places: Places) -> Any:
+    """The picture that a task's function gave in another form (see `file_of`), or as an array of pixels. Anything else is
+    returned as it is.
+
+    Errors: DataError, or what Pillow raises, if it can't be read.
+    """
+    if (file := file_of(item, places)) is not None:
+        with decoding("", file[1]):
+            return open_picture(file[0])
     if type(item).__name__ == "ndarray" and str(item.dtype) == "uint8":
         from PIL import Image
 

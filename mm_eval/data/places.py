@@ -11,6 +11,7 @@ import threading
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -25,7 +26,10 @@ SUFFIXES = (".mp4", ".webm", ".mkv", ".avi", ".mov", ".m4v", ".ts", ".mpg", ".mp
 TEXTS = (".srt", ".vtt", ".json")
 """Files with subtitles."""
 
-PICTURES = (".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp", ".tif", ".tiff")
+PICTURES = (
+    ".png", ".apng", ".jpg", ".jpeg", ".jpe", ".jfif", ".webp", ".gif", ".bmp", ".dib", ".tif", ".tiff", ".pbm", ".pgm", ".ppm",
+    ".pnm", ".jp2", ".j2k", ".j2c", ".jpc", ".jpf", ".jpx", ".avif", ".avifs",
+)  # fmt: skip
 """Pictures, which are read where they are in an archive."""
 
 MOST_BYTES = 2**31
@@ -88,6 +92,10 @@ class Places:
                 return found
         hint = "Rows name files relative to their dataset's folder."
         raise DataError(f"the picture {name[:200]!r} is not a file below the data's folder.", hint=hint)
+
+
+PLACES: ContextVar[Places] = ContextVar("places", default=Places())  # noqa: B039 - a Places is frozen
+"""Where the files are that the rows of a task's function name, while it is called (`media.shown_picture`)."""
 
 
 class DataFile(NamedTuple):

@@ -9,10 +9,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
+from mm_eval.config.runner import during
 from mm_eval.data.decode import MOST_PIXELS_OF_A_DOC, PixelCount, decoding, open_picture
 from mm_eval.data.frames import Frames, frames_of
 from mm_eval.data.media import picture_digest, picture_in_text, stored_as, to_pictures
-from mm_eval.data.places import SUFFIXES, Places
+from mm_eval.data.places import PLACES, SUFFIXES, Places
 from mm_eval.prompt.blind import others
 from mm_eval.prompt.blocks import PromptBlock, call
 from mm_eval.prompt.question import require_column
@@ -53,7 +54,7 @@ def visuals_of(
     if isinstance(doc_to_visual, list):
         return [visual for column in doc_to_visual for visual in visuals_of(column, doc, block, where, places)]
     if callable(doc_to_visual):
-        return to_visuals(_call("doc_to_visual", doc_to_visual, doc, block, where), block, where, places)
+        return to_visuals(_call("doc_to_visual", doc_to_visual, doc, block, where, places), block, where, places)
     found = require_column(doc, doc_to_visual, "doc_to_visual", where)
     names = [found] if isinstance(found, str) else found
     if places and isinstance(names, Sequence) and names and all(isinstance(name, str) for name in names):
@@ -143,7 +144,7 @@ def messages_of(
     A part {"type": "video", "url": a path or a Video} becomes a place for each of its frames.
     Errors: DataError if it fails or returns another kind of turn or part, such as audio.
     """
-    turns = _call("doc_to_messages", doc_to_messages, doc, block, where)
+    turns = _call("doc_to_messages", doc_to_messages, doc, block, where, places)
     if not isinstance(turns, list) or not turns:
         raise DataError(f"doc_to_messages gave {turns!r:.80}; expected a list of turns.", where=where)
     for turn in turns:
@@ -189,9 +190,11 @@ def with_places(
     return placed, visuals
 
 
-def _call(name: str, function: Callable[..., Any], doc: Doc, block: PromptBlock, where: str) -> Any:
+def _call(
+    name: str, function: Callable[..., Any], doc: Doc, block: PromptBlock, where: str, places: Places | None
+) -> Any:
     """What a task's function returns. It may decode pictures, so all that it raises is a DataError of this doc."""
-    with decoding(where):
+    with decoding(where), during(PLACES, places or Places()):
         try:
             return call(function, doc, block, second=True)
         except (MMEvalError, OSError, SyntaxError, ValueError):

@@ -5,8 +5,6 @@ Instance -> Answer -> (filters) -> ScoredDoc -> ReducedDoc -> {MetricKey: number
 
 from __future__ import annotations
 
-import base64
-import io
 import math
 import os
 import re
@@ -593,15 +591,6 @@ def at_image_marks(text: str, token: str) -> tuple[str, list[int]]:
     token: a pattern with the picture's number as its group, such as r"<image (\d)>".
     """
     return re.sub(token, IMAGE_MARK, text), [int(number) for number in re.findall(token, text)]
-
-
-def stored_picture(stored: Any) -> Any:
-    """The picture that a column holds as a file: its bytes, or a text in base64 or a data URL. A picture is returned as it is."""
-    from PIL import Image
-
-    content = base64.b64decode(stored.rpartition(",")[2]) if isinstance(stored, str) else stored
-    formats = ("JPEG", "PNG", "WEBP", "GIF", "BMP", "TIFF")
-    return Image.open(io.BytesIO(content), formats=formats) if isinstance(content, bytes) else content
 
 
 def reads_columns(process_docs: ProcessDocs) -> ProcessDocs:

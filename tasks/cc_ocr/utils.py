@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mm_eval.scoring.metrics import smooth, stratified_by
-from mm_eval.values.types import found_in, stored_picture
+from mm_eval.types import shown_picture
+from mm_eval.values.types import found_in
 
 from .rules import PARSING, fields_of, tokens
 
@@ -18,7 +19,7 @@ CHARACTERS = ("Arabic", "Japanese", "Korean")
 
 def doc_to_visual(doc: Mapping[str, Any]) -> list[Any]:
     """The picture, in base64 in the TSV files."""
-    return [stored_picture(doc["image"]).convert("RGB")]
+    return [shown_picture(doc["image"])]
 
 
 def counted(doc: Mapping[str, Any], gold: Sequence[Any], said: Sequence[Any]) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from itertools import zip_longest
 from typing import Any
 
 from mm_eval.scoring.metrics.generation import edit_distance
-from mm_eval.values.types import stored_picture
+from mm_eval.types import shown_picture
 
 from .prompts import prompt
 
@@ -23,7 +23,7 @@ _BARE_WORD = re.compile(r"(?<!['\w])\w[^,]*?(?!['\w])")
 
 def doc_to_visual(doc: Doc) -> list[Any]:
     """The chart; the hub has the bytes of its file."""
-    return [stored_picture(doc["image"]).convert("RGB")]
+    return [shown_picture(doc["image"])]
 
 
 def doc_to_text(doc: Doc) -> str:

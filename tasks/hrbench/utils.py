@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mm_eval.scoring.filters.options import question_with_options
-from mm_eval.values.types import stored_picture
+from mm_eval.types import shown_picture
 
 LETTERS = "ABCD"
 
@@ -30,7 +30,7 @@ def with_groups(dataset: Any) -> Any:
 
 def doc_to_visual(doc: Mapping[str, Any]) -> list[Any]:
     """The photo, which the hub has as base64."""
-    return [stored_picture(doc["image"])]
+    return [shown_picture(doc["image"])]
 
 
 def doc_to_text(doc: Mapping[str, Any], model_specific_prompt_kwargs: Mapping[str, str] | None = None) -> str:

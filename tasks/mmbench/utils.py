@@ -29,7 +29,7 @@ log = logging.getLogger(__name__)
 def with_groups(dataset: Any) -> Any:
     """The docs with the columns `group` (the question's number) and `group_rows` (how many rows the split has of it).
 
-    The pictures of the TSV files of v1.1, base64 or the index of another row, become a column of pictures.
+    The pictures of the TSV files of v1.1, base64 or the index of another row or the name of a file, become a column of pictures.
     """
     names = dataset.column_names
     groups = [int(number) for number in dataset["g_index" if "g_index" in names else "index"]]
@@ -52,7 +52,9 @@ def _with_pictures(dataset: Any) -> Any:
     def picture(image: str | None) -> dict[str, Any]:
         for _ in range(2):  # a reference leads to a picture, or to the first of the rotations, which has it
             if len(str(image)) <= LONGEST_INDEX:
-                image = dataset[places[str(image)]]["image"] if str(image) in places else None
+                image = dataset[places[str(image)]]["image"] if str(image) in places else image
+        if "." in str(image):  # no sign of base64
+            return {"image": {"bytes": None, "path": image}}
         return {"image": {"bytes": _decoded(image or ""), "path": None}}
 
     features = Features({**dataset.features, "image": Image()})

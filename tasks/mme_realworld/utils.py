@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mm_eval.values.types import stored_picture
+from mm_eval.types import shown_picture
 
 PHRASES = (
     "The best answer is", "The correct answer is", "The answer is", "The answer",
@@ -20,7 +20,7 @@ MOST_WORDS = 10
 
 def doc_to_visual(doc: Mapping[str, Any]) -> list[Any]:
     """The picture, which the hub has as base64."""
-    return [stored_picture(doc["bytes"])]
+    return [shown_picture(doc["bytes"])]
 
 
 def doc_to_text(doc: Mapping[str, Any], model_specific_prompt_kwargs: Mapping[str, str] | None = None) -> str:

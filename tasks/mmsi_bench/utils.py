@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mm_eval.scoring.filters import UNPARSED
-from mm_eval.values.types import stored_picture
+from mm_eval.types import shown_picture
 
 _QUOTED = (re.compile(r"``([^`]*)``"), re.compile(r"`([^`]*)`"), re.compile(r"\{([^}]*)\}"))
 _LETTER = re.compile(r"\b[A-F]\b(?!\s[a-zA-Z])", re.IGNORECASE)
@@ -16,7 +16,7 @@ _LETTER = re.compile(r"\b[A-F]\b(?!\s[a-zA-Z])", re.IGNORECASE)
 
 def doc_to_visual(doc: Mapping[str, Any]) -> list[Any]:
     """The pictures, which the authors' file holds as bytes and a converted one as pictures."""
-    return [stored_picture(each).convert("RGB") for each in doc["images"]]
+    return [shown_picture(each) for each in doc["images"]]
 
 
 def letter(answer: str) -> str | None:

@@ -11,7 +11,7 @@ from mm_eval.tasks.rules.matching import matched
 from mm_eval.tasks.rules.tables import teds
 
 from mm_eval.scoring.metrics import smooth
-from mm_eval.values.types import stored_picture
+from mm_eval.types import shown_picture
 
 from .pages import annotated, pair_distance, plain_formula, plain_text, written
 from .prompt import PROMPT
@@ -19,7 +19,7 @@ from .prompt import PROMPT
 
 def doc_to_visual(doc: Mapping[str, Any]) -> list[Any]:
     """The page, in base64 in the TSV file."""
-    return [stored_picture(doc["image"]).convert("RGB")]
+    return [shown_picture(doc["image"])]
 
 
 def doc_to_text(doc: Mapping[str, Any], model_specific_prompt_kwargs: Mapping[str, str] | None = None) -> str:

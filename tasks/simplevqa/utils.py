@@ -9,7 +9,7 @@ from typing import Any
 from mm_eval.tasks.rules.judge_replies import json_object
 
 from mm_eval.scoring.metrics import smooth
-from mm_eval.values.types import stored_picture
+from mm_eval.types import shown_picture
 
 from .prompts import JUDGE
 
@@ -21,7 +21,7 @@ FIRST = "预测答案0"
 
 def doc_to_visual(doc: Mapping[str, Any]) -> list[Any]:
     """The picture, which the hub has as base64."""
-    return [stored_picture(doc["image"]).convert("RGB")]
+    return [shown_picture(doc["image"])]
 
 
 def doc_to_text(doc: Mapping[str, Any], model_specific_prompt_kwargs: Mapping[str, str] | None = None) -> str:

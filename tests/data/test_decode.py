@@ -102,8 +102,8 @@ SIXTEEN = np.array([[0, 257, 32896, 65535]], dtype=np.uint16)
         (saved(Image.fromarray(SIXTEEN.astype(np.int32)), "PPM"), [0, 1, 128, 255]),
         (saved(Image.fromarray(SIXTEEN), "JPEG2000", irreversible=False), [0, 1, 128, 255]),
         (pnm(b"P5", 65535, [0, 257, 32896, 65535]), [0, 1, 128, 255]),
-        (pnm(b"P5", 1000, [0, 250, 500, 1000]), [0, 63, 127, 255]),
-        (pnm(b"P2", 1000, [0, 250, 500, 1000]), [0, 63, 127, 255]),
+        (pnm(b"P5", 1000, [0, 250, 500, 1000]), [0, 64, 128, 255]),
+        (pnm(b"P2", 1000, [0, 250, 500, 1000]), [0, 64, 128, 255]),
     ],
 )
 def test_16_bits_are_scaled_by_their_range(content: bytes, shown: list[int]) -> None:
@@ -122,7 +122,7 @@ def twelve_bits(white: int = 1) -> bytes:
 
 def test_12_bits_are_scaled_by_theirs() -> None:
     [picture] = to_pictures([open_picture(twelve_bits())], "doc")
-    assert np.array(picture)[0, :, 0].tolist() == [255, 127]
+    assert np.array(picture)[0, :, 0].tolist() == [255, 128]
 
 
 def white_is_zero() -> bytes:

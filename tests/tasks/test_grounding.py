@@ -324,3 +324,46 @@ def test_the_groups_leave_the_hubs_val_out() -> None:
     assert list(manager.load("refcoco").tasks) == ["refcoco_testA", "refcoco_testB"]
     assert list(manager.load("refcocog").tasks) == ["refcocog_test"]
     assert list(manager.load("refcoco_val,refcocog_val").tasks) == ["refcoco_val", "refcocog_val"]
+
+
+def stored(kind: str, turned: int | None = None) -> bytes:
+    """A picture of 160 x 120 pixels, as it is stored."""
+    file, exif = io.BytesIO(), Image.Exif()
+    exif[0x0112] = turned
+    Image.new("RGB", (160, 120), "white").save(file, kind, **({"exif": exif} if turned else {}))
+    return file.getvalue()
+
+
+def test_the_target_lies_in_the_picture_that_is_shown(cli: Any, tmp_path: Path) -> None:
+    """Upright, of every format, below the data's folder; boxes are in pixels of the picture as it is shown."""
+    folder = tmp_path / "data" / REFCOCOG.hub_id
+    (folder / "photos").mkdir(parents=True)
+    (folder / "photos" / "d.jpg").write_bytes(stored("JPEG", 6))
+    (folder / "photos" / "e.avif").write_bytes(stored("AVIF"))
+    pictures = [
+        ({"bytes": stored("JPEG", 6), "path": None}, (120, 160)),
+        ({"bytes": stored("JPEG2000"), "path": None}, (160, 120)),
+        ({"bytes": stored("AVIF", 8), "path": None}, (120, 160)),
+        ({"bytes": None, "path": "photos/d.jpg"}, (120, 160)),
+        ({"bytes": None, "path": "photos/e.avif"}, (160, 120)),
+    ]
+    box = [12.0, 12.0, 24.0, 24.0]
+    root = REFCOCOG.write(tmp_path / "data", [{"image": cell, "bbox": box} for cell, _ in pictures])
+    for number, (_, (width, height)) in enumerate(pictures):
+        options = ("--data_root", root, "--model", "dummy", "--prompt_key", "internvl", "--doc", number)
+        ran = cli("show", "refcocog_test", *options)
+        assert ran.code == 0, ran.err
+        share = [12000 / width, 12000 / height, 36000 / width, 36000 / height]
+        assert f"[{', '.join(f'{each:.9g}' for each in share)}] in 1000 x 1000" in ran.out
+        assert f"picture 0: {width} x {height} " in ran.out
+
+
+def test_a_cell_that_cannot_be_read_has_no_target(cli: Any, tmp_path: Path) -> None:
+    cells = [None, {"bytes": b"no picture", "path": None}, {"bytes": None, "path": "gone.png"}]
+    root = REFCOCOG.write(tmp_path / "data", [{"image": cell} if cell else {} for cell in cells])
+    answers = write_answers(tmp_path / "answers.jsonl", {"refcocog_test": ["[0, 0, 1, 1]"] * 3})
+    options = ("--model", "replay", "--model_args", f"path={answers}", "--data_root", root)
+    ran = cli("--tasks", "refcocog_test", *options, "--output_path", tmp_path / "run")
+    assert ran.code == 3
+    errors = [str(row.get("error")) for row in ran.samples("refcocog_test")]
+    assert "its 10 bytes are not a picture" in errors[1] and "'gone.png' is not a file below" in errors[2]

@@ -1,12 +1,18 @@
 """SimpleVQA: prompts in two languages, pictures as base64, three grades, and the harmonic mean by hand."""
 
+import base64
+import io
 import json
+import re
 import shutil
 
+import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from mm_eval.tasks.simplevqa.utils import correct_of_attempted, f1, judge_prompt, verdict
+from PIL import Image
 
+from mm_eval.data.media import picture_digest
 from tests.sets import each_of
 from tests.tasks.answers import prompt
 from tests.tasks.judged import JUDGE, judged, write_replies
@@ -150,3 +156,30 @@ def test_a_broken_picture_fails_one_doc(cli, tmp_path) -> None:
     row = ran.results["results"][TASK]
     assert (row["n"], row["failed"], row["judge_failed"], row["is_correct,none"]) == (8, 3, 0, 1.0)
     assert [bool(sample["scores"]) for sample in ran.samples(TASK)] == [False] * 3 + [True] * 5
+
+
+def test_pictures_in_base64_are_of_any_format_upright_and_of_8_bits(cli, tmp_path) -> None:
+    """Also the name of a file below the data's folder, in place of base64."""
+    wide = Image.new("RGB", (60, 40), "green")
+    grey = Image.fromarray(np.full((40, 60), 65534, np.uint16))
+    files = [io.BytesIO() for _ in range(5)]
+    for number, kind in enumerate(("JPEG", "AVIF", "JPEG2000", "PNG", "TIFF")):
+        exif = Image.Exif()
+        exif[0x0112] = 6
+        turned = {} if kind in ("JPEG2000", "PNG") else {"exif": exif}
+        (grey if kind == "PNG" else wide).save(files[number], kind, **turned)
+    root = tmp_path / "root"
+    shutil.copytree(DATA / "m-a-p", root / "m-a-p")
+    [file] = root.rglob("*.parquet")
+    (root / "m-a-p" / "SimpleVQA" / "own.avif").write_bytes(files[1].getvalue())
+    table = pq.read_table(file)
+    pictures = [base64.b64encode(each.getvalue()).decode() for each in files] + ["own.avif"]
+    pictures += table["image"].to_pylist()[len(pictures) :]
+    pq.write_table(table.set_column(table.column_names.index("image"), table.field("image"), [pictures]), file)
+    shown = []
+    for number in range(6):
+        ran = cli("show", TASK, "--data_root", root, "--model", "dummy", "--doc", number)
+        assert ran.code == 0, ran.err
+        shown.append(re.search(r"picture 0: (\d+ x \d+) +sha256 ([0-9a-f]+)", ran.out).groups())
+    assert [size for size, _ in shown] == ["40 x 60", "40 x 60", "60 x 40", "60 x 40", "40 x 60", "40 x 60"]
+    assert picture_digest(Image.new("RGB", (60, 40), "white")).startswith(shown[3][1])

@@ -12,6 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from mm_eval.data.decode import as_rgb
+
 if TYPE_CHECKING:
     from PIL.Image import Image
 
@@ -97,8 +99,7 @@ def within(picture: Image, edge: int) -> Image:
     """A picture in RGB, turned as its EXIF orientation says, whose longer side has at most `edge` pixels."""
     from PIL.ImageOps import exif_transpose
 
-    picture = exif_transpose(picture)
-    picture = picture if picture.mode == "RGB" else picture.convert("RGB")
+    picture = as_rgb(exif_transpose(picture))
     longest = max(picture.size)
     if longest <= edge:
         return picture
