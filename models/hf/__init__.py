@@ -9,7 +9,7 @@ In the order of reading:
     families    the differences between model types, as data
     self_check  which short cuts a type that is not listed may take
     processor   tokenizer and processor
-    torchvision used where it imports
+    beside      packages that transformers uses where they import
     weights     device, dtype, and the model with all its weights, quantised ones and adapters of PEFT too
     prompts/    instance -> token ids, pictures and videos; needs no weights, and `vllm` writes its prompts with it
     inference/  prompts -> texts and log-likelihoods; the only part that runs a model

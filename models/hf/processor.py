@@ -19,6 +19,7 @@ from typing import Any
 from mm_eval.values.errors import ConfigError
 
 from .arguments import WHERE, PromptArguments
+from .beside import broken_package
 
 
 @contextlib.contextmanager
@@ -171,6 +172,10 @@ def naming(pretrained: str, part: str) -> Iterator[None]:
         elif missing:
             packages = (missing["one"] or missing["some"]).lower().replace(",", "")
             hint = f"transformers needs more packages for this type: pip install {packages}."
+        elif broken := broken_package(error):
+            hint = (
+                f"The package {broken} can't be imported here: install a build of it that fits torch, or uninstall it."
+            )
         elif isinstance(error, ImportError) and "FlashAttention" in str(error):
             hint = "Write attn_implementation=sdpa, or install flash-attn, which needs a GPU."
         raise ConfigError(

@@ -16,6 +16,7 @@ from mm_eval.values.reasoning.families import marks_of
 from mm_eval.values.types import Instance
 
 from .arguments import WHERE, PromptArguments
+from .beside import leave_out_broken
 from .checkpoint import Checkpoint, fits_of
 from .families import FAMILIES, TEXT_FAMILIES, family_of
 from .prompts.dates import asks_for_the_date, code_of, random_words
@@ -23,7 +24,6 @@ from .prompts.prompt import PromptWriter
 from .prompts.tools import writes_tools
 from .prompts.video_prompt import VideoWriter, video_identity
 from .prompts.videos import Videos
-from .torchvision import leave_out_if_broken
 
 
 class Source:
@@ -43,7 +43,7 @@ class Source:
         own_videos: frozenset[str] | None = None,
         checkpoint: Checkpoint | None = None,
     ) -> None:
-        leave_out_if_broken()
+        leave_out_broken()
         self.arguments, self.settings, self.engine = arguments, settings, engine
         self._digested: tuple[Mapping[str, Any] | None, str] = None, ""
         self.template = arguments.template_text()
