@@ -47,6 +47,8 @@ class Format:
     choice_delimiter, section_separator: between choices; between question, choices and answer prompt.
     gen_prefix: how the answer begins. target_delimiter: between prompt and answer. fewshot_delimiter: between examples.
     scorer: a scorer's name or config; None for the output type's own.
+    generation_kwargs: how the answer is generated, in place of what the task states for its own prompt; None for the defaults.
+    paragraphs: whether the answer may have blank lines; in plain text it then ends where the next question would begin.
     question, choices, answer: columns or templates to read instead of the task's doc_to_text, doc_to_choice and
         doc_to_target, for a task whose doc_to_text is already a whole prompt.
     """
@@ -63,6 +65,8 @@ class Format:
     target_delimiter: str = " "
     fewshot_delimiter: str = "\n\n"
     scorer: str | Mapping[str, Any] | None = None
+    generation_kwargs: Mapping[str, Any] | None = None
+    paragraphs: bool = False
     question: Any = None
     choices: Any = None
     answer: Any = None
@@ -104,6 +108,12 @@ class Format:
             pairs = zip(labels, choices or (), strict=True)
             parts += [gap, self.choice_delimiter.join(f"{label}. {choice}" for label, choice in pairs)]
         return "".join([*parts, gap, filled(self.answer_instruction), filled(self.answer_prompt)])
+
+    @property
+    def stop(self) -> str:
+        """What ends an answer in plain text: the gap between examples; for `paragraphs` the start of the next."""
+        begins = (self.instruction or self.question_prefix or "").partition("{")[0].partition("\n")[0]
+        return self.fewshot_delimiter + (begins if self.paragraphs else "")
 
     def options(self, choices: Sequence[str] | None) -> list[str] | list[int] | None:
         """The options that the model chooses from: the labels if there are any, else the choices themselves."""
@@ -170,11 +180,25 @@ class Format:
         stated = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "type"}
         labels = stated["choice_labels"]
         stated["choice_labels"] = list(labels) if isinstance(labels, tuple) else labels
-        return {"type": self.type, **{k: v for k, v in stated.items() if k not in SOURCES or v is not None}}
+        return {"type": self.type, **{k: v for k, v in stated.items() if k not in _LEFT_OUT or v != _LEFT_OUT[k]}}
 
 
 SOURCES = ("question", "choices", "answer")
-_OPTIONAL = {"instruction", "question_prefix", "answer_instruction", "gen_prefix", "scorer", *SOURCES}
+_LEFT_OUT = {"generation_kwargs": None, "paragraphs": False, **dict.fromkeys(SOURCES)}
+"""Fields that are stated only where they differ from these values: digests of formats without them stay as they are."""
+_OPTIONAL = {
+    "instruction",
+    "question_prefix",
+    "answer_instruction",
+    "gen_prefix",
+    "scorer",
+    "generation_kwargs",
+    *SOURCES,
+}
+
+_LEAD = re.compile(r"\s*\b(?:question|problem|q)\s*:\s*", re.IGNORECASE)
+_TAIL = re.compile(r"(?:^|\s)(?:answer|a)\s*:\s*$", re.IGNORECASE)
+STATE_SOURCES = "State what formats read: `formats: {none: {question: ..., choices: ..., answer: ...}}`."
 
 
 @dataclass(frozen=True)
@@ -182,6 +206,8 @@ class FormatField:
     """One `doc_to_*` entry of a task with a format: the entries to read from the doc, and their layout.
 
     part: "text", "choices" or "target". question, choices, answer: the task's own entries.
+    A question that is the task's `doc_to_text` may be laid out as a prompt already: a "Question:" before it and an
+    "Answer:" after it are left out, and choices that it shows itself are an error.
     """
 
     part: Literal["text", "choices", "target"]
@@ -196,18 +222,94 @@ class FormatField:
         evaluate: evaluates an entry for a doc. choices_of(entry): the doc's choices as texts.
         """
         has_choices = self.choices is not None or self.format.choice_labels or self.format.is_choice or "choices" in doc
-        choices = choices_of("choices" if self.choices is None else self.choices) if has_choices else None
+        choices = self._choices(doc, choices_of) if has_choices else None
         if self.part == "choices":
             options = self.format.options(choices)
             return None if options is None else [str(option) for option in options]
         if self.part == "target":
-            return self.format.target(evaluate(self.answer, doc, "doc_to_target"), choices)
+            return self.format.target(self._named(evaluate(self.answer, doc, "doc_to_target"), choices), choices)
         question = evaluate(self.question, doc, "doc_to_text")
         if not isinstance(question, (str, int, float)):
             raise DataError(f"doc_to_text returned {type(question).__name__}; expected the text of a question.")
+        text = str(question)
+        if self.format.question is None:
+            text = self._without_layout(text)
+            if choices and shows_choices(text, choices):
+                what = f"doc_to_text is a whole prompt that shows the choices; {self.format.type!r} needs the question."
+                raise DataError(what, hint=STATE_SOURCES)
         return self.format.text(
-            str(question), choices, lambda template, variables: evaluate(template, {**doc, **variables}, "formats")
+            text, choices, lambda template, variables: evaluate(template, {**doc, **variables}, "formats")
         )
+
+    def _choices(self, doc: Mapping[str, Any], choices_of: Callable[[Any], list[str]]) -> list[str]:
+        """The texts of the choices."""
+        if self.choices is None and "choices" not in doc:
+            what = f"the format {self.format.type!r} needs choices: there is no doc_to_choice, and no column 'choices'."
+            raise DataError(what, hint=STATE_SOURCES)
+        choices = choices_of("choices" if self.choices is None else self.choices)
+        if self.format.choices is None and are_labels(choices):
+            what = (
+                f"doc_to_choice has only labels, {', '.join(choices)}; {self.format.type!r} needs the choices' texts."
+            )
+            raise DataError(what, hint=STATE_SOURCES)
+        return without_labels(choices)
+
+    def _named(self, answer: Any, choices: Sequence[str] | None) -> Any:
+        """The answer as its choice's text or letter: without a label before it or brackets around it.
+
+        A letter becomes the text of its choice where the choices have no labels.
+        """
+        if isinstance(answer, (list, tuple)):
+            return [self._named(each, choices) for each in answer]
+        if not choices or not isinstance(answer, str) or answer in choices:
+            return answer
+        letter = answer.strip(" ().[]").upper()
+        labelled = [i for i, choice in enumerate(choices) if _label(i).sub("", answer, count=1) == choice]
+        if len(labelled) == 1 and len(letter) > 1:
+            return choices[labelled[0]]
+        if len(letter) != 1 or letter not in LETTERS[: len(choices)]:
+            return answer
+        return letter if self.format.choice_labels else choices[LETTERS.index(letter)]
+
+    def _without_layout(self, text: str) -> str:
+        """A question without the words around it that the format writes itself."""
+        if self.format.question_prefix and (lead := _LEAD.match(text)):
+            text = text[lead.end() :]
+        if self.format.answer_prompt and (tail := _TAIL.search(text)):
+            text = text[: tail.start()].rstrip()
+        return text
+
+
+def shows_choices(text: str, choices: Sequence[str]) -> bool:
+    """Whether a text lists the choices: each behind its label ("A. cat"), or alone on its line."""
+    if not all(choice.strip() and choice.strip() in text for choice in choices):
+        return False
+    labels = [rf"(?:{LETTERS[i]}|{LETTERS[i].lower()}|{i + 1})" if i < 26 else str(i + 1) for i in range(len(choices))]
+    texts = [re.escape(choice.strip()) for choice in choices]
+    labelled = (rf"(?:^|\W){label}\W{{1,3}}{choice}" for label, choice in zip(labels, texts, strict=True))
+    alone = (rf"(?m)^\W*{choice}\W*$" for choice in texts)
+    return all(re.search(each, text) for each in labelled) or all(re.search(each, text) for each in alone)
+
+
+def are_labels(choices: Sequence[str]) -> bool:
+    """Whether choices are nothing but labels, "A", "B" or "(A)", "(B)", whose texts stand elsewhere."""
+    bare = [choice.strip(" ().:[]").upper() for choice in choices]
+    return len(bare) > 1 and bare == list(LETTERS[: len(bare)])
+
+
+def _label(index: int) -> re.Pattern[str]:
+    """Finds the label of a choice before its text: "A. ", "(A) ", "a) ", "1. "."""
+    letter = LETTERS[index % 26]
+    return re.compile(rf"\A\s*\(?(?:{letter}|{letter.lower()}|{index + 1})[.):]\s+")
+
+
+def without_labels(choices: Sequence[str]) -> list[str]:
+    """The texts of choices that all carry their labels ("A. cat", "B. dog"); other choices as they are."""
+    labels = [_label(index).match(choice) for index, choice in enumerate(choices)]
+    ends = [label.end() for label in labels if label]
+    if len(choices) < 2 or len(ends) < len(choices):
+        return list(choices)
+    return [choice[end:] for choice, end in zip(choices, ends, strict=True)]
 
 
 def _listing(labels: Sequence[Any], word: str) -> str:
@@ -245,7 +347,10 @@ def generate() -> Format:
 
 @register_format("cot")
 def cot() -> Format:
-    """The model reasons step by step and ends with the answer's text; no choices are shown."""
+    """The model reasons step by step and ends with the answer's text; no choices are shown.
+
+    A blank line is part of the reasoning: in plain text the answer ends where the next problem would begin.
+    """
     return replace(
         generate(),
         instruction="Given the following problem, reason step by step to find the final answer.\n",
@@ -254,6 +359,8 @@ def cot() -> Format:
         answer_prompt='Your response should end with "The final answer is [answer]" where [answer] is the response '
         "to the problem.",
         gen_prefix=None,
+        generation_kwargs={"max_new_tokens": 2048},
+        paragraphs=True,
     )
 
 
@@ -287,6 +394,10 @@ def check_field(name: str, key: str, value: Any, where: str) -> None:
             raise ConfigError(f"choice_labels of format {name!r} names a label twice: {value!r}.", where=where)
     elif key == "scorer":
         valid = valid or isinstance(value, Mapping)
+    elif key == "generation_kwargs":
+        valid = value is None or isinstance(value, Mapping)
+    elif key == "paragraphs":
+        valid = isinstance(value, bool)
     elif key in SOURCES:
         valid = valid or isinstance(value, (list, int)) or callable(value) or hasattr(value, "resolve")
     if not valid:
@@ -299,7 +410,7 @@ OWN_PROMPT = "none"
 
 def by_name(formats: Any) -> dict[str, Any]:
     """{name: its entry} of a task's `formats`: a name, `{type: ...}`, or `{name: fields or null, ...}`."""
-    if not formats:
+    if not formats or formats == OWN_PROMPT:
         return {}
     if isinstance(formats, str):
         return {formats: formats}
@@ -311,8 +422,12 @@ def select_format(formats: Any, selected: str | None, *, where: str = "") -> For
 
     formats: the YAML's `formats`, as of `by_name`. A requested format that is not listed there is used as registered, and reads
     the same columns as the first listed one. The name `none` stands for the prompt that the task writes itself:
-    `none: {question: ..., choices: ..., answer: ...}` only states what formats read.
+    `none: {question: ..., choices: ..., answer: ...}` only states what formats read. `formats: none` refuses all of them: nothing
+    in the data is a question without its prompt.
     """
+    if formats == OWN_PROMPT and selected not in (None, OWN_PROMPT):
+        what = f"the format {selected!r} can't be laid over this task: its data has no question apart from the prompt."
+        raise ConfigError(what, where=where, hint="Leave the @ and the format out.")
     stated = by_name(formats)
     if not stated:
         return build_format(selected, where=where) if selected and selected != OWN_PROMPT else None
@@ -350,6 +465,15 @@ def _stated_format(name: str, stated: Any, where: str) -> Format | None:
     return build_format(spec, where=where)
 
 
+_CAPS = ("max_new_tokens", "max_gen_toks", "max_tokens")
+
+
+def _is_short(key: str, value: Any, layout: Format) -> bool:
+    """Whether a generation option caps the answer to a task's own prompt, such as a lone letter, below what a format asks for."""
+    least = (layout.generation_kwargs or {}).get("max_new_tokens", 256)
+    return key in _CAPS and isinstance(value, (int, float)) and value < least
+
+
 def with_format(values: dict[str, Any], source: LocatedDict, layout: Format, requested: str | None) -> dict[str, Any]:
     """The fields of a task with a format applied.
 
@@ -374,6 +498,16 @@ def with_format(values: dict[str, Any], source: LocatedDict, layout: Format, req
         "answer": layout.answer if layout.answer is not None else values.get("doc_to_target", "answer"),
     }
     kept.update(layout.overrides())
+    if chosen and not listed and layout.output_type == "generate_until":
+        own_options = kept.get("generation_kwargs") or {}
+        kept["generation_kwargs"] = {
+            k: v for k, v in own_options.items() if k != "until" and not _is_short(k, v, layout)
+        }
+    if layout.generation_kwargs is not None:
+        options = kept.get("generation_kwargs") or {}
+        capped = any(options.get(name) is not None for name in _CAPS)
+        of_format = {k: v for k, v in layout.generation_kwargs.items() if not (capped and k in _CAPS)}
+        kept["generation_kwargs"] = {**of_format, **options}
     kept.pop("doc_to_messages", None)  # the format makes the prompt, for chat models too
     kept["doc_to_text"] = FormatField("text", layout, **inputs)
     kept["doc_to_target"] = FormatField("target", layout, **inputs)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -91,6 +91,11 @@ class PromptBlock:
     def shown_as(self) -> str:
         """What is shown as frames, and how the model gets them, for the report: "video: the frames are shown as pictures"."""
         return f"{medium().KIND}: {medium().shown_as(self.frames_as, self.frames)}"
+
+    def without_texts(self) -> PromptBlock:
+        """The block without the texts around a question, for a format, which lays out the question itself."""
+        around = {name: "" for name in ("pre_prompt", "post_prompt") if self.kwargs.get(name)}
+        return replace(self, kwargs={**self.kwargs, **around}) if around else self
 
     def for_function(self) -> dict[str, Any]:
         """A copy of the kwargs for a task's function."""

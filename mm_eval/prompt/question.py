@@ -285,6 +285,7 @@ def evaluate_field(
     Errors: DataError naming the doc if the column is missing or the function or template fails.
     """
     if isinstance(value, FormatField):
+        block = block.without_texts()
         return value.evaluate(
             doc,
             lambda entry, of_doc, name: evaluate_field(entry, dict(of_doc), block, what=name, where=where, place=place),

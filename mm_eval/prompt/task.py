@@ -620,7 +620,8 @@ def _generation_kwargs(config: TaskConfig, chat: bool) -> dict[str, Any]:
     """
     kwargs = dict(config.generation_kwargs or {})
     if not chat and config.fewshot_delimiter:
-        kwargs.setdefault("until", [config.fewshot_delimiter])
+        stop = config.format.stop if config.format and config.format.paragraphs else config.fewshot_delimiter
+        kwargs.setdefault("until", [stop])
     return kwargs
 
 

@@ -10,8 +10,9 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 from mm_eval.scoring.base import Scorer, register_scorer
-from mm_eval.scoring.filters.base import is_unanswered, rule_of
+from mm_eval.scoring.filters.base import UNPARSED, found_by, is_unanswered, rule_of
 from mm_eval.scoring.filters.letters import McqLetterFilter
+from mm_eval.scoring.filters.reading import boxed, plain, unwrapped
 from mm_eval.scoring.metrics.ll_results import LLResults
 from mm_eval.scoring.metrics.loglikelihood import is_tied
 from mm_eval.scoring.metrics.metric import Metric, at_least_one
@@ -130,7 +131,15 @@ _EXACT_MATCH: Sequence[Mapping[str, Any]] = (
 )
 
 _NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
-_ANNOUNCED = re.compile(r"\b(?:best|final|correct)\s+answer\s*(?:is\b|:)\s*:?", re.IGNORECASE)
+_ANSWER_IS = r"answer\s*(?:is\b|:)\s*:?"
+_ANNOUNCEMENTS = [
+    re.compile(rf"\b(?:best|final|correct)\s+{_ANSWER_IS}", re.IGNORECASE),
+    re.compile(rf"\b{_ANSWER_IS}", re.IGNORECASE),
+]
+"""Where an answer announces itself. The plain "answer is" counts only where no stronger form stands."""
+_ARTICLE = re.compile(r"[AaIi]\s+(?!(?:because|since|as|is|with|and|or|but)\b)[a-z]")
+_BRIEF = 20
+"""The most words of an answer in words that may be direct. A longer one that announces nothing is a chain of thought."""
 
 
 @register_scorer("first_token")
@@ -139,11 +148,29 @@ class FirstTokenScorer(GenScorer):
     """Compares the first token of the answer, or as many as the target has, whatever white space is between them.
 
     Where the answer announces itself ("The best answer is B", as the formats generate and cot ask for), the first token after
-    the last announcement counts.
+    the last announcement counts. Among options, a first token that is none of them is read as `mcq_letter` reads answers; what
+    names no option then is unparsed. Without options, a chain of thought that announces no answer is unparsed.
     """
 
     default_filter_cfg: ClassVar[Sequence[Any] | None] = [{"function": "remove_whitespace"}]
     default_metric_cfg: ClassVar[Sequence[Any] | None] = _EXACT_MATCH
+
+    def score_doc(self, doc_id: int, doc_instances: list[Instance]) -> ScoredDoc:
+        """The scores of one doc, and which of its answers could be read."""
+        reference, predictions, metric_kwargs = self._extract_inputs(doc_instances)
+        first = _first_repeat(doc_instances)
+        answers = first.filtered_resps[self.name]
+        targets = [str(target) for target in (reference if isinstance(reference, (list, tuple)) else [reference])]
+        options = first.metadata.get("choices")
+        options = [str(option) for option in options] if isinstance(options, (list, tuple)) else []
+        read = [_read(one, targets, options) if isinstance(one, str) else one for one in predictions]
+        rules = tuple(
+            rule_of(found, rule) if found is not None or is_unanswered(answer) else UNPARSED
+            for found, answer, rule in zip(read, answers, self.filter.rules(answers), strict=False)
+        )
+        extra = {"metric_kwargs": metric_kwargs} if self._takes_metric_kwargs else {}
+        self._missing = [is_unanswered(answer) for answer in answers]
+        return ScoredDoc(doc_id, reference, self.score(reference, read, **extra), rules or self.filter.rules(answers))
 
     def score(
         self, reference: Any, predictions: list[Any], metric_kwargs: Mapping[str, Any] | None = None
@@ -159,10 +186,46 @@ class FirstTokenScorer(GenScorer):
         return super().score(targets if several else targets[0], heads, metric_kwargs)
 
 
+def _read(answer: str, targets: Sequence[str], options: Sequence[str]) -> str | None:
+    """What an answer says, for comparison with the target; None if nothing can be read.
+
+    options: what the model chose from: labels or texts; empty if unknown. Letters as targets are options, too.
+    """
+    said, announced = _announced(answer)
+    head = _head(answer, [*targets, *options])
+    letters = "".join(options or targets)
+    by_letter = letters.isupper() and letters.isascii() and all(len(text) == 1 for text in options or targets)
+    if by_letter and not options:
+        letters = "".join(sorted({*string.ascii_uppercase[:10], *letters}))
+    known = set(map(_bare, (*letters,) if by_letter else (*targets, *options)))
+    if _bare(head) in known and not (by_letter and _ARTICLE.match(said.strip())):
+        return head
+    if by_letter:
+        found = McqLetterFilter(letters="".join(dict.fromkeys(letters))).one(answer)
+        return found if isinstance(found, str) else None
+    content = next(iter(boxed(unwrapped(said))), None)
+    if content is not None:
+        inner = _head(plain(content), [*targets, *options])
+        return inner if not options or _bare(inner) in known else None
+    if not options:
+        return head if announced or len(answer.split()) <= _BRIEF else None
+    letter = McqLetterFilter(letters=string.ascii_uppercase).one(said, options[: len(string.ascii_uppercase)])
+    by_text = str(getattr(letter, "rule", "")).partition(":")[2] in ("text", "text_within")
+    return found_by(options[string.ascii_uppercase.index(letter)], rule_of(letter)) if by_text else None
+
+
+def _announced(answer: str) -> tuple[str, bool]:
+    """The text after the last "answer is" where there is one, else the whole; and whether there is one."""
+    for announcement in _ANNOUNCEMENTS:
+        parts = announcement.split(answer)
+        if len(parts) > 1:
+            return (parts[-1], True) if parts[-1].strip() else (answer, False)
+    return answer, False
+
+
 def _head(answer: str, targets: Sequence[str]) -> str:
     """The first tokens of an answer, after the last "answer is" where there is one, as many as one of the targets has."""
-    announced = _ANNOUNCED.split(answer)[-1]
-    tokens = (announced if announced.strip() else answer).split()
+    tokens = _announced(answer)[0].split()
     sizes = sorted({len(target.split()) or 1 for target in targets} or {1}, reverse=True)
     heads = [" ".join(tokens[:size]) for size in sizes]
     wanted = set(map(_bare, targets))

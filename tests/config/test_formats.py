@@ -14,6 +14,7 @@ from mm_eval.config.manager import TaskManager
 from mm_eval.prompt.blocks import PromptBlock
 from mm_eval.prompt.question import choices_of, evaluate_field
 from mm_eval.values.errors import ConfigError, DataError
+from tests.sets import each_of
 
 Write = Callable[..., Path]
 Manager = Callable[[], TaskManager]
@@ -291,3 +292,124 @@ def test_a_format_of_ones_own_is_registered_by_a_decorator(manager: Manager, wri
     config = manager().load("t@riddle").tasks["t"]
     assert fields(config, DOC)[0] == "Riddle: Capital of France?\nSolution:"
     assert FORMATS.summary("riddle") == "A riddle, answered in one word."
+
+
+def only(manager: Manager, name: str) -> Any:
+    """The config of a task with a format."""
+    return next(iter(manager().load(name).tasks.values()))
+
+
+class TestWholePrompts:
+    """A task whose doc_to_text is a prompt already."""
+
+    @each_of(
+        "text",
+        [
+            "Question: {{q}}\nAnswer:",
+            "{{q}}\nAnswer:",
+            "Q: {{q}}\nA:",
+            "question : {{q}} Answer :",
+            "Problem: {{q}}",
+            "{{q}}",
+        ],
+    )
+    def test_the_words_around_the_question_are_the_formats_own(self, manager: Manager, write: Write, text: str) -> None:
+        task = f"task: t\ndataset_path: d\ntest_split: test\ndoc_to_text: {json.dumps(text)}\n"
+        write("t.yaml", task + "doc_to_choice: choices\ndoc_to_target: answer\n")
+        doc = {**DOC, "q": "Which? A: one"}
+        texts = [fields(only(manager, f"t@{name}"), doc)[0] for name in ("mcqa", "cloze", "cot")]
+        assert texts[0] == "Question: Which? A: one\nA. Berlin\nB. Paris\nC. Rome\nAnswer:"
+        assert texts[1] == "Question: Which? A: one\nAnswer:" and "\nProblem: Which? A: one\nYour" in texts[2]
+
+    def test_words_that_the_format_does_not_write_stay(self, manager: Manager, write: Write) -> None:
+        text = "task: t\ndataset_path: d\ntest_split: test\ndoc_to_text: 'Question: {{question}} A:'\n"
+        write("t.yaml", text + "formats: {type: mcqa, question_prefix: null, answer_prompt: ''}\n")
+        assert fields(manager().load("t").tasks["t"], DOC)[0].startswith("Question: Capital of France? A:\nA. Berlin")
+
+    @each_of(
+        ("text", "choices", "told"),
+        [
+            (
+                "{{question}}\nA. {{choices[0]}}\nB. {{choices[1]}}\nC. {{choices[2]}}\nAnswer:",
+                "choices",
+                "shows the choices",
+            ),
+            ("{{question}}\n(a) {{choices[0]}} (b) {{choices[1]}} (c) {{choices[2]}}", "choices", "shows the choices"),
+            ("{{question}}\n- {{choices[0]}}\n- {{choices[1]}}\n- {{choices[2]}}", "choices", "shows the choices"),
+            ("{{question}}\nA. {{choices[0]}}", '\'{{["A", "B", "C"]}}\'', "has only labels, A, B, C"),
+            ("{{question}}", "['(A)', '(B)', '(C)']", "has only labels"),
+        ],
+    )
+    def test_choices_that_it_shows_itself_are_an_error(
+        self, manager: Manager, write: Write, text: str, choices: str, told: str
+    ) -> None:
+        task = (
+            f"task: t\ndataset_path: d\ntest_split: test\ndoc_to_text: {json.dumps(text)}\ndoc_to_choice: {choices}\n"
+        )
+        write("t.yaml", task + "doc_to_target: answer\n")
+        for name in ("mcqa", "cloze", "generate", "cot"):
+            with pytest.raises(DataError, match="formats: {none: {question") as caught:
+                fields(only(manager, f"t@{name}"), DOC)
+            assert told in str(caught.value)
+
+    def test_a_question_about_its_choices_is_none(self, manager: Manager, write: Write) -> None:
+        write("t.yaml", "task: t\ndataset_path: d\ntest_split: test\ndoc_to_text: question\ndoc_to_choice: choices\n")
+        doc = {"question": "Left or right? A cat is left.", "choices": ["left", "right"], "answer": 0}
+        assert fields(only(manager, "t@mcqa"), doc)[0].endswith("left.\nA. left\nB. right\nAnswer:")
+
+    def test_labels_in_the_choices_are_left_out(self, manager: Manager, write: Write) -> None:
+        write("t.yaml", "task: t\ndataset_path: d\ntest_split: test\ndoc_to_text: question\ndoc_to_choice: choices\n")
+        doc = {**DOC, "choices": ["(A) Berlin", "(B) Paris"]}
+        loaded = manager().load("t@mcqa,t@cloze,t@cot").tasks
+        for answer in (1, "(B) Paris", "B", "(B)", "Paris"):
+            found = [fields(config, {**doc, "answer": answer}) for config in loaded.values()]
+            assert found[0] == ("Question: Capital of France?\nA. Berlin\nB. Paris\nAnswer:", ["A", "B"], 1)
+            assert found[1][1:] == (["Berlin", "Paris"], 1) and found[2][2] == "Paris"
+        kept = fields(loaded["t@mcqa"], {**doc, "choices": ["A. Smith", "C. Jones"]})[0]
+        assert "A. A. Smith\nB. C. Jones" in kept
+
+    def test_without_choices_it_says_what_to_write(self, manager: Manager, write: Write) -> None:
+        write("t.yaml", "task: t\ndataset_path: d\ntest_split: test\ndoc_to_text: question\n")
+        with pytest.raises(DataError, match="the format 'generate' needs choices.*formats: {none:"):
+            fields(only(manager, "t@generate"), {"question": "Which?", "answer": "B"})
+
+    def test_the_blocks_texts_are_those_of_the_own_prompt(self) -> None:
+        block = PromptBlock(kwargs={"pre_prompt": "Look. ", "post_prompt": "\nAnswer with a letter.", "unit": "cm"})
+        field = FormatField("text", build_format("cot"), "{{pre_prompt}}{{question}} [{{unit}}]{{post_prompt}}")
+        text = evaluate_field(field, {"question": "Which?"}, block, what="text", where="t doc 0")
+        assert "\nProblem: Which? [cm]\nYour" in text and "letter" not in text and "Look" not in text
+
+    def test_a_task_that_has_none_refuses_them(self, manager: Manager, write: Write) -> None:
+        write("t.yaml", "formats: none\n", task="t")
+        assert manager().load("t,t@none").tasks["t"].format is None
+        with pytest.raises(ConfigError, match=r"t.yaml:\d+: the format 'cot' can't be laid over this task"):
+            manager().load("t@cot")
+
+
+class TestGeneration:
+    """How long an answer may be, and what ends it."""
+
+    def kwargs(self, manager: Manager, write: Write, stated: str, name: str) -> dict[str, Any]:
+        write("t.yaml", f"generation_kwargs: {stated}\n", task="t")
+        return dict(only(manager, name).generation_kwargs)
+
+    def test_stops_and_caps_of_another_prompt_do_not_cut(self, manager: Manager, write: Write) -> None:
+        short = "{until: ['.'], max_gen_toks: 16, temperature: 0.5}"
+        assert self.kwargs(manager, write, short, "t@generate") == {"temperature": 0.5}
+        assert self.kwargs(manager, write, short, "t@cot") == {"temperature": 0.5, "max_new_tokens": 2048}
+        assert self.kwargs(manager, write, "{max_tokens: 4096}", "t@cot") == {"max_tokens": 4096}
+        assert self.kwargs(manager, write, short, "t")["max_gen_toks"] == 16
+
+    def test_a_chain_of_thought_ends_where_the_next_question_begins(self) -> None:
+        assert (
+            build_format("cot").stop == "\n\nGiven the following problem, reason step by step to find the final answer."
+        )
+        assert (
+            build_format({"type": "cot", "instruction": None, "fewshot_delimiter": "\n##\n"}).stop == "\n##\nProblem: "
+        )
+        assert build_format("generate").stop == "\n\n"
+
+    def test_what_a_task_states_for_a_format_holds(self, manager: Manager, write: Write) -> None:
+        text = "task: t\ndataset_path: d\ntest_split: test\ndoc_to_text: question\nformats: cot\n"
+        write("t.yaml", text + "generation_kwargs: {until: ['###'], max_gen_toks: 100}\n")
+        assert manager().load("t").tasks["t"].generation_kwargs == {"until": ["###"], "max_gen_toks": 100}

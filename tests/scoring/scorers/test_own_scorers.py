@@ -32,6 +32,57 @@ def test_first_token_scorer_compares_the_first_token(target, answer, score):
     assert scorer.reduced_docs == {0: {"exact_match": score}}
 
 
+READ_AS_B = [
+    "The answer is B.", "ANSWER: B", "**Answer: B**", r"\boxed{B}", "(B)", "B) dog", "[B]", "option B", "I think B", "$B$", "b",
+    "The correct option is B", "<answer>B</answer>", "Some thoughts.\n\nB", "A cat is there. The answer is B", "答案是B",
+    "Answer:\n\n**B**", "A dog, so the best answer is B", "The answer is C. Wait, no. The answer is B.",
+    r"The final answer is: $\boxed{B}$",
+]  # fmt: skip
+UNREAD = ["A dog is there", "a dog is there", "I see a dog", "dog", "E", "It is not B.", "The answer is unclear.", "?"]
+
+
+@each_of("answer", READ_AS_B)
+def test_first_token_scorer_reads_letters_as_mcq_letter_does(answer: str) -> None:
+    for metadata in ({"choices": ["A", "B", "C", "D"]}, {}):
+        scorer = FirstTokenScorer.default_scorer(output_type="generate_until")
+        scorer.run(generated(0, [answer], "B", metadata=metadata) + generated(1, [answer], "C", metadata=metadata))
+        assert [doc["exact_match"] for doc in scorer.reduced_docs.values()] == [1, 0]
+        assert scorer.counts["unparsed"] == 0
+
+
+@each_of("answer", UNREAD)
+def test_first_token_scorer_counts_what_names_no_letter_as_unparsed(answer: str) -> None:
+    scorer = FirstTokenScorer.default_scorer(output_type="generate_until")
+    for target in "AB":
+        scorer.run(generated(0, [answer], target, metadata={"choices": ["A", "B", "C", "D"]}))
+        assert scorer.reduced_docs == {0: {"exact_match": 0}} and scorer.raw_docs[0].rules == ("unparsed",)
+
+
+LONG = "First one looks at the picture, then at the second one, and so on, until all of them have been seen.\n\n"
+
+
+@each_of(
+    ("answer", "target", "choices", "score", "rule"),
+    [
+        ("2.", "2", ["1", "2", "3"], 1, ""), (r"\boxed{2}", "2", ["1", "2", "3"], 1, ""),
+        ("option 2", "2", ["1", "2", "3"], 1, ""),
+        ("5", "2", ["1", "2", "3"], 0, "unparsed"), ("II", "II", ["I", "II"], 1, ""),
+        (LONG + "The final answer is that it doubles.", "It doubles.", ["It doubles.", "It halves."], 1, ""),
+        (LONG + "The final answer is it halves.", "It doubles.", ["It doubles.", "It halves."], 0, ""),
+        (LONG + "It doubles or it halves.", "It doubles.", ["It doubles.", "It halves."], 0, "unparsed"),
+        (LONG + r"The final answer is $\boxed{42}$.", "42", None, 1, ""), (LONG + "Answer: 42", "42", None, 1, ""),
+        (LONG + "So it may be 42", "42", None, 0, "unparsed"), ("41", "42", None, 0, ""), ("", "42", None, 0, ""),
+    ],
+)  # fmt: skip
+def test_first_token_scorer_among_other_labels_and_texts(
+    answer: str, target: str, choices: list[str] | None, score: int, rule: str
+) -> None:
+    scorer = FirstTokenScorer.default_scorer(output_type="generate_until")
+    scorer.run(generated(0, [answer], target, metadata={"choices": choices}))
+    assert scorer.reduced_docs == {0: {"exact_match": score}}
+    assert (scorer.raw_docs[0].rules == ("unparsed",)) == (rule == "unparsed")
+
+
 @pytest.mark.parametrize("kind", ["regex", "regex_extraction"])
 def test_regex_scorer_takes_its_pattern_from_yaml(kind):
     scorer = gen(kind={"type": kind, "kwargs": {"regex_pattern": r"is (\w+)"}})
