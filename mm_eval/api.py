@@ -157,6 +157,8 @@ def evaluate(
     from mm_eval.values.errors import ConfigError
 
     options, notes = _read(options)
+    if "bootstrap_iters" in options and options["bootstrap_iters"] is None:  # as in lm-eval, and not "not given"
+        options["bootstrap_iters"] = 0
     if isinstance(model_args, str):
         from mm_eval.cli.options import read_pairs
 

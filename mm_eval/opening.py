@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -20,7 +20,7 @@ from mm_eval.engine.journal import Journal, JournalState
 from mm_eval.engine.model import Model, ModelFacts
 from mm_eval.engine.outcome import Outcome, StopSignal
 from mm_eval.engine.progress import Progress
-from mm_eval.preflight import check_first_doc, check_scoring, group_faults
+from mm_eval.preflight import check_first_doc, check_repeats, check_scoring, group_faults
 from mm_eval.prompt.blocks import PromptBlock, choose_block
 from mm_eval.prompt.question import Room
 from mm_eval.prompt.task import PromptStyle, Task
@@ -72,8 +72,11 @@ class OpenedTasks:
         for name, task in self.tasks.items():
             if requests := check_first_doc(task, self.styles[name], self.doc_ids[name]):
                 self._first_requests[name] = requests
-            if task.config.process_results is not None and not self.request.predict_only:
+            if self.request.predict_only:
+                continue
+            if task.config.process_results is not None:
                 check_scoring(task, self.first_requests(name))
+            check_repeats(task, self.scorers[name], partial(self.first_requests, name))
 
     def first_requests(self, name: str) -> list[Instance]:
         """The requests of a task's first doc, without its pictures: made once for all that looks at them before the run."""

@@ -16,7 +16,8 @@ from mm_eval.prompt.blocks import PromptBlock, call, takes_block
 from mm_eval.prompt.task import PromptStyle, Task
 from mm_eval.scoring.base import Scorer
 from mm_eval.scoring.metrics.metric import METRICS, aggregation_named
-from mm_eval.scoring.of_task import scorers_of
+from mm_eval.scoring.number import NoReduction
+from mm_eval.scoring.of_task import counting_the_first_answer, scorers_of
 from mm_eval.scoring.process_results import ProcessResultsScorer
 from mm_eval.values.errors import ConfigError, DataError, DocError, did_you_mean
 from mm_eval.values.types import Doc, Instance, MetricKey
@@ -160,6 +161,30 @@ def check_scoring(task: Task, requests: Sequence[Instance]) -> None:
         return [scorer.run_docs({doc_id: answered})[doc_id].error for scorer in scorers_of(task.config)]
 
     check_columns(task, requests[0].doc, "process_results", use)
+
+
+def check_repeats(task: Task, scorers: Sequence[Scorer], first: Callable[[], Sequence[Instance]]) -> None:
+    """Checks what becomes of several answers to a doc, before they are requested.
+
+    A metric that counts the first of them is a warning. A scorer of the user's own scores a made-up answer to the first doc:
+    only that shows the names of its scores. first: the requests of that doc.
+    Errors: ConfigError where it gives a score for each answer and no reduction: each doc would fail.
+    """
+    config = task.config
+    if config.times_asked < 2:
+        return
+    if said := counting_the_first_answer(config, scorers):
+        log.warning("%s: %s", config.path, said)
+    if not any(scorer.makes_scores for scorer in scorers):
+        return
+    requests = [request for request in first() if request.error is None]
+    for answer in ("", str(requests[0].target)) if requests else ():
+        for scorer in scorers_of(config):
+            answered = [replace(request, resps=[answer]) for request in requests]
+            error = scorer.run_docs({requests[0].doc_id: answered})[requests[0].doc_id].error
+            if isinstance(error, NoReduction):
+                where = config.where("metric_list" if config.metric_list else "scorer")
+                raise ConfigError(error.what, where=where, hint=error.hint)
 
 
 def check_columns(task: Task, doc: Doc, reader: str, use: Callable[[Doc], Iterable[Exception | None]]) -> None:

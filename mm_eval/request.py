@@ -232,7 +232,7 @@ _REASONING = Option(
 _DRAWS = Option(
     "bootstrap_iters",
     "N",
-    "draws for corpus metrics; 0: none",
+    "draws for corpus metrics; 0: no standard errors at all",
     rule=Rule(f"a count from 0 to {MOST_DRAWS:,}", lambda value: is_count(value, 0, MOST_DRAWS), whole_number),
 )
 _TABLE = (

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Any, ClassVar, TypeVar
@@ -19,10 +20,16 @@ from mm_eval.config.runner import NoStream, Stream
 from mm_eval.scoring.filters.base import TRUNCATED, UNPARSED, FilterEnsemble, build_filter_ensemble
 from mm_eval.scoring.metrics import bounds as limits
 from mm_eval.scoring.metrics.aggregation import mean
-from mm_eval.scoring.metrics.metric import DEFAULT_METRICS, Metric, aggregation_named
+from mm_eval.scoring.metrics.metric import (
+    DEFAULT_METRICS,
+    Metric,
+    aggregation_named,
+    declared_or_registered,
+    is_declared,
+)
 from mm_eval.scoring.metrics.stderr import DEFAULT_SEED
-from mm_eval.scoring.metrics.traits import in_range
-from mm_eval.scoring.number import check_repeats, failed, failed_before, number_of, reduced_docs
+from mm_eval.scoring.metrics.traits import CorpusMetric, in_range, traits_of
+from mm_eval.scoring.number import NoReduction, check_repeats, failed, failed_before, number_of, reduced_docs
 from mm_eval.scoring.string_keys import NOT_AVAILABLE, as_row, of_row, stderr_key
 from mm_eval.values.columns import Column, ReducedDocs
 from mm_eval.values.errors import InvalidValue, MMEvalError, ScoringError, did_you_mean
@@ -57,6 +64,9 @@ class Scorer:
     default_filter_cfg: ClassVar[Sequence[Any] | None] = None
     default_metric_cfg: ClassVar[Sequence[Any] | None] = None
     strips_thinking: ClassVar[bool] = False
+    makes_scores: ClassVar[bool] = False
+    """Whether the class makes its scores itself (it overrides `score`, `score_doc` or `score_instances`): then an entry of
+    `metric_list` with a name that is not registered declares how its score of that name is reduced and aggregated."""
 
     name: str
     filter: FilterEnsemble
@@ -68,7 +78,8 @@ class Scorer:
     draws: Stream = field(default_factory=NoStream, init=False, repr=False)
     filter_draws: Stream = field(default_factory=NoStream, init=False, repr=False)
     grader: Grader | None = field(default=None, init=False, repr=False)
-    _part_directions: dict[str, bool | None] = field(default_factory=dict, init=False, repr=False)
+    _parts: dict[str, Metric[Any, Any]] = field(default_factory=dict, init=False, repr=False)
+    """The metric that gave a value of each name."""
     _raw_docs: dict[int, ScoredDoc] = field(default_factory=dict, init=False, repr=False)
     _reduced_docs: Mapping[int, ReducedDoc] = field(default_factory=dict, init=False, repr=False)
     _reduction_errors: dict[int, MMEvalError] = field(default_factory=dict, init=False, repr=False)
@@ -132,7 +143,8 @@ class Scorer:
         chosen = metric_list or cls.default_metric_cfg
         if chosen is None:
             chosen = [{"metric": name} for name in DEFAULT_METRICS.get(output_type or "", ())]
-        return [entry if isinstance(entry, Metric) else Metric.from_dict(entry, output_type) for entry in chosen]
+        of_entry = declared_or_registered if cls.makes_scores else Metric.from_dict
+        return [entry if isinstance(entry, Metric) else of_entry(entry, output_type) for entry in chosen]
 
     @property
     def key(self) -> str:
@@ -163,10 +175,16 @@ class Scorer:
         by_doc: dict[int, list[Instance]] = {}
         for instance in instances:
             by_doc.setdefault(instance.doc_id, []).append(instance)
-        return self.run_docs(by_doc)
+        scored = self.run_docs(by_doc)
+        if without := next((doc.error for doc in scored.values() if isinstance(doc.error, NoReduction)), None):
+            raise without
+        return scored
 
     def run_docs(self, by_doc: Mapping[int, list[Instance]]) -> Mapping[int, ScoredDoc]:
-        """The same for instances that are grouped by document. Each doc's are sorted by choice: the n-th is choice n."""
+        """The same for instances that are grouped by document. Each doc's are sorted by choice: the n-th is choice n.
+
+        A doc with several scores and no reduction is failed, where `run` raises the error.
+        """
         by_doc = {doc_id: sorted(group, key=attrgetter("choice")) for doc_id, group in by_doc.items()}
         with self.filter_draws.used():
             self.apply_filter([instance for group in by_doc.values() for instance in group])
@@ -182,8 +200,17 @@ class Scorer:
         for doc_id, group in by_doc.items():
             doc = unscored[doc_id] or scored.get(doc_id)
             results[doc_id] = self._with_rules(doc, group) if doc is not None else failed(doc_id, group, missing)
-        self.set_results(results)
+        self.take(results)
         return self.raw_docs
+
+    def take(self, scored_docs: Mapping[int, ScoredDoc]) -> None:
+        """`set_results` in a run, by the ids that the docs have there: a doc that can't be reduced costs no other."""
+        by_id = {
+            doc_id: doc if doc.doc_id == doc_id else dataclasses.replace(doc, doc_id=doc_id)
+            for doc_id, doc in scored_docs.items()
+        }
+        with suppress(NoReduction):
+            self.set_results(by_id)
 
     def apply_filter(self, instances: Sequence[Instance]) -> None:
         """Filters the answers into `filtered_resps[self.name]`."""
@@ -229,7 +256,7 @@ class Scorer:
         for metric in self.metrics or ():
             value = metric.compute(references, predictions, **context)
             if isinstance(value, dict):
-                self._part_directions.update(dict.fromkeys(value, metric.higher_is_better))
+                self._parts.update(dict.fromkeys(value, metric))
                 scores.update(value)
             else:
                 scores[metric.name] = value
@@ -238,11 +265,15 @@ class Scorer:
     # Reducing and aggregating
 
     def reduce(self, scored_docs: Mapping[int, ScoredDoc]) -> dict[int, ReducedDoc]:
-        """One value a metric and doc; failed docs are left out.
+        """One value a metric and doc; failed docs are left out. The keys are the docs' own ids.
 
         A reduction that gives {name: value} gives keys "name(metric)"; a single score is passed on as it is.
+        Errors: NoReduction, a ValueError, where a doc has several scores and nothing says how they become one.
         """
-        reduced, self._reduction_errors = reduced_docs(scored_docs, self._metric_of, self.aggregation_of)
+        by_id = {doc.doc_id: doc for doc in scored_docs.values()}
+        reduced, self._reduction_errors = reduced_docs(by_id, self._metric_of, self.aggregation_of)
+        if without := next((e for e in self._reduction_errors.values() if isinstance(e, NoReduction)), None):
+            raise without
         return reduced
 
     def numbers(
@@ -254,15 +285,16 @@ class Scorer:
     ) -> list[Number]:
         """One number a metric over all documents, in the order of the metrics. Sets `notes`.
 
-        bootstrap_iters: draws of the standard errors that need a bootstrap; 0 computes none of those.
-        overrides: aggregations by metric, in place of the metrics' own.
+        bootstrap_iters: draws of the standard errors that need a bootstrap; 0 computes no standard error at all, as in lm-eval.
+        overrides: aggregations by name, of values that no metric with an aggregation covers.
         most_calls: how often a standard error may call an aggregation; by default as often as its method needs.
         """
         values: dict[str, Mapping[int, Any]] = _columns(docs)
         found = []
         for name in self._in_order(values):
-            stated = (overrides or {}).get(name)
-            function = aggregation_named(stated) if stated else self._in_range(name)
+            metric, stated = self._metric_of(name), (overrides or {}).get(name)
+            covered = metric is not None and metric.aggregation is not None
+            function = aggregation_named(stated) if stated and not covered else self._in_range(name)
             with self.draws.used(goes_on=False):
                 key = self.metric_key(name)
                 found.append(
@@ -272,11 +304,29 @@ class Scorer:
             keys = [self.metric_key(metric.name) for metric in self.metrics or ()]
             found += [Number(key, None, n=0, note=self.grader.no_value) for key in keys]
         self.notes = [f"{number.key}: {number.note}" for number in found if number.note]
+        self.notes += [
+            f"{self.metric_key(name)}: {why}" for name, why in self._unlike_metric_list(values, overrides or {})
+        ]
         for metric in self.metrics or ():
             if metric.unused:
                 what = "has no effect" if len(metric.unused) == 1 else "have no effect"
                 self.notes.append(f"{self.metric_key(metric.name)}: {', '.join(metric.unused)} {what}, nor in lm-eval")
         return found
+
+    def _unlike_metric_list(self, values: Collection[str], overrides: Collection[str]) -> Iterator[tuple[str, str]]:
+        """(name, why a reader must know) of the values that are averaged for want of a metric, and of metrics without a value."""
+        for name in values:
+            giver = self._parts.get(name)
+            is_mean_of_parts = giver is not None and traits_of(giver.aggregation or mean).is_mean
+            if self._metric_of(name) is None and name not in overrides and not is_mean_of_parts:
+                yield name, "no metric of that name says how it is aggregated: it is the mean of its values."
+        for metric in self.metrics or () if values else ():
+            named = any(self._metric_of(name) is metric for name in values)
+            if is_declared(metric) and not named:
+                yield metric.name, f"{type(self).__name__} gives no such score. {did_you_mean(metric.name, values)}"
+            scores = (doc.scores.get(metric.name, ()) for doc in self._raw_docs.values())
+            if isinstance(metric.fn, CorpusMetric) and any(len(of_doc) > 1 for of_doc in scores):
+                yield metric.name, "of several answers to a doc the first counts."
 
     def results(
         self, docs: Mapping[int, ReducedDoc], bootstrap_iters: int, most_calls: int | None = None
@@ -286,6 +336,8 @@ class Scorer:
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
+        if "makes_scores" not in vars(cls) and not {"score", "score_doc", "score_instances"}.isdisjoint(vars(cls)):
+            cls.makes_scores = True
         if "aggregate" in vars(cls) and "results" not in vars(cls):
             cls.results = _results_of_aggregate  # type: ignore[method-assign, assignment]
 
@@ -298,6 +350,7 @@ class Scorer:
         """`numbers` under lm-eval's keys, "metric,name" and "metric_stderr,name", and the number of documents.
 
         A standard error that there is not is "N/A", as in lm-eval; `numbers` and results.json have None and the reason.
+        bootstrap_iters: as of `numbers`; None is 0.
         """
         docs = self._reduced_docs if reduced_docs is None else reduced_docs
         numbers = self.numbers(docs, bootstrap_iters or 0, aggregation_overrides)
@@ -351,8 +404,8 @@ class Scorer:
             metric = self._metric_of(name)
             if metric is not None:
                 better.setdefault(name, metric.higher_is_better)
-            elif name in self._part_directions:  # a part of what a metric gives as {part: value}
-                better.setdefault(name, self._part_directions[name])
+            elif name in self._parts:  # a part of what a metric gives as {part: value}
+                better.setdefault(name, self._parts[name].higher_is_better)
         return {f"{name}{self.suffix}": higher for name, higher in better.items()}
 
     @property
@@ -366,9 +419,21 @@ class Scorer:
         }
 
     def set_results(self, scored_docs: Mapping[int, ScoredDoc]) -> None:
-        """Keeps scores and reduces them; a doc whose scores can't be reduced becomes failed."""
-        self._raw_docs = dict(scored_docs)
-        self._reduced_docs = self.reduce(self._raw_docs)
+        """Keeps scores and reduces them; a doc whose scores can't be reduced becomes failed.
+
+        Errors: NoReduction as of `reduce`, after the results of the other docs are kept.
+        """
+        self._raw_docs = {doc.doc_id: doc for doc in scored_docs.values()}
+        try:
+            self._reduced_docs = self.reduce(self._raw_docs)
+        except NoReduction:
+            self._fail_unreduced()
+            self._reduced_docs = self.reduce(self._raw_docs)
+            raise
+        finally:
+            self._fail_unreduced()
+
+    def _fail_unreduced(self) -> None:
         for doc_id, error in self._reduction_errors.items():
             self._raw_docs[doc_id] = dataclasses.replace(self._raw_docs[doc_id], scores={}, error=error)
 
@@ -450,7 +515,7 @@ def run_scorer(scorer: Scorer, by_doc: Mapping[int, list[Instance]]) -> Mapping[
     if scorer.grader is None:
         return scorer.run_docs(by_doc)
     found = scorer.grader.grade(scorer, by_doc)
-    scorer.set_results({doc_id: found[doc_id] for doc_id in by_doc})
+    scorer.take({doc_id: found[doc_id] for doc_id in by_doc})
     return scorer.raw_docs
 
 

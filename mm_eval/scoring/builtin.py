@@ -32,6 +32,7 @@ class GenScorer(Scorer):
     """
 
     strips_thinking: ClassVar[bool] = True
+    makes_scores: ClassVar[bool] = False
 
     _missing: list[bool] = field(default_factory=list, init=False, repr=False)
     """Which answers of the doc that is scored are missing."""
@@ -59,7 +60,7 @@ class GenScorer(Scorer):
         for metric in self.metrics or ():
             context = {**self.context, **(metric_kwargs or {})}
             found = _scores_of_repeats(metric, reference, predictions, context, self._missing)
-            self._part_directions.update(dict.fromkeys(found, metric.higher_is_better))
+            self._parts.update(dict.fromkeys(found, metric))
             scores.update(found)
         return scores
 
@@ -154,6 +155,7 @@ class FirstTokenScorer(GenScorer):
 
     default_filter_cfg: ClassVar[Sequence[Any] | None] = [{"function": "remove_whitespace"}]
     default_metric_cfg: ClassVar[Sequence[Any] | None] = _EXACT_MATCH
+    makes_scores: ClassVar[bool] = False
 
     def score_doc(self, doc_id: int, doc_instances: list[Instance]) -> ScoredDoc:
         """The scores of one doc, and which of its answers could be read."""
@@ -244,6 +246,7 @@ class RegexExtractionScorer(GenScorer):
     regex_pattern, group_select, fallback: of the filter "regex", where the config names no filters.
     """
 
+    default_filter_cfg: ClassVar[Sequence[Any] | None] = [{"function": "regex"}]
     default_metric_cfg: ClassVar[Sequence[Any] | None] = _EXACT_MATCH
 
     regex_pattern: str | None = None
@@ -252,10 +255,11 @@ class RegexExtractionScorer(GenScorer):
 
     @classmethod
     def default_filters(cls, **kwargs: Any) -> Sequence[Any]:
-        """The filter "regex" with the scorer's arguments."""
+        """Those of the class; its filters "regex" without arguments of their own get the scorer's."""
         names = ("regex_pattern", "group_select", "fallback")
         options = {name: kwargs[name] for name in names if kwargs.get(name) is not None}
-        return cls.default_filter_cfg or [{"function": "regex", "kwargs": options}]
+        steps = super().default_filters(**kwargs)
+        return [{**step, "kwargs": options} if step == {"function": "regex"} else step for step in steps]
 
 
 @register_scorer("choice_match")
@@ -268,6 +272,7 @@ class ChoiceMatchScorer(GenScorer):
     """
 
     default_metric_cfg: ClassVar[Sequence[Any] | None] = _EXACT_MATCH
+    makes_scores: ClassVar[bool] = False
 
     choices_field: str = "choices"
 
@@ -306,6 +311,8 @@ def _as_text(target: Any, choices: Sequence[str]) -> Any:
 @dataclass
 class LLScorer(Scorer):
     """Scores choices by their log-likelihoods; repeats do not matter here."""
+
+    makes_scores: ClassVar[bool] = False
 
     def score_doc(self, doc_id: int, doc_instances: list[Instance]) -> ScoredDoc:
         """The scores of one doc from all its choices."""

@@ -16,10 +16,10 @@ from typing import Any
 
 from mm_eval.scoring.filters.base import FilterEnsemble
 from mm_eval.scoring.metrics.aggregation import bypass_agg, checked_k, mean, median, nanmean, perplexity
-from mm_eval.scoring.metrics.metric import Metric
+from mm_eval.scoring.metrics.metric import Metric, take_first
 from mm_eval.scoring.metrics.paired import scale_of, with_interval
 from mm_eval.scoring.metrics.stderr import standard_error
-from mm_eval.scoring.metrics.traits import Undefined, traits_of
+from mm_eval.scoring.metrics.traits import CorpusMetric, Undefined, traits_of
 from mm_eval.values.columns import Clusters
 from mm_eval.values.errors import ConfigError, MMEvalError, ScoringError, without_objects
 from mm_eval.values.types import Instance, MetricKey, Number, ReducedDoc, ScoredDoc
@@ -28,6 +28,9 @@ _LARGEST = 2**53
 """From here on a whole number is a float, as it is for whoever reads results.json."""
 ROUNDING = 1e-12
 """A standard error of at most this share of the number is 0: of equal clusters, whose sums are rounded."""
+
+
+NO_DRAWS = "bootstrap_iters is 0: no standard error."
 
 
 def failed(doc_id: int, instances: Sequence[Instance], error: Exception) -> ScoredDoc:
@@ -51,6 +54,17 @@ def as_scoring_error(error: Exception, where: str) -> MMEvalError:
     if isinstance(error, MMEvalError):
         return error.located(where)
     return ScoringError(f"scoring raised {type(error).__name__}: {error}.", where=where)
+
+
+class NoReduction(ScoringError, ValueError):
+    """A doc has several scores of a name, one a repeat, and nothing says how they become one value."""
+
+    @classmethod
+    def of(cls, name: str, scores: int) -> NoReduction:
+        """The error for a name with this many scores a doc."""
+        stated = f"{{metric: {name}, reduction: mean}} (or take_first, or pass@k)"
+        hint = f"State one in metric_list, as in {stated}, or say repeats: 1."
+        return cls(f"{name!r} has {scores} scores a doc and no reduction.", hint=hint)
 
 
 _OF_NUMBERS = (mean, nanmean, median, perplexity)
@@ -97,7 +111,7 @@ def _reduced(doc: ScoredDoc, metric_of: Callable[[str], Metric[Any, Any] | None]
             continue
         metric = metric_of(name)
         if metric is None or metric.reduction is None:
-            raise ScoringError(f"{name!r} has {len(scores)} scores a doc and no reduction.")
+            raise NoReduction.of(name, len(scores))
         result = metric.reduction(doc.reference, scores)
         values.update(
             {f"{part}({name})": v for part, v in result.items()} if isinstance(result, dict) else {name: result}
@@ -132,16 +146,7 @@ def _as_number(value: Any) -> Any:
 
 def check_repeats(pipeline: FilterEnsemble, metrics: Sequence[Metric[Any, Any]], repeats: int) -> None:
     """ConfigError where a pipeline needs more repeats than a task asks for (take_first_k, pass@k)."""
-    left = repeats
-    for step in pipeline.filters:
-        keywords = step.keywords if isinstance(step, partial) else {}
-        name = getattr(step.func if isinstance(step, partial) else step, "__name__", "")
-        if name == "TakeFirstKFilter":
-            if keywords["k"] > left:
-                raise ConfigError(f"take_first_k with k={keywords['k']} needs as many repeats; there are {left}.")
-            left = keywords["k"]
-        elif name in ("TakeFirstFilter", "MajorityVoteFilter"):
-            left = 1
+    left, _ = _answers_left(pipeline, repeats)
     for metric in metrics:
         keywords = metric.reduction.keywords if isinstance(metric.reduction, partial) else {}
         too_many = [k for k in checked_k(keywords["k"]) if k > left] if "k" in keywords else []
@@ -150,6 +155,34 @@ def check_repeats(pipeline: FilterEnsemble, metrics: Sequence[Metric[Any, Any]],
                 f"pass@{too_many[0]} of {metric.name!r} needs {too_many[0]} repeats; there are {left}.",
                 hint="Raise `repeats` or lower k.",
             )
+
+
+def counting_the_first(
+    pipeline: FilterEnsemble, metrics: Sequence[Metric[Any, Any]], repeats: int
+) -> list[Metric[Any, Any]]:
+    """The metrics that get several answers to a doc and count the first: corpus metrics, and those that take the first."""
+    left, known = _answers_left(pipeline, repeats)
+    if left < 2 or not known:
+        return []
+    return [each for each in metrics if each.reduction is take_first or isinstance(each.fn, CorpusMetric)]
+
+
+def _answers_left(pipeline: FilterEnsemble, repeats: int) -> tuple[int, bool]:
+    """How many answers a pipeline leaves of a doc's repeats, and whether that is known: a function of the user may drop some."""
+    left, known = repeats, True
+    for step in pipeline.filters:
+        keywords = step.keywords if isinstance(step, partial) else {}
+        kind = step.func if isinstance(step, partial) else step
+        name = getattr(kind, "__name__", "")
+        if name == "TakeFirstKFilter":
+            if keywords["k"] > left:
+                raise ConfigError(f"take_first_k with k={keywords['k']} needs as many repeats; there are {left}.")
+            left = keywords["k"]
+        elif name in ("TakeFirstFilter", "MajorityVoteFilter"):
+            left = 1
+        elif name == "CustomFilter" or not str(getattr(kind, "__module__", "")).startswith("mm_eval."):
+            known = False
+    return left, known
 
 
 def number_of(
@@ -164,6 +197,7 @@ def number_of(
     """The number that an aggregation makes of the documents' values.
 
     It raises nothing: an error of the function, or why it has no value here (Undefined), is the note of a number without one.
+    bootstrap_iters: draws of a standard error that needs them; 0: no standard error and no interval by any method, as in lm-eval.
     most_calls: how often the standard error may call the aggregation.
     """
     elsewhere: Callable[..., Number] | None = getattr(function, "number_of", None)
@@ -180,6 +214,10 @@ def number_of(
         return Number(key, None, n=len(values), note=note)
     if isinstance(value, float) and not math.isfinite(value):
         return Number(key, None, n=len(values), note=f"{_not_finite(value, function, of_docs)}.")
+    if bootstrap_iters < 1:
+        scale = scale_of(function, values)
+        note = "" if value is None else NO_DRAWS
+        return _in_range(Number(key, value, None, None, len(values), note=note, scale=scale), function)
     alone = clusters is None or isinstance(clusters, Clusters) and clusters.alone
     drawn = None if clusters is None or alone else [clusters.get(doc_id, ("doc", doc_id)) for doc_id in of_docs]
     stderr = standard_error(function, values, drawn, bootstrap_iters=bootstrap_iters, seed=seed, most_calls=most_calls)

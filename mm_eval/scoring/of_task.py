@@ -12,10 +12,12 @@ from mm_eval.config.schema import functions_in
 from mm_eval.config.task_config import TaskConfig
 from mm_eval.scoring.base import SCORERS, Scorer
 from mm_eval.scoring.filters.base import like
+from mm_eval.scoring.number import counting_the_first
 from mm_eval.scoring.process_results import ProcessResultsScorer
 from mm_eval.values.errors import ConfigError, InvalidValue, raise_all
 from mm_eval.values.reasoning.families import FRAMES_BY_NAME
 from mm_eval.values.types import Doc
+from mm_eval.values.words import listed
 
 
 def build_scorer(
@@ -98,6 +100,31 @@ def scorers_of(config: TaskConfig) -> list[Scorer]:
         scorers.append(scorer)
     raise_all(faults)
     return scorers
+
+
+def counting_the_first_answer(config: TaskConfig, scorers: Sequence[Scorer]) -> str:
+    """Which metrics of a task count one of several answers to a doc though its file does not say so; "" for none.
+
+    The other answers are requested, and these metrics drop them. `reduction: take_first` in the file says so.
+    """
+    if config.times_asked < 2 or config.process_results is not None or config.is_scored_elsewhere:
+        return ""
+    on_purpose = {
+        (pipeline["name"], entry.get("metric"))
+        for pipeline in config.pipelines()
+        for entry in pipeline["metric_list"]
+        if entry.get("reduction") is not None
+    }
+    found = dict.fromkeys(
+        metric.name
+        for scorer in scorers
+        for metric in counting_the_first(scorer.filter, scorer.metrics or (), config.times_asked)
+        if (scorer.name, metric.name) not in on_purpose
+    )
+    if not found:
+        return ""
+    which = f"{listed(list(found), 3)} {'counts' if len(found) == 1 else 'count'}"
+    return f"{which} the first of the {config.times_asked} answers to each doc, as `reduction: take_first` does."
 
 
 def _frames_read_by(config: TaskConfig) -> tuple[str, ...]:

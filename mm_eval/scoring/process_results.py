@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import wraps
@@ -12,16 +11,16 @@ from mm_eval.scoring.base import Scorer
 from mm_eval.scoring.filters.base import group_repeats, is_unanswered
 from mm_eval.scoring.metrics.aggregation import mean
 from mm_eval.scoring.metrics.metric import (
-    METRIC_KEYS,
     METRICS,
     Metric,
     aggregation_named,
     at_least_one,
+    check_spelling,
     range_of,
     worst_of,
 )
-from mm_eval.scoring.metrics.traits import Traits, arguments_of, traits_of
-from mm_eval.values.errors import ConfigError, InvalidValue, ScoringError, did_you_mean
+from mm_eval.scoring.metrics.traits import Traits, traits_of
+from mm_eval.values.errors import ConfigError, ScoringError, did_you_mean
 from mm_eval.values.types import Doc, Instance, Number, ScoredDoc
 
 if TYPE_CHECKING:
@@ -162,7 +161,7 @@ def declared_metric(entry: Any) -> Metric[Any, Any]:
         if callable(name):
             return Metric.from_dict(entry)
         raise ConfigError(f"An entry of metric_list needs the name of a metric: {entry!r}.")
-    _check_spelling(name, entry)
+    check_spelling(name, entry)
     registered = METRICS.get(name) if name in METRICS else None
     known = registered if isinstance(registered, Metric) else None
     aggregation = entry.get("aggregation")
@@ -174,13 +173,6 @@ def declared_metric(entry: Any) -> Metric[Any, Any]:
         worst=worst_of(entry, known.worst if known else None),
         range=range_of(entry),
     )
-
-
-def _check_spelling(name: str, entry: Mapping[str, Any]) -> None:
-    """ConfigError for a key that is one of ours, misspelt. Others are arguments of a function that is not called."""
-    for key in arguments_of(entry, METRIC_KEYS):
-        if close := difflib.get_close_matches(key, METRIC_KEYS, n=1, cutoff=0.75):
-            raise InvalidValue(f"unknown key {key!r} of metric {name!r}.", hint=f"Did you mean {close[0]!r}?")
 
 
 def _aggregation(given: Any) -> Callable[..., Any]:

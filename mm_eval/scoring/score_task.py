@@ -14,6 +14,7 @@ from mm_eval.scoring.answered import AnsweredDoc, Lookup
 from mm_eval.scoring.base import Grader, Scorer, bounds_of, run_scorer
 from mm_eval.scoring.categories import CategoryDocs
 from mm_eval.scoring.metrics.traits import CorpusMetric
+from mm_eval.scoring.of_task import counting_the_first_answer
 from mm_eval.scoring.sample_row import SampleRow
 from mm_eval.scoring.task_scores import IndexTargets, Scores, TaskScores, Ungraded, grader_key, remarks_of
 from mm_eval.values.columns import Clusters, ReducedDocs
@@ -71,6 +72,10 @@ class TaskScoring:
         self.scores.notes += self._indices.remarks()
         remarks = remarks_of(self.task.config, self.scores, same, self._without_target, self._with_frames, frames)
         self.scores.notes += remarks
+        if said := counting_the_first_answer(
+            self.task.config, [scorer for scorer in self.scorers if scorer.grader is None]
+        ):
+            self.scores.notes.append(said)
         self.scores.categories = self._by_category(bootstrap_iters) if self.scores.numbers else {}
         self.scores.notes += self._categories.notes
         self.scores.warnings = [warning] if (warning := self.scores.silent.warning) else []

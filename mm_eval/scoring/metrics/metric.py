@@ -8,6 +8,7 @@ functions under a name.
 
 from __future__ import annotations
 
+import difflib
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -23,7 +24,7 @@ from mm_eval.scoring.metrics.traits import (
     parameters_of,
     traits_of,
 )
-from mm_eval.values.errors import ConfigError, InvalidValue
+from mm_eval.values.errors import ConfigError, InvalidValue, ScoringError
 from mm_eval.values.registry import Registry
 
 _T = TypeVar("_T")
@@ -164,10 +165,13 @@ class Metric(Generic[_T, K]):
         return self.range[not self.higher_is_better] if traits_of(self.aggregation).is_mean else None
 
     @classmethod
-    def from_dict(cls, cfg: Mapping[str, Any], output_type: str | None = None) -> Metric[Any, Any]:
+    def from_dict(
+        cls, cfg: Mapping[str, Any], output_type: str | None = None, base: Metric[Any, Any] | None = None
+    ) -> Metric[Any, Any]:
         """The metric of an entry of `metric_list`.
 
         cfg: {"metric": name or function, "aggregation", "higher_is_better", "reduction", "kwargs"}; other keys are kwargs.
+        base: what the entry is about, in place of what its `metric` names.
         output_type: of the task. Raises ConfigError for an unknown name or argument and for a metric of other output types.
         """
         if not isinstance(cfg, Mapping) or "metric" not in cfg:
@@ -176,7 +180,7 @@ class Metric(Generic[_T, K]):
         if kwargs.get("hf_evaluate") and output_type in (None, "generate_until"):
             what = f"hf_evaluate: mm-eval loads no metric of the hub, and its own {cfg['metric']!r} may be another one."
             raise InvalidValue(what, hint="Leave the key out to use a registered metric, or name a !function.")
-        base = _pairs(cfg, output_type) or _base_metric(cfg["metric"], output_type)
+        base = base or _pairs(cfg, output_type) or _base_metric(cfg["metric"], output_type)
         unused = _unused(base, kwargs, output_type) if isinstance(cfg["metric"], str) else ()
         unused = tuple(key for key in unused if kwargs.pop(key) is not False)
         kwargs.pop("hf_evaluate", None)
@@ -309,6 +313,44 @@ def reduction_named(name: str | Callable[..., Any]) -> Callable[..., Any]:
     if at and tail.isdigit() and f"{head}@k" in REDUCTIONS:
         return partial(REDUCTIONS.get(f"{head}@k"), k=int(tail))
     return REDUCTIONS.get(name)
+
+
+def declared_or_registered(entry: Any, output_type: str | None) -> Metric[Any, Any]:
+    """The metric of an entry for a scorer that makes its scores itself.
+
+    A name that is not registered, or for other output types only, declares the metric: its aggregation, direction and reduction.
+    """
+    name = entry.get("metric") if isinstance(entry, Mapping) else None
+    if not isinstance(name, str) or _fits(name, output_type):
+        return Metric.from_dict(entry, output_type)
+    check_spelling(name, entry)
+    return Metric.from_dict(entry, output_type, Metric(name, _made_by_the_scorer))
+
+
+def is_declared(metric: Metric[Any, Any]) -> bool:
+    """Whether the metric only says how a scorer's own scores become a number."""
+    return metric.fn is _made_by_the_scorer
+
+
+def _made_by_the_scorer(references: Any, predictions: Any, **kwargs: Any) -> Any:
+    raise ScoringError(
+        "this metric's scores are those of its scorer, which gives none; no metric of its name is registered."
+    )
+
+
+def _fits(name: str, output_type: str | None) -> bool:
+    """Whether a registered metric of this name is for the output type."""
+    name = _ALIASES.get((output_type, name), name)
+    if name not in METRICS:
+        return False
+    return output_type is None or output_type in getattr(METRICS.get(name), "output_type", {output_type})
+
+
+def check_spelling(name: str, entry: Mapping[str, Any]) -> None:
+    """ConfigError for a key that is one of ours, misspelt. Others are arguments of a function that is not called."""
+    for key in arguments_of(entry, METRIC_KEYS):
+        if close := difflib.get_close_matches(key, METRIC_KEYS, n=1, cutoff=0.75):
+            raise InvalidValue(f"unknown key {key!r} of metric {name!r}.", hint=f"Did you mean {close[0]!r}?")
 
 
 _ARGUMENTS = ("references", "predictions")

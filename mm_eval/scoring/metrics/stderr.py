@@ -121,13 +121,13 @@ def bootstrap_stderr(
 
 
 def stderr_for_metric(
-    metric: Any, bootstrap_iters: int, *, clusters: Sequence[Hashable] | None = None, seed: int = DEFAULT_SEED
+    metric: Any, bootstrap_iters: int | None, *, clusters: Sequence[Hashable] | None = None, seed: int = DEFAULT_SEED
 ) -> Callable[[Sequence[Any]], float | None] | None:
-    """A function of the values that gives the standard error of their aggregation; None if bootstrap_iters is 0.
+    """A function of the values that gives the standard error of their aggregation; None if bootstrap_iters is 0 or None.
 
     metric: an aggregation function, or a Metric or CorpusMetric whose aggregation is used.
     """
-    if bootstrap_iters <= 0:
+    if not bootstrap_iters or bootstrap_iters < 0:
         return None
     own = getattr(metric, "aggregation", None)
     chosen: Callable[..., Any] = own if callable(own) else metric
@@ -145,6 +145,7 @@ def standard_error(
 ) -> StandardError:
     """The standard error of aggregation(values), by the method that fits the aggregation (see above).
 
+    bootstrap_iters: draws of the methods that draw; 0: none of those.
     most_calls: how often the aggregation may be called at most; by default as often as the method needs.
     """
     of_mean = (

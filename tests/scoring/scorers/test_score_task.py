@@ -2,6 +2,12 @@
 
 import json
 from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mm_eval.scorers import GenScorer, register_scorer
+from mm_eval.values.errors import ConfigError
 
 TASK = """
 task: sums
@@ -103,3 +109,86 @@ def test_a_scorer_that_replaces_the_public_methods_is_heard() -> None:
 
     [number] = Own.default_scorer().results({}, 0)
     assert (str(number.key), number.value, number.stderr) == ("mine,none", 7.0, 0.5)
+
+
+@register_scorer("test_executed")
+class Executed(GenScorer):
+    """A scorer of a program."""
+
+    def score(self, reference, predictions, metric_kwargs=None):
+        return {"passed": [float(answer == "1") for answer in predictions]}
+
+
+def own_scorer(tmp_path: Path, **keys: Any) -> tuple[Any, list[Any]]:
+    """(the results of three docs of the task, or the error of its run; the messages that the model got)."""
+    from mm_eval import evaluate
+
+    tmp_path.mkdir(exist_ok=True)
+    asked: list[Any] = []
+
+    def model(messages: Any) -> str:
+        asked.append(messages)
+        return "1"
+
+    stated = {"include": str(task(tmp_path, "") / "sums.yaml"), "task": "own", "scorer": "test_executed", "repeats": 3}
+    try:
+        return evaluate([{**stated, **keys}], model, output_path=str(tmp_path / "run"), bootstrap_iters=50), asked
+    except ConfigError as error:
+        return error, asked
+
+
+def test_the_scores_of_a_scorer_of_ones_own_are_reduced_as_metric_list_says(tmp_path: Path) -> None:
+    """The guide's CodeExecScorer: its metric is known to itself alone."""
+    found, _ = own_scorer(tmp_path, metric_list=[{"metric": "passed", "reduction": "pass@k"}])
+    assert found.raw["results"]["own"]["pass@3(passed),none"] == 1.0
+    assert found.raw["higher_is_better"]["own"]["pass@3(passed)"] is True
+
+
+def test_several_answers_without_a_reduction_end_the_run_before_its_first_request(tmp_path: Path) -> None:
+    """Each doc would fail, after all answers are paid."""
+    error, asked = own_scorer(tmp_path)
+    assert "'passed' has 3 scores a doc and no reduction. State one in metric_list, as in {metric: passed," in str(
+        error
+    )
+    assert asked == []
+
+
+def test_a_mean_for_want_of_a_metric_is_one_note(tmp_path: Path) -> None:
+    found, asked = own_scorer(tmp_path, repeats=1)
+    assert len(asked) == 3 and found.raw["results"]["own"]["passed,none"] == 1.0
+    assert found.raw["results"]["own"]["notes"][-1] == (
+        "passed,none: no metric of that name says how it is aggregated: it is the mean of its values."
+    )
+
+
+def test_a_metric_that_drops_answers_says_so_before_and_after_the_run(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    dropped = "bleu, anls count the first of the 3 answers to each doc, as `reduction: take_first` does."
+    metrics: list[Any] = [{"metric": "exact_match"}, {"metric": "bleu"}, {"metric": "anls"}]
+    found, _ = own_scorer(tmp_path / "a", scorer=None, metric_list=metrics)
+    assert dropped in caplog.text and dropped in found.raw["results"]["own"]["notes"]
+    caplog.clear()
+    first = [{"function": "take_first"}]
+    for n, keys in enumerate(
+        (
+            {"metric_list": [{"metric": "anls", "reduction": "take_first"}]},
+            {"metric_list": metrics, "filter_list": [{"name": "none", "filter": first}]},
+            {"metric_list": metrics, "repeats": 1},
+        )
+    ):
+        found, _ = own_scorer(tmp_path / str(n), scorer=None, **keys)
+        assert "the first of the" not in caplog.text + str(found.raw["results"]["own"].get("notes")), keys
+
+
+def test_without_draws_there_is_no_standard_error_and_the_reason(tmp_path: Path) -> None:
+    from mm_eval import evaluate
+
+    file = str(task(tmp_path, "metric_list: [{metric: exact_match}, {metric: bleu}]") / "sums.yaml")
+    for draws in (0, None):
+        found = evaluate(file, lambda messages: "1", output_path=str(tmp_path / str(draws)), bootstrap_iters=draws)
+        row = found.raw["results"]["sums"]
+        assert row["exact_match_stderr,none"] is None and row["bleu_stderr,none"] is None and "intervals" not in row
+        assert row["notes"] == [
+            f"{name},none: bootstrap_iters is 0: no standard error." for name in ("exact_match", "bleu")
+        ]

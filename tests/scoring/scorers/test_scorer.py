@@ -2,7 +2,7 @@
 
 import json
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any, ClassVar
@@ -158,8 +158,11 @@ def test_clusters_and_bootstrap_iterations_reach_the_standard_error():
     assert first["exact_match_stderr,none"] != second["exact_match_stderr,none"]
     assert first["bleu_stderr,none"] > 0 and first["bleu_stderr,none"] != second["bleu_stderr,none"]
     none, _ = alone.aggregate(bootstrap_iters=0)
-    assert none["bleu_stderr,none"] == "N/A" and none["exact_match_stderr,none"] == first["exact_match_stderr,none"]
-    assert alone.notes == ["bleu,none: bootstrap_iters is 0: no standard error."]
+    assert none["bleu_stderr,none"] == none["exact_match_stderr,none"] == "N/A", "as in lm-eval, by no method"
+    assert none["exact_match,none"] == first["exact_match,none"]
+    why = [f"{name},none: bootstrap_iters is 0: no standard error." for name in ("exact_match", "bleu")]
+    assert alone.notes == why
+    assert alone.aggregate(bootstrap_iters=None) == (none, 8) and alone.notes == why
 
 
 def test_one_doc_has_a_number_without_a_standard_error_and_a_note():
@@ -188,17 +191,23 @@ def test_the_order_of_docs_changes_no_number():
 
 
 def test_aggregation_overrides_by_function_or_name():
+    """As in lm-eval: the metric's own comes first, then the override, then the mean, of which a note says so."""
     scorer = gen()
     docs: dict[int, ReducedDoc] = {
-        0: {"exact_match": 1},
-        1: {"exact_match": 0},
-        2: {"exact_match": 0},
-        3: {"other": 2.0},
+        0: {"exact_match": 1, "other": 5.0},
+        1: {"exact_match": 0, "other": 1.0},
+        2: {"exact_match": 0, "other": 0.0},
     }
     jumpy = not_smooth(lambda values: float(max(values)))
-    assert scorer.aggregate(docs, 50, {"exact_match": jumpy})[0]["exact_match,none"] == 1.0
-    assert scorer.aggregate(docs, 50, {"exact_match": "median"})[0]["exact_match,none"] == 0.0
+    for stated, expected in ((jumpy, 5.0), ("median", 1.0)):
+        row, _ = scorer.aggregate(docs, 50, {"exact_match": stated, "other": stated})
+        assert (row["exact_match,none"], row["other,none"]) == (pytest.approx(1 / 3), expected) and scorer.notes == []
     assert scorer.aggregate(docs, 50)[0]["other,none"] == 2.0
+    assert scorer.notes == [
+        "other,none: no metric of that name says how it is aggregated: it is the mean of its values."
+    ]
+    scorer.metrics = [replace(metric, aggregation=None) for metric in scorer.metrics or ()]
+    assert scorer.aggregate(docs, 50, {"exact_match": "median"})[0]["exact_match,none"] == 0
 
 
 def test_parts_of_several_processes_merge_with_update():
@@ -286,12 +295,98 @@ def test_tier_three_scores_batches_and_a_failing_batch_doc_by_doc():
     assert scorer.raw_docs[0].rules == ("whole_answer",)
 
 
+class OfLogLikelihoods(LLScorer):
+    """Scores a doc of choices."""
+
+    def score_doc(self, doc_id, doc_instances):
+        return ScoredDoc(doc_id, 0, {"margin": [doc_instances[0].resps[0][0] - doc_instances[1].resps[0][0]]})
+
+
+def test_metric_list_says_how_the_scores_of_a_scorer_of_ones_own_become_numbers():
+    entry = {"metric": "custom", "reduction": "pass@k", "k": [1, 2], "higher_is_better": False, "range": [0, 4]}
+    scorer = gen({"metric_list": [entry]}, kind="test_per_doc")
+    scorer.run(generated(0, ["4", "5"], 4) + generated(1, ["5", "5"], 4))
+    row, n = scorer.aggregate(bootstrap_iters=10)
+    assert (row["pass@1(custom),none"], row["pass@2(custom),none"], n) == (0.25, 0.5, 2) and scorer.notes == []
+    assert scorer.higher_is_better == {"custom": False, "pass@1(custom)": False, "pass@2(custom)": False}
+    scorer.check_repeats(2)
+    with pytest.raises(ConfigError, match="pass@2 of 'custom' needs 2 repeats"):
+        scorer.check_repeats(1)
+
+    lls = build_scorer(
+        {"metric_list": [{"metric": "margin", "aggregation": "median"}]}, "multiple_choice", OfLogLikelihoods
+    )
+    lls.run(choices(0, [-1.0, -2.0], 0) + choices(1, [-1.0, -5.0], 0) + choices(2, [-1.0, -9.0], 0))
+    assert lls.aggregate(bootstrap_iters=10)[0]["margin,none"] == 4.0
+
+    other_kind = gen({"metric_list": [{"metric": "acc", "aggregation": max}]}, kind="test_per_doc").metrics
+    assert other_kind is not None and other_kind[0].aggregation is max, "acc is a metric of choices: here a name"
+    batch = gen({"metric_list": [{"metric": "judge", "higher_is_better": False}]}, kind="test_batch")
+    batch.run(generated(0, ["four"], "x"))
+    assert batch.higher_is_better == {"judge": False} and "judge" not in str(batch.notes[1:])
+
+
+def test_a_name_that_only_configures_a_scorer_of_ones_own_is_checked_all_the_same():
+    assert gen({"metric_list": [{"metric": "exact_match"}]}, kind="test_per_doc").metrics == gen().metrics
+    for kind in ("generate_until", "test_configured", "first_token"):
+        with pytest.raises(ConfigError, match=r"[Uu]nknown metric 'exact_mtach'\. Did you mean 'exact_match'"):
+            gen({"metric_list": [{"metric": "exact_mtach"}]}, kind=kind)
+    with pytest.raises(ConfigError, match="unknown key 'agregation' of metric 'custom'. Did you mean 'aggregation'"):
+        gen({"metric_list": [{"metric": "custom", "agregation": "mean"}]}, kind="test_per_doc")
+    with pytest.raises(ConfigError, match="`worst` of metric 'custom' is 'x'"):
+        gen({"metric_list": [{"metric": "custom", "worst": "x"}]}, kind="test_per_doc")
+
+    scorer = gen({"metric_list": [{"metric": "cutsom"}]}, kind="test_per_doc")
+    scorer.run(generated(0, ["4"], 4))
+    scorer.aggregate(bootstrap_iters=10)
+    assert scorer.notes[1:] == [
+        "custom,none: no metric of that name says how it is aggregated: it is the mean of its values.",
+        "cutsom,none: PerDoc gives no such score. Did you mean 'custom'?",
+    ]
+
+
+def test_several_answers_without_a_reduction_are_an_error_that_names_the_way_out():
+    scorer = gen(kind="test_per_doc")
+    with pytest.raises(ValueError, match=r"doc 0: 'custom' has 2 scores a doc .* \{metric: custom, reduction: mean\}"):
+        scorer.run(generated(0, ["4", "5"], 4) + generated(1, ["5"], 4))
+    assert scorer.reduced_docs == {1: {"custom": 0.0}}, "of the others the results are kept"
+    by_doc = {0: generated(0, ["4", "5"], 4)}
+    assert "no reduction" in str(scorer.run_docs(by_doc)[0].error), "in a run the doc fails, and no other"
+
+
+def test_a_scorer_may_give_all_docs_one_id_in_its_values():
+    class Careless(GenScorer):
+        def score_instances(self, instances):
+            return {doc_id: ScoredDoc(0, None, {"exact_match": [doc_id]}) for doc_id in instances}
+
+    scorer = gen(kind=Careless)
+    scorer.run(generated(3, ["a"], "a") + generated(4, ["a"], "a"))
+    assert scorer.reduced_docs == {3: {"exact_match": 3}, 4: {"exact_match": 4}}
+
+
+def test_parts_of_a_metric_are_their_mean_and_a_note_says_so_where_its_aggregation_is_another():
+    def parts(references, predictions):
+        return {"first": len(predictions[0]), "second": 1.0}
+
+    for aggregation, notes in (("mean", 0), ("median", 2)):
+        scorer = gen({"metric_list": [{"metric": parts, "aggregation": aggregation}]})
+        scorer.run(generated(0, ["a"], "a") + generated(1, ["abc"], "a") + generated(2, ["abc"], "a"))
+        row, _ = scorer.aggregate(bootstrap_iters=10)
+        assert row["first,none"] == pytest.approx(7 / 3)
+        assert sum("it is the mean of its values" in note for note in scorer.notes) == notes
+
+
 def test_set_results_reduces_and_a_doc_that_cannot_be_reduced_is_failed():
     scorer = Configured.default_scorer()
-    scorer.set_results({0: ScoredDoc(0, "a", {"odd": [1, 2]}), 1: ScoredDoc(1, "a", {"odd": [1]})})
+    docs = {0: ScoredDoc(0, "a", {"odd": [1, 2]}), 1: ScoredDoc(1, "a", {"odd": [1]})}
+    for raises in (scorer.reduce, scorer.set_results):
+        with pytest.raises(
+            ValueError, match=r"'odd' has 2 scores a doc and no reduction. State one in metric_list, as in"
+        ):
+            raises(docs)
     assert scorer.reduced_docs == {1: {"odd": 1}}
     assert "no reduction" in str(scorer.raw_docs[0].error)
-    assert scorer.reduce({1: ScoredDoc(1, "a", {"odd": [1]})}) == {1: {"odd": 1}}
+    assert scorer.reduce({7: ScoredDoc(1, "a", {"odd": [1]})}) == {1: {"odd": 1}}, "by the doc's own id"
 
 
 def test_apply_filter_score_instances_and_score_doc_are_the_steps_of_run():
@@ -448,9 +543,9 @@ def test_text_is_no_log_likelihood():
 
 
 def test_a_standard_error_of_nothing_is_said_to_say_nothing_or_has_an_interval():
-    told = number_of(KEY, mean, {0: -2.5, 1: -2.5, 2: -2.5}, None, 0, 0)
+    told = number_of(KEY, mean, {0: -2.5, 1: -2.5, 2: -2.5}, None, 100, 0)
     assert (told.stderr, told.interval) == (0.0, None) and "do not vary" in told.note
-    right = number_of(KEY, mean, {0: 1.0, 1: 1.0, 2: 1.0}, None, 0, 0)
+    right = number_of(KEY, mean, {0: 1.0, 1: 1.0, 2: 1.0}, None, 100, 0)
     assert (right.stderr, right.note) == (0.0, "") and right.interval == pytest.approx((0.025 ** (1 / 3), 1.0))
 
 
@@ -459,7 +554,7 @@ def test_equal_clusters_have_no_standard_error_of_rounding():
     values = {doc_id: float(doc_id % 3 == 0) for doc_id in range(30)}
     clusters = {doc_id: doc_id // 3 for doc_id in values}
     assert standard_error(mean, list(values.values()), list(clusters.values())).value != 0, "else this tests nothing"
-    found = number_of(KEY, mean, values, clusters, 0, 0)
+    found = number_of(KEY, mean, values, clusters, 100, 0)
     assert found.stderr == 0.0 and found.interval is not None and found.interval[0] < found.value < found.interval[1]
 
 
