@@ -16,11 +16,11 @@ from mm_eval.adapters import in_our_words, make_model, uses_sample
 from mm_eval.config.manager import Loaded, TaskManager
 from mm_eval.config.task_config import ASKS_NOTHING, TaskConfig
 from mm_eval.engine.cache import KnownAnswers
-from mm_eval.engine.generation import one_token_cap
+from mm_eval.engine.generation import check_caps, one_token_cap
 from mm_eval.engine.model import Model, ModelFacts, check, check_generation, dollars
 from mm_eval.engine.prices import unknown_price
 from mm_eval.opening import OpenedTasks, choose_styles, missing_key_notes, open_tasks, part_classes, parts_of, turns_of
-from mm_eval.prompt.blocks import PromptBlock, check_pixel_limits
+from mm_eval.prompt.blocks import PromptBlock, check_pixel_limits, pixel_notes
 from mm_eval.prompt.task import PromptStyle, Task
 from mm_eval.request import DEFAULT_MODEL, RunRequest
 from mm_eval.values.conversation import Turns
@@ -114,6 +114,10 @@ def prepare(
 ) -> Prepared:
     """Loads tasks, data and the model's description; loads no weights and requests nothing. given: the model, if there is one."""
     request, said = in_our_words(request)
+    try:
+        check_caps(request.gen_kwargs)
+    except ConfigError as error:
+        raise ConfigError(error.what, where="--gen_kwargs", hint=error.hint) from error
     loaded = load_configs(request)  # names first: a typo is reported at once
     whole = request
     for kind in part_classes(request, loaded.tasks.values()):
@@ -148,6 +152,10 @@ def _notes_on_request(plan: Prepared) -> Iterator[str]:
     if (request.repeats or 1) > 1 and own:
         what = f"process_results of {listed(own, 3)} gets the {request.repeats} answers of a doc as a list"
         yield f"{what}; one that reads results[0] scores the first"
+    facts = plan.model.facts
+    yield from pixel_notes(
+        {name: style.block for name, style in plan.styles.items()}, facts.fits if facts.tries_first else {}
+    )
     if once := [name for name, config in plan.configs.items() if config.repeats > config.times_asked]:
         yield f"{listed(once, 3)}: a log-likelihood does not vary, so `repeats` requests it once"
     if request.model is None:

@@ -10,6 +10,9 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+TOKEN_CAPS = ("max_new_tokens", "max_gen_toks", "max_tokens", "max_completion_tokens")
+"""The names under which tasks state the most tokens of an answer. The first one that is given counts."""
+
 
 class Place(NamedTuple):
     """A line of a file, counted from 1. Without a file: a value from the command line or from Python."""
@@ -88,13 +91,14 @@ def located(mapping: Mapping[Any, Any]) -> LocatedDict:
 def merge(base: Mapping[Any, Any], over: Mapping[Any, Any]) -> LocatedDict:
     """`base` with the keys of `over`: mappings are merged in depth, everything else is replaced.
 
-    A mapping with another `type` than the one in `base` (a scorer, a format) replaces it, since their options differ.
+    A mapping with another `type` than the one in `base` (a scorer, a format) replaces it, since their options differ. Among
+    generation options a token cap replaces one under another name.
     """
     merged = LocatedDict(base)
     for key, value in over.items():
         below = merged.get(key)
         if isinstance(below, Mapping) and isinstance(value, Mapping) and below.get("type") == value.get("type"):
-            value = merge(below, value)
+            value = laid_over(below, value) if key == "generation_kwargs" else merge(below, value)
         merged[key] = value
         if isinstance(over, LocatedDict) and key in over.places:
             merged.places[key] = over.places[key]
@@ -104,6 +108,12 @@ def merge(base: Mapping[Any, Any], over: Mapping[Any, Any]) -> LocatedDict:
         merged.of_lmms_eval = merged.of_lmms_eval or over.of_lmms_eval
         merged.place = over.place if over.place.file is not None else merged.place
     return merged
+
+
+def laid_over(base: Mapping[Any, Any], over: Mapping[Any, Any]) -> LocatedDict:
+    """The same of generation options: a token cap of `over` replaces one of another name, so that one is left."""
+    caps = [name for name in TOKEN_CAPS if over.get(name) is not None]
+    return merge(without(base, set(TOKEN_CAPS) - set(caps)) if caps else base, over)
 
 
 def without(mapping: Mapping[Any, Any], keys: Iterable[Any]) -> LocatedDict:

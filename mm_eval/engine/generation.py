@@ -3,17 +3,48 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from typing import Any, TypeVar
 
-from mm_eval.values.errors import ConfigError
+from mm_eval.config.located import TOKEN_CAPS
+from mm_eval.values.errors import ConfigError, did_you_mean
 
 TRANSPORT_OPTIONS = frozenset({"timeout", "max_retries", "retries", "num_concurrent", "concurrency", "api_key"})
 """Options that can't change an answer. They are left out of the request key and of `GenerationOptions.extra`."""
 
-TOKEN_CAPS = ("max_new_tokens", "max_gen_toks", "max_tokens")
-"""The names under which tasks state the most tokens of an answer. The first one that is given counts."""
+SERVER_OPTIONS = (
+    *TOKEN_CAPS, "until", "do_sample", "temperature", "top_p", "top_k", "num_beams", "min_p", "repetition_penalty",
+    "presence_penalty", "frequency_penalty", "min_tokens", "stop_token_ids", "ignore_eos", "logit_bias", "length_penalty",
+    "best_of", "seed", "skip_special_tokens", "reasoning_effort", "n", "logprobs", "top_logprobs", "user", "metadata", "store",
+    # vLLM and SGLang
+    "allowed_token_ids", "bad_words", "cache_salt", "custom_params", "ebnf", "guided_choice", "guided_grammar", "guided_json",
+    "guided_regex", "include_stop_str_in_output", "json_schema", "logits_processors", "no_stop_trim", "priority",
+    "prompt_logprobs", "regex", "request_id", "response_format", "separate_reasoning", "spaces_between_special_tokens",
+    "structured_outputs", "thinking_token_budget", "truncate_prompt_tokens", "use_beam_search",
+    # llama.cpp
+    "cache_prompt", "dry_allowed_length", "dry_base", "dry_multiplier", "dynatemp_exponent", "dynatemp_range", "grammar",
+    "min_keep", "mirostat", "mirostat_eta", "mirostat_tau", "n_keep", "n_predict", "n_probs", "repeat_last_n", "repeat_penalty",
+    "samplers", "top_n_sigma", "typical_p", "xtc_probability", "xtc_threshold",
+)  # fmt: skip
+"""Generation options of known servers."""
+TRANSFORMERS_OPTIONS = (
+    "assistant_confidence_threshold", "assistant_early_exit", "assistant_ensemble_weight", "assistant_lookbehind",
+    "bad_words_ids", "begin_suppress_tokens", "bos_token_id", "cache_config", "cache_implementation", "compile_config",
+    "constraints", "continuous_batching_config", "decoder_start_token_id", "disable_compile", "diversity_penalty",
+    "dola_layers", "early_stopping", "encoder_no_repeat_ngram_size", "encoder_repetition_penalty", "eos_token_id",
+    "epsilon_cutoff", "eta_cutoff", "exponential_decay_length_penalty", "force_words_ids", "forced_bos_token_id",
+    "forced_eos_token_id", "guidance_scale", "is_assistant", "low_memory", "max_cache_len", "max_length",
+    "max_matching_ngram_size", "max_time", "min_length", "min_new_tokens", "no_repeat_ngram_size", "num_assistant_tokens",
+    "num_assistant_tokens_schedule", "num_beam_groups", "num_return_sequences", "output_attentions", "output_hidden_states",
+    "output_logits", "output_scores", "pad_token_id", "penalty_alpha", "prefill_chunk_size", "prompt_lookup_num_tokens",
+    "remove_invalid_values", "renormalize_logits", "sequence_bias", "speculation_type", "stop_strings", "suppress_tokens",
+    "target_lookbehind", "token_healing", "top_h", "use_cache", "use_mtp", "watermarking_config",
+)  # fmt: skip
+"""Generation options of transformers beside those. In words, since importing the library takes seconds."""
+SEVERAL_ANSWERS = ("n", "num_return_sequences")
+"""Options that ask for several answers at once, of which one would be kept."""
 
 Num = TypeVar("Num", int, float)
 
@@ -23,6 +54,39 @@ def one_token_cap(kwargs: Mapping[str, Any]) -> dict[str, Any]:
     caps = [kwargs[name] for name in TOKEN_CAPS if name in kwargs]
     others = {name: value for name, value in kwargs.items() if name not in TOKEN_CAPS}
     return {**others, TOKEN_CAPS[0]: caps[0]} if caps else others
+
+
+def check_caps(kwargs: Mapping[str, Any]) -> None:
+    """ConfigError for two token caps with different values: which of them holds would be the model's affair."""
+    stated = {name: kwargs[name] for name in TOKEN_CAPS if kwargs.get(name) is not None}
+    if len({str(value).strip() for value in stated.values()}) > 1:
+        listed = " and ".join(f"{name} is {value}" for name, value in stated.items())
+        raise ConfigError(f"the token cap is stated with different values: {listed}.", hint="State one of them.")
+
+
+def check_one_answer(options: Mapping[str, Any]) -> None:
+    """ConfigError for an option that asks for several answers at once."""
+    for name in SEVERAL_ANSWERS:
+        count = _number_in_text(options.get(name))
+        if isinstance(count, int | float) and not isinstance(count, bool) and count > 1:
+            what = f"{name} is {count:g}: each request would be answered {count:g} times, and one answer kept."
+            raise ConfigError(what, hint=f"--repeats {count:g} (`repeats` in a task file) scores all of them.")
+
+
+def check_names(names: Iterable[str], known: Sequence[str] = SERVER_OPTIONS) -> None:
+    """ConfigError for a name that is not known and looks like one that is, or like one of transformers."""
+    for name in names:
+        likely = known if name in TRANSFORMERS_OPTIONS else (*known, *TRANSFORMERS_OPTIONS)
+        if name not in known and get_close_matches(name, likely, cutoff=0.8):
+            raise ConfigError(f"Unknown generation option {name!r}.", hint=did_you_mean(name, likely))
+
+
+def check_for_any_model(kwargs: Mapping[str, Any]) -> None:
+    """ConfigError for generation_kwargs that every run refuses: misspelt names, senseless values, two caps, several answers."""
+    options = GenerationOptions.from_kwargs(kwargs)
+    check_caps(kwargs)
+    check_one_answer(options.extra)
+    check_names(options.extra, (*SERVER_OPTIONS, *TRANSFORMERS_OPTIONS))
 
 
 @dataclass(frozen=True)

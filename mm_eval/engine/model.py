@@ -24,7 +24,7 @@ from datetime import date
 from types import MappingProxyType
 from typing import Any, Literal, TypeAlias
 
-from mm_eval.engine.generation import TRANSPORT_OPTIONS, GenerationOptions
+from mm_eval.engine.generation import TRANSPORT_OPTIONS, GenerationOptions, check_caps, check_one_answer
 from mm_eval.engine.prices import Price
 from mm_eval.values.errors import ConfigError, MMEvalError
 from mm_eval.values.features import brought, statements
@@ -376,7 +376,8 @@ def check_methods(model: Model, instances: Sequence[Instance]) -> None:
 
 def check_generation(model: Model, kwargs: Mapping[str, Any]) -> None:
     """Raises ConfigError for generation_kwargs that the model does not support."""
-    GenerationOptions.from_kwargs(kwargs)
+    check_one_answer(GenerationOptions.from_kwargs(kwargs).extra)
+    check_caps(kwargs)
     if own := _own(model, "check"):
         own([asked_with(kwargs)], ())
 

@@ -8,7 +8,7 @@ them. `choose_block` makes the block of a run, and `call` passes it to a functio
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import Any
@@ -165,18 +165,35 @@ def check_pixel_limits(blocks: Mapping[str, PromptBlock], model_args: Mapping[st
 
     blocks: by task. A block states such pixels under `coordinates` (docs/guides/grounding.md).
     """
+    for task, name, known in _resized_again(blocks, model_args):
+        what = (
+            f"{task} reads pixels of pictures resized with {name}={known}, but the model has {name}={model_args[name]}."
+        )
+        hint = (
+            f"Leave it out, or state {name} under `coordinates` in the block {blocks[task].key!r} of a task of yours."
+        )
+        raise ConfigError(what, where="--model_args", hint=hint)
+
+
+def pixel_notes(blocks: Mapping[str, PromptBlock], limits: Mapping[str, int]) -> Iterator[str]:
+    """The same of limits that the user has a server keep to, where only the server knows whether it does."""
+    for task, name, known in _resized_again(blocks, limits):
+        yield (
+            f"{task} reads boxes as pixels of pictures resized with {name}={known}, and the server is told {name}="
+            f"{limits[name]}: where that resizes a picture again, its boxes are read wrongly"
+        )
+
+
+def _resized_again(blocks: Mapping[str, PromptBlock], limits: Mapping[str, Any]) -> Iterator[tuple[str, str, int]]:
+    """(task, name of a limit, the task's own value) where a picture that the task has resized is outside of the limits."""
     for task, block in blocks.items():
         stated = block.kwargs.get("coordinates")
         if not isinstance(stated, Mapping):
             continue
         for name, sign in (("min_pixels", -1), ("max_pixels", 1)):
-            given, known = str(model_args.get(name, "")), stated.get(name)
+            given, known = str(limits.get(name, "")), stated.get(name)
             if given.isdecimal() and isinstance(known, int) and sign * int(given) < sign * known:
-                what = f"{task} reads pixels of pictures resized with {name}={known}, but the model has {name}={given}."
-                hint = (
-                    f"Leave it out, or state {name} under `coordinates` in the block {block.key!r} of a task of yours."
-                )
-                raise ConfigError(what, where="--model_args", hint=hint)
+                yield task, name, known
 
 
 @dataclass(frozen=True)

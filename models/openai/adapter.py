@@ -14,14 +14,13 @@ import random
 from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from difflib import get_close_matches
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 from urllib.request import getproxies
 
 from mm_eval.data.decode import IN_FLIGHT, decoding
-from mm_eval.engine.generation import TOKEN_CAPS, GenerationOptions
+from mm_eval.engine.generation import GenerationOptions, check_names
 from mm_eval.engine.model import (
     Answers,
     Model,
@@ -35,13 +34,12 @@ from mm_eval.engine.model import (
 )
 from mm_eval.engine.prices import Price
 from mm_eval.features.tools.formats.as_text import tools_as_text
-from mm_eval.values.errors import ConfigError, MMEvalError, ModelError, did_you_mean
+from mm_eval.values.errors import ConfigError, MMEvalError, ModelError
 from mm_eval.values.reasoning.families import Marks, marks_of, may_think
 from mm_eval.values.reasoning.split import split
 from mm_eval.values.types import CALL_FORMAT, Answer, Instance
 
 from .arguments import (
-    cap_name,
     check,
     check_key,
     check_scores,
@@ -51,10 +49,12 @@ from .arguments import (
     limits_of,
     note,
     number,
+    own_fields,
     prompt_keys,
     secrets_of,
     sent_headers,
     stated_limits,
+    with_own,
 )
 from .client.endpoint import DECIDING, PICTURES, TOOLS, Endpoint
 from .messages import (
@@ -79,12 +79,6 @@ if TYPE_CHECKING:
 
 ADAPTER_VERSION = 3
 """Raised when a change here changes answers. 3: reasoning is cut before stop strings are looked for."""
-KNOWN_OPTIONS = (
-    *TOKEN_CAPS, "until", "do_sample", "temperature", "top_p", "top_k", "num_beams", "min_p", "repetition_penalty",
-    "presence_penalty", "frequency_penalty", "min_tokens", "stop_token_ids", "ignore_eos", "logit_bias", "length_penalty",
-    "best_of", "seed", "skip_special_tokens", "reasoning_effort", "max_completion_tokens",
-)  # fmt: skip
-"""Generation options of known servers. An option with a name close to one of these is a typo."""
 VENDORS = {
     "api.openai.com": "openai", "generativelanguage.googleapis.com": "gemini", "api.anthropic.com": "anthropic",
     "api.mistral.ai": "mistral", "api.x.ai": "xai", "api.deepseek.com": "deepseek", "api.moonshot.ai": "moonshot",
@@ -108,15 +102,14 @@ class OpenAI(Model):
         self.model = str(self.args["model"])
         keys = prompt_keys(self.model)
         self.videos = Videos.of(self.args, keys)
-        self.extra_body = json_object(self.args.get("extra_body", {}))
-        self.max_tokens_name = str(self.args.get("max_tokens_name") or cap_name(self.model))
+        self.extra_body, self.max_tokens_name = own_fields(self.args)
         self.way = str(self.args.get("loglikelihood", "auto"))
         self.server = str(self.args.get("server") or "|".join(self.urls))
         self.marks = marks_of(settings.reasoning_tags)
         if end := self.args.get("think_end_token"):
             self.marks = self.marks.plus([("", str(end))])
         variables = self.args.get("chat_template_kwargs")
-        self.variables = json_object(variables) if variables else {}
+        self.variables = json_object(variables, "chat_template_kwargs") if variables else {}
         self.thinks = bool(self.marks.pairs) or may_think(self.model, self.variables)
         self._seen_thinking = False  # a stop string has ended a reasoning of this model
         self.endpoint = Endpoint(self.max_tokens_name, dropped_by_hand(self.args))
@@ -236,9 +229,7 @@ class OpenAI(Model):
     def _check_options(self, options: GenerationOptions) -> None:
         if options.num_beams > 1:
             raise ConfigError("num_beams is above 1, which servers do not support.", hint="Set num_beams=1.")
-        for name in options.extra:  # unknown options are allowed: servers have their own
-            if name not in KNOWN_OPTIONS and get_close_matches(name, KNOWN_OPTIONS, cutoff=0.8):
-                raise ConfigError(f"Unknown generation option {name!r}.", hint=did_you_mean(name, KNOWN_OPTIONS))
+        check_names(options.extra)  # others are allowed: servers have options of their own
 
     def _scores_no_prompts(self) -> bool:
         """Whether the server, by what it says of itself, scores no prompts; False where it is not reached. Sends no question."""
@@ -473,7 +464,7 @@ class Body:
     async def __call__(self, without: frozenset[str] = frozenset()) -> bytes:
         model, instance = self._model, self._instance
         fields = model.endpoint.sent(self._fields, without)
-        fields = {"model": model.model, **fields, **model.videos.fields(instance), **model.extra_body}
+        fields = {"model": model.model, **fields, **with_own(model.videos.fields(instance), model.extra_body)}
         if isinstance(instance.context, str):
             self.sent = fields
             return json.dumps({**fields, "prompt": instance.context + (self._prefill or "")}).encode()

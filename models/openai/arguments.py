@@ -24,7 +24,7 @@ from urllib.request import getproxies
 
 from mm_eval.config.arguments import JSON_OBJECT, Rule, is_count, is_number, is_text, read_arguments, switch
 from mm_eval.config.arguments import number as read_number
-from mm_eval.engine.generation import GenerationOptions
+from mm_eval.engine.generation import GenerationOptions, check_one_answer
 from mm_eval.values.errors import ConfigError, did_you_mean
 
 from ..hf.families import FAMILIES
@@ -44,6 +44,11 @@ HEADER = re.compile(r"[A-Za-z0-9!#$%&'*.^_`|~-]+")
 VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 MOST_MEGABYTES = 1024
 CAN_BE_DROPPED = tuple(name for name in DROPPABLE if name != "stream_options")
+
+
+PROCESSOR = "mm_processor_kwargs"
+"""The field that vLLM and SGLang read arguments of the checkpoint's processor from."""
+PIXELS = ("min_pixels", "max_pixels", "total_pixels")
 
 
 def _rule(needed: str, fits: Callable[[Any], bool], read: Callable[[str], Any] = str) -> Rule:
@@ -90,7 +95,7 @@ RULES = {
         "headers and environment variables", lambda value: isinstance(value, (str, Mapping))
     ),  # `headers_of` reads it
     "extra_body": _rule("a JSON object", lambda value: isinstance(value, (str, Mapping))),  # `json_object` reads it
-    "chat_template_kwargs": _rule("a JSON object", JSON_OBJECT.fits, JSON_OBJECT.read),
+    **dict.fromkeys(("chat_template_kwargs", PROCESSOR), _rule("a JSON object", JSON_OBJECT.fits, JSON_OBJECT.read)),
     "send_stop": _rule("true or false", lambda value: isinstance(value, bool), switch),
     "drop": _rule("names of fields, joined by +,", is_text),
     "video": _rule("pictures, times or file", ("pictures", "times", "file").__contains__),
@@ -106,6 +111,12 @@ def check(args: Mapping[str, Any]) -> tuple[str, ...]:
     for name in args:
         if name in ("api_key", "key", "token"):
             raise ConfigError(f"openai has no argument {name!r}.", where=WHERE, hint=KEY_HINT)
+    if limits := {name: read_number(str(args[name])) for name in PIXELS if args.get(name) is not None}:
+        stated = f"extra_body={json.dumps({PROCESSOR: limits})}"
+        what = f"a server resizes pictures as it was started, so {' and '.join(limits)} would do nothing."
+        raise ConfigError(
+            what, where=WHERE, hint=f"A server that takes limits with each request (vLLM) gets them by {stated}."
+        )
     for name in ("base_url", "model"):
         if not args.get(name):
             raise ConfigError(f"openai needs {name}=...", where=WHERE, hint=f"{URL_HINT},model=NAME")
@@ -246,18 +257,52 @@ def number(args: Mapping[str, Any], name: str, default: float) -> float:
     return float(args.get(name, default))
 
 
-def json_object(value: Any) -> dict[str, Any]:
-    """extra_body: a JSON object, or its text."""
+def json_object(value: Any, name: str = "extra_body") -> dict[str, Any]:
+    """An argument that is a JSON object, or its text."""
     try:
         found = json.loads(value) if isinstance(value, str) else value
         return dict(found)
     except (TypeError, ValueError, RecursionError) as error:
-        raise ConfigError("extra_body is not a JSON object.", where=WHERE, hint='extra_body={"top_k": 1}') from error
+        raise ConfigError(f"{name} is not a JSON object.", where=WHERE, hint=f'{name}={{"top_k": 1}}') from error
+
+
+def own_fields(args: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
+    """(the fields that the user has every request get, the name of the token cap).
+
+    A request has one cap: one that `extra_body` states gives the field its name. ConfigError for two that differ, and for a
+    field that asks for several answers.
+    """
+    fields = json_object(args.get("extra_body") or {})
+    if processor := args.get(PROCESSOR):
+        if PROCESSOR in fields:
+            what = f"{PROCESSOR} is stated as an argument, and in extra_body."
+            raise ConfigError(what, where=WHERE, hint="State it once.")
+        fields[PROCESSOR] = json_object(processor, PROCESSOR)
+    try:
+        check_one_answer(fields)
+    except ConfigError as error:
+        raise ConfigError(f"extra_body: {error.what}", where=WHERE, hint=error.hint) from error
+    stated = str(args.get("max_tokens_name") or "")
+    caps = [name for name in dict.fromkeys((*([stated] if stated else ()), *CAPS)) if name in fields]
+    name = stated or (caps[0] if len(caps) == 1 else cap_name(str(args["model"])))
+    if len({str(fields[cap]) for cap in caps}) > 1 or stated and caps and stated not in caps:
+        listed = " and ".join([*(f"extra_body.{cap}" for cap in caps), *(["max_tokens_name"] if stated else ())])
+        raise ConfigError(f"two different token caps are stated: {listed}.", where=WHERE, hint="State one of them.")
+    return {field: value for field, value in fields.items() if field == name or field not in caps}, name
+
+
+def with_own(fields: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a request and those that the user states, which win. Arguments of the processor are joined: ours say which
+    frames of a file are shown."""
+    joined = {**fields, **own}
+    if isinstance(ours := fields.get(PROCESSOR), Mapping) and isinstance(theirs := own.get(PROCESSOR), Mapping):
+        joined[PROCESSOR] = {**ours, **theirs}
+    return joined
 
 
 def stated_limits(extra_body: Mapping[str, Any]) -> dict[str, int]:
     """The limits of pixels that the user has a server's processor keep to, under vLLM's name for them (`ModelFacts.fits`)."""
-    stated = extra_body.get("mm_processor_kwargs")
+    stated = extra_body.get(PROCESSOR)
     limits = stated if isinstance(stated, Mapping) else {}
     return {name: value for name in ("min_pixels", "max_pixels") if type(value := limits.get(name)) is int}
 

@@ -17,6 +17,7 @@ from itertools import groupby, zip_longest
 from typing import Any
 
 from mm_eval.config.arguments import SWITCH
+from mm_eval.config.located import TOKEN_CAPS
 from mm_eval.features.diagnose.answer_forms import FORMS, Answered, Form, Mending, answers_of, form_of
 from mm_eval.foreign import as_list
 from mm_eval.request import COMMAND_NAMES, RULES, RunRequest, of_names, task_words
@@ -285,8 +286,8 @@ class _Case:
 
     @property
     def _cap(self) -> int:
-        stated = {**(self.config.get("generation_kwargs") or {}), **self.request.gen_kwargs}
-        found = (stated.get(name) for name in ("max_new_tokens", "max_gen_toks", "max_tokens"))
+        stated = (self.request.gen_kwargs, self.config.get("generation_kwargs") or {})
+        found = (options.get(name) for options in stated for name in TOKEN_CAPS)
         return next((cap for cap in found if isinstance(cap, int) and cap > 0), 256)
 
 

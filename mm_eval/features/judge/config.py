@@ -23,7 +23,7 @@ from typing import Any
 from mm_eval.config.arguments import Rule
 from mm_eval.config.checks import check_metrics
 from mm_eval.config.functions import FunctionRef
-from mm_eval.config.located import LocatedDict, located, where_item
+from mm_eval.config.located import LocatedDict, laid_over, located, where_item
 from mm_eval.config.runner import runner
 from mm_eval.config.schema import (
     BOOLEAN,
@@ -285,5 +285,5 @@ def judge_of(stated: Any, fallback: str) -> JudgeConfig:
 
 def _step(entry: LocatedDict, fallback: str) -> JudgeStep:
     examples = tuple((each[0], each[1], each[2] if len(each) > 2 else {}) for each in entry["verdict_examples"])
-    options = {**GENERATION, **(entry.get("generation_kwargs") or {})}
+    options = laid_over(GENERATION, entry.get("generation_kwargs") or {})
     return JudgeStep(entry["prompt"], entry["verdict"], examples, options, entry.where("prompt") or fallback)

@@ -44,6 +44,7 @@ from mm_eval.values.features import brought
 WHERE = "--model_args"
 OF_KIND = {"llava": "hf", "qwen_vl": "hf"}
 """Adapters that take the arguments of another one."""
+SERVERS = ("openai", "litellm")
 NO_KEYS = ("", "EMPTY", "NONE", "TOKEN", "DUMMY", "NULL", "SK-ADMIN", "SK-123456", "NOT-NEEDED", "FAKE", "XXX")
 """Values of api_key= that stand for no key."""
 ENDPOINTS = ("/chat/completions", "/completions", "/responses")
@@ -160,7 +161,7 @@ class _Asked:
         if kind == "hf" or kind == "vllm":
             self._frames(given)
             self._same_weights()
-        if kind in ("openai", "litellm"):
+        if kind in SERVERS:
             self._of_server(kind)
             self._frames(given)
 
@@ -230,6 +231,7 @@ class _Asked:
     def _flash(self, kind: str, name: str, value: Any) -> None:
         if not _is_off(value) and kind == "hf":
             self.args.setdefault("attn_implementation", "flash_attention_2")
+        self._of_the_server(kind, name, value)
 
     def _parallel(self, kind: str, name: str, value: Any) -> None:
         if not _is_off(value):
@@ -243,8 +245,10 @@ class _Asked:
         """`device=cuda` beside `device_map=auto` is common; the latter says where the weights are."""
         if kind == "hf" and not _is_off(value):
             self.args[name] = value
+        self._of_the_server(kind, name, value)
 
     def _device_map(self, kind: str, name: str, value: Any) -> None:
+        self._of_the_server(kind, name, value)
         if kind != "hf" or _is_off(value):
             return
         if str(value).startswith(("cuda", "cpu", "mps")):
@@ -260,11 +264,17 @@ class _Asked:
         """A server has its own."""
         if kind in ("hf", "vllm") and not _is_off(value) and str(value) != str(self.given.model_args.get("pretrained")):
             self.args[name] = value
+        self._of_the_server(kind, name, value)
+
+    def _of_the_server(self, kind: str, name: str, value: Any) -> None:
+        """Notes an argument that a server was started with, or without."""
+        if kind in SERVERS and not _is_off(value):
+            self.notes.append(f"{name}={value}: the server's own holds, as it was started")
 
     def _pixels(self, kind: str, name: str, value: Any) -> None:
         """A limit in pixels may be written as a product: 256*28*28."""
         text, product = str(value).replace(" ", ""), 1
-        if kind not in ("hf", "vllm") or _is_off(value):
+        if kind == "dummy" or _is_off(value):
             return
         factors = text.split("*")
         if len(factors) > 1 and all(factor.isdigit() for factor in factors):
@@ -274,12 +284,15 @@ class _Asked:
         self.args[name] = text
 
     def _total_pixels(self, kind: str, name: str, value: Any) -> None:
-        self._pixels(kind, "video_max_pixels", value)
+        self._pixels(kind, "video_max_pixels" if kind in ("hf", "vllm") else name, value)
 
     def _of_processor(self, kind: str, name: str, value: Any) -> None:
         """vLLM's arguments of a checkpoint's processor."""
         stated = json_or_text(value) if isinstance(value, str) else value
-        if _is_off(value) or stated == {}:
+        if kind == "dummy" or _is_off(value) or stated == {}:
+            return
+        if kind not in ("hf", "vllm"):
+            self.args[name] = value  # sent to the server
             return
         unknown = sorted(stated.keys() - {"min_pixels", "max_pixels"}) if isinstance(stated, Mapping) else [stated]
         if unknown:

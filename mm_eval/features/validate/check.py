@@ -17,6 +17,7 @@ from typing import Any
 from mm_eval.cli.say import TaskCheck
 from mm_eval.config.manager import Loaded
 from mm_eval.data.places import has_files
+from mm_eval.engine.generation import check_for_any_model
 from mm_eval.engine.model import METHODS, Model
 from mm_eval.engine.order import CheapestOrder
 from mm_eval.features.validate.first_rows import FIRST, columns_that_differ, rows_that_differ
@@ -104,6 +105,7 @@ def check_task(plan: OpenedTasks, name: str, task: Task) -> TaskCheck:
 def _examine(plan: OpenedTasks, name: str, task: Task) -> str:
     """What was checked, in words."""
     doc_ids, of_parts = plan.doc_ids[name], list[str]()
+    _check_generation(task)
     trial = _trial(plan, name, task)
     docs = counted(len(doc_ids), "doc")
     for part in part_classes(None, [task.config]):
@@ -124,6 +126,16 @@ def _examine(plan: OpenedTasks, name: str, task: Task) -> str:
         ]
     )
     return _scores_said(trial, said)
+
+
+def _check_generation(task: Task) -> None:
+    """ConfigError for generation options with which no model would be asked."""
+    if task.config.output_type != "generate_until":
+        return
+    try:
+        check_for_any_model(task.config.generation_kwargs)
+    except ConfigError as error:
+        raise ConfigError(error.what, where=task.config.where("generation_kwargs"), hint=error.hint) from error
 
 
 def _check_first_pictures(task: Task, doc_ids: Sequence[int], style: PromptStyle) -> None:
