@@ -242,8 +242,12 @@ CHECKPOINT = ("pretrained", "model", "tokenizer")
 """Model arguments that go along with `metadata`, as in lm-eval: tasks that make docs of a length count with the tokenizer."""
 
 
-def load_configs(request: RunRequest, faults: list[tuple[str, ConfigError]] | None = None) -> Loaded:
-    """The configs of the tasks that a request names, its overrides laid over them. faults: as in `TaskManager.load`."""
+def load_configs(
+    request: RunRequest,
+    faults: list[tuple[str, ConfigError]] | None = None,
+    below: Mapping[str, Mapping[str, Any]] | None = None,
+) -> Loaded:
+    """The configs of the tasks that a request names, its overrides laid over them. faults, below: as in `TaskManager.load`."""
     overrides: dict[str, Any] = {}
     if request.num_fewshot is not None:
         overrides["num_fewshot"] = request.num_fewshot
@@ -254,12 +258,14 @@ def load_configs(request: RunRequest, faults: list[tuple[str, ConfigError]] | No
     if request.metadata is not None:
         checkpoint = {key: request.model_args[key] for key in CHECKPOINT if key in request.model_args}
         overrides["metadata"] = {**checkpoint, **request.metadata}
-    names, below = list(request.tasks), dict[str, Mapping[str, Any]]()
+    names, of_parts = list(request.tasks), dict[str, Mapping[str, Any]]()
     for kind in part_classes(request):
         stated, keys = kind.tasks_of(request)
-        names, below = names or list(stated), {**below, **keys}
+        names, of_parts = names or list(stated), {**of_parts, **keys}
     manager = TaskManager(include_path=request.include_path)
-    loaded = manager.load(names, overrides=overrides or None, faults=faults, below=below or None)
+    loaded = manager.load(
+        names, overrides=overrides or None, faults=faults, below={**of_parts, **(below or {})} or None
+    )
     for name in request.samples or ():
         if name not in loaded.tasks:
             hint = did_you_mean(name, loaded.tasks)

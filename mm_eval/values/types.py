@@ -23,10 +23,11 @@ if TYPE_CHECKING:
 
 OutputType = Literal["generate_until", "multiple_choice", "loglikelihood", "loglikelihood_rolling"]
 RequestType = Literal["generate_until", "loglikelihood", "loglikelihood_rolling"]
-Ended = Literal["stop", "length", "filtered", "refused", "failed", "tool"]
-ENDINGS: tuple[Ended, ...] = ("stop", "length", "filtered", "refused", "failed", "tool")
+Ended = Literal["stop", "length", "filtered", "refused", "failed", "tool", "unknown"]
+ENDINGS: tuple[Ended, ...] = ("stop", "length", "filtered", "refused", "failed", "tool", "unknown")
 """How an answer ended: by the model itself, by the token cap, by the vendor's filter, by a refusal that the endpoint states in a
-field of its own, by something that is not the model's doing, or by a tool call where tools were offered."""
+field of its own, by something that is not the model's doing, or by a tool call where tools were offered. "unknown" is for
+recorded answers whose record does not say it; of a model that answers now, an ending without a known word is "failed"."""
 
 Doc: TypeAlias = dict[str, Any]
 """One row of a dataset after `process_docs`, without its decoded pictures."""

@@ -22,16 +22,19 @@ from pathlib import Path
 from typing import Any
 
 from mm_eval.config.manager import Loaded
+from mm_eval.config.task_config import TaskConfig
 from mm_eval.engine.ask import Asker
-from mm_eval.engine.folder import RunFolder
+from mm_eval.engine.folder import RunFolder, folder_error
 from mm_eval.engine.journal import Journal, read_journal
 from mm_eval.engine.model import Answers, Model, ModelFacts, ModelSettings
 from mm_eval.engine.outcome import Outcome, StopSignal
 from mm_eval.engine.progress import Progress
 from mm_eval.features.exports.log_docs import GIVE_DATA, write_docs
+from mm_eval.features.exports.logs.files import shown
 from mm_eval.features.exports.logs.find import TABLE, find_logs
-from mm_eval.features.exports.logs.values import Log, LogRow, mapped
-from mm_eval.features.exports.matching import WRONG_KIND, Matched, Matcher, answers_fit
+from mm_eval.features.exports.logs.values import Log, LogRow, finite, mapped
+from mm_eval.features.exports.matching import WRONG_KIND, Matched, Matcher, answers_in_order
+from mm_eval.features.exports.repeats import repeated
 from mm_eval.opening import OpenedTasks, choose_styles, open_tasks, parts_of
 from mm_eval.prepare import Prepared, load_configs
 from mm_eval.prompt.blind import WITHOUT
@@ -75,10 +78,14 @@ class ImportRequest:
 
 @dataclass
 class Imported:
-    """One task of the logs on its way into the run folder."""
+    """One task of the logs on its way into the run folder.
+
+    name: of our task, as it was asked for. keys: of its config, for several answers to each question.
+    """
 
     log: Log
     name: str
+    keys: Mapping[str, Any] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     order: list[int] = field(default_factory=list)
     from_log: bool = False
@@ -116,6 +123,8 @@ def import_logs(asked: ImportRequest, progress: Progress) -> tuple[Report, list[
                 if len(chosen) == 1:
                     raise
                 left_out.append(f"{chosen.pop(error.task).log.task}: {error}")
+    except OSError as error:
+        raise folder_error("the run folder can't be written", path, error) from error
     finally:
         shutil.rmtree(beside, ignore_errors=True)
         with suppress(OSError):
@@ -157,13 +166,37 @@ def _tasks(asked: ImportRequest, logs: Sequence[Log]) -> tuple[dict[str, Importe
         if name in found:
             what = f"the logs {found[name].log.task!r} and {log.task!r} are both of the task {name!r}."
             raise ConfigError(what, where=str(log.path), hint="--tasks NAMES takes only some of them.")
-        found[name] = Imported(replace(log, rows=partial(_mapped, log, asked.columns)), ours, list(log.notes))
+        rows = partial(_mapped, log, asked.columns)
+        found[name] = Imported(replace(log, rows=rows), ours, notes=list(log.notes))
+        _count_repeats(found[name], loaded.tasks[name])
     if not found:
         for log in logs:
             if log.suite == TABLE:  # a file that is no table at all is reported before its name
                 next(iter(log.rows()), None)
         raise first or ConfigError("no task of the logs was named.", where="--tasks")
     return found, left_out
+
+
+def _count_repeats(one: Imported, config: TaskConfig) -> None:
+    """Several answers to each question are repeats, where the task does not state how many it wants."""
+    if config.output_type != "generate_until":
+        return
+    count = max((len(row.resps) for row in one.log.rows() if row.prompts == 1 and _is_text(row.resps)), default=1)
+    if config.repeats == 1 < count:
+        one.keys, first = repeated(config.resolved(), count)
+        one.notes.append(
+            f"{config.row_name}: the {count} answers to each question are repeats, and the mean of their scores counts"
+        )
+        if first:
+            one.notes.append(
+                f"{config.row_name}: in {listed(first, 5)} the rule decides which of them counts, mostly the first"
+            )
+    elif 1 < config.repeats < count:
+        one.notes.append(f"{config.row_name}: the first {config.repeats} of {count} answers count, as the task states")
+
+
+def _is_text(resps: Sequence[Any]) -> bool:
+    return all(each is None or isinstance(each, str) for each in resps)
 
 
 def _mapped(log: Log, columns: Mapping[str, str]) -> Iterator[LogRow]:
@@ -178,11 +211,35 @@ def _mapped(log: Log, columns: Mapping[str, str]) -> Iterator[LogRow]:
             ) from error
         except (TypeError, ValueError) as error:
             raise ConfigError(f"--columns does not fit: {error}.", where=row.where) from error
-        if not found.resps and not found.failed:
-            if log.suite == TABLE:
-                raise ConfigError("no column has the answers.", where=row.where, hint="--columns resps=COLUMN")
-            found = replace(found, failed="the log has no answer")
-        yield found
+        if not found.resps and log.suite == TABLE:
+            raise ConfigError("no column has the answers.", where=row.where, hint="--columns resps=COLUMN")
+        for answer in found.resps:
+            if why := _odd(answer):
+                raise ConfigError(f"the answer {shown(answer)} is {why}.", where=row.where)
+        yield _with_failures(found)
+
+
+def _odd(answer: Any) -> str:
+    """What is wrong with an answer; "" for a text, a log-likelihood with is_greedy, and for one that is missing."""
+    if answer is None or isinstance(answer, str):
+        return ""
+    if (
+        isinstance(answer, (list, tuple))
+        and len(answer) == 2
+        and type(answer[0]) in (int, float)
+        and type(answer[1]) is bool
+    ):
+        return ""
+    return "neither a text nor [log-likelihood, is_greedy]"
+
+
+def _with_failures(row: LogRow) -> LogRow:
+    """A row that says why an answer is missing."""
+    resps = [None if isinstance(each, (list, tuple)) and each[0] != each[0] else each for each in row.resps]
+    if row.failed or resps and None not in resps:
+        return row
+    what = "there is no answer" if list(row.resps) == resps else "the log-likelihood is NaN"
+    return replace(row, resps=resps, failed=what)
 
 
 def _imported(
@@ -256,7 +313,7 @@ def _opened(
     def opened(request: RunRequest, loaded: Loaded) -> OpenedTasks:
         return open_tasks(request, loaded, request.sample, partial(styles, request), progress.phase)
 
-    loaded = load_configs(request)
+    loaded = _loaded(request, chosen)
     if asked.docs != LOG:
         try:
             return opened(request, loaded)
@@ -271,13 +328,18 @@ def _opened(
         write_docs(beside / DATA, loaded.tasks[name].resolved(), chosen[name].log)
     request = replace(request, data_root=str(beside / DATA), sample=False)
     try:
-        found = opened(request, load_configs(request))
+        found = opened(request, _loaded(request, chosen))
         seen = replace(found, styles={name: replace(style, blind=WITHOUT) for name, style in found.styles.items()})
         seen.check_first_docs()
         return found
     except ConfigError as error:
         hint = f"{error.hint} The log's own documents are read, since the data set is not here. {GIVE_DATA}".strip()
         raise ConfigError(error.what, where=error.where, hint=hint) from error
+
+
+def _loaded(request: RunRequest, chosen: Mapping[str, Imported]) -> Loaded:
+    """The configs, with as many repeats as the logs have."""
+    return load_configs(request, below={each.name: each.keys for each in chosen.values() if each.keys})
 
 
 def _is_here(request: RunRequest, loaded: Loaded, name: str, opened: Callable[..., OpenedTasks]) -> bool:
@@ -322,29 +384,34 @@ def _write_task(one: Imported, name: str, opened: OpenedTasks, beside: Path, dig
     return matcher.found
 
 
-def _fitting(task: Task, style: PromptStyle, rows: Sequence[tuple[int, LogRow]], found: Matched) -> dict[int, int]:
-    """{doc id: answers that the task asks for} of the rows whose answers are what the task asks for."""
+def _fitting(
+    task: Task, style: PromptStyle, rows: Sequence[tuple[int, LogRow]], found: Matched
+) -> dict[int, list[int]]:
+    """{doc id: places of the answers that the task asks for} of the rows whose answers are what the task asks for."""
     by_doc = dict(rows)
-    counts: dict[int, int] = {}
+    places: dict[int, list[int]] = {}
     instances = task.instances(list(by_doc), style, lambda _: None)
     for doc_id, group in groupby(instances, key=lambda instance: instance.doc_id):
         asked, row = list(group), by_doc[doc_id]
-        if why := answers_fit(row, asked):
+        order, why = answers_in_order(row, asked)
+        if why:
             found.doc_ids.pop(doc_id, None)
             found.leave_out(f"{WRONG_KIND}: {why}", row)
         else:
-            counts[doc_id] = len(asked)
-    return counts
+            places[doc_id] = order
+    return places
 
 
-def _answer_row(task: Task, doc_id: int, row: LogRow, count: int) -> dict[str, Any]:
+def _answer_row(task: Task, doc_id: int, row: LogRow, places: Sequence[int]) -> dict[str, Any]:
     """The row for replay. A request that failed there is a failed request here."""
-    made: dict[str, Any] = {"task": task.path, "doc_id": doc_id, "resps": list(row.resps[:count])}
-    if row.failed:
-        made |= {"resps": [""] * count, "ended": ["failed"] * count, "failed": row.failed[:500]}
-    elif row.ended:
-        made["ended"] = [row.ended[n] if n < len(row.ended) else "stop" for n in range(count)]
-    return made
+    resps = [row.resps[place] if place < len(row.resps) else None for place in places]
+    ended = [row.ended[place] if place < len(row.ended) else "unknown" for place in places]
+    ended = ["failed" if each is None else how for each, how in zip(resps, ended, strict=True)]
+    if row.failed and None not in resps:
+        ended = ["failed"] * len(places)
+    resps = ["" if how == "failed" else each for each, how in zip(resps, ended, strict=True)]
+    made: dict[str, Any] = {"task": task.path, "doc_id": doc_id, "resps": resps, "ended": ended}
+    return {**made, "failed": row.failed[:500]} if "failed" in ended else made
 
 
 def _their_line(doc_id: int, row: LogRow, whole: bool) -> bytes:
@@ -352,7 +419,7 @@ def _their_line(doc_id: int, row: LogRow, whole: bool) -> bytes:
     made: dict[str, Any] = {"doc_id": doc_id, "filter": row.filter, "scores": row.scores, "read": row.read}
     if whole:
         made |= {"id": row.id, "target": row.target, "prompt": row.prompt}
-    return (_line(made) + "\n").encode("utf-8", "surrogatepass")
+    return (_line(finite(made)) + "\n").encode("utf-8", "surrogatepass")
 
 
 def _about(one: Imported, matched: Matched, task: Task, pictures: bool) -> dict[str, Any]:
@@ -368,12 +435,14 @@ def _about(one: Imported, matched: Matched, task: Task, pictures: bool) -> dict[
         "suite": log.suite,
         "version": log.version,
         "task": log.task,
+        "name": one.name,
         "file": str(log.path),
         "numbers": dict(log.numbers),
         "n-shot": log.shots,
         "rows": matched.rows,
         "left_out": dict(matched.counts),
         "docs": LOG if one.from_log else DATA,
+        "repeats": one.keys.get("repeats"),
         "notes": notes,
     }
 
@@ -402,7 +471,7 @@ class Recorded(Model):
         for instance in instances:
             row = self._of(instance)
             place = instance.repeat if instance.request_type == "generate_until" else instance.choice
-            ended: Ended = row["ended"][place] if "ended" in row else "stop"
+            ended: Ended = row["ended"][place]
             if ended == "failed":
                 yield instance, ModelError(f"the log says: {str(row.get('failed')).rstrip('. ')}.")
             elif isinstance(row["resps"][place], str):

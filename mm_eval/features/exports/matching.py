@@ -12,10 +12,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from mm_eval.features.exports.logs.values import LogRow
+from mm_eval.features.exports.logs.values import LogRow, options_in
 from mm_eval.prompt.question import Question
 from mm_eval.prompt.task import PromptStyle, Task
 from mm_eval.values.errors import ConfigError, MMEvalError
@@ -29,6 +29,7 @@ MOST_MISPLACED = 0.02
 """Of the rows whose text may be another than that of the document at their place, for the places to be believed."""
 MARK = re.compile(r"<image(?: \d+)?>|<video>", re.IGNORECASE)
 WORD = re.compile(r"\w+")
+LETTERED = re.compile(r"(?:^|(?<=\s))\(?([A-Z])[).:]\s+")
 ENOUGH_WORDS = 5
 """Words of the columns that a row shares with a document, for these alone to show that it is the same."""
 ID_COLUMNS = (
@@ -49,12 +50,29 @@ ID_COLUMNS = (
 
 @dataclass
 class OurDoc:
-    """A document of our data. words: of its columns that its question shows; what another suite asked must have them, too."""
+    """A document of our data. words: of its columns that its question shows; what another suite asked must have them, too.
+
+    shown: the columns whose whole text its question shows, without the gold.
+    """
 
     doc_id: int
     doc: Doc
     question: Question | None
     words: frozenset[str]
+    shown: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def main(self) -> str:
+        """The column with the longest text that the question shows; "" where it shows none."""
+        return max(self.shown, key=lambda name: len(self.shown[name]), default="")
+
+    @property
+    def options(self) -> list[list[str]]:
+        """The lists of texts that may be its options, without lists of their letters."""
+        found = [list(map(_plain, each)) for each in _lists(self.doc)]
+        if self.question and self.question.choices:
+            found.append(list(map(_plain, self.question.choices)))
+        return [each for each in found if len(each) > 1 and each != [chr(97 + place) for place in range(len(each))]]
 
     @property
     def golds(self) -> set[str]:
@@ -116,6 +134,8 @@ SEVERAL = "several documents have this text, and the log does not say which one"
 NO_TEXT = "it has no text that shows which document it is about"
 TWICE = "the document is in the log twice; the first row counts"
 UNREADABLE = "the document can't be read here"
+OTHER_ORDER = "its options are in another order than ours, so that its letters are of other options"
+OTHER_OPTIONS = "its options are others than ours"
 WRONG_KIND = "its answers are not what the task asks for"
 
 
@@ -128,6 +148,7 @@ class Matcher:
         self._by_text: dict[str, list[int]] | None = None
         self._column: dict[str, int] | None = None
         self._trusted = True
+        self._why = ""
 
     def match(self, rows: Iterator[LogRow], again: Iterator[LogRow]) -> Iterator[tuple[int, LogRow]]:
         """(doc id, row) of each row that is of a document. Of a task with several pipelines, every one of them.
@@ -169,6 +190,14 @@ class Matcher:
         found = self.found
         if not found.rows:
             raise ConfigError("the log has no rows.", where=self.task.path)
+        reordered = found.counts.get(OTHER_ORDER, 0)
+        if reordered > max(1, MOST_MISPLACED * found.rows):
+            share = of_all(reordered, found.rows, "row")
+            hint = "An answer by letter means another option there. --docs log scores by the log's own documents."
+            where = found.left_out[OTHER_ORDER][0]
+            raise ConfigError(
+                f"the options of {share} are in another order than those of {self.task.path}.", where=where, hint=hint
+            )
         if len(found.doc_ids) < LEAST_SHARE * (found.rows - found.counts.get(TWICE, 0)):
             said = "; ".join(f"{why} ({count:,})" for why, count in found.counts.items())
             share = of_all(
@@ -206,7 +235,7 @@ class Matcher:
 
     def _document(self, row: LogRow, place: int | None) -> int | None:
         """The document of a row; None, counted, where none can be shown to be."""
-        unverified = False
+        unverified, self._why = False, ""
         if place is not None and 0 <= place < len(self.task.docs):
             agrees = self._agrees(row, self.ours(place))
             if agrees and self._trusted:
@@ -219,7 +248,8 @@ class Matcher:
         if len(candidates) == 1:
             self.found.by_text += place is not None
             return candidates[0]
-        self.found.leave_out(SEVERAL if candidates else NOT_OURS if any(_texts(row)) else NO_TEXT, row)
+        why = SEVERAL if candidates else self._why or (NOT_OURS if any(_texts(row)) else NO_TEXT)
+        self.found.leave_out(why, row)
         return None
 
     def _candidates(self, row: LogRow) -> list[int]:
@@ -244,21 +274,22 @@ class Matcher:
 
     def _agrees(self, row: LogRow, ours: OurDoc) -> bool | None:
         """Whether a row has the text of a document; None where it has nothing to compare."""
+        texts: dict[str, str] = {}
         if row.doc is not None:
             shared = [
                 name for name in row.doc if name in ours.doc and _is_text(ours.doc[name]) and _is_text(row.doc[name])
             ]
             texts = {name: ours.doc[name] for name in shared if isinstance(ours.doc[name], str)}
-            if not all(_plain(row.doc[name]) == _plain(text) for name, text in texts.items() if " " in text):
-                return False
-            if len(WORD.findall(" ".join(texts.values()))) >= ENOUGH_WORDS:
-                return True
-        if ours.question is None:
-            return None
-        if row.choices and not _choices_agree(row.choices, ours):
-            return False
+            for name, text in texts.items():
+                if (" " in text or name == ours.main) and _plain(row.doc[name]) != _plain(text):
+                    return False
         asked = _prompt_text(row)
-        return None if not asked or not ours.words else ours.words <= _words(asked)
+        by_words = None if not asked or not ours.words or ours.question is None else ours.words <= _words(asked)
+        same = ours.main in texts or len(WORD.findall(" ".join(texts.values()))) >= ENOUGH_WORDS or by_words
+        if same and (why := _options_differ(row, ours)):
+            self._why = why
+            return False
+        return same or (False if by_words is False else None)
 
     def ours(self, doc_id: int) -> OurDoc:
         """A document of our data, without its pictures."""
@@ -275,7 +306,11 @@ class Matcher:
             question = self.task.question(doc, self.style.block, f"{self.task.path} doc {doc_id}")
         except MMEvalError:
             return OurDoc(doc_id, doc, None, frozenset())
-        return OurDoc(doc_id, doc, question, frozenset(_own_words(doc, question)))
+        made = OurDoc(doc_id, doc, question, frozenset(_own_words(doc, question)))
+        said, golds = _said(question.text), made.golds
+        texts = {name: value for name, value in doc.items() if isinstance(value, str) and _plain(value) not in golds}
+        shown = {name: value for name, value in texts.items() if _said(value).strip() and _said(value) in said}
+        return replace(made, shown=shown)
 
     def _texts(self) -> Mapping[str, list[int]]:
         """{text: documents}, over the columns and the question of each document."""
@@ -284,6 +319,8 @@ class Matcher:
             for doc_id in range(len(self.task.docs)):
                 ours = self.ours(doc_id)
                 texts = {_digest(value) for value in ours.doc.values() if isinstance(value, str) and len(value) > 3}
+                if ours.main:
+                    texts.add(_digest(ours.doc[ours.main]))
                 if ours.question is not None:
                     texts.add(_digest(ours.question.text))
                 for text in texts:
@@ -303,26 +340,32 @@ class Matcher:
         return self._column
 
 
-def answers_fit(row: LogRow, instances: Sequence[Instance]) -> str:
-    """Why the answers of a row are not those that the task asks for; "" where they are.
+def answers_in_order(row: LogRow, instances: Sequence[Instance]) -> tuple[list[int], str]:
+    """(the place in the row of each answer that the task asks for, "") or ([], why the row has not got them).
 
-    A row may have more repeats than the task asks for; then the first ones count.
+    Log-likelihoods of options in another order are matched by the options' texts. A row may have more repeats than the task asks
+    for; then the first ones count.
     """
-    if row.failed:
-        return ""
+    count = len(instances)
+    if row.failed and not row.resps:
+        return list(range(count)), ""
     generates = instances[0].request_type == "generate_until"
-    texts = [isinstance(each, str) for each in row.resps]
+    texts = [isinstance(each, str) for each in row.resps if each is not None]
     if generates and not all(texts):
-        return "it has log-likelihoods, and the task generates text"
+        return [], "it has log-likelihoods, and the task generates text"
     if not generates and any(texts):
-        return "it has generated text, and the task compares log-likelihoods"
-    if len(row.resps) < len(instances):
-        return f"it has {counted(len(row.resps), 'answer')}, and the task asks for {len(instances)}"
-    if not generates and row.choices and len(row.choices) >= len(instances):
-        asked = [_plain(instance.continuation) for instance in instances]
-        if [_plain(each) for each in row.choices[: len(asked)]] != asked:
-            return "its choices are others, or in another order"
-    return ""
+        return [], "it has generated text, and the task compares log-likelihoods"
+    if row.prompts > 1 and generates:
+        return [], f"it has the answers to {row.prompts} prompts, and the task has one"
+    if len(row.resps) < count:
+        return [], f"it has {counted(len(row.resps), 'answer')}, and the task asks for {count}"
+    asked = [_plain(instance.continuation) for instance in instances]
+    stated = [_plain(each) for each in row.choices]
+    if generates or len(stated) < count or stated[:count] == asked:
+        return list(range(count)), ""
+    if len(set(asked)) == len(stated) == len(row.resps) == count and set(stated) == set(asked):
+        return [stated.index(each) for each in asked], ""
+    return [], "its choices are others than ours"
 
 
 def _own_words(doc: Doc, question: Question) -> set[str]:
@@ -349,11 +392,12 @@ def _leaves(value: Any) -> Iterator[str]:
             yield from _leaves(each)
 
 
-def _prompt_text(row: LogRow) -> str:
+def _prompt_text(row: LogRow, options: bool = True) -> str:
+    """What was asked. options: with the options of the row."""
     prompt = row.prompt
     if isinstance(prompt, list):
         prompt = "\n".join(map(_message_text, prompt))
-    return "\n".join([str(prompt or ""), *row.choices]) if prompt else ""
+    return "\n".join([str(prompt or ""), *(row.choices if options else ())]) if prompt else ""
 
 
 def _message_text(message: Any) -> str:
@@ -363,6 +407,11 @@ def _message_text(message: Any) -> str:
     return str(content or "")
 
 
+def _said(text: str) -> str:
+    """The words of a text one after another, with a blank on each side."""
+    return f" {' '.join(WORD.findall(MARK.sub(' ', text).casefold()))} "
+
+
 def _words(text: str) -> set[str]:
     return set(WORD.findall(MARK.sub(" ", text).casefold()))
 
@@ -370,27 +419,60 @@ def _words(text: str) -> set[str]:
 def _texts(row: LogRow) -> Iterator[str]:
     """Digests of the texts of a row that may be a column, or the question, of a document."""
     for value in (row.doc or {}).values():
-        if isinstance(value, str) and len(value) > 3:
+        if isinstance(value, str) and value.strip():
             yield _digest(value)
     for part in row.prompt if isinstance(row.prompt, list) else [row.prompt]:
         text = part if isinstance(part, str) else _message_text(part)
         if text:
             yield _digest(text)
-            yield from (_digest(line) for line in text.splitlines() if len(line) > 3)
+            yield from (_digest(line) for line in text.splitlines() if line.strip())
 
 
 def _digest(text: str) -> str:
     return " ".join(MARK.sub(" ", text).split()).casefold()[:500]
 
 
-def _choices_agree(choices: Sequence[str], ours: OurDoc) -> bool:
-    """Whether the options of a row are in the order of ours, where the document has the same options."""
-    theirs = [_plain(each) for each in choices]
-    for known in _lists(ours.doc):
-        mine = [_plain(each) for each in known]
-        if sorted(mine) == sorted(theirs) and len(mine) > 1:
-            return mine == theirs
-    return True
+def _options_differ(row: LogRow, ours: OurDoc) -> str:
+    """Why the letters, or the answers, of a row are not of our options; "" where they are, or where the row states no options.
+
+    Log-likelihoods of options are matched by the options' texts (`answers_in_order`), so that their order is free.
+    """
+    stated = [_plain(each) for each in row.choices]
+    scored = any(isinstance(each, list) for each in row.resps)
+    known = ours.options
+    if scored and any(sorted(stated[: len(each)]) == sorted(each) for each in known):
+        return ""
+    if not scored and any(_is_like(each, stated) for each in known):
+        found, asked = [stated], list[str]()
+    else:
+        found, asked = (
+            [[_plain(each) for each in options_in(row.doc or {})]],
+            _lettered(_prompt_text(row, options=False)),
+        )
+    for theirs in found:
+        alike = [each for each in known if _is_like(each, theirs)]
+        if alike and not any(each == theirs[: len(each)] for each in alike):
+            return OTHER_ORDER if any(sorted(each) == sorted(theirs) for each in alike) else OTHER_OPTIONS
+    shown = [_plain(each) for each in asked]  # of a prompt one can tell no more than this
+    same = [each for each in known if sorted(each) == sorted(shown)]
+    return OTHER_ORDER if same and shown not in same else ""
+
+
+def _is_like(ours: Sequence[str], theirs: Sequence[str]) -> bool:
+    """Whether two lists are of the same options, at least in part: others are labels, or of something else."""
+    return len(set(ours) & set(theirs)) >= max(2, len(theirs) / 2)
+
+
+def _lettered(text: str) -> list[str]:
+    """The options behind the last letters A, B, ... of a prompt; those of few-shot examples stand before them."""
+    parts = LETTERED.split(text)
+    found: list[str] = []
+    for letter, option in zip(parts[1::2], parts[2::2], strict=True):
+        if letter == "A":
+            found = []
+        if letter == chr(65 + len(found)):
+            found.append(option.strip().split("\n")[0])
+    return found if len(found) > 1 else []
 
 
 def _lists(value: Any) -> Iterator[list[Any]]:

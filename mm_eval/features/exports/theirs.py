@@ -14,10 +14,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from mm_eval.config.manager import Loaded
+from mm_eval.config.manager import Loaded, TaskManager
 from mm_eval.engine.folder import RunFolder
 from mm_eval.engine.journal import JournalState
 from mm_eval.engine.outcome import Outcome
+from mm_eval.features.exports.repeats import repeated
 from mm_eval.opening import OpenedTasks, RunPart
 from mm_eval.prompt.task import Task
 from mm_eval.request import RunRequest
@@ -50,6 +51,23 @@ class Theirs(RunPart):
         self._folder, self._about = folder, about
 
     @classmethod
+    def tasks_of(cls, request: RunRequest) -> tuple[Sequence[str], Mapping[str, Mapping[str, Any]]]:
+        """What the configs state for several answers to each question, where the tasks ask once."""
+        about = _about(request)
+        tasks = about.get("tasks") if about else None
+        known = (
+            [(name, each) for name, each in tasks.items() if isinstance(each, dict)] if isinstance(tasks, dict) else []
+        )
+        counts = {str(each.get("name") or name): each.get("repeats") for name, each in known}
+        manager = TaskManager(include_path=request.include_path)
+        found = {}
+        for name, count in counts.items():
+            if type(count) is int and count > 1:
+                [config] = manager.load([name]).tasks.values()
+                found[name] = repeated(config.resolved(), count)[0]
+        return (), found
+
+    @classmethod
     def for_scoring(cls, request: RunRequest, options: Mapping[str, Any]) -> RunRequest:
         """With the documents of the folder itself, wherever it has been moved to."""
         own = Path(str(request.output_path)) / FOLDER / "data"
@@ -59,17 +77,13 @@ class Theirs(RunPart):
 
     @classmethod
     def begin(cls, request: RunRequest, loaded: Loaded, options: Mapping[str, Any] | None = None) -> RunPart | None:
-        folder = Path(str(request.output_path)) if request.output_path else None
-        if folder is None or not os.path.isfile(folder / FOLDER / "about.json"):
-            return None
-        about = read_json(folder, f"{FOLDER}/about.json", "Import the logs again into another folder.")
-        tasks = about.get("tasks")
-        return cls(folder, about) if isinstance(tasks, dict) else None
+        about = _about(request)
+        return cls(Path(str(request.output_path)), about) if about and isinstance(about.get("tasks"), dict) else None
 
     def scorers(
         self, task: Task, scorers: Sequence[Scorer], lookup: Callable[[Slot], Answer | None]
     ) -> Sequence[Scorer]:
-        name = task.config.row_name
+        name = task.config.key or task.config.row_name
         file = self._folder / FOLDER / "theirs" / f"{sample_name(name)}.jsonl"
         return [*scorers, Reading(rows=TheirRows(self._folder, file))] if file.is_file() else scorers
 
@@ -98,6 +112,14 @@ class Theirs(RunPart):
             f"{about.get('suite')} {about.get('version') or ''}".strip() for about in self._about["tasks"].values()
         )
         return [f"answers of {', '.join(suites)}, asked with its own prompts, and scored here", *notes]
+
+
+def _about(request: RunRequest) -> dict[str, Any] | None:
+    """What the folder of a request says of its logs; None where nothing was imported into it."""
+    folder = Path(str(request.output_path)) if request.output_path else None
+    if folder is None or not os.path.isfile(folder / FOLDER / "about.json"):
+        return None
+    return read_json(folder, f"{FOLDER}/about.json", "Import the logs again into another folder.")
 
 
 class TheirRows:

@@ -2,7 +2,6 @@
 
 import csv
 import json
-import sys
 import warnings
 import zipfile
 from pathlib import Path
@@ -232,14 +231,6 @@ def test_a_document_is_read_one_entry_at_a_time(tmp_path: Path, monkeypatch: pyt
     assert read[0].tell() == files.CHUNK < path.stat().st_size / 5
     rest = list(values)
     assert len(rest) == 5000 and rest[-1] == ("end", None) and rest[-2][1]["id"] == 4999
-
-
-def test_xlsx_needs_a_package_and_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    write(tmp_path / "m" / "m_t.xlsx", "x")
-    monkeypatch.setitem(sys.modules, "openpyxl", None)
-    with pytest.raises(ConfigError, match="needs the package openpyxl") as caught:
-        find_logs(tmp_path)
-    assert "mm-eval[xlsx]" in caught.value.hint
 
 
 def test_a_spreadsheet(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 from mm_eval.config.manager import TaskManager
 from mm_eval.data.source import DataSource
 from mm_eval.features.exports.logs.values import LogRow
-from mm_eval.features.exports.matching import Matched, Matcher, answers_fit
+from mm_eval.features.exports.matching import Matched, Matcher, answers_in_order
 from mm_eval.prompt.blocks import PromptBlock
 from mm_eval.prompt.task import PromptStyle, Task
 from mm_eval.values.errors import ConfigError
@@ -138,10 +138,14 @@ def test_options_in_another_order_are_no_match(arc: Task, plain: PromptStyle) ->
     assert matched(arc, style, rows)[0] == [1, 2, 3]
     instances = list(arc.instances([0], style, lambda _: None))
     likelihoods = [[-1.0, False]] * 4
-    assert answers_fit(LogRow("a", likelihoods, choices=[f" {each}" for each in options]), instances) == ""
-    assert "in another order" in answers_fit(LogRow("a", likelihoods, choices=[*options[1:], options[0]]), instances)
-    assert "compares log-likelihoods" in answers_fit(LogRow("a", ["A"]), instances)
-    assert "asks for 4" in answers_fit(LogRow("a", likelihoods[:2]), instances)
+    same = LogRow("a", likelihoods, choices=[f" {each}" for each in options])
+    assert answers_in_order(same, instances) == ([0, 1, 2, 3], "")
+    turned = LogRow("a", likelihoods, choices=[*options[1:], options[0]])
+    assert answers_in_order(turned, instances) == ([3, 0, 1, 2], ""), "by the options' texts"
+    other = LogRow("a", likelihoods, choices=[*options[1:], "another"])
+    assert "its choices are others" in answers_in_order(other, instances)[1]
+    assert "compares log-likelihoods" in answers_in_order(LogRow("a", ["A"]), instances)[1]
+    assert "asks for 4" in answers_in_order(LogRow("a", likelihoods[:2]), instances)[1]
 
 
 def test_an_id_needs_the_text_too(arc: Task, plain: PromptStyle) -> None:

@@ -9,13 +9,17 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, TypeVar
 
 from mm_eval.values.errors import ConfigError
-from mm_eval.values.run_files import DEPTH, MOST_LINE, is_shallow, json_value, open_regular
+from mm_eval.values.run_files import DEPTH, MOST_LINE, UNREADABLE, is_shallow, json_value, open_regular
 
+T = TypeVar("T")
 CHUNK = 2**20
+MOST_MEMBER = 4 * MOST_LINE
+"""Bytes of one file in an archive (.eval, .xlsx), unpacked."""
 XLSX_CELL = 32_767
 """Characters of a cell of xlsx: longer text was cut when the file was written."""
 
@@ -25,6 +29,47 @@ def damaged(path: Path | str, what: object, line: int | None = None, hint: str =
     where = str(path) if line is None else f"{path}:{line}"
     said = str(what).strip().rstrip(".").split("\n")[0][:300]
     return ConfigError(f"the log can't be read: {said}.", where=where, hint=hint)
+
+
+class OddValue(TypeError):
+    """A value of a log has a type that its suite does not write. Its text is a sentence."""
+
+
+@contextmanager
+def reading(path: Path | str, line: int | None = None) -> Iterator[None]:
+    """Inside, a value of a wrong type is a ConfigError with file and line."""
+    try:
+        yield
+    except UNREADABLE as error:
+        said = str(error) if isinstance(error, OddValue) else f"a value is not what the suite writes ({error!r})"
+        raise damaged(path, said, line) from error
+
+
+def as_mapping(value: Any, name: str) -> dict[str, Any]:
+    """A part of a log that is a JSON object; an empty one where it is missing. name: for the error."""
+    return _as({} if value is None else value, dict, name, "an object")
+
+
+def as_list(value: Any, name: str) -> list[Any]:
+    """A part of a log that is a list; an empty one where it is missing."""
+    return _as([] if value is None else value, list, name, "a list")
+
+
+def as_text(value: Any, name: str) -> str:
+    """A part of a log that is a text; an empty one where it is missing."""
+    return _as("" if value is None else value, str, name, "a text")
+
+
+def _as(value: Any, kind: type[T], name: str, said: str) -> T:
+    if not isinstance(value, kind):
+        raise OddValue(f"`{name}` is {shown(value)} where {said} is needed")
+    return value
+
+
+def shown(value: Any) -> str:
+    """A value for a sentence, of bounded length."""
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
 
 
 def opened(path: Path) -> IO[bytes]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from mm_eval.features.exports.logs import harness, inspect_log, vlmevalkit
 from mm_eval.features.exports.logs.files import damaged
 from mm_eval.features.exports.logs.tables import table
-from mm_eval.features.exports.logs.values import Log, LogRow
+from mm_eval.features.exports.logs.values import Log, LogRow, options_in
 from mm_eval.values.errors import ConfigError
 from mm_eval.values.words import listed
 
@@ -84,5 +84,6 @@ def _folders(path: Path) -> Iterator[tuple[Path, list[Path]]]:
 
 
 def _rows(path: Path) -> Iterator[LogRow]:
-    for line, row in table(path):
-        yield LogRow(where=f"{path.name}:{line}" if line else path.name, raw=row)
+    for number, (line, row) in enumerate(table(path), 1):
+        where = f"{path.name}:{line}" if line else f"{path.name} entry {number}"
+        yield LogRow(where=where, raw=row, choices=options_in(row))

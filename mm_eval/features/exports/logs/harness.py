@@ -16,8 +16,20 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from mm_eval.features.exports.logs.files import damaged, document, entries, head
-from mm_eval.features.exports.logs.values import Log, LogRow, as_score, mapping
+from mm_eval.features.exports.logs.files import (
+    OddValue,
+    as_list,
+    as_mapping,
+    as_text,
+    damaged,
+    document,
+    entries,
+    head,
+    reading,
+    shown,
+)
+from mm_eval.features.exports.logs.values import Log, LogRow, as_numbers, as_score
+from mm_eval.values.types import ENDINGS
 
 TIME = r"(?P<time>\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d(?:\.\d+)?|\d{8}_\d{6}|\d{4}_\d{4})"
 SAMPLES = [re.compile(rf"samples_(?P<task>.+)_{TIME}\.jsonl"), re.compile(rf"{TIME}_samples_(?P<task>.+)\.jsonl")]
@@ -56,7 +68,7 @@ def find(folder: Path, files: Sequence[Path]) -> Iterator[Log]:
             yield _log(path, named["task"], _beside(results, named["time"]), named["time"])
         elif path.suffix == ".jsonl" and results and head(path).lstrip()[:1] == b"[":
             beside = _results(next((each for each in results if each.name == "results.json"), None))
-            tasks = sorted(beside.get("configs") or beside.get("results") or (), key=len, reverse=True)
+            tasks = sorted(beside.get("configs") or beside.get("results") or {}, key=len, reverse=True)
             if task := next((name for name in tasks if path.stem == name or path.stem.endswith(f"_{name}")), None):
                 yield _log(path, task, beside, "")
         elif path.suffix == ".json" and path not in results and re.match(rb'\s*\{\s*"args"\s*:', head(path)):
@@ -73,32 +85,43 @@ def _results(path: Path | None) -> Mapping[str, Any]:
     if path is None:
         return {}
     found = dict(document(path))
-    return found if isinstance(found.get("results"), dict) else {}
+    if "results" not in found:
+        return {}  # of another tool
+    with reading(path):
+        for name in ("results", "configs", "config", "n-shot"):
+            found[name] = as_mapping(found.get(name), name)
+        for task, row in found["results"].items():
+            as_mapping(row, f"results of {task}")
+        for name in ("model_name", "lm_eval_version", "lmms_eval_version", "mm_eval_version"):
+            as_text(found.get(name), name)
+    return found
 
 
 def _log(path: Path, task: str, results: Mapping[str, Any], time: str, key: str = "") -> Log:
     lmms = bool(key) or "lmms_eval_version" in results or re.match(r"\d{8}_|\d{4}_", path.name) is not None
     lmms = lmms or "model_configs" in results
     suite = "lmms-eval" if lmms and "lm_eval_version" not in results else "lm-eval"
-    config = mapping(results.get("config"))
+    config = results.get("config") or {}
     name = results.get("model_name") or _pretrained(config.get("model_args")) or config.get("model") or path.parent.name
     row = (results.get("results") or {}).get(task) or {}
     version = results.get("lm_eval_version") or results.get("lmms_eval_version") or ""
     if not version and (own := results.get("mm_eval_version")):
         suite, version = "mm-eval", own
+    notes = (
+        [] if results else ["no results file is beside the samples: their own numbers are the means of its documents"]
+    )
+    numbers, said = as_numbers({each: value for each, value in row.items() if _is_number(each, value)})
     return Log(
         suite=suite,
         task=task,
         path=path,
-        rows=partial(_rows, path, key),
+        rows=partial(_rows, path, key, suite == "mm-eval"),
         model=str(name),
-        version="" if "unknown" in str(version) else str(version),
-        numbers={each: float(value) for each, value in row.items() if _is_number(each, value)},
-        notes=[]
-        if results
-        else ["no results file is beside the samples: their own numbers are the means of its documents"],
+        version="" if "unknown" in version else version,
+        numbers=numbers,
+        notes=[*notes, *said],
         when=time,
-        shots=shots if type(shots := mapping(results.get("n-shot")).get(task)) is int else None,
+        shots=shots if type(shots := (results.get("n-shot") or {}).get(task)) is int else None,
     )
 
 
@@ -114,40 +137,50 @@ def _is_number(key: str, value: Any) -> bool:
     return known and isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
-def _rows(path: Path, key: str) -> Iterator[LogRow]:
-    for line, entry in entries(path, key):
+def _rows(path: Path, key: str, own: bool) -> Iterator[LogRow]:
+    """own: an export of mm-eval, which states every ending but "stop"."""
+    for number, (line, entry) in enumerate(entries(path, key), 1):
         if not isinstance(entry, dict) or type(entry.get("doc_id")) is not int:
-            raise damaged(path, "an entry is not a sample: it has no doc_id", line or None)
-        yield _row(entry, f"{path.name}:{line}" if line else f"{path.name} doc_id {entry['doc_id']}")
+            place = path if line else f"{path} entry {number}"
+            raise damaged(place, "an entry is not a sample: it has no doc_id that is a number", line or None)
+        where = f"{path.name}:{line}" if line else f"{path.name} doc_id {entry['doc_id']}"
+        with reading(path if line else where, line or None):
+            row = _row(entry, where, own)
+        yield row
 
 
-def _row(entry: Mapping[str, Any], where: str) -> LogRow:
+def _row(entry: Mapping[str, Any], where: str, own: bool) -> LogRow:
     resps = entry.get("resps", entry.get("filtered_resps"))  # lmms-eval leaves them out where no filter changed them
     stated = entry.get("arguments")
+    if not isinstance(stated, (dict, list, type(None))):
+        raise OddValue(f"`arguments` is {shown(stated)} where an object or a list is needed")
     first = stated.get("gen_args_0") if isinstance(stated, dict) else None
     generated = isinstance(first, dict) and isinstance(first.get("arg_1"), dict)
     whole_text = isinstance(first, dict) and "arg_0" in first and "arg_1" not in first  # a rolling log-likelihood
     answers = [each if generated else _likelihood(each, alone=whole_text) for each in _flat(resps, generated)]
     read = entry.get("filtered_resps")
-    stated_names = entry.get("metrics")
-    names = stated_names if isinstance(stated_names, list) else [each for each in entry if each not in OWN]
+    names = [each for each in entry if each not in OWN]
+    if entry.get("metrics") is not None:
+        names = [as_text(each, "metrics") for each in as_list(entry["metrics"], "metrics")]
     scores = {name: score for name in names if (score := as_score(entry.get(name))) is not None}
     prompt, choices = _arguments(entry)
-    ended = entry.get("ended")
-    doc = entry.get("doc")
+    ended = as_list(entry.get("ended"), "ended")
+    if odd := [each for each in ended if each not in ENDINGS]:
+        raise OddValue(f"`ended` has {shown(odd[0])}, which is no ending")
     return LogRow(
         where=where,
         resps=answers,
         doc_id=entry["doc_id"],
         id=str(entry["doc_id"]),
-        doc=doc if isinstance(doc, dict) else None,
+        doc=None if entry.get("doc") is None else as_mapping(entry["doc"], "doc"),
         prompt=prompt,
         target=entry.get("target"),
         choices=choices,
-        ended=ended if isinstance(ended, list) else (),
+        ended=ended or ["stop"] * len(answers) * own,
         scores=scores,
         read=read[0] if isinstance(read, list) and len(read) == 1 else read,
-        filter=str(entry.get("filter") or "none"),
+        prompts=len(stated) if generated and isinstance(stated, dict) else 1,
+        filter=as_text(entry.get("filter"), "filter") or "none",
         raw=entry,
     )
 

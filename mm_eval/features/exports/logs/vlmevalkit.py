@@ -10,14 +10,15 @@ Newer versions put a folder T<date>_G<commit> between. The pictures are left out
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from mm_eval.features.exports.logs.files import XLSX_CELL, damaged, head
+from mm_eval.features.exports.logs.files import XLSX_CELL, OddValue, damaged, head, reading, shown
 from mm_eval.features.exports.logs.tables import table
-from mm_eval.features.exports.logs.values import Log, LogRow, as_score
+from mm_eval.features.exports.logs.values import Log, LogRow, as_score, cell_text, options_in
 from mm_eval.values.errors import ConfigError
 
 TABLES = (".xlsx", ".tsv", ".json", ".csv")
@@ -62,26 +63,34 @@ def _has_predictions(path: Path) -> bool:
 
 def _rows(path: Path, beside: Sequence[Path]) -> Iterator[LogRow]:
     scores, read = _scores(beside)
-    for line, row in table(path):
+    for number, (line, row) in enumerate(table(path), 1):
+        place = str(path) if line else f"{path} entry {number}"
         if "prediction" not in row or "index" not in row:
-            raise damaged(path, "the row has no `index` or no `prediction`", line)
-        index, prediction = _text(row["index"]), _text(row["prediction"])
-        cut = path.suffix.lower() == ".xlsx" and len(prediction) >= XLSX_CELL
-        doc = {name: value for name, value in row.items() if name not in ("prediction", "thinking", "extra_records")}
-        yield LogRow(
-            where=f"{path.name}:{line}",
-            resps=[_with_thinking(prediction, row.get("thinking"))],
-            id=index,
-            doc=doc,
-            prompt=_text(row.get("question")),
-            target=row.get("answer"),
-            choices=[_text(row[letter]) for letter in "ABCDEFGHIJ" if row.get(letter) not in (None, "")],
-            ended=["length"] if cut else (),
-            scores=scores.get(index, {}),
-            read=read.get(index),
-            failed=prediction if prediction.startswith(FAILED) else "",
-            raw=row,
-        )
+            raise damaged(place, "the row has no `index` or no `prediction`", line or None)
+        with reading(place, line or None):
+            found = _row(path, f"{path.name}:{line}" if line else f"{path.name} entry {number}", row)
+        yield replace(found, scores=scores.get(found.id, {}), read=read.get(found.id))
+
+
+def _row(path: Path, where: str, row: Mapping[str, Any]) -> LogRow:
+    for name in ("index", "prediction", "thinking"):
+        if isinstance(row.get(name), (dict, list, bool)):
+            raise OddValue(f"`{name}` is {shown(row[name])} where a text is needed")
+    prediction = cell_text(row["prediction"])
+    cut = path.suffix.lower() == ".xlsx" and len(prediction) >= XLSX_CELL
+    apart = ("prediction", "thinking", "extra_records")
+    return LogRow(
+        where=where,
+        resps=[_with_thinking(prediction, row.get("thinking"))],
+        id=cell_text(row["index"]),
+        doc={name: value for name, value in row.items() if name not in apart},
+        prompt=cell_text(row.get("question")),
+        target=row.get("answer"),
+        choices=options_in(row),
+        ended=["length"] if cut else (),
+        failed=prediction if prediction.startswith(FAILED) else "",
+        raw=row,
+    )
 
 
 def _with_thinking(prediction: str, thinking: Any) -> str:
@@ -99,7 +108,7 @@ def _scores(beside: Sequence[Path]) -> tuple[dict[str, dict[str, float]], dict[s
         for _, row in table(path):
             if "index" not in row:
                 break
-            index = _text(row["index"])
+            index = cell_text(row["index"])
             for name in SCORES:
                 if name in row and (score := as_score(row[name])) is not None:
                     scores.setdefault(index, {})[name] = score
@@ -127,10 +136,3 @@ def _numbers(beside: Sequence[Path]) -> dict[str, float]:
                 if (number := as_score(value)) is not None and name not in ("", "Unnamed: 0"):
                     found[name if len(rows) == 1 or not label else f"{label}/{name}"] = number
     return found
-
-
-def _text(value: Any) -> str:
-    """A cell as text. A spreadsheet may make a number of an index or an answer: 3.0 is 3."""
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
-    return "" if value is None else str(value)
