@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from mm_eval.data import kept_files
@@ -12,7 +13,13 @@ from mm_eval.values.errors import DataError
 from mm_eval.values.types import Subtitle
 
 TIMES = re.compile(r"^\s*([\d:.,]+)\s*-->\s*([\d:.,]+)")
-TAG = re.compile(r"<[^<>]*>|\{\\[^{}]*\}")
+TAG = re.compile(
+    r"</?(?:b|i|u|s|em|strong|br|span|c|ruby|rt)(?:\.[^\s<>]*)?\s*/?>|</?(?:font|span|v|lang)\b[^<>]*>|\{\\[^{}]*\}",
+    re.IGNORECASE,
+)
+"""A SubRip file escapes nothing: "a < b and c > d" is text."""
+WEBVTT_TAG = re.compile(r"<[/\w.][^<>]*>|\{\\[^{}]*\}")
+ENTITY = re.compile(r"&(?:#\d+|#[xX][\da-fA-F]+|\w+);")
 MOST_BYTES = 2**26
 
 
@@ -25,21 +32,39 @@ def read_subtitles(path: str) -> tuple[Subtitle, ...]:
     try:
         with kept_files.local(path) as real, open(real, "rb") as file:
             text = file.read(MOST_BYTES).decode("utf-8-sig")
-        return tuple(_of_json(json.loads(text)) if path.lower().endswith(".json") else _of_blocks(text))
+        if path.lower().endswith(".json"):
+            return tuple(_of_json(json.loads(text)))
+        lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+        return tuple(_of_webvtt(lines) if text.startswith("WEBVTT") else _of_subrip(lines))
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise DataError(f"the subtitles {name[-200:]!r} can't be read: {error}.") from error
 
 
-def _of_blocks(text: str) -> Iterator[Subtitle]:
-    """Blocks of lines: a number or a name, the times, the text; blank lines between them."""
-    for block in re.split(r"\n\s*\n", text.replace("\r\n", "\n")):
-        lines = block.split("\n")
-        for number, line in enumerate(lines):
-            if match := TIMES.match(line):
-                said = " ".join(part for each in lines[number + 1 :] if (part := TAG.sub("", each).strip()))
-                if said:
-                    yield Subtitle(_seconds(match[1]), _seconds(match[2]), said)
-                break
+def _of_webvtt(lines: Sequence[str]) -> Iterator[Subtitle]:
+    """Blocks of lines: perhaps a name, the times, the text. An empty line ends a block; notes and styles have no times."""
+    for number, match in _timed(lines):
+        end = next((at for at in range(number, len(lines)) if not lines[at].strip()), len(lines))
+        yield from _subtitle(match, lines[number + 1 : end], WEBVTT_TAG)
+
+
+def _of_subrip(lines: Sequence[str]) -> Iterator[Subtitle]:
+    """A number, the times, the text, and an empty line, again and again. The text may have empty lines, too."""
+    timed = list(_timed(lines))
+    for (number, match), (following, _) in zip(timed, [*timed[1:], (len(lines), None)], strict=True):
+        numbered = following < len(lines) and lines[following - 1].strip().isdigit()
+        yield from _subtitle(match, lines[number + 1 : following - numbered], TAG)
+
+
+def _timed(lines: Sequence[str]) -> Iterator[tuple[int, re.Match[str]]]:
+    """The lines that state times, with their numbers."""
+    return ((number, match) for number, line in enumerate(lines) if (match := TIMES.match(line)))
+
+
+def _subtitle(times: re.Match[str], lines: Sequence[str], tag: re.Pattern[str]) -> Iterator[Subtitle]:
+    """The subtitle of these lines, without tags and escapes; none if no text is left."""
+    parts = (ENTITY.sub(lambda found: html.unescape(found[0]), tag.sub("", line)) for line in lines)
+    if said := " ".join(part for each in parts if (part := each.replace("\xa0", " ").strip())):
+        yield Subtitle(_seconds(times[1]), _seconds(times[2]), said)
 
 
 def _of_json(entries: Any) -> Iterator[Subtitle]:
