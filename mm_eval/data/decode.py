@@ -62,6 +62,9 @@ FIRST_BYTES = {
     b"\0\0\0\x0cjP  ": "JPEG2000",
     b"\xff\x4f\xff\x51": "JPEG2000",
 }
+MOVING = ("GIF", "PNG", "WEBP", "AVIF")
+"""Formats of which a file may be an animation."""
+
 LONGEST_BRANDS = 256
 """The bytes in which an AVIF's brands are looked for."""
 
@@ -178,15 +181,28 @@ def _require_decoder(content: bytes) -> None:
 
 def format_of(content: bytes) -> str:
     """The name of a picture file's format by its first bytes, as in `FORMATS`; empty for other bytes."""
-    if content[4:8] == b"ftyp":
-        size = min(int.from_bytes(content[:4], "big"), LONGEST_BRANDS)
-        brands = {content[at : at + 4] for at in range(8, size, 4) if at != 12}  # the third word is a version
+    if brands := brands_of(content):
         return "AVIF" if brands & {b"avif", b"avis"} else ""
     if content[:4] == b"RIFF":
         return "WEBP" if content[8:12] == b"WEBP" else ""
     if content[:1] == b"P":
         return "PPM" if content[1:2] in (b"1", b"2", b"3", b"4", b"5", b"6") and content[2:3].isspace() else ""
     return next((name for start, name in FIRST_BYTES.items() if content.startswith(start)), "")
+
+
+def brands_of(content: bytes) -> set[bytes]:
+    """The brands in the first bytes of a file of the family of MP4, such as AVIF; empty for others."""
+    if content[4:8] != b"ftyp":
+        return set()
+    size = min(int.from_bytes(content[:4], "big"), LONGEST_BRANDS)
+    return {content[at : at + 4] for at in range(8, size, 4) if at != 12}  # the third word is a version
+
+
+def is_moving(content: bytes) -> bool:
+    """Whether a picture's file has several pictures that follow one another in time. Raises what Pillow raises."""
+    if format_of(content) not in MOVING:
+        return False
+    return bool(getattr(_open_picture(content, lambda picture: None), "is_animated", False))
 
 
 def size_of(content: bytes) -> tuple[int, int]:

@@ -29,6 +29,7 @@ from mm_eval.data.decode import (
     decoding,
     eight_bits,
     format_of,
+    is_moving,
     open_picture,
     size_of,
 )
@@ -175,7 +176,9 @@ def shown_picture(cell: Any) -> Image:
     from PIL.ImageOps import exif_transpose
 
     with _of_a_doc(), decoding(""):
-        picture = stored_as(_named(cell), PLACES.get())
+        cell = _named(cell)
+        file = file_of(cell, PLACES.get())
+        picture = stored_as(cell if file is None else file[0], PLACES.get())
         if not isinstance(picture, Image):
             raise DataError(f"there is no picture in the cell {cell!r:.60}.")
         check_size(picture)
@@ -249,18 +252,23 @@ def file_of(item: Any, places: Places) -> tuple[bytes, str] | None:
 
 def stored_as(item: Any, places: Places) -> Any:
     """The picture that a task's function gave in another form (see `file_of`), or as an array of pixels. Anything else is
-    returned as it is.
+    returned as it is, and so is the name of an animated file, which is shown as a video.
 
     Errors: DataError, or what Pillow raises, if it can't be read.
     """
     if (file := file_of(item, places)) is not None:
         with decoding("", file[1]):
-            return open_picture(file[0])
+            return item if _names_a_film(item, file[0]) else open_picture(file[0])
     if type(item).__name__ == "ndarray" and str(item.dtype) == "uint8":
         from PIL import Image
 
         return Image.fromarray(item)
     return item
+
+
+def _names_a_film(item: Any, file: bytes) -> bool:
+    is_name = isinstance(item, os.PathLike) or isinstance(item, str) and picture_in_text(item) is None
+    return is_name and is_moving(file)
 
 
 def to_pictures(visuals: Any, where: str, what: str = "doc_to_visual") -> list[Image]:

@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from mm_eval.config.runner import during
-from mm_eval.data.decode import MOST_PIXELS_OF_A_DOC, PixelCount, decoding, open_picture
+from mm_eval.data.decode import MOST_PIXELS_OF_A_DOC, PixelCount, decoding, is_moving, open_picture
 from mm_eval.data.frames import Frames, frames_of
 from mm_eval.data.media import picture_digest, picture_in_text, stored_as, to_pictures
 from mm_eval.data.places import PLACES, SUFFIXES, Places
@@ -66,7 +66,11 @@ def visuals_of(
                 else:
                     stored = picture_in_text(name)
                     with decoding(where, name if stored is None else ""):
-                        found.append(open_picture(places.read(name) if stored is None else stored))
+                        content = places.read(name) if stored is None else stored
+                        if stored is None and is_moving(content):  # the name of an animation names a video
+                            found.append(name)
+                            continue
+                        found.append(open_picture(content))
                     count.add(found[-1])
     return to_visuals(found, block, where, places)
 

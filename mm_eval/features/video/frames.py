@@ -137,13 +137,16 @@ def _chosen(path: str, stamp: tuple[int, ...], start: float | None, end: float |
         rate = total / seconds if seconds else None
     # what processors compute in floats is computed from the rate as they are told it
     shown: float | Fraction = total / float(rate) if rate is not None and rule.in_floats else seconds
+    if last == len(index.ticks) and index.stays:
+        until = index.stays if end is None else Fraction(end) - Fraction(index.seconds(last - 1)) - index.mean
+        shown = seconds + max(Fraction(0), min(index.stays, until))
     numbers = [first + place for place in rule.places(total, shown, None if rate is None else float(rate))]
     ticks = [index.ticks[number] for number in numbers]
     width, height = _smaller(index.width, index.height, rule.size)
     return VideoFrames(
         path,
         stamp,
-        tuple(_frame_digest(digest, tick, rule.size) for tick in ticks),
+        tuple(_frame_digest(digest, tick, rule.size, index.is_mirrored) for tick in ticks),
         tuple(ticks),
         tuple(map(index.key_of, ticks)),
         width,
@@ -176,9 +179,12 @@ def _range(index: FrameIndex, start: float | None, end: float | None) -> tuple[i
     return first, len(index.ticks) if end is None else bisect_right(index.ticks, ticks(end) + small)
 
 
-def _frame_digest(of_file: str, tick: int, size: int | None) -> str:
-    """The identity of a frame, in 64 characters. It begins with that of the file, so that a record tells which video is shown."""
-    text = f"{of_file} {tick} {size}"
+def _frame_digest(of_file: str, tick: int, size: int | None, is_mirrored: bool) -> str:
+    """The identity of a frame, in 64 characters. It begins with that of the file, so that a record tells which video is shown.
+
+    Mirrored frames have a word more, since they were once shown in another way.
+    """
+    text = f"{of_file} {tick} {size}{' mirrored' if is_mirrored else ''}"
     return (FRAME_MARK + of_file)[:OF_FILE] + hashlib.sha256(text.encode()).hexdigest()[:OF_FILE]
 
 

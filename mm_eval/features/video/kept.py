@@ -18,7 +18,7 @@ from mm_eval.data import kept_files
 from mm_eval.features.video.reader import FrameIndex, index_of
 from mm_eval.values.files import cache_folder, write_atomic
 
-FORMAT = 4
+FORMAT = 5
 
 
 @dataclass(frozen=True)
@@ -57,6 +57,8 @@ def _written(found: About) -> dict[str, object]:
         "tick": str(index.tick),
         "size": [index.width, index.height],
         "by_order": index.by_order,
+        "last": index.last,
+        "is_mirrored": index.is_mirrored,
     }
 
 
@@ -69,6 +71,8 @@ def _read(kept: dict[str, object]) -> About:
         width,
         height,
         kept["by_order"] is True,
+        int(kept["last"]),  # type: ignore[call-overload]
+        kept["is_mirrored"] is True,
     )
     return About(str(kept["digest"]), index)
 

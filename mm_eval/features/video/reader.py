@@ -7,6 +7,8 @@ or addresses.
 from __future__ import annotations
 
 import os
+import re
+import struct
 from array import array
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
@@ -16,6 +18,8 @@ from fractions import Fraction
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mm_eval.data.decode import LONGEST_BRANDS, brands_of
+from mm_eval.features.video.containers import is_whole_matroska, states_matrix
 from mm_eval.values.errors import ConfigError, DataError, MMEvalError
 
 if TYPE_CHECKING:
@@ -24,7 +28,10 @@ if TYPE_CHECKING:
 CONTAINERS = "mov,mp4,m4a,3gp,3g2,mj2,matroska,webm,avi,mpegts,mpeg,flv,asf,ogg,gif,apng"
 """FFmpeg's names of the formats that are opened."""
 
-STATE_THEIR_LENGTH = ("mov,mp4,m4a,3gp,3g2,mj2", "matroska,webm", "avi", "flv")
+MOV = "mov,mp4,m4a,3gp,3g2,mj2"
+"""FFmpeg's name of the format whose files may have edit lists."""
+
+STATE_THEIR_LENGTH = (MOV, "matroska,webm", "avi", "flv")
 """The formats whose header may state the length, so that a file that was cut off can be told from a shorter one."""
 
 STATE_DECODING = ("avi", "asf")
@@ -41,6 +48,8 @@ class FrameIndex:
     ticks: their times in units of `tick` seconds. keys: those of the frames that decoding can begin at. width, height: as
     stored, before rotation. by_order: decoded frames have other times than the file states, and only their order tells which
     one is which (frames that are stored in another order than shown, in AVI and ASF; several recordings in one file).
+    last: how long the last frame is shown by what the file declares, in ticks; 0 where it declares nothing. is_mirrored: the
+    file states a matrix that mirrors its frames.
     """
 
     ticks: Sequence[int]
@@ -49,6 +58,8 @@ class FrameIndex:
     width: int
     height: int
     by_order: bool = False
+    last: int = 0
+    is_mirrored: bool = False
 
     def seconds(self, number: int) -> float:
         """When a frame is shown, in seconds after the first one."""
@@ -82,9 +93,22 @@ class FrameIndex:
         return all(abs((tick - self.ticks[0]) * each - number * many) <= each for number, tick in enumerate(self.ticks))
 
     @property
+    def mean(self) -> Fraction:
+        """How long a frame is shown on average, in seconds. 0 for a single frame."""
+        steps = len(self.ticks) - 1
+        return (self.ticks[-1] - self.ticks[0]) * self.tick / steps if steps else Fraction(0)
+
+    @property
+    def stays(self) -> Fraction:
+        """How long the last frame stays after the mean frame would have ended, in seconds."""
+        longer = self.last * self.tick - self.mean
+        return longer if longer > self.tick else Fraction(0)
+
+    @property
     def duration(self) -> float:
-        """The length in seconds: the last frame is shown as long as the mean one. 0 for a single frame."""
-        return len(self.ticks) / self.fps if self.fps else 0.0
+        """The length in seconds: the last frame is shown as long as the mean one, or longer if the file declares it."""
+        mean = len(self.ticks) / self.fps if self.fps else 0.0
+        return float(self.mean * len(self.ticks) + self.stays) if self.stays else mean
 
     def key_of(self, tick: int) -> int:
         """The key frame from which the frame of a tick is decoded."""
@@ -97,9 +121,11 @@ def index_of(path: str) -> FrameIndex:
     with _opened(path) as (file, stream):
         is_gif = file.format.name == "gif"
         pieces = _Pieces(file.format.name in ("mpeg", "mpegts"))
+        has_edits = file.format.name == MOV  # the second edit begins before the first one ends: see `_Seen`
         seen = [
             _Seen(
-                pieces.time_of(packet),
+                packet.pts if has_edits else pieces.time_of(packet),
+                packet.duration or 0,
                 packet.is_keyframe,
                 packet.is_discard,
                 packet.is_corrupt or is_gif and _is_cut_gif(bytes(packet)),
@@ -126,20 +152,30 @@ def index_of(path: str) -> FrameIndex:
             raise DataError(f"the video {_name(path)} has no frames.")
         if any(earlier == later for earlier, later in zip(ticks, ticks[1:], strict=False)):
             raise DataError(f"the video {_name(path)} has two frames at the same time.", hint=REPACK)
-        if _is_cut_off(file, stream, ticks):
+        end = max((each.time or 0) + each.length for each in seen if not each.is_left_out)
+        if stream.duration:  # frames that are shown in another order than stored state the lengths of others
+            end = min(end, ticks[0] + stream.duration)
+        if _is_cut_off(file, stream, ticks, end):
             raise DataError(f"the video {_name(path)} is cut off.")
         width, height = stream.codec_context.width, stream.codec_context.height
         if not 0 < width * height <= MOST_PIXELS:
             raise DataError(f"the video {_name(path)} has frames of {width} x {height} pixels.")
         unsure = pieces.begins or file.format.name in STATE_DECODING and stream.codec_context.has_b_frames
         by_order = pieces.are_guessed or bool(unsure) and not _have_times(path, ticks)
-        return FrameIndex(ticks, keys, Fraction(stream.time_base), width, height, by_order)
+        is_mirrored = (file.format.name != MOV or states_matrix(path)) and _is_mirrored(path)
+        last = max(0, end - ticks[-1])
+        return FrameIndex(ticks, keys, Fraction(stream.time_base), width, height, by_order, last, is_mirrored)
 
 
 class _Seen(NamedTuple):
-    """What a packet states of its frame: when it is shown, and whether an edit list leaves it out."""
+    """What a packet states of its frame: when and how long it is shown, and whether an edit list leaves it out.
+
+    Where a second edit does not begin at a key frame, the packets from the key frame before it come again, left out, at times
+    before the end of the first edit.
+    """
 
     time: int | None
+    length: int
     is_key: bool
     is_left_out: bool
     is_damaged: bool
@@ -216,8 +252,51 @@ def frames_at(
                 raise DataError(f"the video {_name(path)} gives no frame at {float(tick * stream.time_base):.3f} s.")
             if now.is_corrupt:
                 raise DataError(f"the video {_name(path)} is damaged at {float(tick * stream.time_base):.3f} s.")
-            picture: Image = now.to_image()
-            yield picture.rotate(now.rotation, expand=True) if now.rotation else picture
+            yield _upright(now)
+
+
+def _upright(frame: Any) -> Image:
+    """A decoded frame as it is shown: turned and mirrored by the matrix that the file states, as ffmpeg does it."""
+    from PIL.Image import Transpose
+
+    picture: Image = frame.to_image()
+    a, b, c, d = _matrix(frame)
+    if not (b or c):
+        across, down = a < 0, d < 0
+    elif not (a or d):
+        picture = picture.transpose(Transpose.TRANSPOSE)
+        across, down = c < 0, b < 0
+    else:  # by another angle
+        return picture.rotate(frame.rotation, expand=True) if frame.rotation else picture
+    if across and down:
+        return picture.transpose(Transpose.ROTATE_180)
+    if across or down:
+        return picture.transpose(Transpose.FLIP_LEFT_RIGHT if across else Transpose.FLIP_TOP_BOTTOM)
+    return picture
+
+
+def _matrix(frame: Any) -> tuple[int, int, int, int]:
+    """(a, b, c, d) of a frame's matrix: a point (x, y) is shown at (a * x + c * y, b * x + d * y) before it is moved.
+
+    Numbers that are small beside the largest one are 0.
+    """
+    stated = frame.side_data.get("DISPLAYMATRIX")
+    if stated is None or len(bytes(stated)) != 36:
+        return 1, 0, 0, 1
+    numbers = struct.unpack("=9i", bytes(stated))
+    a, b, c, d = (numbers[place] for place in (0, 1, 3, 4))
+    least = max(map(abs, (a, b, c, d))) / 100
+    a, b, c, d = (number if abs(number) > least else 0 for number in (a, b, c, d))
+    return a, b, c, d
+
+
+def _is_mirrored(path: str) -> bool:
+    """Whether the first frame that can be decoded states a matrix that mirrors it."""
+    with suppress(DataError), _opened(path) as (file, stream):
+        if (frame := next(_decoded(file, stream), None)) is not None:
+            a, b, c, d = _matrix(frame)
+            return a * d - b * c < 0
+    return False
 
 
 def _by_time(file: Any, stream: Any, ticks: Sequence[int], keys: Sequence[int]) -> Iterator[Any]:
@@ -283,28 +362,54 @@ def _decoded(file: Any, stream: Any) -> Iterator[Any]:
     """The frames from the next key frame on. What stands before it can't be decoded.
 
     Nor can its leading frames, which come after it and are shown before it: in an open group of pictures they refer to the
-    group before. No later frame refers to them, and whoever wants one begins at the key frame before it.
+    group before. No later frame refers to them, and whoever wants one begins at the key frame before it. From the second key
+    frame on all can be decoded, also where it is shown before the first one (the packets before a second edit).
     """
-    key: Any = None
+    keys: list[Any] = []
     for packet in _packets(file, stream):
-        if key is None and packet.is_keyframe:
-            key = packet
-        if key is not None and not (packet.pts is not None and key.pts is not None and packet.pts < key.pts):
+        if packet.is_keyframe and len(keys) < 2:
+            keys.append(packet.pts)
+        is_leading = len(keys) == 1 and None not in (packet.pts, keys[0]) and packet.pts < keys[0]
+        if keys and not is_leading:
             yield from packet.decode()
 
 
-def _is_cut_off(file: Any, stream: Any, ticks: Sequence[int]) -> bool:
-    """Whether a file ends half a second or more before the length that it states. Sound may be longer than the pictures."""
+def _is_cut_off(file: Any, stream: Any, ticks: Sequence[int], end: int) -> bool:
+    """Whether a file ends half a second or more before the length that it states. end: of its last frame, in ticks.
+
+    Sound may be longer than the pictures. Subtitles may be, too, and then say nothing: the length is that of the pictures.
+    """
     if file.format.name not in STATE_THEIR_LENGTH or not file.duration or len(ticks) < 2:
         return False
     widest = max(later - earlier for earlier, later in zip(ticks, ticks[1:], strict=False))
     missing = max(0.5, 2 * float(widest * stream.time_base))
-    stated = file.duration / 1_000_000
-    if float(ticks[-1] * stream.time_base) > stated - missing:
+    stated, shown = file.duration / 1_000_000, float(end * stream.time_base)
+    if shown > stated - missing:
         return False
     with _opened(file.name) as (again, _):
-        ends = (packet.pts * packet.time_base for packet in again.demux() if packet.pts is not None)
-        return bool(float(max(ends, default=0)) < stated - missing)
+        ends, said = [0.0], [0.0]
+        for packet in again.demux():
+            if packet.pts is not None:
+                length = packet.duration or 0 if packet.stream.type == "subtitle" else 0
+                (said if length else ends).append(float((packet.pts + length) * packet.time_base))
+    if max(ends) > stated - missing:
+        return False
+    if not file.streams.subtitles:
+        return True
+    own = _own_length(stream)
+    if own is None:  # known only as that of the whole file
+        return max(said) < stated - missing or not is_whole_matroska(file.name)
+    return shown < own - missing
+
+
+def _own_length(stream: Any) -> float | None:
+    """The length of a stream in seconds as its file states it; None if it states only that of all streams."""
+    if stream.duration:
+        return float((stream.duration + (stream.start_time or 0)) * stream.time_base)
+    for name, text in stream.metadata.items():  # Matroska: DURATION, or DURATION-eng
+        if name.upper().startswith("DURATION") and (clock := re.fullmatch(r"(\d+):(\d\d):(\d\d(?:\.\d+)?)", text)):
+            return 3600 * int(clock[1]) + 60 * int(clock[2]) + float(clock[3])
+    return None
 
 
 def _is_cut_gif(packet: bytes) -> bool:
@@ -385,14 +490,24 @@ def _opened(path: str) -> Iterator[tuple[Any, Any]]:
             if not streams:
                 sound = " It has sound, which is not supported." if file.streams.audio else ""
                 raise DataError(f"the file {_name(path)} has no video.{sound}")
-            streams[0].codec_context.thread_count = 1
-            streams[0].codec_context.options = {"err_detect": "explode"}
-            yield file, streams[0]
+            stream = streams[0]
+            if file.format.name == MOV and _is_sequence(path):  # its cover is a stream, too
+                stream = next((each for each in streams if each.frames > 1), stream)
+            stream.codec_context.thread_count = 1
+            stream.codec_context.options = {"err_detect": "explode"}
+            yield file, stream
     except MMEvalError:
         raise
     except (av.error.FFmpegError, OSError, ValueError, RuntimeError, MemoryError) as error:
         reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
         raise DataError(f"the video {_name(path)} can't be read: {reason}.") from error
+
+
+def _is_sequence(path: str) -> bool:
+    """Whether a file is a sequence of pictures (AVIF, HEIF), by the brands in its first bytes."""
+    with suppress(OSError), open(path, "rb") as file:
+        return bool(brands_of(file.read(LONGEST_BRANDS)) & {b"avis", b"msf1", b"hevc", b"hevx"})
+    return False
 
 
 def _refuse_webp(path: str) -> None:
