@@ -74,12 +74,15 @@ def video(frames: Sequence[Image], clip: Clip, digests: Sequence[str], settings:
     import numpy
 
     size = settings.frame_size(len(frames), frames[0].height, frames[0].width)
+    missing = settings.steps - len(frames) if settings.budget == "video" else 0  # fewer than a patch has are refused
+    frames = [*frames, *[frames[-1]] * missing]
+    seconds = [*clip.seconds, *[clip.seconds[-1]] * missing]
     pixels = numpy.stack([numpy.asarray(fitted(frame, size, settings)) for frame in frames])
     metadata = {
         "total_num_frames": round(span(clip) * CLOCK) or 1,  # of the part: it gives the mean rate (qwen2_5_vl)
         "fps": float(CLOCK),
         "duration": clip.duration,
-        "frames_indices": [round(seconds * CLOCK) for seconds in clip.seconds],
+        "frames_indices": [round(second * CLOCK) for second in seconds],
         "video_backend": "mm-eval",
         "do_sample_frames": False,
     }

@@ -25,6 +25,8 @@ from .videos import Videos, video_tensors
 
 CLOCK = 1000
 """Ticks a second of the clock that the processor gets."""
+NEW = ("cap", "most_tokens")
+"""Settings that are part of an identity only where a checkpoint states other ones than its family's."""
 AS_PICTURES = "Give video=pictures in --model_args: the frames are then shown as pictures."
 
 
@@ -33,7 +35,8 @@ def video_identity(instance: Instance, videos: Videos) -> dict[str, Any]:
     clips = native_clips(instance, videos.kind.splits)
     if not clips:
         return {}
-    how = {**asdict(videos.settings), "drops_pair": videos.drops_pair, "spans": [span(clip) for clip in clips]}
+    settings = {name: value for name, value in asdict(videos.settings).items() if name not in NEW or value is not None}
+    how = {**settings, "drops_pair": videos.drops_pair, "spans": [span(clip) for clip in clips]}
     return {"videos": [[clip.first, list(clip.seconds)] for clip in clips], "video": how}
 
 

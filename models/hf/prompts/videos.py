@@ -86,6 +86,7 @@ class VideoSettings:
     square: the side of a second resize.
     patch: its side in pixels. merge: patches on the side of a token. steps: frames of a patch.
     compress: tokens that hardly differ from the frame before are left out. resample: the number of Pillow's filter.
+    cap, most_tokens: `cap_pixels_per_frame` and `max_video_tokens` of the checkpoint; None where they are the family's own.
     """
 
     budget: str
@@ -100,6 +101,8 @@ class VideoSettings:
     merge: int = 2
     steps: int = 2
     compress: bool = False
+    cap: bool | None = None
+    most_tokens: int | None = None
 
     @classmethod
     def of(cls, video: VideoInput, checkpoint: Checkpoint, least: int | None, most: int | None) -> VideoSettings:
@@ -117,6 +120,8 @@ class VideoSettings:
                 where=WHERE,
                 hint="Fetch video_preprocessor_config.json.",
             )
+        own_cap, own_tokens = OWN_CAPS.get(video.budget, (None, None))
+        cap, tokens = stated.get("cap_pixels_per_frame"), stated.get("max_video_tokens")
         crop, square = stated.get("crop_size"), stated.get("max_image_size")
         return cls(
             budget=video.budget,
@@ -131,6 +136,8 @@ class VideoSettings:
             merge=int(stated.get("merge_size") or 2),
             steps=int(stated.get("temporal_patch_size") or 2),
             compress=bool(stated.get("use_token_compression")),
+            cap=None if own_cap is None or cap is None or bool(cap) == own_cap else bool(cap),
+            most_tokens=None if own_tokens is None or tokens in (None, own_tokens) else int(tokens),
         )
 
     def of_part(self, frames: int, whole: int) -> VideoSettings:
@@ -150,10 +157,12 @@ class VideoSettings:
             if height < unit or width < unit:
                 larger = max(unit / height, unit / width)
                 height, width = int(height * larger), int(width * larger)
+            if self.caps_frames:
+                most = frames * max(min(self._tokens * unit * unit, most // frames), int(least * 1.05))
         elif self.budget == "share":
             most //= frames
-        else:
-            most = max(min(most, int(MOST_TOKENS * unit * unit * 0.9) * self.steps // frames), int(least * 1.05))
+        elif self.caps_frames:
+            most = max(min(most, int(self._tokens * unit * unit * 0.9) * self.steps // frames), int(least * 1.05))
         if max(height, width) > 200 * min(height, width):
             raise DataError(
                 f"the frames of a video have {width} x {height} pixels, which is too narrow for this model."
@@ -166,6 +175,15 @@ class VideoSettings:
             grow = math.sqrt(least / (count * height * width))
             sides = [math.ceil(side * grow / unit) * unit for side in (height, width)]
         return sides[0], sides[1]
+
+    @property
+    def caps_frames(self) -> bool:
+        """Whether the pixels of a frame are limited by those of the whole video, as in the authors' own preprocessing."""
+        return OWN_CAPS[self.budget][0] if self.cap is None else self.cap
+
+    @property
+    def _tokens(self) -> int:
+        return self.most_tokens or OWN_CAPS[self.budget][1]
 
     def _fixed_size(self, height: int, width: int) -> tuple[int, int]:
         if "height" in self.size:
@@ -180,8 +198,11 @@ class VideoSettings:
         return (side, other) if width >= height else (other, side)
 
 
-MOST_TOKENS = 128_000
-"""Tokens whose pixels, less a tenth, limit a whole video of Qwen2-VL and Qwen2.5-VL, as in their own preprocessing."""
+OWN_CAPS: dict[str, tuple[bool, int]] = {"frame": (True, 128_000), "video": (False, 768)}
+"""By budget, where the checkpoint does not state it: whether the pixels of a frame are capped, and by how many tokens.
+
+Those of the whole video, less a tenth, for Qwen2-VL and Qwen2.5-VL, as in their own preprocessing; of a frame for Qwen3-VL.
+"""
 
 
 @dataclass(frozen=True)
@@ -251,7 +272,9 @@ def video_tensors(frames: Sequence[Image], settings: VideoSettings, processor: A
     values), `video_grid_thw` (1, 3) and, for video_llama_3, `video_merge_sizes` and `video_compression_mask`. Else
     `pixel_values_videos` (1, frames, 3, height, width).
     """
-    if processor is not None and len({frame.size for frame in frames}) == 1:
+    # Qwen3-VL's processor refuses fewer frames than a patch has; the last frame fills it, as it does for other odd numbers
+    too_few = settings.budget == "video" and len(frames) < settings.steps
+    if processor is not None and not too_few and len({frame.size for frame in frames}) == 1:
         return _by_processor(frames, settings, processor)
     import torch
 
@@ -270,10 +293,15 @@ def video_tensors(frames: Sequence[Image], settings: VideoSettings, processor: A
 def _by_processor(frames: Sequence[Image], settings: VideoSettings, processor: Any) -> dict[str, Any]:
     import numpy
 
-    budget = {"cap_pixels_per_frame": settings.budget == "frame"} if settings.budget in ("frame", "video") else {}
+    budget = {"cap_pixels_per_frame": settings.caps_frames} if settings.budget in OWN_CAPS else {}
     limits = {} if settings.budget == "fixed" else {"size": dict(settings.size)}
     pixels = numpy.stack([numpy.asarray(frame.convert("RGB")) for frame in frames])
-    made = dict(processor([pixels], do_sample_frames=False, return_tensors="pt", **budget, **limits))
+    try:
+        made = dict(processor([pixels], do_sample_frames=False, return_tensors="pt", **budget, **limits))
+    except ValueError as error:
+        raise DataError(
+            f"the video processor of this model refuses {len(frames)} frames of a video: {error}."
+        ) from error
     if "pixel_values" in made:
         made["pixel_values_videos"] = made.pop("pixel_values")
     kept = ("pixel_values_videos", "video_grid_thw", "video_merge_sizes", "video_compression_mask")

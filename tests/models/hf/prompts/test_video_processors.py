@@ -36,15 +36,18 @@ FILES: dict[str, tuple[str, dict[str, Any]]] = {
 }  # fmt: skip
 
 
-def with_settings(checkpoint: Callable[[str], Path], tmp_path: Path, kind: str) -> Any:
-    """An adapter of a tiny checkpoint with the file of its video processor, which transformers then loads."""
+def with_settings(checkpoint: Callable[[str], Path], tmp_path: Path, kind: str, **more: Any) -> Any:
+    """An adapter of a tiny checkpoint with the file of its video processor, which transformers then loads.
+
+    more: what the file states, too.
+    """
     from mm_eval.engine.model import MODELS, ModelSettings
 
     folder = tmp_path / kind
     if not folder.exists():
         shutil.copytree(checkpoint(kind), folder)
         name, stated = FILES[kind]
-        content = {"video_processor_type": f"{name}VideoProcessor", **MEAN, **stated}
+        content = {"video_processor_type": f"{name}VideoProcessor", **MEAN, **stated, **more}
         (folder / "video_preprocessor_config.json").write_text(json.dumps(content))
     args = {"pretrained": str(folder), **({"video_pair": "keep"} if kind == "qwen3_vl" else {})}
     return MODELS.get("hf")(args, ModelSettings(device="cpu"))
@@ -166,3 +169,50 @@ def test_own_tensors_are_those_of_the_processor(
     logits = abs(by_hand(ours, row) - by_hand(theirs, row))
     print(f"{kind} {size}: pixels {pixels:.4f}, log-likelihood {logits:.5f}")
     assert logits < 0.05
+
+
+@pytest.mark.parametrize("kind", ["qwen2_vl", "qwen3_vl"])
+@pytest.mark.parametrize(
+    "stated",
+    [
+        {"cap_pixels_per_frame": True},
+        {"cap_pixels_per_frame": False},
+        {"cap_pixels_per_frame": True, "max_video_tokens": 9},
+        {"cap_pixels_per_frame": False, "max_video_tokens": 9},
+    ],
+    ids=str,
+)
+def test_a_stated_cap_is_that_of_the_processor(
+    checkpoint: Callable[[str], Path], tmp_path: Path, kind: str, stated: dict[str, Any]
+) -> None:
+    model = with_settings(checkpoint, tmp_path, kind, **stated)
+    row = asked("What?", size=(300, 200))
+    frames = numpy.stack([numpy.asarray(frame) for frame in row.images() or []]) if row.images else None
+    whole = model.writer.processor.video_processor([frames], do_sample_frames=False, return_tensors="pt")
+    grid = whole["video_grid_thw"][0].tolist()
+    settings = model.writer.settings
+    assert settings.frame_size(6, 200, 300) == (grid[1] * settings.patch, grid[2] * settings.patch)
+    assert model.writer.write(row).pictures[0].tensors["video_grid_thw"][0].tolist() == grid
+
+
+@pytest.mark.parametrize("kind", FILES)
+def test_a_video_of_one_frame_is_answered_as_without_torchvision(
+    checkpoint: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    """Qwen3-VL's processor refuses fewer frames than a patch has."""
+    from mm_eval.models.hf.prompts import video_prompt
+
+    row = asked("What?", times=TIMES[:1])
+    written = with_settings(checkpoint, tmp_path, kind).writer.write(row)
+    monkeypatch.setattr(video_prompt, "callable", lambda processor: False, raising=False)
+    own = with_settings(checkpoint, tmp_path, kind).writer.write(row)
+    assert written.ids == own.ids
+    for tensor, value in own.pictures[0].tensors.items():
+        assert value.shape == written.pictures[0].tensors[tensor].shape, tensor
+
+
+def test_frames_that_a_processor_refuses_fail_their_document(checkpoint: Callable[[str], Path], tmp_path: Path) -> None:
+    from mm_eval.values.errors import DataError
+
+    with pytest.raises(DataError, match="the video processor of this model refuses 6 frames of a video: .*ratio"):
+        with_settings(checkpoint, tmp_path, "qwen3_vl").writer.write(asked("What?", size=(2000, 4)))

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+import json
+import shutil
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from mm_eval.engine.model import MODELS, ModelSettings
 from mm_eval.values.errors import ConfigError
 from mm_eval.values.types import FRAME_MARK, Clip, Instance
 from tests.models.questions import instance, outputs, picture
-from tests.sets import few
+from tests.sets import each_of, few
 
 Adapter = Callable[..., Any]
 QUICK = ("llava_onevision", "qwen2_5_vl", "qwen3_vl", "internvl")
@@ -228,6 +232,43 @@ def test_the_key_has_the_times_the_limits_and_the_pair(adapter: Adapter) -> None
     )
     still = instance("What?", [picture(40, 40)])
     assert "video" not in model.identity(still)
+
+
+CAPS = [
+    # Qwen2-VL: the share of the video's tokens, less a tenth; 64 of 14 * 2 pixels, which 6 frames share in pairs
+    ("qwen2_vl", {}, (252, 420)),
+    ("qwen2_vl", {"cap_pixels_per_frame": True, "max_video_tokens": 640}, (252, 420)),
+    ("qwen2_vl", {"cap_pixels_per_frame": False, "max_video_tokens": 64}, (252, 420)),
+    ("qwen2_vl", {"max_video_tokens": 64}, (84, 140)),
+    # Qwen3-VL: tokens of each frame
+    ("qwen3_vl", {}, (288, 512)),
+    ("qwen3_vl", {"max_video_tokens": 40}, (288, 512)),
+    ("qwen3_vl", {"cap_pixels_per_frame": True, "max_video_tokens": 40}, (128, 256)),
+    ("qwen3_vl", {"cap_pixels_per_frame": False}, (288, 512)),
+]
+
+
+@each_of(("kind", "stated", "size"), CAPS)
+def test_the_cap_of_a_checkpoint_is_its_own(
+    checkpoint: Callable[[str], Path], tmp_path: Path, kind: str, stated: dict[str, Any], size: tuple[int, int]
+) -> None:
+    """And it is part of the key only where it is not the family's."""
+
+    def written(name: str, more: Mapping[str, Any]) -> Any:
+        folder = tmp_path / f"{kind}-{name}"
+        shutil.copytree(checkpoint(kind), folder, dirs_exist_ok=True)
+        limits = {"shortest_edge": 800, "longest_edge": 1_000_000 if kind == "qwen3_vl" else 120_000}
+        numbers = {"image_mean": [0.5] * 3, "image_std": [0.5] * 3, "patch_size": 16 if kind == "qwen3_vl" else 14}
+        content = {"size": limits, **numbers, "merge_size": 2, "temporal_patch_size": 2, **more}
+        (folder / "video_preprocessor_config.json").write_text(json.dumps(content))
+        return MODELS.get("hf")({"pretrained": str(folder)}, ModelSettings(device="cpu"))
+
+    plain, model = written("plain", {}), written("own", stated)
+    assert model.writer.settings.frame_size(6, 300, 500) == size
+    identities = [each.identity(asked("What?")) for each in (plain, model)]
+    settings = model.writer.settings
+    has_own = settings.cap is not None or settings.most_tokens is not None
+    assert "cap" not in identities[0]["video"] and (identities[0]["video"] != identities[1]["video"]) is has_own
 
 
 def test_the_outer_pair_of_qwen3_vl_is_a_switch(adapter: Adapter) -> None:
