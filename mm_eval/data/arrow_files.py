@@ -1,8 +1,8 @@
-"""Reads parquet and JSON lines files on this machine with pyarrow alone, as `datasets` would read them.
+"""Reads parquet files as `datasets` would, and JSON, CSV and TSV files as `text_files.py` says, without an import of `datasets`.
 
 `read_rows` gives None for whatever would need more of `datasets` than is written here: other formats, options and file patterns,
-columns of other media or dates, JSON objects in JSON lines, files whose columns differ, a card that does not fit its files, and
-files that can't be read. `datasets` reads those, or says what is wrong with them.
+a card that does not fit its files, and parquet files whose columns differ, hold other media or dates, or can't be read.
+`datasets` reads those, or says what is wrong with them.
 
 Small data is held in memory. Larger data becomes one arrow file in the cache of `datasets`, and is mapped from there, so that
 memory does not grow with the number of rows. Record batches are those of `datasets`: the fingerprint of the data depends on them.
@@ -14,37 +14,53 @@ import fcntl
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 from mm_eval.data.data_files import datasets_cache, file_digest
-from mm_eval.data.rows import ClassLabel, Image, List, Rows, Value, undeclared_pictures
-from mm_eval.data.splits import SplitFiles, split_files
+from mm_eval.data.rows import AnyValue, ClassLabel, Image, List, Rows, Value, undeclared_pictures
+from mm_eval.data.splits import SUFFIXES, SplitFiles, split_files
+from mm_eval.data.text_files import (
+    CHUNK,
+    NULL,
+    Columns,
+    TextFormat,
+    columns_of,
+    declared,
+    features_of,
+    numbers_of,
+    stored,
+)
+from mm_eval.values.errors import DataError
 from mm_eval.values.files import replacing
+from mm_eval.values.words import listed
 
 IN_MEMORY = 64 * 2**20
 """Bytes of rows up to which they are held in memory."""
-VERSION = 1
+VERSION = 2
 """Of the arrow files in the cache; to be raised when the same files would give other record batches."""
 BATCH, PICTURE_BATCH = 1000, 100
 """The rows of a record batch of `datasets`; the second is that of tables with a column of pictures or bytes."""
-JSON_CHUNK = 10 * 2**20
-"""The bytes that `datasets` parses at a time."""
 INTEGERS = {f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)}
 DTYPES = {*INTEGERS, "float16", "float32", "float64", "bool", "string", "large_string", "binary", "null"}
 MARKS_OF_TRACES = ({"type", "id", "version", "cwd"}, {"id", "source", "model", "system_prompt", "messages"})
 """Columns by which `datasets` recognises a log of an agent, which it reads in another way."""
 
 
-class _Other(Exception):
-    """It is not what this module reads."""
+class Unreadable(Exception):
+    """It is not what this module reads; `datasets` may."""
 
 
-def read_rows(path: str, names: Sequence[str | None], split: str, options: Mapping[str, Any]) -> Rows | None:
+def read_rows(
+    path: str, names: Sequence[str | None], split: str, options: Mapping[str, Any], only_text: bool = False
+) -> Rows | None:
     """The rows of a split, of all configurations one after another; None if `datasets` must read them.
 
-    path: a folder, "parquet" or "json". options: those of `datasets.load_dataset`.
+    path: a folder, "parquet", "json" or "csv". options: those of `datasets.load_dataset`. only_text: None for parquet files.
+    Errors: DataError, with the line, if a text file can't be read.
     """
     import pyarrow as pa
 
@@ -52,56 +68,75 @@ def read_rows(path: str, names: Sequence[str | None], split: str, options: Mappi
         parts = []
         for name in names:
             files = split_files(path, name, split, options)
-            if files is None:
+            if files is None or only_text and files.suffix == ".parquet":
                 return None
             parts.append(_read(files))
         if any(part.schema != parts[0].schema or part.features != parts[0].features for part in parts[1:]):
             return None
         return Rows(parts[0].schema, [batch for part in parts for batch in part.batches], parts[0].features)
-    except (_Other, pa.ArrowException, OSError, ValueError, KeyError, TypeError, AttributeError):
+    except (Unreadable, pa.ArrowException, OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
 
 
 def _read(files: SplitFiles) -> Rows:
-    source = _Parquet(files) if files.suffix == ".parquet" else _JsonLines(files)
-    batches = _map_batches(source, files.paths) if source.size > IN_MEMORY else list(source.batches())
-    features = {name: source.features[name] for name in source.schema.names}
-    if files.rows is not None and sum(batch.num_rows for batch in batches) != files.rows:
-        raise _Other("the card states another number of rows")
-    rows = Rows(source.schema, batches, features)
+    if files.suffix == ".parquet":
+        source: _Parquet | TextFiles = _Parquet(files)
+    else:
+        source = TextFiles(files.paths, format_of(files.suffix), files.features, files.first)
+    rows = rows_of(source, files.paths)
+    if files.rows is not None and len(rows) != files.rows:
+        raise Unreadable("the card states another number of rows")
+    features = dict(rows.features)
     for name, is_list in undeclared_pictures(rows):
         if source.schema.field(name).type != _arrow_type(List(Image()) if is_list else Image()):
-            raise _Other(f"{name} must be cast to pictures")
+            raise Unreadable(f"{name} must be cast to pictures")
         features[name] = List(Image()) if is_list else Image()
-    return rows
+    return replace(rows, features=features)
 
 
-def _map_batches(source: _Parquet | _JsonLines, paths: Sequence[Path]) -> list[Any]:
-    """The record batches, mapped from an arrow file in the cache, which the first process writes."""
+def format_of(suffix: str) -> TextFormat:
+    """How a file with this ending is read where nothing else is stated."""
+    kind = SUFFIXES[suffix]
+    return TextFormat(kind, {"sep": "\t"} if suffix == ".tsv" else {})
+
+
+def rows_of(source: _Parquet | TextFiles, paths: Sequence[Path]) -> Rows:
+    """The rows of some files, in memory or mapped from the cache."""
+    if source.size > IN_MEMORY:
+        file, batches = _mapped(source, paths)
+        return Rows(source.schema, batches, source.features, file=file)
+    return Rows(source.schema, list(source.batches()), source.features)
+
+
+def _mapped(source: _Parquet | TextFiles, paths: Sequence[Path]) -> tuple[Path, list[Any]]:
+    """The arrow file in the cache with the rows, which the first process writes, and its record batches."""
     import pyarrow as pa
 
     state = hashlib.sha256(f"{VERSION} {source.schema.to_string(show_schema_metadata=False)}".encode())
+    state.update(source.rule.encode())
     for path in paths:
         state.update(file_digest(path).encode())
     file = datasets_cache() / "mm-eval-rows" / f"{state.hexdigest()[:32]}-{source.rows_a_batch}.arrow"
-    if not file.exists():
-        file.parent.mkdir(parents=True, exist_ok=True)
-        with file.with_suffix(".lock").open("w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            if not file.exists():
-                with (
-                    replacing(file) as beside,
-                    pa.OSFile(str(beside), "wb") as sink,
-                    pa.ipc.new_file(sink, source.schema) as writer,
-                ):
-                    for batch in source.batches():
-                        writer.write_batch(batch)
-    reader = pa.ipc.open_file(pa.memory_map(str(file)))
-    return [reader.get_batch(number) for number in range(reader.num_record_batches)]
+    if file.exists():
+        with suppress(pa.ArrowException, OSError):  # else it is spoilt, and written anew
+            return file, list(pa.ipc.open_stream(pa.memory_map(str(file))))
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with file.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        with (
+            replacing(file) as beside,
+            pa.OSFile(str(beside), "wb") as sink,
+            pa.ipc.new_stream(sink, source.schema) as writer,
+        ):
+            for batch in source.batches():
+                writer.write_batch(batch)
+    return file, list(pa.ipc.open_stream(pa.memory_map(str(file))))
 
 
 class _Parquet:
     """The record batches of parquet files with equal columns."""
+
+    rule = ""
 
     def __init__(self, files: SplitFiles) -> None:
         import pyarrow as pa
@@ -115,7 +150,7 @@ class _Parquet:
             own = file.schema_arrow
             same = {each.name: (each.type, each.nullable) for each in own}
             if same != {each.name: (each.type, True) for each in self.schema} or len(own) != len(same):
-                raise _Other("the columns differ")
+                raise Unreadable("the columns differ")
         self.rows_a_batch = PICTURE_BATCH if any(map(_has_bytes, self.features.values())) else BATCH
         metadata = [file.metadata for file in self._files]
         self.size = sum(
@@ -134,41 +169,95 @@ class _Parquet:
                 yield from (table.slice(start, most) for start in range(0, len(table), most))
 
 
-class _JsonLines:
-    """The record batches of JSON lines files with equal columns."""
+class TextFiles:
+    """The record batches of JSON, CSV or TSV files, with the types that their values have, or with declared ones.
 
-    def __init__(self, files: SplitFiles) -> None:
+    first: a file of another split, whose columns are null here where these files lack them.
+    Errors: DataError, with the line, if a file can't be read.
+    """
+
+    def __init__(
+        self, paths: Sequence[Path], form: TextFormat, stated: Mapping[str, Any] | None, first: Path | None = None
+    ) -> None:
         import pyarrow as pa
 
-        if files.first not in files.paths:
-            raise _Other("another split decides what the columns are")
-        self._paths = files.paths
-        self._first = next(self._tables(), None)
-        if self._first is None or any(marks <= set(self._first.column_names) for marks in MARKS_OF_TRACES):
-            raise _Other("there are no rows, or logs of an agent")
-        self.features = _features(self._first.schema.remove_metadata(), files.features)
-        if any(map(_has_object, self.features.values())):
-            raise _Other("there are JSON objects")
+        self._paths, self._form, self._stated = paths, form, stated
+        self.size = sum(path.stat().st_size for path in paths)
+        self._kept = list(self._parts()) if self.size <= CHUNK else None
+        if stated is not None:
+            self.features = _features(None, stated)
+        else:
+            found = features_of(self._parts(), form.kind)
+            shared = [] if first is None or first in paths else list(next(columns_of(first, form), {}))
+            self.features = {**{name: found.get(name, NULL) for name in shared}, **found}
+        if not self.features or any(marks <= set(self.features) for marks in MARKS_OF_TRACES):
+            raise Unreadable("there are no rows, or logs of an agent")
         self.schema = pa.schema([(name, _arrow_type(feature)) for name, feature in self.features.items()])
-        self.rows_a_batch = BATCH
-        self.size = sum(path.stat().st_size for path in self._paths)
+        self.rows_a_batch = PICTURE_BATCH if any(map(_has_bytes, self.features.values())) else BATCH
+        self.rule = f"{self.features} {form}"
+
+    def _parts(self) -> Iterator[Columns]:
+        if getattr(self, "_kept", None) is not None:
+            return iter(self._kept or ())
+        return (columns for path in self._paths for columns in columns_of(path, self._form))
 
     def _tables(self) -> Iterator[Any]:
+        for columns in self._parts():
+            if extra := [name for name in columns if name not in self.features]:
+                raise DataError(f"{self._said()}: the declared features lack the column {extra[0]!r}.")
+            rows = len(next(iter(columns.values()), ()))
+            whole = {name: columns.get(name) or [None] * rows for name in self.schema.names}
+            yield self._of_json(whole) if self._form.kind == "json" and self._stated is None else self._of_values(whole)
+
+    def _of_json(self, columns: Columns) -> Any:
+        """A table without an import of pandas, which `pyarrow.array` does."""
         import pyarrow.json
 
-        for path in self._paths:
-            with path.open("rb") as file:
-                while chunk := file.read(JSON_CHUNK):
-                    chunk += file.readline()
-                    if chunk.startswith((b"[", b"\xef\xbb\xbf")):
-                        raise _Other("not JSON lines")
-                    block = JSON_CHUNK // 32
-                    block = len(chunk) if len(chunk) // 8 > block else block
-                    options = pyarrow.json.ReadOptions(use_threads=False, block_size=block)
-                    yield pyarrow.json.read_json(BytesIO(chunk), read_options=options)
+        values = [stored(column, self.features[name]) for name, column in columns.items()]
+        rows = (dict(zip(columns, row, strict=True)) for row in zip(*values, strict=True))
+        try:
+            text = "\n".join(json.dumps(row, ensure_ascii=False) for row in rows).encode()
+        except UnicodeEncodeError as error:
+            raise DataError(
+                f"{self._said()}: there is half a surrogate pair, {error.object[error.start]!r}."
+            ) from error
+        options = pyarrow.json.ReadOptions(use_threads=False, block_size=len(text) + 1)
+        types = pyarrow.json.ParseOptions(explicit_schema=self.schema)
+        return pyarrow.json.read_json(BytesIO(text), read_options=options, parse_options=types)
+
+    def _of_values(self, columns: Columns) -> Any:
+        import pyarrow as pa
+
+        arrays = [self._array(name, values) for name, values in columns.items()]
+        return pa.Table.from_arrays(arrays, schema=self.schema)
+
+    def _array(self, name: str, values: list[Any]) -> Any:
+        import pyarrow as pa
+
+        feature, kind = self.features[name], self.schema.field(name).type
+        try:
+            if self._stated is None:
+                return pa.array(numbers_of(values, feature), kind)
+            values = [declared(value, feature) for value in values]
+            return pa.array(values, kind) if _is_plain(feature) else pa.array(values).cast(kind)
+        except (ValueError, TypeError, KeyError, AttributeError, pa.ArrowException) as error:
+            what = f"{self._said()}: the column {name!r} can't be read as {_in_words(feature)}: {error}"
+            raise DataError(what.splitlines()[0].rstrip(".") + ".") from error
+
+    def _said(self) -> str:
+        return listed([str(path) for path in self._paths], 3)
 
     def batches(self) -> Iterator[Any]:
         return _divide(self._tables(), self.schema, self.rows_a_batch)
+
+
+def _is_plain(feature: Any) -> bool:
+    """Whether pyarrow takes Python values of this type as they are."""
+    return not isinstance(feature, Value) or feature.dtype in DTYPES
+
+
+def _in_words(feature: Any) -> str:
+    return getattr(feature, "dtype", "") or type(feature).__name__
 
 
 def _divide(tables: Iterator[Any], schema: Any, most: int) -> Iterator[Any]:
@@ -182,7 +271,7 @@ def _divide(tables: Iterator[Any], schema: Any, most: int) -> Iterator[Any]:
     singles: list[Any] = []
     for table in tables:
         if {each.name: each.type for each in table.schema} != {each.name: each.type for each in schema}:
-            raise _Other("the columns differ")
+            raise Unreadable("the columns differ")
         singles += [table] * (len(table) == 1)
         if singles and (len(table) != 1 or len(singles) == most):
             yield from batches_of(pa.concat_tables(singles))
@@ -196,7 +285,7 @@ def _divide(tables: Iterator[Any], schema: Any, most: int) -> Iterator[Any]:
 def _features(schema: Any, of_card: Mapping[str, Any] | None) -> dict[str, Any]:
     """{column: feature}: of the card, else of the file's own metadata where its type fits, else by the type of the column."""
     if of_card is not None:
-        return {name: _declared(feature) for name, feature in of_card.items()}
+        return {name: _declared(feature, of_text=schema is None) for name, feature in of_card.items()}
     stored = json.loads((schema.metadata or {}).get(b"huggingface", b"{}"))
     declared = (stored.get("info") or {}).get("features") or {}
     features = {}
@@ -207,25 +296,27 @@ def _features(schema: Any, of_card: Mapping[str, Any] | None) -> dict[str, Any]:
     return features
 
 
-def _declared(stated: Any) -> Any:
-    """A feature as `datasets` writes it to JSON."""
+def _declared(stated: Any, of_text: bool = False) -> Any:
+    """A feature as `datasets` writes it to JSON. of_text: of text files, whose values are converted, also to dates."""
     if not isinstance(stated, Mapping):
-        raise _Other(f"the feature {stated!r:.80}")
+        raise Unreadable(f"the feature {stated!r:.80}")
     kind = stated.get("_type")
     if kind is None or isinstance(kind, Mapping):
-        return {name: _declared(part) for name, part in stated.items()}
-    if kind == "Value" and stated["dtype"] in DTYPES:
+        return {name: _declared(part, of_text) for name, part in stated.items()}
+    if kind == "Value" and (stated["dtype"] in DTYPES or of_text):
         return Value(stated["dtype"])
+    if kind == "Json" and of_text:
+        return AnyValue()
     if kind == "Image":
         return Image(stated.get("mode"), stated.get("decode", True))
     if kind == "ClassLabel" and stated.get("names"):
         return ClassLabel(tuple(stated["names"]))
     if kind in ("List", "Sequence") and stated.get("length", -1) == -1:
-        inner = _declared(stated["feature"])
+        inner = _declared(stated["feature"], of_text)
         if kind == "Sequence" and isinstance(inner, Mapping):  # stored as a record of lists
             return {name: List(part) for name, part in inner.items()}
         return List(inner)
-    raise _Other(f"the feature {stated!r:.80}")
+    raise Unreadable(f"the feature {stated!r:.80}")
 
 
 def _of_type(stored: Any) -> Any:
@@ -239,7 +330,7 @@ def _of_type(stored: Any) -> Any:
     names = {"double": "float64", "float": "float32", "halffloat": "float16"}
     dtype = names.get(str(stored), str(stored))
     if dtype not in DTYPES:
-        raise _Other(f"the type {dtype}")
+        raise Unreadable(f"the type {dtype}")
     return Value(dtype)
 
 
@@ -252,6 +343,12 @@ def _arrow_type(feature: Any) -> Any:
         return pa.list_(_arrow_type(feature.feature))
     if isinstance(feature, Image):
         return pa.struct({"bytes": pa.binary(), "path": pa.string()})
+    if isinstance(feature, AnyValue):
+        return pa.string()
+    if feature.dtype not in DTYPES:
+        from datasets.features.features import string_to_arrow
+
+        return string_to_arrow(feature.dtype)
     return pa.bool_() if feature.dtype == "bool" else getattr(pa, feature.dtype)()
 
 
@@ -259,7 +356,3 @@ def _has_bytes(feature: Any) -> bool:
     if isinstance(feature, Mapping):
         return any(map(_has_bytes, feature.values()))
     return _has_bytes(feature.feature) if isinstance(feature, List) else getattr(feature, "dtype", "binary") == "binary"
-
-
-def _has_object(feature: Any) -> bool:
-    return isinstance(feature, Mapping) or isinstance(feature, List) and _has_object(feature.feature)

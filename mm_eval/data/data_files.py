@@ -7,12 +7,10 @@ changing either, and `datasets` would then serve the old rows. So each state of 
 from __future__ import annotations
 
 import hashlib
-import inspect
 import json
 import os
 import sys
 import time
-from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -38,18 +36,11 @@ def may_have_data_files(folder: Path) -> bool:
     return card.is_file() and b"data_files" in card.read_bytes()
 
 
-def content_cache(build: Callable[..., Any], path: str, name: str | None, options: Mapping[str, Any]) -> dict[str, Any]:
+def content_cache(builder: Any, path: str, name: str | None) -> dict[str, Any]:
     """{"cache_dir": folder} for `datasets.load_dataset`, by the content of the local files that it reads; {} if none.
 
-    build: `datasets.load_dataset_builder`, which resolves patterns and default file names and reads no row.
-    options: those of `load_dataset`.
+    builder: of `datasets.load_dataset_builder`, which resolves patterns and default file names and reads no row.
     """
-    import datasets
-
-    loader_only = set(inspect.signature(datasets.load_dataset).parameters) - set(
-        inspect.signature(datasets.load_dataset_builder).parameters
-    )
-    builder = build(path, name, **{key: value for key, value in options.items() if key not in loader_only})
     files = {str(file).rsplit("::", 1)[-1] for some in (builder.config.data_files or {}).values() for file in some}
     local = sorted(file for file in files if os.path.isfile(file))
     if not local:

@@ -15,12 +15,12 @@ from typing import Any
 
 from mm_eval.config.runner import FURTHER_DATA, NoStream, Stream, during
 from mm_eval.data.arrow_files import read_rows
-from mm_eval.data.data_files import content_cache, may_have_data_files
+from mm_eval.data.data_files import may_have_data_files
 from mm_eval.data.decode import check_pillow
 from mm_eval.data.docs import Docs, fingerprint_of
 from mm_eval.data.manifest import advice_on_missing, hub_ids, known_data_set
 from mm_eval.data.places import FILES_KEY, PLACES, files_named, has_files, places_of
-from mm_eval.data.rows import with_pictures_declared
+from mm_eval.data.rows import Rows, with_pictures_declared
 from mm_eval.data.source import (
     LOADING,
     LOCAL_FILES,
@@ -94,6 +94,7 @@ def load_docs(
         if not is_shallow([_plain_features(rows.features)], DEEPEST):
             raise RecursionError
         fingerprint = fingerprint_of(rows)
+        rows = _with_short_floats(rows)
     except RecursionError as error:
         what = f"a column of {dataset_path!r} holds values that lie more than {DEEPEST} deep in each other."
         raise ConfigError(what, where=where, hint="Store such values as JSON text.") from error
@@ -114,7 +115,7 @@ def load_docs(
     if not len(rows):
         raise _no_docs(dataset_path, split, where)
     return Docs(
-        rows,
+        _with_short_floats(rows),
         where=task or where,
         fingerprint=fingerprint,
         places=places,
@@ -125,9 +126,9 @@ def load_docs(
 def _as_rows(found: Any) -> Any:
     """The docs that `process_docs` returned: rows of `datasets`, or a list of mappings."""
     if isinstance(found, list) and all(isinstance(doc, Mapping) for doc in found):
-        from datasets import Dataset
+        from mm_eval.data.as_dataset import dataset_of_docs
 
-        found = Dataset.from_list([dict(doc) for doc in found])
+        found = dataset_of_docs(found)
     if not hasattr(found, "column_names"):
         raise ConfigError(f"process_docs returned {type(found).__name__}; expected a data set, or a list of docs.")
     return with_pictures_declared(found)
@@ -191,6 +192,8 @@ def docs_of(
     """
     import datasets
 
+    from mm_eval.data.as_dataset import dataset_of_docs
+
     check_pillow()
     source = source or DataSource()
     try:
@@ -198,14 +201,23 @@ def docs_of(
             splits = custom_dataset(**arguments, **_loader(custom_dataset, source))
             rows = splits[split]
             if not isinstance(rows, datasets.Dataset):
-                rows = datasets.Dataset.from_list(list(rows))
+                rows = dataset_of_docs(list(rows))
             rows = process(rows) if process is not None else rows
     except Exception as error:  # the task's own code
         hint = "Its arguments are the task's `metadata`; more are given with --metadata NAME=VALUE."
         raise ConfigError(f"custom_dataset failed: {type(error).__name__}: {error}", where=where, hint=hint) from error
     if not len(rows):
         raise _no_docs("custom_dataset", split, where)
-    return Docs(rows, where=where, fingerprint=fingerprint_of(rows))
+    return Docs(_with_short_floats(rows), where=where, fingerprint=fingerprint_of(rows))
+
+
+def _with_short_floats(rows: Any) -> Any:
+    if isinstance(rows, Rows):  # they do it themselves
+        return rows
+    from mm_eval.data.as_dataset import short_floats
+
+    with _no_progress_bar():
+        return short_floats(rows)
 
 
 def lacks_sample(ids: Sequence[DataId], source: DataSource) -> bool:
@@ -235,8 +247,13 @@ def _load(
     """
 
     def read(one: DataId, place: str | Path) -> Any:
-        rows = None if needs_datasets else read_rows(str(place), one.names, split, options)
-        return _read_all(one, place, split, options, where) if rows is None or not len(rows) else rows
+        try:
+            rows = read_rows(str(place), one.names, split, options, only_text=needs_datasets)
+        except DataError as error:
+            raise _in_files(error, str(place), options, where) from error
+        if rows is None or not len(rows):
+            return _read_all(one, place, split, options, where)
+        return _as_dataset(rows) if needs_datasets else rows
 
     unread = {"revision", "cache_dir"} if has_files(kwargs) else {"revision"}  # with files it is lmms-eval's own folder
     options = {key: value for key, value in kwargs.items() if key not in IGNORED_KWARGS | unread}
@@ -358,9 +375,10 @@ def _read(
     try:
         if local:
             with LOADING, _silent():
-                options = {**options, **content_cache(datasets.load_dataset_builder, path, name, options)}
-                return with_pictures_declared(datasets.load_dataset(path, name, split=split, **options))
+                return with_pictures_declared(_load_local(path, name, split, options))
         return with_pictures_declared(load_from_hub(path, name, bool(hub), split=split, **options))
+    except DataError as error:
+        raise _in_files(error, path, options, where) from error
     except StopIteration as error:  # a file of 0 bytes
         raise _no_docs(path, split, where) from error
     except TypeError as error:
@@ -386,6 +404,25 @@ def _read(
             hint = f"Look at {files}, and whether dataset_path says what they are."
             raise DataError(f"the data can't be read as {path}: {why}", where=where, hint=hint) from error
         raise DataError(why, where=where, hint=f"Searched: {', '.join(searched)}.") from error
+
+
+def _in_files(error: DataError, path: str, options: Mapping[str, Any], where: str) -> DataError:
+    """An error of a file's content, with the place that names the file and what to look at."""
+    files = listed(files_named(options), 3) or path
+    hint = error.hint or f"Look at {files}, and whether dataset_path says what they are."
+    return DataError(error.what, where=where, hint=hint)
+
+
+def _load_local(path: str, name: str | None, split: str | None, options: Mapping[str, Any]) -> Any:
+    from mm_eval.data.as_dataset import load_local
+
+    return load_local(path, name, split, options)
+
+
+def _as_dataset(rows: Any) -> Any:
+    from mm_eval.data.as_dataset import as_dataset
+
+    return as_dataset(rows)
 
 
 def _features(stated: Any, where: str) -> Any:
@@ -468,8 +505,7 @@ def load_further(source: DataSource, path: str, name: str | None = None, **optio
         options["token"] = huggingface_hub.get_token() or None
     if Path(path).is_dir() or path in LOCAL_FILES:
         with LOADING:
-            options |= content_cache(datasets.load_dataset_builder, path, name, options)
-            return datasets.load_dataset(path, name, **options)
+            return _load_local(path, name, options.pop("split", None), options)
     failures: list[Exception] = []
     reachable = not source.offline and hub_answers()
     for hub_id in hub_ids(path):

@@ -20,6 +20,7 @@ from mm_eval.data.data_files import file_digest
 from mm_eval.data.decode import PixelCount, check_pillow, decoding
 from mm_eval.data.media import SHOWN, inner_feature, media_of, with_media, without_media
 from mm_eval.data.places import Places
+from mm_eval.data.rows import has_any_value, plain_value
 from mm_eval.values.errors import DataError
 from mm_eval.values.types import Doc
 
@@ -121,9 +122,22 @@ class Docs:
         yield from zip(doc_ids, self._stored[doc_ids].to_pylist(), strict=True)
 
     def stored_columns(self, doc_ids: Sequence[int]) -> Iterator[Any]:
-        """The columns of some docs as they are stored, as arrow arrays: those of a few docs, then those of the next ones."""
+        """The columns of some docs as they are stored, as arrow arrays: those of a few docs, then those of the next ones.
+
+        Of a column with values of several types, all texts in them.
+        """
         for ids in _chunks(doc_ids, 64):
-            yield from (column.combine_chunks() for column in self._stored[ids].columns)
+            table = self._stored[ids]
+            for name, column in zip(table.column_names, table.columns, strict=True):
+                yield (
+                    self._texts_in(name, column) if has_any_value(self._features.get(name)) else column.combine_chunks()
+                )
+
+    def _texts_in(self, name: str, column: Any) -> Any:
+        import pyarrow as pa
+
+        values = (plain_value(self._features[name], value) for value in column.to_pylist())
+        return pa.array([text for value in values for text in _texts(value)], pa.string())
 
     @cached_property
     def _stored(self) -> Any:

@@ -34,6 +34,7 @@ from mm_eval.data.decode import (
     size_of,
 )
 from mm_eval.data.places import PICTURES, PLACES, SUFFIXES, Places
+from mm_eval.data.rows import has_any_value, plain_value
 from mm_eval.values.errors import DataError, DocError
 from mm_eval.values.types import Video
 
@@ -80,6 +81,8 @@ def _change_media(feature: Any, value: Any, change: Callable[[Any, Any], Any]) -
         return None
     if type(feature).__name__ in MEDIA:
         return change(feature, value)
+    if has_any_value(feature):
+        return plain_value(feature, value)
     inner = inner_feature(feature)
     if isinstance(inner, Mapping) and isinstance(value, Mapping):  # a list of records is stored as a record of lists
         return {

@@ -6,10 +6,12 @@ of pictures in such a table, or in one of `datasets`, that the file does not dec
 
 from __future__ import annotations
 
+import json
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
+from pathlib import Path
 from typing import Any
 
 
@@ -44,18 +46,24 @@ class List:
 
 
 @dataclass(frozen=True)
+class AnyValue:
+    """A column of values of several types, or of objects with several keys, each stored as JSON text."""
+
+
+@dataclass(frozen=True)
 class Rows:
     """Record batches, and what their columns mean.
 
-    features: {column: Value, ClassLabel, Image, List, or a mapping of them}.
-    batches: in memory, or mapped from a file. All have the columns of `schema`, and perhaps others.
-    is_arrow: rows are given as arrow tables, otherwise as Python values.
+    features: {column: Value, ClassLabel, Image, List, AnyValue, or a mapping of them}.
+    batches: in memory, or mapped from `file`, an arrow stream. All have the columns of `schema`, and perhaps others.
+    is_arrow: rows are given as arrow tables, in which an AnyValue is its JSON text, otherwise as Python values.
     """
 
     schema: Any
     batches: Sequence[Any]
     features: Mapping[str, Any]
     is_arrow: bool = False
+    file: Path | None = None
     _ends: Sequence[int] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -84,7 +92,7 @@ class Rows:
         import pyarrow as pa
 
         schema = pa.schema([self.schema.field(name) for name in names])
-        return replace(self, schema=schema, features={name: self.features[name] for name in names})
+        return replace(self, schema=schema, features={name: self.features[name] for name in names}, file=None)
 
     def remove_columns(self, names: Sequence[str]) -> Rows:
         """The same rows without these columns."""
@@ -93,14 +101,21 @@ class Rows:
     def __getitem__(self, place: int | str | Sequence[int]) -> Any:
         """A row, some rows, or a whole column as a list."""
         if isinstance(place, str):
-            return self.data.column(place).to_pylist()
+            return self.select_columns([place])[list(range(len(self)))][place]
         import pyarrow as pa
 
         slices = self._slices([place] if isinstance(place, int) else place)
-        table = pa.Table.from_batches([batch.select(self.schema.names) for batch in slices], self.schema)
+        table = with_short_floats(
+            pa.Table.from_batches([batch.select(self.schema.names) for batch in slices], self.schema)
+        )
         if self.is_arrow:
             return table
-        return table.to_pylist()[0] if isinstance(place, int) else table.to_pydict()
+        values = {name: self._values(name, column) for name, column in table.to_pydict().items()}
+        return {name: column[0] for name, column in values.items()} if isinstance(place, int) else values
+
+    def _values(self, name: str, column: list[Any]) -> list[Any]:
+        feature = self.features[name]
+        return [plain_value(feature, value) for value in column] if has_any_value(feature) else column
 
     def _slices(self, places: Sequence[int]) -> Iterator[Any]:
         """Slices of the batches, one for each run of consecutive places in one batch."""
@@ -114,6 +129,83 @@ class Rows:
                 count += 1
             yield batch.slice(start - first, count)
             at += count
+
+
+def has_any_value(feature: Any) -> bool:
+    """Whether values of this feature, of ours or of `datasets`, hold some that are stored as JSON text."""
+    if isinstance(feature, Mapping):
+        return any(map(has_any_value, feature.values()))
+    inner = getattr(feature, "feature", None)
+    return type(feature).__name__ == "AnyValue" if inner is None else has_any_value(inner)
+
+
+def plain_value(feature: Any, value: Any) -> Any:
+    """A stored value with what its JSON texts say in their place."""
+    if value is None:
+        return None
+    if isinstance(feature, Mapping):
+        return {name: plain_value(inner, value[name]) for name, inner in feature.items()}
+    inner = getattr(feature, "feature", None)
+    if inner is not None:
+        return [plain_value(inner, item) for item in value]
+    return json.loads(value) if type(feature).__name__ == "AnyValue" else value
+
+
+def with_short_floats(table: Any) -> Any:
+    """A table whose float32 and float16 columns are float64, with the shortest text that gives the same narrow float.
+
+    0.1 as float32 is the double 0.10000000149011612, digits that nobody wrote.
+    """
+    for place, column in enumerate(table.schema):
+        if (wide := wide_type(column.type)) != column.type:
+            table = table.set_column(place, table.schema.field(place).with_type(wide), _wide(table.column(place), wide))
+    return table
+
+
+def wide_type(stored: Any) -> Any:
+    """An arrow type with float64 for float32 and float16, also in lists and records."""
+    import pyarrow as pa
+
+    if pa.types.is_float32(stored) or pa.types.is_float16(stored):
+        return pa.float64()
+    if pa.types.is_struct(stored):
+        return pa.struct([stored.field(n).with_type(wide_type(stored.field(n).type)) for n in range(stored.num_fields)])
+    for is_kind, make in ((pa.types.is_list, pa.list_), (pa.types.is_large_list, pa.large_list)):
+        if is_kind(stored):
+            return make(stored.value_field.with_type(wide_type(stored.value_type)))
+    if pa.types.is_fixed_size_list(stored):
+        return pa.list_(stored.value_field.with_type(wide_type(stored.value_type)), stored.list_size)
+    return stored
+
+
+def _wide(column: Any, wide: Any) -> Any:
+    import pyarrow as pa
+
+    if pa.types.is_float32(column.type):
+        return column.cast(pa.string()).cast(wide)
+    return pa.chunked_array([pa.array(_short(column.to_pylist(), column.type), wide)])
+
+
+def _short(values: list[Any], stored: Any) -> list[Any]:
+    """Values of an arrow type with the narrow floats shortened."""
+    import numpy
+    import pyarrow as pa
+
+    if pa.types.is_float32(stored) or pa.types.is_float16(stored):
+        narrow = numpy.float32 if pa.types.is_float32(stored) else numpy.float16
+        return [None if value is None else float(str(narrow(value))) for value in values]
+    if pa.types.is_struct(stored):
+        fields = [stored.field(number) for number in range(stored.num_fields)]
+        columns = [_short([value and value[part.name] for value in values], part.type) for part in fields]
+        names = [part.name for part in fields]
+        rows = zip(*columns, strict=True) if columns else ((),) * len(values)
+        return [
+            None if value is None else dict(zip(names, row, strict=True))
+            for value, row in zip(values, rows, strict=True)
+        ]
+    if wide_type(stored) == stored:
+        return values
+    return [None if value is None else _short(value, stored.value_type) for value in values]
 
 
 # A parquet file that `datasets` wrote says which columns are pictures; one of pandas or pyarrow does not. Without that, the same

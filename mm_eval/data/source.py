@@ -162,10 +162,10 @@ def load_from_hub(path: str, name: str | None, reachable: bool, **options: Any) 
     That is a switch of the hub's client for its whole process, so another process reads them.
     """
     if reachable:
-        import datasets
+        from mm_eval.data import as_dataset
 
         with LOADING:
-            return datasets.load_dataset(path, name, **options)
+            return as_dataset.load_from_hub(path, name, **options)
     found = runner()
     if found is None:
         raise NotHereError(f"dataset {path!r} can't be read from the hub's caches without mm_eval.features.suites.")

@@ -13,7 +13,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeAlias
 
-SUFFIXES = {".parquet": "parquet", ".jsonl": "json", ".json": "json", ".ndjson": "json"}
+SUFFIXES = {".parquet": "parquet", ".jsonl": "json", ".json": "json", ".ndjson": "json", ".csv": "csv", ".tsv": "csv"}
 OTHER_DESCRIPTIONS = (".huggingface.yaml", "dataset_infos.json", "dataset_info.json", "dataset_dict.json", "state.json")
 """Files that would tell `datasets` more than the card."""
 NEVER_DATA = {"README.md", "config.json"}
@@ -45,7 +45,7 @@ class SplitFiles:
 def split_files(path: str, name: str | None, split: str, options: Mapping[str, Any]) -> SplitFiles | None:
     """The files of a split; None if that takes more than these rules.
 
-    path: a folder, "parquet" or "json". options: those of `datasets.load_dataset`.
+    path: a folder, "parquet", "json" or "csv". options: those of `datasets.load_dataset`.
     """
     folder = Path(path)
     card: Card = {}

@@ -147,8 +147,9 @@ def test_an_old_run_is_refused_and_a_new_one_asks_about_the_new_rows(cli, tmp_pa
 
 
 def test_a_touched_copied_or_moved_file_is_the_same_data(tmp_path: Path, own_cache: Path) -> None:
-    file = tmp_path / "root" / "org" / "name" / "test.jsonl"
-    write(file, "old")
+    file = tmp_path / "root" / "org" / "name" / "test.parquet"
+    file.parent.mkdir(parents=True)
+    datasets.Dataset.from_list([{"question": "q", "answer": "old"}] * 2).to_parquet(file)
     source = DataSource(data_root=tmp_path / "root")
     before = load_docs("org/name", None, "test", source, where="t", process=lambda rows: rows)
     shutil.copy(file, tmp_path / "copy")

@@ -55,6 +55,9 @@ def read_rows(stated: Mapping[str, Any], given: Sequence[Any] = ()) -> Any:
     import datasets
     import pyarrow as pa
 
+    from mm_eval.data.as_dataset import any_value, dataset_of
+
+    any_value()  # `from_dict` knows it from now on
     parts: dict[str, Any] = {}
     if stated["file"] is not None:
         try:
@@ -70,7 +73,7 @@ def read_rows(stated: Mapping[str, Any], given: Sequence[Any] = ()) -> Any:
         tables = [datasets.table.MemoryMappedTable.from_file(str(path)) for path in stated["files"]]
         data = datasets.table.concat_tables(tables) if len(tables) > 1 else tables[0]
         features = datasets.Features.from_dict(json.loads(stated["features"]))
-        found = datasets.Dataset(data, info=datasets.DatasetInfo(features=features))
+        found = dataset_of(data, features)
     else:
         base = None if stated["base"] is None else given[int(stated["base"])].data.table
         columns = {}
@@ -78,7 +81,7 @@ def read_rows(stated: Mapping[str, Any], given: Sequence[Any] = ()) -> Any:
             columns[name] = base.column(name) if base is not None and name in stated["shared"] else parts["table"][name]
         features = datasets.Features.from_dict(json.loads(stated["features"]))
         table = pa.table(columns) if columns else pa.table({})
-        found = datasets.Dataset(datasets.table.InMemoryTable(table), info=datasets.DatasetInfo(features=features))
+        found = dataset_of(datasets.table.InMemoryTable(table), features)
     if "indices" in parts:
         found = found.select(parts["indices"].column(0).to_pylist())
     return found

@@ -386,6 +386,7 @@ def test_docs_cross_as_files_and_row_numbers_and_no_picture_is_copied(tmp_path: 
     """MME's sample as `process_docs` gets and gives it: selected rows, a further column, rows that are new."""
     import datasets
 
+    from mm_eval.data.as_dataset import dataset_of_docs
     from mm_eval.features.suites.rows import read_rows, written_rows
 
     root = ROOT / "assets" / "data" / "lmms-lab" / "MME"
@@ -404,6 +405,10 @@ def test_docs_cross_as_files_and_row_numbers_and_no_picture_is_copied(tmp_path: 
         assert found[0]["question"] == expected[0]["question"] and found[2]["image"] == expected[2]["image"]
     new = read_rows(written_rows(datasets.Dataset.from_list([{"a": "x", "b": {"c": [n]}} for n in (1, 2)])))
     assert new[1] == {"a": "x", "b": {"c": [2]}}
+    mixed = [{"a": "5", "b": [1, "x"]}, {"a": 5, "b": [{"c": 2.5}]}, {"a": 2.5, "b": []}]
+    there = read_rows(written_rows(dataset_of_docs(mixed)))
+    changed = there.map(lambda row: {"a": row["a"]}).select([2, 0])
+    assert list(read_rows(written_rows(changed, [there]), [there])) == [mixed[2], mixed[0]]
 
 
 @pytest.mark.full

@@ -261,9 +261,9 @@ class Child:
 
     def do_load(self, message: Mapping[str, Any], args: list[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
         """A data set from the caches of the hub."""
-        import datasets
+        from mm_eval.data import as_dataset
 
-        return {"value": datasets.load_dataset(*args, **kwargs)}
+        return {"value": as_dataset.load_from_hub(*args, **kwargs)}
 
     # The task's files
 
