@@ -145,7 +145,12 @@ def in_order(rows: Any) -> Any:
 
 
 WAYS: list[Callable[[Any], Any] | None] = [None, lambda rows: rows, in_list, mapped, in_batches, in_order]
-WRITERS = [write_json_lines, write_json, write_csv, write_tsv]
+WRITERS = [
+    write_json_lines,
+    write_csv,
+    pytest.param(write_json, marks=pytest.mark.full),
+    pytest.param(write_tsv, marks=pytest.mark.full),
+]
 
 
 @pytest.mark.parametrize("write", WRITERS)
