@@ -181,6 +181,9 @@ def load_local(path: str, name: str | None, split: str | None, options: Mapping[
     """
     import datasets
 
+    saved = _saved(Path(path) if name is None else Path(path, name), split)
+    if saved is not None:
+        return saved
     builder = _builder(path, name, options)
     if not options.get("streaming") and (found := text_data(builder, split)) is not None:
         return found
@@ -261,14 +264,33 @@ def text_data(builder: Any, split: str | None) -> Any:
         }
     except Unreadable:
         return None
-    if split is None:
-        return datasets.DatasetDict(every)
+    return datasets.DatasetDict(every) if split is None else _part(every, split)
+
+
+def _part(every: Mapping[str, Any], split: str) -> Any:
+    """The rows of a split as `datasets` names it, such as `test[:10]` or `train+test`."""
+    import datasets
+
     if split in every:
         return every[split]
-    spec = datasets.ReadInstruction.from_spec(split)
-    parts = spec.to_absolute({name: len(rows) for name, rows in every.items()})
+    parts = datasets.ReadInstruction.from_spec(split).to_absolute({name: len(rows) for name, rows in every.items()})
     chosen = [every[part.splitname].select(range(part.from_ or 0, _end(part, every))) for part in parts]
     return _of_class(datasets.concatenate_datasets(chosen))
+
+
+def _saved(folder: Path, split: str | None) -> Any:
+    """The rows of a folder that `Dataset.save_to_disk` or `DatasetDict.save_to_disk` wrote; None for any other."""
+    import datasets
+
+    if not any((folder / name).is_file() for name in ("dataset_dict.json", "state.json")):
+        return None
+    found = datasets.load_from_disk(str(folder))
+    if split is None:
+        return found
+    if isinstance(found, datasets.Dataset):  # rows that were never a split have the name that they are asked by
+        name = re.split(r"\W", split)[0] if found.split is None else str(found.split)
+        found = {name: found}
+    return _part(found, split)
 
 
 def _end(part: Any, every: Mapping[str, Any]) -> int:

@@ -5,8 +5,12 @@ from __future__ import annotations
 import glob
 import inspect
 import logging
+import lzma
 import os
 import re
+import tarfile
+import zipfile
+import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from functools import partial
@@ -60,6 +64,12 @@ No loading script is run, whatever `trust_remote_code` says: most datasets whose
 
 
 _UNKNOWN_KEY = re.compile(r"unexpected keyword argument '(\w+)'")
+
+PACKAGES = {"lance": "pylance", "vortex": "vortex-data"}
+"""The package of a module where the names differ."""
+
+BROKEN = (EOFError, zipfile.BadZipFile, tarfile.TarError, zlib.error, lzma.LZMAError)
+"""What broken archives and compressed files raise, apart from OSError and ValueError."""
 
 DEEPEST = 50
 """How deep the values of a column may lie in each other. Arrow's own files take 64 levels."""
@@ -309,8 +319,9 @@ def _check_own_files(path: str, kwargs: Mapping[str, Any], where: str, elsewhere
     """
     if Path(path).is_file() and path not in LOCAL_FILES and not elsewhere:
         kind = _OF_SUFFIX.get(Path(path).suffix.lower(), Path(path).suffix.lower().lstrip("."))
-        kind = kind if kind in LOCAL_FILES else "json"
         hint = f"Write dataset_path: {kind}, and dataset_kwargs: {{data_files: {path}}}."
+        if kind not in LOCAL_FILES:
+            hint = f"Write the folder that it lies in, dataset_path: {Path(path).parent}."
         raise ConfigError(f"the dataset_path {path!r} is a file.", where=where, hint=hint)
     if path.startswith(("/", "./", "../", "~")) and not Path(path).is_dir() and not elsewhere:
         hint = "Give a folder with data files; `~` is not replaced, and a path is relative to the working directory."
@@ -381,14 +392,24 @@ def _read(
         raise _in_files(error, path, options, where) from error
     except StopIteration as error:  # a file of 0 bytes
         raise _no_docs(path, split, where) from error
-    except TypeError as error:
-        if (unknown := _UNKNOWN_KEY.search(str(error))) is None:
-            raise
-        what = f"dataset_kwargs has the key {unknown[1]!r}, which {path!r} does not take."
-        raise ConfigError(what, where=where, hint="Leave it out.") from error
-    except (OSError, ValueError, KeyError, RuntimeError, datasets.exceptions.DatasetsError) as error:
+    except ImportError as error:
+        raise _lacks_package(error, path, where) from error
+    except (
+        *BROKEN,
+        OSError,
+        ValueError,
+        KeyError,
+        RuntimeError,
+        TypeError,
+        datasets.exceptions.DatasetsError,
+    ) as error:
+        if isinstance(error, TypeError) and (unknown := _UNKNOWN_KEY.search(str(error))) is not None:
+            what = f"dataset_kwargs has the key {unknown[1]!r}, which {path!r} does not take."
+            raise ConfigError(what, where=where, hint="Leave it out.") from error
         # A DatasetGenerationError says nothing; what it was raised from does.
         said = error.__cause__ if isinstance(error, datasets.exceptions.DatasetGenerationError) else None
+        if isinstance(said, ImportError):
+            raise _lacks_package(said, path, where) from error
         message = str(said or error).strip().split("\n")[0]
         if "corresponds to no data" in message:
             raise _no_docs(path, split, where) from error
@@ -404,6 +425,16 @@ def _read(
             hint = f"Look at {files}, and whether dataset_path says what they are."
             raise DataError(f"the data can't be read as {path}: {why}", where=where, hint=hint) from error
         raise DataError(why, where=where, hint=f"Searched: {', '.join(searched)}.") from error
+
+
+def _lacks_package(error: ImportError, path: str, where: str) -> ConfigError:
+    """An error of `datasets` about a package that this kind of file needs."""
+    named = re.search(r"please install '([\w.-]+)'|No module named '(\w+)", str(error))
+    package = (named[1] or PACKAGES.get(named[2], named[2])) if named else ""
+    if not package:
+        return ConfigError(f"the data of {path!r} can't be read: {error}", where=where)
+    what = f"the files of {path!r} need the package {package!r}, which is not installed."
+    return ConfigError(what, where=where, hint=f"pip install {package}, or store the rows as parquet.")
 
 
 def _in_files(error: DataError, path: str, options: Mapping[str, Any], where: str) -> DataError:

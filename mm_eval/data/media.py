@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 SHOWN = frozenset({"Image", "Video"})
 """Names of the features of `datasets` whose values a question can show."""
-MEDIA = SHOWN | {"Audio", "Pdf"}
+MEDIA = SHOWN | {"Audio", "Pdf", "Nifti", "Mesh", "BioSequence", "BioStructure"}
 """Names of the features of `datasets` whose values are files."""
 
 

@@ -1,15 +1,17 @@
 """Files of the user's own: what is said where a task's file names them wrongly, and kinds of files that are read."""
 
+import gzip
 import io
 import json
 import logging
 import tarfile
 
+import datasets
 import pytest
 
 from mm_eval.data.dataset import load_docs
 from mm_eval.data.source import DataSource
-from mm_eval.values.errors import ConfigError, MMEvalError
+from mm_eval.values.errors import ConfigError, DataError, MMEvalError
 
 
 def load(path, **kwargs):
@@ -67,6 +69,63 @@ def test_a_mirror_has_what_is_not_at_the_path(path):
     source, own = DataSource(offline=True), {"data_files": "rows.jsonl"}
     with pytest.raises(MMEvalError, match="Searched: .*hub: org/data"):
         load_docs(path, None, "train", source, where="own.yaml:4", kwargs=own, mirrors=[{"path": "org/data"}])
+
+
+def test_folders_that_datasets_saved_are_read(folder):
+    rows = datasets.Dataset.from_list([{"question": f"q{n}"} for n in range(5)])
+    rows.save_to_disk(folder / "one", num_shards=2)
+    rows.save_to_disk(folder / "many" / "configuration")
+    named = datasets.Dataset.from_list([{"question": "named"}], split="test")
+    named.save_to_disk(folder / "named")
+    datasets.DatasetDict({"hard.v2": rows, "dev": rows.select([1])}).save_to_disk(folder / "dict")
+
+    def read(path, split, name=None):
+        for process in (None, lambda rows: rows):
+            docs = load_docs(path, name, split, DataSource(offline=True), where="own.yaml:4", process=process)
+            found = [doc["question"] for _, doc in docs.texts(range(len(docs)))]
+        return found
+
+    assert read("./one", "train") == read("./one", "test") == [f"q{n}" for n in range(5)] == read("./dict", "hard.v2")
+    assert read("./dict", "dev") == ["q1"] and read("./dict", "hard.v2[1:3]") == ["q1", "q2"] == read(
+        "./one", "test[1:3]"
+    )
+    assert read("./many", "test", "configuration") == [f"q{n}" for n in range(5)]
+    with pytest.raises(ConfigError, match=r'own.yaml:4: .*Unknown split "train". Should be one of'):
+        read("./named", "train")
+    assert read("./named", "test") == ["named"]
+
+
+@pytest.mark.parametrize(
+    ("file", "package"),
+    [("test.lance", "pylance"), ("test.h5", "h5py"), ("test.hdf5", "h5py"), ("test.tsfile", "tsfile")],
+)
+def test_a_kind_of_files_whose_package_is_missing_names_it(file, package, folder):
+    """A traceback before: datasets 5.2.0 imports it when it reads the first file."""
+    (folder / "data").mkdir()
+    (folder / "data" / file).write_bytes(b"x")
+    with pytest.raises(
+        ConfigError, match=f"own.yaml:4: the files of './data' need the package '{package}', which is not installed"
+    ):
+        load("./data")
+    with pytest.raises(ConfigError, match="is a file. Write the folder that it lies in, dataset_path: data"):
+        load(f"data/{file}")
+
+
+@pytest.mark.parametrize(
+    ("file", "content"),
+    [
+        ("a.csv.gz", gzip.compress(b"a\n1\n")[:-6]),
+        ("a.zip", b"PK"),
+        ("a.tar", b"x"),
+        ("a.eval", b"PK"),
+        ("a.parquet", b"PAR1"),
+    ],
+)
+def test_a_broken_archive_is_one_sentence(file, content, folder):
+    (folder / "data").mkdir()
+    (folder / "data" / file).write_bytes(content)
+    with pytest.raises(DataError, match="own.yaml:4: "):
+        load("./data")
 
 
 def test_shards_of_webdataset_are_read(folder):
