@@ -122,6 +122,8 @@ def _chosen(path: str, stamp: tuple[int, ...], start: float | None, end: float |
     found = _about(path, stamp)
     digest, index = found.digest, found.index
     first, last = _range(index, start, end)
+    if start is not None and first == last == len(index.ticks) and index.stays and start < index.duration:
+        first -= 1  # the last picture is still shown
     if first >= last:
         length = f"{index.seconds(len(index.ticks) - 1):.3f} s"
         raise DataError(

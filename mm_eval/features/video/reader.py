@@ -31,7 +31,10 @@ CONTAINERS = "mov,mp4,m4a,3gp,3g2,mj2,matroska,webm,avi,mpegts,mpeg,flv,asf,ogg,
 MOV = "mov,mp4,m4a,3gp,3g2,mj2"
 """FFmpeg's name of the format whose files may have edit lists."""
 
-STATE_THEIR_LENGTH = (MOV, "matroska,webm", "avi", "flv")
+MATROSKA = "matroska,webm"
+"""The same of Matroska."""
+
+STATE_THEIR_LENGTH = (MOV, MATROSKA, "avi", "flv")
 """The formats whose header may state the length, so that a file that was cut off can be told from a shorter one."""
 
 STATE_DECODING = ("avi", "asf")
@@ -155,6 +158,9 @@ def index_of(path: str) -> FrameIndex:
         end = max((each.time or 0) + each.length for each in seen if not each.is_left_out)
         if stream.duration:  # frames that are shown in another order than stored state the lengths of others
             end = min(end, ticks[0] + stream.duration)
+        elif file.format.name == MATROSKA and file.duration and is_whole_matroska(path):  # it states lengths of tracks
+            seconds = min(Fraction(_own_length(stream) or 0), Fraction(file.duration, 1_000_000))
+            end = max(end, int(seconds / stream.time_base))
         if _is_cut_off(file, stream, ticks, end):
             raise DataError(f"the video {_name(path)} is cut off.")
         width, height = stream.codec_context.width, stream.codec_context.height

@@ -154,6 +154,7 @@ def identity(path: Path, tick: int) -> str:
     return (FRAME_MARK + of_file)[:32] + hashlib.sha256(f"{of_file} {tick} None".encode()).hexdigest()[:32]
 
 
+@needs_ffmpeg
 def test_a_last_picture_that_stays_counts_as_shown_time(tmp_path: Path) -> None:
     path = clip(tmp_path / "screen.mp4", [n / 30 for n in range(60)], 3.0)
     index = index_of(str(path))
@@ -161,10 +162,11 @@ def test_a_last_picture_that_stays_counts_as_shown_time(tmp_path: Path) -> None:
     assert count(path, "fps=2") == 9 and count(path, "fps=2,rounded") == 9
     assert count(path, "fps=2", end=1.9) == 3, "a part without the last picture"
     assert count(path, "fps=2", start=1.0, end=3.0) == 4, "it stays until the part ends"
+    assert count(path, "fps=2", start=3.0, end=4.0) == 1, "a part in which it is all that is shown"
+    with pytest.raises(DataError, match="has no frame from 5"):
+        count(path, "fps=2", start=5.0, end=6.0)
     steady = index_of(str(clip(tmp_path / "steady.mp4", [n / 30 for n in range(60)], 1 / 30)))
     assert steady.duration == 2 and not steady.stays
-    content = path.read_bytes()
-    head, size = next(boxes(content, ["mdat"]))
     cut = tmp_path / "cut.mp4"  # the index first, then two thirds of the samples
     subprocess.run(
         ["ffmpeg", "-v", "error", "-i", str(path), "-c", "copy", "-movflags", "faststart", str(cut)], check=True
@@ -174,6 +176,13 @@ def test_a_last_picture_that_stays_counts_as_shown_time(tmp_path: Path) -> None:
     cut.write_bytes(content[: head + size * 2 // 3])
     with pytest.raises(DataError, match="cut off|damaged|can't be read"):
         index_of(str(cut))
+    copy = tmp_path / "screen.mkv"  # it states the length of the track, and none of its last block
+    subprocess.run(["ffmpeg", "-v", "error", "-i", str(path), "-c", "copy", str(copy)], check=True)
+    assert index_of(str(copy)).duration == pytest.approx(59 / 30 + 3, abs=0.01)
+    content = copy.read_bytes()
+    copy.write_bytes(content[: len(content) * 4 // 5])
+    with pytest.raises(DataError, match="cut off|damaged|can't be read"):
+        index_of(str(copy))
 
 
 def test_frames_in_another_order_do_not_lengthen_the_last_one(tmp_path: Path) -> None:
