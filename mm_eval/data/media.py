@@ -150,7 +150,7 @@ def picture_in_text(text: str) -> bytes | None:
     is_url = bool(comma) and stated.startswith("data:") and stated.endswith(";base64")
     if not is_url and len(text) < LEAST_BASE64:
         return None
-    file = _of_base64(content if is_url else text[:LEAST_BASE64])
+    file = _of_base64(content if is_url else "".join(text[: 2 * LEAST_BASE64].split())[:LEAST_BASE64])
     if is_url or not file or not format_of(file):
         return file if is_url else None
     return _of_base64(text)
@@ -179,9 +179,9 @@ def shown_picture(cell: Any) -> Image:
     from PIL.ImageOps import exif_transpose
 
     with _of_a_doc(), decoding(""):
-        cell = _named(cell)
-        file = file_of(cell, PLACES.get())
-        picture = stored_as(cell if file is None else file[0], PLACES.get())
+        file = _file_of_cell(cell)
+        with decoding("", file[1] if file else ""):
+            picture = stored_as(cell, PLACES.get()) if file is None else open_picture(file[0])
         if not isinstance(picture, Image):
             raise DataError(f"there is no picture in the cell {cell!r:.60}.")
         check_size(picture)
@@ -193,7 +193,7 @@ def shown_picture(cell: Any) -> Image:
 def shown_size(cell: Any) -> tuple[int, int]:
     """(width, height) of `shown_picture(cell)`; of a file only the header is read. Errors: DocError if that can't be read."""
     with _of_a_doc(), decoding(""):
-        file = file_of(_named(cell), PLACES.get())
+        file = _file_of_cell(cell)
         if file is None:
             return shown_picture(cell).size
         with decoding("", file[1]):
@@ -211,18 +211,18 @@ def _of_a_doc() -> Iterator[None]:
         raise DocError(error.what, where=error.where, hint=error.hint) from error
 
 
-def _named(cell: Any) -> Any:
-    """A cell without its record, and a name as one that must lie below the data's folder. DataError for any other text."""
+def _file_of_cell(cell: Any) -> tuple[bytes, str] | None:
+    """As `file_of`, for a cell of the data: a name must be that of a file below the data's folder. DataError for another text."""
     if isinstance(cell, Mapping) and cell.keys() <= {"bytes", "path"}:
         cell = cell.get("bytes") or cell.get("path")
     if not isinstance(cell, str) or picture_in_text(cell) is not None:
-        return cell
+        return file_of(cell, PLACES.get())
     try:
-        return PLACES.get().read(cell)
+        return PLACES.get().read(cell), cell
     except DataError:
         if "." in cell or (content := _of_base64(cell)) is None:
             raise
-        return content  # of a format that is not known: the error names those that are
+        return content, ""  # of a format that is not known: the error names those that are
 
 
 def file_of(item: Any, places: Places) -> tuple[bytes, str] | None:

@@ -172,7 +172,7 @@ class TaskScoring:
         too_large = doc.too_large if answered else ()
         unread = [name for name, found in rules.items() if found and set(found) == {"unparsed"}]
         scores.turns += sum(map(len, doc.turns))
-        self._without_target += doc.instances[0].target is None
+        self._without_target += doc.instances[0].target is None and doc.instances[0].error is None
         self._indices.add(doc.instances[0], self.task.config.doc_to_target)
         if answered and doc.unanswered:
             self._unanswered.add(doc_id)

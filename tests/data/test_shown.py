@@ -53,7 +53,8 @@ def test_every_format_in_every_form(kind: str) -> None:
     content = saved(PICTURE, kind)
     text = base64.b64encode(content).decode()
     lines = "\n".join(text[at : at + 76] for at in range(0, len(text), 76))
-    cells: list[Any] = [content, {"bytes": content, "path": "x"}, io.BytesIO(content), text, lines]
+    short = "\r\n".join(text[at : at + 38] for at in range(0, len(text), 38))
+    cells: list[Any] = [short, content, {"bytes": content, "path": "x"}, io.BytesIO(content), text, lines]
     cells += [f"data:image/x;base64,{text}"]
     assert format_of(content) == ("" if kind == "DIB" else kind)
     assert kind == "DIB" or picture_in_text(text) == content

@@ -366,4 +366,5 @@ def test_a_cell_that_cannot_be_read_has_no_target(cli: Any, tmp_path: Path) -> N
     ran = cli("--tasks", "refcocog_test", *options, "--output_path", tmp_path / "run")
     assert ran.code == 3
     errors = [str(row.get("error")) for row in ran.samples("refcocog_test")]
+    assert "have no target" not in ran.out + ran.err, "their pictures are what is wrong"
     assert "its 10 bytes are not a picture" in errors[1] and "'gone.png' is not a file below" in errors[2]
