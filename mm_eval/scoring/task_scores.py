@@ -13,6 +13,7 @@ from typing import Any
 
 from mm_eval.config.task_config import TaskConfig
 from mm_eval.scoring.filters.base import UNANSWERED, UNPARSED
+from mm_eval.scoring.metrics.bounds import parts_of
 from mm_eval.values.errors import did_you_mean
 from mm_eval.values.types import Instance, MetricKey, Number
 from mm_eval.values.words import counted, of_all
@@ -103,7 +104,7 @@ class Scores:
     unanswered: of these three, the docs with a missing answer, which has the worst value of each metric.
     unparsed: no pipeline could read the answer; unparsed_by: the same for each pipeline. cut: a prompt was too long and lost its
     beginning. ties: several choices shared the best score, so that the first of them was taken.
-    too_large: an answer is too large for a comparison and has the worst value there.
+    too_large: an answer is too large for a comparison and has the worst value there, or an upper end of it.
     turns: the answers of all conversations; 0 for a task of one turn.
     without_unanswered: the numbers over the other docs; empty where no doc is unanswered.
     ungraded: by who grades beside the task's rules (`Scorer.grader`); the first of its kind comes first.
@@ -254,8 +255,9 @@ def remarks_of(
     if scores.ties:
         what = f"in {of_all(scores.ties, scores.n, 'doc')} several choices share the best score"
         found.append(f"{what}: the first of them was taken.")
-    for what, docs in scores.too_large_for.items():
-        found.append(f"{of_all(docs, scores.n, 'doc', 'has', 'have')} the worst value: too large for {what}.")
+    for said, docs in scores.too_large_for.items():
+        what, has = parts_of(said)
+        found.append(f"{of_all(docs, scores.n, 'doc', 'has', 'have')} {has}: too large for {what}.")
     has_own = config.process_results is not None or config.is_scored_elsewhere
     if without_target and generates and config.doc_to_target is not None and not has_own:
         what = f"{of_all(without_target, scores.n, 'doc', 'has', 'have')} no target (doc_to_target gives null)"

@@ -13,14 +13,15 @@ from mm_eval.scoring.metrics.bounds import too_large
 from mm_eval.scoring.metrics.ll_results import LLResults
 from mm_eval.scoring.metrics.loglikelihood import NO_GOLD, argmax
 from mm_eval.scoring.metrics.metric import metric
+from mm_eval.scoring.metrics.ter import MOST_STEPS, edits_of
 from mm_eval.scoring.metrics.traits import CorpusMetric, SumStatistics
 from mm_eval.values.errors import InvalidValue, ScoringError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-MOST_TER_PAIRS = 40_000
-"""Texts with more pairs of words are not compared by TER."""
+SHORT_PAIRS = 40_000
+"""Texts of at most so many pairs of words are compared by TER without a bound on the work."""
 _LABELS = ("multiple_choice", "generate_until")
 _KEPT_SENTENCES = 1 << 14
 """Sentences whose counts are kept between the number and its standard error."""
@@ -227,26 +228,34 @@ class ChrfWithWords(Chrf):
 class Ter(TranslationMetric):
     """Translation edit rate of sacrebleu: edits per 100 words of the reference.
 
-    sacrebleu takes more than 10 seconds for two unlike texts of 300 words. Unequal texts of more than MOST_TER_PAIRS pairs of
-    words have the most edits that there can be, as many as the longer text has words, and that is reported.
+    Between long texts its search for moves has a bound (`ter.MOST_STEPS`), which texts that are nearly alike do not reach. Beyond
+    it the number is an upper end that is near, and that is reported.
     """
 
     sacrebleu_class = "TER"
 
     def __call__(self, references: Any, predictions: Any) -> tuple[list[str], list[str]]:
         texts, answers = super().__call__(references, predictions)
-        if answers[0] not in texts and any(_too_many_words(text, answers[0]) for text in texts):
-            too_large(f"the edits of TER (at most {MOST_TER_PAIRS:,} pairs of words)")
+        if any(not exact for _, exact, _ in self._long(tuple(texts), answers[0])):
+            too_large(f"the moves of TER (at most {MOST_STEPS:,} steps)", has="an upper end of the edits")
         return texts, answers
 
     def _count(self, references: tuple[str, ...], prediction: str) -> tuple[float, ...]:
-        equal = prediction in references  # sacrebleu fills a table for equal texts, too
-        if not equal and not any(_too_many_words(text, prediction) for text in references):
+        if not (found := self._long(references, prediction)):
             return super()._count(references, prediction)
-        words, *of_references = (self.scorer._preprocess_segment(text).split() for text in (prediction, *references))
-        lengths = [len(each) for each in of_references]
-        edits = 0 if equal else max(len(words), min(lengths))
-        return (float(edits), sum(lengths) / len(lengths))
+        return (float(min(edits for edits, _, _ in found)), sum(words for _, _, words in found) / len(found))
+
+    def _long(self, references: tuple[str, ...], prediction: str) -> list[tuple[int, bool, int]]:
+        """(edits, whether they are sacrebleu's, words) of each reference where one of them is long; else nothing."""
+        if all(len(text) * len(prediction) <= SHORT_PAIRS for text in references):  # a word has a character
+            return []
+        words, *of_references = (self._words(text) for text in (prediction, *references))
+        if all(len(each) * len(words) <= SHORT_PAIRS for each in of_references):
+            return []
+        return [(*self._edits(words, each), len(each)) for each in of_references]
+
+    def _words(self, text: str) -> tuple[str, ...]:
+        return tuple(self.scorer._preprocess_segment(text).split())
 
     def __init__(
         self,
@@ -258,10 +267,7 @@ class Ter(TranslationMetric):
         super().__init__(
             normalized=normalized, no_punct=no_punct, asian_support=asian_support, case_sensitive=case_sensitive
         )
-
-
-def _too_many_words(reference: str, prediction: str) -> bool:
-    return len(reference.split()) * len(prediction.split()) > MOST_TER_PAIRS
+        self._edits = lru_cache(maxsize=_KEPT_SENTENCES)(edits_of)
 
 
 def _label_pair(references: Any, predictions: Any) -> tuple[Any, Any]:

@@ -6,10 +6,12 @@ import random
 import numpy as np
 import pytest
 
+from mm_eval.scoring.metrics import bounds
 from mm_eval.scoring.metrics.corpus import F1, MCC, Bleu, Chrf, Ter
 from mm_eval.scoring.metrics.ll_results import LLResults
 from mm_eval.scoring.metrics.loglikelihood import BitsPerByte, BytePerplexity, Likelihood, Perplexity, WordPerplexity
 from mm_eval.scoring.metrics.metric import Metric
+from mm_eval.scoring.metrics.ter import edits_of
 from mm_eval.scoring.metrics.traits import CorpusMetric
 from mm_eval.values.errors import ConfigError, ScoringError
 from tests.sets import each_of
@@ -157,3 +159,71 @@ def test_a_corpus_metric_of_ones_own_needs_two_functions():
     assert metric.aggregate([metric.compute(["x"], ["abc"]), metric.compute(["x"], ["a"])]) == 3.0
     assert metric.reduction(None, [3, 1]) == 3
     assert metric.fn.sums([3]) is None
+
+
+def edited(words: list[str], count: int, draws: random.Random) -> list[str]:
+    """The words with some left out, replaced, added, and moved by a few places."""
+    found = list(words)
+    for _ in range(count):
+        place, kind = draws.randrange(len(found)), draws.randrange(4)
+        if kind == 0:
+            del found[place]
+        elif kind == 1:
+            found[place] = draws.choice(words)
+        elif kind == 2:
+            found.insert(place, draws.choice(words))
+        else:
+            run = [found.pop(place) for _ in range(min(3, len(found) - place))]
+            place = max(0, min(len(found), place + draws.randint(-20, 20)))
+            found[place:place] = run
+    return found
+
+
+def test_ter_of_long_texts_that_are_nearly_alike_is_sacrebleus() -> None:
+    """Of 250 words with two that differ it was 100, the worst value, and sacrebleu's is 0.8."""
+    import sacrebleu
+
+    draws, metric = random.Random(5), Ter()
+    vocabulary = [f"w{n}" for n in range(300)]
+    for size, edits in ((250, 2), (250, 5), (420, 3)):
+        words = draws.choices(vocabulary, [1 / (n + 1) for n in range(300)], k=size)
+        answer, target = " ".join(edited(words, edits, draws)), " ".join(words)
+        with bounds.reports() as reported:
+            item = metric([[target, "another one"]], [answer])
+        expected = sacrebleu.corpus_ter([answer], [[target], ["another one"]]).score
+        assert metric.aggregation([item]) == pytest.approx(expected) and not reported
+
+
+@pytest.mark.full
+def test_the_bounded_search_finds_the_edits_of_sacrebleu() -> None:
+    """300 pairs, alike and unlike, shorter than those that need it."""
+    from sacrebleu.metrics.lib_ter import translation_edit_rate
+
+    draws = random.Random(0)
+    for _ in range(300):
+        vocabulary = [f"w{n}" for n in range(draws.choice([5, 20, 200]))]
+        words, unlike = (draws.choices(vocabulary, k=draws.randint(1, 25)) for _ in range(2))
+        other = edited(words, draws.randint(0, 6), draws) if draws.random() < 0.7 and len(words) > 8 else unlike
+        assert edits_of(other, words) == (translation_edit_rate(other, words)[0], True)
+
+
+def test_beyond_the_bound_ter_is_an_upper_end_that_a_reader_is_told_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    draws = random.Random(1)
+    one, other = (draws.choices("abcdefghijk", k=60) for _ in range(2))
+    expected, _ = edits_of(one, other)
+    monkeypatch.setattr("mm_eval.scoring.metrics.corpus.SHORT_PAIRS", 1_000)
+    monkeypatch.setattr("mm_eval.scoring.metrics.ter.MOST_STEPS", 20_000)
+    with bounds.reports() as reported:
+        [edits, length] = Ter()._rows([Ter()([[" ".join(other)]], [" ".join(one)])])[0]
+    assert reported == ["the moves of TER (at most 10,000,000 steps); it has an upper end of the edits"]
+    assert bounds.parts_of(reported[0]) == ("the moves of TER (at most 10,000,000 steps)", "an upper end of the edits")
+    assert expected < edits <= 1.5 * expected and length == 60
+    huge = " ".join(f"x{n}" for n in range(3_000))
+    assert Ter()._rows([([huge], [f"first {huge} last"])])[0] == (2.0, 3_000.0), "without a table of sacrebleu's"
+
+
+def test_the_words_of_ter_are_those_that_it_compares() -> None:
+    """A Chinese text is one word between blanks, and as many words as it has characters to `asian_support`."""
+    metric = Ter(normalized=True, asian_support=True)
+    text = "".join(chr(0x4E00 + n % 900) for n in range(2_000))
+    assert metric._long((text,), text[:-1] + "x")[0][2] == 2_000
