@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from mm_eval.engine.ask import Asker
-from mm_eval.engine.cache import open_cache
+from mm_eval.engine.cache import cache_notes, open_cache
 from mm_eval.engine.folder import RunFolder, changed_tasks, entry_of, findings_of
 from mm_eval.engine.journal import Journal, JournalState, read_journal
 from mm_eval.engine.model import (
@@ -57,6 +57,7 @@ from mm_eval.prepare import Prepared, prepare, prepare_from_spec
 from mm_eval.request import DEFAULT_MODEL, RunRequest, named_tasks
 from mm_eval.results.assemble import assemble
 from mm_eval.results.file import part_of, read_run, results_json
+from mm_eval.scoring.answered_by import versions
 from mm_eval.scoring.run_results import INTERRUPTED, PARTIAL, Report, RunFacts
 from mm_eval.values.errors import ConfigError, MMEvalError, StoreError
 from mm_eval.values.features import brought
@@ -278,6 +279,7 @@ def _answer(
             thumbnails(prepared, folder, own) as journal.make_room,
             open_cache(request.use_cache, model, prepared.known) as cache,
         ):
+            prepared.notes += cache_notes(request.use_cache, model) if prepared.known is None else []
             for part in prepared.parts:
                 part.keep(journal, state)
             over = budget_check(dollars_of_answers, request.budget, "--budget", "the answers have", own.count)
@@ -394,18 +396,19 @@ def _report(
     with_room(folder, lambda: folder.write("results.json", text))
     writes_page = opened.request.report and not outcome.interrupted
     left, is_whole = write_page(opened, folder, recorded, results, progress) if writes_page else ([], True)
+    said = [note] if (note := versions(results.run.answered_by)) else []
     report = Report(
         results,
         folder.path,
         _exit_code(outcome, is_incomplete(opened, scores, outcome)),
         order,
-        notes_of(opened, state, outcome, changed) + left,
+        notes_of(opened, state, outcome, changed) + said + left,
         problems_of(scores, outcome, opened.parts),
         categories=opened.request.categories,
         requested=sum(each.requested for each in (outcome, *outcome.of_parts.values())),
     )
     if isinstance(opened, Prepared) and processes().count == 1:
-        again = notes_of(opened, state, Outcome(reused=outcome.reused + outcome.answered), changed) + left
+        again = notes_of(opened, state, Outcome(reused=outcome.reused + outcome.answered), changed) + said + left
         for each in brought("KEPT").values() if is_whole else ():  # else the same command writes the page
             each.keep_report(opened, folder, spec, replace(report, notes=again))
     for part in opened.parts if not outcome.interrupted else ():

@@ -13,6 +13,7 @@ from mm_eval.engine.journal import Journal, mend_torn_tails, read_journal
 from mm_eval.engine.model import Model, shares
 from mm_eval.engine.records import answer_record
 from mm_eval.values.errors import ConfigError, StoreError
+from mm_eval.values.model_names import answers_for
 from mm_eval.values.types import Answer, Instance
 
 log = logging.getLogger(__name__)
@@ -66,6 +67,9 @@ class AnswerCache(KnownAnswers):
 
     def put(self, answer: Answer, instance: Instance) -> None:
         """Adds a recorded answer. A write failure ends the cache, not the run."""
+        asked = self._model.facts.name
+        if answer.model and asked and not answers_for(answer.model, asked):
+            return  # the key says that the model of that name answers so
         if not self._broken and answer.key not in self._answers and self._shareable(instance):
             self._try(lambda: self._journal.put(answer_record(answer, [])))
 
@@ -92,8 +96,16 @@ def open_cache(
 ) -> closing[KnownAnswers]:
     """What is known in the cache of a folder, if there is one; closed at the end of the with-block.
 
-    known: makes what is known instead.
+    known: makes what is known instead. A model that its request keys don't tell from the next one has no cache.
     """
     if known is not None:
         return closing(known(model))
-    return closing(KnownAnswers() if folder is None else AnswerCache(Path(folder), model))
+    return closing(AnswerCache(Path(folder), model) if folder and model.facts.identified else KnownAnswers())
+
+
+def cache_notes(folder: str | None, model: Model, arguments: str = "--model_args", who: str = "") -> list[str]:
+    """The note of a run whose model has no cache, though one is asked for. arguments: the option with the model's arguments."""
+    if folder is None or model.facts.identified:
+        return []
+    what = f"--use_cache took and kept nothing{who}: the server says nothing that tells this model from the next one of its name"
+    return [f"{what}; identity=NAME in {arguments} names it (a revision, a step of training)"]

@@ -23,6 +23,7 @@ from mm_eval.config.task_config import ASKS_NOTHING, DISPLAY_KEYS, TaskConfig
 from mm_eval.data.docs import FileState
 from mm_eval.engine.journal import mend_torn_tails
 from mm_eval.engine.own_runs import is_own, mark_of
+from mm_eval.engine.served import SERVED, as_recorded
 from mm_eval.prompt.blocks import FRAMES_AS_KEY, FRAMES_KEY
 from mm_eval.values.errors import ConfigError, MMEvalError, StoreError
 from mm_eval.values.files import make_folder, write_all, write_atomic
@@ -223,7 +224,11 @@ class RunFolder:
         try:
             if known.get("v", 0) > RUN_VERSION:
                 raise ConfigError("it was written by a newer mm-eval.", where=str(self.path / "run.json"))
-            different = list(differences(requests_of_spec(self._as_now(known["spec"], spec)), spec))
+            old = self._as_now(known["spec"], spec)
+            if isinstance(model := old.get("model"), Mapping):
+                found = entry_of(entry_of(known, "endpoints"), "model").get(SERVED)
+                old = {**old, "model": as_recorded(model, spec.get("model", {}), found)}
+            different = list(differences(requests_of_spec(old), spec))
         except UNREADABLE as error:
             raise odd_content(error, self.path / "run.json") from error
         if different:
@@ -326,13 +331,15 @@ def entry_of(run: Mapping[str, Any] | None, name: str) -> Mapping[str, Any]:
 
 
 def findings_of(run: Mapping[str, Any] | None, name: str = "model") -> Mapping[str, Any]:
-    """What a run.json says about an endpoint, as of `RunFolder.findings`."""
-    return entry_of(entry_of(run, "endpoints"), name)
+    """What a run.json says about an endpoint, as of `RunFolder.findings`, and of the model that it serves."""
+    found = entry_of(entry_of(run, "endpoints"), name)
+    served = entry_of(entry_of(run, "spec"), "model").get(SERVED) if name == "model" else None
+    return found if served is None else {SERVED: served, **found}
 
 
 def refused_in(findings: Mapping[str, Any]) -> dict[str, Any]:
     """What an endpoint refuses: its findings without what it accepted."""
-    return {field: value for field, value in findings.items() if field != "accepted"}
+    return {field: value for field, value in findings.items() if field not in ("accepted", SERVED)}
 
 
 def changed_tasks(run: Mapping[str, Any] | None, configs: Mapping[str, TaskConfig]) -> list[str]:

@@ -112,6 +112,8 @@ class ModelFacts:
     constants: the part of `describe` and `identity` that only the machine of the weights knows: digests, dtype, versions.
     findings: what a run found out about its endpoint that decides how it goes on, as JSON values: fields that are not taken.
     ran_on: entries for `run` in results.json that say where it ran.
+    identified: its request keys tell it from every other model. False for one that is known by an address and a name alone: the
+        next checkpoint has the same ones, so its answers are not shared with other runs.
     """
 
     name: str = ""
@@ -139,6 +141,7 @@ class ModelFacts:
     constants: Mapping[str, Any] = field(default_factory=dict)
     findings: Mapping[str, Any] = field(default_factory=dict)
     ran_on: Mapping[str, Any] = field(default_factory=dict)
+    identified: bool = True
 
     @property
     def machine(self) -> dict[str, Any]:

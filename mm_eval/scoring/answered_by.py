@@ -1,39 +1,17 @@
 """Which model answered, by the names that the replies state, and whether that is the model that was asked for.
 
-One rule for the model of a run and for those that grade its answers. Two names are one model if they are equal without what
-changes nothing: case, the path or the vendor before the last "/", a file's ending, the server's fingerprint. A name with a date
-or a version behind it is the model of the plain name: "gpt-4o-2024-08-06" answers for "gpt-4o" and for "gpt-4o-latest", and not
-the other way round. So is the default revision, which `transformers serve` states as "NAME@main".
+One rule for the model of a run and for those that grade its answers (`mm_eval/values/model_names.py`).
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
-from mm_eval.values.words import counted
+from mm_eval.values.model_names import answers_for, plain_name
+from mm_eval.values.words import counted, listed
 
-_ENDING = re.compile(r"\.(?:gguf|bin|safetensors)$")
-_DATED = re.compile(r"[-@:](?:\d{4}-\d{2}-\d{2}|\d{3,8}|v\d+(?:\.\d+)*)$|@main$")
-_LATEST = re.compile(r"[-:]latest$")
 MOST = 3
 """Names that a sentence gives."""
-
-
-def plain_name(stated: str) -> str:
-    """A model's name without its fingerprint, its path, and its file's ending, in lower case."""
-    name = stated.split(" (")[0].strip().rstrip("/").lower()
-    return _ENDING.sub("", name.rpartition("/")[2])
-
-
-def answers_for(stated: str, asked: str) -> bool:
-    """Whether the model of a stated name is the one that was asked for.
-
-    >>> answers_for("gpt-4o-2024-08-06 (fp_1)", "openai/gpt-4o"), answers_for("gpt-4o-mini", "gpt-4o")
-    (True, False)
-    """
-    found, wanted = plain_name(stated), plain_name(asked)
-    return wanted in (found, _DATED.sub("", found)) or _LATEST.sub("", wanted) in (found, _DATED.sub("", found))
 
 
 def by_name(models: Mapping[str, int]) -> dict[str, int]:
@@ -56,6 +34,17 @@ def oddity(asked: str, models: Mapping[str, int]) -> str:
         return f"{counted(len(different), 'model')} answered: {_list_names(names)}"
     others = {name: count for name, count in names.items() if asked and not answers_for(name, asked)}
     return f"{_list_names(others)} answered, and {asked} was asked" if others else ""
+
+
+def versions(models: Mapping[str, int]) -> str:
+    """What a reader should know where a model answered under several fingerprints; empty where none did."""
+    for name in by_name(models):
+        prints = {
+            stated.partition(" (")[2].rstrip(")"): n for stated, n in models.items() if stated.split(" (")[0] == name
+        }
+        if len(named := [f"{each} ({count:,})" for each, count in prints.items() if each]) > 1:
+            return f"{name} answered under {len(named)} fingerprints, so the server may have changed: {listed(named, MOST)}"
+    return ""
 
 
 def sentence(models: Mapping[str, int]) -> str:

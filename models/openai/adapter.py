@@ -33,6 +33,7 @@ from mm_eval.engine.model import (
     register_model,
 )
 from mm_eval.engine.prices import Price
+from mm_eval.engine.served import SERVED
 from mm_eval.features.tools.formats.as_text import tools_as_text
 from mm_eval.values.errors import ConfigError, MMEvalError, ModelError
 from mm_eval.values.reasoning.families import Marks, marks_of, may_think
@@ -111,6 +112,9 @@ class OpenAI(Model):
         variables = self.args.get("chat_template_kwargs")
         self.variables = json_object(variables, "chat_template_kwargs") if variables else {}
         self.thinks = bool(self.marks.pairs) or may_think(self.model, self.variables)
+        self.named = str(self.args.get("identity") or "")  # what the user calls this very checkpoint
+        self.served: Mapping[str, Any] | None = None  # what the server says of it; None before it was reached
+        self._looked_at = self._learned_late = False  # whether the server was looked at, and reached only after that
         self._seen_thinking = False  # a stop string has ended a reasoning of this model
         self.endpoint = Endpoint(self.max_tokens_name, dropped_by_hand(self.args))
         self.writing: Writing | None = None  # how the server writes prompts; None before it was looked at
@@ -134,15 +138,26 @@ class OpenAI(Model):
     def facts(self) -> ModelFacts:
         """What is known of the server by now."""
         sharing: Sharing = "scores" if "temperature" in self.endpoint.dropped else "greedy"
-        known = self._facts, sharing, self.endpoint.findings(), self._price
+        findings, price, identified = self._findings(), self._price, bool(self.served or self.named)
+        known = self._facts, sharing, findings, price, identified
         if known != self._stated[0]:  # they are looked up several times a request
-            self._stated = known, replace(self._facts, shares=sharing, findings=known[2], price=self._price)
+            facts = replace(self._facts, shares=sharing, findings=findings, price=price, identified=identified)
+            self._stated = known, facts
         return self._stated[1]
 
     @facts.setter
     def facts(self, facts: ModelFacts) -> None:
         self._facts = facts
-        self.endpoint.recall(facts.findings)
+        others = dict(facts.findings)
+        served = others.pop(SERVED, None)
+        if self.served is None and isinstance(served, Mapping):
+            self.served = served  # of the launch that began the run: what the server says later is compared with it
+        self.endpoint.recall(others)
+
+    def _findings(self) -> Mapping[str, Any]:
+        """Those of the endpoint, and what was found of the model where its description did not have it yet."""
+        found = self.endpoint.findings()
+        return {**found, SERVED: self.served} if found and self._learned_late and self.served is not None else found
 
     def prepare(self) -> None:
         """Checks arguments, key and proxy. Raises ConfigError before the first request."""
@@ -150,10 +165,14 @@ class OpenAI(Model):
         self.secrets()
         check_key(self.args, self.urls)
         _ = self._price
+        self._transport()
+
+    def _transport(self) -> httpx.AsyncBaseTransport:
+        """The connections. ConfigError where the proxy of the environment can't be used."""
         from httpx import InvalidURL
 
         try:
-            self.new_transport()
+            return self.new_transport()
         except (ImportError, ValueError, InvalidURL) as error:  # its message may contain the proxy's password
             hint = "Check HTTP_PROXY, HTTPS_PROXY and ALL_PROXY; SOCKS needs pip install 'httpx[socks]'."
             raise ConfigError(f"the proxy can't be used ({type(error).__name__}).", hint=hint) from None
@@ -163,7 +182,7 @@ class OpenAI(Model):
         return secrets_of(self.args)
 
     def identity(self, instance: Instance) -> Mapping[str, Any]:
-        found = {**self.describe(), **question(instance, self.settings.seed), **self.videos.identity(instance)}
+        found = {**self._described(), **question(instance, self.settings.seed), **self.videos.identity(instance)}
         if lacking := self.endpoint.lacks(self._deciding(instance)):
             found["left_out"] = lacking  # fields that decide the answer and that the endpoint does not take
             if TOOLS in lacking:
@@ -179,7 +198,52 @@ class OpenAI(Model):
         return {"temperature", "seed", *tools, *options.extra, *drawn_from(options, "")} - self.extra_body.keys()
 
     def describe(self) -> Mapping[str, Any]:
-        described = {"adapter": "openai", "version": ADAPTER_VERSION, "server": self.server, "model": self.model}
+        """What was measured. Asks the server for its list of models, once."""
+        if not self._looked_at:
+            self._look_at_model()
+        return {**self._described(), SERVED: None} if self.served is None else self._described()
+
+    def _look_at_model(self) -> None:
+        """Finds out what the server says of the model. What an earlier launch has found stays where it is not reached."""
+        from .client.served import served_by
+
+        self._looked_at = True
+        loop, client = self.new_loop(), self._client()
+        try:
+            with quiet_libraries():
+                found = loop.run_until_complete(served_by(client, self.model, self.named))
+            self.served = self.served if found is None else found
+        finally:
+            loop.run_until_complete(client.transport.aclose())
+            loop.close()
+
+    async def _look_again(self, client: Client) -> None:
+        """Compares what the server says of the model with what the run began with. Raises Fatal, which ends the run."""
+        from .client.errors import Fatal
+        from .client.served import difference, served_by
+
+        try:
+            found = await served_by(client, self.model, self.named)
+        except ConfigError as error:
+            fatal = Fatal(error.what, hint=error.hint)
+            client.end(fatal)
+            raise fatal from error
+        if self.served is None and found is not None:
+            self.served, self._learned_late = found, True
+        elif found is not None and found != self.served:
+            other = difference(self.served or {}, found)
+            what = f"the server has another model called {self.model!r} than the run began with: {other}."
+            fatal = Fatal(what, hint="The answers are kept. Serve that model again, or choose another --output_path.")
+            client.end(fatal)
+            raise fatal
+
+    def _described(self) -> dict[str, Any]:
+        described: dict[str, Any] = {
+            "adapter": "openai",
+            "version": ADAPTER_VERSION,
+            "server": self.server,
+            "model": self.model,
+        }
         if self.extra_body:
             described["extra_body"] = self.extra_body
         if self.variables:
@@ -188,6 +252,10 @@ class OpenAI(Model):
             described["reasoning_tags"] = self.settings.reasoning_tags
         if "think_end_token" in self.args:
             described["think_end_token"] = str(self.args["think_end_token"])
+        if self.named:
+            described["identity"] = self.named
+        if self.served:
+            described[SERVED] = dict(self.served)
         if left_out := self.endpoint.by_hand.intersection(DECIDING):
             described["drop"] = sorted(left_out)
         return described
@@ -308,6 +376,7 @@ class OpenAI(Model):
                     looked = True
                     with suppress(Unreachable):
                         self.writing = await writing_of(client.look, self.model)
+                    await self._look_again(client)
 
         async def shielded(group: list[Instance]) -> list[Pair]:
             try:
@@ -353,7 +422,7 @@ class OpenAI(Model):
 
         limits, headers = limits_of(self.args, self.urls), sent_headers(self.args, self.urls)
         draw = random.Random(self.settings.seed)
-        return Client(self.new_transport(), self.urls, limits, headers, self.secrets(), draw, endpoint or self.endpoint)
+        return Client(self._transport(), self.urls, limits, headers, self.secrets(), draw, endpoint or self.endpoint)
 
     def new_loop(self) -> asyncio.AbstractEventLoop:
         """The event loop of the requests; tests replace it with one that has its own clock."""

@@ -82,7 +82,7 @@ LIMITS = {
 RULES = {
     **LIMITS,
     **dict.fromkeys(
-        ("base_url", "model", "server", "max_tokens_name", "think_end_token"),
+        ("base_url", "model", "server", "max_tokens_name", "think_end_token", "identity"),
         _rule("a text that is not empty", is_text),
     ),
     **dict.fromkeys(("input_price", "output_price"), _rule("a number of dollars", is_number, _read_float)),

@@ -12,7 +12,7 @@ from functools import partial
 from itertools import islice
 
 from mm_eval.engine.ask import Asker
-from mm_eval.engine.cache import open_cache
+from mm_eval.engine.cache import cache_notes, open_cache
 from mm_eval.engine.journal import JournalState
 from mm_eval.engine.model import Model, closing_model
 from mm_eval.engine.order import by_cost
@@ -71,6 +71,8 @@ def ask_judges(opened: OpenedTasks, judges: Sequence[Judge], asking: Asking) -> 
             open_cache(opened.request.use_cache, judge.model) as cache,
             model_boundary(verdicts),
         ):
+            said = cache_notes(opened.request.use_cache, judge.model, "--judge_args", f" of judge {judge.name}")
+            opened.notes += [note for note in said if note not in opened.notes]
             judge.keep_findings(asking.folder)  # of its trial, which came before the folder
             journal, tick = asking.journal, progress.tick
             asker = Asker(judge.model, journal, state, stop, tick, fail_at, cache, verdicts, failed, over)

@@ -21,6 +21,7 @@ from mm_eval.engine.folder import RunFolder
 from mm_eval.engine.journal import read_journal
 from mm_eval.engine.model import MODELS, Model, check_generation, close_model, create_model, expect, measured, recall
 from mm_eval.engine.own_runs import mark_of
+from mm_eval.engine.served import as_recorded
 from mm_eval.features.judge.config import judge_of_task
 from mm_eval.features.judge.prompts import all_questions, judge_instance
 from mm_eval.features.judge.verdicts import first_value
@@ -83,9 +84,14 @@ class Judge:
 
     def is_same(self, other: Judge | None) -> bool:
         """Whether another judge gives the same replies, and no task asks the two with different options."""
-        if other is None or _as_json(self.described) != _as_json(other.described):
+        if other is None or not self.is_model_of(other):
             return False
         return not self.asked_otherwise(other)
+
+    def is_model_of(self, other: Judge) -> bool:
+        """Whether another judge, that of a later launch, is the same model."""
+        now = _as_json(other.described)
+        return bool(as_recorded(_as_json(self.described), now) == now)
 
     def asked_otherwise(self, other: Judge) -> list[str]:
         """The tasks that ask another judge with other options than this one."""

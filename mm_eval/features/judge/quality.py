@@ -141,7 +141,7 @@ def ask_the_judge(
         quality.left_out.append("the checks that ask the judge: a file of recorded verdicts can't judge other answers.")
         return quality
     same = next((entry for entry in known if entry.name == judge.name), None)
-    if same is not None and dict(judge.described) != dict(same.described):
+    if same is not None and not same.is_model_of(judge):
         hint = f"Give this one another name: --judge_args name={judge.name}-2,..."
         raise ConfigError(
             f"the folder has verdicts of another judge called {judge.name!r}.", where=str(path), hint=hint

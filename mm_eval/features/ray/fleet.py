@@ -35,6 +35,7 @@ from mm_eval.engine.model import (
     shares,
     show,
 )
+from mm_eval.engine.served import as_recorded
 from mm_eval.features.ray.blocks import Block, Held, blocks_of
 from mm_eval.features.ray.worker import Cluster, Event, code_of, differences, row_of
 from mm_eval.values.errors import ConfigError, MMEvalError, ModelError
@@ -319,7 +320,7 @@ class Fleet(Model):
                 hint = "Choose another --output_path, or give the workers the files of the first launch."
                 raise ConfigError(what, where="--output_path", hint=hint)
             self.model.facts = facts
-            if other := differences(self.model.describe(), description["model"]):
+            if other := differences(as_recorded(self.model.describe(), description["model"]), description["model"]):
                 what = f"the workers have another model than this command: {other}."
                 raise ConfigError(what, where="--executor", hint="Put the same files on all machines.")
             if other := differences(code_of(self.model), description["code"]):

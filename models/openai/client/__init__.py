@@ -14,6 +14,7 @@ In the order of reading:
     replies    the text and the token counts of a reply
     redaction  secrets removed from what servers say
     tokens     how a server writes prompts, and the room for an answer
+    served     what a server says of the model that it serves
     scores     log-likelihoods of continuations
     logprobs   log-probabilities in a reply
 """

@@ -254,7 +254,7 @@ class Client:
                 error.what = self.redactor.error(error.what)
                 error.attempts = tries.attempts + 1
                 if isinstance(error, Fatal):
-                    self._end(error)
+                    self.end(error)
                 raise
             finally:
                 self.gate.leave(single)
@@ -278,7 +278,7 @@ class Client:
                 hint="The answers are kept. Run the same command later to continue, or raise deadline=.",
             )
             fatal.attempts = tries.attempts
-            self._end(fatal)
+            self.end(fatal)
             raise fatal
         self._say_wait(what)
 
@@ -311,7 +311,7 @@ class Client:
             error.what = f"the server refused {count} questions in a row in the same way: {reason} ({error.what})."
         fatal = Fatal(error.what, hint=hint)
         fatal.attempts = error.attempts
-        self._end(fatal)
+        self.end(fatal)
         return fatal
 
     async def look(self, path: str, content: bytes | None = None, *, at_root: bool = False) -> dict[str, Any]:
@@ -322,27 +322,34 @@ class Client:
         """
         for url in list(self._looks_at):
             with suppress(Unreachable):
-                return await self._look_at(joined(url, path, at_root=at_root), content)
+                status, found = await self._page(joined(url, path, at_root=at_root), content)
+                if status in LOADING:
+                    raise Unreachable
+                return found if status == 200 else {}
             self._looks_at.append(self._looks_at.pop(0))  # the next look begins with another server
         raise Unreachable
 
-    async def _look_at(self, url: httpx.URL, content: bytes | None) -> dict[str, Any]:
+    async def page(self, url: str, path: str) -> tuple[int, dict[str, Any]]:
+        """(status, content) of a page below one of the addresses; empty where it is no JSON object. Raises Unreachable."""
+        return await self._page(joined(url, path), None)
+
+    async def _page(self, url: httpx.URL, content: bytes | None) -> tuple[int, dict[str, Any]]:
         method = "GET" if content is None else "POST"
         request = httpx.Request(method, url, headers=self.headers, content=content)
         try:
             async with asyncio.timeout(min(LOOK, self.limits.timeout)):
                 reply = await self.transport.handle_async_request(request)
                 await reply.aread()
-            found = json.loads(reply.content) if reply.status_code == 200 else {}
-        except (ValueError, RecursionError):
-            return {}
         except Exception as error:  # transports are third-party code
             raise Unreachable from error
-        if reply.status_code in LOADING:
-            raise Unreachable
-        return found if isinstance(found, dict) else {}
+        try:
+            found = json.loads(reply.content)
+        except (ValueError, RecursionError):
+            found = {}
+        return reply.status_code, found if isinstance(found, dict) else {}
 
-    def _end(self, fatal: Fatal) -> None:
+    def end(self, fatal: Fatal) -> None:
+        """Ends all questions with an error."""
         self.fatal = self.fatal or fatal
         self.gate.close()
         self.servers.close()

@@ -366,12 +366,22 @@ def test_a_live_page_counts_verdicts_that_are_equal_to_others(judged, server) ->
 
 
 def test_verdicts_are_shared_between_runs(judged, server, tmp_path: Path) -> None:
-    cache = ("--use_cache", tmp_path / "cache")
-    assert judged.with_server(server, *cache).code == 0
-    again = judged.with_server(server, *cache, "--output_path", tmp_path / "other")
+    cache, args = ("--use_cache", tmp_path / "cache"), f"{NO_WAIT},identity=rev-1"
+    assert judged.with_server(server, *cache, args=args).code == 0
+    again = judged.with_server(server, *cache, "--output_path", tmp_path / "other", args=args)
     assert again.code == 0 and sum(server.asked.values()) == 6, again.out
     assert "verdicts: 6 came from --use_cache" in again.out
     assert again.results["judges"]["graded"][0]["models"] == {"judge-1 (fp_1)": 6}
+
+
+def test_verdicts_of_a_judge_known_by_its_name_alone_are_not_shared(judged, server, tmp_path: Path) -> None:
+    """The next checkpoint at that address would get the verdicts of the last."""
+    cache = ("--use_cache", tmp_path / "cache")
+    assert judged.with_server(server, *cache).code == 0
+    again = judged.with_server(server, *cache, "--output_path", tmp_path / "other")
+    assert again.code == 0 and sum(server.asked.values()) == 12, again.out
+    assert "--use_cache took and kept nothing of judge judge-1" in again.out
+    assert "identity=NAME in --judge_args" in again.out
 
 
 def test_a_judge_that_never_replied_makes_way(judged, server) -> None:

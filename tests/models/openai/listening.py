@@ -39,6 +39,9 @@ class Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         self._note({})
         models = self.server.models
+        if self.server.loading > 0:
+            self.server.loading -= 1
+            return self._say(503, {})
         found = self.path.partition("?")[0].endswith("/models") and models is not None
         self._say(200 if found else 404, {"object": "list", "data": models} if found else {})
 
@@ -90,6 +93,7 @@ class Listening(ThreadingHTTPServer):
     """answer: makes the text of a chat's answer. models: entries of /v1/models; None: it has no such page.
 
     names: the model of a reply, by the name in the request. more: further fields of a reply. asked: all requests.
+    loading: how many requests for the list of models are answered as by a server that still loads.
     """
 
     request_queue_size = 128
@@ -100,6 +104,7 @@ class Listening(ThreadingHTTPServer):
         self.answer, self.models = answer, models
         self.names: Callable[[str], str] = lambda name: name
         self.more: Body = {}
+        self.loading = 0
         self.asked: list[Asked] = []
 
     @property
