@@ -31,6 +31,11 @@ MOST_FILE = 64 * 2**30
 """Bytes of a file that is read line by line."""
 
 
+def real_path(path: Path) -> Path:
+    """A path without links. A circle of links, at which `Path.resolve` raises RuntimeError, stands for itself."""
+    return Path(os.path.realpath(path))
+
+
 def is_inside(folder: Path, path: Path) -> bool:
     """Whether a path lies in a run folder, also when links are followed."""
     try:

@@ -544,3 +544,42 @@ def test_what_a_folder_is_damaged_with_stays_as_it_is() -> None:
     for seed in range(200):
         _mutate_value({"a": [1, {"b": 2}], "c": {"d": [3]}}, random.Random(seed))
     assert repr(ODD) == before
+
+
+@pytest.mark.parametrize("part", ["", "run.json", "results.json", "samples", "journal"])
+@pytest.mark.parametrize("circle", [1, 2])
+def test_a_circle_of_links_takes_no_other_run_from_the_index(
+    recorded: Path, tmp_path: Path, part: str, circle: int
+) -> None:
+    """A link to itself, or two that name each other, where a run folder or a part of it was, while the runs are viewed."""
+    from mm_eval.cli.folders import run_folders
+    from mm_eval.features.report.site.runs import Shown
+
+    runs = tmp_path / "runs"
+    for name in ("first", "second", "third"):
+        shutil.copytree(recorded, runs / name)
+    folders = list(map(Path, run_folders([str(runs)])))
+    shown = Shown(folders, tmp_path / "pages", find=lambda: list(map(Path, run_folders([str(runs)]))))
+    assert "second" in shown.index()
+    broken = runs / "second" / part if part else runs / "second"
+    (shutil.rmtree if broken.is_dir() else os.unlink)(broken)
+    target = broken if circle == 1 else broken.with_name("the-other-link")
+    broken.symlink_to(target)
+    if circle == 2:
+        target.symlink_to(broken)
+    page = shown.index()
+    assert "first" in page and "third" in page
+    shutil.copytree(recorded, runs / "later")
+    assert "later" in shown.index(), "runs that begin later are still found"
+    for run in shown.runs.values():
+        if run.folder.name != "second":
+            assert "".join(shown.run_page(run))
+
+
+@pytest.mark.parametrize("verb", READING)
+def test_a_circle_of_links_in_place_of_a_run_folder(
+    verb: str, recorded: Path, tmp_path: Path, cli: Callable[..., Ran]
+) -> None:
+    run = tmp_path / "circle"
+    run.symlink_to(run)
+    ended_well(cli(*words_of(verb, run, recorded, tmp_path / "out")))

@@ -31,6 +31,7 @@ from mm_eval.results.table import to_page
 from mm_eval.results.thumbnails import Wanted, write_thumbnails
 from mm_eval.values.errors import ConfigError, MMEvalError
 from mm_eval.values.files import write_atomic
+from mm_eval.values.run_files import real_path
 from mm_eval.values.words import counted
 
 PAGE = "curve.html"
@@ -137,7 +138,7 @@ class StudyPage:
         runs = {_step(each): each.run for each in steps}
         about = about_differences(
             "curve",
-            f"{study.folder.resolve().name}: {counted(len(steps), 'evaluation')}, steps {steps[0].step:,} to {steps[-1].step:,}",
+            f"{real_path(study.folder).name}: {counted(len(steps), 'evaluation')}, steps {steps[0].step:,} to {steps[-1].step:,}",
             runs,
             [run_fact(_step(each), each.run, folder, _described(each)) for each in (steps[0], steps[-1])],
             _step(steps[-1]),
@@ -189,7 +190,7 @@ class Viewed(StudyPage):
 
 def viewed(folders: Sequence[Path], include_path: str | None = None) -> Viewed | None:
     """The page of a training, where the run folders are its steps and one has results."""
-    parents = {folder.resolve().parent for folder in folders}
+    parents = {real_path(folder).parent for folder in folders}
     if len(parents) > 1 or not is_study(parent := parents.pop()):
         return None
     page = _viewed(parent, include_path)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from mm_eval.cli.say import say, say_report
 from mm_eval.values.errors import ConfigError
 from mm_eval.values.features import brought
+from mm_eval.values.run_files import real_path
 from mm_eval.values.safe import in_line
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ def run_release(args: argparse.Namespace, read: Callable[[argparse.Namespace], R
         plain = args.format == "text" and sys.stdout.isatty()  # elsewhere it goes into a file or another program
         say_report("\n" + (as_text if plain else as_markdown)(table, intervals=True, categories=categories))
         if found.runs:
-            folder = Path(os.path.commonpath([run.folder.resolve().parent for run in found.runs]))
+            folder = Path(os.path.commonpath([real_path(run.folder).parent for run in found.runs]))
             say(f"page: {write_release_page(folder / 'release.html', table)}")
     return found.exit_code
 

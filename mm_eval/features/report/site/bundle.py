@@ -26,6 +26,7 @@ from mm_eval.results.sample_rows import sample_name
 from mm_eval.results.thumbnails import thumbnail
 from mm_eval.values.errors import ConfigError
 from mm_eval.values.files import write_atomic
+from mm_eval.values.run_files import real_path
 from mm_eval.values.words import counted
 
 INDEX, PICTURE = "index.html", "preview.png"
@@ -36,7 +37,7 @@ def names_of(folders: Sequence[Path]) -> list[str]:
     """A name for each run folder that is safe in an address; unlike for two folders of one name."""
     names: list[str] = []
     for folder in folders:
-        name = own = sample_name(folder.resolve().name).replace("@", "_").replace("+", "_")
+        name = own = sample_name(real_path(folder).name).replace("@", "_").replace("+", "_")
         number = 2
         while name in (*names, "thumbnails", "pictures", INDEX, PICTURE):
             name, number = f"{own}-{number}", number + 1

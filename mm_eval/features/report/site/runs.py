@@ -24,7 +24,7 @@ from mm_eval.results.recorded import RecordedRun
 from mm_eval.results.thumbnails import thumbnail
 from mm_eval.values.errors import MMEvalError, StoreError
 from mm_eval.values.features import brought
-from mm_eval.values.run_files import UNREADABLE, odd_content, read_bytes
+from mm_eval.values.run_files import UNREADABLE, odd_content, read_bytes, real_path
 from mm_eval.values.safe import in_script
 from mm_eval.values.words import counted, of_all
 
@@ -193,8 +193,8 @@ class Shown:
     def look_for_new(self) -> None:
         """Adds runs that began since."""
         with self._adding:
-            known = {folder.resolve() for folder in self._folders}
-            fresh = [each for each in self._find() if each.resolve() not in known and not why_unreadable(each)]
+            known = {real_path(folder) for folder in self._folders}
+            fresh = [each for each in self._find() if real_path(each) not in known and not why_unreadable(each)]
             if fresh:
                 self._folders += fresh
                 self._add()
