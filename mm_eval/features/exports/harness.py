@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
 from mm_eval.engine.folder import RunFolder
+from mm_eval.features.exports.names import full_name
 from mm_eval.results.file import results_json
 from mm_eval.results.recorded import RecordedRun
 from mm_eval.results.sample_rows import sample_name
@@ -32,7 +34,7 @@ def write_harness(run: RecordedRun, folder: Path, layout: Literal["lm_eval", "lm
     """Writes the files of a run into FOLDER/<model>, and returns their paths, the results first."""
     started = datetime.fromtimestamp(run.results.run.started, UTC)
     time = f"{started:%Y-%m-%dT%H-%M-%S.%f}" if layout == "lm_eval" else f"{started:%Y%m%d_%H%M%S}"
-    own = folder / _sanitized(run.model)
+    own = folder / _sanitized(full_name(run))
     own.mkdir(parents=True, exist_ok=True)
     results = json.dumps(_results(run), indent=2, ensure_ascii=False)
     name = f"results_{time}.json" if layout == "lm_eval" else f"{time}_results.json"
@@ -67,8 +69,8 @@ def _results(run: RecordedRun) -> dict[str, Any]:
         "config": config,
         "date": about.started,
         "model_source": about.model_name,
-        "model_name": run.model,
-        "model_name_sanitized": _sanitized(run.model),
+        "model_name": full_name(run),
+        "model_name_sanitized": _sanitized(full_name(run)),
         "system_instruction": about.system_instruction,
         "chat_template": None,
         "total_evaluation_time_seconds": str(about.answering["seconds"]),
@@ -126,5 +128,5 @@ def _hash(text: str) -> str:
 
 def _sanitized(name: str) -> str:
     """The model's name as a folder, as both tools write it. A long one, or one of dots alone, ends in its digest."""
-    safe = "".join("_" if character in '"<>:/|\\?*[] \0' else character for character in name)
+    safe = re.sub(r'["<>:/|\\?*\[\]]+', "__", name).replace(" ", "_").replace("\0", "_")
     return safe if safe.strip(".") and len(safe.encode(errors="replace")) <= LONGEST_NAME else sample_name(name)

@@ -20,6 +20,7 @@ from mm_eval.cli.say import say, say_report
 from mm_eval.config.arguments import PATH
 from mm_eval.values.errors import ConfigError
 
+WRITES_RESULTS = True
 FORMS = ("lm_eval", "lmms_eval", "vlmevalkit", "inspect", "table")
 
 

@@ -58,13 +58,15 @@ class Theirs(RunPart):
         known = (
             [(name, each) for name, each in tasks.items() if isinstance(each, dict)] if isinstance(tasks, dict) else []
         )
-        counts = {str(each.get("name") or name): each.get("repeats") for name, each in known}
         manager = TaskManager(include_path=request.include_path)
-        found = {}
-        for name, count in counts.items():
-            if type(count) is int and count > 1:
-                [config] = manager.load([name]).tasks.values()
-                found[name] = repeated(config.resolved(), count)[0]
+        found: dict[str, Mapping[str, Any]] = {}
+        for name, each in known:
+            if type(count := each.get("repeats")) is int and count > 1:
+                asked = str(each.get("name") or name)
+                [config] = manager.load([asked]).tasks.values()
+                found[asked] = (
+                    {"repeats": count} if each.get("suite") == "mm-eval" else repeated(config.resolved(), count)[0]
+                )
         return (), found
 
     @classmethod

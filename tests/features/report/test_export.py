@@ -1,6 +1,7 @@
 """Exports of a run: each is read by the tool's own reader where that is installed, and by the hub's library always."""
 
 import json
+import zipfile
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,17 +24,31 @@ def run(cli):
     return ran
 
 
+def log_of(path: Path) -> dict:
+    """The parts of a log of inspect_ai, with its samples in order."""
+    with zipfile.ZipFile(path) as archive:
+        members = {name: json.loads(archive.read(name)) for name in archive.namelist()}
+    samples = [members[name] for name in archive.namelist() if name.startswith("samples/")]
+    return {
+        **members["header.json"],
+        "samples": samples,
+        "summaries": members["summaries.json"],
+        "members": list(members),
+    }
+
+
 @pytest.mark.full
 def test_a_log_of_inspect_for_each_task(cli, run, tmp_path: Path) -> None:
     done = cli("export", run.folder, "--format", "inspect", "--output", tmp_path / "logs")
     assert done.code == 0
     paths = [Path(line) for line in done.out.splitlines()]
-    assert [path.name.partition("_")[2] for path in paths] == ["mme.json", "seedbench_ppl.json", "gsm8k.json"]
-    logs = [json.loads(path.read_text()) for path in paths]
+    assert [path.name.partition("_")[2] for path in paths] == ["mme.eval", "seedbench_ppl.eval", "gsm8k.eval"]
+    logs = [log_of(path) for path in paths]
     mme = logs[0]
     assert mme["version"] == 2 and mme["eval"]["task"] == "mme" and len(mme["samples"]) == 4
     first = mme["samples"][0]
-    assert first["input"][0]["content"][0]["image"].startswith("data:image/jpeg;base64,")
+    shown = first["input"][0]["content"][0]["image"].removeprefix("attachment://")
+    assert first["attachments"][shown].startswith("data:image/jpeg;base64,")
     assert first["output"]["choices"][0]["message"]["content"].strip() in ("Yes", "No")
     assert first["scores"]["mme_perception_score,none"] == {
         "value": 1.0,
@@ -68,19 +83,69 @@ def test_a_log_of_inspect_says_how_answers_ended_and_calls_no_sum_a_mean(cli, ru
     rows[0]["ended"], rows[1]["ended"] = ["length"], ["refused"]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     cli("export", run.folder, "--format", "inspect", "--output", tmp_path / "logs")
-    [log] = (tmp_path / "logs").glob("*_mme.json")
-    found = json.loads(log.read_text())
+    [log] = (tmp_path / "logs").glob("*_mme.eval")
+    found = log_of(log)
     ends = [choice["stop_reason"] for each in found["samples"] for choice in each["output"]["choices"]]
     assert ends == ["max_tokens", "content_filter", "stop"]
     metrics = {each["name"]: set(each["metrics"]) for each in found["results"]["scores"]}
     assert metrics["mme_perception_score,none"] <= {"mme_perception_score", "stderr"}
 
 
+def test_the_shape_of_a_log_of_inspect(cli, tmp_path: Path) -> None:
+    """What inspect_ai 0.3.285 needs for `view`, `score` and data frames. Its own reader is tried below, where it is installed."""
+    words = ["--model", "dummy", "--model_args", "pretrained=acme/tiny-vl", "--sample", "--limit", 2, "--repeats", 3]
+    ran = cli("--tasks", "gsm8k", *words)
+    for folder in ("one", "two"):
+        assert cli("export", ran.folder, "--format", "inspect", "--output", tmp_path / folder).code == 0
+    [path], [again] = (tmp_path / "one").iterdir(), (tmp_path / "two").iterdir()
+    assert path.name.endswith("_gsm8k.eval") and path.read_bytes() == again.read_bytes()
+    log = log_of(path)
+    names = [f"samples/{doc}_epoch_{epoch}.json" for doc in (0, 1) for epoch in (1, 2, 3)]
+    assert log["members"] == ["_journal/start.json", *names, "summaries.json", "header.json"]
+    assert (log["version"], log["status"], log["eval"]["config"]) == (2, "success", {"epochs": 3})
+    assert log["eval"]["model"] == "none/acme/tiny-vl", "`inspect score` knows no provider acme, and needs one"
+    assert log["eval"]["model_args"] == {} and log["results"]["total_samples"] == 6
+    assert [(each["id"], each["epoch"]) for each in log["summaries"]] == [(doc, n) for doc in (0, 1) for n in (1, 2, 3)]
+    for sample, summary in zip(log["samples"], log["summaries"], strict=True):
+        [event], [choice] = sample["events"], sample["output"]["choices"]
+        said = [*event["input"], event["output"]["choices"][0]["message"]]
+        assert said == sample["messages"] == [*sample["input"], choice["message"]]
+        assert len({each["id"] for each in said}) == len(said) == summary["message_count"]
+    ids = [each["id"] for sample in log["samples"] for each in sample["messages"]]
+    assert len(set(ids)) == len(ids)
+
+
+def test_other_tools_keep_the_name_of_a_checkpoint_of_the_hub(cli, tmp_path: Path) -> None:
+    """lm-eval 0.4.13 and lmms-eval 0.7.3 write "/" as "__" in the folder's name."""
+    ran = cli(
+        "--tasks", "gsm8k", "--model", "dummy", "--model_args", "pretrained=acme/tiny-vl", "--sample", "--limit", 1
+    )
+    for layout, pattern in (("lm_eval", "results_*.json"), ("lmms_eval", "*_results.json")):
+        assert cli("export", ran.folder, "--format", layout, "--output", tmp_path / layout).code == 0
+        [folder] = (tmp_path / layout).iterdir()
+        [results] = folder.glob(pattern)
+        assert folder.name == "acme__tiny-vl" and json.loads(results.read_text())["model_name"] == "acme/tiny-vl"
+    assert cli("export", ran.folder, "--format", "inspect", "--output", tmp_path / "inspect").code == 0
+    for form in ("lm_eval", "lmms_eval", "inspect"):
+        done = cli("import", tmp_path / form, "--output_path", tmp_path / f"{form}-run", "--sample")
+        assert done.code == 0 and "model: acme/tiny-vl" in done.out
+
+
 def test_inspect_reads_its_logs(cli, run, tmp_path: Path) -> None:
-    log = pytest.importorskip("inspect_ai.log", reason="pip install inspect_ai")
-    for line in cli("report", run.folder, "--format", "inspect", "--output", tmp_path / "logs").out.splitlines():
-        read = log.read_eval_log(line)
-        assert read.status == "success" and len(read.samples) == 4
+    inspect_ai = pytest.importorskip("inspect_ai", reason="pip install inspect_ai pandas")
+    analysis = pytest.importorskip("inspect_ai.analysis", reason="pip install inspect_ai pandas")
+    from inspect_ai.log import read_eval_log, read_eval_log_sample_summaries
+    from inspect_ai.scorer import includes
+
+    lines = cli("report", run.folder, "--format", "inspect", "--output", tmp_path / "logs").out.splitlines()
+    for line in lines:
+        read = read_eval_log(line)
+        assert read.status == "success" and len(read.samples) == len(read_eval_log_sample_summaries(line)) == 4
+        scored = inspect_ai.score(read, includes(), display="none")
+        assert scored.results.scores[-1].name == "includes"
+    frame = analysis.messages_df(str(tmp_path / "logs"), quiet=True)
+    assert len(frame) == len(set(frame["message_id"])) >= 22 and set(frame["role"]) >= {"user", "assistant"}
+    assert len(analysis.samples_df(str(tmp_path / "logs"), quiet=True)) == 12
 
 
 @pytest.mark.full
@@ -115,6 +180,16 @@ def test_lm_evals_own_table_shows_our_numbers(cli, run, tmp_path: Path) -> None:
     table = utils.make_table(json.loads(Path(latest).read_text()))
     [line] = [line for line in table.splitlines() if "mme_perception_score" in line]
     assert f"{run.results['results']['mme']['mme_perception_score,none']:g}" in line
+
+
+@pytest.mark.full
+def test_lmms_evals_own_loader_reads_our_samples(cli, run, tmp_path: Path) -> None:
+    loader = pytest.importorskip("lmms_eval.baselines.loader", reason="pip install lmms_eval")
+    names = cli("report", run.folder, "--format", "lmms_eval", "--output", tmp_path / "out").out.splitlines()
+    [path] = [name for name in names if "_samples_mme" in name]
+    scores, results = loader.load_baseline(path, "mme")
+    assert set(scores) == {0, 1, 3} and set(scores.values()) <= {0.0, 1.0}, "a failed doc has no row"
+    assert results["results"]["mme"]["alias"] == "mme"
 
 
 @pytest.mark.full

@@ -76,12 +76,13 @@ def _log(path: Path, header: Mapping[str, Any], rows: Callable[[Path, _Epochs], 
         epochs = _Epochs(stated or 1, reducers in ([], ["mean"]))
         if not epochs.by_mean:
             notes.append(f"its own scores by document are left out: it reduces the epochs by {', '.join(reducers)}")
+        model = as_text(about.get("model"), "eval.model")
         return Log(
             suite="mm-eval" if "mm_eval" in packages else "inspect_ai",
             task=as_text(about.get("task") or path.stem, "eval.task").rsplit("/", 1)[-1],
             path=path,
             rows=partial(rows, path, epochs),
-            model=as_text(about.get("model"), "eval.model"),
+            model=model.removeprefix("none/") if "mm_eval" in packages else model,
             version=as_text(packages.get("inspect_ai") or packages.get("mm_eval"), "eval.packages"),
             numbers=numbers,
             notes=notes,
