@@ -7,7 +7,7 @@ In the order of reading:
     arguments   --model_args, checked
     checkpoint  the files behind `pretrained`, and their digests
     families    the differences between model types, as data
-    self_check  which short cuts a type that is not listed may take
+    self_check  what a model gives at all, and which short cuts a type that is not listed may take
     processor   tokenizer and processor
     beside      packages that transformers uses where they import
     weights     device, dtype, and the model with all its weights, quantised ones and adapters of PEFT too

@@ -103,6 +103,7 @@ class HuggingFace(Model):
     def prepare(self) -> None:
         """Loads the weights. Raises ConfigError if they are missing or do not fit the config."""
         from .inference.threads import Threads, step_of
+        from .processor import load_config
         from .weights import load_model
 
         if self._asking is not None:
@@ -110,14 +111,9 @@ class HuggingFace(Model):
         self.checkpoint.weights()
         device, dtype = self._device_and_dtype
         quantised = quantisation(self.checkpoint.config)
+        self._refuse_encoder_decoder(load_config(self.checkpoint.folder, self.arguments))
         model = load_model(self.checkpoint.folder, self.arguments, self.source.image_text, device, dtype, quantised)
         self.checkpoint.check_unchanged()
-        if getattr(model.config, "is_encoder_decoder", False):
-            raise ConfigError(
-                f"{self.arguments.pretrained!r} ({self.checkpoint.model_type}) is an encoder-decoder.",
-                where=WHERE,
-                hint="This adapter runs models that read prompt and answer as one sequence.",
-            )
         self._asking = self._with_short_cuts(model)
         if device == "cpu" and chooses_threads():
             self._threads = Threads(step_of(model), self.facts.threads)
@@ -130,7 +126,7 @@ class HuggingFace(Model):
         from .asking import Asking
         from .inference.cache import runtime_of
         from .inference.limits import most_shared
-        from .self_check import quickest
+        from .self_check import quickest, why_not_next_tokens
 
         def seed_of(instance: Instance) -> int:
             return int(request_key(self, instance)[:15], 16)
@@ -139,10 +135,17 @@ class HuggingFace(Model):
             return Asking(self.writer, runtime_of(model, family, tokenizer, batch_size), sys.maxsize, seed_of)
 
         family, tokenizer, kind = self.writer.family, self.writer.tokenizer, self.checkpoint.model_type
-        if family is UNKNOWN:
-            family, reason = quickest(
-                model, answering, pictured=self.writer.processor is not None, chat=self.source.has_template
+        self._refuse_encoder_decoder(model.config)
+        about = {"pictured": self.writer.processor is not None, "chat": self.source.has_template}
+        plainest = replace(family, batched=False, prefix_cache=False, features=False)
+        if reason := why_not_next_tokens(model, answering(plainest, 1), known=family is not UNKNOWN, **about):
+            raise ConfigError(
+                f"{self.arguments.pretrained!r} ({kind}) does not give log-probabilities of the next token: {reason}.",
+                where=WHERE,
+                hint="This adapter runs causal models. Masked models, encoders and diffusion models are none.",
             )
+        if family is UNKNOWN:
+            family, reason = quickest(model, answering, **about)
             if family is UNKNOWN:
                 logger.warning("Model type %r runs one prompt at a time, without short cuts: %s.", kind, reason)
             else:
@@ -153,11 +156,20 @@ class HuggingFace(Model):
         max_length = self.arguments.max_length or runtime.max_length
         alone = None
         if shared := most_shared(model.config, max_length):
-            plainest = replace(family, batched=False, prefix_cache=False)
-            alone = shared, runtime_of(model, plainest, tokenizer, 1)
+            one = replace(family, batched=False, prefix_cache=False)
+            alone = shared, runtime_of(model, one, tokenizer, 1)
             logger.info("Sequences of more than %d tokens run alone: their rotary positions are scaled.", shared)
         cuts = self.settings.on_long_prompt == "cut"
         return Asking(self.writer, runtime, max_length, seed_of, alone, cuts)
+
+    def _refuse_encoder_decoder(self, config: Any) -> None:
+        """ConfigError for one. config: of the files as well, since transformers loads BART's decoder without its encoder."""
+        if getattr(config, "is_encoder_decoder", False):
+            raise ConfigError(
+                f"{self.arguments.pretrained!r} ({self.checkpoint.model_type}) is an encoder-decoder.",
+                where=WHERE,
+                hint="This adapter runs models that read prompt and answer as one sequence.",
+            )
 
     def _look(self) -> None:
         """Chooses the number of threads again if the machine has become busy."""

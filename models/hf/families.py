@@ -30,6 +30,7 @@ class Family:
     pictures: what the processor's tensors for a picture depend on: only the "picture"; the "prompt" with all of its pictures
         (llava_onevision makes no tiles where there are several, idefics and mllama pad to the largest); or "processor":
         unknown, so that every prompt is processed as a whole.
+    flat: its processor takes the pictures of a prompt in one list; others take a list for each prompt.
     features: the vision tower's output may be computed in advance and passed in; "alone": for one prompt at a time, since the
         tensors number the patches of a prompt (molmo2).
     causal: a token sees only those before it, and pictures their own tokens. If not, all tokens of a prompt see each other
@@ -50,6 +51,7 @@ class Family:
     prefix_cache: bool = True
     holes: bool = True
     pictures: Literal["picture", "prompt", "processor"] = "picture"
+    flat: bool = False
     features: bool | Literal["alone"] = True
     causal: bool = True
     beside: bool = False
@@ -128,6 +130,7 @@ FAMILIES: dict[str, Family] = {
     "glm4v": _glm(),
     "glm4v_moe": _glm("glm4v_moe"),
     "glm_ocr": _glm("glm_ocr"),
+    "got_ocr2": Family(("got_ocr2",), flat=True),
     "granite4_vision": Family(("granite4_vision", "llava_next", "llava"), features=False, heads=False),
     "hunyuan_vl": Family(("hunyuan_vl",), mrope=True, axes=4, batched=False),  # pictures are counted over all rows
     "idefics2": Family(("idefics2",), pictures="prompt"),

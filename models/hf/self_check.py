@@ -1,4 +1,8 @@
-"""The self-check of a model type that is not listed: which short cuts give the same numbers as one prompt at a time."""
+"""The self-checks at start-up.
+
+why_not_next_tokens  of every model: its forward gives the logits of the next token, which are asked of it
+quickest             of a model type that is not listed: which short cuts give the same numbers as one prompt at a time
+"""
 
 from __future__ import annotations
 
@@ -18,6 +22,9 @@ from .inference.limits import free_bytes
 if TYPE_CHECKING:
     from PIL.Image import Image
 
+    from .inference.runtime import Runtime
+    from .prompts.prompt import Prompt, PromptWriter
+
 TOLERANCE = 1e-4
 """Nats by which log-likelihoods of the self-check may differ."""
 _SIZES = ((224, 160), (120, 200))
@@ -28,6 +35,22 @@ _BEGINNINGS = (
 _QUESTIONS = ("What is shown in the picture?", "Is there a dog?")
 _CONTINUATIONS = (" yes", " a red car on the street")
 _OPTIONS = {"max_new_tokens": 4, "min_new_tokens": 4}
+_GOES_ON = " The quick brown fox jumps over the lazy dog."
+LIKE = 0.01
+"""Difference of two forwards' logits that is rounding in float32, as a share of their spread: it is 1e-6 in models that give the
+logits of the next token, and from 0.02 on in random ones that give others."""
+LIKE_QUANTISED = 0.2
+"""The same for weights that can't be widened."""
+
+
+class Asked(Protocol):
+    """A loaded model with what writes its prompts (`asking.Asking`)."""
+
+    @property
+    def writer(self) -> PromptWriter: ...
+
+    @property
+    def runtime(self) -> Runtime: ...
 
 
 class Answering(Protocol):
@@ -39,6 +62,51 @@ class Answering(Protocol):
 
     @property
     def caches(self) -> bool: ...
+
+
+def why_not_next_tokens(model: Any, asking: Asked, *, pictured: bool, chat: bool, known: bool) -> str:
+    """Why a model does not give the logits of the next token; empty if it does, or if it takes none of the prompts here.
+
+    asking: the model run one prompt at a time with whole forwards. known: its type is listed. The others: as of `quickest`.
+
+    The logits up to a token are the same whether the text goes on or ends there. They are not in a masked model or an encoder,
+    which look at both sides, nor in a diffusion model, whose forward draws or fills a canvas. Two short forwards show it. Where
+    they differ in half precision, two in float32 decide.
+    """
+    import torch
+
+    shown = [1, 0] if pictured else [0]
+    with torch.inference_mode():
+        for pictures in shown[::-1] if known else shown:
+            try:
+                prompt = asking.writer.write(_question(_QUESTIONS[0], [0] * pictures, chat))
+                after = asking.writer.encode_text(_GOES_ON)[:8]
+                reason = _not_next(asking.runtime, prompt, after, LIKE)
+                if reason and not _not_widened(model):
+                    with in_float32(model):
+                        reason = _not_next(asking.runtime, prompt, after, LIKE)
+                elif reason:
+                    reason = _not_next(asking.runtime, prompt, after, LIKE_QUANTISED)
+            except Exception:  # the model's own code, which does not take every prompt
+                continue
+            return reason
+    return ""
+
+
+def _not_next(runtime: Runtime, prompt: Prompt, after: list[int], allowed: float) -> str:
+    from .inference.scoring import whole
+
+    part = after[: len(after) // 2]
+    goes_on, ends = (whole(runtime, prompt, ids).float() for ids in (after, part))
+    if (rows := goes_on.shape[0]) <= len(after):
+        return f"its forward gives logits of {rows} tokens and no more"
+    spread = float(ends.std())
+    if not float((goes_on[: len(ends)] - ends).abs().mean()) > allowed * spread:
+        return ""
+    again = whole(runtime, prompt, part).float()
+    if float((again - ends).abs().mean()) > allowed * spread:
+        return "its logits for one prompt are other ones each time"
+    return "its logits up to a token change with what follows it"
 
 
 def quickest(

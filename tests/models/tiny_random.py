@@ -205,9 +205,12 @@ def _made(kind: str) -> tuple[Any, Any]:
     """A model and its processor, in memory."""
     from tests.models import tiny_newest, tiny_recent  # noqa: F401  (they add to MORE)
     from tests.models.tiny_more import MORE
+    from tests.models.tiny_others import OTHERS
 
     if kind in MORE:
         return MORE[kind]()
+    if kind in OTHERS:
+        return OTHERS[kind]()
     makers = {"llava_onevision": _onevision, "llama": _llama, "idefics3": _idefics, "paligemma": _paligemma}
     if kind in makers:
         model, processor, _ = makers[kind]()
@@ -249,7 +252,7 @@ def save(kind: str, folder: Path) -> Path:
     """Writes the checkpoint of a model type into a folder, and returns the folder."""
     torch.manual_seed(0)
     model, processor = _made(kind)
-    scaled(untied(model))
+    scaled(model if kind == "diffusion_gemma" else untied(model))  # which shares all weights between its two sides
     model.generation_config = tf.GenerationConfig(bos_token_id=1, eos_token_id=2, pad_token_id=0)
     model.save_pretrained(folder)
     processor.save_pretrained(folder)

@@ -102,7 +102,7 @@ def _gemma4(**differs: Any) -> Made:
     text = {
         **TEXT, **HEAD, "num_hidden_layers": 4, "sliding_window": 16,
         "layer_types": ["sliding_attention", "full_attention"] * 2, "vocab_size_per_layer_input": VOCABULARY,
-        "hidden_size_per_layer_input": 8, "num_kv_shared_layers": 2, "global_head_dim": 16, "num_global_key_value_heads": 2,
+        "hidden_size_per_layer_input": 8, "num_kv_shared_layers": 2, "global_head_dim": 32, "num_global_key_value_heads": 2,
         **differs,
     }  # fmt: skip
     tower = {

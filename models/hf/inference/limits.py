@@ -17,8 +17,8 @@ def token_budget(config: Any, itemsize: int, free: int) -> int:
     their prefix, and the activations of one layer.
     """
     text = config.get_text_config()
-    inner = getattr(text, "intermediate_size", None) or 4 * text.hidden_size
-    inner = inner if isinstance(inner, int) else max(inner)  # gemma3n states it for each layer
+    stated = [getattr(layer, "intermediate_size", None) or 4 * text.hidden_size for layer in _layers_of(text)]
+    inner = max(each if isinstance(each, int) else max(each) for each in stated)  # gemma3n states it for each layer
     size = 2 * _bytes_held(config, itemsize) + itemsize * (3 * inner + 8 * text.hidden_size)
     return int(max(TOKENS, min(MOST_TOKENS, free // 2 // size)))
 
@@ -53,10 +53,18 @@ def _available() -> int:
 def _bytes_held(config: Any, itemsize: int) -> int:
     """Keys and values of one token."""
     text = config.get_text_config()
-    queries = getattr(text, "num_attention_heads", None) or 1
-    heads = getattr(text, "num_key_value_heads", None) or queries
-    width = getattr(text, "head_dim", None) or text.hidden_size // queries
-    return int(itemsize * 2 * text.num_hidden_layers * heads * width)
+    numbers = 0
+    for layer in _layers_of(text):
+        queries = getattr(layer, "num_attention_heads", None) or 1
+        heads = getattr(layer, "num_key_value_heads", None) or queries
+        numbers += heads * (getattr(layer, "head_dim", None) or text.hidden_size // queries)
+    return int(itemsize * 2 * numbers)
+
+
+def _layers_of(text: Any) -> list[Any]:
+    """The config of each layer. Where layers differ, as in Gemma 4, that of the whole raises for what they differ in."""
+    own = getattr(text, "per_layer_config", None) if getattr(text, "is_heterogeneous", False) else None
+    return [own[number] if own else text for number in range(text.num_hidden_layers)]
 
 
 def most_shared(config: Any, max_length: int) -> int | None:

@@ -125,14 +125,22 @@ def _continued(runtime: Runtime, begun: Begun, sources: list[int], ids: list[lis
 
 
 def _whole(runtime: Runtime, row: Continuation) -> LLOutput:
-    """One whole forward for one continuation; the model sets the positions. Right for every causal model."""
-    ids = row.prompt.ids + row.ids[:-1]
+    return _total(whole(runtime, row.prompt, row.ids[:-1]), row.ids)
+
+
+def whole(runtime: Runtime, prompt: Prompt, after: list[int]) -> Any:
+    """Logits after a prompt and after each of some tokens that follow it (len(after) + 1, vocabulary), from one whole forward.
+
+    The model sets the positions. Right for every causal model.
+    """
     answer = {"token_type_ids": runtime.family.answer_type}
-    types = {name: values + [answer.get(name, 0)] * (len(row.ids) - 1) for name, values in row.prompt.types.items()}
-    batch = runtime.collate([Prompt(ids, types=types, pictures=row.prompt.pictures)])
-    keep = {"logits_to_keep": len(row.ids)} if runtime.keeps_logits else {}
-    logits = runtime.model(**batch, use_cache=False, **keep).logits[0]
-    return _total(logits[-len(row.ids) :], row.ids)
+    types = {name: values + [answer.get(name, 0)] * len(after) for name, values in prompt.types.items()}
+    batch = runtime.collate([Prompt(prompt.ids + after, types=types, pictures=prompt.pictures)])
+    keep = len(after) + 1
+    logits = runtime.model(
+        **batch, use_cache=False, **({"logits_to_keep": keep} if runtime.keeps_logits else {})
+    ).logits
+    return logits[0, -keep:]
 
 
 def _total(logits: Any, ids: list[int]) -> LLOutput:

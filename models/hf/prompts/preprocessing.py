@@ -100,12 +100,12 @@ class LastValues(Generic[Value]):
 class Preprocessor:
     """A checkpoint's processor with the tensors of the last pictures. Threads may share it.
 
-    depends: "picture", "prompt" or "processor" (`Family.pictures`). The processor's options are fixed, so that digests are
-    the key.
+    depends: "picture", "prompt" or "processor" (`Family.pictures`). flat: as of `Family`. The processor's options are fixed, so
+    that digests are the key.
     """
 
-    def __init__(self, processor: Any, depends: str, most_bytes: int = MOST_BYTES) -> None:
-        self._processor, self._depends = processor, depends
+    def __init__(self, processor: Any, depends: str, flat: bool = False, most_bytes: int = MOST_BYTES) -> None:
+        self._processor, self._depends, self._is_flat = processor, depends, flat
         self._kept: LastValues[Known] = LastValues(most_bytes)
         self._locks = WeakValueDictionary[tuple[str, ...], threading.Lock]()
         self._taking = threading.Lock()
@@ -124,7 +124,7 @@ class Preprocessor:
         """
         options = {"text": [text], "add_special_tokens": special, "return_tensors": "pt"}
         if loaded is not None:
-            return self._processor(**({"images": [list(loaded)]} if loaded else {}), **options), []
+            return self._processed(list(loaded), options), []
         units: list[Known] = []
 
         def known(given: Mapping[str, Any]) -> Any:
@@ -133,8 +133,25 @@ class Preprocessor:
 
         processor = copy.copy(self._processor)
         processor.image_processor = _StandIn(processor.image_processor, known)
-        encoded = processor(images=[_blank_pictures(len(instance.image_digests))], **options)
+        blank = _blank_pictures(len(instance.image_digests))
+        encoded = processor(images=blank if self._is_flat else [blank], **options)
         return encoded, units
+
+    def _processed(self, pictures: list[Any], options: Mapping[str, Any]) -> Any:
+        """The output for a prompt; its pictures stand in a list of their own, or in one list where that is refused."""
+        if not pictures or self._is_flat:
+            return self._processor(**({"images": pictures} if pictures else {}), **options)
+        try:
+            return self._processor(images=[pictures], **options)
+        except (ValueError, TypeError, AttributeError) as error:
+            if self._depends != "processor":
+                raise
+            try:
+                found = self._processor(images=pictures, **options)
+            except Exception:
+                raise error from None
+            self._is_flat = True
+            return found
 
     def learned(self, instance: Instance) -> list[Known]:
         """What is known of an instance's pictures, if all of it is kept and its prompts need no processor; else nothing."""

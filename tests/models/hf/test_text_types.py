@@ -255,3 +255,15 @@ def test_an_encoder_decoder_is_refused(adapter: Adapter, checkpoint: Callable[[s
     (folder / "config.json").write_text(json.dumps({**config, "is_encoder_decoder": True}))
     with pytest.raises(ConfigError, match="is an encoder-decoder"):
         adapter("llama", pretrained=str(folder)).prepare()
+
+
+def test_layers_of_different_widths_are_counted_one_by_one() -> None:
+    """Gemma 4's full layers have heads twice as wide as its windows; its config as a whole raises for `head_dim`."""
+    import transformers
+    from mm_eval.models.hf.inference.limits import _bytes_held, token_budget
+
+    layers = {"num_hidden_layers": 4, "layer_types": ["sliding_attention", "full_attention"] * 2}
+    heads = {"num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 16, "global_head_dim": 32}
+    config = transformers.AutoConfig.for_model("gemma4_text", hidden_size=64, **layers, **heads)
+    assert _bytes_held(config, 2) == 2 * 2 * 2 * (2 * 16 + 2 * 32)
+    assert token_budget(config, 2, 0) == 4096
