@@ -198,8 +198,8 @@ def _read_int(text: str) -> int:
     return int(text)
 
 
-def column_name(model_args: Mapping[str, Any], adapter: str) -> str:
-    """A model's name in tables: the last part of its checkpoint's, else the adapter's; and whether or how much it thinks.
+def column_name(model_args: Mapping[str, Any], adapter: str, parts: int = 1) -> str:
+    """A model's name in tables: the last parts of its checkpoint's, else the adapter's; and whether or how much it thinks.
 
     One checkpoint that thinks and does not think is two models to the reader of a table. `chat_template_kwargs` is read, and
     `extra_body`, with enable_thinking, thinking, thinking_mode, thinking_budget and reasoning_effort.
@@ -208,7 +208,7 @@ def column_name(model_args: Mapping[str, Any], adapter: str) -> str:
     'Qwen3-VL-8B (no thinking)'
     """
     checkpoint = model_args.get("pretrained") or model_args.get("model")
-    name = PurePath(str(checkpoint)).name if checkpoint else adapter
+    name = "/".join(PurePath(str(checkpoint)).parts[-parts:]) if checkpoint else adapter
     body = _object(model_args.get("extra_body"))
     stated = {**body, **_object(body.get("chat_template_kwargs")), **_object(model_args.get("chat_template_kwargs"))}
     for switch_name in ("enable_thinking", "thinking"):

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from array import array
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeGuard
@@ -160,6 +161,36 @@ class RecordedTask:
             return None
 
 
+def told_apart(runs: Sequence[RecordedRun]) -> list[RecordedRun]:
+    """The same runs, in which checkpoints of one name have as many parts of their paths in it as tell them apart.
+
+    step-100/hf and step-200/hf are not both "hf". Two revisions of one repository have theirs.
+    """
+    found = list(runs)
+    for name in dict.fromkeys(run.model for run in runs):
+        alike = [place for place, run in enumerate(runs) if run.model == name and run.checkpoint]
+        sources = {runs[place].checkpoint for place in alike}
+        most = max((len(Path(source).parts) for source in sources), default=1)
+        for parts in range(2, most + 1) if len(sources) > 1 else ():
+            named = {place: runs[place].name_of_parts(parts) for place in alike}
+            if len(set(named.values())) >= len(sources):
+                break
+        else:
+            revisions = {
+                place: str((runs[place].request["model_args"] or {}).get("revision") or "main") for place in alike
+            }
+            named = {place: f"{runs[place].name_of_parts(1)}@{of}" for place, of in revisions.items()}
+            if len(set(revisions.values())) < 2:
+                continue
+        for place, own in named.items():
+            found[place] = replace(runs[place], name=own)
+    return found
+
+
+def _loaded_from(args: Mapping[str, Any]) -> Any:
+    return args.get("pretrained") or args.get("model") or args.get("path")
+
+
 @dataclass(frozen=True)
 class RecordedRun:
     """A run folder with a results.json.
@@ -205,11 +236,22 @@ class RecordedRun:
     @property
     def model(self) -> str:
         """The name in tables: what the user states, else that of the checkpoint or adapter; and whether it thinks or sees."""
-        name, args = self.name or self.request.get("name"), self.request.get("model_args") or {}
-        if not name:
-            answers = args.get("path")  # of replay
-            name = column_name(args, Path(str(answers)).name if answers else self.results.run.model_name)
+        name = self.name or self.request.get("name") or self.name_of_parts(1)
         return f"{name} ({SAID[blind]})" if (blind := self.spec.get("blind")) in SAID else str(name)
+
+    @property
+    def checkpoint(self) -> str:
+        """What was loaded, or the file of replay; empty where the user names the model, and for adapters without one."""
+        args = self.request.get("model_args") or {}
+        named = self.name or self.request.get("name")
+        return "" if named else os.path.normpath(str(found)) if (found := _loaded_from(args)) else ""
+
+    def name_of_parts(self, parts: int) -> str:
+        """The model's name with so many parts of its checkpoint's path."""
+        args = self.request.get("model_args") or {}
+        answers = args.get("path")  # of replay
+        adapter = "/".join(Path(str(answers)).parts[-parts:]) if answers else self.results.run.model_name
+        return column_name(args, adapter, parts)
 
     @property
     def prompt_keys(self) -> dict[str, str]:

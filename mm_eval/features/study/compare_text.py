@@ -18,7 +18,7 @@ from mm_eval.features.study.variants_text import write_samples
 from mm_eval.results.changes import Change
 from mm_eval.results.number_text import EXACT_NOTE, IN_PERCENT, p_text
 from mm_eval.results.page import about_differences, run_fact
-from mm_eval.results.recorded import RecordedRun
+from mm_eval.results.recorded import RecordedRun, told_apart
 from mm_eval.results.run_table import brief_warnings
 from mm_eval.results.table import Cell, Column, DocCount, Row, Table, fitted, left_out, to_page, to_text
 from mm_eval.values.safe import in_line, json_safe
@@ -45,7 +45,8 @@ class Runs(Variants):
         """Runs that are compared with the first."""
         names = [chr(ord("B") + n) if n < 25 else f"run {n + 2}" for n in range(len(compared))]
         others = dict(zip(names, compared, strict=True))
-        return cls(first.model, {"A": first, **{name: other.run for name, other in others.items()}}, others)
+        first, *runs = told_apart([first, *(other.run for other in compared)])
+        return cls(first.model, {"A": first, **dict(zip(names, runs, strict=True))}, others)
 
     def texts(self) -> dict[str, str]:
         """Each run's model and prompts."""

@@ -20,7 +20,7 @@ from mm_eval.features.report.release.table import ReleaseNumber, ReleaseTable
 from mm_eval.prompt.blind import SAID
 from mm_eval.results.estimates import estimates
 from mm_eval.results.graders import graders_behind, kinds
-from mm_eval.results.recorded import RecordedRun, headline_keys, parts_of
+from mm_eval.results.recorded import RecordedRun, headline_keys, parts_of, told_apart
 from mm_eval.results.run_table import brief_warnings, incomplete
 from mm_eval.values.errors import ConfigError, did_you_mean
 from mm_eval.values.features import brought
@@ -106,6 +106,7 @@ def release_table(
         of one prompt together; by default each model is ranked under its own.
     """
     table = ReleaseTable()
+    runs = told_apart(runs)
     columns = [(_add_run(table, run), run) for run in runs]
     if any(run.results.run.sample for run in runs):
         table.notes.append("Sample data, not the benchmarks: no result to publish.")
@@ -189,8 +190,10 @@ def _add_run(table: ReleaseTable, run: RecordedRun) -> str:
     model = _line(run.model)
     column = model
     if any(column in table.rows.get(row, {}) for row in found):
-        under = run.results.added.get("protocol", {}).get("name")
-        column = f"{model} ({under or '/'.join(sorted(set(run.prompt_keys.values())))})"
+        column = f"{model} ({_under(run)})"
+        others = [number.run for place in found if (number := table.rows.get(place, {}).get(model)) is not None]
+        if any(other is not None and _under(other) == _under(run) for other in others):  # its name would say nothing
+            column = model
     if any(column in table.rows.get(row, {}) for row in found):
         column = _line(f"{model} ({run.folder})")
     if column not in table.columns:
@@ -204,6 +207,12 @@ def _add_run(table: ReleaseTable, run: RecordedRun) -> str:
     if flaws:
         table.notes.append(f"{column}, {listed([f'{task}: {flaw}' for task, flaw in flaws], 4)}.")
     return column
+
+
+def _under(run: RecordedRun) -> str:
+    """The protocol of a run, else its prompts."""
+    protocol = run.results.added.get("protocol", {}).get("name")
+    return str(protocol or "/".join(sorted(set(run.prompt_keys.values()))))
 
 
 def _inside(run: RecordedRun) -> dict[str, str]:

@@ -21,7 +21,7 @@ from mm_eval.features.report.release.page import write_release_page
 from mm_eval.features.report.release.table import ReleaseTable
 from mm_eval.features.report.site.parts import ENDINGS, PAGE, RunPictures, write_run_page
 from mm_eval.results.media import Media
-from mm_eval.results.recorded import RecordedRun
+from mm_eval.results.recorded import RecordedRun, told_apart
 from mm_eval.results.sample_rows import sample_name
 from mm_eval.results.thumbnails import thumbnail
 from mm_eval.values.errors import ConfigError
@@ -47,10 +47,10 @@ def names_of(folders: Sequence[Path]) -> list[str]:
 
 def beside(names: Sequence[str], runs: Sequence[RecordedRun], own: RecordedRun) -> dict[str, RecordedRun]:
     """The other runs by what they are called beside a sample: the model's name, with the folder's where two have one name."""
-    models = [run.model for run in runs]
+    models = [run.model for run in told_apart(runs)]
     return {
-        run.model if models.count(run.model) == 1 else f"{run.model} ({name})": run
-        for name, run in zip(names, runs, strict=True)
+        model if models.count(model) == 1 else f"{model} ({name})": run
+        for name, model, run in zip(names, models, runs, strict=True)
         if run is not own
     }
 
