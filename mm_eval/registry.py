@@ -10,13 +10,14 @@ from mm_eval.scoring.metrics.metric import (
     AGGREGATIONS,
     METRICS,
     aggregation_named,
+    reduction_named,
     register_aggregation,
     register_metric,
     register_reduction,
 )
 from mm_eval.values.registry import Registry, describe, entry_points
 
-get_model, get_metric, get_aggregation = MODELS.get, METRICS.get, aggregation_named
+get_model, get_metric, get_aggregation, get_reduction = MODELS.get, METRICS.get, aggregation_named, reduction_named
 
 __all__ = [
     "AGGREGATIONS",
@@ -29,6 +30,7 @@ __all__ = [
     "get_filter",
     "get_metric",
     "get_model",
+    "get_reduction",
     "get_scorer",
     "register_aggregation",
     "register_filter",

@@ -25,6 +25,7 @@ def test_each_kind_has_a_function_that_registers_and_one_that_gets():
     assert registry.get_scorer("first_token") is scorers.get_scorer("first_token") is scorers.FirstTokenScorer
     assert registry.get_metric("exact_match").name == "exact_match" and registry.get_model("dummy").__name__ == "Dummy"
     assert registry.get_aggregation("mean")([1, 2]) == 1.5
+    assert registry.get_reduction("take_first")("x", [1, 2]) == 1
 
 
 def test_task_manager_stands_beside_the_tasks_and_gives_a_mapping():
@@ -44,6 +45,36 @@ def test_a_filter_may_say_what_its_answers_are():
             return [[text.lower() for text in texts] for texts in resps]
 
     assert isinstance(Lower(), Filter) and list(Lower().apply([["A"]], [{}])) == [["a"]]
+
+
+def test_filters_are_a_package_with_a_module_for_each_kind():
+    from mm_eval import filters
+    from mm_eval.filters.custom import CustomFilter
+    from mm_eval.filters.extraction import RegexFilter
+    from mm_eval.filters.selection import MajorityVoteFilter, TakeFirstFilter, TakeFirstKFilter
+
+    modules = {"custom", "extraction", "selection", "transformation"}
+    assert modules < set(filters.__all__) and all(getattr(filters, name) is not None for name in filters.__all__)
+    for name, kind in (
+        ("custom", CustomFilter),
+        ("regex", RegexFilter),
+        ("take_first", TakeFirstFilter),
+        ("take_first_k", TakeFirstKFilter),
+        ("majority_vote", MajorityVoteFilter),
+    ):
+        assert filters.get_filter(name) is kind
+    assert filters.extraction is importlib.import_module("mm_eval.filters.extraction")
+
+
+def test_the_parts_of_metrics_and_scorers_are_what_the_guides_say():
+    from mm_eval.metrics import Metric
+    from mm_eval.scorers import RegexExtractionScorer, build_scorer
+
+    assert Metric("x", len).output_type == {"multiple_choice"} and isinstance(Metric("x", len).output_type, set)
+    assert Metric("x", len, output_type="generate_until").output_type == {"generate_until"}
+    assert RegexExtractionScorer.default_filter_cfg == [{"function": "regex"}]
+    scorer = build_scorer(None, "generate_until", {"type": "regex", "regex_pattern": "(b)"})
+    assert scorer.filter.chain([["abc"]], [{}]) == [["b"]]
 
 
 def test_a_wrong_value_is_a_value_error_with_the_same_sentence():

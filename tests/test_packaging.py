@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from mm_eval.package import commit_of
 from tests.processes import HANGS
 
 ROOT = Path(__file__).parent.parent
@@ -55,6 +56,33 @@ def run(installed: Path, cwd: Path, *arguments: str) -> subprocess.CompletedProc
 def alone() -> dict[str, str]:
     """The environment without PYTHONPATH, in which xdist, or whoever runs the tests, may name the checkout."""
     return {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+
+
+def test_the_commit_of_a_checkout_is_read_from_its_files(tmp_path: Path) -> None:
+    """Without git: a branch, a packed one, a detached head, a worktree, a branch without a commit, an odd file, no checkout."""
+    commit, other = "0123456789abcdef" * 2 + "01234567", "f" * 64
+    git = tmp_path / "top" / ".git"
+    (git / "refs" / "heads").mkdir(parents=True)
+    (git / "HEAD").write_text("ref: refs/heads/main\n")
+    assert commit_of(tmp_path / "top") is None and commit_of(tmp_path) is None
+    (git / "packed-refs").write_text(
+        f"# pack-refs with: peeled\n{other} refs/heads/not/main\n{commit} refs/heads/main\n"
+    )
+    assert commit_of(tmp_path / "top") == commit
+    (git / "refs" / "heads" / "main").write_text(f"{other}\n")
+    assert commit_of(tmp_path / "top") == other
+    mine = git / "worktrees" / "mine"
+    mine.mkdir(parents=True)
+    (mine / "commondir").write_text("../..\n")
+    for name, named in (("absolute", mine), ("relative", Path("..", "top", ".git", "worktrees", "mine"))):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / ".git").write_text(f"gitdir: {named}\n")
+        (mine / "HEAD").write_text("ref: refs/heads/main\n")
+        assert commit_of(tmp_path / name) == other
+        (mine / "HEAD").write_text(f"{commit}\n")
+        assert commit_of(tmp_path / name) == commit
+    (git / "HEAD").write_bytes(b"\xff\xfe")
+    assert commit_of(tmp_path / "top") is None
 
 
 def test_the_wheel_takes_one_name_and_ships_what_a_run_needs(wheel: Path) -> None:

@@ -24,6 +24,7 @@ from mm_eval.data.docs import FileState
 from mm_eval.engine.journal import mend_torn_tails
 from mm_eval.engine.own_runs import is_own, mark_of
 from mm_eval.engine.served import SERVED, as_recorded
+from mm_eval.package import commit_of_checkout
 from mm_eval.prompt.blocks import FRAMES_AS_KEY, FRAMES_KEY
 from mm_eval.values.errors import ConfigError, MMEvalError, StoreError
 from mm_eval.values.files import make_folder, write_all, write_atomic
@@ -187,6 +188,8 @@ class RunFolder:
             run["mark"] = mark  # this user has stated it (`foreign.check_own`)
         if constants:
             run["constants"] = constants
+        if commit := commit_of_checkout():
+            run["commit"] = commit  # of the launch that began it; a later one may go on with another
         self._write_run(run)
         return False
 

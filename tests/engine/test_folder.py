@@ -111,6 +111,17 @@ def test_processes_of_one_srun_are_told_to_start_one_command(tmp_path: Path, mon
         assert "launcher" not in str(alone.value)
 
 
+def test_run_json_names_the_commit_and_another_one_goes_on(cli, monkeypatch) -> None:
+    """It is read from the checkout's files; a run goes on with whatever code there is now."""
+    monkeypatch.setattr("mm_eval.engine.folder.commit_of_checkout", lambda: "a" * 40)
+    ran = cli("--tasks", "mme", "--model", "dummy", "--sample", "--limit", 2)
+    (ran.folder / "results.json").unlink()
+    monkeypatch.setattr("mm_eval.engine.folder.commit_of_checkout", lambda: "b" * 40)
+    again = cli("--tasks", "mme", "--model", "dummy", "--sample", "--limit", 2)
+    run = read_json(again.folder, "run.json")
+    assert (ran.code, again.code, run["commit"], "commit" in run["spec"]) == (0, 0, "a" * 40, False)
+
+
 def test_a_run_reads_run_json_four_times(cli, monkeypatch) -> None:
     """Before it is locked, to claim it, once it is claimed, and after the answers, while which other processes may write it."""
     read: list[str] = []

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 from mm_eval.scoring.metrics.traits import arguments_of, check_arguments, parameters_of
 from mm_eval.values.errors import InvalidValue, MMEvalError, ScoringError
 from mm_eval.values.registry import Registry
-from mm_eval.values.types import Doc, Instance
+from mm_eval.values.types import Completion, Doc, Instance
 from mm_eval.values.words import counted
 
 UNPARSED = "unparsed"
@@ -37,7 +37,7 @@ INVALID = "[invalid]"
 if TYPE_CHECKING:
     from typing_extensions import TypeVar  # that of Python 3.11 has no default
 
-    Found = TypeVar("Found", covariant=True, default=Any)
+    Found = TypeVar("Found", covariant=True, default=Completion)
 else:
     from typing import TypeVar
 
@@ -46,7 +46,9 @@ else:
 
 @runtime_checkable
 class Filter(Protocol[Found]):
-    """Turns the answers of all docs into what a metric compares. `Filter[str]` says what its answers are, for type checkers.
+    """Turns the answers of all docs into what a metric compares.
+
+    `Filter[str]` says what its answers are, for type checkers; without it they are those of a generation (`Completion`).
 
     A class attribute `extracts = False` marks a filter that only selects or rewrites answers; it is never reported as the rule
     that found one. `marks_missing = True` marks one that finds answers that are missing (`UNANSWERED`).

@@ -142,7 +142,7 @@ class Metric(Generic[_T, K]):
     kwargs: Mapping[str, Any] = field(default_factory=dict)
     aggregation: Callable[..., float] | None = None
     higher_is_better: bool | None = True
-    output_type: frozenset[str] = frozenset({"multiple_choice"})
+    output_type: set[str] = field(default_factory=lambda: {"multiple_choice"})
     reduction: Callable[..., Any] | None = take_first
     worst: float | None = None
     range: tuple[float, float] | None = None
@@ -151,7 +151,7 @@ class Metric(Generic[_T, K]):
     def __post_init__(self) -> None:
         check_metric_name(self.name)
         kinds = [self.output_type] if isinstance(self.output_type, str) else self.output_type
-        object.__setattr__(self, "output_type", frozenset(kinds))
+        object.__setattr__(self, "output_type", set(kinds))
         object.__setattr__(self, "reduction", self.reduction or take_first)
         for part, value in (("fn", self.fn), ("aggregation", self.aggregation)):
             if not callable(value) and not (part == "aggregation" and value is None):
@@ -245,7 +245,7 @@ def metric(
             fn=fn,
             aggregation=fn.aggregation if corpus else aggregation_named(aggregation or "mean"),  # type: ignore[attr-defined]
             higher_is_better=higher_is_better,
-            output_type=frozenset([output_type] if isinstance(output_type, str) else output_type),
+            output_type={output_type} if isinstance(output_type, str) else set(output_type),
             reduction=fn.reduce if corpus else reduction_named(reduction or take_first),  # type: ignore[attr-defined]
         )
         for name in own_names:
@@ -373,7 +373,7 @@ def _pairs(cfg: Mapping[str, Any], output_type: str | None) -> Metric[Any, Any] 
 
     The name only says what the number is called, as in lm-eval, whose `acc` of generated answers hands on what it gets.
     """
-    name, kinds = cfg["metric"], frozenset({"generate_until"})
+    name, kinds = cfg["metric"], {"generate_until"}
     if output_type != "generate_until" or not callable(cfg.get("aggregation")) or not isinstance(name, str):
         return None
     if name not in METRICS or not kinds.isdisjoint(getattr(METRICS.get(name), "output_type", kinds)):
@@ -390,7 +390,7 @@ def _unused(base: Metric[Any, Any], kwargs: Mapping[str, Any], output_type: str 
 
 def _base_metric(given: Any, output_type: str | None) -> Metric[Any, Any]:
     """The metric that `metric` names, or of the function or corpus metric that it is, before the entry's arguments."""
-    kinds = frozenset({output_type or "generate_until"})
+    kinds = {output_type or "generate_until"}
     if isinstance(given, Metric):
         return given
     if isinstance(given, str):
