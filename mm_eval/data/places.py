@@ -28,9 +28,9 @@ TEXTS = (".srt", ".vtt", ".json")
 
 PICTURES = (
     ".png", ".apng", ".jpg", ".jpeg", ".jpe", ".jfif", ".webp", ".gif", ".bmp", ".dib", ".tif", ".tiff", ".pbm", ".pgm", ".ppm",
-    ".pnm", ".jp2", ".j2k", ".j2c", ".jpc", ".jpf", ".jpx", ".avif", ".avifs",
+    ".pnm", ".jp2", ".j2k", ".j2c", ".jpc", ".jpf", ".jpx", ".avif", ".avifs", ".heic", ".heif", ".jxl",
 )  # fmt: skip
-"""Pictures, which are read where they are in an archive."""
+"""Pictures, which are read where they are in an archive. The last three can't be decoded, but are no videos either."""
 
 MOST_BYTES = 2**31
 """The largest picture file that is read, in bytes; no picture within the limit of pixels needs more."""

@@ -68,3 +68,13 @@ def test_the_bytes_of_an_animation_are_its_first_picture(cli: Any, tmp_path: Pat
     for doc in range(len(NAMES)):
         ran = show(cli, tmp_path, "!function utils.content", doc)
         assert ran.code == 0 and ran.out.count("picture ") == 1
+
+
+def test_a_picture_that_cannot_be_decoded_is_no_video(cli: Any, tmp_path: Path) -> None:
+    """FFmpeg gives one tile of a HEIC as a video of one frame."""
+    write(tmp_path)
+    (tmp_path / "a.heic").write_bytes(b"\0\0\0\x18ftypheic\0\0\0\0heicmif1" + (tmp_path / "a.avif").read_bytes()[44:])
+    (tmp_path / "moving.jsonl").write_text(json.dumps({"v": "a.heic", "a": "x"}) + "\n")
+    for way in ("v", "!function utils.name", "!function utils.path"):
+        ran = show(cli, tmp_path, way, 0)
+        assert ran.code == 2 and "'a.heic' can't be decoded: its " in ran.err.replace(f"{tmp_path}/", "")
