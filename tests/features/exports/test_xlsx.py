@@ -89,6 +89,14 @@ def test_a_member_that_is_too_large_is_refused(tmp_path: Path, monkeypatch: pyte
         list(rows_of(path))
 
 
+def test_a_member_of_too_many_cells_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = made(tmp_path / "a.xlsx", '<row r="2">' + "<c/>" * 5_000 + "</row>")
+    assert list(rows_of(path)) == []
+    monkeypatch.setattr(xlsx, "MOST_ELEMENTS", 4_000)
+    with pytest.raises(ConfigError, match="sheet1.xml in it has more than 4,000 elements"):
+        list(rows_of(path))
+
+
 @pytest.mark.parametrize(
     ("rows", "said"),
     [

@@ -19,7 +19,7 @@ import re
 import zipfile
 from array import array
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import IO, Any
@@ -31,6 +31,12 @@ from mm_eval.values.errors import ConfigError
 MOST_EMPTY = 10_000
 """Empty rows after which a table has ended."""
 MOST_COLUMNS = 2_000
+MOST_TEXT = 16 * 2**20
+"""Characters of one text; a spreadsheet's own limit is 32,767."""
+WIDEST = 16_384
+"""Columns of a sheet, by the format."""
+MOST_ELEMENTS = 10_000_000
+"""Elements of one member: about 5 million cells. A file of some kilobytes may unpack to so many."""
 CHUNK = 2**16
 ESCAPED = re.compile(r"_x([0-9A-Fa-f]{4})_")
 CELL = re.compile(r"([A-Z]{1,3})(\d{1,7})")
@@ -57,7 +63,7 @@ def rows_of(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
             for line, cells in sheet.rows():
                 if not names:
                     names = _names(cells, path, line)
-                    empty = dict.fromkeys(names.values())
+                    empty, sheet.wanted = dict.fromkeys(names.values()), names.keys()
                 elif row := {names[column]: value for column, value in cells.items() if column in names}:
                     sheet.last = line
                     yield line, {**empty, **row}
@@ -127,13 +133,27 @@ class _Book:
         """Reads an XML member, and yields after each piece of it. The names are without their namespaces."""
         parser = expat.ParserCreate(namespace_separator=" ")
         parser.buffer_text = True
-        parser.StartElementHandler = lambda tag, given: start(
-            tag.rpartition(" ")[2], {key.rpartition(" ")[2]: value for key, value in given.items()}
-        )
+        count = size = 0
+
+        def begin(tag: str, given: Mapping[str, str]) -> None:
+            nonlocal count, size
+            count, size = count + 1, 0
+            if count > MOST_ELEMENTS:
+                raise damaged(self.path, f"{name} in it has more than {MOST_ELEMENTS:,} elements")
+            start(tag.rpartition(" ")[2], {key.rpartition(" ")[2]: value for key, value in given.items()})
+
+        def hold(content: str) -> None:
+            nonlocal size
+            size += len(content)
+            if size > MOST_TEXT:
+                raise damaged(self.path, f"a text of {name} in it has more than {MOST_TEXT:,} characters")
+            text(content)
+
+        parser.StartElementHandler = begin
         if end is not None:
             parser.EndElementHandler = lambda tag: end(tag.rpartition(" ")[2])
         if text is not None:
-            parser.CharacterDataHandler = text
+            parser.CharacterDataHandler = hold
         parser.StartDoctypeDeclHandler = _refuse_doctype
         before = b">"
         with self.member(name) as file:
@@ -206,11 +226,12 @@ class _Strings:
 
 
 class _Sheet:
-    """The cells of a sheet, row by row."""
+    """The cells of a sheet, row by row. wanted: the columns that are read."""
 
     def __init__(self, book: _Book) -> None:
         self._book = book
         self.line = self.last = 0
+        self.wanted: Container[int] = range(1, WIDEST + 1)
         self._column = 0
         self._given: Mapping[str, str] = {}
         self._text: list[str] = []
@@ -257,7 +278,7 @@ class _Sheet:
         elif tag == "rPh":
             self._shown = True
         elif tag == "c":
-            value = self._cell()
+            value = self._cell() if self._column in self.wanted else None
             if value is not None and value != "":
                 self._cells[self._column] = value
         elif tag == "row" and self._cells:
