@@ -28,7 +28,7 @@ from typing import Any
 from mm_eval.config.arguments import PATH, read_arguments
 from mm_eval.engine.model import Answers, Model, ModelFacts, ModelSettings, register_model
 from mm_eval.values.errors import ConfigError, ModelError
-from mm_eval.values.types import ENDINGS, Answer, Ended, Instance, plain
+from mm_eval.values.types import ENDINGS, Answer, Ended, Instance, UpperBound, plain
 
 FAILED = "an answer that failed"
 ANOTHER = "the answer to another doc"
@@ -49,6 +49,7 @@ class Replay(Model):
         files = sorted(path.glob("*.jsonl")) if os.path.isdir(path) else [path]
         self._rows: dict[tuple[str, int], list[Any]] = {}
         self._ended: dict[tuple[str, int], tuple[Ended, ...]] = {}
+        self._bounds: dict[tuple[str, int], list[Any]] = {}  # of options that a server did not list
         self._told: dict[tuple[str, int], list[Any]] = {}  # reasoning that stands beside the answers
         self._turns: dict[tuple[str, int], list[Any]] = {}  # of each conversation, its turns
         self._paths: dict[str, set[str]] = {}  # by their last names
@@ -90,6 +91,8 @@ class Replay(Model):
                 self._turns[key] = turns
             if isinstance(told := row.get("reasoning"), list):
                 self._told[key] = told
+            if isinstance(bounds := row.get("bounds"), list):
+                self._bounds[key] = bounds
             for judge, replies in _replies_in(row):
                 of_judge = (f"{key[0]}#{judge}", key[1])
                 self._rows[of_judge] = [entry.get("reply") for entry in replies]
@@ -132,7 +135,9 @@ class Replay(Model):
             answer, _ = self._answer(instance, instance.choice, len(instance.metadata.get("choices") or ()))
             match answer:
                 case [int() | float() as ll, bool() as is_greedy]:
-                    yield instance, Answer((float(ll), is_greedy))
+                    pair = (float(ll), is_greedy)
+                    bounded = instance.choice in self._bounds.get(self._place(instance) or ("", -1), ())
+                    yield instance, Answer(UpperBound(pair) if bounded else pair)
                 case _:
                     yield instance, self._missing(instance, "[log-likelihood, is_greedy] for each choice", answer)
 

@@ -272,7 +272,7 @@ class TaskConfig:
     def of_lmms_eval(self) -> bool:
         """Whether its files were written for lmms-eval."""
         other = runner()
-        return other is not None and other.is_theirs(self.source, self.file, self._functions)
+        return other is not None and other.is_theirs(self.source, self.file, self.functions)
 
     @cached_property
     def category_levels(self) -> list[CategoryLevel]:
@@ -288,19 +288,20 @@ class TaskConfig:
 
     def draws(self) -> Stream:
         """A new random stream for the functions of this task, which must be resolved."""
-        return task_stream(self._functions)
+        return task_stream(self.functions)
 
     def digest(self) -> str:
         """sha256 over the config without its display keys (alias, tags), and the source of every function file it names."""
         with_source = WithSource()
-        sources = tuple(with_source(reference)[1] for reference in self._functions)
+        sources = tuple(with_source(reference)[1] for reference in self.functions)
         if sources not in self._digests:
             stated = self._canonical(with_source, hide=(*DISPLAY_KEYS, *ASKS_NOTHING))
             self._digests[sources] = digest_of({"name": self.name, **stated})
         return self._digests[sources]
 
     @cached_property
-    def _functions(self) -> tuple[FunctionRef, ...]:
+    def functions(self) -> tuple[FunctionRef, ...]:
+        """The functions that its file names."""
         return tuple(schema.functions_in(self.source))
 
     @cached_property

@@ -27,7 +27,7 @@ from mm_eval.engine.order import CheapestOrder, Question, in_docs, in_questions
 from mm_eval.engine.outcome import Outcome, StopSignal, model_boundary
 from mm_eval.engine.records import answer_record, digest_of_answer, end_record, now, slots_record
 from mm_eval.values.errors import LongPrompt, MMEvalError, ModelError
-from mm_eval.values.types import Answer, End, Instance
+from mm_eval.values.types import Answer, End, Instance, UpperBound
 
 log = logging.getLogger(__name__)
 
@@ -283,8 +283,11 @@ class Asker:
         """
         first, slots = instances[0], [instance.slot for instance in instances]
         output, images = answer.output, first.image_digests
+        if isinstance(output, tuple):
+            pair = (float(output[0]), bool(output[1]))
+            output = UpperBound(pair) if isinstance(output, UpperBound) else pair
         answer = answer.having(
-            output=(float(output[0]), bool(output[1])) if isinstance(output, tuple) else output,
+            output=output,
             key=key,
             images=images,
             turn_pictures=tuple(first.metadata.get("turn_pictures", ())) if images else (),

@@ -12,7 +12,7 @@ from mm_eval.engine.prices import token_counts
 from mm_eval.values.errors import ERRORS_BY_OWNER, MMEvalError
 from mm_eval.values.files import digest_of, encoder
 from mm_eval.values.run_files import json_value
-from mm_eval.values.types import Answer, End, Ended, LLOutput, Slot, clips_of_json, clips_to_json
+from mm_eval.values.types import Answer, End, Ended, LLOutput, Slot, UpperBound, clips_of_json, clips_to_json
 
 VERSION = 2
 """The newest form of a record that is read. `answers` records are of this form."""
@@ -44,6 +44,8 @@ def answer_record(answer: Answer, slots: Iterable[Slot]) -> dict[str, Any]:
     output: dict[str, Any] = {"text": answer.output}
     if isinstance(answer.output, tuple):
         output = dict(zip(("ll", "is_greedy"), _scored(answer.output), strict=True))
+        if isinstance(answer.output, UpperBound):
+            output["bound"] = True
     if answer.reasoning is not None:
         output["reasoning"] = answer.reasoning
     if answer.ended != "stop":
@@ -151,6 +153,7 @@ def answer_of(record: Mapping[str, Any]) -> Answer | None:
         error = error_of(record["error"])
     elif record["kind"] in ("answer", "judge"):
         output = fields["text"] if "text" in fields else (float(fields["ll"]), fields["is_greedy"])
+        output = UpperBound(output) if fields.get("bound") else output
     else:
         return None
     # The first journals say "truncated" and know no other ending.

@@ -286,11 +286,16 @@ def evaluate_field(
     """
     if isinstance(value, FormatField):
         block = block.without_texts()
-        return value.evaluate(
-            doc,
-            lambda entry, of_doc, name: evaluate_field(entry, dict(of_doc), block, what=name, where=where, place=place),
-            lambda entry: choices_of(entry, doc, block, where, place),
-        )
+        try:
+            return value.evaluate(
+                doc,
+                lambda entry, of_doc, name: evaluate_field(
+                    entry, dict(of_doc), block, what=name, where=where, place=place
+                ),
+                lambda entry: choices_of(entry, doc, block, where, place),
+            )
+        except DataError as error:
+            raise error.located(f"{place()}: {where}" if place else where) from error
     if callable(value):
         try:
             return plain(call(value, doc, block, second=what == "doc_to_text"))

@@ -11,7 +11,7 @@ from mm_eval.scoring.filters.base import FILTERED, REFUSED, TRUNCATED, UNANSWERE
 from mm_eval.scoring.sample_row import Endings, SampleRow, Turn
 from mm_eval.values.errors import MMEvalError, ModelError
 from mm_eval.values.reasoning.recorded import as_text, parts_of
-from mm_eval.values.types import FRAME_MARK, Answer, Instance, ReducedDoc, ScoredDoc, Slot, clips_to_json
+from mm_eval.values.types import FRAME_MARK, Answer, Instance, ReducedDoc, ScoredDoc, Slot, UpperBound, clips_to_json
 
 Lookup = Callable[[Slot], Answer | None]
 
@@ -43,7 +43,7 @@ class AnsweredDoc:
     answers: as they were given, in the order of the instances.
     turns: of each conversation, its recorded answers; empty for a task of one turn.
     scored: by the key of the scorer. tied: several choices share the best score. too_large: the comparisons that an answer is too
-    large for, each once.
+    large for, each once. remarks: what metrics say of its scores.
     """
 
     instances: list[Instance]
@@ -60,6 +60,7 @@ class AnsweredDoc:
     scored: dict[str, tuple[ScoredDoc, ReducedDoc]] = field(default_factory=dict)
     tied: bool = False
     too_large: list[str] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
 
     @classmethod
     def of(cls, instances: list[Instance], lookup: Lookup) -> AnsweredDoc:
@@ -118,6 +119,7 @@ class AnsweredDoc:
         self.scored[key] = found, values
         self.tied = self.tied or found.tied
         self.too_large += [what for what in found.too_large if what not in self.too_large]
+        self.remarks += [what for what in found.remarks if what not in self.remarks]
 
     @property
     def shows_frames(self) -> bool:
@@ -187,8 +189,12 @@ class AnsweredDoc:
             row["turns"] = [list(map(_turn, turns)) for turns in self.turns]
         if self.tied and error is None:
             row["ties"] = True
+        if error is None and (bounds := [n for n, resp in enumerate(row["resps"]) if isinstance(resp, UpperBound)]):
+            row["bounds"] = bounds
         if self.too_large and error is None:
             row["too_large"] = self.too_large
+        if self.remarks and error is None:
+            row["remarks"] = self.remarks
         if error is not None:
             row["error"] = {"owner": error.owner, "what": str(error)}
         row["cut"] = self.cut

@@ -219,12 +219,15 @@ class Scorer:
     def score_instances(self, instances: Mapping[int, list[Instance]]) -> dict[int, ScoredDoc]:
         """The scores of all docs. Override it to score in batches (another model, a sandbox)."""
         found = {}
-        with limits.reports() as reported:
+        with limits.reports() as reported, limits.remarks() as remarked:
             for doc_id, group in instances.items():
                 reported.clear()
+                remarked.clear()
                 try:
                     scored = self.score_doc(doc_id, group)
-                    found[doc_id] = dataclasses.replace(scored, too_large=tuple(reported)) if reported else scored
+                    if reported or remarked:
+                        scored = dataclasses.replace(scored, too_large=tuple(reported), remarks=tuple(remarked))
+                    found[doc_id] = scored
                 except Exception as error:
                     found[doc_id] = failed(doc_id, group, error)
         return found

@@ -14,7 +14,7 @@ from mm_eval.scoring.filters.base import UNPARSED, found_by, is_unanswered, rule
 from mm_eval.scoring.filters.letters import McqLetterFilter
 from mm_eval.scoring.filters.reading import boxed, plain, unwrapped
 from mm_eval.scoring.metrics.ll_results import LLResults
-from mm_eval.scoring.metrics.loglikelihood import is_tied
+from mm_eval.scoring.metrics.loglikelihood import check_bounds, is_tied
 from mm_eval.scoring.metrics.metric import Metric, at_least_one
 from mm_eval.scoring.metrics.traits import CorpusMetric, accepts
 from mm_eval.values.errors import ScoringError
@@ -318,10 +318,17 @@ class LLScorer(Scorer):
         """The scores of one doc from all its choices."""
         results = LLResults.from_instances(doc_instances, self.name)
         results.check()
+        check_bounds(results, [_registered_name(metric) for metric in self.metrics or ()])
         metric_kwargs = doc_instances[0].metadata.get("metric_kwargs")
         values = self._dispatch_metrics(results.targets, results, metric_kwargs)
         scores = {name: [value] for name, value in values.items()}
         return ScoredDoc(doc_id, results.targets, scores, tied=is_tied(results, [m.name for m in self.metrics or ()]))
+
+
+def _registered_name(metric: Metric[Any, Any]) -> str:
+    """The name under which a metric's function is registered; of a function of one's own "" and the metric's name in quotes."""
+    registered = getattr(metric.fn, "registered_metric", None)
+    return str(registered.name) if registered is not None else repr(metric.name)
 
 
 @register_scorer("submission")

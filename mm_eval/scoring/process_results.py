@@ -71,9 +71,10 @@ class ProcessResultsScorer(Scorer):
         lls, tied = None, False
         if not mixed and first.request_type != "generate_until":
             from mm_eval.scoring.metrics.ll_results import LLResults
-            from mm_eval.scoring.metrics.loglikelihood import is_tied
+            from mm_eval.scoring.metrics.loglikelihood import check_bounds, is_tied
 
             lls = LLResults.from_instances(instances, self.name)
+            check_bounds(lls, ["process_results"])
             tied = is_tied(lls, ())
         results = [self._result(each) for each in instances] if mixed else self._results(instances, lls)
         missing = bool(results) and all(map(is_unanswered, results))

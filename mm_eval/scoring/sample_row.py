@@ -33,7 +33,8 @@ class SampleRow(Endings):
     status: "answered", "filtered", "refused", "truncated", "failed" or "not requested". resps: one a repeat, or one a choice.
     filtered_resps, rules: of each pipeline, one a repeat. scores: by "metric,pipeline". ended: how each answer ended.
     images: digests of the pictures that were shown. videos: the clips. cluster: what the docs of one cluster share.
-    categories: {level: names}. error: owner and what, of a doc that is in no number.
+    categories: {level: names}. remarks: what metrics say of the scores. bounds: the places of `resps` whose
+    log-likelihood is an upper bound. error: owner and what, of a doc that is in no number.
     An older folder may lack what is marked so. Features add keys of their own, such as verdicts (`verdicts_in`).
     """
 
@@ -53,6 +54,8 @@ class SampleRow(Endings):
     turns: NotRequired[list[list[Turn]]]
     ties: NotRequired[bool]
     too_large: NotRequired[list[str]]
+    remarks: NotRequired[list[str]]
+    bounds: NotRequired[list[int]]
     error: NotRequired[Mapping[str, str]]
     images: NotRequired[list[str]]
     videos: NotRequired[list[Mapping[str, Any]]]

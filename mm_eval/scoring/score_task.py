@@ -181,6 +181,7 @@ class TaskScoring:
                 scores.models[answer.model] += 1
         for what in too_large:
             scores.too_large_for[what] = scores.too_large_for.get(what, 0) + 1
+        scores.remarked.update(doc.remarks if answered else ())
         names = ["n"]
         if answered:
             scores.silent.add(doc_id, doc.resps, rules)

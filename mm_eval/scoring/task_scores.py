@@ -189,12 +189,14 @@ class TaskScores(Scores):
     """The row of one task, and what its run reports beside it.
 
     models: how many answers state which model. too_large_for: how many answers are too large for each comparison.
+    remarked: how many docs each remark of a metric is about.
     errors: the first few failures, in words. silent: answers that are empty or unparsed.
     categories: {level: {category: its row}}.
     """
 
     models: Counter[str] = field(default_factory=Counter)
     too_large_for: dict[str, int] = field(default_factory=dict)
+    remarked: Counter[str] = field(default_factory=Counter)
     errors: list[str] = field(default_factory=list)
     silent: SilentAnswers = field(default_factory=SilentAnswers)
     categories: dict[str, dict[str, Scores]] = field(default_factory=dict)
@@ -258,6 +260,7 @@ def remarks_of(
     for said, docs in scores.too_large_for.items():
         what, has = parts_of(said)
         found.append(f"{of_all(docs, scores.n, 'doc', 'has', 'have')} {has}: too large for {what}.")
+    found += [f"in {of_all(docs, scores.n, 'doc')} {what}" for what, docs in scores.remarked.items()]
     has_own = config.process_results is not None or config.is_scored_elsewhere
     if without_target and generates and config.doc_to_target is not None and not has_own:
         what = f"{of_all(without_target, scores.n, 'doc', 'has', 'have')} no target (doc_to_target gives null)"

@@ -36,6 +36,17 @@ Completion: TypeAlias = str
 """A generated answer."""
 
 LLOutput: TypeAlias = tuple[float, bool]
+
+
+class UpperBound(LLOutput):
+    """A pair whose log-likelihood is at most the number: the option is not among a server's likeliest tokens.
+
+    Metrics that pick the likeliest option can use it where another option is above it; no other metric can.
+    """
+
+    __slots__ = ()
+
+
 """A log-likelihood (sum over the continuation's tokens, nats, higher is likelier), and whether greedy decoding gives it."""
 
 Message: TypeAlias = dict[str, Any]
@@ -402,6 +413,7 @@ class ScoredDoc:
     error: what the scorer raised. The doc counts as failed: it has no scores and is left out of every mean.
     tied: several choices have the best score; the first of them was taken.
     too_large: the comparisons that its answers are too large for; they have the worst value there.
+    remarks: what metrics say of its scores.
     """
 
     doc_id: int
@@ -411,6 +423,7 @@ class ScoredDoc:
     error: Exception | None = None
     tied: bool = False
     too_large: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
 
 
 ReducedDoc: TypeAlias = dict[str, Any]

@@ -13,6 +13,7 @@ from typing import Any
 
 from mm_eval.tasks.rules.yes_no import without_punctuation
 
+from mm_eval.scoring.metrics.bounds import remark
 from mm_eval.scoring.metrics.generation import targets_of
 from mm_eval.scoring.metrics.metric import metric
 from mm_eval.values.errors import ConfigError
@@ -74,6 +75,11 @@ def agreement(answer: str, people: Sequence[str]) -> float:
     return sum(without_match + without_other) / len(people)
 
 
+SLIP = (
+    "the answer is that of all people but for its case, articles or punctuation, and scores 0: where all agree, vqa_accuracy "
+    "compares answers as they are, as VQAv2's script does. `normalise: always` compares the words."
+)
+"""What the script's slip costs, for a reader of the number."""
 _NORMALISE: dict[str, Callable[[str], str]] = {
     "unless_equal": vqa_normalised,
     "always": vqa_normalised,
@@ -98,9 +104,13 @@ def vqa_accuracy(references: Any, predictions: Sequence[Any], normalise: str = "
             scores.append(0.0)
             continue
         rule = _NORMALISE[normalise]
+        score = agreement(rule(str(answer)), [rule(person) for person in people])
         if normalise == "unless_equal" and len(set(map(plain_line, people))) == 1:
-            rule = plain_line
-        scores.append(agreement(rule(str(answer)), [rule(person) for person in people]))
+            as_is = agreement(plain_line(str(answer)), [plain_line(person) for person in people])
+            if as_is < score:
+                remark(SLIP)
+            score = as_is
+        scores.append(score)
     return scores
 
 

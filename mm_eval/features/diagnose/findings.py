@@ -24,6 +24,7 @@ from mm_eval.request import COMMAND_NAMES, RULES, RunRequest, of_names, task_wor
 from mm_eval.results.number_text import unit_of
 from mm_eval.results.recorded import RecordedRun
 from mm_eval.results.sample_rows import count_options, picked, right_answer
+from mm_eval.scoring.filters.base import UNPARSED, WHOLE_ANSWER
 from mm_eval.scoring.sample_row import SampleRow
 from mm_eval.values.errors import MMEvalError
 from mm_eval.values.features import brought, statements
@@ -149,6 +150,7 @@ class Diagnosis:
 
 def _of_task(case: _Case, seen: _Seen) -> list[Fault]:
     found = [*_failures(case, seen), *_forms(case, seen), *_no_template(case, seen), *_cut(case, seen)]
+    found += [*_remarks(case, seen), *_golds(case, seen)]
     found += [*_bias(case, seen), *_low_categories(case, seen), *_of_features(case, seen)]
     return sorted(found, key=lambda finding: -finding.share)
 
@@ -185,6 +187,9 @@ class _Seen:
         self.unread: Counter[str] = Counter()
         self.without_text: Counter[str] = Counter()
         self.cut = _Kept()
+        self.remarks: dict[str, _Kept] = {}
+        self.golds: dict[str, _Kept] = {}  # by the kind of answers that no right answer is of
+        self.scored = False
         self.picked: Counter[tuple[str, str]] = Counter()  # (right, picked), of options or of yes and no
         self.wrong_picks: dict[str, _Kept] = {}
         self.of_features: dict[str, Any] = {}
@@ -211,6 +216,11 @@ class _Seen:
         answers, pick = answers_of(row), picked(row)
         if row.get("cut"):
             self.cut.add(example)
+        for remark in row.get("remarks") or ():
+            self.remarks.setdefault(remark, _Kept()).add(example)
+        self.scored = self.scored or bool(answers) and any(_is_mark(value) for value in row["scores"].values())
+        if kind := _other_kind(row):
+            self.golds.setdefault(kind, _Kept()).add(example)
         first_of_form: dict[str, Answered] = {}
         for answer in answers:
             if form := form_of(answer):
@@ -330,6 +340,58 @@ def _cut(case: _Case, seen: _Seen) -> Iterator[Fault]:
         said = f"the prompts of {of_all(seen.cut.docs, seen.answered, 'doc')} were cut at their beginning"
         cause = "the prompt with its examples is longer than the model's length, so instructions may be missing"
         yield case.finding("cut prompt", seen.cut, seen.answered, said, cause, "length")
+
+
+def _remarks(case: _Case, seen: _Seen) -> Iterator[Fault]:
+    """What metrics say of the docs' scores."""
+    for remark, kept in seen.remarks.items():
+        said = f"in {of_all(kept.docs, seen.answered, 'doc')} {remark}"
+        yield case.finding("remark", kept, seen.answered, said, "the published rule of the metric", "show")
+
+
+_LETTER = re.compile(r"\(?([A-Z])\)?")
+_KINDS = {
+    "letters": "are read as letters, and the right answer is a text or an index",
+    "texts": "are compared as whole texts, and the right answer is a letter",
+}
+"""Kinds of answers as they were compared with right answers of another kind."""
+
+
+def _golds(case: _Case, seen: _Seen) -> Iterator[Fault]:
+    """Answers that were compared with right answers of another kind, where no answer has a mark and most are such."""
+    for kind, kept in seen.golds.items():
+        if not seen.scored and 2 * kept.docs >= seen.answered:
+            said = f"the answers to {of_all(kept.docs, seen.answered, 'doc')} {_KINDS[kind]}"
+            cause = (
+                "doc_to_target and filter_list do not fit together, so that no answer can be right (mm-eval validate)"
+            )
+            yield case.finding("gold", kept, seen.answered, said, cause, "show")
+
+
+def _other_kind(row: SampleRow) -> str:
+    """The kind of the answers of a row where every pipeline's answers are of another kind than the right ones; else ""."""
+    target = row.get("target")
+    golds = [str(gold).strip() for gold in (target if isinstance(target, list) else [target]) if gold is not None]
+    read = [(answers[0], rules[0]) for answers, rules in _by_pipeline(row) if answers and rules]
+    if not golds or not read or not all(isinstance(answer, str) and rule != UNPARSED for answer, rule in read):
+        return ""
+    letters = [bool(_LETTER.fullmatch(answer.strip())) for answer, _ in read]
+    golds_are_letters = [bool(_LETTER.fullmatch(gold)) for gold in golds]
+    if all(letters) and not any(golds_are_letters):
+        return "letters"
+    whole = all(rule == WHOLE_ANSWER and len(answer.strip()) > 3 for answer, rule in read)
+    return "texts" if whole and all(golds_are_letters) else ""
+
+
+def _by_pipeline(row: SampleRow) -> Iterator[tuple[list[Any], list[str]]]:
+    """The answers of each pipeline of a row, with the rules that read them."""
+    rules = row.get("rules") or {}
+    for name, answers in (row.get("filtered_resps") or {}).items():
+        yield answers, rules.get(name, [])
+
+
+def _is_mark(value: Any) -> bool:
+    return bool(value) if isinstance(value, (bool, int, float)) else value is not None
 
 
 def _bias(case: _Case, seen: _Seen) -> Iterator[Fault]:

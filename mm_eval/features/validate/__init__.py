@@ -10,8 +10,10 @@ RUN_PARTS = {"first_rows": "first_rows:FirstRows"}
 
 
 def _needed(request: Any, configs: Sequence[Any]) -> bool:
-    """A new run of shipped tasks on their real data."""
-    return request is not None and not request.sample and any(config.is_shipped for config in configs)
+    """A new run on real data of shipped tasks, or of one's own whose answers are generated."""
+    if request is None or request.sample:
+        return False
+    return any(config.is_shipped or config.output_type == "generate_until" for config in configs)
 
 
 NEEDED = {"first_rows": _needed}

@@ -1,4 +1,4 @@
-"""Whether the first rows of real data are those that a shipped task was written for: columns, types, and gold answers.
+"""Whether the first rows of real data are those that a task was written for: gold answers, and columns of a shipped task.
 
 A data set moves, a column gets another type, "B" becomes 1: nothing fails, and every answer is wrong. `first_rows` looks at a few
 rows before the first request of a run and says so in one sentence for each task; `mm-eval validate` looks at all of them.
@@ -10,9 +10,10 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Any
 
+from mm_eval.config.functions import FunctionRef, runs_elsewhere
 from mm_eval.config.manager import Loaded
 from mm_eval.data.manifest import KnownDataSet, known_data_set
-from mm_eval.features.validate.trial import Trial
+from mm_eval.features.validate.trial import Trial, TrialResult
 from mm_eval.opening import OpenedTasks, RunPart, part_classes
 from mm_eval.prompt.task import EVALUATION_SPLITS, Task
 from mm_eval.request import RunRequest
@@ -40,9 +41,13 @@ class FirstRows(RunPart):
 
 
 def first_rows(opened: OpenedTasks) -> Iterator[str]:
-    """A note for each shipped task whose real data surprises; none for sample data and for data sets without recorded facts."""
+    """A note for each task whose real data surprises; none for sample data, and for shipped data sets without recorded facts."""
     for name, task in opened.tasks.items():
-        if not task.config.is_shipped or _known(task) is None:
+        if not task.config.is_shipped:
+            if said := _own_gold_that_fails(opened, name, task):
+                yield f"{name}: {said}"
+            continue
+        if _known(task) is None:
             continue
         found = columns_that_differ(task)
         if not found and not opened.request.predict_only:
@@ -109,16 +114,69 @@ def kind_of(feature: Any) -> str:
 def _gold_that_fails(opened: OpenedTasks, name: str, task: Task) -> list[str]:
     """Whether the gold answers of at least half of the first rows score nothing. No picture is decoded, no frame looked for."""
     doc_ids = list(islice(opened.doc_ids[name], FIRST))
-    trial = Trial(task, opened.styles[name], opened.scorers[name])
     try:
         if any(part.validate(task, doc_ids).grades_all for part in part_classes(None, [task.config])):
             return []
-        for instance in task.instances(doc_ids, opened.styles[name], lambda doc_id: None):
-            if instance.error is None:
-                trial.add(instance)
-        tried = trial.gold_marks()
+        tried = _trial(opened, name, task, doc_ids).gold_marks()
     except MMEvalError:
         return []  # the same fault fails the doc, and is counted there
-    if not tried.docs or 2 * tried.zero < tried.docs:
-        return []
-    return [f"the gold answers of {tried.zero} of the first {counted(tried.docs, 'row')} score 0"]
+    return [_said(tried)] if tried.mostly_zero else []
+
+
+def _trial(opened: OpenedTasks, name: str, task: Task, doc_ids: list[int]) -> Trial:
+    """The gold answers of some docs."""
+    trial = Trial(task, opened.styles[name], opened.scorers[name])
+    for instance in task.instances(doc_ids, opened.styles[name], lambda doc_id: None):
+        if instance.error is None:
+            trial.add(instance)
+    return trial
+
+
+def _said(tried: TrialResult) -> str:
+    return f"the gold answers of {tried.zero} of the first {counted(tried.docs, 'row')} score 0"
+
+
+FORMS = ("{}", "The answer is {}.", "Answer: {}", "({})", "\\boxed{{{}}}", "#### {}")
+"""Forms in which a right answer may be written. A rule of one's own may read only some of them."""
+
+
+def _own_gold_that_fails(opened: OpenedTasks, name: str, task: Task) -> str:
+    """Why a task of one's own can't give marks to a right answer: its gold answers score 0, in whatever form they are written.
+
+    "" where some form scores, and where it can't be tried: code that runs in another process, conversations, judges, choices, and
+    a pattern of the task's own that reads none of these forms.
+    """
+    config = task.config
+    elsewhere = config.task_class is not None or config.of_features or any(map(_runs_elsewhere, config.functions))
+    if elsewhere or opened.request.predict_only or task.docs.bundled or config.output_type != "generate_until":
+        return ""
+    doc_ids = list(islice(opened.doc_ids[name], FIRST))
+    try:
+        if part_classes(None, [config]):
+            return ""
+        trial = _trial(opened, name, task, doc_ids)
+        forms = FORMS[:1] if config.gold_answer is not None else FORMS
+        first: TrialResult | None = None
+        for form in forms:
+            tried = trial.gold_marks(form)
+            if not tried.mostly_zero:
+                return ""
+            first = first or tried
+    except Exception:  # code of the task's author, which the run meets again and reports where it belongs
+        return ""
+    if first is None or first.unread == first.zero and any(map(_is_own_pattern, config.pipelines())):
+        return ""
+    hint = (
+        f"`mm-eval validate {name}` checks all rows; state `gold_answer` if a right answer is written in another form."
+    )
+    return f"{_said(first)}: its numbers may be wrong. {first.example}. {hint}"
+
+
+def _is_own_pattern(pipeline: Mapping[str, Any]) -> bool:
+    """Whether a pipeline looks for a pattern that the task states, or calls a function of its own."""
+    names = [step.get("function") for step in pipeline["filter"]]
+    return any(not isinstance(name, str) or "regex" in name or name == "custom" for name in names)
+
+
+def _runs_elsewhere(reference: FunctionRef) -> bool:
+    return not reference.of_mm_eval and runs_elsewhere(reference.source())

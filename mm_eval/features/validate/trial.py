@@ -10,8 +10,10 @@ from typing import Any
 
 from mm_eval.prompt.task import PromptStyle, Task
 from mm_eval.scoring.base import Scorer
+from mm_eval.scoring.filters.base import UNPARSED
 from mm_eval.scoring.gold import gold_texts
 from mm_eval.scoring.metrics.traits import traits_of
+from mm_eval.scoring.sample_row import SampleRow
 from mm_eval.scoring.score_task import TaskScoring
 from mm_eval.scoring.task_scores import TaskScores
 from mm_eval.values.types import Answer, Instance, Slot, main_metrics
@@ -35,6 +37,7 @@ class TrialResult:
 
     docs: those that have a mark. zero: those of them with no mark above 0. full: those with full marks.
     fault: why a doc's answer is not scored as it should be. scores: the numbers, for gold answers and where no doc has a mark.
+    example: how the first answer without a mark was read. unread: how many of those no rule could read.
     """
 
     docs: int = 0
@@ -42,6 +45,13 @@ class TrialResult:
     full: int = 0
     fault: str = ""
     scores: TaskScores | None = None
+    example: str = ""
+    unread: int = 0
+
+    @property
+    def mostly_zero(self) -> bool:
+        """Whether at least half of the docs have no mark."""
+        return 0 < self.docs <= 2 * self.zero
 
 
 def chosen(instance: Instance, choice: Callable[[Sequence[Any]], int | None]) -> tuple[float, bool] | None:
@@ -130,11 +140,11 @@ class Trial:
                 return tried
         return whole or TrialResult()
 
-    def gold_marks(self) -> TrialResult:
-        """What the docs score with their first gold answers."""
+    def gold_marks(self, form: str = "{}") -> TrialResult:
+        """What the docs score with their first gold answers. form: how a generated one is written."""
         if not self.generated:
             return self._score(self.known, lambda slot: self.right.get(slot), "gold")
-        return self._texts({doc_id: texts[0] for doc_id, texts in self.gold.items() if texts}, "gold")
+        return self._texts({doc_id: form.format(texts[0]) for doc_id, texts in self.gold.items() if texts}, "gold")
 
     def wrong_answers(self) -> TrialResult:
         """The first docs scored with an answer that is wrong."""
@@ -191,7 +201,10 @@ class Trial:
                 )
                 return tried
             tried.docs += bool(marks)
-            tried.zero += bool(marks) and all(mark < 1 - FULL for mark in marks.values())
+            if marks and all(mark < 1 - FULL for mark in marks.values()):
+                tried.zero += 1
+                tried.example = tried.example or _read_as(row)
+                tried.unread += _is_unread(row)
             tried.full += bool(marks) and below is None
         if must_be_full or not tried.docs:
             tried.scores = scoring.aggregate(bootstrap_iters=0)
@@ -206,6 +219,18 @@ class Trial:
         stated = main_metrics(self.task.config.metadata)[:1]
         number = next((n for main in stated for n in found if n.key.is_named(main)), found[0])
         return str(number.key), float(number.value), scores.better.get(number.metric) is not False
+
+
+def _is_unread(row: SampleRow) -> bool:
+    rules = row.get("rules") or {}
+    return bool(rules) and all(UNPARSED in found for found in rules.values())
+
+
+def _read_as(row: SampleRow) -> str:
+    """How the answer of a row was read: "doc 0: the answer 'dog' is read as 'B', the target is 'dog'"."""
+    read = [answers[0] for answers in (row.get("filtered_resps") or {}).values() if answers]
+    shown = "is not read" if _is_unread(row) or not read else f"is read as {read[0]!r:.60}"
+    return f"Doc {row['doc_id']}: the answer {row['resps'][0]!r:.60} {shown}, the target is {row['target']!r:.60}"
 
 
 def lookup_text(answer: Callable[[Slot], Any], task: Task, row: Mapping[str, Any]) -> Any:

@@ -10,7 +10,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from mm_eval.values.errors import DataError, ScoringError
-from mm_eval.values.types import Instance, Target
+from mm_eval.values.types import Instance, Target, UpperBound
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -41,6 +41,7 @@ class LLResults:
     lls: log-likelihoods in nats, shape (choices,). is_greedy: whether greedy decoding gives the choice.
     targets: the index of the right choice, or several; -100 means that no choice is right.
     choices: the texts of the choices, without the delimiter between prompt and answer.
+    bounds: the places of options whose log-likelihood is at most that in `lls` (`UpperBound`).
     lls_mutual_info: log-likelihood minus that without the question, shape (choices,); empty if that was not requested.
     """
 
@@ -52,6 +53,7 @@ class LLResults:
     metadata: dict[str, Any] = field(default_factory=dict)
     lls: NDArray[Any] = field(kw_only=True)
     is_greedy: Sequence[bool] = field(kw_only=True)
+    bounds: Sequence[int] = field(default=(), kw_only=True)
 
     @property
     def is_choice(self) -> bool:
@@ -116,6 +118,7 @@ class LLResults:
             metadata=dict(first.metadata),
             lls=np.array(lls[: len(asked)]),
             is_greedy=list(greedy[: len(asked)]),
+            bounds=[place for place, each in enumerate(answers) if each and isinstance(each[0], UpperBound)],
         )
 
     def to_metric_inputs(self) -> dict[str, Any]:

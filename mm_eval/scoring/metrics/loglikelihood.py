@@ -11,10 +11,12 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from mm_eval.scoring.metrics.aggregation import bits_per_byte, mean, perplexity, weighted_perplexity
+from mm_eval.scoring.metrics.bounds import remark
 from mm_eval.scoring.metrics.ll_results import LLResults
 from mm_eval.scoring.metrics.metric import metric
 from mm_eval.scoring.metrics.traits import CorpusMetric, SumStatistics, of_log_likelihoods, traits_of
-from mm_eval.values.errors import ScoringError
+from mm_eval.values.errors import DataError, ScoringError
+from mm_eval.values.words import listed
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -47,6 +49,32 @@ _PICKS: Mapping[str, Callable[[LLResults], NDArray[Any]]] = {
     "acc_bytes": lambda predictions: _per_unit(predictions.lls, predictions.byte_len()),
 }
 """The scores by which a metric picks a choice."""
+
+
+_OF_LIKELIEST = ("acc", "acc_norm", "acc_bytes", "exact_match_mc", "bypass")
+"""Metrics for which it is enough to know the likeliest option."""
+
+
+def check_bounds(predictions: LLResults, metrics: Collection[str]) -> None:
+    """DataError if options have only an upper bound, and a metric needs their numbers or the likeliest option is not certain."""
+    if not predictions.bounds:
+        return
+    options = [
+        str(predictions.choices[place]).strip() for place in predictions.bounds if place < len(predictions.choices)
+    ]
+    unlisted = f"the server does not list {listed(options, 5)} among its likeliest tokens"
+    if needing := [name for name in metrics if name not in _OF_LIKELIEST]:
+        of = needing[0].strip("'")
+        raise DataError(f"{of} needs the log-likelihoods of all options, and {unlisted}.", hint=_UNLISTED)
+    for pick in [_PICKS[name] for name in metrics if name in _PICKS] or [_PICKS["acc"]]:
+        scores: list[float] = pick(predictions).tolist()
+        known = [score for place, score in enumerate(scores) if place not in predictions.bounds]
+        if not known or max(known) <= max(scores[place] for place in predictions.bounds):
+            raise DataError(f"the likeliest option is not certain: {unlisted}.", hint=_UNLISTED)
+    remark("options are not among the server's likeliest tokens, and another one is likelier for certain.")
+
+
+_UNLISTED = "Use a server that lists more tokens (top_logprobs) or scores prompts (vLLM), or NAME@generate."
 
 
 def gold_indices(references: Any, count: int) -> list[int]:

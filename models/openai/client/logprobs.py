@@ -48,6 +48,22 @@ def first_token(reply: Mapping[str, Any]) -> dict[str, float]:
     return found
 
 
+def upper_bound(option: str, tokens: Mapping[str, float]) -> float:
+    """The log-probability that an option, which is none of the likeliest first tokens, has at most.
+
+    It is that of the last listed token, or that of a likelier one with which the option begins: a space, the first letters.
+    tokens: the likeliest by text, likeliest first.
+
+    >>> upper_bound("C", {"A": -0.1, "B": -3.0}), upper_bound("Cat", {"Ca": -0.1, "B": -3.0})
+    (-3.0, -0.1)
+    """
+    begins = [number for token, number in tokens.items() if option.startswith(token.translate(_SPACES))]
+    return max([min(tokens.values()), *begins])
+
+
+_SPACES = str.maketrans({"\u2581": " ", "\u0120": " "})
+
+
 def log_probability(value: Any) -> float | None:
     """A JSON value as a log-probability; None if invalid. -inf is valid: the token is impossible."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):

@@ -1,9 +1,10 @@
 """Log-likelihoods of continuations: of the prompt's own tokens, or of the first generated token.
 
 vLLM computes a prompt anew for `prompt_logprobs`, with or without a prefix cache. Options of one token are therefore requested as
-one generated token with its likeliest alternatives. If the option is among them, that is the same number. According to their
-sources, vLLM scores every prompt: chat by `prompt_logprobs`, text by `echo`. SGLang scores text by `echo`, without token offsets,
-and no chat. There, chat options of one token get a number and longer ones are refused.
+one generated token with its likeliest alternatives. If the option is among them, that is the same number. If it is not, and the
+server scores no prompts, it is at most as likely as the last of them (`UpperBound`). According to their sources, vLLM scores
+every prompt: chat by `prompt_logprobs`, text by `echo`. SGLang scores text by `echo`, without token offsets, and no chat. There,
+chat options of one token get a number and longer ones are refused.
 """
 
 from __future__ import annotations
@@ -14,11 +15,11 @@ from dataclasses import replace
 from typing import Any
 
 from mm_eval.values.errors import MMEvalError, ModelError
-from mm_eval.values.types import Answer, Instance
+from mm_eval.values.types import Answer, Instance, UpperBound
 
 from .errors import Closed, Fatal, Passing
 from .http import Body, Client
-from .logprobs import continuation_score, echoed_score, first_token, maybe_one_token, prompt_tokens
+from .logprobs import continuation_score, echoed_score, first_token, maybe_one_token, prompt_tokens, upper_bound
 from .replies import check_ending
 from .tokens import Writing
 from .usage import usage_of
@@ -56,11 +57,11 @@ class Scores:
     async def of_group(self, client: Client, group: Sequence[Instance]) -> list[tuple[Instance, Answer | MMEvalError]]:
         """The scores of all continuations of one context. If the run ends meanwhile, those that are finished."""
         found: dict[int, Answer | MMEvalError] = {}
-        letters: dict[int, Answer | MMEvalError] = {}
+        bounded: dict[int, Answer | MMEvalError] = {}
         if self._may_use_first_token() and all(maybe_one_token(str(instance.continuation)) for instance in group):
-            found, letters = await self._by_first_token(client, group)
-        if len(found) < len(group) and letters and not await self._scores_prompts(client, group[0]):
-            return [(instance, letters[place]) for place, instance in enumerate(group)]
+            found, bounded = await self._by_first_token(client, group)
+        if len(found) < len(group) and bounded and not await self._scores_prompts(client, group[0]):
+            return [(instance, bounded[place]) for place, instance in enumerate(group)]
         rest = [place for place in range(len(group)) if place not in found]
         tasks = {place: asyncio.ensure_future(self._by_prompt(client, group[place])) for place in rest}
         failure: BaseException | None = None
@@ -75,6 +76,9 @@ class Scores:
         run_ends = isinstance(failure, (Closed, Fatal, asyncio.CancelledError))  # finished answers are kept
         if failure is not None and not (run_ends and found):
             raise failure
+        unscored = [found.get(place) for place in rest]
+        if bounded and not self._from_prompt and any(REFUSAL in str(each) for each in unscored):
+            found = bounded
         return [(instance, found[place]) for place, instance in enumerate(group) if place in found]
 
     def _may_use_first_token(self) -> bool:
@@ -93,9 +97,10 @@ class Scores:
     async def _by_first_token(
         self, client: Client, group: Sequence[Instance]
     ) -> tuple[dict[int, Answer | MMEvalError], dict[int, Answer | MMEvalError]]:
-        """Scores of the options that are among the likeliest first tokens, and those of all options as tokens without spaces.
+        """Scores of the options that are among the likeliest first tokens; and those of all options.
 
-        The second is empty unless each option has such a token. temperature is 1: some servers divide by it.
+        Among the second, a chat's options are tokens without spaces, and an option that is not listed has an upper bound. They
+        are empty where no option is listed. temperature is 1: some servers divide by it.
         """
         first = group[0]
         fields: dict[str, Any] = {self._max_tokens_name: 1, "temperature": 1.0}
@@ -137,17 +142,20 @@ class Scores:
         for token, number in top.items():  # likeliest first
             bare_tokens.setdefault(token.strip(SPACES), number)
         bare = [option.strip() for option in options]
-        letters = (
-            scored(bare_tokens, bare) if not isinstance(first.context, str) and len(set(bare)) == len(bare) else {}
-        )
-        letters = letters if len(letters) == len(group) else {}
+        by_letter = not plain and len(set(bare)) == len(bare)
+        names, tokens = (bare, bare_tokens) if by_letter else (options, top)
+        bounded = scored(tokens, names)
+        if bounded:
+            for place, name in enumerate(names):
+                bound = upper_bound(name, tokens)
+                usage_of_first = used if place == 0 else {}
+                bounded.setdefault(place, Answer(UpperBound((bound, False)), usage=usage_of_first, attempts=attempts))
         if self._way == "token" and len(found) < len(group):
-            found, letters = letters, {}
-        if self._way == "token":
+            found, bounded = bounded, {}
             for place, option in enumerate(options):
                 what = f"the option {option!r} is not among the {len(top)} likeliest tokens of the server."
                 found.setdefault(place, ModelError(what, hint=HINT))
-        return found, letters
+        return found, bounded
 
     async def _by_prompt(self, client: Client, instance: Instance, tentative: bool = False) -> Answer | MMEvalError:
         """The log-likelihood of a continuation at the end of the prompt. tentative: to find out whether the server gives it."""

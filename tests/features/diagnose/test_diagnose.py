@@ -325,3 +325,42 @@ def test_of_several_repeats_the_first_one_picked_and_an_option_on_its_own_does_n
 
 def test_a_folder_without_a_run(cli, tmp_path: Path) -> None:
     assert cli("diagnose", tmp_path).code == 2
+
+
+OWN = (
+    "task: mine\ndataset_path: json\ndataset_kwargs: {{data_files: {{test: rows.jsonl}}}}\ntest_split: test\n"
+    "doc_to_text: q\ndoc_to_target: {target}\nfilter_list: [{{name: none, filter: {filters}}}]\n"
+    "metric_list: [{{metric: {metric}}}]\n"
+)
+LETTERS = "[{function: mcq_letter, choices: options}]"
+
+
+@each_of(
+    ("filters", "target", "metric", "kind", "said"),
+    [
+        (LETTERS, "text", "exact_match", "gold", "to 6 of 6 docs are read as letters, and the right answer is a text"),
+        (LETTERS, "index", "exact_match", "gold", "are read as letters, and the right answer is a text or an index"),
+        ("[]", "letter", "exact_match", "gold", "are compared as whole texts, and the right answer is a letter"),
+        (LETTERS, "letter", "exact_match", "", ""),
+        ("[]", "people", "vqa_accuracy", "remark", "in 6 of 6 docs the answer is that of all people but for its case"),
+    ],
+)  # fmt: skip
+def test_answers_of_another_kind_than_the_right_ones(
+    cli, tmp_path_factory, filters: str, target: str, metric: str, kind: str, said: str
+) -> None:
+    root = tmp_path_factory.mktemp("own")
+    rows = [
+        {"q": f"{i}?", "options": ["cat", "dog"], "text": ["cat", "dog"][i % 2], "index": i % 2, "letter": "AB"[i % 2],
+         "people": ["yes"] * 10} for i in range(6)
+    ]  # fmt: skip
+    file = write_task(root / "t", "mine", OWN.format(target=target, filters=filters, metric=metric), "", rows)
+    answers = ["Yes." if target == "people" else f"The answer is {row['letter']}." for row in rows]
+    lines = [json.dumps({"task": "mine", "doc_id": n, "resps": [answer]}) for n, answer in enumerate(answers)]
+    (root / "answers.jsonl").write_text("\n".join(lines))
+    out = root / "run"
+    source = f"path={root / 'answers.jsonl'}"
+    ran = cli("--tasks", file, "--model", "replay", "--model_args", source, "--output_path", out)
+    assert ran.code == 0, ran.err
+    found = {finding.kind: finding.said for finding in diagnose(RecordedRun.read(out))}
+    assert list(found) == ([kind] if kind else []) and said in found.get(kind, "")
+    assert kind != "remark" or said in ran.out + ran.err, "a line under the table, too"

@@ -95,3 +95,50 @@ def test_a_column_that_moved_or_has_another_type(cli: Any, tmp_path: Path) -> No
 )
 def test_what_a_column_holds(feature: Any, kind: str) -> None:
     assert kind_of(feature) == kind
+
+
+OPTIONS = [
+    {"q": f"Which {i}?", "options": ["cat", "dog"], "text": ["cat", "dog"][i % 2], "index": i % 2} for i in range(9)
+]
+LETTER = "[{function: mcq_letter, choices: options}]"
+
+
+def own(cli: Any, root: Path, filters: str, target: str, *more: str) -> str:
+    """What a run of a task of one's own says."""
+    (root / "t").mkdir(parents=True)
+    (root / "t" / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in OPTIONS))
+    text = "task: mine\ndataset_path: json\ndataset_kwargs: {data_files: {test: rows.jsonl}}\ntest_split: test\n"
+    text += f"doc_to_text: q\ndoc_to_target: {target}\nfilter_list: [{{name: none, filter: {filters}}}]\n"
+    (root / "t" / "mine.yaml").write_text(text + "\n".join(["metric_list: [{metric: exact_match}]", *more]) + "\n")
+    return run(cli, root, "mine", "--include_path", root / "t")
+
+
+@each_of(
+    ("filters", "target", "example"),
+    [
+        (LETTER, "text", "Doc 0: the answer 'cat' is read as 'A', the target is 'cat'"),
+        (LETTER, "index", "Doc 0: the answer '0' is not read, the target is 0"),
+        ("[{function: mcq_letter}]", "text", "Doc 0: the answer 'cat' is not read"),
+        ("[{function: yes_no}]", "\"{{ ['true', 'false'][index] }}\"", "the target is 'true'"),
+    ],
+)
+def test_own_gold_answers_that_no_answer_can_equal(
+    cli: Any, tmp_path_factory: Any, filters: str, target: str, example: str
+) -> None:
+    said = own(cli, tmp_path_factory.mktemp("own"), filters, target)
+    assert "note: mine: the gold answers of 8 of the first 8 rows score 0: its numbers may be wrong. Doc 0:" in said
+    assert example in said and "`mm-eval validate mine` checks all rows" in said
+
+
+@each_of(
+    ("filters", "target", "more"),
+    [
+        (LETTER, "\"{{ 'AB'[index] }}\"", ""), ("[]", "text", ""),
+        ("[{function: regex, regex_pattern: 'answer is (.*)[.]'}]", "text", ""),
+        (LETTER, "\"{{ 'AB'[index] }}\"", "gold_answer: text"),
+    ],
+)  # fmt: skip
+def test_own_gold_answers_that_score_in_some_form_say_nothing(
+    cli: Any, tmp_path_factory: Any, filters: str, target: str, more: str
+) -> None:
+    assert "may be wrong" not in own(cli, tmp_path_factory.mktemp("own"), filters, target, more)

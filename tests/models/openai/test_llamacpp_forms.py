@@ -8,7 +8,7 @@ import httpx
 import pytest
 from mm_eval.models.openai.adapter import OpenAI
 
-from mm_eval.types import Answer, Instance
+from mm_eval.values.types import Answer, Instance, UpperBound
 from tests.faults.server import Server, reply
 from tests.models.openai.test_openai import CHAT, question, scored
 
@@ -80,9 +80,15 @@ def test_an_option_that_is_not_among_the_first_20_tokens_has_a_number_too() -> N
     assert len(server.requests) == 1
 
 
-def test_an_option_without_a_number_fails_and_no_prompt_is_sent_for_it() -> None:
+def test_an_option_that_is_not_listed_has_a_bound_and_no_prompt_is_sent_for_it() -> None:
     server = LlamaServer(lambda body, nth: tokens(body))
     found = [answer for _, answer in server.model().loglikelihood(scored(CHAT, " A", " C"))]
+    assert isinstance(found[1], Answer) and isinstance(found[1].output, UpperBound) and len(server.requests) == 1
+
+
+def test_where_no_option_is_listed_each_fails() -> None:
+    server = LlamaServer(lambda body, nth: tokens(body))
+    found = [answer for _, answer in server.model().loglikelihood(scored(CHAT, " X", " Y"))]
     assert "scores no prompts" in str(found[1]) and len(server.requests) == 1
 
 

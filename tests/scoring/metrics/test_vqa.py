@@ -1,8 +1,9 @@
 """VQA accuracy and its ways to normalise answers."""
 
 import pytest
-from mm_eval.tasks.rules.vqa import agreed_answer, textvqa_normalised, vqa_accuracy, vqa_normalised
+from mm_eval.tasks.rules.vqa import SLIP, agreed_answer, textvqa_normalised, vqa_accuracy, vqa_normalised
 
+from mm_eval.scoring.metrics.bounds import remarks
 from mm_eval.values.errors import ConfigError
 from tests.sets import each_of
 
@@ -61,3 +62,14 @@ def test_the_answer_that_enough_people_agree_on():
     assert agreed_answer(["x"] * 3 + ["y"] * 3 + ["a b", "c", "d", "e"]) is None
     assert agreed_answer(["Yes"] * 10) == "Yes"
     assert agreed_answer(["Levi's"] * 2 + ["levi 's"] * 2 + ["x"] * 2 + list("bcde"), "textvqa") == "Levi's"
+
+
+def test_what_the_scripts_slip_costs_is_remarked() -> None:
+    def said(people: list[str], answer: str, normalise: str = "unless_equal") -> list[str]:
+        with remarks() as found:
+            vqa_accuracy([people], [answer], normalise)
+        return found
+
+    assert said(["yes"] * 10, "Yes.") == [SLIP] and said(["2"] * 10, "two") == [SLIP]
+    assert said(["yes"] * 10, "yes") == said(["yes"] * 10, "no") == said(["yes"] * 9 + ["no"], "Yes") == []
+    assert said(["yes"] * 10, "Yes", "always") == []

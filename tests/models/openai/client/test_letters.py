@@ -4,11 +4,13 @@ from typing import Any
 
 import httpx
 import pytest
+from mm_eval.models.openai.client.logprobs import upper_bound
 
 from mm_eval.values.errors import MMEvalError
-from mm_eval.values.types import Answer, Instance
+from mm_eval.values.types import Answer, Instance, UpperBound
 from tests.faults.server import Server
 from tests.models.openai.test_openai import CHAT, prompt_scores, scored
+from tests.sets import each_of
 
 
 def tops(*pairs: tuple[str, float]) -> httpx.Response:
@@ -32,6 +34,7 @@ def docs(count: int) -> list[Instance]:
 
 
 LETTERS = (("B", -0.1), ("A", -2.5), ("The", -4.0), (" A", -5.0), ("C", -7.0))
+UNLISTED = (("B", -0.1), ("A", -2.5), ("The", -4.0))
 NO = {"error": {"message": "Unrecognized request argument supplied: prompt_logprobs"}}
 
 
@@ -51,10 +54,47 @@ def test_a_server_that_scores_prompts_scores_the_option_as_the_task_writes_it() 
     assert found == [(-5.0, False), (-0.25, True), (-0.25, True)]
 
 
-def test_a_letter_that_is_not_listed_is_no_number() -> None:
-    server = Server(lambda body, nth: tops(("B", -0.1), ("A", -2.5)))
+@pytest.mark.parametrize("way", ["token", "auto"])
+def test_a_letter_that_is_not_listed_is_at_most_as_likely_as_the_last_that_is(way: str) -> None:
+    server = Server(lambda body, nth: httpx.Response(400, json=NO) if "prompt_logprobs" in body else tops(*UNLISTED))
+    found = [each.output for _, each in server.model(loglikelihood=way).loglikelihood(docs(1))]
+    assert found == [(-2.5, False), (-0.1, True), (-4.0, False)]
+    assert [isinstance(each, UpperBound) for each in found] == [False, False, True]
+
+
+def test_a_server_that_scores_prompts_gives_no_bounds() -> None:
+    server = Server(lambda body, nth: prompt_scores(body) if "prompt_logprobs" in body else tops(*UNLISTED))
+    found = [each.output for _, each in server.model().loglikelihood(docs(1))]
+    assert not any(isinstance(each, UpperBound) for each in found)
+
+
+def test_a_text_without_chat_whose_prompts_are_not_scored() -> None:
+    def handle(body: dict[str, Any], nth: int) -> httpx.Response:
+        top = {} if body.get("echo") else {" B": -0.2, " A": -3.0, " the": -5.0}
+        choice = {"text": " B", "finish_reason": "length", "logprobs": {"top_logprobs": [top]} if top else None}
+        return httpx.Response(200, json={"choices": [choice]})
+
+    found = [
+        each.output for _, each in Server(handle).model(max_retries=0).loglikelihood(scored("Q", " A", " B", " C"))
+    ]
+    assert found == [(-3.0, False), (-0.2, True), (-5.0, False)] and isinstance(found[2], UpperBound)
+
+
+def test_where_no_letter_is_listed_each_fails() -> None:
+    server = Server(lambda body, nth: tops(("The", -0.1), ("I", -2.5)))
     found = [each for _, each in server.model(loglikelihood="token").loglikelihood(docs(1))]
     assert all(isinstance(each, MMEvalError) for each in found)
+
+
+@each_of(
+    ("option", "tokens", "bound"),
+    [
+        ("C", {"A": -0.1, "the": -3.0}, -3.0), ("yes", {"ye": -0.5, "no": -3.0}, -0.5), (" C", {" ": -0.2, " A": -2.0}, -0.2),
+        (" C", {"\u2581": -0.2, " A": -2.0}, -0.2), ("C", {"A": -0.1, "B": float("-inf")}, float("-inf")),
+    ],
+)  # fmt: skip
+def test_the_bound_of_an_option(option: str, tokens: dict[str, float], bound: float) -> None:
+    assert upper_bound(option, tokens) == bound
 
 
 def test_an_endpoint_with_fewer_alternatives_is_asked_for_as_many() -> None:
