@@ -18,6 +18,7 @@ from mm_eval.scoring.filters.reading import (
     boxed,
     claims,
     decide,
+    first_turn,
     lines_of,
     normal,
     plain,
@@ -30,7 +31,10 @@ _CONNECTIVE = r"(?:because|since|as|due|based|which|with|for|is|was|would|should
 _REASON = r"(?:because|since|due|based|given|as)\b"
 _ANSWER = r"(?:answer|ans|antwort|respuesta|réponse|resposta|risposta|ответ|jawaban|cevap|đáp án)"
 _IS = r"(?:\s+(?:is|are|was|would\s+be|should\s+be|must\s+be|will\s+be|ist|lautet|es|est|é|è)\b|\s*[\"']?\s*(?::|=|-+|–|—|→|->))"
-_QUALIFIED = r"choice|option|letter|to\s+the\s+question|to\s+this\s+question|correcta|correcte|corretta|correta"
+_QUALIFIED = (
+    r"choice|option|letter|correcta|correcte|corretta|correta|"
+    r"(?:to|from|among|amongst|out\s+of|of|in|based\s+on|according\s+to|that|which|for|given|here)\b[^.,:;\n?!]{0,80}?"
+)
 _FILLER = r"(?:\s*(?:clearly|therefore|thus|most\s+likely|probably|likely|definitely|simply|indeed))?\s*:?"
 _KIND = (
     r"(?:\s*(?:the|la|le|el|il|die|der)\b)?"
@@ -39,32 +43,60 @@ _KIND = (
 _OPEN = r"\s*[\(\[\{<\"'“‘]*\s*"
 _DECLARED = (
     rf"{BEFORE}{_ANSWER}(?:\s+(?:{_QUALIFIED}))?{_IS}{_FILLER}{_KIND}{_OPEN}",
-    rf"{BEFORE}(?:correct|right|best|most\s+appropriate)\s+(?:option|choice|letter|one|statement){_IS}{_FILLER}{_OPEN}",
+    rf"{BEFORE}(?:correct|right|best|closest|nearest|only|remaining|likeliest|final|most\s+\w+)\s+"
+    rf"(?:option|choice|letter|one|statement|answer|match|fit)(?:\s+(?:{_QUALIFIED}))?{_IS}{_FILLER}{_KIND}{_OPEN}",
+    rf"…\s*(?:no|wait|hmm|sorry|rather|correction|scratch\s+that)\W{{0,4}}"
+    rf"(?:(?:it|that)(?:['’]s|\s+(?:is|should\s+be|must\s+be|would\s+be))\s+)?{_KIND}{_OPEN}",
+    rf"{BEFORE}(?:leaving|leaves)(?:\s+us)?(?:\s+with)?(?:\s+(?:only|just))?{_KIND}{_OPEN}"
+    r"(?=[A-Za-z][)\]\"'”’*]*\s*(?:[.,;!:]|$|\n|as\b|because\b|since\b))",
+    rf"{BEFORE}(?:corresponds?|matches|equals?|agrees?\s+with|points?\s+to)\s+(?:(?:exactly|best|most\s+closely)\s+)?(?:to\s+|with\s+)?"
+    rf"(?:the\s+)?(?:option|choice|answer|letter)\s*:?{_OPEN}",
     r"(?:答案|正解|答え|정답|答案选项|选项)\s*】?\s*(?:应该|应)?(?:是|为|為|は|은|는|选|選)?\s*[:：]?\s*(?:选项|選項|选|選)?"
     + _OPEN,
     r"(?:故选|应选|应该选|因此选|所以选|故選|應選|我选|选择|選擇|正确的?选项是|正确的?选项为|选)\s*[:：]?\s*" + _OPEN,
-    rf"^{_ANSWER}\s+{_OPEN}",
+    rf"(?:^|(?<=[.!?]\s)){_ANSWER}\s+{_OPEN}",
     r"(?:^|…|[,。;]\s*)\s*(?:我认为|我觉得)?\s*(?:而是|应该是|是)\s*" + _OPEN,
     rf"{BEFORE}(?:my|the)\s+choice{_IS}{_FILLER}{_OPEN}",
 )
+_OTHER = rf"{BEFORE}(?:[B-HJ-Z]{AFTER}|[AI](?=\s+(?:is|must|would|seems|appears|looks|best|clearly)\b|[).:]))"
+"""Another letter between an option and a verdict, which then is about that one."""
 _CORRECT = (
-    r"(?:(?:[.:]\s*[^.\n]{0,300}?)?\s+(?:is|must\s+be|would\s+be|seems(?:\s+to\s+be)?|appears\s+to\s+be|looks)\s+|\s*:\s*)"
+    rf"(?:(?:[.:][^\S\n]*(?:(?!{_OTHER})[^.\n]){{0,300}}?)?\s+(?:is|must\s+be|would\s+be|seems(?:\s+to\s+be)?|appears\s+to\s+be|looks)\s+|\s*:\s*)"
     r"(?:the\s+)?(?:most\s+)?(?:correct|right|best|true|accurate|appropriate)\b"
     r"|\s+(?:best\s+|most\s+closely\s+|correctly\s+|clearly\s+)(?:match|fit|describe|answer)(?:e?s)?\b"
+    r"|\s+(?:fits|matches|describes|answers)\s+(?:the\s+\w+\s+)?best\b"
+    r"|\s+(?:is\s+(?:left|the\s+only\s+(?:\w+\s+)?(?:one|option|choice|answer|possibility)|the\s+(?:one|answer|closest|remaining\s+\w+)\b)|remains(?=\W*(?:$|[.,;!\n]|as\b)))\b"
     r"|\s*(?:选项|選項)?\s*(?:是|为)?\s*(?:正确|正確|对的)"
 )
 _OPENER = (
     r"(?:(?:sure|ok|okay|certainly|of\s+course|so|thus|hence|therefore|finally|in\s+conclusion|所以|因此)\s*[,:!.]?\s*)"
 )
 _CHOSEN = (
-    r"(?:choose|chose|chosen|choosing|select(?:ed)?|pick(?:ed)?|go(?:ing)?\s+with|opt\s+for|vote\s+for|"
+    r"(?:choose|chose|chosen|choosing|select(?:ed)?|pick(?:ed)?|go(?:ing)?\s+(?:with|for)|opt\s+for|vote\s+for|settle\s+(?:on|for)|"
     r"it['’]?s|it\s+is|that['’]?s|that\s+is|must\s+be|should\s+be|would\s+be|i['’]d\s+say|i\s+would\s+say|"
     r"i\s+think|i\s+believe|i\s+guess|probably|most\s+likely|definitely)"
 )
 _DECLARATIONS = [re.compile(pattern, re.IGNORECASE | re.MULTILINE) for pattern in _DECLARED]
 _SENTENCE_END = re.compile(r"[.!?。\n](?:\s|$)|\n|。")
+_CONCLUDES = re.compile(
+    r"(?:^|[(,;:*—–-]\s*|\b(?:is|be|was|means|thus|so|hence|therefore|remains?|only|answer|as|choose|select|pick|with|for|gives|yields|"
+    r"match(?:es)?|fits|indicates|suggests|corresponds?\s+to|points?\s+to)\s+(?:the\s+)?(?:(?:correct|right|best|closest)\s+)?)$",
+    re.IGNORECASE,
+)
+"""What stands before an option that a sentence names as its conclusion: "which is option C", "(Option C)"."""
+_REFERENCE = re.compile(
+    r"\b(?:panel|figure|fig\.?|step|section|part|point|image|picture|row|column|table|equation|eq\.?|group|type|plan|phase|class|graph)\s*$",
+    re.IGNORECASE,
+)
+_ABBREVIATED = re.compile(r"\b(?:fig|eq|vs|no|cf|sec|approx|dr|mr|ch|vol|pt)\.\s*\S{1,6}$", re.IGNORECASE)
+_GIVEN_BACK = re.compile(r"\s+(?:out|aside|behind|alone|unchanged)\b")
 _AFTER_SMALL = re.compile(r"\s*(?:[).\]\"'”,;:!。]|$|\n)")
+_QUANTITY_BEFORE = re.compile(r"(?:^|[\s(])[a-zà-ɏ]{3,}\s*$")
+_GOES_ON_SMALL = re.compile(r"\s*(?:=|\s[a-zà-ɏ])")
 _AFTER_ARTICLE, _GOES_ON = re.compile(r"\s+[a-zà-ɏ]"), re.compile(rf"\s+{_CONNECTIVE}")
+
+
+DEFAULT_LETTERS = "ABCDEFGHIJ"
 
 
 @register_filter("mcq_letter")
@@ -73,7 +105,7 @@ class McqLetterFilter(Filter):
 
     choices: the doc's field with the list of option texts, or one field per option. Then an answer in the words of exactly one
         option counts too, and only the letters of these options are possible.
-    letters: the possible letters without `choices`.
+    letters: the possible letters without `choices`; with more than ten of these, A to Z.
     lenient: whether letters and option texts that are only mentioned count.
     fallback: replaces an answer that no rule can read.
     """
@@ -81,7 +113,7 @@ class McqLetterFilter(Filter):
     def __init__(
         self,
         choices: str | Sequence[str] | None = None,
-        letters: str = "ABCDEFGHIJ",
+        letters: str = DEFAULT_LETTERS,
         lenient: bool = True,
         fallback: Any = None,
     ) -> None:
@@ -103,8 +135,14 @@ class McqLetterFilter(Filter):
         """
         if not isinstance(answer, str) or is_unread(answer):
             return unread(answer, self.fallback)
-        letters = self.letters[: len(options)] if options else self.letters
-        return decide(answer, LetterReader(answer, letters, options).levels(self.lenient), self.fallback, "mcq_letter")
+        every = string.ascii_uppercase if self.letters == DEFAULT_LETTERS else self.letters
+        letters = every[: len(options)] if options else self.letters
+        turn, before = first_turn(answer)
+        if before:
+            found = decide(before, LetterReader(before, letters, options).levels(self.lenient), None, "mcq_letter")
+            if found is not None or re.search(rf"{BEFORE}(?:[{letters}](?![\w'’])(?!\s[a-z]))", before):
+                return unread(answer, self.fallback) if found is None else found
+        return decide(answer, LetterReader(turn, letters, options).levels(self.lenient), self.fallback, "mcq_letter")
 
     def _options(self, doc: Doc) -> list[str]:
         """The texts of the options in order of their letters, "" for one that does not exist."""
@@ -139,7 +177,13 @@ class LetterReader:
             ("first", self._leading),
             ("bold", self._bold),
         ]
-        more: list[Level] = [("chosen", self._chosen), ("bracketed", self._bracketed), ("text_within", self._within)]
+        more: list[Level] = [
+            ("chosen", self._chosen),
+            ("named", self._named),
+            ("bracketed", self._bracketed),
+            ("last_label", self._last_label),
+            ("text_within", self._within),
+        ]
         return strict + more if lenient else strict
 
     def _alone(self, text: str) -> list[str]:
@@ -157,7 +201,7 @@ class LetterReader:
         found = []
         for content in boxed(self.whole):
             inner = plain(content)
-            head = re.match(rf"\(?({self.upper})[).:]\s*\S", inner)
+            head = re.match(rf"\(?({self.upper})[).:][\s~]*\S", inner)
             found += self._alone(inner) or self._equal(inner) or ([head[1]] if head else [])
         return found
 
@@ -176,7 +220,7 @@ class LetterReader:
         if self.options and (equal := self._option_at(position)):
             return equal
         match = re.compile(rf"({self.any}){AFTER}").match(self.text, position)
-        if not match or not _is_letter(match[1], self.text, match.end()):
+        if not match or not _is_letter(match[1], self.text, match.end()) or _GIVEN_BACK.match(self.text, match.end()):
             return []
         return [match[1].upper(), *self._joined(self.text, match.end())]
 
@@ -211,7 +255,8 @@ class LetterReader:
         each = [self._alone(line) for line in lines]
         found = [] if len(lines) == 1 else [letter for one in each for letter in one] if all(each) else each[-1]
         concluded = re.search(rf"(?i:[,;]\s*{_OPENER})({self.upper})[.!\s]*$", lines[-1])
-        alone = self._alone(sentence) if sentence != lines[-1] and sentence[:1].isupper() else []
+        ends = sentence != lines[-1] and sentence[:1].isupper() and not _ABBREVIATED.search(lines[-1])
+        alone = self._alone(sentence) if ends else []
         return found or alone or ([concluded[1]] if concluded else [])
 
     def _leading(self) -> list[str]:
@@ -242,11 +287,35 @@ class LetterReader:
                 found += [match[1], *self._joined(self.text, match.end())]
         return found
 
+    def _named(self) -> list[str]:
+        """The letter of the option that the last sentence names ("..., option C."), if it names no other letter."""
+        sentence = _last_sentence(self.text)
+        names = rf"(?i:\b(?:option|choice|letter))\s*[(\[\"']?({self.upper}){AFTER}"
+        found = [match[1] for match in re.finditer(names, sentence) if _CONCLUDES.search(sentence[: match.start()])]
+        others = re.findall(rf"{BEFORE}({self.upper}){AFTER}", sentence) if found else []
+        return [*found, *(letter for letter in others if letter not in "AI")]
+
+    def _last_label(self) -> list[str]:
+        """The letter before an option's text on the last of several lines ("C. 12.5 m"), the only line that begins so."""
+        lines = lines_of(self.text)
+        labels = [re.match(rf"[-•]?\s*\(?({self.upper})[).:]\s+\S", line) for line in lines]
+        last = labels[-1] if len(lines) > 1 else None
+        return [last[1]] if last and not any(labels[:-1]) and len(lines[-1]) <= self.longest + 40 else []
+
     def _bracketed(self) -> list[str]:
-        """The letters in brackets. One behind the text of another option ("cat (B)") is one of two candidates."""
+        """The letters in brackets. One behind the text of another option ("cat (B)") is one of two candidates.
+
+        A letter that stands for a quantity is none: "the area (A) is", "[A] doubles".
+        """
         found = []
         for match in re.finditer(rf"[(\[]({self.upper})[)\]]", self.text):
+            before = self.text[max(0, match.start() - 40) : match.start()]
+            if _REFERENCE.search(before):
+                continue
             named = self._named_before(match.start())
+            goes_on = _GOES_ON_SMALL.match(self.text, match.end())
+            if goes_on and not named and _QUANTITY_BEFORE.search(before):
+                continue
             found += [match[1], *(named if match[1] not in named else ())]
         return found
 
@@ -280,10 +349,12 @@ class LetterReader:
 
         A negated option gives two candidates, so that the answer is unparsed.
         """
-        said = f" {_words(self.text)} "
+        said, last = f" {_words(self.text)} ", f" {_words(_last_sentence(self.text))} "
         places: list[tuple[int, int, str]] = []
         for letter, words in zip(self.letters, self.option_words, strict=False):
             start = said.find(f" {words} ") if words else -1
+            if words.replace(".", "").isdigit() and f" {words} " not in last:
+                start = -1  # a number among others says nothing
             if words and f" {words} " in self.left_out:
                 return ["", letter]
             if start >= 0:
@@ -293,6 +364,10 @@ class LetterReader:
             for start, end, letter in places
             if not any(s <= start and end <= e and (s, e) != (start, end) for s, e, _ in places)
         ]
+
+
+def _last_sentence(text: str) -> str:
+    return re.split(r"(?<=[.!?。])\s+|\n+|…", text.rstrip())[-1]
 
 
 def _is_letter(letter: str, text: str, end: int) -> bool:

@@ -29,7 +29,19 @@ _ROLE = re.compile(r"^\s*(?:assistant|model|bot)\s*:\s*", re.IGNORECASE)
 
 _LATEX_TEXT = re.compile(r"\\(?:text|textbf|textit|mathrm|mathbf|mathit|mathsf|operatorname|rm|bf)\s*\{([^{}]*)\}")
 _TAG = re.compile(r"<(/?)(answer)>|<\|(begin|end)_of_box\|>", re.IGNORECASE)
-_BOXED = re.compile(r"\\(?:boxed|fbox|framebox)\s*\{([^{}]*)\}")
+_BOX = re.compile(r"\\(?:boxed|fbox|framebox)\s*\{")
+_BRACE = re.compile(r"\\.|[{}]", re.DOTALL)
+MOST_BRACES = 200
+"""The most braces within a LaTeX box that are counted."""
+_TURN_END = re.compile(
+    r"<\|(?:im_end|eot_id|end|endoftext|user|im_start|start_header_id|end_of_turn)\|>|</s>|<eos>|<end_of_turn>|\[/?INST\]"
+)
+"""Ends the model's turn; what it goes on with is no part of its answer."""
+_NEXT_QUESTION = re.compile(
+    r"^[ \t#*]*(?:(?:next\s+)?question|q|user|human|instruction|problem)(?:\s*\d{1,4})?[ \t*]*[:：]",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""Begins a further question that the model made up, or repeats the one that was asked."""
 
 _INVISIBLE = re.compile(
     "[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e"
@@ -75,7 +87,11 @@ _ABSENT = re.compile(
 """Follows a label if the option's text contains the denial and the texts are not known."""
 _TAKEN_BACK = re.compile(
     r"\bwait\b(?=\s*(?:[,.:!–—-]|no\b|$))|(?<=[,.?!;])\s*no\s*[,:]|\b(?:scratch\s+that|correction\s*:|on\s+second\s+thoughts?)|"
-    r"\b(?:but|however|yet)\b(?=[^.\n]{0,40}\bactually\b)|\bactually\s*,",
+    r"\b(?:but|however|yet)\b(?=[^.\n]{0,40}\bactually\b)|\bactually\s*,|"
+    r"(?P<verdict>\b(?:that|this|it|which)(?:['’]s|\s+(?:is|was))\s+(?:actually\s+)?(?:wrong|incorrect|mistaken|not\s+(?:right|correct|it)|a\s+mistake)\b"
+    r"(?=\W{0,3}(?:\n|\s[A-Z]|\s+(?:it|the|i)\b|$)))|"
+    r"\bi\s+(?:was|am)\s+(?:wrong|mistaken)\b|\bi\s+(?:have\s+)?made\s+an?\s+(?:mistake|error)\b|"
+    r"\bon\s+(?:reflection|(?:closer|further)\s+(?:look|inspection|thought|consideration|reflection))\b",
     re.IGNORECASE,
 )
 _BREAK = re.compile(
@@ -88,6 +104,15 @@ _SPACE = re.compile(r"\s*")
 _NAMES_ANSWER = re.compile(
     rf"{BEFORE}[A-Z](?![A-Za-z0-9])|answer|option|choice|respuesta|réponse|antwort|risposta|答案|选|答え|정답", re.I
 )
+_REJECTED_LIST = re.compile(
+    rf"(?:\b(?:options?|choices?|answers?|both)\s+)?{BEFORE}\(?[A-Z]\)?(?:\s*(?:,\s*(?:and|or|nor)\b|,|/|&|\band\b|\bor\b|\bnor\b)\s*"
+    r"(?:options?\s+)?\(?[A-Z](?![A-Za-z0-9])\)?){1,25}\s+(?:(?:are|were|is|can|could|do|does|did|have|should|must|would|may)\s*"
+    r"(?:all|both|each|clearly|therefore|thus|be|being|been)?\s*)?(?:all\s+|both\s+)?"
+    r"(?:not\b|n['’]t\b|never\b|incorrect|wrong|false|be\s+(?:ruled|excluded|eliminated|rejected|discarded)|ruled\s+out|excluded|"
+    r"eliminated|rejected|discarded|out\b|impossible|fail\b|cannot\b|irrelevant|unlikely)[^,.;\n]{0,120}",
+    re.IGNORECASE,
+)
+"""Options that are rejected together: "A, C and D are incorrect"."""
 _LISTED = re.compile(
     r"\b(?:options|choices)\b(?:\s+\w+){0,3}\s*:(?:\s*\(?[A-Z][).:](?:(?!\banswer\b)[^\n])*)+", re.IGNORECASE
 )
@@ -121,8 +146,35 @@ def plain(text: str) -> str:
 
 def boxed(text: str) -> list[str]:
     """The content of the last LaTeX box, else of the last answer tag."""
-    found = [match[1] for match in _BOXED.finditer(text)][-1:]
-    return found or _tag_contents(text)[-1:]
+    found = [content for match in _BOX.finditer(text) if (content := _in_braces(text, match.end())) is not None]
+    return found[-1:] or _tag_contents(text)[-1:]
+
+
+def _in_braces(text: str, start: int) -> str | None:
+    """The text up to the brace that closes one opened before `start`; None if it is never closed."""
+    depth = 1
+    for number, brace in enumerate(_BRACE.finditer(text, start)):
+        depth += (brace[0] == "{") - (brace[0] == "}")
+        if depth == 0:
+            return text[start : brace.start()]
+        if number > MOST_BRACES:
+            break
+    return None
+
+
+def first_turn(text: str) -> tuple[str, str]:
+    """(what the model said before its turn ended, what stands before a further question).
+
+    The first is the whole text where no turn ends. The second is empty where there is no further question: one that stands at the
+    beginning repeats the question that was asked.
+    """
+    end = _TURN_END.search(text)
+    while end is not None and not text[: end.start()].strip():
+        end = _TURN_END.search(text, end.end())
+    turn = text[: end.start()] if end is not None else text
+    question = _NEXT_QUESTION.search(turn)
+    before = turn[: question.start()] if question is not None else ""
+    return turn, before if before.strip() else ""
 
 
 def lines_of(text: str) -> list[str]:
@@ -142,9 +194,11 @@ def claims(text: str, options: Sequence[str] = ()) -> tuple[str, str]:
         return "\n" + GAP + "\n" if "\n" in part else GAP
 
     text = _LISTED.sub(lambda listed: leave_out(listed[0]), text)
+    text = _REJECTED_LIST.sub(lambda rejected: leave_out(rejected[0]), text)
     marks = list(_TAKEN_BACK.finditer(text))
     if marks:
-        text = leave_out(text[: marks[-1].start()]) + text[marks[-1].start() :]
+        end = marks[-1].end() if marks[-1]["verdict"] else marks[-1].start()
+        text = leave_out(text[:end]) + text[end:]
     clauses = _clauses(text, options)
     texts = [option.strip().lower() for option in options if option.strip()]
     denying = [re.compile(re.escape(option.strip()), re.IGNORECASE) for option in options if DENIES.search(option)]

@@ -5,6 +5,7 @@ import pytest
 from mm_eval.scoring.filters import Extracted, build_filter_ensemble, rule_of
 from mm_eval.scoring.filters.letters import McqLetterFilter
 from mm_eval.values.errors import ConfigError, DataError
+from tests.scoring.filters.letter_answers import answers
 from tests.sets import each_of
 
 READ = [
@@ -69,6 +70,77 @@ def test_what_is_no_answer_is_unparsed_never_a_guess(answer):
     found = read(answer)
     assert found is None
     assert rule_of(found) == "unparsed"
+
+
+MENDED = [
+    ("Thus, the best answer from the given options is C.", "C"),
+    ("The bus is red, which is option C.", "C"),
+    ("It must be the bus (Option C).", "C"),
+    ("We compute it.\n\nC. 12.5 m", "C"),
+    ("\\boxed{C. \\frac{1}{3}}", "C"),
+    ("\\boxed{\\text{(C)}~\\sqrt{\\frac{1}{3}}}", "C"),
+    ("A, C and D are incorrect, leaving B.", "B"),
+    ("A, C, and D are wrong, so B.", "B"),
+    ("Options A, C and D can be ruled out, which leaves B.", "B"),
+    ("The answer is B. Hmm, that's wrong: it should be C.", "C"),
+    ("Answer: B\n\nWait, I made a mistake. Answer: C", "C"),
+    ("I'd say B. On reflection, the correct answer is C.", "C"),
+    ("The answer is B... no, C.", "C"),
+    ("The area (A) is 5 m², so B.", "B"),
+    ("The capacitance (C) is 5 F. Therefore, option B is correct.", "B"),
+    ("The concentration [A] doubles and the rate (D) halves.", None),
+    ("Point D lies between A and B. Therefore, C is the best answer.", "C"),
+    ("B<|im_end|>\n<|im_start|>user\nNext?<|im_end|>\n<|im_start|>assistant\nC", "B"),
+    ("B</s>\n\nUser: And?\nAssistant: A", "B"),
+    ("The answer is B.\n\nQuestion: What is next?\nA. x\nB. y\nAnswer: C", "B"),
+    ("B\n\nHuman: And this?\nAssistant: The answer is C", "B"),
+    ("Question: Which one?\nAnswer: C", "C"),
+    ("Let me repeat it.\n\nQuestion: Which one?\nAnswer: C", "C"),
+    ("It could be A.\n\nQuestion: Which is next?\nAnswer: C", None),
+    ("B is the only correct option.", "B"),
+    ("Only option B remains.", "B"),
+    ("B is longer than option A.", None),
+    ("leaving B out", None),
+    ("The closest option is B.", "B"),
+    ("None of A, B and C fits.", None),
+    ("Point D lies on the line between A and B.", None),
+    ("The capacitance (C) is 5 F.", None),
+    ("Compare option A with the picture.", None),
+    ("This is similar to option B, but not the same.", None),
+    ("He leaves B at noon.", None),
+    ("Plan B remains on the table.", None),
+    ("Let me check option B.", None),
+    ("First consider option C.", None),
+    ("See panel (B).", None),
+    ("See Fig. C.", None),
+    ("Every option except C is wrong.", None),
+    ("The answer depends on A.", None),
+]
+
+
+@each_of(("answer", "letter"), MENDED)
+def test_kinds_of_answers_that_were_unread_or_read_against_their_last_words(answer, letter):
+    assert read(answer) == letter
+
+
+def test_more_than_ten_options_have_their_letters():
+    texts = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
+    for answer in ("L", "(L)", "The answer is L.", "L. twelve", "twelve", "\\boxed{L}"):
+        assert read(answer, {"o": texts}, choices="o") == "L"
+    assert read("L", {"o": texts}, choices="o", letters="ABCD") is None and read("M", {"o": texts}, choices="o") is None
+
+
+@pytest.mark.parametrize("count", [300, pytest.param(5000, marks=pytest.mark.full)])
+def test_answers_from_templates_are_read_and_none_is_read_wrongly(count):
+    unread, wrong = [], []
+    for made in answers(count):
+        known = McqLetterFilter(letters="ABCDEFGHIJKL"[: len(made.options)])
+        for found in (known.one(made.text), McqLetterFilter().one(made.text, made.options)):
+            if found is None:
+                unread.append(made)
+            elif found != made.letter:
+                wrong.append((found, made))
+    assert not wrong and len(unread) <= 0.02 * 2 * count, (wrong[:5], unread[:5])
 
 
 DOC = {"a": "cat", "b": "a dog", "c": "red panda", "d": "panda"}
