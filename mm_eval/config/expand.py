@@ -324,10 +324,13 @@ class Expander:
 
     def _walk(self, parts: list[str], scope: Scope, *, optional: bool = False) -> list[Node]:
         """The members that a path names. Each part is a name or a glob among the members of the part before it; if none
-        of those match, among all tasks and groups below them: "mmlu::mmlu_anatomy" for "mmlu::mmlu_stem::mmlu_anatomy".
+        of those match, among all tasks and groups below them: "mmlu::mmlu_anatomy" for "mmlu::mmlu_stem::mmlu_anatomy". The
+        path by which results name a node is always understood, also where it goes through a group that is not a member itself.
         optional: a missing member gives an empty list, not an error.
         """
         nodes = self._roots(parts[0], scope.on_the_way())
+        if whole := _of_path(scope.below("::".join(parts)), nodes):
+            return self._with_keys_about_them(whole, scope)
         for depth, part in enumerate(parts[1:], 1):
             outer = "::".join(parts[:depth])
             groups = [node for node in nodes if isinstance(node, GroupNode)]
@@ -477,6 +480,13 @@ class Expander:
         for path in include_paths(stated, file.parent if file else Path.cwd()):
             merged = merge(merged, defaults_in(path))
         return merged
+
+
+def _of_path(path: str, roots: list[Node]) -> list[Node]:
+    """The nodes below these whose path this is, with the format that it names, else with any."""
+    below = [node for root in roots for node in descendants(root)]
+    exact = [node for node in below if node.path == path]
+    return exact or [node for node in below if schema.split_format(node.path)[0] == path]
 
 
 def _is_glob(text: str) -> bool:

@@ -373,6 +373,18 @@ class TestKeysOfAMemberThatAnotherGroupDefines:
         (group,) = manager().load("big::part", overrides={"num_fewshot": 0}).groups.values()
         assert group.shown_num_fewshot is None
 
+    def test_the_path_by_which_results_name_a_node_can_be_requested(self, manager: Manager, write: Write) -> None:
+        """Its group on the way is no member of the outer one, and an error may advise this path."""
+        write("own.yaml", "group: own\ntask: [{task: part, task_alias: A}, {task: part@cloze, task_alias: B}]\n")
+        what = refused(manager, "own::part")
+        assert "Say 'own::big::part' or 'own::big::part@cloze'" in what
+        for path, alias in (("own::big::part", "A"), ("own::big::part@cloze", "B")):
+            (group,) = manager().load(path).groups.values()
+            assert (group.path, group.source["group_alias"]) == (path, alias)
+        write("far.yaml", "group: far\ntask: [{task: 'own::big::part::in_1@cloze', task_alias: C}]\n")
+        assert manager().load("own::big::part::in_1").tasks["in_1"].format is None
+        assert manager().load("far::own::big::part::in_1@cloze").tasks["in_1"].task_alias == "C"
+
     def test_two_members_with_other_keys_are_two(self, manager: Manager, write: Write) -> None:
         write("own.yaml", "group: own\ntask: [in_1, {task: in_1, metadata: {a: 1}}]\n")
         assert [config.metadata.get("a") for config in manager().load("own").tasks.values()] == [None, 1]
