@@ -12,21 +12,24 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from mm_eval.adapters import in_our_words, make_model, uses_sample
+from mm_eval.adapters import in_our_words, make_model, own_model, uses_sample
 from mm_eval.config.manager import Loaded, TaskManager
 from mm_eval.config.task_config import ASKS_NOTHING, TaskConfig
 from mm_eval.engine.cache import KnownAnswers
+from mm_eval.engine.folder import entry_of, findings_of
 from mm_eval.engine.generation import check_caps, one_token_cap
-from mm_eval.engine.model import Model, ModelFacts, check, check_generation, dollars
+from mm_eval.engine.journal import JournalState
+from mm_eval.engine.model import Model, ModelFacts, RequestKeys, check, check_generation, dollars, expect, recall
+from mm_eval.engine.own_runs import is_own
 from mm_eval.engine.prices import unknown_price
 from mm_eval.opening import OpenedTasks, choose_styles, missing_key_notes, open_tasks, part_classes, parts_of, turns_of
 from mm_eval.prompt.blocks import PromptBlock, check_pixel_limits, pixel_notes
 from mm_eval.prompt.task import PromptStyle, Task
 from mm_eval.request import DEFAULT_MODEL, RunRequest
 from mm_eval.values.conversation import Turns
-from mm_eval.values.errors import ConfigError, NotHereError, check_all, did_you_mean
+from mm_eval.values.errors import ConfigError, MMEvalError, NotHereError, check_all, did_you_mean
 from mm_eval.values.reasoning.families import marks_of
-from mm_eval.values.words import listed
+from mm_eval.values.words import counted, listed
 
 FIRST_DOCS = 20
 """Docs of each task that a model may look at before the first request."""
@@ -173,11 +176,15 @@ def prepare_without_model(request: RunRequest, only: str, loaded: Loaded | None 
 
 
 def prepare_from_spec(
-    request: RunRequest, spec: Mapping[str, Any], options: Mapping[str, Any] | None = None
+    request: RunRequest,
+    spec: Mapping[str, Any],
+    options: Mapping[str, Any] | None = None,
+    other_data: list[str] | None = None,
 ) -> OpenedTasks:
     """The tasks of a recorded run under the recorded prompts, to be scored.
 
     options: fields of the request that the user states now, for the parts of the run.
+    other_data: gets the tasks whose data is another one by now, instead of an error; see `check_same_questions`.
     Errors: ConfigError if data or prompts are not those of the run. A changed metric is allowed: scoring again is for that.
     """
 
@@ -204,9 +211,14 @@ def prepare_from_spec(
             task.docs.fingerprint,
             task.examples_fingerprint,
         ):
-            hint = "A run can be scored on its own data only."
-            raise ConfigError(f"the data of {name!r} is not what the run was requested on.", hint=hint)
+            if stored is None or other_data is None:
+                raise _of_other_data(name)
+            if stored["docs"] != docs_digest(opened.doc_ids[name]):
+                raise _of_other_data(name, "It has other docs.")
+            other_data.append(name)
         if stored["asked"] != requests_digest(task, opened.styles[name], opened.doc_ids[name]):
+            if other_data and name in other_data:
+                raise _of_other_data(name, "Its questions are other ones.")
             hint = "Only filters, metrics and scorers may change; run it anew."
             raise ConfigError(
                 f"the prompts of {name!r} are not what the run was requested with.",
@@ -214,6 +226,52 @@ def prepare_from_spec(
                 hint=hint,
             )
     return opened
+
+
+def _of_other_data(name: str, why: str = "") -> ConfigError:
+    hint = (
+        "A run can be scored on its own data, or where no question has changed since, as after a corrected gold answer."
+    )
+    return ConfigError(f"the data of {name!r} is not what the run was requested on.", hint=f"{why} {hint}".strip())
+
+
+def check_same_questions(
+    opened: OpenedTasks, names: Sequence[str], recorded: Mapping[str, Any], state: JournalState
+) -> None:
+    """Raises ConfigError unless every recorded answer of some tasks is one to the question that their data gives now.
+
+    The request key of an answer in the journal is a digest of all that was sent. It is computed anew for each doc, pictures
+    included, with the adapter of the run, whose weights are not loaded. recorded: the run.json.
+    """
+    if not is_own({"request": recorded["request"]}, recorded.get("mark")):  # a stranger's folder makes no model here
+        raise _of_other_data(names[0], "Its questions can be compared by whoever made the run.")
+    try:
+        model = own_model(opened.request)
+        expect(model, entry_of(recorded, "constants"))
+        recall(model, findings_of(recorded))
+        same = json.loads(json.dumps(dict(model.describe()))) == recorded["spec"]["model"]
+    except MMEvalError as error:
+        raise _of_other_data(names[0], f"Its questions can't be compared without the model: {error}") from error
+    if not same:
+        raise _of_other_data(names[0], "Its questions can't be compared: the model is another one since the run.")
+    keys = RequestKeys(model)
+    for name in names:
+        task, style = opened.tasks[name], opened.styles[name]
+        if style.turns or any(slot.judge and slot.task == task.path for slot in state.slots):
+            said = "questions that follow an answer, such as those of a judge, may hold what has changed"
+            raise _of_other_data(name, f"In this task, {said}.")
+        compared = 0
+        for instance in task.instances(opened.doc_ids[name], style):
+            answer = state.slots.get(instance.slot)
+            if answer is None or not answer.key:
+                continue
+            if instance.error is not None or answer.key != keys.of(instance):
+                raise _of_other_data(name, f"The question of doc {instance.doc_id} is another one.")
+            compared += 1
+        opened.notes.append(
+            f"the data of {name} has changed since the run, and none of its {counted(compared, 'question')}: "
+            "the answers are scored by the data as it is now"
+        )
 
 
 def requests_digest(task: Task, style: PromptStyle, doc_ids: Sequence[int]) -> str:

@@ -53,7 +53,7 @@ from mm_eval.outputs import (
     write_page,
 )
 from mm_eval.pending import find_pending
-from mm_eval.prepare import Prepared, prepare, prepare_from_spec
+from mm_eval.prepare import Prepared, check_same_questions, prepare, prepare_from_spec
 from mm_eval.request import DEFAULT_MODEL, RunRequest, named_tasks
 from mm_eval.results.assemble import assemble
 from mm_eval.results.file import part_of, read_run, results_json
@@ -142,13 +142,16 @@ def score(
         request = replace(request, reasoning_tags=reasoning_tags)
     for kind in part_classes():
         request = kind.for_scoring(request, options or {})
-    opened, outcome = prepare_from_spec(request, recorded["spec"], options), Outcome()
+    other_data: list[str] = []
+    opened, outcome = prepare_from_spec(request, recorded["spec"], options, other_data), Outcome()
     with folder.locked():
         folder.hold_files(opened.picture_files)
         for part in opened.parts:
             part.join(opened, folder)
         state = _read_journal(folder, opened, of_adapter)
         _refuse_mixed(folder, state)
+        if other_data:
+            check_same_questions(opened, other_data, recorded, state)
         if asking := [part for part in opened.parts if part.asks]:
             _try_parts(opened, folder, progress)
             for part in asking:

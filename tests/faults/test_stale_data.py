@@ -140,8 +140,12 @@ def test_an_old_run_is_refused_and_a_new_one_asks_about_the_new_rows(cli, tmp_pa
     replaced(file, "new", in_place)
     again = cli(*command)
     assert again.code == 2 and "the data differs" in again.err
-    scored = cli("score", again.folder)
-    assert scored.code == 2 and "is not what the run was requested on" in scored.err
+    scored = cli("score", again.folder)  # the question is the same: a corrected gold
+    assert scored.code == 0 and "the data of stale has changed since the run, and none of its" in scored.out
+    assert [row["target"] for row in scored.samples("stale")] == ["new", "new"]
+    file.write_text(file.read_text().replace('"question": "', '"question": "another '))
+    refused = cli("score", again.folder)
+    assert refused.code == 2 and "is not what the run was requested on. Its questions are other ones" in refused.err
     fresh = cli(*command, "--output_path", tmp_path / "other")
     assert [row["target"] for row in fresh.samples("stale")] == ["new", "new"]
 
