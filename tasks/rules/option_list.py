@@ -27,6 +27,13 @@ _CHOSEN = re.compile(
 _BOTH = re.compile(rf"\b(?i:both|options?|choices?)\s+({_SEVERAL})(?![A-Za-z0-9])")
 _OPTION = re.compile(r"\(([A-H])\)([^()]*(?:\((?![A-H]\))[^()]*\)?[^()]*)*)")
 _LETTER = re.compile(r"(?<![A-Za-z0-9])(?:[A-Za-z]|\d{1,2})(?![A-Za-z0-9])")
+_BULLET = re.compile(r"^\s*(?:[-•+]|\d{1,2}[.)])\s+(?=\W{0,3}[A-Za-z](?![A-Za-z0-9]))", re.MULTILINE)
+_BOXES = re.compile(r"(?:\\boxed\s*\{[^{}]{0,40}\}[\s,;&$]*(?:and\s+)?){2,26}")
+_BOXED = re.compile(r"\\boxed\s*\{([^{}]{0,40})\}")
+_JUDGED = re.compile(r"\(?([A-Ha-h])\)?\s*[:=-]\s*(true|false|yes|no|correct|incorrect|right|wrong)\W*", re.IGNORECASE)
+_YES = ("true", "yes", "correct", "right")
+_LABELLED = re.compile(r"(?:^|[,;\n]\s*|\band\s+)\(?([A-H])[.):]\s+(?=\S)")
+_TWICE = re.compile(r"(?<![A-Za-z0-9])([A-Za-z])[\"')\]]?\s+(?:and|or|&)\s+[\"'(\[]?\1(?![A-Za-z0-9])", re.IGNORECASE)
 _LONGEST = 2000
 """Longer answers are searched for a list of letters at their end only."""
 
@@ -34,7 +41,8 @@ _LONGEST = 2000
 @register_filter("option_list")
 class OptionListFilter(Filter):
     """Finds the letters (or numbers) of all options that an answer chooses, as "A, C": an answer that is one or a list of them,
-    else a list after "answers are" or "options", else the one letter that `mcq_letter` finds.
+    else options with their texts ("A. cat, C. bird") or verdicts ("A: true, B: false"), a list after "answers are" or "options",
+    else the one letter that `mcq_letter` finds.
 
     letters: the possible letters of an answer in prose.
     question: the doc's field with the question. If that lists its options as "(A) ... (B) ...", an answer in the words of one
@@ -58,9 +66,11 @@ class OptionListFilter(Filter):
             return unread(answer, None)
         text = answer.partition("ASSISTANT:")[2] or answer
         whole = unwrapped(text).strip()
+        if (true := _judged(plain(whole))) is not None:
+            return found_by(true, "option_list:judged") if true else unread(answer, None)
         for name, candidate in (
-            ("boxed", boxed(whole)),
-            ("list", [plain(whole)]),
+            ("boxed", _boxed(whole)),
+            ("list", [_in_a_row(plain(whole))]),
             ("list", lines_of(plain(whole))[-1:]),
         ):
             for part in candidate:
@@ -69,6 +79,8 @@ class OptionListFilter(Filter):
                     return found_by(joined(found[1]), f"option_list:{name}")
                 if (found := _RUN.fullmatch(part)) and list(found[1]) == sorted(set(found[1])):
                     return found_by(", ".join(found[1]), f"option_list:{name}")
+        if letters := _labelled(plain(whole)):
+            return found_by(letters, "option_list:labelled")
         end = plain(whole)[-_LONGEST:]
         if found := _last(_CHOSEN, end) or _last(_BOTH, end):
             return found_by(joined(found[1]), "option_list:chosen")
@@ -85,8 +97,39 @@ def shown_options(question: str) -> list[str]:
 
 
 def joined(letters: str) -> str:
-    """The letters and numbers in a text as "A, C": capitals, sorted, as often as they occur."""
-    return ", ".join(sorted(letter.upper() for letter in _LETTER.findall(letters)))
+    """The letters and numbers in a text as "A, C": capitals, sorted, as often as they occur; "A and A" is "A"."""
+    once = _TWICE.sub(r"\1", letters)
+    return ", ".join(sorted(letter.upper() for letter in _LETTER.findall(once)))
+
+
+def _boxed(whole: str) -> list[str]:
+    """The content of the last box, or of all boxes that stand side by side at the end."""
+    rows = [match for match in _BOXES.finditer(whole) if not whole[match.end() :].strip(" .$\n")]
+    return [", ".join(_BOXED.findall(rows[-1][0]))] if rows else boxed(whole)
+
+
+def _in_a_row(text: str) -> str:
+    """A text without the bullets and numbers before its items, and with commas between brackets side by side."""
+    return _BULLET.sub("", text).replace(")(", "), (")
+
+
+def _judged(text: str) -> str | None:
+    """The letters that are called true in "A: true, B: false"; None for another text."""
+    if len(text) > _LONGEST or not text or _JUDGED.sub("", text).strip(" ,;\n-"):
+        return None
+    verdicts = _JUDGED.findall(text)
+    return (
+        joined(", ".join(letter for letter, verdict in verdicts if verdict.lower() in _YES))
+        if len(verdicts) > 1
+        else None
+    )
+
+
+def _labelled(text: str) -> str:
+    """The letters of "A. cat, C. bird"; "" for another text, and for one that may repeat all options in their order."""
+    letters = _LABELLED.findall(text) if len(text) <= _LONGEST and _LABELLED.match(text) else []
+    repeats = "".join(letters) == "ABCDEFGH"[: len(letters)] and len(letters) > 2
+    return "" if len(letters) < 2 or repeats or sorted(set(letters)) != letters else ", ".join(letters)
 
 
 def _last(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:

@@ -19,6 +19,8 @@ _LABEL = r"(?:[\"']?\s{0,3}[xy]_?(?:min|max|[12])?[\"']?\s{0,3}[:=]\s{0,3}[\"']?
 _COMMA = r"[\"']?\s{0,3}[,;]\s{0,9}"
 _PAIR = r"\s{0,3}[\])]\s{0,3},?\s{0,3}[\[(]\s{0,3}"
 """Between the two corners of "(1,2),(3,4)"."""
+_WORDS = r"\s{0,3}[\])][^\d()\[\]<>\n.]{1,40}[\[(]\s{0,3}"
+"""Between the two corners of "top-left (1, 2), bottom-right (3, 4)" and "(1, 2) to (3, 4)"."""
 _BEFORE = r"(?<![\w.%-])(?<!\d,)(?<!\d, )(?<!\d; )"
 _AFTER = r"(?![\d%]|\.\d|\s{0,3}[,;]\s{0,9}[-+.]?\d)"
 """A number before or after makes it a longer list, and not a place."""
@@ -39,8 +41,15 @@ _TAGGED = re.compile(
     r"<\|?box(?:_start)?\|?>\s{0,3}[\[(]\s{0,3}" + _NUMBER + _COMMA + _NUMBER + _PAIR + _NUMBER + _COMMA + _NUMBER
 )
 _FLAT_BOXES = (_listed(_COMMA, _COMMA, _COMMA), _spaced(4))
-_BOXES = (*_FLAT_BOXES, _listed(_COMMA, _PAIR, _COMMA), _TAGGED)
-_POINTS = (_listed(_COMMA), _spaced(2))
+_BOXES = (*_FLAT_BOXES, _listed(_COMMA, _PAIR, _COMMA), _TAGGED, _listed(_COMMA, _WORDS, _COMMA))
+_POINT_TAG = re.compile(
+    rf"<points?\s{{1,9}}x1?\s{{0,3}}=\s{{0,3}}[\"']?{_NUMBER}[\"']?\s{{1,9}}y1?\s{{0,3}}=\s{{0,3}}[\"']?{_NUMBER}",
+    re.IGNORECASE,
+)
+"""Molmo's tags of one point, and of several, whose first counts."""
+_POINTS = (_listed(_COMMA), _spaced(2), _POINT_TAG)
+_ROWS_FIRST = re.compile(r"(?<![A-Za-z_])box_2d[\"']?\s{0,3}[:=]\s{0,9}[\[(]\s{0,9}\Z")
+"""Before the numbers of Gemini's boxes, which are [top, left, bottom, right]."""
 
 
 def first_box(text: str) -> list[float] | None:
@@ -50,8 +59,17 @@ def first_box(text: str) -> list[float] | None:
     [10.0, 30.0, 40.0, 90.0]
     >>> first_box("<ref>the dog</ref><box>(10,30),(40,90)</box>")
     [10.0, 30.0, 40.0, 90.0]
+    >>> first_box('[{"box_2d": [20, 10, 40, 30]}]'), first_box("(10, 20) to (30, 40)")
+    ([10.0, 20.0, 30.0, 40.0], [10.0, 20.0, 30.0, 40.0])
     """
     return _in_order(_first(_BOXES, text)[1])
+
+
+def _columns_first(numbers: list[float], text: str, start: int) -> list[float]:
+    """The numbers of a box with x before y."""
+    if len(numbers) == 4 and _ROWS_FIRST.search(text[max(0, start - 40) : start]):
+        return [numbers[1], numbers[0], numbers[3], numbers[2]]
+    return numbers
 
 
 def first_point(text: str) -> list[float] | None:
@@ -73,7 +91,7 @@ def _first(patterns: Sequence[re.Pattern[str]], text: str) -> tuple[int, list[fl
     if not found:
         return len(text), None
     first = min(found, key=lambda match: match.start())
-    return first.start(), [float(number) for number in first.groups()]
+    return first.start(), _columns_first([float(number) for number in first.groups()], text, first.start())
 
 
 def _in_order(corners: list[float] | None) -> list[float] | None:
@@ -98,7 +116,9 @@ class _Place(EachAnswer):
 
 @register_filter("box")
 class BoxFilter(_Place):
-    """The first box of an answer, in the answer's own units: "[x1, y1, x2, y2]", "(x1, y1), (x2, y2)", JSON or box tags.
+    """The first box of an answer, in the answer's own units: "[x1, y1, x2, y2]", "(x1, y1) to (x2, y2)", JSON or box tags.
+
+    Of Gemini's `box_2d`, whose order is y first, x is put first.
 
     A list of five numbers or more, and percentages, are not read as a box.
     """
@@ -108,6 +128,6 @@ class BoxFilter(_Place):
 
 @register_filter("point")
 class PointFilter(_Place):
-    """The first point of an answer, in the answer's own units: "(x, y)", "x=..., y=...", JSON, or the centre of a box."""
+    """The first point of an answer, in the answer's own units: "(x, y)", "x=..., y=...", JSON, a tag, or the centre of a box."""
 
     read, rule = staticmethod(first_point), "point"

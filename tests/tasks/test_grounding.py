@@ -56,6 +56,10 @@ BOXES = [
     ("[300, 400, 100, 200]", True),  # corners in the other order
     ("[100, 400, 300, 200]", True),
     ("[x1, y1, x2, y2] = [100, 200, 300, 400]", True),
+    ('```json\n[{"box_2d": [200, 100, 400, 300], "label": "dog"}]\n```', True),  # Gemini's order is y first
+    ('[{"box_2d": [100, 200, 300, 400]}]', False),
+    ("top-left (100, 200), bottom-right (300, 400)", True),
+    ("From (100, 200) to (300, 400).", True),
     ("100 200 300 400", True),
     ("狗在（100，200），（300，400）", True),
     ("[[100, 200, 300, 400], [500, 600, 700, 800]]", True),  # several: the first counts
@@ -101,6 +105,9 @@ POINTS = [
     ),
     ('[{"point_2d": [200, 300], "label": "close"}]', True),
     ("<point>200 300</point>", True),
+    ('<point x="200" y="300" alt="cat">cat</point>', True),
+    ('<points x1="200" y1="300" x2="900" y2="900" alt="cats">cats</points>', True),
+    ('<point x="900" y="900">cat</point>', False),
     ("Click on (200.5, 300.25) to close it.", True),
     ("[100, 200, 300, 400]", True),  # the centre of a box
     ("<box>[[100, 200, 300, 400]]</box>", True),
