@@ -282,13 +282,14 @@ class Scorer:
     def numbers(
         self,
         docs: Mapping[int, ReducedDoc],
-        bootstrap_iters: int = DEFAULT_BOOTSTRAP_ITERS,
+        bootstrap_iters: int | None = DEFAULT_BOOTSTRAP_ITERS,
         overrides: Mapping[str, Callable[[Sequence[Any]], float] | str] | None = None,
         most_calls: int | None = None,
     ) -> list[Number]:
         """One number a metric over all documents, in the order of the metrics. Sets `notes`.
 
-        bootstrap_iters: draws of the standard errors that need a bootstrap; 0 computes no standard error at all, as in lm-eval.
+        bootstrap_iters: draws of the standard errors that need a bootstrap; 0 or None
+            computes no standard error at all, as in lm-eval.
         overrides: aggregations by name, of values that no metric with an aggregation covers.
         most_calls: how often a standard error may call an aggregation; by default as often as its method needs.
         """
@@ -301,7 +302,7 @@ class Scorer:
             with self.draws.used(goes_on=False):
                 key = self.metric_key(name)
                 found.append(
-                    number_of(key, function, values[name], self.clusters, bootstrap_iters, self.seed, most_calls)
+                    number_of(key, function, values[name], self.clusters, bootstrap_iters or 0, self.seed, most_calls)
                 )
         if self.grader is not None and self.grader.ungraded and not any(docs.values()):
             keys = [self.metric_key(metric.name) for metric in self.metrics or ()]
@@ -353,10 +354,10 @@ class Scorer:
         """`numbers` under lm-eval's keys, "metric,name" and "metric_stderr,name", and the number of documents.
 
         A standard error that there is not is "N/A", as in lm-eval; `numbers` and results.json have None and the reason.
-        bootstrap_iters: as of `numbers`; None is 0.
+        bootstrap_iters: as of `numbers`.
         """
         docs = self._reduced_docs if reduced_docs is None else reduced_docs
-        numbers = self.numbers(docs, bootstrap_iters or 0, aggregation_overrides)
+        numbers = self.numbers(docs, bootstrap_iters, aggregation_overrides)
         row = as_row(numbers)
         row |= {stderr_key(number): NOT_AVAILABLE for number in numbers if number.stderr is None}
         return row, max((number.n or 0 for number in numbers), default=0)
