@@ -27,7 +27,7 @@ NEEDS = {
     "cohere2_vision": "torchvision", "fast_vlm": "timm", "gemma3n": "timm", "gemma4_unified": "torchvision",
     "kimi_k25": "torchvision", "lfm2_vl": "torchvision", "llama4": "torchvision", "minimax_m3_vl": "torchvision",
     "molmo2": "torchvision",
-    "perception_lm": "timm, torchvision", "smolvlm": "num2words", "step3p7": "torchvision",
+    "perception_lm": "timm, torchvision", "phi4_multimodal": "torchvision", "smolvlm": "num2words", "step3p7": "torchvision",
 }  # fmt: skip
 """Packages that transformers asks for: its only image processor of the type, or its vision tower."""
 

@@ -112,7 +112,10 @@ class HuggingFace(Model):
         device, dtype = self._device_and_dtype
         quantised = quantisation(self.checkpoint.config)
         self._refuse_encoder_decoder(load_config(self.checkpoint.folder, self.arguments))
-        model = load_model(self.checkpoint.folder, self.arguments, self.source.image_text, device, dtype, quantised)
+        kind = self.checkpoint.model_type
+        model = load_model(
+            self.checkpoint.folder, self.arguments, self.source.image_text, device, dtype, quantised, kind
+        )
         self.checkpoint.check_unchanged()
         self._asking = self._with_short_cuts(model)
         if device == "cpu" and chooses_threads():

@@ -61,6 +61,7 @@ class Family:
     video: VideoInput | None = None
 
 
+_OMNI = "<|vision_bos|><|IMAGE|><|vision_eos|>"
 # Later models have no block of Qwen2-VL: its authors' prompts ask for short answers, and VLMEvalKit switches them off for these.
 _QWEN = Family(("qwen_vl",), placeholder="<|vision_start|><|image_pad|><|vision_end|>", mrope=True)
 
@@ -164,11 +165,14 @@ FAMILIES: dict[str, Family] = {
     ),
     "paligemma": Family(("paligemma",), causal=False, answer_type=1),
     "perception_lm": Family(("perception_lm",)),
+    "phi4_multimodal": Family(("phi4_multimodal",), pictures="prompt"),
     "qianfan_ocr": Family(("qianfan_ocr", "internvl")),
     "qwen2_vl": _qwen("qwen2_vl", video=_QWEN_VIDEO),
     "qwen2_5_vl": _qwen("qwen2_5_vl", video=replace(_QWEN_VIDEO, rate=True, proven="5.18.0")),
+    "qwen2_5_omni": Family(("qwen2_5_omni",), placeholder=_OMNI, mrope=True),
     "qwen3_5": _qwen("qwen3_5", "qwen3_vl"),
     "qwen3_5_moe": _qwen("qwen3_5_moe", "qwen3_5", "qwen3_vl"),
+    "qwen3_omni_moe": Family(("qwen3_omni_moe",), placeholder=_OMNI, mrope=True),
     "qwen3_vl": _qwen("qwen3_vl", video=_QWEN3_VIDEO),
     "qwen3_vl_moe": _qwen("qwen3_vl_moe", "qwen3_vl", video=_QWEN3_VIDEO),
     "qwen4_exp": _qwen("qwen4_exp", "qwen3_5", "qwen3_vl"),

@@ -41,10 +41,36 @@ def quiet() -> Iterator[None]:
 
 
 def is_image_text(model_type: str) -> bool:
-    """Whether transformers lists this model type as image-text-to-text."""
-    from transformers.models.auto.modeling_auto import MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES
+    """Whether checkpoints of this type read pictures and write text. transformers lists those that hear as well elsewhere."""
+    from transformers.models.auto import modeling_auto
 
-    return model_type in MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES
+    if model_type in modeling_auto.MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES:
+        return True
+    more = getattr(modeling_auto, "MODEL_FOR_MULTIMODAL_LM_MAPPING_NAMES", {})  # from transformers 5.0 on
+    if model_type not in more:
+        return False
+    from transformers.models.auto.configuration_auto import CONFIG_MAPPING
+
+    return _sees(CONFIG_MAPPING[model_type])
+
+
+def _sees(config: Any) -> bool:
+    """Whether a class of configs has a part for pictures, itself or in one of its parts."""
+    return any("vision" in name or _sees(part) for name, part in getattr(config, "sub_configs", {}).items())
+
+
+def image_text_loader(model_type: str) -> Any:
+    """The class of transformers that loads a type that reads pictures.
+
+    Of one that thinks and talks (qwen2_5_omni) it is the thinker, which writes the text, without the part that speaks.
+    """
+    import transformers
+    from transformers.models.auto.modeling_auto import MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES as LISTED
+
+    if model_type not in LISTED and (thinker := LISTED.get(f"{model_type}_thinker")):
+        return getattr(transformers, thinker)
+    listed = model_type in LISTED or not is_image_text(model_type)
+    return transformers.AutoModelForImageTextToText if listed else transformers.AutoModelForMultimodalLM
 
 
 def load_config(folder: Path, arguments: PromptArguments) -> Any:

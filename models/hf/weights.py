@@ -20,7 +20,7 @@ from mm_eval.values.errors import ConfigError
 
 from .arguments import WHERE, Arguments
 from .checkpoint import check_whole, joint_digest
-from .processor import naming, quiet
+from .processor import image_text_loader, naming, quiet
 
 SETTINGS = "adapter_config.json"
 TENSORS = ("adapter_model.safetensors", "adapter_model.bin")
@@ -152,16 +152,24 @@ def choose_dtype(arguments: Arguments, device: str, config: Any) -> str:
 
 
 def load_model(
-    folder: Path, arguments: Arguments, image_text: bool, device: str, dtype: str, quantised: str | None = None
+    folder: Path,
+    arguments: Arguments,
+    image_text: bool,
+    device: str,
+    dtype: str,
+    quantised: str | None = None,
+    kind: str = "",
 ) -> Any:
     """The model with its weights and its adapter. Raises ConfigError if a weight is missing, since it would be random.
 
-    quantised: how, or None. Quantised weights are loaded onto their device, since some kinds can't be moved.
+    kind: its model type, which decides the class of one that reads pictures. quantised: how, or None. Quantised weights are
+    loaded onto their device, since some kinds can't be moved.
     """
     import torch
-    from transformers import AutoModelForCausalLM, AutoModelForImageTextToText
+    from transformers import AutoModelForCausalLM
 
-    loader = AutoModelForImageTextToText if image_text else AutoModelForCausalLM
+    with naming(arguments.pretrained, "class"):
+        loader = image_text_loader(kind) if image_text else AutoModelForCausalLM
     options: dict[str, Any] = {"dtype": getattr(torch, dtype), "trust_remote_code": arguments.trust_remote_code}
     if arguments.attn_implementation:
         options["attn_implementation"] = arguments.attn_implementation
