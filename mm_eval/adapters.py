@@ -13,7 +13,7 @@ from pathlib import Path
 from mm_eval.config.functions import load_file, with_siblings
 from mm_eval.engine.model import MODELS, Model, ModelSettings, create_model, is_bundled
 from mm_eval.request import DEFAULT_MODEL, RunRequest, is_needed, with_beside
-from mm_eval.values.errors import ConfigError, InvalidValue, did_you_mean
+from mm_eval.values.errors import ConfigError, InvalidValue, did_you_mean, kind_and_text
 from mm_eval.values.features import brought
 
 
@@ -59,7 +59,7 @@ def _class_in_file(file: Path, name: str) -> type[Model]:
     try:
         module = load_file(file.resolve())
     except Exception as error:  # the file's own code
-        raise ConfigError(f"it can't be imported: {type(error).__name__}: {error}.", where=where) from error
+        raise ConfigError(f"it can't be imported: {kind_and_text(error)}.", where=where) from error
     found = getattr(module, name, None)
     if not isinstance(found, type) or not issubclass(found, Model):
         kinds = [key for key, value in vars(module).items() if isinstance(value, type) and issubclass(value, Model)]

@@ -38,7 +38,7 @@ from mm_eval.scoring.run_results import Results
 from mm_eval.scoring.sample_row import SampleRow
 from mm_eval.scoring.score_task import TaskScoring
 from mm_eval.scoring.task_scores import TaskScores
-from mm_eval.values.errors import MMEvalError, StoreError
+from mm_eval.values.errors import MMEvalError, StoreError, kind_and_text
 from mm_eval.values.features import brought
 from mm_eval.values.files import encoder
 from mm_eval.values.types import plain
@@ -115,7 +115,7 @@ def write_page(
         progress.phase("report")
         return [f"report: {write(run)}" for write in brought("PAGES").values()], True
     except Exception as error:  # pictures are foreign bytes, and no failure here may cost the results
-        what = str(error) if isinstance(error, (OSError, MMEvalError)) else f"{type(error).__name__}: {error}"
+        what = str(error) if isinstance(error, (OSError, MMEvalError)) else kind_and_text(error)
         with suppress(OSError):
             (folder.path / "report.html").unlink(missing_ok=True)
         with suppress(OSError, MMEvalError), Media(folder.path):

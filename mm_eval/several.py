@@ -15,7 +15,15 @@ from mm_eval.engine.model import expect
 from mm_eval.opening import prompt_blocks
 from mm_eval.prepare import Prepared, load_configs, prepare
 from mm_eval.request import RunRequest
-from mm_eval.values.errors import ConfigError, MMEvalError, ModelError, all_faults, did_you_mean, raise_all
+from mm_eval.values.errors import (
+    ConfigError,
+    MMEvalError,
+    ModelError,
+    all_faults,
+    did_you_mean,
+    kind_and_text,
+    raise_all,
+)
 from mm_eval.values.features import brought
 
 T = TypeVar("T")
@@ -67,7 +75,7 @@ def attempt(part: Callable[[], T]) -> T | MMEvalError:
         return error
     except Exception as error:  # a checkpoint's config, a task's code, a library
         log.debug("An unexpected failure:", exc_info=True)
-        return ModelError(f"{type(error).__name__}: {error}")
+        return ModelError(kind_and_text(error))
 
 
 def folder_name(name: str) -> str:

@@ -27,7 +27,7 @@ from typing import Any
 
 from mm_eval.config.arguments import PATH, read_arguments
 from mm_eval.engine.model import Answers, Model, ModelFacts, ModelSettings, register_model
-from mm_eval.values.errors import ConfigError, ModelError
+from mm_eval.values.errors import ConfigError, ModelError, kind_and_text
 from mm_eval.values.types import ENDINGS, Answer, Ended, Instance, UpperBound, plain
 
 FAILED = "an answer that failed"
@@ -77,7 +77,7 @@ class Replay(Model):
             except (ValueError, KeyError, TypeError) as error:
                 hint = 'A row is {"task": "mme", "doc_id": 17, "resps": ["Yes"]}.'
                 raise ConfigError(
-                    f"the line is not an answer row ({type(error).__name__}: {error}).",
+                    f"the line is not an answer row ({kind_and_text(error)}).",
                     where=f"{file}:{number}",
                     hint=hint,
                 ) from error

@@ -19,7 +19,7 @@ from typing import Any
 from mm_eval.config.functions import FunctionRef
 from mm_eval.config.located import located, where_item
 from mm_eval.config.schema import ANYTHING, check_keys, is_function
-from mm_eval.values.errors import ConfigError, DataError, check_all, did_you_mean
+from mm_eval.values.errors import ConfigError, DataError, check_all, did_you_mean, kind_and_text
 from mm_eval.values.types import Doc, plain
 
 KEYS = dict.fromkeys(("column", "name", "names"), ANYTHING)
@@ -63,7 +63,7 @@ class CategoryLevel:
         try:
             return self.column(dict(doc))
         except Exception as error:  # the task's own code
-            what = f"the function of the categories {self.name!r} raised {type(error).__name__}: {error}."
+            what = f"the function of the categories {self.name!r} raised {kind_and_text(error)}."
             raise DataError(what, where=self.where) from error
 
     def _read(self, doc: Doc) -> Any:

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from mm_eval.values.errors import ConfigError
+from mm_eval.values.errors import ConfigError, kind_and_text
 
 DISTRIBUTIONS = {
     "absl": "absl-py",
@@ -79,4 +79,4 @@ def import_error(error: BaseException, function: str, folder: Path, where: str) 
             hint = f"The task's file was written for another version of the package {package!r} than the one installed."
         else:
             return MissingPackages(f"{who}: it needs", [package_of(error.name)], at_import=True, where=where)
-    return ConfigError(f"{who}: {type(error).__name__}: {error}", where=where, hint=hint)
+    return ConfigError(f"{who}: {kind_and_text(error)}", where=where, hint=hint)

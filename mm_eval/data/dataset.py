@@ -38,7 +38,7 @@ from mm_eval.data.source import (
     token_of,
 )
 from mm_eval.data.splits import configurations
-from mm_eval.values.errors import ConfigError, DataError, MMEvalError, NotHereError
+from mm_eval.values.errors import ConfigError, DataError, MMEvalError, NotHereError, kind_and_text
 from mm_eval.values.run_files import is_shallow
 from mm_eval.values.words import listed
 
@@ -121,7 +121,7 @@ def load_docs(
         except MMEvalError as error:  # a sentence that the task wrote for its user
             raise ConfigError(str(error), where=task or where) from error
         except Exception as error:  # the task's own code
-            raise ConfigError(f"process_docs failed: {type(error).__name__}: {error}", where=where) from error
+            raise ConfigError(f"process_docs failed: {kind_and_text(error)}", where=where) from error
     if not len(rows):
         raise _no_docs(dataset_path, split, where)
     return Docs(
@@ -215,7 +215,7 @@ def docs_of(
             rows = process(rows) if process is not None else rows
     except Exception as error:  # the task's own code
         hint = "Its arguments are the task's `metadata`; more are given with --metadata NAME=VALUE."
-        raise ConfigError(f"custom_dataset failed: {type(error).__name__}: {error}", where=where, hint=hint) from error
+        raise ConfigError(f"custom_dataset failed: {kind_and_text(error)}", where=where, hint=hint) from error
     if not len(rows):
         raise _no_docs("custom_dataset", split, where)
     return Docs(_with_short_floats(rows), where=where, fingerprint=fingerprint_of(rows))

@@ -13,7 +13,7 @@ import ssl
 import time
 from urllib.parse import urljoin, urlsplit
 
-from mm_eval.values.errors import DataError
+from mm_eval.values.errors import DataError, kind_and_text
 
 MOST_BYTES = 64 * 2**20
 MOST_REDIRECTS = 5
@@ -27,7 +27,7 @@ def fetch(url: str, most_bytes: int = MOST_BYTES, seconds: float = SECONDS) -> b
         try:
             status, target, body = _get(url, most_bytes, deadline)
         except (OSError, http.client.HTTPException, ValueError) as error:
-            raise DataError(f"{url[:200]!r} can't be fetched: {type(error).__name__}: {error}.") from error
+            raise DataError(f"{url[:200]!r} can't be fetched: {kind_and_text(error)}.") from error
         if target is None:
             if status != 200:
                 raise DataError(f"{url[:200]!r} answers HTTP {status}.")

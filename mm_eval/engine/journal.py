@@ -52,7 +52,7 @@ from mm_eval.engine.records import (
     error_of,
     single_records,
 )
-from mm_eval.values.errors import StoreError
+from mm_eval.values.errors import StoreError, kind_and_text
 from mm_eval.values.files import make_folder, sync, sync_folder, write_all
 from mm_eval.values.reasoning.recorded import Reading, Recorded
 from mm_eval.values.run_files import UNREADABLE, journal_files, lines_of, open_regular, refuse_links_out
@@ -476,7 +476,7 @@ class Journal:
             except StoreError as error:
                 self._failure = self._failure or error
             except BaseException as error:  # whatever it is, the callers that wait must get it
-                self._fail(f"{type(error).__name__}: {error}.")
+                self._fail(f"{kind_and_text(error)}.")
             if self._failure is None:
                 for _, acknowledge in records:
                     _call(acknowledge)

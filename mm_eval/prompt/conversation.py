@@ -12,7 +12,7 @@ from mm_eval.prompt.blind import WITHOUT, without_pictures
 from mm_eval.prompt.layout import join
 from mm_eval.prompt.visuals import PictureCache, Seen, Visual, identities_of, with_frames, with_places
 from mm_eval.values.conversation import Conversation, Turns
-from mm_eval.values.errors import DataError, MMEvalError
+from mm_eval.values.errors import DataError, MMEvalError, kind_and_text
 from mm_eval.values.reasoning.families import NO_MARKS, Marks
 from mm_eval.values.reasoning.recorded import Reading, as_text, parts_of
 from mm_eval.values.types import IMAGE_MARK, Answer, Clip, Context, Doc, End, Instance, Message
@@ -138,7 +138,7 @@ class _Chain:
         except MMEvalError as error:
             return replace(following, error=error.located(where))
         except Exception as error:  # the task's own code
-            what = f"the next turn can't be made: {type(error).__name__}: {error}"
+            what = f"the next turn can't be made: {kind_and_text(error)}"
             return replace(following, error=DataError(what, where=where))
         fresh = self.turns.fresh
         chain = replace(

@@ -15,7 +15,7 @@ from mm_eval.config.formats import FormatField
 from mm_eval.config.located import located
 from mm_eval.config.task_config import TaskConfig
 from mm_eval.prompt.blocks import PromptBlock, call
-from mm_eval.values.errors import ConfigError, DataError, DocError, MMEvalError, did_you_mean
+from mm_eval.values.errors import ConfigError, DataError, DocError, MMEvalError, did_you_mean, kind_and_text
 from mm_eval.values.files import python_value
 from mm_eval.values.types import Doc, Target, plain
 
@@ -302,7 +302,7 @@ def evaluate_field(
         except (ConfigError, DataError) as error:
             raise error.located(where) from error
         except Exception as error:  # the task's own code
-            raise DataError(f"{what} failed: {type(error).__name__}: {error}", where=where) from error
+            raise DataError(f"{what} failed: {kind_and_text(error)}", where=where) from error
     if not isinstance(value, str):
         return value
     if value in doc or _COLUMN.match(value):

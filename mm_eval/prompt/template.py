@@ -24,7 +24,7 @@ from jinja2.meta import find_undeclared_variables
 from jinja2.sandbox import ImmutableSandboxedEnvironment, SandboxedFormatter
 from jinja2.visitor import NodeTransformer
 
-from mm_eval.values.errors import ConfigError, DataError
+from mm_eval.values.errors import ConfigError, DataError, kind_and_text
 from mm_eval.values.types import Doc
 
 UNITS = 10_000_000
@@ -257,7 +257,7 @@ def render(
         why = f"it is nested too deeply or calls itself without end ({type(error).__name__})"
         raise DataError(f"{what} is too much to render: {why}: {template!r:.200}", where=where) from None
     except Exception as error:  # the task's own template
-        raise DataError(f"{what} failed: {type(error).__name__}: {error}", where=where) from error
+        raise DataError(f"{what} failed: {kind_and_text(error)}", where=where) from error
 
 
 def _joined(template: str, doc: Doc, keywords: Mapping[str, Any]) -> str | None:

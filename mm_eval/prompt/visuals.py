@@ -17,7 +17,7 @@ from mm_eval.data.places import PLACES, SUFFIXES, Places
 from mm_eval.prompt.blind import others
 from mm_eval.prompt.blocks import PromptBlock, call
 from mm_eval.prompt.question import require_column
-from mm_eval.values.errors import DataError, MMEvalError
+from mm_eval.values.errors import DataError, MMEvalError, kind_and_text
 from mm_eval.values.types import Clip, Doc, Message
 
 if TYPE_CHECKING:
@@ -204,7 +204,7 @@ def _call(
         except (MMEvalError, OSError, SyntaxError, ValueError):
             raise
         except Exception as error:  # the task's own code
-            what, hint = f"{name} failed: {type(error).__name__}: {error}", _undecoded_columns(doc)
+            what, hint = f"{name} failed: {kind_and_text(error)}", _undecoded_columns(doc)
             raise DataError(f"{what}." if hint else what, where=where, hint=hint) from error
 
 

@@ -32,7 +32,7 @@ from mm_eval.scoring.metrics.traits import CorpusMetric, in_range, traits_of
 from mm_eval.scoring.number import NoReduction, check_repeats, failed, failed_before, number_of, reduced_docs
 from mm_eval.scoring.string_keys import NOT_AVAILABLE, as_row, of_row, stderr_key
 from mm_eval.values.columns import Column, ReducedDocs
-from mm_eval.values.errors import InvalidValue, MMEvalError, ScoringError, did_you_mean
+from mm_eval.values.errors import InvalidValue, MMEvalError, ScoringError, did_you_mean, kind_and_text
 from mm_eval.values.registry import Registry
 from mm_eval.values.types import Instance, MetricKey, Number, ReducedDoc, ScoredDoc
 
@@ -543,6 +543,6 @@ def bounds_of(scorer: Scorer, docs: Mapping[int, ReducedDoc]) -> list[float] | N
             if not math.isfinite(bounds[-1]):
                 raise ScoringError(f"the number would be {bounds[-1]}")
         except Exception as error:  # the task's own code
-            scorer.notes.append(f"no {scorer.grader.name.partition('@')[0]}_bounds: {type(error).__name__}: {error}")
+            scorer.notes.append(f"no {scorer.grader.name.partition('@')[0]}_bounds: {kind_and_text(error)}")
             return None
     return bounds

@@ -15,7 +15,7 @@ from mm_eval.config.runner import NoStream, Stream
 from mm_eval.scoring.base import Scorer
 from mm_eval.scoring.metrics.aggregation import bypass_agg
 from mm_eval.scoring.metrics.stderr import MOST_VALUES
-from mm_eval.values.errors import DataError
+from mm_eval.values.errors import DataError, kind_and_text
 from mm_eval.values.types import Doc, Number, ReducedDoc
 from mm_eval.values.words import counted
 
@@ -119,6 +119,6 @@ class CategoryDocs:
         try:
             found = scorer.results(docs, draws, calls)
         except Exception as error:  # a user's own scorer, on a part of the docs
-            self.failed_scorers[scorer.name] = f"{scorer.name}: no numbers by category: {type(error).__name__}: {error}"
+            self.failed_scorers[scorer.name] = f"{scorer.name}: no numbers by category: {kind_and_text(error)}"
             return []
         return [number for number in found if scorer.aggregation_of(number.metric) is not bypass_agg]

@@ -21,7 +21,7 @@ from mm_eval.scoring.metrics.paired import scale_of, with_interval
 from mm_eval.scoring.metrics.stderr import standard_error
 from mm_eval.scoring.metrics.traits import CorpusMetric, Undefined, traits_of
 from mm_eval.values.columns import Clusters
-from mm_eval.values.errors import ConfigError, MMEvalError, ScoringError, without_objects
+from mm_eval.values.errors import ConfigError, MMEvalError, ScoringError, kind_and_text, without_objects
 from mm_eval.values.types import Instance, MetricKey, Number, ReducedDoc, ScoredDoc
 
 _LARGEST = 2**53
@@ -53,7 +53,7 @@ def as_scoring_error(error: Exception, where: str) -> MMEvalError:
     """An error of whatever kind as one with an owner and a place."""
     if isinstance(error, MMEvalError):
         return error.located(where)
-    return ScoringError(f"scoring raised {type(error).__name__}: {error}.", where=where)
+    return ScoringError(f"scoring raised {kind_and_text(error)}.", where=where)
 
 
 class NoReduction(ScoringError, ValueError):

@@ -13,6 +13,20 @@ from functools import partial
 from typing import Any
 
 
+def said_by(error: BaseException) -> str:
+    """The text of an exception; empty where it has none, also where its own code fails to make one."""
+    try:
+        return str(error)
+    except Exception:
+        return ""
+
+
+def kind_and_text(error: BaseException) -> str:
+    """An exception in words: "KeyError: 'name'", and "KeyError" for one without a text."""
+    text = said_by(error)
+    return f"{type(error).__name__}: {text}" if text.strip() else type(error).__name__
+
+
 class MMEvalError(Exception):
     """What went wrong, where (file:line, or task and doc id), and what to do about it."""
 

@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from mm_eval.values.errors import MMEvalError, StoreError
+from mm_eval.values.errors import MMEvalError, StoreError, kind_and_text
 
 DEPTH = 200
 """How deep lists and mappings may lie in each other. Rows of real data need less than 20."""
@@ -182,7 +182,7 @@ UNREADABLE = (
 
 def odd_content(error: Exception, where: Path | str) -> MMEvalError:
     """The error of a run folder whose values are not what a run writes."""
-    said = f"{type(error).__name__}: {error}"[:300]
+    said = kind_and_text(error)[:300]
     hint = "mm-eval score RUN writes results and samples anew."
     return StoreError(f"the run folder is not what a run writes ({said}).", where=str(where), hint=hint)
 

@@ -13,7 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from mm_eval.engine.model import Answers
-from mm_eval.values.errors import MMEvalError
+from mm_eval.values.errors import MMEvalError, kind_and_text
 from mm_eval.values.types import Instance, Message
 
 from .families import TEXT, TEXT_FAMILIES, UNKNOWN, Family
@@ -196,7 +196,7 @@ def _taken(model: Answering, questions: Iterable[Instance]) -> Iterator[Instance
 
 
 def _said(error: Exception) -> str:
-    return f"{type(error).__name__}: {error}".splitlines()[0]
+    return kind_and_text(error).splitlines()[0]
 
 
 def _not_widened(model: Any) -> str:

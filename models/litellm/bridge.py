@@ -20,7 +20,7 @@ from typing import Any
 
 import httpx
 
-from mm_eval.values.errors import ConfigError, did_you_mean
+from mm_eval.values.errors import ConfigError, did_you_mean, kind_and_text
 
 from ..openai.client.addresses import check_same_host
 from ..openai.client.errors import Fatal
@@ -149,7 +149,7 @@ def failed(call: Call, error: Exception) -> httpx.Response:
     if call.reply is not None and call.reply.status_code != 200:
         return call.reply
     if call.reply is not None:
-        return refused(200, f"litellm can't read the reply: {type(error).__name__}: {error}", code=None)
+        return refused(200, f"litellm can't read the reply: {kind_and_text(error)}", code=None)
     status = getattr(error, "status_code", None)
     return refused(status if isinstance(status, int) and 400 <= status < 500 else 400, str(error))
 

@@ -19,7 +19,7 @@ from mm_eval.prompt.task import Task
 from mm_eval.scoring.asked import Asked, CodeQuestion
 from mm_eval.scoring.of_task import scorers_of
 from mm_eval.scoring.process_results import NO_VALUE, ProcessResultsScorer
-from mm_eval.values.errors import JudgeError, MMEvalError
+from mm_eval.values.errors import JudgeError, MMEvalError, kind_and_text
 from mm_eval.values.types import Answer, Doc, Instance, Slot
 
 MOST = 1000
@@ -131,7 +131,7 @@ def as_judge_error(error: Exception | None, where: str) -> MMEvalError:
         return JudgeError("it was not judged.", where=where)
     if isinstance(error, MMEvalError) and error.owner in ("judge", "scoring"):
         return error.located(where)
-    what = error.what if isinstance(error, MMEvalError) else f"{type(error).__name__}: {error}"
+    what = error.what if isinstance(error, MMEvalError) else kind_and_text(error)
     hint = error.hint if isinstance(error, MMEvalError) else ""
     return JudgeError(f"the judge did not answer: {what}", where=where, hint=hint)
 

@@ -13,7 +13,7 @@ from mm_eval.data.media import picture_digest, to_pictures
 from mm_eval.features.judge.config import JudgeStep, judge_of_task
 from mm_eval.prompt.task import Task
 from mm_eval.prompt.visuals import ROLES
-from mm_eval.values.errors import JudgeError, MMEvalError
+from mm_eval.values.errors import JudgeError, MMEvalError, kind_and_text
 from mm_eval.values.task_values import LazyDoc
 from mm_eval.values.types import IMAGE_MARK, Context, Doc, Instance, Message
 
@@ -177,7 +177,7 @@ def _said(ask: Callable[[], Any], where: str) -> Any:
     except MMEvalError:
         raise
     except Exception as error:  # the task's own code
-        raise JudgeError(f"the judge's prompt failed: {type(error).__name__}: {error}", where=where) from error
+        raise JudgeError(f"the judge's prompt failed: {kind_and_text(error)}", where=where) from error
 
 
 def turns_of(said: Any, where: str) -> tuple[list[Message], list[Image]]:

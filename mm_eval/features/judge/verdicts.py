@@ -17,7 +17,7 @@ from mm_eval.features.judge.config import JudgeConfig, JudgeStep, judge_of_task
 from mm_eval.features.judge.prompts import NO_SOCKET, doc_of, judge_instance, next_question
 from mm_eval.features.judge.scoring import DocVerdict
 from mm_eval.prompt.task import Task
-from mm_eval.values.errors import JudgeError, MMEvalError
+from mm_eval.values.errors import JudgeError, MMEvalError, kind_and_text
 from mm_eval.values.reasoning.recorded import as_text, parts_of
 from mm_eval.values.reasoning.split import unframed
 from mm_eval.values.types import Answer, Doc, Instance, Slot, plain
@@ -97,7 +97,7 @@ class Verdicts:
             try:
                 empty = "" if config.extracts else config.of_empty(doc)
             except Exception as error:  # the task's own function
-                what = f"its verdict of an empty answer failed: {type(error).__name__}: {error}"
+                what = f"its verdict of an empty answer failed: {kind_and_text(error)}"
                 row = {"prompt": None, "reply": None, "verdict": None, "model": None, "attempts": 0, "error": what}
                 return Chain(error=JudgeError(what), rows=[row])
             row = {"prompt": None, "reply": None, "verdict": empty, "model": None, "attempts": 0, "empty": True}
@@ -231,7 +231,7 @@ def read_reply(
         with during(NO_CALLS, NO_SOCKET):
             value = plain(step.read(text, doc, swapped, verdicts))
     except Exception as error:  # the task's own code
-        return None, f"the task's `verdict` failed on {text[:120]!r}: {type(error).__name__}: {error}"
+        return None, f"the task's `verdict` failed on {text[:120]!r}: {kind_and_text(error)}"
     if value is None:
         return None, f"the judge's reply can't be read: {text.strip()[:120]!r}"
     fault = judge.fault(value) if last else ""
@@ -244,7 +244,7 @@ def total_of(judge: JudgeConfig, verdicts: list[Any], doc: Doc, answer: Any) -> 
         with during(NO_CALLS, NO_SOCKET):
             value = plain(judge.total(verdicts, doc, answer))
     except Exception as error:  # the task's own code
-        return None, f"the task's `total` failed: {type(error).__name__}: {error}"
+        return None, f"the task's `total` failed: {kind_and_text(error)}"
     fault = "it is None." if value is None else judge.fault(value)
     return (None, f"what the task's `total` gives can't be used: {fault}") if fault else (value, "")
 

@@ -36,7 +36,7 @@ from mm_eval.data.decode import as_rgb, open_picture
 from mm_eval.engine.model import METHODS, Model, measured, prepare_once
 from mm_eval.engine.model import stop as stop_model
 from mm_eval.features.ray.blocks import groups_of
-from mm_eval.values.errors import MMEvalError, ModelError
+from mm_eval.values.errors import MMEvalError, ModelError, kind_and_text
 from mm_eval.values.types import Instance
 
 Event: TypeAlias = tuple[Any, ...]
@@ -142,9 +142,7 @@ class Worker:
         except MMEvalError as error:
             self._events.put(("raised", error))
         except BaseException as error:  # an adapter is foreign code, and its errors must reach the asking process
-            self._events.put(
-                ("raised", ModelError(f"{type(error).__name__}: {error}", where=f"a worker on {socket.gethostname()}"))
-            )
+            self._events.put(("raised", ModelError(kind_and_text(error), where=f"a worker on {socket.gethostname()}")))
 
     def _next(self) -> Lease | None:
         with self._changed:

@@ -16,7 +16,7 @@ from typing import Any
 from mm_eval.config.task_config import TaskConfig
 from mm_eval.scoring.run_results import Results
 from mm_eval.scoring.sample_row import SampleRow
-from mm_eval.values.errors import ConfigError, DocError, ScoringError, raise_all
+from mm_eval.values.errors import ConfigError, DocError, ScoringError, kind_and_text, raise_all
 from mm_eval.values.types import Doc, plain
 from mm_eval.values.words import counted, of_all
 
@@ -96,7 +96,7 @@ def record_of(record: Any, doc: Doc, answer: str) -> dict[str, Any]:
     except DocError:
         raise
     except Exception as error:  # the task's own code
-        raise ScoringError(f"the record function failed: {type(error).__name__}: {error}") from error
+        raise ScoringError(f"the record function failed: {kind_and_text(error)}") from error
     if not isinstance(found, Mapping):
         raise ScoringError(f"the record function returned {found!r:.80}; expected a mapping.")
     return {str(key): plain(value) for key, value in found.items()}

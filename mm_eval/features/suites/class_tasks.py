@@ -16,7 +16,7 @@ from mm_eval.features.suites.child.task_classes import CONTEXT
 from mm_eval.features.suites.process import TaskProcess
 from mm_eval.features.suites.remote import RemoteFunction, ask
 from mm_eval.prompt.task import PromptStyle, Task
-from mm_eval.values.errors import ConfigError, DataError
+from mm_eval.values.errors import ConfigError, DataError, kind_and_text
 from mm_eval.values.types import Doc, Instance
 
 KINDS = ("generate_until", "loglikelihood", "loglikelihood_rolling")
@@ -36,7 +36,7 @@ class SuiteTask(Task):
         try:
             about, _, _ = ask(cls._process, {"do": "task", **where}, (), {})
         except Exception as error:  # its own code
-            what = f"the class {cls._name!r} can't be made: {type(error).__name__}: {error}"
+            what = f"the class {cls._name!r} can't be made: {kind_and_text(error)}"
             raise ConfigError(what, where=config.where("task_class")) from error
         if not about["docs"]:
             raise ConfigError(

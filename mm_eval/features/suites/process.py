@@ -26,7 +26,7 @@ from typing import Any, cast
 
 from mm_eval.features.suites.wire import Line, Reader, Writer
 from mm_eval.values.deadline import seconds_of_call
-from mm_eval.values.errors import ScoringError
+from mm_eval.values.errors import ScoringError, said_by
 from mm_eval.values.words import counted
 
 OF_ALL_DOCS = 60
@@ -210,7 +210,8 @@ class TaskCodeError(Exception):
 
 def error_to_wire(error: BaseException, writer: Writer) -> dict[str, Any]:
     """What crosses of an error: its kind, its sentence, and its arguments where they are plain."""
-    found: dict[str, Any] = {"kind": type(error).__name__, "text": str(error)}
+    found: dict[str, Any] = {"kind": type(error).__name__, "text": said_by(error)}
+    found["below"] = [kind.__name__ for kind in type(error).__mro__[1:] if kind.__module__ == "builtins"]
     for name in ("what", "where", "hint"):
         if isinstance(said := getattr(error, name, None), str):
             found[name] = said
@@ -236,4 +237,10 @@ def error_from_wire(stated: Mapping[str, Any], reader: Reader) -> Exception:
         with suppress(Exception):
             make: Any = partial(known, name=stated.get("name")) if issubclass(known, ImportError) else known
             return cast("Exception", make(*(reader.value(stated["args"]) if "args" in stated else [text])))
-    return cast("Exception", type(kind if kind.isidentifier() else "Error", (TaskCodeError,), {})(text))
+    name = kind if kind.isidentifier() else "Error"
+    for each in stated.get("below", ()):  # a ValueError of the task's own stays a ValueError
+        base = getattr(builtins, str(each), None)
+        if isinstance(base, type) and issubclass(base, Exception) and base is not Exception:
+            with suppress(Exception):
+                return cast("Exception", type(name, (base,), {})(text))
+    return cast("Exception", type(name, (TaskCodeError,), {})(text))

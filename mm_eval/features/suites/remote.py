@@ -21,6 +21,7 @@ from typing import Any
 from mm_eval.config.packages import MissingPackages
 from mm_eval.config.runner import FURTHER_DATA, NO_CALLS, during
 from mm_eval.data.places import home_of_hub, put_in_place
+from mm_eval.features.suites.annotations import annotations_from
 from mm_eval.features.suites.process import TaskProcess, error_from_wire, error_to_wire, process_of
 from mm_eval.features.suites.rows import read_rows, written_rows
 from mm_eval.features.suites.wire import Reader, Writer
@@ -65,6 +66,7 @@ class RemoteFunction:
         self.__name__ = self.__qualname__ = name
         self.__module__ = str(about["module"])
         self.__doc__ = about.get("doc")
+        self.__annotations__ = annotations_from(about.get("annotations") or {})
         if about["parameters"] is not None:
             self.__signature__ = _signature(about["parameters"])
         for attribute, value in about["attributes"].items():

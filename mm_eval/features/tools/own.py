@@ -21,7 +21,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from mm_eval.features.tools.tool import Given, Result, Tool, ToolError
 from mm_eval.values.deadline import in_time
-from mm_eval.values.errors import ConfigError
+from mm_eval.values.errors import ConfigError, said_by
 
 FILLED = ("pictures", "doc")
 """Parameters that the model does not see."""
@@ -108,7 +108,7 @@ def _use(
         except ToolError:
             raise
         except ValueError as error:
-            raise ToolError(str(error) or "the arguments are not accepted.") from error
+            raise ToolError(said_by(error) or "the arguments are not accepted.") from error
 
     return use
 

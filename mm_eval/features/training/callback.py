@@ -26,7 +26,7 @@ from mm_eval.features.training.study import (
 from mm_eval.results.estimates import numbers_by_path
 from mm_eval.results.recorded import RecordedRun
 from mm_eval.scoring.run_results import INTERRUPTED
-from mm_eval.values.errors import ConfigError, MMEvalError
+from mm_eval.values.errors import ConfigError, MMEvalError, kind_and_text
 from mm_eval.values.words import counted
 
 log = logging.getLogger("mm_eval.training")
@@ -165,7 +165,7 @@ class Evaluations:
         except Exception as error:  # in a launch of several processes all have it
             if self.on_error == "raise":
                 raise
-            said = str(error) if isinstance(error, MMEvalError) else f"{type(error).__name__}: {error}"
+            said = str(error) if isinstance(error, MMEvalError) else kind_and_text(error)
             if state.is_world_process_zero:
                 log.warning("The evaluation at step %d failed; the training goes on: %s", step, said)
             return

@@ -13,7 +13,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 
 from mm_eval.scoring.metrics.traits import arguments_of, check_arguments, parameters_of
-from mm_eval.values.errors import InvalidValue, MMEvalError, ScoringError
+from mm_eval.values.errors import InvalidValue, MMEvalError, ScoringError, kind_and_text
 from mm_eval.values.registry import Registry
 from mm_eval.values.types import Completion, Doc, Instance
 from mm_eval.values.words import counted
@@ -300,7 +300,7 @@ def _filter_error(name: str, instance: Instance, error: Exception) -> MMEvalErro
     where = f"{instance.task}, doc {instance.doc_id}"
     if isinstance(error, MMEvalError):
         return error.located(where)
-    return ScoringError(f"A filter of {name!r} raised {type(error).__name__}: {error}.", where=where)
+    return ScoringError(f"A filter of {name!r} raised {kind_and_text(error)}.", where=where)
 
 
 @register_filter("custom")

@@ -25,6 +25,8 @@ import torch
 from transformers import AttentionInterface, DynamicCache
 from transformers.cache_utils import Cache, CacheLayerMixin, DynamicLayer, DynamicSlidingWindowLayer
 
+from mm_eval.values.errors import kind_and_text
+
 from ..families import Family
 from ..prompts.prompt import Prompt
 from .attention import Forward, at_once, attention, joined, together
@@ -322,7 +324,7 @@ def _why_not(runtime: Runtime) -> str:
             found = rows.run([goes_on, goes_on])[:, -1]
             expected = grown(runtime, prefix, [0], [goes_on]).logits
     except Exception as error:  # the model's own code
-        return f"{type(error).__name__}: {error}".splitlines()[0]
+        return kind_and_text(error).splitlines()[0]
     if not expected.isfinite().all():
         return "its logits are not finite"
     allowed = LIKE.get(runtime.dtype, 0.05) * float(expected.abs().max())

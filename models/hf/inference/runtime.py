@@ -9,7 +9,7 @@ from typing import Any, Protocol, TypeVar
 
 import torch
 
-from mm_eval.values.errors import MMEvalError, ModelError
+from mm_eval.values.errors import MMEvalError, ModelError, kind_and_text
 
 from ...reasoning import TokenReader
 from ..families import Family
@@ -174,7 +174,7 @@ class Runtime:
         try:
             answers = run(rows)
         except FAILURES as error:
-            failure = f"{type(error).__name__}: {error}".splitlines()[0]
+            failure = kind_and_text(error).splitlines()[0]
             out_of_memory = is_out_of_memory(error)
         if not failure:
             yield from self._checked(list(zip(rows, answers, strict=True)), run)

@@ -17,7 +17,7 @@ from typing import Any, Protocol, TypeVar
 
 import httpx
 
-from mm_eval.values.errors import ModelError
+from mm_eval.values.errors import ModelError, kind_and_text
 
 from ...endings import FILTER_STATUSES, says_filtered
 from .addresses import joined
@@ -379,7 +379,7 @@ class Client:
         try:
             return read(self._content(reply))
         except MISREAD as error:
-            raise Passing("the reply has an unknown form", said=f"{type(error).__name__}: {error}") from error
+            raise Passing("the reply has an unknown form", said=kind_and_text(error)) from error
 
     async def _send(self, server: Server, path: str, content: bytes, tries: Tries, probe: bool) -> httpx.Response:
         """The reply, unless its status says that the server is still loading. Raises Passing if there is no reply."""

@@ -29,6 +29,7 @@ from mm_eval.features.exports.logs.files import (
     shown,
 )
 from mm_eval.features.exports.logs.values import Log, LogRow, as_numbers, as_score
+from mm_eval.values.errors import kind_and_text
 from mm_eval.values.run_files import json_value
 from mm_eval.values.types import ENDINGS as EVERY_ENDING
 from mm_eval.values.types import IMAGE_MARK
@@ -188,7 +189,7 @@ def _member(archive: zipfile.ZipFile, path: Path, info: zipfile.ZipInfo) -> Any:
         content = _unpacked(archive, info) if info.compress_type == ZSTANDARD else archive.read(info)
         found = json_value(content[: MOST_MEMBER + 1])
     except Exception as error:  # zipfile's, zlib's, arrow's and JSON's errors share no base
-        raise damaged(path, f"{info.filename} in it is damaged ({type(error).__name__}: {error})") from error
+        raise damaged(path, f"{info.filename} in it is damaged ({kind_and_text(error)})") from error
     if not isinstance(found, dict):
         raise damaged(path, f"{info.filename} in it is not a JSON object")
     return found

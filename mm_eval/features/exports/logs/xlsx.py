@@ -26,7 +26,7 @@ from typing import IO, Any
 from xml.parsers import expat
 
 from mm_eval.features.exports.logs.files import MOST_MEMBER, damaged, opened
-from mm_eval.values.errors import ConfigError
+from mm_eval.values.errors import ConfigError, kind_and_text
 
 MOST_EMPTY = 10_000
 """Empty rows after which a table has ended."""
@@ -70,7 +70,7 @@ def rows_of(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     except ConfigError:
         raise
     except Exception as error:  # zipfile's, zlib's and the XML parser's own errors share no base
-        what = f"it is not a whole xlsx file ({type(error).__name__}: {error})"
+        what = f"it is not a whole xlsx file ({kind_and_text(error)})"
         raise damaged(path, what, (sheet and sheet.line) or None) from error
 
 

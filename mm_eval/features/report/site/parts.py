@@ -23,7 +23,7 @@ from mm_eval.features.report.run_page import PageParts, about_run, title_of
 from mm_eval.results.file import read_run
 from mm_eval.results.page import SampleRows, page
 from mm_eval.results.recorded import RecordedRun
-from mm_eval.values.errors import MMEvalError
+from mm_eval.values.errors import MMEvalError, kind_and_text
 from mm_eval.values.files import write_atomic
 from mm_eval.values.safe import in_script
 
@@ -129,7 +129,7 @@ class RunPictures:
                 except MMEvalError as error:
                     self.problem = str(error)
                 except Exception as error:  # a task's own file
-                    self.problem = f"{type(error).__name__}: {error}"
+                    self.problem = kind_and_text(error)
             return self._opened
 
     def of_doc(self, name: str, doc_id: int) -> Iterator[tuple[str, str, bytes]]:

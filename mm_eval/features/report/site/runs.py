@@ -22,7 +22,7 @@ from mm_eval.results.media import Media
 from mm_eval.results.page import page
 from mm_eval.results.recorded import RecordedRun
 from mm_eval.results.thumbnails import thumbnail
-from mm_eval.values.errors import MMEvalError, StoreError
+from mm_eval.values.errors import MMEvalError, StoreError, kind_and_text
 from mm_eval.values.features import brought
 from mm_eval.values.run_files import UNREADABLE, odd_content, read_bytes, real_path
 from mm_eval.values.safe import in_script
@@ -110,7 +110,7 @@ class ShownRun:
             except (MMEvalError, OSError) as error:
                 self.problem = str(error)
             except Exception as error:  # rows of a foreign folder; a page that says so ends the waiting
-                self.problem = f"{type(error).__name__}: {error}"
+                self.problem = kind_and_text(error)
             self._written = state
 
     def stop(self, patience: float) -> None:

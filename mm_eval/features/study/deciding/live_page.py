@@ -15,7 +15,7 @@ from typing import Any
 from mm_eval.features.study.deciding.live import LiveRun, LookedAt, looked_at
 from mm_eval.results.page import page
 from mm_eval.results.table import Column, Drawing, Row, Table, to_page
-from mm_eval.values.errors import MMEvalError
+from mm_eval.values.errors import MMEvalError, kind_and_text
 from mm_eval.values.run_files import UNREADABLE, journal_files
 from mm_eval.values.types import MetricKey, Number
 from mm_eval.values.words import of_all
@@ -76,7 +76,7 @@ class Comparison:
             except MMEvalError as error:
                 problems.append(f"{folder}: {error}")
             except UNREADABLE as error:
-                problems.append(f"{folder}: {type(error).__name__}: {error}")
+                problems.append(f"{folder}: {kind_and_text(error)}")
         sections = [self._section(runs[0], each, problems) for each in runs[1:]]
         names = ["A", *("B" for _ in runs[1:])]
         facts = [

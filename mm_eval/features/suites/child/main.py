@@ -25,6 +25,7 @@ from types import ModuleType
 from typing import Any
 
 from mm_eval.config.functions import load_file, stamp_of, with_siblings
+from mm_eval.features.suites.annotations import annotations_of
 from mm_eval.features.suites.child.draws import PYTHON_SEED, Draws, RandomStream, Seeds, generators_in, importing
 from mm_eval.features.suites.child.guard import as_called_once, close_network, importing_calls_nothing, no_calls
 from mm_eval.features.suites.child.hub import FilesOfHub
@@ -189,6 +190,7 @@ class Child:
         flags = {name: value for name in FLAGS if isinstance(value := getattr(found, name, None), bool)}
         about = {"module": str(getattr(found, "__module__", "")), "parameters": parameters, "attributes": flags}
         about["packages"] = packages_of(found)
+        about |= {"doc": inspect.getdoc(found), "annotations": annotations_of(found)}
         is_class = isinstance(found, type)
         return {"value": {"callable": True, "is_class": is_class, "filters": hasattr(found, "apply"), **about}}
 
