@@ -216,7 +216,8 @@ class TextFiles:
         values = [stored(column, self.features[name]) for name, column in columns.items()]
         rows = (dict(zip(columns, row, strict=True)) for row in zip(*values, strict=True))
         try:
-            text = "\n".join(json.dumps(row, ensure_ascii=False) for row in rows).encode()
+            encode = json.JSONEncoder(ensure_ascii=False).encode  # `json.dumps` makes an encoder for each row
+            text = "\n".join(map(encode, rows)).encode()
         except UnicodeEncodeError as error:
             raise DataError(
                 f"{self._said()}: there is half a surrogate pair, {error.object[error.start]!r}."

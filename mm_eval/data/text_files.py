@@ -102,7 +102,7 @@ def _lines(path: Path, lines: Sequence[str], first: int) -> list[Mapping[str, An
 
 def _loaded(path: Path, text: str, line: int) -> Any:
     try:
-        return json.loads(text, object_pairs_hook=_object)
+        return DECODER.decode(text)
     except json.JSONDecodeError as error:
         line += error.lineno - 1
         raise DataError(f"{path}:{line} is not JSON: {error.msg} (column {error.colno}).") from error
@@ -118,15 +118,18 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
+DECODER = json.JSONDecoder(object_pairs_hook=_object)  # `json.loads` makes one for each text
+
+
 def _sequence(text: str) -> list[Any] | None:
     """Objects that go over several lines, one after another; None if it is not that."""
-    decoder, place, found = json.JSONDecoder(object_pairs_hook=_object), 0, []
+    place, found = 0, list[Any]()
     while place < len(text):
         if text[place].isspace():
             place += 1
             continue
         try:
-            value, place = decoder.raw_decode(text, place)
+            value, place = DECODER.raw_decode(text, place)
         except ValueError:
             return None
         if not isinstance(value, dict):
