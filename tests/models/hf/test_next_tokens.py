@@ -11,7 +11,9 @@ from mm_eval.models.hf.families import UNKNOWN
 
 from mm_eval.engine.model import MODELS, ModelSettings
 from mm_eval.values.errors import ConfigError
+from tests.models.hf.test_more_families import ALL
 from tests.models.hf.test_text_types import OWN, _model
+from tests.models.tiny_random import FAMILIES as FIRST
 
 LOOKS_AROUND = frozenset({
     "bert", "bert-generation", "big_bird", "camembert", "cpmant", "data2vec-text", "electra", "ernie", "megatron-bert",
@@ -162,3 +164,9 @@ def test_every_causal_type_of_the_installed_transformers() -> None:
             refused.add(kind)
     assert refused == LOOKS_AROUND
     assert unmade <= NOT_BUILT
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", sorted({*FIRST, *ALL}))
+def test_no_listed_image_text_type_is_refused(adapter: Callable[..., Any], kind: str) -> None:
+    adapter(kind).prepare()
