@@ -29,6 +29,9 @@ ANSWERS = [  # answer, strict, flexible: what each rule reads
     ("\\boxed{20}", None, "20"),
     ("20 stickers after giving 7 away", None, "7"),
     ("答案是20", None, "20"),
+    ("The train leaves at 5:00 PM.", None, None),  # the minutes are no answer
+    ("The train needs 20, from 5:00 to 5:20", None, "20"),
+    ("Sum: 83 and then $.", None, None),  # no earlier number replaces a match without a digit
     ("twenty", None, None),
     ("I'm sorry, I can't help with that.", None, None),  # single marks are no number
     ("", None, None),
@@ -82,3 +85,24 @@ def test_prompt(cli: Callable[..., Ran]) -> None:
         "\n\nQuestion: Mia has 12 stickers. She buys 3 packs of 5 stickers each and gives 7 stickers to her brother. How many"
         " stickers does she have now?\nAnswer:"
     )
+
+
+def test_a_box_behind_which_a_dollar_stands(cli: Callable[..., Ran], tmp_path: Path) -> None:
+    """The last-number rule matched "$." and counted it as read."""
+    boxes = {
+        "The total is $\\boxed{20}$.": "20",
+        "\\boxed{\\$1,020.50}": "1,020.50",
+        "\\boxed{7} or \\boxed{20 apples}": "20",
+        "\\boxed{x}": None,
+    }
+    for number, (text, boxed) in enumerate(boxes.items()):
+        path = tmp_path / "answers.jsonl"
+        path.write_text(json.dumps({"task": "gsm8k", "doc_id": 0, "resps": [text]}) + "\n")
+        words = ("--tasks", "gsm8k", "--model", "replay", "--model_args", f"path={path}", "--sample", "--limit", 1)
+        ran = cli(*words, "--output_path", tmp_path / f"box{number}")
+        [row] = ran.samples("gsm8k")
+        assert row["filtered_resps"]["boxed"][0] == (boxed or "[invalid]")
+        assert row["scores"]["exact_match,boxed"] == (boxed == "20")
+    assert cli(*words, "--output_path", tmp_path / "last").samples("gsm8k")[0]["rules"]["flexible-extract"] == [
+        "unparsed"
+    ]

@@ -72,6 +72,7 @@ def test_a_log_of_inspect_and_the_reading_of_its_own_rule(cli, tmp_path: Path) -
     assert [(pair["theirs"], pair["ours"], pair["differ"]) for pair in pairs] == [
         ("match", "exact_match,strict-match", 4),
         ("match", "exact_match,flexible-extract", 0),
+        ("match", "exact_match,boxed", 4),
     ]
     assert cli("diagnose", tmp_path / "run").code == 0
 
