@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import wraps
 from typing import TYPE_CHECKING, Any
@@ -56,7 +56,16 @@ class ProcessResultsScorer(Scorer):
     call: Callable[[Any, int, Doc, list[Any]], Any] | None = None
 
     def __post_init__(self) -> None:
-        self._unnamed: list[str] = []
+        self._names: list[str] = []
+        """Notes on names that process_results returned, or metric_list states."""
+
+    @classmethod
+    def from_dict(cls, cfg: Mapping[str, Any], **kwargs: Any) -> ProcessResultsScorer:
+        """As of `Scorer`."""
+        made = super().from_dict(cfg, **kwargs)
+        stated = (entry.get("metric") for entry in cfg.get("metric_list") or () if isinstance(entry, Mapping))
+        made._note_misspelt(name for name in stated if isinstance(name, str))
+        return made
 
     @classmethod
     def build_metrics(cls, metric_list: Sequence[Any] | None, output_type: str | None) -> list[Metric[Any, Any]]:
@@ -89,13 +98,14 @@ class ProcessResultsScorer(Scorer):
             return ScoredDoc(doc_id, first.target, {})
         if not isinstance(returned, Mapping):
             raise ScoringError(f"process_results returned {returned!r}; expected {{metric: value}}.")
+        self._note_misspelt(returned)
         values = {MISSPELT.get(name, name): value for name, value in returned.items()}
         rule = values.pop(RULE_KEY, None)
         declared = {metric.name for metric in self.metrics or ()}
         for name in (name for name in values if name not in declared):
-            note = f"process_results returns {name!r}, which metric_list does not name. {did_you_mean(name, declared)}"
-            if note not in self._unnamed:
-                self._unnamed.append(note)
+            self._note(
+                f"process_results returns {name!r}, which metric_list does not name. {did_you_mean(name, declared)}"
+            )
         if missing:
             rule = [answer.rule for answer in results]
             metrics = {metric.name: metric for metric in self.metrics or ()}
@@ -118,8 +128,17 @@ class ProcessResultsScorer(Scorer):
             self.notes.append(f"{submission}: {NOT_KEPT}")
             if len(self.metrics or ()) > 1:
                 found = [number for number in found if number.key != submission]
-        self.notes += self._unnamed
+        self.notes += self._names
         return found
+
+    def _note_misspelt(self, names: Iterable[Any]) -> None:
+        for name in names:
+            if name in MISSPELT:
+                self._note(f"{name!r}, a slip of lmms-eval's guide, is reported as {MISSPELT[name]!r}.")
+
+    def _note(self, note: str) -> None:
+        if note not in self._names:
+            self._names.append(note)
 
     def _result(self, instance: Instance) -> Any:
         """The answer to one request of several kinds."""

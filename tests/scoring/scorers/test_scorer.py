@@ -600,3 +600,19 @@ def test_a_metric_of_which_no_doc_has_a_number_costs_no_other_metric() -> None:
     rows, number = scorer.numbers(scorer.reduced_docs, 0)
     assert rows.value is None and "the aggregation raised TypeError" in rows.note
     assert (number.value, number.n) == (1.0, 3) and not any(doc.error for doc in scorer.raw_docs.values())
+
+
+def test_a_metric_name_that_a_guide_misspells_is_reported_under_the_right_one_with_a_note():
+    for stated, returned in (
+        ("mme_percetion_score", "mme_perception_score"),
+        ("mme_perception_score", "mme_percetion_score"),
+    ):
+        scorer = build_scorer(
+            {"metric_list": [{"metric": stated}]},
+            "generate_until",
+            process_results=lambda doc, results, n=returned: {n: 1.0},
+        )
+        scorer.run(generated(0, ["a"], "a") + generated(1, ["a"], "a"))
+        assert scorer.aggregate(bootstrap_iters=10)[0]["mme_perception_score,none"] == 1.0
+        said = "'mme_percetion_score', a slip of lmms-eval's guide, is reported as 'mme_perception_score'."
+        assert scorer.notes.count(said) == 1
