@@ -40,7 +40,7 @@ def answer(engine: str, count: int, longest: int) -> dict[str, Any]:
     torch.set_num_threads(1)
     folder = build(SCRATCH / "reference-model")
     args = {"pretrained": str(folder), **({"dtype": "float32", "enforce_eager": True} if engine == "vllm" else {})}
-    model = MODELS.get(engine)(args, ModelSettings(batch_size="auto", device="cpu"))
+    model: Any = MODELS.get(engine)(args, ModelSettings(batch_size="auto", device="cpu"))
     prepare_once(model)
     caps = [min(cap, longest) for cap in lengths(count)]
     list(model.generate(questions(0, [12, 8])))

@@ -233,7 +233,10 @@ def measured(name: str, engine: str, args: argparse.Namespace) -> Iterator[dict[
     yield {"engine": engine, "loaded": time.monotonic() - begun}
     config = json.loads((folder / "config.json").read_text())
     weights, patch = weights_of(folder), int(config["vision_config"]["patch_size"])
-    writer = getattr(model, "writer", None) or MODELS.get("hf")({"pretrained": str(folder)}, ModelSettings()).writer
+    plain_hf: Any = (
+        model if hasattr(model, "writer") else MODELS.get("hf")({"pretrained": str(folder)}, ModelSettings())
+    )
+    writer = plain_hf.writer
     kinds = [each for each in WORKLOADS if args.workloads is None or each[0] in args.workloads.split(",")]
     engines = [each for each in TOGETHER.get(engine, (engine,)) if each in args.engines.split(",")]
     ends = begun + args.seconds

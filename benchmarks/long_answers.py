@@ -97,7 +97,7 @@ def token(model: Any, prefixes: list[Any], rows: int, average: int) -> float:
 def main(count: int) -> None:
     torch.set_num_threads(1)
     folder = build(SCRATCH / "reference-model")
-    model = MODELS.get("hf")({"pretrained": str(folder)}, ModelSettings(batch_size="auto", device="cpu"))
+    model: Any = MODELS.get("hf")({"pretrained": str(folder)}, ModelSettings(batch_size="auto", device="cpu"))
     model.prepare()
     caps = lengths(count)
     ours(model, questions(0, [12, 8]))

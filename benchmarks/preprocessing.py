@@ -111,7 +111,8 @@ def prompts(name: str, way: str) -> dict[str, float]:
     """What the prompts of 25 pictures x 6 questions cost."""
     torch.set_num_threads(1)
     settings = ModelSettings(device="cpu")
-    writer = MODELS.get("hf")({"pretrained": str(checkpoint(name, tiny=True))}, settings).writer
+    adapter: Any = MODELS.get("hf")({"pretrained": str(checkpoint(name, tiny=True))}, settings)
+    writer = adapter.writer
     writer.write(questions(1000, 1)[0])
     counting = writer.processor.image_processor = Counting(writer.processor.image_processor)
     if way == "always":

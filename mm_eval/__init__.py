@@ -20,14 +20,13 @@ if TYPE_CHECKING:
     from mm_eval.scorers import register_scorer
     from mm_eval.scoring.filters import register_filter
     from mm_eval.scoring.metrics.metric import register_metric
-    from mm_eval.values.types import Answer, Instance, Message, Response, Video
+    from mm_eval.values.types import Answer, Instance, Message, Video
 
 __all__ = [
     "Answer",
     "Instance",
     "Message",
     "Model",
-    "Response",
     "Results",
     "TaskManager",
     "Video",
@@ -44,7 +43,6 @@ _PUBLIC = {
     "Message": "mm_eval.values.types",
     "Instance": "mm_eval.values.types",
     "Model": "mm_eval.engine.model",
-    "Response": "mm_eval.values.types",
     "Results": "mm_eval.api",
     "TaskManager": "mm_eval.config.manager",
     "Video": "mm_eval.values.types",

@@ -14,7 +14,6 @@ from mm_eval.config.functions import load_file, with_siblings
 from mm_eval.engine.model import MODELS, Model, ModelSettings, create_model, is_bundled
 from mm_eval.request import DEFAULT_MODEL, RunRequest, is_needed, with_beside
 from mm_eval.values.errors import ConfigError, InvalidValue, did_you_mean, kind_and_text
-from mm_eval.values.features import brought
 
 
 def in_our_words(request: RunRequest) -> tuple[RunRequest, list[str]]:
@@ -22,12 +21,11 @@ def in_our_words(request: RunRequest) -> tuple[RunRequest, list[str]]:
 
     Errors: ConfigError for what has no counterpart here.
     """
-    notes: list[str] = []
-    others = brought("REQUESTS")
-    for translate in (others[name] for name in others if is_needed(name, request)):
-        request, said = translate(request)
-        notes += said
-    return request, notes
+    if not is_needed("peers", request):
+        return request, []
+    from mm_eval.features.peers.request import in_our_words as translated
+
+    return translated(request)
 
 
 def model_class_of(request: RunRequest) -> type[Model]:
@@ -105,5 +103,6 @@ def on_executor(model: Model, request: RunRequest) -> Model:
     if not model.facts.travels:
         return model
 
-    fleet: Model = brought("EXECUTORS")[request.executor](model, request)
-    return fleet
+    from mm_eval.features.ray.executor import fleet_of
+
+    return fleet_of(model, request)

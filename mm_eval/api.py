@@ -200,11 +200,12 @@ def _read(options: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
     from mm_eval.cli.options import read_pairs
     from mm_eval.request import RULES, by_field
     from mm_eval.values.errors import ConfigError
-    from mm_eval.values.features import brought
 
     given, notes = by_field(options, "evaluate"), []
-    for other in brought("COMMANDS").values() if given.keys() - RULES.keys() else ():
-        given, more = other.options_of(given, RULES)
+    if given.keys() - RULES.keys():
+        from mm_eval.features.peers.command import options_of
+
+        given, more = options_of(given, RULES)
         notes += more
     for name in ("gen_kwargs", "metadata"):
         if isinstance(given.get(name), str):

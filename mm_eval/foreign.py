@@ -15,13 +15,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from mm_eval.config import schema
-from mm_eval.config.arguments import shortly
-from mm_eval.config.functions import FunctionRef
-from mm_eval.config.group import GroupConfig
-from mm_eval.config.index import default_folders, entry_point_folders
-from mm_eval.config.manager import Loaded, TaskManager
-from mm_eval.config.task_config import TaskConfig
+from mm_eval.config.arguments import as_list, shortly
+from mm_eval.config.installed import check_code, untrusted_code
 from mm_eval.engine.model import MODELS, is_bundled
 from mm_eval.engine.own_runs import is_own
 from mm_eval.prepare import load_configs
@@ -29,17 +24,6 @@ from mm_eval.request import DEFAULT_MODEL, RunRequest
 from mm_eval.values.errors import ConfigError
 from mm_eval.values.features import statements
 from mm_eval.values.run_files import UNREADABLE, odd_content
-
-
-class UntrustedCode(ConfigError):
-    """A recorded run needs task code that neither came with the installation nor was named by this command.
-
-    path: the folder to name, if this code is to be trusted.
-    """
-
-    def __init__(self, what: str, *, where: str = "", hint: str = "", path: str = "") -> None:
-        super().__init__(what, where=where, hint=hint)
-        self.path = path
 
 
 def trusted_request(stored: Any, include_path: str | None, folder: Path) -> RunRequest:
@@ -50,7 +34,7 @@ def trusted_request(stored: Any, include_path: str | None, folder: Path) -> RunR
     where = str(folder / "run.json")
     request = recorded_request(stored, where)
     if request.include_path and not include_path:
-        raise _untrusted_code(
+        raise untrusted_code(
             f"the run was made with --include_path {request.include_path}", request.include_path, where
         )
     path = str(Path(include_path).resolve()) if include_path else None
@@ -96,10 +80,6 @@ def for_data_alone(request: Mapping[str, Any]) -> dict[str, Any]:
     return {**request, **{name: [] for name in asked}, "allow_url_media": False, "offline": True}
 
 
-def as_list(value: Any) -> list[Any]:
-    return list(value) if isinstance(value, (list, tuple)) else [value] if value else []
-
-
 def _describe(option: str, name: Any, args: Any) -> str:
     return f"{option} {shortly(name)} with {shortly(args, 300)}"
 
@@ -118,48 +98,3 @@ def recorded_request(stored: Any, where: str) -> RunRequest:
         return RunRequest.from_json(stored).of_record()
     except UNREADABLE as error:
         raise odd_content(error, where) from error
-
-
-def check_code(loaded: Loaded, include_path: str | None, where: str) -> None:
-    """Raises UntrustedCode if a config names a function outside of the installation and of `include_path`."""
-    configs: list[TaskConfig | GroupConfig] = [*loaded.tasks.values(), *loaded.groups.values()]
-    for config in configs:
-        for reference in schema.functions_in(config.source):
-            if not _is_trusted(reference, include_path):
-                what = f"the task {config.name!r} has code of its own in {reference.file.parent}"
-                raise _untrusted_code(what, str(reference.file.parent), where)
-
-
-def installed_config(path: str, include_path: str | None = None) -> TaskConfig | None:
-    """The config of a recorded task as it is installed, or lies in a folder of this command; None where there is none.
-
-    Imports nothing.
-    """
-    loaded = _load_installed(path, include_path)
-    return next((config for config in loaded.tasks.values() if config.path == path), None) if loaded else None
-
-
-def installed_group(name: str, include_path: str | None = None) -> GroupConfig | None:
-    """The same of a recorded group."""
-    loaded = _load_installed(name, include_path)
-    return loaded.groups.get(name) if loaded else None
-
-
-def _load_installed(name: str, include_path: str | None) -> Loaded | None:
-    try:
-        loaded = TaskManager(include_path=include_path).load([str(name)])
-        check_code(loaded, include_path, "")
-    except ConfigError:
-        return None
-    return loaded
-
-
-def _is_trusted(reference: FunctionRef, include_path: str | None) -> bool:
-    folders = [*default_folders(), *entry_point_folders(), *([Path(include_path)] if include_path else [])]
-    file = reference.file.resolve()
-    return any(file.is_relative_to(folder.resolve()) for folder in folders)
-
-
-def _untrusted_code(what: str, path: str, where: str) -> UntrustedCode:
-    hint = f"If you trust what is there, name it: --include_path {path}"
-    return UntrustedCode(f"{what}, and a run folder is not trusted to name code.", where=where, hint=hint, path=path)

@@ -33,7 +33,6 @@ from mm_eval.scoring.sample_row import SampleRow
 from mm_eval.scoring.task_scores import TaskScores
 from mm_eval.values.conversation import Turns
 from mm_eval.values.errors import ConfigError, MMEvalError, NotHereError, did_you_mean, raise_all
-from mm_eval.values.features import brought
 from mm_eval.values.reasoning.families import marks_of
 from mm_eval.values.types import Answer, Instance, Slot
 from mm_eval.values.words import counted
@@ -316,10 +315,52 @@ def part_classes(request: RunRequest | None = None, configs: Iterable[TaskConfig
 
     The others are not imported.
     """
-    parts, listed = brought("RUN_PARTS"), list(configs)
-    if request is None and not listed:
-        return list(parts.values())
-    return [parts[name] for name in parts if is_needed(name, request, listed)]
+    listed = list(configs)
+    every = request is None and not listed
+    return [part_class(name) for name in PARTS if every or is_needed(name, request, listed)]
+
+
+PARTS = ("imported", "judge", "protocol", "deciding", "submissions", "tools", "trackers", "turns", "first_rows")
+"""The parts of a run in the order in which they are called: a protocol's verdict names the judges, so they come before it."""
+
+
+def part_class(name: str) -> type[RunPart]:
+    """The class of a part, imported where a run needs it."""
+    if name == "imported":
+        from mm_eval.features.exports.theirs import Theirs
+
+        return Theirs
+    if name == "judge":
+        from mm_eval.features.judge.run_part import JudgePart
+
+        return JudgePart
+    if name == "protocol":
+        from mm_eval.features.protocols.run_part import ProtocolPart
+
+        return ProtocolPart
+    if name == "deciding":
+        from mm_eval.features.study.deciding.run_part import DecidingPart
+
+        return DecidingPart
+    if name == "submissions":
+        from mm_eval.features.submissions.run_part import SubmissionsPart
+
+        return SubmissionsPart
+    if name == "tools":
+        from mm_eval.features.tools.counting import ToolsPart
+
+        return ToolsPart
+    if name == "trackers":
+        from mm_eval.features.trackers.part import TrackersPart
+
+        return TrackersPart
+    if name == "turns":
+        from mm_eval.features.turns.run_part import TurnsPart
+
+        return TurnsPart
+    from mm_eval.features.validate.first_rows import FirstRows
+
+    return FirstRows
 
 
 def names_tasks(request: RunRequest) -> bool:
@@ -483,7 +524,12 @@ def turns_of(config: TaskConfig, facts: ModelFacts, recorded: Mapping[str, Any] 
     """
     if not any(key in config.of_features for key in ASKED_BY_FEATURES):
         return None
-    kinds = brought("TURNS").values()
+    from mm_eval.features.tools.turns import ToolTurns
+    from mm_eval.features.turns.agentic import AgenticRounds
+    from mm_eval.features.turns.lmms_eval import LmmsEvalRounds
+    from mm_eval.features.turns.rounds import Rounds
+
+    kinds: Sequence[Any] = (ToolTurns, Rounds, LmmsEvalRounds, AgenticRounds)
     made = (kind.of_task(config, facts) if recorded is None else kind.recorded(config, recorded) for kind in kinds)
     found: list[Turns] = [turns for turns in made if turns is not None]
     if len(found) > 1:

@@ -39,9 +39,8 @@ from mm_eval.scoring.sample_row import SampleRow
 from mm_eval.scoring.score_task import TaskScoring
 from mm_eval.scoring.task_scores import TaskScores
 from mm_eval.values.errors import MMEvalError, StoreError, kind_and_text
-from mm_eval.values.features import brought
 from mm_eval.values.files import encoder
-from mm_eval.values.types import plain
+from mm_eval.values.types import for_json
 from mm_eval.values.words import counted, listed, of_all
 
 T = TypeVar("T")
@@ -72,7 +71,7 @@ def _write_samples(
     rows: Iterable[SampleRow] = _count_rows(scoring.samples(opened.doc_ids[name]), progress)
     for part in opened.parts:
         rows = part.rows(name, task, rows)
-    encode = encoder(ensure_ascii=False, default=json_value)
+    encode = encoder(ensure_ascii=False, default=for_json)
     folder.write_lines(f"samples/{sample_name(name)}.jsonl", map(encode, rows))
     return scoring
 
@@ -86,12 +85,6 @@ def with_room(folder: RunFolder, write: Callable[[], T]) -> T:
         if number not in (errno.ENOSPC, errno.EDQUOT) or not remove_thumbnails(folder.path):
             raise
     return write()
-
-
-def json_value(value: Any) -> Any:
-    """A value that JSON does not have: numpy's as Python's number, any other one as text."""
-    own = plain(value)
-    return str(value) if own is value else own
 
 
 def _count_rows(rows: Iterator[SampleRow], progress: Progress) -> Iterator[SampleRow]:
@@ -113,7 +106,9 @@ def write_page(
         if pictured := _pictured(opened):
             run = replace(run, make_thumbnails=partial(_write_missing_thumbnails, opened, pictured, progress))
         progress.phase("report")
-        return [f"report: {write(run)}" for write in brought("PAGES").values()], True
+        from mm_eval.features.report.run_page import write_report
+
+        return [f"report: {write_report(run)}"], True
     except Exception as error:  # pictures are foreign bytes, and no failure here may cost the results
         what = str(error) if isinstance(error, (OSError, MMEvalError)) else kind_and_text(error)
         with suppress(OSError):
@@ -152,7 +147,7 @@ def thumbnails(
 ) -> AbstractContextManager[Callable[[], bool] | None]:
     """Makes the page's thumbnails from the pictures of the requests, where there are any and one process makes them all."""
     request = prepared.request
-    if not (request.report and brought("PAGES")) or request.predict_only or own.count > 1 or not _pictured(prepared):
+    if not request.report or request.predict_only or own.count > 1 or not _pictured(prepared):
         return nullcontext()
     return thumbnails_of_requests(folder.path, prepared.tasks.values())
 

@@ -33,7 +33,7 @@ from mm_eval.config.arguments import (
 from mm_eval.config.inline import stated_task
 from mm_eval.prompt.blind import BLIND
 from mm_eval.values.errors import ConfigError, raise_all
-from mm_eval.values.features import LazyMapping, Option, brought, by_feature, options_of_features, statements
+from mm_eval.values.features import LazyMapping, Option, by_feature, options_of_features, statements
 
 DEFAULT_MODEL = "tiny-llava"
 IN_MEMORY = "memory"
@@ -123,12 +123,12 @@ class RunRequest:
     @property
     def frames(self) -> str | None:
         """The user's rule of the frames that are shown: the option of the medium's name."""
-        return next((getattr(self, name) for name in brought("MEDIA")), None)
+        rule: str | None = self.video
+        return rule
 
     def asked_with(self, prompt_key: str | None, frames: str | None, output_path: str) -> RunRequest:
         """The same request under another prompt block or rule of frames, recorded in another folder."""
-        rules = dict.fromkeys(brought("MEDIA"), frames)
-        return self.with_options(prompt_key=prompt_key, output_path=output_path, **rules)
+        return self.with_options(prompt_key=prompt_key, output_path=output_path, video=frames)
 
     def with_options(self, **options: Any) -> RunRequest:
         """The same request with these options, also of features."""

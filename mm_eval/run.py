@@ -60,7 +60,6 @@ from mm_eval.results.file import part_of, read_run, results_json
 from mm_eval.scoring.answered_by import versions
 from mm_eval.scoring.run_results import INTERRUPTED, PARTIAL, Report, RunFacts
 from mm_eval.values.errors import ConfigError, MMEvalError, StoreError
-from mm_eval.values.features import brought
 from mm_eval.values.reasoning.families import Marks, marks_of
 from mm_eval.values.reasoning.recorded import Reading
 
@@ -245,8 +244,9 @@ def _claim(prepared: Prepared, folder: RunFolder, spec: dict[str, Any], refusal:
 
 def _kept_report(prepared: Prepared, folder: RunFolder, spec: dict[str, Any]) -> Report | None:
     """The report of an earlier launch that finished the run, where its numbers are made of what there is now."""
-    found = (each.kept_report(prepared, folder, spec) for each in brought("KEPT").values())
-    report: Report | None = next(filter(None, found), None)
+    from mm_eval.features.again.report import kept_report
+
+    report = kept_report(prepared, folder, spec)
     if report is not None:
         report.notes += [note for part in prepared.parts for note in part.hand_on(folder.path)]
     return report
@@ -391,7 +391,7 @@ def _report(
     scores = score_tasks(opened, folder, state, progress)
     _check_folder(folder)
     state.forget()  # the page is made from samples/, and reading them needs the memory
-    results, order = assemble(opened, scores)
+    results, order = assemble(opened.loaded, opened.tasks, scores)
     results.run = RunFacts(run_facts(opened, folder, recorded, state, scores, spec, started, before.cost))
     for part in opened.parts:
         part.complete(opened, folder, results, state)
@@ -412,8 +412,10 @@ def _report(
     )
     if isinstance(opened, Prepared) and processes().count == 1:
         again = notes_of(opened, state, Outcome(reused=outcome.reused + outcome.answered), changed) + said + left
-        for each in brought("KEPT").values() if is_whole else ():  # else the same command writes the page
-            each.keep_report(opened, folder, spec, replace(report, notes=again))
+        if is_whole:  # else the same command writes the page
+            from mm_eval.features.again.report import keep_report
+
+            keep_report(opened, folder, spec, replace(report, notes=again))
     for part in opened.parts if not outcome.interrupted else ():
         report.notes += part.hand_on(folder.path)
     return report

@@ -24,7 +24,6 @@ from mm_eval.values.errors import (
     kind_and_text,
     raise_all,
 )
-from mm_eval.values.features import brought
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)
@@ -106,7 +105,6 @@ def check_keys(prepared: Prepared, keys: Sequence[str], fewest: int = 2) -> None
             raise ConfigError(f"no task of this run has the prompt key {key!r}.", where="--keys", hint=hint)
     if len(set(keys)) < max(fewest, len(keys)):
         what = f"at least two different prompt keys are needed, not {list(keys)}."
-        rules = "".join(f", or compare frames with several --{name}" for name in brought("MEDIA"))
-        hint = f"Add blocks of your own with --prompt_file{rules}."
+        hint = "Add blocks of your own with --prompt_file, or compare frames with several --video."
         raise ConfigError(what, where="--keys", hint=hint)
     check_folders(keys, "--keys")

@@ -2,15 +2,15 @@
 
 from typing import Any
 
-from mm_eval.values.features import brought
-
 __all__ = ["EvalCallback"]  # noqa: F822  # found by name, when it is used
 
 
 def __getattr__(name: str) -> Any:
     """What features bring for a training; transformers is imported only then."""
     if name in __all__:
-        return brought("TRAINING")[name]
+        from mm_eval.features.training import callback
+
+        return getattr(callback, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -42,7 +42,7 @@ from mm_eval.cli.say import (
 from mm_eval.engine.threads import chosen_by_command
 from mm_eval.package import __version__
 from mm_eval.values.errors import ConfigError, MMEvalError, StoreError, did_you_mean
-from mm_eval.values.features import brought, by_feature, statements
+from mm_eval.values.features import by_feature, statements
 from mm_eval.values.run_files import UNREADABLE, odd_content
 
 log = logging.getLogger(__name__)
@@ -260,10 +260,11 @@ def _arguments(verb: str, module: ModuleType, words: list[str]) -> tuple[argpars
     if verb == "run" and not _means_otherwise(words):
         with suppress(ConfigError):  # words of another program, or a mistake: see below
             return parser.read(words), words
-    for other in brought("COMMANDS").values():
-        words, notes = other.words_of(verb, words, parser.known)
-        for note in notes:
-            complain_briefly(f"note: {note}")
+    from mm_eval.features.peers.command import words_of
+
+    words, notes = words_of(verb, words, parser.known)
+    for note in notes:
+        complain_briefly(f"note: {note}")
     return parser.read(words), words
 
 
@@ -279,10 +280,10 @@ def _means_otherwise(words: Sequence[str]) -> bool:
 def _meant(words: Sequence[str]) -> str:
     """What a word that is not a command may mean: a command of nearly that name, or tasks."""
     from mm_eval.config.manager import TaskManager
+    from mm_eval.features.peers.command import verb_of
 
-    for other in brought("COMMANDS").values():
-        if meant := other.verb_of(words[0], words):
-            return str(meant)
+    if meant := verb_of(words[0], words):
+        return meant
     near = did_you_mean(words[0], VERBS)
     names = words[0].partition("@")[0].split(",")
     known = set(TaskManager().entries)

@@ -11,7 +11,6 @@ from mm_eval.cli.options import add_option, add_options, read_request, report_li
 from mm_eval.cli.say import say_report
 from mm_eval.config.arguments import COUNT_FROM_1, PATH, TEXT
 from mm_eval.values.errors import ConfigError
-from mm_eval.values.features import brought
 
 if TYPE_CHECKING:
     from mm_eval.request import RunRequest
@@ -40,8 +39,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     if args.config:
-        code: int = brought("CONFIGS")["models"](args, request_of)
-        return code
+        from mm_eval.features.report.release.run_models import run_release
+
+        return run_release(args, request_of)
     for name in ("only", "parallel"):
         if getattr(args, name):
             raise ConfigError(f"--{name} is an option of a release.", where=f"--{name}", hint="Add --config FILE.")

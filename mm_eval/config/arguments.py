@@ -74,6 +74,10 @@ def invalid(option: str, value: Any, rule: Rule, where: str = "") -> ConfigError
     return ConfigError(f"{option} is {shown}; {rule.needed} is needed.", where=where)
 
 
+def as_list(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, (list, tuple)) else [value] if value else []
+
+
 def shortly(value: Any, most: int = 80) -> str:
     """A value as a message quotes it, cut where it is long."""
     try:

@@ -28,7 +28,6 @@ from mm_eval.config.located import NOWHERE, LocatedDict, located, merge, shown_p
 from mm_eval.config.runner import runner
 from mm_eval.config.task_config import TASK_KEYS, TaskConfig
 from mm_eval.values.errors import ConfigError, InvalidValue, Unbounded, did_you_mean
-from mm_eval.values.features import brought
 
 log = logging.getLogger(__name__)
 
@@ -294,15 +293,16 @@ class Expander:
 
     def _of_others(self, name: str, scope: Scope) -> list[Node]:
         """The nodes of a name that another program uses; none where none does."""
-        for find in brought("NAMES").values():
-            try:
-                found = find(name)
-            except ConfigError as error:
-                raise ConfigError(error.what, where=scope.where, hint=error.hint) from error
-            if found is not None:
-                ours = found.ours.split(",")
-                self.notes[f"{name} is {', '.join(ours)} here{found.note and f': {found.note}'}"] = None
-                return [node for each in ours for node in self._open_member(partial(self.spec, each, scope))]
+        from mm_eval.features.peers.names import find
+
+        try:
+            found = find(name, self.entries)
+        except ConfigError as error:
+            raise ConfigError(error.what, where=scope.where, hint=error.hint) from error
+        if found is not None:
+            ours = found.ours.split(",")
+            self.notes[f"{name} is {', '.join(ours)} here{found.note and f': {found.note}'}"] = None
+            return [node for each in ours for node in self._open_member(partial(self.spec, each, scope))]
         return []
 
     def _clash_of_aliases(self, entry: Entry) -> ConfigError | None:

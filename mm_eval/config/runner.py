@@ -13,8 +13,6 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, Protocol
 
-from mm_eval.values.features import brought
-
 
 class Stream(Protocol):
     """Random numbers for the functions of one task, which go on from use to use, whatever else is drawn in between."""
@@ -80,9 +78,10 @@ class Runner(Protocol):
 
 
 def runner() -> Runner | None:
-    """The runner that a feature brings; None in an installation without that feature."""
-    found: Runner | None = next(iter(brought("RUNNERS").values()), None)
-    return found
+    """The runner of task code that needs a process of its own."""
+    from mm_eval.features.suites.runner import RUNNER
+
+    return RUNNER
 
 
 LoadRows = Callable[..., Any]

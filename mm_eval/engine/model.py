@@ -27,7 +27,6 @@ from typing import Any, Literal, TypeAlias
 from mm_eval.engine.generation import TRANSPORT_OPTIONS, GenerationOptions, check_caps, check_one_answer
 from mm_eval.engine.prices import Price
 from mm_eval.values.errors import ConfigError, MMEvalError
-from mm_eval.values.features import brought, statements
 from mm_eval.values.files import digest_of, digests_with
 from mm_eval.values.registry import Registry
 from mm_eval.values.types import ENDINGS, Answer, Ended, Instance
@@ -212,18 +211,8 @@ class Model:
         """Answers with the log-likelihood (nats) of the whole text `continuation`, each token conditioned on all before."""
         raise ConfigError(f"{type(self).__name__} can't give rolling log-likelihoods.")
 
-    # What the functions below ask a model; an adapter of the former interface and a fleet answer otherwise.
+    # What the functions below ask a model; a fleet answers otherwise.
     _prepared = False
-
-    def __init_subclass__(cls, former: bool = False, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        if not former and (old := sorted(OLD_MEMBERS.keys() & vars(cls).keys())):
-            _former().adopt_class(cls, old)
-
-    def __getattr__(self, name: str) -> Any:
-        if name in OLD_MEMBERS:
-            return _former().old_member(self, name)
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def _measured(self) -> ModelFacts:
         return self.facts
@@ -258,15 +247,6 @@ class Model:
         return "; ".join([*counts, *(notes(usage) if notes else ())])
 
 
-OLD_MEMBERS = statements("OLD_MEMBERS")
-"""The former members of `Model`, and where each stands now. An adapter that has them still runs."""
-
-
-def _former() -> Any:
-    """What knows the former interface; imported where an adapter has members of it."""
-    return brought("ADAPTERS")["former"]
-
-
 def _own(model: Model, name: str) -> Callable[..., Any] | None:
     """A method that not every adapter has."""
     return getattr(model, name) if hasattr(type(model), name) else None
@@ -274,10 +254,7 @@ def _own(model: Model, name: str) -> Callable[..., Any] | None:
 
 def create_model(kind: type[Model], args: Mapping[str, Any], settings: ModelSettings) -> Model:
     """An adapter with its arguments checked and no weights loaded. ConfigError for a wrong argument."""
-    made: Model = getattr(kind, "create", kind)(args, settings)
-    if OLD_MEMBERS.keys() & vars(made).keys():
-        _former().adopt_values(made)
-    return made
+    return kind(args, settings)
 
 
 def another_of(model: Model) -> Model:
@@ -287,8 +264,7 @@ def another_of(model: Model) -> Model:
 
 def is_bundled(kind: type[Model]) -> bool:
     """Whether a model is shipped with mm-eval, as its class states it."""
-    facts = getattr(kind, "facts", None)
-    return facts.bundled if isinstance(facts, ModelFacts) else bool(getattr(kind, "bundled", False))
+    return isinstance(kind.facts, ModelFacts) and kind.facts.bundled  # a property says nothing of a class
 
 
 def prepare_once(model: Model) -> None:

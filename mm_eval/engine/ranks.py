@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from types import ModuleType
+from typing import TYPE_CHECKING
 
 from mm_eval.engine.folder import RunFolder, folder_error
-from mm_eval.values.features import brought
 
 if TYPE_CHECKING:
     from mm_eval.engine.journal import JournalState
@@ -52,9 +52,11 @@ class Launch:
         return []
 
 
-def _launcher() -> Any:
+def _launcher() -> ModuleType:
     """What knows several processes; imported where there are some."""
-    return brought("LAUNCHERS")["torch"]
+    from mm_eval.features.ranks import launch
+
+    return launch
 
 
 @lru_cache(maxsize=1)

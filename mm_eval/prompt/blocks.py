@@ -14,7 +14,8 @@ from functools import cached_property, lru_cache
 from typing import Any
 
 from mm_eval.config.task_config import TaskConfig
-from mm_eval.data.frames import DEFAULT_RULE, medium
+from mm_eval.data.frames import DEFAULT_RULE
+from mm_eval.features.video.medium import full_rule, shown_as
 from mm_eval.values.errors import ConfigError
 from mm_eval.values.types import Clip, Doc
 
@@ -73,7 +74,7 @@ class PromptBlock:
     @classmethod
     def recorded(cls, config: TaskConfig, prompt: Mapping[str, Any]) -> PromptBlock:
         """The block that `to_json` wrote."""
-        frames = medium().full_rule(prompt[FRAMES_KEY], "run.json") if FRAMES_KEY in prompt else DEFAULT_RULE
+        frames = full_rule(prompt[FRAMES_KEY], "run.json") if FRAMES_KEY in prompt else DEFAULT_RULE
         return cls.of_task(config, prompt["key"], prompt["kwargs"], frames, prompt.get(FRAMES_AS_KEY, "pictures"))
 
     def to_json(self) -> dict[str, Any]:
@@ -90,7 +91,7 @@ class PromptBlock:
     @property
     def shown_as(self) -> str:
         """What is shown as frames, and how the model gets them, for the report: "video: the frames are shown as pictures"."""
-        return f"{medium().KIND}: {medium().shown_as(self.frames_as, self.frames)}"
+        return f"video: {shown_as(self.frames_as, self.frames)}"
 
     def without_texts(self) -> PromptBlock:
         """The block without the texts around a question, for a format, which lays out the question itself."""
@@ -132,11 +133,11 @@ def choose_block(
     stated = kwargs.pop(FRAMES_KEY, None)
     own, frames_as = of_model
     if frames is not None:
-        rule = medium().full_rule(frames)
+        rule = full_rule(frames)
     elif stated is not None:
-        rule = medium().full_rule(stated, f"{config.where('prompt_kwargs')}: `video` of the block {key!r}")
+        rule = full_rule(stated, f"{config.where('prompt_kwargs')}: `video` of the block {key!r}")
     else:
-        rule = medium().full_rule(own, "the model's own rule") if own else DEFAULT_RULE
+        rule = full_rule(own, "the model's own rule") if own else DEFAULT_RULE
     return PromptBlock.of_task(config, key, kwargs, rule, frames_as)
 
 

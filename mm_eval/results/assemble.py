@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Container, Mapping, Sequence, Set
 from dataclasses import fields, replace
-from typing import TYPE_CHECKING
 
 from mm_eval.config.group import GroupConfig, GroupMetric, leaves_of
+from mm_eval.config.manager import Loaded
 from mm_eval.config.task_config import TaskConfig
+from mm_eval.prompt.task import Task
 from mm_eval.results.number_text import unit_for
 from mm_eval.results.recorded import group_entries
 from mm_eval.scoring.groups import Leaf, average_of, group_numbers
@@ -17,43 +18,45 @@ from mm_eval.scoring.run_results import Results
 from mm_eval.scoring.task_scores import COUNTS, RARE_COUNTS, Scores, TaskScores, Ungraded
 from mm_eval.values.types import NO_SHARE, Number
 
-if TYPE_CHECKING:
-    from mm_eval.opening import OpenedTasks
 
-
-def assemble(plan: OpenedTasks, scores: Mapping[str, TaskScores]) -> tuple[Results, list[tuple[str, int]]]:
+def assemble(
+    loaded: Loaded, tasks: Mapping[str, Task], scores: Mapping[str, TaskScores]
+) -> tuple[Results, list[tuple[str, int]]]:
     """The results of a run without `run` and what its parts add, and the rows of the table in order with their depth.
 
     Everything here is a function of the spec and the answers, so that equal runs give equal bytes.
     """
-    members = _with_leaves(plan.loaded.group_map, scores)
-    order = list(_rows_in_order(plan.loaded.roots, members, scores))
+    members = _with_leaves(loaded.group_map, scores)
+    order = list(_rows_in_order(loaded.roots, members, scores))
     rows: dict[str, Scores] = {
-        name: as_recorded(score, name, plan.tasks[name].config.row_name) for name, score in scores.items()
+        name: as_recorded(score, name, tasks[name].config.row_name) for name, score in scores.items()
     }
-    of_tasks = {name: plan.tasks[name].config.shown_num_fewshot for name in scores}
+    of_tasks = {name: tasks[name].config.shown_num_fewshot for name in scores}
     shots: dict[str, int | str] = {**of_tasks}
     for name in dict.fromkeys(name for name, _ in reversed(order) if name in members):  # inner groups first
         below = Counter(leaves_of(name, members))  # a task that stands below the group twice counts twice
         shots[name] = _shots_of({of_tasks[leaf] for leaf in below})
-        row = group_row(plan.loaded.groups[name], {leaf: scores[leaf] for leaf in below}, below)
-        stated = plan.loaded.groups[name].shown_num_fewshot
-        rows[name] = _with_averages(plan, name, row, {member: rows[member] for member in members[name]})
+        row = group_row(loaded.groups[name], {leaf: scores[leaf] for leaf in below}, below)
+        stated = loaded.groups[name].shown_num_fewshot
+        rows[name] = _with_averages(loaded, name, row, {member: rows[member] for member in members[name]})
         if stated is not None and stated != shots[name]:
             note = f"its configuration states {stated}-shot; its tasks ran with {shots[name]}."
             rows[name].notes.append(note)
     names = list(dict.fromkeys(name for name, _ in order))
     for name in names:
-        rows[name].shown = _shown_name(plan, name)
-    configs: dict[str, GroupConfig | TaskConfig] = {**plan.configs, **plan.loaded.groups}
+        rows[name].shown = _shown_name(loaded, tasks, name)
+    configs: dict[str, GroupConfig | TaskConfig] = {
+        **{name: task.config for name, task in tasks.items()},
+        **loaded.groups,
+    }
     results = Results(
         {name: rows[name] for name in names},
         members,
-        {name: plan.tasks[name].config.to_json() for name in scores},
+        {name: tasks[name].config.to_json() for name in scores},
         {name: configs[name].version for name in names},
         {name: shots[name] for name in names},
-        {name: group_entries(plan.loaded.groups[name]) for name in members},
-        {name: {"original": len(plan.tasks[name].docs), "effective": score.n} for name, score in scores.items()},
+        {name: group_entries(loaded.groups[name]) for name in members},
+        {name: {"original": len(tasks[name].docs), "effective": score.n} for name, score in scores.items()},
     )
     results.categories = {
         name: {
@@ -66,11 +69,11 @@ def assemble(plan: OpenedTasks, scores: Mapping[str, TaskScores]) -> tuple[Resul
     return results, order
 
 
-def _shown_name(plan: OpenedTasks, name: str) -> str:
+def _shown_name(loaded: Loaded, tasks: Mapping[str, Task], name: str) -> str:
     """What the table calls a row: its `task_alias`, with the format that was requested, or its `group_alias`; "" for neither."""
-    if name in plan.loaded.groups:
-        return str(plan.loaded.groups[name].source.get("group_alias") or "")
-    config = plan.tasks[name].config
+    if name in loaded.groups:
+        return str(loaded.groups[name].source.get("group_alias") or "")
+    config = tasks[name].config
     asked = f"@{config.format_asked}" if config.format_asked else ""
     return f"{config.task_alias}{asked}" if config.task_alias else ""
 
@@ -134,10 +137,10 @@ def group_row(config: GroupConfig, leaves: Mapping[str, TaskScores], places: Map
     return row
 
 
-def _with_averages(plan: OpenedTasks, name: str, row: Scores, members: Mapping[str, Scores]) -> Scores:
+def _with_averages(loaded: Loaded, name: str, row: Scores, members: Mapping[str, Scores]) -> Scores:
     """A group's row with its means of unlike metrics, which come first. members: the rows of its tasks and inner groups."""
-    entries = [entry for entry in plan.loaded.groups[name].aggregate_metric_list if entry.of]
-    configs: dict[str, TaskConfig | GroupConfig] = {**plan.loaded.tasks, **plan.loaded.groups}
+    entries = [entry for entry in loaded.groups[name].aggregate_metric_list if entry.of]
+    configs: dict[str, TaskConfig | GroupConfig] = {**loaded.tasks, **loaded.groups}
     numbers = {configs[member].name: {n.key: n for n in below.numbers} for member, below in members.items()}
     averages = [average_of(entry, numbers) for entry in entries]
     better = {entry.metric: entry.higher_is_better is not False for entry in entries}

@@ -12,12 +12,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from mm_eval.results.graders import name_graders
+from mm_eval.results.judged import name_numbers
 from mm_eval.scoring.run_results import Results, RunFacts
 from mm_eval.scoring.string_keys import as_row, of_row
 from mm_eval.scoring.task_scores import COUNTS, RARE_COUNTS, Scores, Ungraded, grader_key
 from mm_eval.values.errors import ConfigError, MMEvalError, StoreError
-from mm_eval.values.features import brought
 from mm_eval.values.run_files import read_json
 from mm_eval.values.types import NO_SHARE, MetricKey, Number
 
@@ -50,7 +49,7 @@ def results_json(results: Results) -> dict[str, Any]:
         task: {level: {name: row_json(row) for name, row in rows.items()} for level, rows in levels.items()}
         for task, levels in results.categories.items()
     }
-    found.update({key: results.added[key] for key in brought("GRADERS") if key in results.added})
+    found.update({key: results.added[key] for key in ("judges",) if key in results.added})
     if by_category:
         found["categories"] = by_category
     return {**found, "run": results.run.facts, **{key: part for key, part in results.added.items() if key not in found}}
@@ -77,7 +76,7 @@ def results_of(found: Mapping[str, Any]) -> Results:
         {key: part for key, part in found.items() if key not in CORE},
         RunFacts(found.get("run", {})),
     )
-    name_graders(results)
+    name_numbers(results)
     return results
 
 

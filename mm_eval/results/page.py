@@ -18,11 +18,11 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from mm_eval.results.graders import grading_of_row
+from mm_eval.results.judged import disagree, further, verdicts_in
 from mm_eval.results.media import Media
 from mm_eval.results.recorded import RecordedRun
 from mm_eval.results.sample_rows import Marking
-from mm_eval.scoring.sample_row import SampleRow
+from mm_eval.scoring.sample_row import SampleRow, added_to
 from mm_eval.values.run_files import MOST_LINE, is_inside, json_value, lines_of, open_regular
 from mm_eval.values.safe import href, html, in_script
 from mm_eval.values.types import IMAGE_MARK, clips_of_json
@@ -226,10 +226,10 @@ class Answers:
 
 def _page_row(name: str, row: SampleRow, marking: Marking) -> dict[str, Any]:
     """A row of samples/<task>.jsonl in the short keys of the page, since there may be 20,000 rows."""
-    scores, rules, graded = row.get("scores", {}), row.get("rules", {}), grading_of_row(row)
-    # right or wrong is what the first grader says
-    further = tuple(end for each in graded for end in each.further(row))
-    own = {k: value for k, value in scores.items() if not k.partition(",")[0].endswith(further)} if further else scores
+    scores, rules, is_judged = row.get("scores", {}), row.get("rules", {}), bool(added_to(row))
+    # right or wrong is what the first judge says
+    others = further(row) if is_judged else ()
+    own = {k: value for k, value in scores.items() if not k.partition(",")[0].endswith(others)} if others else scores
     unparsed = bool(rules) and all(set(found) == {"unparsed"} for found in rules.values() if found)
     shown: dict[str, Any] = {
         "t": name,
@@ -255,10 +255,34 @@ def _page_row(name: str, row: SampleRow, marking: Marking) -> dict[str, Any]:
         "k": row.get("cut") or None,
         "n": [list(_turns(turns)) for turns in row.get("turns", ())] or None,
     }
-    for each in graded:
-        optional |= each.page_cells(row)
+    if is_judged:
+        optional |= _judge_cells(row)
     shown.update((key, value) for key, value in optional.items() if value is not None)
     return shown
+
+
+def _judge_cells(row: SampleRow) -> dict[str, Any]:
+    """The judges of a row, each with its verdicts: prompt, reply, what was read, version and attempts; whether they disagree."""
+    judges = verdicts_in(row)
+    shown = [
+        {
+            "n": name,
+            "e": [
+                {
+                    "p": prompt_text(entry.get("prompt") or ""),
+                    "r": shortened(entry.get("reply")),
+                    "v": entry.get("verdict"),
+                    "m": entry.get("model"),
+                    "a": entry.get("attempts"),
+                    "e": entry.get("error"),
+                    "b": bool(entry.get("empty")),
+                }
+                for entry in entries
+            ],
+        }
+        for name, entries in judges.items()
+    ]
+    return {"j": shown or None, "jd": (bool(judges) and disagree(row, judges)) or None}
 
 
 def _turns(turns: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:

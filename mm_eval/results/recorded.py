@@ -21,6 +21,7 @@ from mm_eval.config.arguments import column_name
 from mm_eval.config.checks import fault_of_range
 from mm_eval.config.functions import FunctionRef
 from mm_eval.config.group import GroupConfig, GroupMetric
+from mm_eval.config.installed import installed_config, installed_group
 from mm_eval.config.schema import SCORED_BY_FEATURES, shown_name
 from mm_eval.config.values import to_json
 from mm_eval.prompt.blind import SAID
@@ -347,8 +348,6 @@ class RecordedRun:
 
     def config(self, task: str) -> TaskConfig | None:
         """A task's file as it is installed, or lies in `include_path`; None where there is none. Its code is not imported."""
-        from mm_eval.foreign import installed_config
-
         if task not in self.configs:
             self.configs[task] = installed_config(self.spec["tasks"].get(task, {}).get("path", task), self.include_path)
         return self.configs[task]
@@ -356,8 +355,6 @@ class RecordedRun:
     @cached_property
     def group_metrics(self) -> dict[str, tuple[GroupMetric, ...]]:
         """How each group's numbers are computed from those of its tasks; nothing in a folder of an older version."""
-        from mm_eval.foreign import installed_group
-
         found: dict[str, tuple[GroupMetric, ...]] = {}
         for name, entries in (self.results.group_metrics or {}).items():
             try:

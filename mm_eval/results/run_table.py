@@ -9,13 +9,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mm_eval.prompt.blind import SAID
-from mm_eval.results.graders import grading
+from mm_eval.results import judged
 from mm_eval.results.number_text import IN_PERCENT, POINTS, Unit, unit_of
 from mm_eval.results.table import LONGEST, Column, Row, Table, fitted, left_out, to_markdown, to_text
 from mm_eval.scoring.answered_by import sentence as answer_names
 from mm_eval.scoring.run_results import Results
 from mm_eval.scoring.task_scores import Scores
-from mm_eval.values.features import brought
 from mm_eval.values.safe import in_line
 from mm_eval.values.types import Number
 from mm_eval.values.words import counted, listed, of_all
@@ -79,9 +78,8 @@ def render(report: Report, width: int | None = None, markdown: bool = False) -> 
         parts += left_out([each for each in out if any(row.cells[each] not in ("", "0") for row in shown.rows)])
         parts += _footer(results, report.categories)
         parts += [] if report.categories else hidden_numbers(results)
-        for footer in brought("FOOTERS").for_results(results.added).values():
-            if lines := list(footer(results)):
-                parts += ["", *lines, ""]
+        for lines in _lines_of_parts(results):
+            parts += ["", *lines, ""]
     parts += [f"note: {note}" for note in report.notes]
     if report.problems:
         parts += ["", *report.problems]
@@ -114,6 +112,27 @@ def main_numbers(results: Results, name: str) -> list[Number]:
     return results.main_numbers(name) or list(results.rows[name].numbers)
 
 
+def _instead_of_numbers(results: Results, name: str) -> str:
+    """What stands in a row without numbers: the file that a benchmark's server scores."""
+    if "submissions" not in results.added:
+        return ""
+    from mm_eval.features.submissions.files import cell
+
+    return cell(results, name)
+
+
+def _lines_of_parts(results: Results) -> Iterator[list[str]]:
+    """What an imported run and one under a protocol say below the table."""
+    if results.added.get("imported"):
+        from mm_eval.features.exports.theirs import footer
+
+        yield list(footer(results))
+    if "protocol" in results.added:
+        from mm_eval.features.protocols.text import protocol_lines
+
+        yield list(protocol_lines(results))
+
+
 def _lines(results: Results, name: str, depth: int, every: bool) -> Iterator[dict[str, str]]:
     """The cells of one task or group: a line for each number, or one without any."""
     row = results.rows[name]
@@ -125,8 +144,7 @@ def _lines(results: Results, name: str, depth: int, every: bool) -> Iterator[dic
         **{key: str(getattr(row, key.replace(" ", "_"))) for key in COUNTED},
     }
     if not row.numbers:
-        instead = (cell(results, name) for cell in brought("CELLS").for_results(results.added).values())
-        yield {**BLANK, **once, "metric": next(filter(None, instead), "")}
+        yield {**BLANK, **once, "metric": _instead_of_numbers(results, name)}
     for place, number in enumerate(numbers):
         yield {**BLANK, **({} if place else once), **_name_cells(number), **_value_cells(row, number)}
 
@@ -198,8 +216,7 @@ def _footer(results: Results, every: bool = True) -> Iterator[str]:
     yield from unanswered_lines(results)
     if results.run.answered_by:
         yield f"answered by {answer_names(results.run.answered_by)}"
-    for graders in grading(results):
-        yield from graders.lines(results)
+    yield from judged.lines(results)
     by_note: dict[str, list[str]] = {}
     for name, row in results.rows.items():
         for note in merged_notes(row.notes, [str(number.key) for number in row.numbers]):

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from mm_eval.engine.prices import token_counts
 from mm_eval.engine.records import single_records
-from mm_eval.results.graders import grading
+from mm_eval.results import judged
 from mm_eval.scoring.filters.base import FILTERED, REFUSED, TRUNCATED
 from mm_eval.scoring.metrics.paired import right_or_wrong
 from mm_eval.scoring.run_results import Results
@@ -83,9 +83,9 @@ class Marking:
 
     @classmethod
     def of(cls, results: Results, task: str) -> Marking:
-        """The marking of a task. Grades count from 0 to 1 where the graders state no ends."""
-        row, ends = results.rows.get(task), (each.ends(results, task) for each in grading(results))
-        return cls(row.better if row else {}, next(filter(None, ends), (0.0, 1.0)))
+        """The marking of a task. Verdicts count from 0 to 1 where the judge states no ends."""
+        row = results.rows.get(task)
+        return cls(row.better if row else {}, judged.ends(results, task) or (0.0, 1.0))
 
     def mark(self, scores: Mapping[str, Any]) -> bool | None:
         """Whether a doc is right (the best value) or wrong (the worst), by the first of its scores that is a number.

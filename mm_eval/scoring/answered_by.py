@@ -1,11 +1,12 @@
 """Which model answered, by the names that the replies state, and whether that is the model that was asked for.
 
-One rule for the model of a run and for those that grade its answers (`mm_eval/values/model_names.py`).
+One rule for the model of a run and for those that judge its answers (`mm_eval/values/model_names.py`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from mm_eval.values.model_names import answers_for, plain_name
 from mm_eval.values.words import counted, listed
@@ -45,6 +46,18 @@ def versions(models: Mapping[str, int]) -> str:
         if len(named := [f"{each} ({count:,})" for each, count in prints.items() if each]) > 1:
             return f"{name} answered under {len(named)} fingerprints, so the server may have changed: {listed(named, MOST)}"
     return ""
+
+
+def oddities_of_judges(judges: Mapping[str, Sequence[Mapping[str, Any]]]) -> Iterator[str]:
+    """The same of the models that judged. judges: {task: an entry for each judge}, as results.json has them."""
+    found: dict[str, list[str]] = {}
+    for task, entries in judges.items():
+        for entry in entries:
+            by_name_of_user = entry.get("adapter") == "replay"  # recorded verdicts go by the name that they are given
+            if said := oddity("" if by_name_of_user else str(entry.get("model") or ""), entry.get("models") or {}):
+                found.setdefault(f"as the judge {entry['name']}, {said}.", []).append(task)
+    for said, tasks in found.items():
+        yield f"{', '.join(tasks)}: {said}"
 
 
 def sentence(models: Mapping[str, int]) -> str:

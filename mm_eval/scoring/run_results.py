@@ -10,9 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, TypeVar, cast
 
-from mm_eval.scoring.answered_by import oddity
+from mm_eval.scoring.answered_by import oddities_of_judges, oddity
 from mm_eval.scoring.task_scores import Scores
-from mm_eval.values.features import brought
 from mm_eval.values.types import Number, main_metrics
 
 T = TypeVar("T")
@@ -135,11 +134,10 @@ class Results:
 
     @property
     def oddities(self) -> Iterator[str]:
-        """What is odd about the models that answered, and about those that graded."""
+        """What is odd about the models that answered, and about those that judged."""
         if said := oddity(str(self.run.model.get("model") or ""), self.run.answered_by):
             yield f"{said}."
-        for graders in brought("GRADERS").for_results(self.added).values():
-            yield from graders.oddities(self)
+        yield from oddities_of_judges(self.added.get("judges") or {})
 
 
 PARTIAL, INTERRUPTED = 3, 130

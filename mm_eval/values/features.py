@@ -117,11 +117,6 @@ class Brought(LazyMapping):
     def __init__(self, kind: str) -> None:
         super().__init__({name: f"{module}.{value}" for name, (module, value) in by_feature(kind).items()})
 
-    def for_results(self, added: Mapping[str, Any]) -> dict[str, Any]:
-        """What is brought for results to which features added this: a name of a `RESULT_KEYS` only where that key is there."""
-        keys = {key for feature in features() for key in getattr(feature, "RESULT_KEYS", ())}
-        return {name: self[name] for name in self if name not in keys or name in added}
-
 
 @cache
 def brought(kind: str) -> Brought:

@@ -290,11 +290,6 @@ class Instance:
     tools: tuple[Mapping[str, Any], ...] = ()
 
     @property
-    def videos(self) -> tuple[Clip, ...]:
-        """The former name of `clips`, for adapters outside this repository."""
-        return self.clips
-
-    @property
     def slot(self) -> Slot:
         place = self.task, self.doc_id, self.repeat, self.choice, self.judge, self.step, self.turn
         return tuple.__new__(Slot, place)  # half the time, and a run makes millions
@@ -347,11 +342,6 @@ class Answer:
     at: float = 0.0
     turns: tuple[Answer, ...] = ()
 
-    @property
-    def videos(self) -> tuple[Clip, ...]:
-        """The former name of `clips`, for code outside this repository."""
-        return self.clips
-
     def __init__(
         self,
         output: Completion | LLOutput | None,
@@ -400,9 +390,6 @@ class Answer:
 
 
 _fields_of_answer = vars(Answer)["__dict__"]
-
-Response = Answer
-"""The former name of `Answer`, for adapters outside this repository."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -626,3 +613,9 @@ def found_in(table: Mapping[Any, T], value: Any, column: str) -> T:
 def plain(value: Any) -> Any:
     """A numpy scalar or array as Python numbers, texts and lists. Any other value is returned unchanged."""
     return value.tolist() if type(value).__module__ == "numpy" and hasattr(value, "tolist") else value
+
+
+def for_json(value: Any) -> Any:
+    """A value that JSON does not have: numpy's as Python's number, any other one as text."""
+    own = plain(value)
+    return str(value) if own is value else own

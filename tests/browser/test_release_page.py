@@ -193,7 +193,7 @@ def test_a_bundle_has_the_picture_of_its_links(base, perfect, worse, capsys) -> 
     from PIL import Image
 
     folder = base / "posted"
-    words = ["report", str(perfect), str(worse), "--bundle", str(folder), "--title", "Ours"]
+    words = ["report", str(perfect), str(worse), "--site", str(folder), "--title", "Ours"]
     assert main([*words, "--url", "example.org"]) == 2 and "--url is the address" in capsys.readouterr().err
     assert main([*words, "--url", "https://example.org/ours/"]) == 0
     text = (folder / "index.html").read_text()

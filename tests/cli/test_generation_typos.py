@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from mm_eval.models.openai.adapter import OpenAI
 
-from mm_eval.engine.model import ModelSettings
+from mm_eval.engine.model import ModelSettings, check_generation
 from mm_eval.values.errors import ConfigError
 from tests.conftest import Ran
 
@@ -61,5 +61,5 @@ def test_a_wrong_option_of_a_task(cli: Callable[..., Ran], tmp_path: Path, text:
 def test_a_server_is_not_sent_a_misspelt_option() -> None:
     model = OpenAI({"base_url": "http://server/v1", "model": "m"}, ModelSettings())
     with pytest.raises(ConfigError, match="Did you mean 'temperature'"):
-        model.check_generation({"temprature": 0.5})
-    model.check_generation({"guided_choice": ["A", "B"], "image_aspect_ratio": "pad", "temperature": 0})
+        check_generation(model, {"temprature": 0.5})
+    check_generation(model, {"guided_choice": ["A", "B"], "image_aspect_ratio": "pad", "temperature": 0})

@@ -12,7 +12,7 @@ import pytest
 
 from mm_eval.engine.cache import AnswerCache
 from mm_eval.engine.journal import read_journal
-from mm_eval.engine.model import Model, ModelSettings, request_key
+from mm_eval.engine.model import Model, ModelFacts, ModelSettings, request_key
 from mm_eval.engine.outcome import failure_limit
 from mm_eval.values.errors import ModelError
 from mm_eval.values.types import Answer, Instance
@@ -95,7 +95,7 @@ def test_23_sampled_answers_never_cross_runs_but_are_kept_within_one(tmp_path: P
 
 def test_23_an_adapter_that_is_no_function_of_its_key_shares_nothing(tmp_path: Path) -> None:
     class Free(Failing):
-        function_of_key = False
+        facts = ModelFacts(shares="none")
 
     for folder in ("one", "two"):
         model = Free()

@@ -18,7 +18,7 @@ from mm_eval.models.openai.adapter import OpenAI
 
 from mm_eval.engine.ask import Asker
 from mm_eval.engine.journal import read_journal
-from mm_eval.engine.model import ModelSettings
+from mm_eval.engine.model import ModelSettings, account
 from mm_eval.engine.records import answer_record, encode
 from mm_eval.values.errors import MMEvalError, ModelError
 from mm_eval.values.types import Answer, Instance, Slot
@@ -267,9 +267,9 @@ def test_a_token_count_that_is_none_is_left_out_and_the_answer_kept(tmp_path: Pa
     assert ask(tmp_path, server, 3, input_price=2).answered == 3
     state = read_journal(tmp_path)
     assert (len(state.answers), state.damaged, state.usage) == (3, 0, {"completion_tokens": 3})
-    assert "completion" in OpenAI(
-        {"base_url": "http://s/v1", "model": "m", "input_price": "2"}, ModelSettings()
-    ).account(state.usage)
+    assert "completion" in account(
+        OpenAI({"base_url": "http://s/v1", "model": "m", "input_price": "2"}, ModelSettings()), state.usage
+    )
 
 
 @pytest.mark.parametrize(

@@ -36,7 +36,7 @@ READING: dict[str, list[str]] = {
     "inspect": ["report", "RUN", "--format", "inspect", "--output", "OUT"],
     "lm_eval": ["report", "RUN", "--format", "lm_eval", "--output", "OUT"],
     "eval_results": ["report", "RUN", "--format", "eval_results", "--output", "OUT"],
-    "bundle": ["report", "RUN", "--bundle", "OUT"],
+    "bundle": ["report", "RUN", "--site", "OUT"],
     "compare": ["compare", "GOOD", "RUN", "--categories"],
     "diagnose": ["diagnose", "RUN"],
     "judge": ["judge", "RUN", "--docs", "0"],

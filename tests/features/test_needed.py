@@ -7,9 +7,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from mm_eval.opening import part_classes
-from mm_eval.request import RunRequest, is_needed
-from mm_eval.values.features import brought, statements
+from mm_eval.opening import PARTS, part_class, part_classes
+from mm_eval.request import NEEDED, RunRequest, is_needed
 from tests.sets import each_of
 
 PLAIN = {"tasks": ("mme",), "model": "dummy", "output_path": "nowhere/at/all"}
@@ -24,7 +23,7 @@ def task_with(key: str) -> SimpleNamespace:
 def needed(*configs: object, **fields: object) -> set[str]:
     request = RunRequest(**{**PLAIN, **fields})  # type: ignore[arg-type]
     classes = part_classes(request, configs)  # type: ignore[arg-type]
-    return {name for name, kind in brought("RUN_PARTS").items() if kind in classes}
+    return {name for name in PARTS if part_class(name) in classes}
 
 
 @each_of(
@@ -73,8 +72,8 @@ def test_only_a_model_that_others_may_name_is_looked_up_among_theirs(
 
 
 def test_each_part_says_when_it_is_needed_and_all_score_a_recorded_run() -> None:
-    assert statements("NEEDED").keys() == brought("RUN_PARTS").keys() | brought("REQUESTS").keys()
-    assert len(part_classes()) == len(brought("RUN_PARTS"))
+    assert NEEDED.keys() == {*PARTS, "peers"}
+    assert len(part_classes()) == len(PARTS)
 
 
 def test_a_plain_run_imports_no_part_and_no_templates(tmp_path: Path) -> None:

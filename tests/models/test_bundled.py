@@ -6,7 +6,7 @@ from importlib.resources import files
 
 import pytest
 
-from mm_eval.engine.model import MODELS, ModelSettings, is_bundled
+from mm_eval.engine.model import MODELS, ModelSettings, is_bundled, show
 from mm_eval.values.errors import ConfigError
 from tests.models.questions import instance, outputs, picture
 
@@ -29,9 +29,9 @@ def test_bundled_models_answer(name: str) -> None:
     if not _is_there(name):
         pytest.skip(f"{name} has not been trained yet")
     model = MODELS.get(name)({}, ModelSettings(device="cpu"))
-    assert model.prompt_keys == NAMES[name] and model.chat
+    assert model.facts.prompt_keys == NAMES[name] and model.facts.chat
     row = instance("Is there a circle in the image?", [picture(96, 96)], generation_kwargs={"max_new_tokens": 8})
-    preview = model.preview(row)
+    preview = show(model, row)
     assert preview.image_tokens and preview.tokens and "circle" in preview.text
     assert isinstance(outputs(model.generate([row]))[0, 0], str)
     choice = instance("Is there a circle in the image?", [picture(96, 96)], continuation=" yes")

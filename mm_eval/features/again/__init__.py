@@ -1,3 +1,1 @@
 """A command that is given once more when its run is finished: what was printed is printed again, and nothing is scored."""
-
-KEPT = {"again": "report"}

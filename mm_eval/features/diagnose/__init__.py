@@ -3,4 +3,3 @@
 VERBS = {
     "diagnose": ("verb", "what went wrong in a run, with counts, examples and the command that mends it"),
 }
-PAGE_PARTS = {"findings": "findings:Diagnosis"}

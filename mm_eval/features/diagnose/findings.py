@@ -16,10 +16,9 @@ from functools import cached_property, partial
 from itertools import groupby, zip_longest
 from typing import Any
 
-from mm_eval.config.arguments import SWITCH
+from mm_eval.config.arguments import SWITCH, as_list
 from mm_eval.config.located import TOKEN_CAPS
 from mm_eval.features.diagnose.answer_forms import FORMS, Answered, Form, Mending, answers_of, form_of
-from mm_eval.foreign import as_list
 from mm_eval.request import COMMAND_NAMES, RULES, RunRequest, of_names, task_words
 from mm_eval.results.number_text import unit_of
 from mm_eval.results.recorded import RecordedRun
@@ -27,7 +26,7 @@ from mm_eval.results.sample_rows import count_options, picked, right_answer
 from mm_eval.scoring.filters.base import UNPARSED, WHOLE_ANSWER
 from mm_eval.scoring.sample_row import SampleRow
 from mm_eval.values.errors import MMEvalError
-from mm_eval.values.features import brought, statements
+from mm_eval.values.features import statements
 from mm_eval.values.reasoning.split import unknown_marks
 from mm_eval.values.safe import in_line, json_safe
 from mm_eval.values.words import of_all
@@ -197,10 +196,10 @@ class _Seen:
 
     def add(self, row: SampleRow) -> None:
         self.docs += 1
-        for name in (name for name in brought("FINDINGS") if name in row):
-            if name not in self.of_features:
-                self.of_features[name] = brought("FINDINGS")[name]()
-            self.of_features[name].add(row)
+        if "tools" in row:
+            from mm_eval.features.tools.findings import ToolFindings
+
+            self.of_features.setdefault("tools", ToolFindings()).add(row)
         self.pictures = self.pictures or bool(row.get("images"))
         answers: list[Answered] = []
 

@@ -12,17 +12,6 @@ from collections.abc import Sequence
 from typing import Any
 
 VERBS = {"import": ("import_verb", "a run folder of the logs of another suite, scored by our rules")}
-RUN_PARTS = {"imported": "theirs:Theirs"}
-PAGE_PARTS = {"imported": "theirs:OnPage"}
-FOOTERS = {"imported": "theirs:footer"}
-EXPORTS = {
-    "inspect": "writers:inspect",
-    "lm_eval": "writers:lm_eval",
-    "lmms_eval": "writers:lmms_eval",
-    "eval_results": "writers:eval_results",
-}
-CARDS = {"model-index": "hub:model_index"}
-RESULT_KEYS = ("imported",)
 
 
 def _needed(request: Any, configs: Sequence[Any]) -> bool:

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from mm_eval.config.schema import texts
-from mm_eval.results.graders import graded_by, graders_behind
+from mm_eval.results.judged import judged_by, judges_behind
 from mm_eval.results.number_text import unit_of
 from mm_eval.results.recorded import RecordedRun, headline_keys, parts_of
 from mm_eval.values.types import MetricKey
@@ -42,8 +42,8 @@ def model_index(runs: Sequence[RecordedRun]) -> list[dict[str, Any]]:
 
 
 def _metric_name(run: RecordedRun, task: str, key: MetricKey) -> str:
-    grader = graders_behind(run.results, task, key).get(task)
-    return key.label + (f" ({graded_by([grader], grader)})" if grader else "")
+    judge = judges_behind(run.results, task, key).get(task)
+    return key.label + (f" ({judged_by([judge])})" if judge else "")
 
 
 def eval_results(run: RecordedRun) -> list[dict[str, Any]]:
@@ -67,8 +67,8 @@ def _entries(run: RecordedRun) -> Iterator[dict[str, Any]]:
             continue
         revision = config.get("dataset_revision")
         notes = [f"{number.metric} of {name}", *flaws_of(run, name)]
-        if grader := graders_behind(run.results, name, number.key).get(name):
-            notes.append(graded_by([grader], grader))
+        if judge := judges_behind(run.results, name, number.key).get(name):
+            notes.append(judged_by([judge]))
         yield {
             "dataset": {"id": path, "task_id": name, **({"revision": str(revision)} if revision else {})},
             "value": round(100 * number.value, 4) if unit_of(number).is_percent else number.value,

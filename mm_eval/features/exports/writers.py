@@ -38,3 +38,7 @@ def eval_results(run: RecordedRun, folder: Path, name: str, alone: bool) -> list
     path = folder / f"{name}.yaml"
     write_atomic(path, yaml.safe_dump(hub.eval_results(run), sort_keys=False), durable=False)
     return [path]
+
+
+FORMATS = {"inspect": inspect, "lm_eval": lm_eval, "lmms_eval": lmms_eval, "eval_results": eval_results}
+"""The formats of other tools by the name of `--format`."""

@@ -24,7 +24,6 @@ VERBS = {
 ADAPTER_OPTIONS = {"judge": "judge_args"}
 TASK_KEYS = {"judge": "config:JudgeKey"}
 LISTED_KEYS = {"judge": ("judged", "judge_score")}
-RUN_PARTS = {"judge": "run_part:JudgePart"}
 OPTIONS = {
     "judge": (
         ("run", "score"),
@@ -105,7 +104,6 @@ OPTIONS = {
         ),
     ),
 }
-RESULT_KEYS = ("judges",)
 PEER_FLAGS = {
     "use_verifier": {
         "takes": 0,
@@ -117,10 +115,6 @@ PEER_FLAGS = {
     "judge_retry": {"into": ("--judge_args", "max_retries")},
     "judge_timeout": {"into": ("--judge_args", "timeout")},
 }
-REPORTED_SETTINGS = {"judge": "reported:fields_of"}
-GRADERS = {"judges": "recorded"}
-TABLE_NOTES = {"judges": "recorded:notes_on_holes"}
-SHOWS = {"judge": "show:show_judge"}
 
 
 def _needed(request: Any, configs: Sequence[Any]) -> bool:

@@ -16,8 +16,8 @@ from typing import Any
 
 from mm_eval.features.judge.agreement import agreement, correlation, is_nominal, measure, noise_share
 from mm_eval.features.judge.config import JudgeConfig, judge_of_task
-from mm_eval.features.judge.recorded import RecordedJudge, final_verdicts, graders_of, verdicts_in, was_sent
 from mm_eval.features.judge.verdicts import shown_answer
+from mm_eval.results.judged import RecordedJudge, final_verdicts, judges_of, verdicts_in, was_sent
 from mm_eval.results.recorded import RecordedRun
 from mm_eval.values.errors import ConfigError, MMEvalError, ScoringError, did_you_mean
 from mm_eval.values.types import Number
@@ -77,7 +77,7 @@ def judged_tasks(run: RecordedRun, only: Sequence[str] | None = None) -> list[Ju
     Errors: ConfigError where there is none, and for a name that is none of them.
     """
     names = [name for name in run.tasks if (run.results.configs.get(name) or {}).get("judge")]
-    names = names or [name for name in run.tasks if graders_of(run.results, name)]
+    names = names or [name for name in run.tasks if judges_of(run.results, name)]
     if not names:
         raise ConfigError("no task of this run needs a judge.", where=str(run.folder))
     if unknown := [name for name in only or () if name not in names]:
@@ -91,7 +91,7 @@ def _judged_task(run: RecordedRun, name: str) -> JudgedTask:
     reads = judge.steps[-1] if judge is not None and not judge.extracts else None
     if reads is not None and _read(reads, "I don't know.", {}) is not None:
         reads = None  # it takes any text for a verdict
-    task = JudgedTask(name, graders_of(run.results, name), clusters=run.tasks[name].clusters)
+    task = JudgedTask(name, judges_of(run.results, name), clusters=run.tasks[name].clusters)
     task.readable = [] if reads is not None else None
     steps = len(stated) if isinstance(stated, list) else 0 if stated and "total" in stated else 1
     for row in run.rows(name):

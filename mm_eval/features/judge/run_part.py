@@ -33,7 +33,7 @@ from mm_eval.features.judge.verdicts import Lookup, Verdicts
 from mm_eval.opening import Asking, OpenedTasks, RunPart, Validated
 from mm_eval.prompt.task import Task
 from mm_eval.request import RunRequest
-from mm_eval.results.graders import name_graders
+from mm_eval.results.judged import name_numbers
 from mm_eval.results.number_text import unit_for
 from mm_eval.scoring.base import Scorer
 from mm_eval.scoring.run_results import Results
@@ -142,7 +142,7 @@ class JudgePart(RunPart):
                     results.rows[name].notes.insert(0, NOT_JUDGED)
         if self._identities:
             results.added["judges"] = self._identities
-            name_graders(results)
+            name_numbers(results)
         if refused := {judge.name: kept for judge in self.judges if (kept := folder.refused(judge.endpoint))}:
             results.run.facts["judge_endpoints"] = refused
         if state.judge_usage:

@@ -45,11 +45,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     from mm_eval.cli.progress import ProgressBar
+    from mm_eval.config.installed import UntrustedCode
     from mm_eval.features.judge.labels import read_labels
     from mm_eval.features.judge.quality import Quality, ask_the_judge
     from mm_eval.features.judge.quality_text import as_json, render
     from mm_eval.features.judge.recorded_quality import judged_tasks, recorded_findings
-    from mm_eval.foreign import UntrustedCode, UntrustedRun
+    from mm_eval.foreign import UntrustedRun
     from mm_eval.results.recorded import RecordedRun
 
     run = RecordedRun.read(args.run, include_path=args.include_path)

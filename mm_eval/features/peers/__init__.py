@@ -13,13 +13,10 @@ names        every name of theirs that means a benchmark here (data), and where 
 from collections.abc import Sequence
 from typing import Any
 
-COMMANDS = {"peers": "command"}
 OTHERWISE = {"--config": "", "--tasks": "^list", "--output_path": r"\.json$", "--gen_kwargs": r"\bstop\s*="}
 """A file of options, a list of tasks, lm-eval's file of results, and its name of `until`."""
-REQUESTS = {"peers": "request:in_our_words"}
 _OURS = (None, "dummy", "replay", "tiny-llava", "tiny-qwen2-vl")
 """Models that are nowhere else, and need no argument."""
-NAMES = {"peers": "names:find"}
 
 
 def _needed(request: Any, configs: Sequence[Any]) -> bool:

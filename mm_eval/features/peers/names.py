@@ -12,6 +12,7 @@ lm-eval 0.4.2 to 0.4.13, lmms-eval 0.1.2 to 0.7.3, VLMEvalKit of August 2026 and
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -305,8 +306,10 @@ REFUSED: list[tuple[str, str, str]] = [
 shipped benchmark there."""
 
 
-def find(name: str) -> OtherName | None:
+def find(name: str, known: Collection[str]) -> OtherName | None:
     """What a name that no task file declares is here; None where no suite has it.
+
+    known: the names that task files declare.
 
     Errors: ConfigError for a name of another suite that has no counterpart, with what to write.
     """
@@ -318,7 +321,7 @@ def find(name: str) -> OtherName | None:
         if (match := re.fullmatch(pattern, name)) is not None:
             return OtherName(match.expand(ours) if ours else _made(match), note)
     for pattern, why, hint in REFUSED:
-        if (match := re.fullmatch(pattern, name)) is not None and _is_shipped(match):
+        if (match := re.fullmatch(pattern, name)) is not None and _is_shipped(match, known):
             raise ConfigError(f"{name!r} {why}.", hint=match.expand(hint))
     if (found := _not_shipped(name)) is not None:
         raise found
@@ -335,13 +338,11 @@ def _made(match: re.Match[str]) -> str:
     return f"mathverse_testmini_{part.lower()}"
 
 
-def _is_shipped(match: re.Match[str]) -> bool:
+def _is_shipped(match: re.Match[str], known: Collection[str]) -> bool:
     """Whether what a general pattern cut off leaves the name of a benchmark that is shipped."""
     if not match.re.groups or match[1] is None or match.re.pattern[:2] != "(.":
         return True
-    from mm_eval.config.manager import TaskManager
-
-    stem, known = match[1], TaskManager().entries
+    stem = match[1]
     is_ours = any(name == stem or name.startswith(f"{stem}_") for name in known) or stem in SAME
     return is_ours or any(re.fullmatch(pattern, stem) for pattern, _, _ in PATTERNS)
 

@@ -39,7 +39,6 @@ from mm_eval.features.peers.adapters import (
 )
 from mm_eval.request import RunRequest
 from mm_eval.values.errors import ConfigError
-from mm_eval.values.features import brought
 
 WHERE = "--model_args"
 OF_KIND = {"llava": "hf", "qwen_vl": "hf"}
@@ -339,7 +338,7 @@ class _Asked:
         parts = {"fps": rate, "max": most} if rate else {"frames": most}
         rule = ",".join(f"{name}={value}" for name, value in parts.items() if value)
         if self.given.frames is None and rule:
-            self.options |= dict.fromkeys(brought("MEDIA"), rule)
+            self.options["video"] = rule
 
     def _same_weights(self) -> None:
         """The same weights in transformers' format."""

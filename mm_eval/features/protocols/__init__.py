@@ -9,12 +9,6 @@ VERBS = {
         "named protocols of reports: settings with their provenance, and reported numbers; check them",
     ),
 }
-FOOTERS = {"protocol": "text:protocol_lines"}
-MARKS = {"protocol": "release_notes:protocol_of_number"}
-TABLE_NOTES = {"protocol": "release_notes:notes_on_protocols"}
-ROW_NOTES = {"protocol": "release_notes:verdict_notes"}
-SHOWN = {"protocol": "show:lines"}
-REPORTS = {"protocol": "reported"}
 OPTIONS = {
     "protocol": (
         ("run", "show"),
@@ -40,7 +34,5 @@ OPTIONS = {
         ),
     ),
 }
-RUN_PARTS = {"protocol": "run_part:ProtocolPart"}
-RESULT_KEYS = ("protocol",)
 NEEDED = {"protocol": ("protocol", "name", "model_args")}
 """Protocols of reports are looked up by the model's name, too."""

@@ -9,10 +9,10 @@ from pathlib import Path
 
 from mm_eval.cli.say import TaskCheck
 from mm_eval.config.manager import Loaded
-from mm_eval.data.frames import medium
 from mm_eval.engine.generation import GenerationOptions
 from mm_eval.features.protocols.protocol import Benchmark, Protocol
 from mm_eval.features.protocols.protocol_file import protocol_names, read_protocol
+from mm_eval.features.video.medium import full_rule
 from mm_eval.opening import without_sample
 from mm_eval.prepare import load_configs, prepare_without_model
 from mm_eval.prompt.blocks import FRAMES_KEY
@@ -74,7 +74,7 @@ def _settings(protocol: Protocol, benchmark: Benchmark) -> None:
         except ConfigError as error:
             raise ConfigError(error.what, where=settings["gen_kwargs"].where, hint=error.hint) from error
     if FRAMES_KEY in settings:
-        medium().full_rule(settings[FRAMES_KEY].value, settings[FRAMES_KEY].where)
+        full_rule(settings[FRAMES_KEY].value, settings[FRAMES_KEY].where)
 
 
 def _task(protocol: Protocol, benchmark: Benchmark, include_path: str | None) -> None:

@@ -52,11 +52,11 @@ def prompt_notes(opened: OpenedTasks) -> list[str]:
     """Why the prompts of a run under a protocol are not those of its model's family; one sentence for each reason."""
     protocol = applied_protocol(opened.request)
     model = adapter_of(opened.request) if protocol else None
-    if protocol is None or model is None or opened.request.prompt_key or not model.prompt_keys:
+    if protocol is None or model is None or opened.request.prompt_key or not model.facts.prompt_keys:
         return []
     tasks: dict[str, list[str]] = {}
     for name, task in opened.tasks.items():
-        if (other := other_prompt(protocol, task.config, tuple(model.prompt_keys))) is not None:
+        if (other := other_prompt(protocol, task.config, tuple(model.facts.prompt_keys))) is not None:
             said = f"instead of the block {other.family!r}: {other.setting.known}, {other.setting.source}"
             tasks.setdefault(said, []).append(name)
     return [

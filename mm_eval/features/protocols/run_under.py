@@ -20,7 +20,6 @@ from mm_eval.features.protocols.protocol_file import find_protocol
 from mm_eval.prompt.blocks import FRAMES_KEY, PromptBlock, choose_block
 from mm_eval.request import RunRequest
 from mm_eval.values.errors import ConfigError, did_you_mean
-from mm_eval.values.features import brought
 
 
 def protocol_of(request: RunRequest) -> Protocol | None:
@@ -135,9 +134,9 @@ def fill_in(request: RunRequest, loaded: Loaded, sample: bool) -> RunRequest:
         loaded.tasks[name]: {setting.name: setting.value for setting in protocol.settings_of(benchmark).values()}
         for name, benchmark in benchmarks.items()
     }
-    for fields_of in brought("REPORTED_SETTINGS").values():
-        request = replace(request, **fields_of(request, stated, sample, protocol.name, "--protocol"))
-    return request
+    from mm_eval.features.judge.reported import fields_of
+
+    return replace(request, **fields_of(request, stated, sample, protocol.name, "--protocol"))
 
 
 def common_model_args(protocol: Protocol, benchmarks: Iterable[Benchmark]) -> dict[str, Any]:

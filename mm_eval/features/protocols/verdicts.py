@@ -28,7 +28,7 @@ from mm_eval.features.protocols.protocol import (
 from mm_eval.features.protocols.run_under import common_model_args, protocol_block, protocol_of, stated_model_args
 from mm_eval.prompt.blocks import FRAMES_KEY
 from mm_eval.request import RunRequest
-from mm_eval.results.graders import graders_of
+from mm_eval.results.judged import judges_of
 from mm_eval.results.run_table import incomplete
 from mm_eval.scoring.run_results import Results
 from mm_eval.scoring.task_scores import Scores
@@ -274,19 +274,19 @@ class _Measured:
             yield f"the reported number is not verified ({reported.known})"
         if overridden := [each.said for each in self.unlike if each.overridden]:
             yield f"settings overridden ({', '.join(overridden)})"
-        yield from self._of_grader()
+        yield from self._of_judge()
         if not has_number:
             yield f"this run has no {reported.label}"
         yield from incomplete(self.row)
 
-    def _of_grader(self) -> Iterator[str]:
-        """That another grader than the protocol's graded the answers."""
+    def _of_judge(self) -> Iterator[str]:
+        """That another judge than the protocol's judged the answers."""
         settings = self.protocol.settings_of(self.benchmark)
-        for grader in (grader for leaf in self.leaves for grader in graders_of(self.results, leaf)[:1]):
-            returned, stated = {*grader.versions} or {grader.name}, settings.get(grader.noun)
+        for judge in (judge for leaf in self.leaves for judge in judges_of(self.results, leaf)[:1]):
+            returned, stated = {*judge.versions} or {judge.name}, settings.get("judge")
             if stated is not None and returned != {stated.value}:
-                theirs = f"the report's {grader.noun} is {stated.value}"
-                yield f"{grader.verb} by {', '.join(sorted(returned))} ({theirs})"
+                theirs = f"the report's judge is {stated.value}"
+                yield f"judged by {', '.join(sorted(returned))} ({theirs})"
                 return
 
     def compared(self, ours: tuple[float, float | None], value: float, reported: ReportedNumbers) -> dict[str, Any]:

@@ -28,7 +28,6 @@ _WORKERS = (
         "HOST:PORT of a cluster (env RAY_ADDRESS; without either one is started on this machine, for this run)",
     ),
 )
-EXECUTORS = {"ray": "executor:fleet_of"}
 OPTIONS = {
     "ray": (
         ("run", "prompts"),
@@ -41,4 +40,3 @@ OPTIONS = {
         *(each._replace(beside="executor", of_launch=True) for each in _WORKERS),
     )
 }
-SHARED = {"ray": "executor:on_one_cluster"}

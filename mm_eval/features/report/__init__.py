@@ -5,5 +5,3 @@ VERBS = {
     "export": ("export_verb", "runs in the formats of other tools: inspect_ai, lm-eval, lmms-eval, the hub"),
     "view": ("view_verb", "serve run folders on this machine: tables, samples, pictures in full size, runs that go on"),
 }
-CONFIGS = {"models": "release.run_models:run_release"}
-PAGES = {"report.html": "run_page:write_report"}

@@ -12,9 +12,9 @@ from mm_eval.cli.folders import add_code_option, run_folders
 from mm_eval.cli.options import add_option
 from mm_eval.cli.say import say
 from mm_eval.config.arguments import PATH
+from mm_eval.features.exports.writers import FORMATS
 from mm_eval.features.report.reading import read_runs, say_holes, writing
 from mm_eval.results.recorded import RecordedRun
-from mm_eval.values.features import brought
 
 READS_FOLDERS = True
 
@@ -24,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "runs", nargs="+", metavar="RUN", help="run folders; the folder of a release stands for its runs"
     )
     what = "inspect, lm_eval, lmms_eval: files that these tools read; eval_results: YAML for a model's repository"
-    parser.add_argument("--format", choices=tuple(brought("EXPORTS")), required=True, help=what)
+    parser.add_argument("--format", choices=tuple(FORMATS), required=True, help=what)
     add_option(parser, "output", "DIR", "the folder to write to (default: export-FORMAT)", rule=PATH)
     add_code_option(parser)
 
@@ -44,5 +44,5 @@ def write_exports(runs: list[RecordedRun], kind: str, output: str | None) -> lis
     names = names_of([run.folder for run in runs])
     with writing("the files", str(folder)):
         for name, run in zip(names, runs, strict=True):
-            written += brought("EXPORTS")[kind](run, folder, name, len(runs) == 1)
+            written += FORMATS[kind](run, folder, name, len(runs) == 1)
     return written

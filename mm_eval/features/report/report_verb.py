@@ -12,9 +12,9 @@ from mm_eval.cli.folders import add_code_option, run_folders
 from mm_eval.cli.options import add_option, add_options, option
 from mm_eval.cli.say import complain_briefly, say, say_lines, say_report
 from mm_eval.config.arguments import PATH, TEXT
+from mm_eval.features.exports.writers import FORMATS
 from mm_eval.features.report.reading import read_runs, say_holes, writing
 from mm_eval.values.errors import ConfigError
-from mm_eval.values.features import brought
 from mm_eval.values.files import write_atomic
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--format",
-        choices=("html", "text", "md", "latex", "csv", *brought("EXPORTS")),
+        choices=("html", "text", "md", "latex", "csv", *FORMATS),
         metavar="{html,text,md,latex,csv}",
         default="html",
         help="html (default): report.html of one run, release.html of several; text (for the terminal), md, latex, csv: a "
@@ -65,8 +65,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         rule=PATH,
     )
     what = "html: the release page, each run's page and all pictures in full size, as files for a web server in a new folder"
-    parser.add_argument("--site", type=option("bundle", PATH), metavar="DIR", help=what)
-    parser.add_argument("--bundle", dest="site", type=option("bundle", PATH), help=argparse.SUPPRESS)  # its former name
+    parser.add_argument("--site", type=option("site", PATH), metavar="DIR", help=what)
     add_option(parser, "title", "TEXT", "html: the title of the release page (default: Release table)", rule=TEXT)
     add_option(
         parser,
@@ -84,7 +83,6 @@ def main(args: argparse.Namespace) -> int:
     from mm_eval.features.report.release import text as release
     from mm_eval.features.report.release.numbers import read_reference, release_table
     from mm_eval.features.report.run_page import write_report
-    from mm_eval.results.graders import are_mixed
     from mm_eval.results.recorded import RecordedRun
 
     if args.url and not (args.site and args.url.startswith(("https://", "http://"))):
@@ -95,20 +93,22 @@ def main(args: argparse.Namespace) -> int:
     if args.model_index:
         import yaml
 
-        card = brought("CARDS")["model-index"](runs)
+        from mm_eval.features.exports.hub import model_index
+
+        card = model_index(runs)
         _write(args.model_index, yaml.safe_dump({"model-index": card}, sort_keys=False))
     reference = read_reference(args.reference) if args.reference else ()
 
     def table() -> ReleaseTable:
         reasons = {name: str(error) for name, error in holes.items()}
-        found = release_table(runs, reference, reasons, mix_graders=are_mixed(args), same_prompt=args.same_prompt)
+        found = release_table(runs, reference, reasons, mix_judges=args.mix_judges, same_prompt=args.same_prompt)
         found.title = args.title or found.title
         return found
 
     if args.figures:
         _write_figures(Path(args.figures), table())
         return say_holes(holes)
-    if args.format in brought("EXPORTS"):
+    if args.format in FORMATS:
         from mm_eval.features.report.export_verb import write_exports
 
         for path in write_exports(runs, args.format, args.output):
@@ -156,10 +156,11 @@ def main(args: argparse.Namespace) -> int:
 
 def _report_study(args: argparse.Namespace) -> bool:
     """Writes the page, table or figures of a folder that has its own, such as a training's; False for any other."""
-    opened = (study(Path(args.runs[0]), args.include_path) for study in brought("STUDIES").values())
-    study = next((each for each in opened if each), None) if len(args.runs) == 1 else None
+    from mm_eval.features.training.curve_page import open_study
+
+    study = open_study(Path(args.runs[0]), args.include_path) if len(args.runs) == 1 else None
     for_runs = (args.against, args.reference, args.model_index, args.site, args.categories, args.intervals)
-    if study is None or any(for_runs) or args.format in brought("EXPORTS"):
+    if study is None or any(for_runs) or args.format in FORMATS:
         return False
     if args.figures:
         with writing("the figures", args.figures):

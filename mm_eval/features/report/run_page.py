@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mm_eval.engine.folder import RunFolder
+from mm_eval.features.diagnose.findings import Diagnosis
 from mm_eval.results.estimates import estimates
-from mm_eval.results.graders import graders_by_task
+from mm_eval.results.judged import judges_by_task
 from mm_eval.results.number_text import unit_of
 from mm_eval.results.page import SampleRows, category_labels, page, pictures
 from mm_eval.results.recorded import RecordedRun, RecordedTask, headline_keys, marks
@@ -23,7 +24,9 @@ from mm_eval.scoring.answered_by import sentence as answer_names
 from mm_eval.scoring.metrics.aggregation import mean
 from mm_eval.scoring.metrics.paired import estimate
 from mm_eval.scoring.sample_row import SampleRow
-from mm_eval.values.features import brought
+
+if TYPE_CHECKING:
+    from mm_eval.features.exports.theirs import OnPage
 
 MOST_CATEGORIES = 40
 LEAST, APART = 5, 2
@@ -31,19 +34,39 @@ LEAST, APART = 5, 2
 
 
 class PageParts:
-    """What features show above the samples of a run's page, collected while the samples are written."""
+    """What stands above the samples of a run's page, collected while the samples are written."""
 
     def __init__(self, run: RecordedRun) -> None:
-        self._parts = {name: make(run) for name, make in brought("PAGE_PARTS").for_results(run.results.added).items()}
+        self._findings, self._imported = Diagnosis(run), _imported(run)
 
     def look(self, task: str, row: SampleRow) -> None:
         """Shows a sample to each part."""
-        for part in self._parts.values():
-            part.look(task, row)
+        self._findings.look(task, row)
+        if self._imported:
+            self._imported.look(task, row)
 
     def about(self) -> dict[str, Any]:
         """{name of a part: its data}, after the last sample."""
-        return {name: part.about() for name, part in self._parts.items()}
+        imported = {"imported": self._imported.about()} if self._imported else {}
+        return {"findings": self._findings.about(), **imported}
+
+
+def _imported(run: RecordedRun) -> OnPage | None:
+    """Both scores of a run that was imported from another suite."""
+    if "imported" not in run.results.added:
+        return None
+    from mm_eval.features.exports.theirs import OnPage
+
+    return OnPage(run)
+
+
+def _protocol_notes(run: RecordedRun, name: str) -> list[str]:
+    """The verdicts of a run under a protocol on one of its rows."""
+    if "protocol" not in run.results.added:
+        return []
+    from mm_eval.features.protocols.release_notes import verdict_notes
+
+    return verdict_notes(run, name)
 
 
 def write_report(run: RecordedRun, against: RecordedRun | None = None) -> Path:
@@ -107,7 +130,7 @@ def _overview(run: RecordedRun, categories: Mapping[str, Mapping[str, Sequence[i
         "prompts": about.prompts,
         "graders": {
             name: [{"name": grader.name, "said": grader.sentence()} for grader in graders]
-            for name, graders in graders_by_task(run.results).items()
+            for name, graders in judges_by_task(run.results).items()
         },
         "warnings": list(run.results.oddities),
         "table": list(_table(run)),
@@ -139,15 +162,13 @@ def _cost(cost: Mapping[str, Any]) -> str | None:
     if isinstance(cost.get("dollars"), float | int):
         date = (cost.get("price") or {}).get("date")
         said.append(f"${cost['dollars']:,.4f}" + (f" (prices of {date})" if date else ""))
-    for key, graders in brought("GRADERS").items():
-        for name, of_grader in (cost.get(key) or {}).items():
-            said.append(f"{graders.KIND.noun} {name} ${of_grader['dollars']:,.4f}")
+    for name, of_judge in (cost.get("judges") or {}).items():
+        said.append(f"judge {name} ${of_judge['dollars']:,.4f}")
     return ", ".join(said) or None
 
 
 def _table(run: RecordedRun) -> Iterator[dict[str, Any]]:
     """The rows of results.json, each number with its 95% interval where there is one."""
-    of_parts = brought("ROW_NOTES").for_results(run.results.added).values()
     for name, row in run.results.rows.items():
         numbers, known = [], estimates(run, name)
         for number in row.numbers:
@@ -166,7 +187,7 @@ def _table(run: RecordedRun) -> Iterator[dict[str, Any]]:
         names = ("n", "failed", "not_requested", "filtered", "refused", "truncated", "unparsed", "cut")
         counts = {count: getattr(row, count) for count in names}
         main = run.results.main_numbers(name) or row.numbers[:1]
-        of_features = [note for notes in of_parts for note in notes(run, name)]
+        of_features = _protocol_notes(run, name)
         lacking = [run.lacking] if run.lacking and name in run.results.members else []
         yield {
             "name": name,

@@ -16,7 +16,6 @@ from mm_eval.config.arguments import PATH, WHOLE_FROM_0
 from mm_eval.prompt.blind import SAID
 from mm_eval.request import DEFAULT_MODEL, RunRequest
 from mm_eval.values.errors import ConfigError
-from mm_eval.values.features import brought
 from mm_eval.values.files import write_atomic
 
 if TYPE_CHECKING:
@@ -49,7 +48,7 @@ def main(args: argparse.Namespace) -> int:
     request, stand_in = _with_stand_in(args)
     if args.keys and args.prompt_key:
         raise ConfigError("--keys and --prompt_key exclude each other.")
-    others = [f"--{name}" for name in ("keys", *brought("SHOWS")) if getattr(args, name, None) is not None]
+    others = [f"--{name}" for name in ("keys", "judge", "turns") if getattr(args, name, None) is not None]
     if args.html and others:
         raise ConfigError(f"--html shows one prompt; it excludes {others[0]}.", where="--html")
     prepared = prepare(request)
@@ -60,8 +59,15 @@ def main(args: argparse.Namespace) -> int:
     if args.keys:
         _compare_keys(args, prepared, model)
         return 0
-    for other in (each for each in brought("SHOWS") if getattr(args, each, None) is not None):
-        brought("SHOWS")[other](args, prepared)
+    if args.judge is not None:
+        from mm_eval.features.judge.show import show_judge
+
+        show_judge(args, prepared)
+        return 0
+    if args.turns is not None:
+        from mm_eval.features.turns.show import show_turns
+
+        show_turns(args, prepared)
         return 0
     shown = [_show(prepared, name, args.doc, model) for name in prepared.tasks]
     if args.html:
@@ -91,7 +97,9 @@ def _show(prepared: Prepared, name: str, doc_id: int, model: str) -> Callable[[]
     from mm_eval.engine.model import show
 
     preview = show(prepared.model, first)
-    rest = [*_rest(instances), *(line for lines in brought("SHOWN").values() for line in lines(prepared, name))]
+    from mm_eval.features.protocols.show import lines as protocol_lines
+
+    rest = [*_rest(instances), *protocol_lines(prepared, name)]
     _print_prompt(preview, first)
     for line in rest:
         say(line)

@@ -51,7 +51,6 @@ VERBS = {
     ),
     "why": ("why_verb", "which setting explains the difference between a run and the number of a report"),
 }
-RUN_PARTS = {"deciding": "deciding.run_part:DecidingPart"}
 OPTIONS = {
     "pairs": (
         (),
@@ -65,11 +64,6 @@ OPTIONS = {
         *(each._replace(of_launch=True) for each in _ENDING),
     ),
 }
-MARKS = {"deciding": "deciding.record:cell_mark"}
-MODELS_PARTS = {"deciding": "deciding.plan_text:of_release"}
-TOGETHER = {"anytime": "deciding.live_page:compared"}
-AGAINST = {"deciding": "deciding.against:against"}
-LINKS = {"deciding": "deciding.lockstep:linked"}
 
 
 def _needed(request: Any, configs: Sequence[Any]) -> bool:

@@ -17,7 +17,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from mm_eval.data.frames import medium
 from mm_eval.engine.generation import GenerationOptions
 from mm_eval.engine.model import show
 from mm_eval.engine.progress import Progress
@@ -251,7 +250,7 @@ def _without_effect(
         return ""
     name, ours, theirs = difference.name, difference.ours, difference.theirs
     if name == FRAMES_KEY and not run.tasks[task].shows_frames:
-        return f"its prompts show no {medium().KIND}"
+        return "its prompts show no video"
     if name == "chat_template" and isinstance(theirs, bool) and ours is None and run.spec.get("chat") == theirs:
         return "the model's default is the same"
     if (name, ours, theirs) == ("num_fewshot", None, 0):

@@ -2,7 +2,7 @@
 
     compared = compare([RecordedRun.read("runs/a"), RecordedRun.read("runs/b")])
 
-Only docs that both runs scored, and that are equal in both, are paired. Numbers of two graders are not compared unless asked for.
+Only docs that both runs scored, and that are equal in both, are paired. Numbers of two judges are not compared unless asked for.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TypeAlias
 from mm_eval.features.study.task_variants import VariantRun, first_of, said_of, with_variants
 from mm_eval.results.changes import Change, are_proportional, change_of, differences_in_spec, number_and_ends
 from mm_eval.results.estimates import Triple, group_differences
-from mm_eval.results.graders import Grader, graders_behind, graders_differ
+from mm_eval.results.judged import judges_behind, judges_differ
 from mm_eval.results.number_text import EXACT, Unit, p_text, rounded
 from mm_eval.results.recorded import RecordedRun, RecordedTask, headline_keys
 from mm_eval.results.sample_rows import KINDS
@@ -38,7 +38,7 @@ class Comparison:
     differs: how the requests differ, in sentences; to be read before the numbers. answers: for each task (docs whose raw
     answers differ in more than the white space around them, docs in both runs). kinds: for each task, of each of the two runs,
     the docs in both whose answer was filtered, refused or truncated, with which of these holds; empty where none was.
-    two_graders: (task, key) to how the graders of a number differ that was not compared, and one of them.
+    two_judges: (task, key) to how the judges of a number differ that was not compared.
     said: what variants of tasks gained and lost.
     unknown: the numbers whose aggregation is not available, in sentences.
     """
@@ -46,7 +46,7 @@ class Comparison:
     run: RecordedRun
     changes: list[Change] = field(default_factory=list)
     differs: list[str] = field(default_factory=list)
-    two_graders: dict[tuple[str, MetricKey], tuple[str, Grader]] = field(default_factory=dict)
+    two_judges: dict[tuple[str, MetricKey], str] = field(default_factory=dict)
     answers: dict[str, tuple[int, int]] = field(default_factory=dict)
     unknown: list[str] = field(default_factory=list)
     kinds: dict[str, tuple[Kinds, Kinds]] = field(default_factory=dict)
@@ -58,14 +58,14 @@ def compare(
     only: Sequence[str] | None = None,
     family: Callable[[Change], Hashable] | None = None,
     categories: bool = False,
-    mix_graders: bool = False,
+    mix_judges: bool = False,
 ) -> list[Comparison]:
     """Compares every run after the first with the first; p-values are corrected for their number.
 
     only: the tasks to compare. family: changes with an equal value are corrected together; by default the main numbers of all
         runs, and on their own all others, which are read less. Another form of the same number, and one without a direction, is
         in neither. categories: also the main number of each task by category; these are corrected on their own, so that they
-        change no other p-value. mix_graders: also numbers that two different graders gave.
+        change no other p-value. mix_judges: also numbers that two different judges gave.
     Errors: ConfigError for an unknown task, and where two runs share no task.
     """
     first, compared = first_of(runs), list[Comparison]()
@@ -82,7 +82,7 @@ def compare(
         if not shared:
             raise ConfigError(f"{first.folder} and {run.folder} have no task in common.")
         for name in shared:
-            keys = list(_keys_of_one_grader(first, name, comparison, mix_graders))
+            keys = list(_keys_of_one_judge(first, name, comparison, mix_judges))
             comparison.changes += _changes((first, run), name, keys, comparison, categories)
         comparison.changes = _with_groups(first, comparison)
         said = (said_of(first, run, each.task, each.key) for each in comparison.changes if each.headline)
@@ -97,27 +97,24 @@ def _family(change: Change) -> Hashable:
     return None if change.better is None or change.copy_of else "main" if change.main else "others"
 
 
-def _keys_of_one_grader(
-    first: RecordedRun, name: str, comparison: Comparison, mix_graders: bool
-) -> Iterator[MetricKey]:
-    """The numbers of a task that both runs have, without those that two different graders gave."""
+def _keys_of_one_judge(first: RecordedRun, name: str, comparison: Comparison, mix_judges: bool) -> Iterator[MetricKey]:
+    """The numbers of a task that both runs have, without those that two different judges gave."""
     second = comparison.run
-    refused: dict[str, tuple[Grader, list[MetricKey]]] = {}
+    refused: dict[str, list[MetricKey]] = {}
     for key in first.tasks[name].values:
         if key not in second.tasks[name].values:
             continue
-        mine, theirs = (graders_behind(run.results, name, key) for run in (first, second))
-        if said := graders_differ(mine, theirs):
-            grader = next(iter((mine or theirs).values()))
-            refused.setdefault(said, (grader, []))[1].append(key)
-            if not mix_graders:
-                comparison.two_graders[name, key] = said, grader
+        mine, theirs = (judges_behind(run.results, name, key) for run in (first, second))
+        if said := judges_differ(mine, theirs):
+            refused.setdefault(said, []).append(key)
+            if not mix_judges:
+                comparison.two_judges[name, key] = said
                 continue
         yield key
-    for said, (grader, keys) in refused.items():
+    for said, keys in refused.items():
         named = ", ".join(key.label for key in keys)
-        end = f"compared all the same (--{grader.mixing})" if mix_graders else "not compared"
-        comparison.differs.append(f"{name}: two {grader.noun}s gave {named}: {said}; {end}")
+        end = "compared all the same (--mix_judges)" if mix_judges else "not compared"
+        comparison.differs.append(f"{name}: two judges gave {named}: {said}; {end}")
 
 
 def _changes(
@@ -171,7 +168,7 @@ def _changes(
     if unknown:
         comparison.unknown.append(f"{name}: {', '.join(unknown)} can't be compared: {UNKNOWN}")
         comparison.differs.append(comparison.unknown[-1])
-    for docs, labels in in_one.items():  # such as those that one of several graders gave
+    for docs, labels in in_one.items():  # such as those that one of several judges gave
         have = counted(len(docs), "doc has", "docs have")
         comparison.differs.append(f"{name}: {have} {listed(labels, 3)} in one of the runs only: left out of it")
 
@@ -198,9 +195,9 @@ def _by_category(first: RecordedTask, second: RecordedTask, key: MetricKey, shar
 def _with_groups(run: RecordedRun, comparison: Comparison) -> list[Change]:
     """All changes, those of groups first; changes of a group's tasks are not headlines.
 
-    A group with a task that two graders scored has no number: it would be over the other tasks only.
+    A group with a task that two judges scored has no number: it would be over the other tasks only.
     """
-    changes, refused = comparison.changes, {task for task, _ in comparison.two_graders}
+    changes, refused = comparison.changes, {task for task, _ in comparison.two_judges}
     by_task: dict[str, dict[MetricKey, Triple]] = {}
     for change in (change for change in changes if change.category is None):
         by_task.setdefault(change.task, {})[change.key] = (change.first, change.second, change.difference)

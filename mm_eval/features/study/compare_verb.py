@@ -44,7 +44,6 @@ def main(args: argparse.Namespace) -> int:
     from mm_eval.features.study.compare import compare
     from mm_eval.features.study.compare_text import as_json, render
     from mm_eval.features.study.task_variants import first_of
-    from mm_eval.results.graders import are_mixed, kinds
     from mm_eval.results.recorded import RecordedRun
     from mm_eval.results.table import terminal_width
 
@@ -56,23 +55,20 @@ def main(args: argparse.Namespace) -> int:
     runs = [RecordedRun.read(folder, include_path=args.include_path) for folder in folders]
     runs[0] = first_of(runs)
     only = read_names(args.tasks) if args.tasks else None
-    compared = compare(runs, only, categories=args.categories, mix_graders=are_mixed(args))
+    compared = compare(runs, only, categories=args.categories, mix_judges=args.mix_judges)
     for comparison in compared:
-        if not comparison.changes and comparison.two_graders:
-            (task, key), (said, grader) = next(iter(comparison.two_graders.items()))
+        if not comparison.changes and comparison.two_judges:
+            (task, key), said = next(iter(comparison.two_judges.items()))
             where = f"{folders[0]} and {comparison.run.folder}"
-            what = f"two {grader.noun}s gave {key.label} of {task} in {where}: {said}."
-            hint = f"{grader.advice}; --{grader.mixing} compares them all the same."
+            what = f"two judges gave {key.label} of {task} in {where}: {said}."
+            hint = "mm-eval score RUN --judge NAME judges both runs by the same one; --mix_judges compares them all the same."
             raise ConfigError(what, hint=hint)
         if not comparison.changes and comparison.unknown:
             raise ConfigError(f"{comparison.unknown[0]}.", where=str(comparison.run.folder))
         if not comparison.changes:
-            ask = [
-                "Did they run on the same data? Did all docs of one of them fail?",
-                *(kind.absence for kind in kinds()),
-            ]
+            hint = "Did they run on the same data? Did all docs of one of them fail? Was one run with --no_judge?"
             what = f"{folders[0]} and {comparison.run.folder} have no scored doc in common."
-            raise ConfigError(what, hint=" ".join(ask))
+            raise ConfigError(what, hint=hint)
     page = Path(args.html) if args.html else None
     if page:
         from mm_eval.features.study.compare_text import write_comparison
@@ -93,9 +89,8 @@ def _anytime(args: argparse.Namespace, folders: list[str]) -> int:
     import json
 
     from mm_eval.features.study.deciding.live import LiveRun, looked_at, render
-    from mm_eval.results.graders import kinds
 
-    for name in ("categories", "html", *(kind.mixing for kind in kinds())):
+    for name in ("categories", "html", "mix_judges"):
         if getattr(args, name):
             raise ConfigError(
                 f"--{name} and --anytime exclude each other.", where=f"--{name}", hint="Give one of them."

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
-from mm_eval.data.frames import medium
 from mm_eval.features.study.compare import verdict
 from mm_eval.features.study.variants import Variants
 from mm_eval.prompt.blocks import FRAMES_KEY
@@ -36,7 +35,7 @@ class Prompts(Variants):
         """A sentence for each number and prompt, and what limits it."""
         for prompt, comparison in self.compared.items():
             if self._asked(prompt, name) == self._asked(self.baseline, name):
-                lacks = f"no block {prompt!r}" if self.asked_as(prompt, name) != prompt else f"no {medium().KIND}"
+                lacks = f"no block {prompt!r}" if self.asked_as(prompt, name) != prompt else "no video"
                 yield f"{name} has {lacks}: it was asked as with {self.baseline}."
                 continue
             for change in comparison.changes:

@@ -17,9 +17,8 @@ from mm_eval.cli.folders import add_format_option
 from mm_eval.cli.options import add_option, add_options, read_names, read_request
 from mm_eval.cli.say import complain_briefly
 from mm_eval.config.arguments import PATH
-from mm_eval.data.frames import medium
+from mm_eval.features.video.medium import full_rule
 from mm_eval.values.errors import ConfigError, MMEvalError
-from mm_eval.values.features import brought
 
 if TYPE_CHECKING:
     from mm_eval.engine.progress import Progress
@@ -52,7 +51,7 @@ def main(args: argparse.Namespace) -> int:
     from mm_eval.scoring.run_results import INTERRUPTED, PARTIAL
     from mm_eval.several import attempt, check_models
 
-    rules = read_rules([rule for name in brought("MEDIA") for rule in getattr(args, name) or ()])
+    rules = read_rules(args.video or ())
     keys = read_names(args.keys) if args.keys else None
     blocks = read_prompt_file(args.prompt_file) if args.prompt_file else None
     if args.prompt_key:
@@ -148,12 +147,10 @@ def read_rules(texts: Sequence[str]) -> list[str]:
     >>> read_rules(["frames=2", "fps=1,middle"])
     ['frames=2,ends', 'fps=1,min=1,max=768,middle']
     """
-    rules = [medium().full_rule(text) for text in texts]
+    rules = [full_rule(text) for text in texts]
     for place, rule in enumerate(rules):
         if rule in rules[:place]:
-            raise ConfigError(
-                f"the rule {rule!r} is given twice.", where=f"--{medium().KIND}", hint="Give each rule once."
-            )
+            raise ConfigError(f"the rule {rule!r} is given twice.", where="--video", hint="Give each rule once.")
     return rules
 
 
@@ -166,7 +163,7 @@ def _models(args: argparse.Namespace) -> list[tuple[str, argparse.Namespace]]:
     settings = settings if len(settings) == len(models) else settings * len(models)
     named: dict[str, argparse.Namespace] = {}
     for model, arguments in zip(models, settings, strict=True):
-        alone = {"model": model, "model_args": arguments, **dict.fromkeys(brought("MEDIA"))}
+        alone = {"model": model, "model_args": arguments, "video": None}
         one = argparse.Namespace(**{**vars(args), **alone})
         name = model or "tiny-llava"
         pretrained = [item.split("=", 1)[1] for item in arguments.split(",") if item.startswith("pretrained=")]

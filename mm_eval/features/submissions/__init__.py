@@ -6,7 +6,4 @@ run_part  collects the records while samples/ is written, and writes the files
 """
 
 TASK_KEYS = {"submission": "key:SubmissionKey"}
-RUN_PARTS = {"submissions": "run_part:SubmissionsPart"}
-RESULT_KEYS = ("submissions",)
-CELLS = {"submissions": "files:cell"}
 NEEDED = {"submissions": ("submission",)}

@@ -4,5 +4,3 @@ PACKAGE = "lmms_eval"
 """The name that lmms-eval is imported by."""
 SUITES = (PACKAGE, "lm_eval")
 """The names of the suites whose task code runs here."""
-
-RUNNERS = {"suites": "runner:RUNNER"}

@@ -13,7 +13,4 @@ findings      what `mm-eval diagnose` says about them
 """
 
 QUESTION_KEYS = {"tools": "config:ToolsKey"}
-TURNS = {"tools": "turns:ToolTurns"}
-RUN_PARTS = {"tools": "counting:ToolsPart"}
-FINDINGS = {"tools": "findings:ToolFindings"}
 NEEDED = {"tools": ("tools",)}

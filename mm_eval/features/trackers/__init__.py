@@ -24,5 +24,4 @@ OPTIONS = {
         ),
     )
 }
-RUN_PARTS = {"trackers": "part:TrackersPart"}
 NEEDED = {"trackers": tuple(TRACKERS)}

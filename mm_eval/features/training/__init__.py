@@ -8,6 +8,3 @@ study     the folder of a training's evaluations: one run folder a step
 """
 
 VERBS = {"watch": ("watch_verb", "evaluate each new checkpoint of a training: numbers over steps, paired differences")}
-TRAINING = {"EvalCallback": "callback:EvalCallback"}
-STUDIES = {"training": "curve_page:open_study"}
-TOGETHER = {"curve": "curve_page:viewed"}

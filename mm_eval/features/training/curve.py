@@ -17,7 +17,7 @@ from pathlib import Path
 from mm_eval.features.training.study import recorded, step_folders, step_of
 from mm_eval.results.changes import Change, change_of, differences_in_spec
 from mm_eval.results.estimates import Triple, estimates, group_differences
-from mm_eval.results.graders import graders_behind, graders_differ
+from mm_eval.results.judged import judges_behind, judges_differ
 from mm_eval.results.recorded import RecordedRun, RecordedTask, headline_keys
 from mm_eval.results.run_table import said_of_sample
 from mm_eval.results.sample_rows import DocDigests
@@ -228,7 +228,7 @@ class Study:
         return Curve(name, key, better, points, settled, regressions, histories(having, name), inside)
 
     def change(self, first: Evaluation, second: Evaluation, name: str) -> Change | None:
-        """The paired change of a row's main number; None where the two steps share no docs, or graders differ."""
+        """The paired change of a row's main number; None where the two steps share no docs, or judges differ."""
         pair = first.step, second.step, name
         if pair not in self._changes:
             of_task = name in first.tasks
@@ -309,7 +309,7 @@ def _task_change(first: Evaluation, second: Evaluation, name: str, key: MetricKe
     if name not in first.tasks or name not in second.tasks or name not in first.numbers:
         return None
     key = key or first.numbers[name].key
-    if graders_differ(*(graders_behind(each.run.results, name, key) for each in (first, second))):
+    if judges_differ(*(judges_behind(each.run.results, name, key) for each in (first, second))):
         return None
     return change_of(first.tasks[name], second.tasks[name], key, shared_docs(first, second, name, key))
 

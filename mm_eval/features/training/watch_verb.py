@@ -25,7 +25,6 @@ from mm_eval.request import RunRequest
 from mm_eval.results.recorded import RecordedRun
 from mm_eval.scoring.run_results import INTERRUPTED
 from mm_eval.values.errors import ConfigError, MMEvalError, StoreError
-from mm_eval.values.features import brought
 from mm_eval.values.files import write_atomic
 from mm_eval.values.run_files import journal_files, read_json
 
@@ -257,8 +256,9 @@ class Watch:
         if reference is None or reference == folder:
             code = self.run(whole)
         else:
-            [link] = brought("AGAINST").values()
-            code = self.run(link(request, reference))
+            from mm_eval.features.study.deciding.against import against
+
+            code = self.run(against(request, reference))
             if code or not is_better_than_reference(folder):
                 return code
             say(

@@ -16,8 +16,6 @@ OUTPUT_TYPES = {
 AMONG_GENERATION = {"max_agentic_steps": "max_rounds"}
 """As lmms-eval writes it."""
 QUESTION_KEYS = {"rounds": "rounds:RoundsKey", "max_rounds": "rounds:MostRoundsKey"}
-TURNS = {"rounds": "rounds:Rounds", "lmms_eval": "lmms_eval:LmmsEvalRounds", "agentic": "agentic:AgenticRounds"}
-RUN_PARTS = {"turns": "run_part:TurnsPart"}
 OPTIONS = {
     "turns": (
         ("show",),
@@ -30,5 +28,4 @@ OPTIONS = {
         ),
     )
 }
-SHOWS = {"turns": "show:show_turns"}
 NEEDED = {"turns": ("rounds",)}

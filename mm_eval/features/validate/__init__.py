@@ -6,7 +6,6 @@ from typing import Any
 VERBS = {
     "validate": ("verb", "check task configs completely; the gold answers must score full marks"),
 }
-RUN_PARTS = {"first_rows": "first_rows:FirstRows"}
 
 
 def _needed(request: Any, configs: Sequence[Any]) -> bool:

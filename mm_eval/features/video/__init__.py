@@ -2,7 +2,6 @@
 
 from mm_eval.values.features import Option
 
-MEDIA = {"video": "medium"}
 _FRAMES = "the frames that are shown of a video: frames=32 or fps=2,min=4,max=768; with ends, starts, middle or inside"
 _DEFAULT = " (default: the prompt block's, else the model's own, else frames=8,ends)"
 OPTIONS = {

@@ -1,4 +1,4 @@
-"""What the core asks of videos (`mm_eval.data.frames.Medium`). `frames` reads files, and is imported when there is one."""
+"""Videos as prompts see them: their rules and their frames. `frames` reads files, and is imported when there is one."""
 
 from __future__ import annotations
 

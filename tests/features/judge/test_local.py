@@ -9,7 +9,7 @@ import pytest
 
 from mm_eval.config.manager import TaskManager
 from mm_eval.data.source import DataSource
-from mm_eval.engine.model import MODELS, Model, ModelFacts, ModelSettings, register_model
+from mm_eval.engine.model import MODELS, Model, ModelFacts, ModelSettings, prepare_once, register_model
 from mm_eval.features.judge.prompts import judge_instance
 from mm_eval.prompt.task import Task
 from mm_eval.values.errors import ConfigError
@@ -54,11 +54,11 @@ def test_a_judge_sees_the_pictures(pictured: Path) -> None:
     config = TaskManager(include_path=str(pictured)).load(["seen"]).tasks["seen"].resolved()
     task = Task.load(config, DataSource())
     judge = MODELS.get("tiny-llava")({}, ModelSettings(device="cpu"))
-    asked = [judge_instance(task, "tiny", 0, n, task.docs.text(n), "red", chat=judge.chat) for n in range(3)]
+    asked = [judge_instance(task, "tiny", 0, n, task.docs.text(n), "red", chat=judge.facts.chat) for n in range(3)]
     assert [len(instance.image_digests) for instance in asked] == [1, 1, 1] and asked[0].images
     assert asked[0].image_digests == asked[2].image_digests != asked[1].image_digests
     scored = [replace(each, request_type="loglikelihood", continuation=" yes") for each in asked]
-    judge.prepare_once()
+    prepare_once(judge)
     found = {instance.doc_id: answer.output[0] for instance, answer in judge.loglikelihood(scored)}
     assert found[0] == pytest.approx(found[2], abs=1e-4) and abs(found[0] - found[1]) > 1e-3
 

@@ -6,12 +6,11 @@ from types import SimpleNamespace
 import pytest
 
 from mm_eval.features.exports.hub import model_index
-from mm_eval.features.judge.recorded import RecordedJudge, grader_of, lines, name_numbers
 from mm_eval.features.report.release.numbers import read_reference, release_table
-from mm_eval.features.report.release.ranking import set_apart_by_grader
+from mm_eval.features.report.release.ranking import set_apart_by_judge
 from mm_eval.features.report.release.text import as_csv, as_html, as_latex, as_markdown
 from mm_eval.features.study.compare import compare
-from mm_eval.results.graders import graders_differ
+from mm_eval.results.judged import RecordedJudge, judge_of, judges_differ, lines, name_numbers
 from mm_eval.results.recorded import RecordedRun
 from mm_eval.scoring.run_results import Results
 from mm_eval.scoring.task_scores import Scores
@@ -60,7 +59,7 @@ def test_what_makes_another_judge(changed, said):
 def test_a_run_judged_by_two_versions_is_by_one_judge_with_no_other_run():
     mixed = RecordedJudge.read(judge(models={"gpt-4o-2024-08-06": 20, "gpt-4o-2024-11-20": 400}))
     assert "gpt-4o-2024-08-06: 20, gpt-4o-2024-11-20: 400" in mixed.difference(mixed)
-    assert graders_differ({"t": mixed}, {}) == f"{mixed.described()} and no judge"
+    assert judges_differ({"t": mixed}, {}) == f"{mixed.described()} and no judge"
 
 
 def test_only_the_metrics_of_the_judge_are_judged():
@@ -70,12 +69,12 @@ def test_only_the_metrics_of_the_judge_are_judged():
     )
     acc = MetricKey("acc", "none")
     keys = (MetricKey("judge_score", "none"), MetricKey("judge_score@llama", "none"), acc)
-    named = {key: grader_of(results, "t", key.metric) for key in keys}
+    named = {key: judge_of(results, "t", key.metric) for key in keys}
     assert [found and found.name for found in named.values()] == ["gpt-4o", "llama", None]
     results.configs["t"]["judge"] = {"extracts": True}
-    assert grader_of(results, "t", "acc").name == "gpt-4o"
+    assert judge_of(results, "t", "acc").name == "gpt-4o"
     assert (
-        grader_of(Results(added={"judges": {"t": []}}), "t", "acc") is None and grader_of(Results(), "t", "acc") is None
+        judge_of(Results(added={"judges": {"t": []}}), "t", "acc") is None and judge_of(Results(), "t", "acc") is None
     )
 
 
@@ -83,10 +82,10 @@ def test_compare_pairs_numbers_of_one_judge_only(folders):
     [comparison] = compare(runs(folders, "a", "b"))
     assert [str(change.key) for change in comparison.changes] == ["judge_score,none"] and not comparison.differs
     [refused] = compare(runs(folders, "a", "kind"))
-    assert refused.changes == [] and list(refused.two_graders) == [("mme", MetricKey("judge_score", "none"))]
+    assert refused.changes == [] and list(refused.two_judges) == [("mme", MetricKey("judge_score", "none"))]
     assert "mme: two judges gave judge_score: gpt-4o and llama; not compared" in refused.differs
-    [mixed] = compare(runs(folders, "a", "kind"), mix_graders=True)
-    assert [str(change.key) for change in mixed.changes] == ["judge_score,none"] and mixed.two_graders == {}
+    [mixed] = compare(runs(folders, "a", "kind"), mix_judges=True)
+    assert [str(change.key) for change in mixed.changes] == ["judge_score,none"] and mixed.two_judges == {}
     assert "mme: two judges gave judge_score: gpt-4o and llama; compared all the same (--mix_judges)" in mixed.differs
 
 
@@ -103,11 +102,11 @@ def test_numbers_of_one_benchmark_by_one_judge_are_one_line(folders):
     table = release_table(runs(folders, "a", "b"))
     row = table.rows["mme", "judge_score"]
     table.rows["mme", "second"] = dict(row)
-    assert set_apart_by_grader(table, False) == [
+    assert set_apart_by_judge(table, False) == [
         f"mme: judged by gpt-4o, official {OFFICIAL}: not comparable with published numbers."
     ]
-    table.rows["mme", "third"] = {name: replace(found, grader="", graders={}) for name, found in row.items()}
-    [said] = set_apart_by_grader(table, False)
+    table.rows["mme", "third"] = {name: replace(found, judge="", judges={}) for name, found in row.items()}
+    [said] = set_apart_by_judge(table, False)
     assert said.startswith("mme (judge_score), mme (second): judged by gpt-4o")
 
 
@@ -130,7 +129,7 @@ def test_the_release_table_ranks_the_numbers_of_one_judge_only(folders):
 
 
 def test_judges_are_mixed_where_asked_and_the_notes_say_so(cli, folders):
-    table = release_table(runs(folders, "a", "kind"), mix_graders=True)
+    table = release_table(runs(folders, "a", "kind"), mix_judges=True)
     assert table.rows["mme", "judge_score"]["kind"].best
     mixed = cli("report", folders["a"], folders["kind"], "--format", "md", "--mix_judges").out
     assert "**90.0**" in mixed and "judged by llama: ranked together all the same (--mix_judges)" in mixed
@@ -140,7 +139,7 @@ def test_judges_are_mixed_where_asked_and_the_notes_say_so(cli, folders):
 def test_a_blind_run_stays_apart_where_judges_are_mixed(folders):
     seeing, blind = runs(folders, "a", "kind")
     blind.spec["blind"] = "without"
-    row = release_table([seeing, blind], mix_graders=True).rows["mme", "judge_score"]
+    row = release_table([seeing, blind], mix_judges=True).rows["mme", "judge_score"]
     assert {found.run.name: found.set_apart for found in row.values()} == {"a": False, "kind": True}
 
 

@@ -19,7 +19,6 @@ from mm_eval.config.manager import TaskManager
 from mm_eval.features.peers.command import verb_of, words_of
 from mm_eval.features.peers.flags import FLAGS, SHORT
 from mm_eval.values.errors import ConfigError
-from mm_eval.values.features import brought
 from tests.sets import each_of
 
 COMMANDS = (Path(__file__).parent / "commands.txt").read_text().splitlines()
@@ -261,8 +260,8 @@ def test_a_file_of_options_is_read_as_the_command_and_options_come_after_it(
 
 def test_a_command_in_our_words_is_translated_by_nobody(cli, monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither its words nor its model are looked up among those of other suites."""
-    for kind in ("COMMANDS", "REQUESTS"):
-        monkeypatch.setattr(brought(kind), "_found", {"peers": None})  # to call it would fail
+    monkeypatch.setattr("mm_eval.features.peers.command.words_of", None)  # to call it would fail
+    monkeypatch.setattr("mm_eval.features.peers.request.in_our_words", None)
     assert cli("--tasks", "mme", "--model", "dummy", "--sample", "--limit", "1", "--predict_only").code == 0
 
 

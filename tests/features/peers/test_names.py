@@ -79,7 +79,7 @@ def test_a_name_without_a_counterpart_says_what_to_write(name: str, said: str) -
 
 @each_of("name", ["mmee", "pope_", "mmmu_vall", "docvqa_vall", "nothing"])
 def test_a_typo_is_no_name_of_others(name: str) -> None:
-    assert find(name) is None
+    assert find(name, TaskManager().entries) is None
     with pytest.raises(ConfigError, match="unknown task, group or tag"):
         MANAGER.load([name])
 

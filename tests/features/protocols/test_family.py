@@ -8,6 +8,7 @@ from mm_eval.models.hf.families import FAMILIES
 from mm_eval.models.openai.arguments import prompt_keys
 
 from mm_eval.config.manager import TaskManager
+from mm_eval.engine.model import ModelFacts
 from mm_eval.features.protocols import family
 from mm_eval.features.protocols.family import other_prompt
 from mm_eval.features.protocols.protocol_file import find_protocol, protocol_names
@@ -49,7 +50,7 @@ def test_no_later_family_inherits_a_block_that_shortens_answers() -> None:
 
 def test_a_run_says_why_a_protocol_asks_otherwise_than_the_family(cli: Any, tmp_path: Any, monkeypatch: Any) -> None:
     keys = prompt_keys("Qwen/Qwen2.5-VL-7B-Instruct")
-    monkeypatch.setattr(family, "adapter_of", lambda request: SimpleNamespace(prompt_keys=keys))
+    monkeypatch.setattr(family, "adapter_of", lambda request: SimpleNamespace(facts=ModelFacts(prompt_keys=keys)))
     asked = (
         "--tasks",
         "mathvision_test,mmstar",

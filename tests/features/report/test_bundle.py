@@ -94,10 +94,10 @@ def test_the_frames_of_a_video_are_there_in_full_size_too(tmp_path):
 
 def test_a_bundle_is_not_written_over_other_files(run, tmp_path, capsys):
     (tmp_path / "mine.txt").write_text("kept")
-    assert main(["report", str(run), "--bundle", str(tmp_path)]) == 2
+    assert main(["report", str(run), "--site", str(tmp_path)]) == 2
     assert "there are files already" in capsys.readouterr().err
     assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
-    assert main(["report", str(run), "--bundle", str(tmp_path / "x"), "--format", "md"]) == 2
+    assert main(["report", str(run), "--site", str(tmp_path / "x"), "--format", "md"]) == 2
 
 
 def test_a_bundle_without_the_data_has_the_thumbnails_and_says_why(own, tmp_path, capsys):

@@ -70,7 +70,7 @@ def test_the_former_words_are_still_read(cli, run, tmp_path: Path) -> None:
     assert now.code == former.code == 0
     assert [Path(line).name for line in now.out.splitlines()] == [Path(line).name for line in former.out.splitlines()]
     assert cli("report", run.folder, "--site", tmp_path / "site").code == 0
-    assert cli("report", run.folder, "--bundle", tmp_path / "bundle").code == 0
+    assert cli("report", run.folder, "--site", tmp_path / "bundle").code == 0
     assert {path.name for path in (tmp_path / "site").iterdir()} == {
         path.name for path in (tmp_path / "bundle").iterdir()
     }

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from mm_eval.models.hf.processor import load_processor
 
-from mm_eval.engine.model import MODELS, ModelSettings, is_bundled, request_key
+from mm_eval.engine.model import MODELS, ModelSettings, is_bundled, measured, request_key, show
 from mm_eval.features.tools.boxes import resized
 from mm_eval.values.errors import ConfigError
 from tests.models.questions import instance, mixed, outputs, picture
@@ -94,11 +94,11 @@ def test_pixel_limits_reach_the_processor_or_are_refused(adapter: Adapter) -> No
     row = instance("What?", [picture(224, 224)])
     tokens = {}
     for limit in (None, 28 * 28 * 4):
-        tokens[limit] = adapter("qwen2_vl", **({"max_pixels": limit} if limit else {})).preview(row).image_tokens
+        tokens[limit] = show(adapter("qwen2_vl", **({"max_pixels": limit} if limit else {})), row).image_tokens
     assert tokens == {None: 16, 28 * 28 * 4: 4}
-    assert adapter("qwen2_vl", min_pixels=28 * 28 * 9).preview(instance("?", [picture(28, 28)])).image_tokens == 9
+    assert show(adapter("qwen2_vl", min_pixels=28 * 28 * 9), instance("?", [picture(28, 28)])).image_tokens == 9
     with pytest.raises(ConfigError, match="max_pixels=784 has no meaning for"):
-        adapter("llava", max_pixels=784).preview(row)
+        show(adapter("llava", max_pixels=784), row)
 
 
 def test_a_processor_whose_video_part_needs_torchvision_still_loads(tmp_path: Path, checkpoint: Any) -> None:
@@ -299,7 +299,7 @@ def test_parameters_are_counted_from_the_headers_of_the_weights(checkpoint: Call
     folder = checkpoint("llama")
     model = create({"pretrained": str(folder), "device": "cpu"})
     tensors = [tensor for path in folder.glob("*.safetensors") for tensor in load_file(path).values()]
-    assert model.machine() == {"device": "cpu", "parameters": sum(map(torch.numel, tensors))}
+    assert measured(model).machine == {"device": "cpu", "parameters": sum(map(torch.numel, tensors))}
     assert "parameters" not in model.describe() and "device" not in model.identity(instance("Is it?"))
 
 

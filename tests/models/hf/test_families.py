@@ -333,4 +333,4 @@ def test_an_unlisted_type_keeps_the_short_cuts_that_agree(
     ],
 )
 def test_prompt_keys(adapter: Callable[..., Any], kind: str, name: str, keys: tuple[str, ...]) -> None:
-    assert adapter(kind, name).prompt_keys == keys
+    assert adapter(kind, name).facts.prompt_keys == keys

@@ -54,7 +54,7 @@ def test_a_video_that_only_a_later_doc_shows_is_refused_too(
     installed(monkeypatch, version)
     model = tiny(adapter, kind)
     row = instance("What?", [picture(56, 56)])
-    model.check_videos([row])
+    model.check((), [row])
     assert len(list(model.generate([row]))) == 1
     with pytest.raises(ConfigError, match=rf"{version}.*pip install"):
         list(model.generate([asked("What?")]))
@@ -62,7 +62,7 @@ def test_a_video_that_only_a_later_doc_shows_is_refused_too(
 
 def test_other_families_keep_their_videos(adapter: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
     installed(monkeypatch, "5.3.0")
-    tiny(adapter, "qwen3_vl").check_videos([asked("What?")])
+    tiny(adapter, "qwen3_vl").check((), [asked("What?")])
 
 
 @pytest.mark.parametrize(
@@ -73,4 +73,4 @@ def test_proven_versions_are_not_refused(
     adapter: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, kind: str, version: str
 ) -> None:
     installed(monkeypatch, version)
-    tiny(adapter, kind).check_videos([asked("What?")])
+    tiny(adapter, kind).check((), [asked("What?")])

@@ -20,7 +20,7 @@ from mm_eval.models.litellm.adapter import LiteLLM
 from PIL import Image
 
 from mm_eval.data.media import encoded, picture_digest
-from mm_eval.engine.model import ModelSettings, request_key
+from mm_eval.engine.model import ModelSettings, another_of, request_key
 from mm_eval.values.errors import ConfigError, MMEvalError
 from mm_eval.values.types import Answer, Instance
 from tests.models.litellm import vendors
@@ -241,7 +241,7 @@ def test_the_request_key_has_the_vendor_and_not_the_key(server: Vendors, monkeyp
     monkeypatch.setenv("VENDOR_KEY", "another")
     assert request_key(model(server, "azure"), asked) == before
     assert request_key(model(server, "azure", api_version="2025-01-01"), asked) != before
-    assert request_key(made.another(), asked) == before
+    assert request_key(another_of(made), asked) == before
     assert made.describe()["adapter"] == "litellm" and KEY not in json.dumps(made.describe())
 
 

@@ -22,7 +22,7 @@ from mm_eval.models.openai.adapter import OpenAI
 from PIL import Image
 
 from mm_eval.data.media import open_picture
-from mm_eval.engine.model import ModelSettings
+from mm_eval.engine.model import ModelSettings, account
 from mm_eval.request import RunRequest
 from mm_eval.run import evaluate
 from mm_eval.values.errors import ConfigError, ModelError
@@ -168,7 +168,7 @@ def test_a_sampled_answer_is_drawn_from_the_whole_distribution_with_its_seed(bli
     assert [drawn(seed) for seed in range(10)] == found[:10]
     model = blind.model()
     only(model, asked("hi", temperature=20.0, max_new_tokens=1))
-    assert "requested with top_p=1 and top_k=0 and min_p=0 where" in model.account({})
+    assert "requested with top_p=1 and top_k=0 and min_p=0 where" in account(model, {})
 
 
 def test_top_p_cuts_after_the_temperature_as_elsewhere(blind: Serving) -> None:
@@ -197,4 +197,4 @@ def test_a_picture_in_a_form_that_it_can_not_read_is_sent_as_png(seeing: Serving
     picture = open_picture(file.getvalue()).convert("RGB")
     model = seeing.model()
     found = only(model, asked(pictures=[picture], max_new_tokens=8))
-    assert isinstance(found, Answer) and model.findings()["pictures"] == ["png"]
+    assert isinstance(found, Answer) and model.facts.findings["pictures"] == ["png"]

@@ -8,6 +8,7 @@ import httpx
 import pytest
 from mm_eval.models.openai.adapter import OpenAI
 
+from mm_eval.engine.model import account
 from mm_eval.values.types import Answer, Instance, UpperBound
 from tests.faults.server import Server, reply
 from tests.models.openai.test_openai import CHAT, question, scored
@@ -30,7 +31,7 @@ def test_nothing_is_cut_off_the_distribution_of_a_sampled_answer() -> None:
     sent = server.requests[0][1]
     assert (sent["top_p"], sent["top_k"], sent["min_p"]) == (1.0, 0, 0.0)
     assert sent["samplers"].index("temperature") < sent["samplers"].index("top_p")  # as in the other engines
-    assert "requested with top_p=1 and top_k=0 and min_p=0 where the task states none" in model.account({})
+    assert "requested with top_p=1 and top_k=0 and min_p=0 where the task states none" in account(model, {})
 
 
 @pytest.mark.parametrize(("options", "changed"), [({"temperature": 0.7, "min_p": 0.1}, {"min_p": 0.1}), ({}, {})])

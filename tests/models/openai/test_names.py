@@ -99,5 +99,5 @@ def test_an_unknown_name_has_no_keys(name: str) -> None:
 
 def test_the_adapter_has_them() -> None:
     server = Server(lambda body, nth: echo(body))
-    assert server.model(model="Qwen/Qwen2.5-VL-7B-Instruct").prompt_keys == ("qwen2_5_vl", "qwen_vl")
-    assert server.model().prompt_keys == ()
+    assert server.model(model="Qwen/Qwen2.5-VL-7B-Instruct").facts.prompt_keys == ("qwen2_5_vl", "qwen_vl")
+    assert server.model().facts.prompt_keys == ()

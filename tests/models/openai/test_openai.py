@@ -16,7 +16,7 @@ from PIL import Image
 from mm_eval.data.media import encoded, open_picture, picture_digest
 from mm_eval.engine.ask import Asker
 from mm_eval.engine.journal import Journal, read_journal
-from mm_eval.engine.model import ModelSettings, request_key
+from mm_eval.engine.model import ModelSettings, check_generation, request_key, shares
 from mm_eval.engine.order import FIRST_WINDOW, CheapestOrder
 from mm_eval.values.errors import ConfigError, MMEvalError, ModelError
 from mm_eval.values.types import Answer, Instance
@@ -220,9 +220,9 @@ def test_the_same_question_at_another_server_or_model_has_another_key_unless_it_
 def test_sampled_answers_are_not_shared_between_slots() -> None:
     model = Server(lambda body, nth: echo(body)).model()
     sampled = question([], "q")
-    assert model.shares(sampled)
+    assert shares(model, sampled)
     sampled.generation_kwargs = {"temperature": 0.5}
-    assert not model.shares(sampled)
+    assert not shares(model, sampled)
 
 
 def test_a_fleet_takes_turns() -> None:
@@ -271,7 +271,7 @@ def test_wrong_numbers_and_beams_and_offline_are_told_before_the_first_request()
         with pytest.raises(ConfigError, match=said):
             OpenAI({"base_url": "http://host/v1", "model": "m", **args}, ModelSettings()).prepare()
     with pytest.raises(ConfigError, match="num_beams"):
-        OpenAI({"base_url": "http://host/v1", "model": "m"}, ModelSettings()).check_generation({"num_beams": 4})
+        check_generation(OpenAI({"base_url": "http://host/v1", "model": "m"}, ModelSettings()), {"num_beams": 4})
     with pytest.raises(ConfigError, match="--offline"):
         OpenAI({"base_url": "http://host/v1", "model": "m"}, ModelSettings(offline=True))
 

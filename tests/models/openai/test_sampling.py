@@ -4,6 +4,7 @@ from typing import Any
 
 import httpx
 
+from mm_eval.engine.model import account
 from tests.faults.server import Server, echo
 from tests.models.openai.test_openai import question
 from tests.sets import each_of
@@ -27,7 +28,7 @@ def sent(software: str, options: dict[str, Any], **args: Any) -> tuple[dict[str,
     model = server.model(**args)
     list(model.generate([asked]))
     return {name: server.requests[0][1][name] for name in ("top_p", "top_k") if name in server.requests[0][1]}, (
-        model.account({})
+        account(model, {})
     )
 
 

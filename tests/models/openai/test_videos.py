@@ -12,7 +12,7 @@ from mm_eval.models.openai.adapter import OpenAI
 from mm_eval.models.openai.messages import in_words
 
 from mm_eval.data.places import Places
-from mm_eval.engine.model import ModelSettings, request_key
+from mm_eval.engine.model import ModelSettings, account, request_key
 from mm_eval.features.video.frames import frames_of
 from mm_eval.features.video.rule import read_rule
 from mm_eval.values.errors import ConfigError, DataError, MMEvalError, ModelError
@@ -87,12 +87,12 @@ def test_the_ways_are_stated_recorded_and_in_the_key(movie: Path) -> None:
     arguments = {"base_url": "http://a/v1", "model": "Qwen3-VL-4B-Instruct"}
     for way, said in [("pictures", "pictures"), ("times", "pictures with times"), ("file", "file")]:
         model = OpenAI({**arguments, "video": way}, ModelSettings())
-        assert model.video_input == said
+        assert model.facts.frames_as == said
         keys.add(request_key(model, instance))
         assert request_key(model, instance) != request_key(model, asked(movie, "frames=4"))
     assert len(keys) == 3
-    assert OpenAI(arguments, ModelSettings()).video_input == "pictures with times"
-    assert OpenAI({**arguments, "model": "Qwen2-VL-7B"}, ModelSettings()).video_input == "pictures"
+    assert OpenAI(arguments, ModelSettings()).facts.frames_as == "pictures with times"
+    assert OpenAI({**arguments, "model": "Qwen2-VL-7B"}, ModelSettings()).facts.frames_as == "pictures"
     later = replace(instance.clips[0], seconds=(0.0, 1.0, 2.0))
     moved = replace(instance, clips=(later,))
     times = OpenAI({**arguments, "video": "times"}, ModelSettings())
@@ -168,9 +168,9 @@ def test_the_report_says_what_the_server_took_as_far_as_it_says_it(movie: Path) 
     model = server.model(video="file")
     [(_, found)] = model.generate([asked(movie)])
     assert found.usage["video_tokens"] == 64
-    assert "which frames the server took of a file is unknown (64 tokens" in model.account(found.usage)
-    assert "is unknown (it does not report it)" in model.account({"prompt_tokens": 80})
-    assert "unknown" not in server.model(video="times").account({"prompt_tokens": 80})
+    assert "which frames the server took of a file is unknown (64 tokens" in account(model, found.usage)
+    assert "is unknown (it does not report it)" in account(model, {"prompt_tokens": 80})
+    assert "unknown" not in account(server.model(video="times"), {"prompt_tokens": 80})
 
 
 def test_a_run_says_how_and_resumes(cli: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -79,7 +79,7 @@ STILL, OTHER, FILM, SECOND = ("image", 1), ("image", 2), ("video", 0), ("video",
 def test_a_video_is_shown_as_by_hf(both: Both, size: tuple[int, int]) -> None:
     from tests.models.hf.prompts.test_videos import TIMES, asked
 
-    assert both.vllm.video_input == both.hf.video_input == "video"
+    assert both.vllm.facts.frames_as == both.hf.facts.frames_as == "video"
 
     def make(order: int = 1, **fields: Any) -> Instance:
         return asked("What is shown?", size=size, order=order, **fields)

@@ -216,7 +216,9 @@ def test_videos_are_shown_as_by_hf(both: tuple[Any, Any]) -> None:
     from tests.models.hf.prompts.test_videos import asked
 
     assert (
-        both[0].video_input == both[1].video_input == ("video" if both[1].prompt_keys[-1] == "qwen_vl" else "pictures")
+        both[0].facts.frames_as
+        == both[1].facts.frames_as
+        == ("video" if both[1].facts.prompt_keys[-1] == "qwen_vl" else "pictures")
     )
     kwargs = {"max_new_tokens": 12, "min_new_tokens": 6}
     size = (96, 96)  # shown as they are

@@ -25,7 +25,7 @@ def model(name: str, **args: Any) -> Any:
 
 def test_a_video_is_one_token_and_an_array_with_its_times() -> None:
     adapter, row = model("tiny-qwen2-vl"), asked("What?", size=(160, 64))
-    assert adapter.video_input == "video" and adapter.identity(row)["videos"] == [[0, list(TIMES)]]
+    assert adapter.facts.frames_as == "video" and adapter.identity(row)["videos"] == [[0, list(TIMES)]]
     question = written(adapter.writer, row)
     request = question.request(question.prompt.ids)
     [(frames, metadata)] = request["multi_modal_data"]["video"]
@@ -40,7 +40,7 @@ def test_a_video_is_one_token_and_an_array_with_its_times() -> None:
 @pytest.mark.parametrize(("name", "args"), [("tiny-llava", {}), ("tiny-qwen2-vl", {"video": "pictures"})])
 def test_other_families_get_the_frames_as_pictures(name: str, args: dict[str, Any]) -> None:
     adapter, row = model(name, **args), asked("What?")
-    assert adapter.video_input == "pictures" and "videos" not in adapter.identity(row)
+    assert adapter.facts.frames_as == "pictures" and "videos" not in adapter.identity(row)
     request = written(adapter.writer, row).request([1])
     assert list(request["multi_modal_data"]) == ["image"] and len(request["multi_modal_data"]["image"]) == 6
     assert request["multi_modal_uuids"] == {"image": list(row.image_digests)}
@@ -69,7 +69,7 @@ def test_numbers_of_its_own_for_videos_turn_vllms_normalising_off(
         (folder / "video_preprocessor_config.json").write_text(json.dumps({**settings, **others} if others else {}))
         adapter = MODELS.get("vllm")({"pretrained": str(folder)}, ModelSettings())
         off = {"mm_device_do_normalize": False}
-        assert adapter.video_input == "video"
+        assert adapter.facts.frames_as == "video"
         assert (
             off.items() <= adapter._engine_options().items()
             if others
@@ -94,7 +94,7 @@ def test_times_that_merge_with_the_text_before_them_are_refused(checkpoint: Call
     for pair in ("drop", "keep"):
         args = {"pretrained": folder, "video_pair": pair}
         adapter = MODELS.get("vllm")(args, ModelSettings())
-        assert adapter.video_input == "video"
+        assert adapter.facts.frames_as == "video"
         question = written(adapter.writer, line)
         pairs = question.prompt.ids.count(adapter.writer.tokenizer.convert_tokens_to_ids("<|vision_start|>"))
         assert len(question.prompt.image_places) == 2 and pairs == (2 if pair == "keep" else 0)

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from mm_eval.engine.model import MODELS, ModelSettings, request_key
+from mm_eval.engine.model import MODELS, ModelSettings, check_generation, request_key
 from mm_eval.run import evaluate
 from mm_eval.values.errors import ConfigError, MMEvalError, ModelError
 from mm_eval.values.types import Answer
@@ -157,7 +157,7 @@ def test_a_wrong_argument_is_one_sentence(args: dict[str, Any], said: str) -> No
 )
 def test_an_option_that_vllm_lacks_is_refused_before_it_starts(options: dict[str, Any], said: str) -> None:
     with pytest.raises(ConfigError, match=said):
-        vllm().check_generation(options)
+        check_generation(vllm(), options)
 
 
 def test_without_vllm_the_message_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -247,7 +247,7 @@ def test_answers_come_as_they_are_ready_and_an_interrupt_waits_only_seconds(
         dying: Iterator[Any] = asking._in_flight(range(1), start, 8)
         with pytest.raises(RuntimeError, match="died"):
             next(dying)
-    model.stop_soon()
+    model.stop(at_once=True)
     assert list(answers) == [] and futures[0].cancelled(), "it does not wait for what was under way"
     model.close()
 

@@ -3,27 +3,30 @@
     table = release_table([RecordedRun.read(folder), ...], read_reference("reference.yaml"))
 
 Numbers that others reported come from a file of the user's, each with its source. Where we measured the same model, our number
-says whether the two match. Numbers of two graders are not ranked together, and say so, unless the user asks for it.
+says whether the two match. Numbers of two judges are not ranked together, and say so, unless the user asks for it.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from mm_eval.config.arguments import is_number, shortly
+from mm_eval.features.protocols.release_notes import notes_on_protocols, protocol_of_number
 from mm_eval.features.report.release.average import add_average
-from mm_eval.features.report.release.ranking import differently_graded, rank, set_apart, set_apart_by_grader
+from mm_eval.features.report.release.ranking import differently_judged, rank, set_apart, set_apart_by_judge
 from mm_eval.features.report.release.table import ReleaseNumber, ReleaseTable
+from mm_eval.features.study.deciding.plan_text import of_release
+from mm_eval.features.study.deciding.record import cell_mark
 from mm_eval.prompt.blind import SAID
 from mm_eval.results.estimates import estimates
-from mm_eval.results.graders import graders_behind, kinds
+from mm_eval.results.judged import judges_behind, judges_of
 from mm_eval.results.recorded import RecordedRun, headline_keys, parts_of, told_apart
 from mm_eval.results.run_table import brief_warnings, incomplete
+from mm_eval.scoring.task_scores import Scores
 from mm_eval.values.errors import ConfigError, did_you_mean
-from mm_eval.values.features import brought
 from mm_eval.values.types import MetricKey
 from mm_eval.values.words import listed
 
@@ -34,7 +37,7 @@ REFERENCE_KEYS = ("model", "task", "metric", "value", "tolerance", "source")
 class Reported:
     """A published number in our units (fractions in [0, 1], MME in points), and its source.
 
-    grader: who graded the answers, where rules did not; the benchmark's official one where the entry names none.
+    judge: who judged the answers, where rules did not; the benchmark's official one where the entry names none.
     """
 
     model: str
@@ -43,14 +46,13 @@ class Reported:
     value: float
     tolerance: float
     source: str
-    grader: str = ""
+    judge: str = ""
 
 
 def read_reference(path: str) -> list[Reported]:
     """Reported numbers from YAML: `reported: [{model, task, metric, value, tolerance, source}]`.
 
-    metric may be left out. Of a number that was graded an entry names the grader, unless that is the official one, by the noun of
-    its kind.
+    metric may be left out. An entry of a number that was judged names its `judge`, unless that is the official one.
     Errors: ConfigError naming the entry that is wrong; an entry without a source is.
     """
     from mm_eval.config.yaml import load_file
@@ -58,8 +60,8 @@ def read_reference(path: str) -> list[Reported]:
     entries = load_file(Path(path)).get("reported")
     if not isinstance(entries, list):
         raise ConfigError("a list `reported:` is needed.", where=path)
-    found, nouns = [], [kind.noun for kind in kinds()]
-    known = (*REFERENCE_KEYS, *nouns)
+    found = []
+    known = (*REFERENCE_KEYS, "judge")
     for place, entry in enumerate(entries, 1):
         where = f"{path}: entry {place}"
         if not isinstance(entry, Mapping):
@@ -85,7 +87,7 @@ def read_reference(path: str) -> list[Reported]:
                 float(value),
                 float(tolerance),
                 str(entry["source"]),
-                str(next((entry[noun] for noun in nouns if entry.get(noun)), "")),
+                str(entry.get("judge") or ""),
             )
         )
     return found
@@ -96,13 +98,13 @@ def release_table(
     reported: Sequence[Reported] = (),
     holes: Mapping[str, str] | None = None,
     order: Sequence[str] = (),
-    mix_graders: bool = False,
+    mix_judges: bool = False,
     same_prompt: bool = False,
 ) -> ReleaseTable:
     """The numbers of all runs; runs of one model on different tasks share a column.
 
     holes: models without numbers, with the reason; each gets an empty column and a note.
-    order: the names of the first columns. mix_graders: rank numbers of different graders together. same_prompt: rank only numbers
+    order: the names of the first columns. mix_judges: rank numbers of different judges together. same_prompt: rank only numbers
         of one prompt together; by default each model is ranked under its own.
     """
     table = ReleaseTable()
@@ -122,9 +124,8 @@ def release_table(
             table.notes.append(f"{run.folder}: {run.lacking}.")
         if blind := run.spec.get("blind"):
             table.notes.append(f"{column}: {SAID[blind]}: not ranked with the others.")
-        for notes in brought("TABLE_NOTES").values():
-            table.notes += notes(column, run)
-    table.parts = [part for of_all in brought("MODELS_PARTS").values() if (part := of_all(runs)) is not None]
+        table.notes += [*_notes_on_judges(column, run), *notes_on_protocols(column, run)]
+    table.parts = [plan] if (plan := of_release(runs)) is not None else []
     for model, reason in (holes or {}).items():
         if _line(model) not in table.columns:
             table.columns.append(_line(model))
@@ -133,16 +134,27 @@ def release_table(
     table.columns.sort(key=lambda column: places.get(column, len(places)))
     for entry in reported:
         _add_reported(table, entry)
-    table.notes += set_apart_by_grader(table, mix_graders)
+    table.notes += set_apart_by_judge(table, mix_judges)
     table.notes += set_apart(table, same_prompt)
     rank(table)
     add_average(table)
     return table
 
 
+def _notes_on_judges(column: str, run: RecordedRun) -> Iterator[str]:
+    """Why a judged task has no number in a table of models: nobody judged it, or no verdict could be read."""
+    for task in run.results.added.get("judges", {}):
+        row = run.results.rows.get(task, Scores(task, task))
+        missing = row.ungraded["judge"].docs if "judge" in row.ungraded else 0
+        if not judges_of(run.results, task):
+            yield f"{column}, {row.alias}: not judged."
+        elif missing and missing == row.scored:
+            yield f"{column}, {row.alias}: no doc has a verdict that could be read."
+
+
 def _mark_and_verdict(run: RecordedRun, name: str, key: MetricKey) -> tuple[str, str]:
     """A mark and a verdict on a number, from the features that have one; each "" where there is none."""
-    found: list[tuple[str, str]] = [mark(run, name, key) for mark in brought("MARKS").values()]
+    found = [protocol_of_number(run, name, key), cell_mark(run, name, key)]
     return next((mark for mark, _ in found if mark), ""), "; ".join(verdict for _, verdict in found if verdict)
 
 
@@ -174,7 +186,7 @@ def _add_run(table: ReleaseTable, run: RecordedRun) -> str:
                 interval,
                 flaw=", ".join(incomplete(row)),
                 verdict=verdict,
-                graders=graders_behind(run.results, name, key),
+                judges=judges_behind(run.results, name, key),
                 protocol=protocol,
                 set_apart=bool(run.spec.get("blind")),
                 stderr=known.stderr if known else each.stderr,
@@ -257,7 +269,7 @@ def _add_reported(table: ReleaseTable, entry: Reported) -> None:
         )
         raise ConfigError(what, hint=hint)
     ours = numbers.get(entry.model)
-    if ours is not None and ours.ours and (said := differently_graded(ours.graders, entry.grader)):
+    if ours is not None and ours.ours and (said := differently_judged(ours.judges, entry.judge)):
         was = f"{table.text(row, entry.value)} as reported ({entry.source})"
         table.notes.append(f"{entry.model}, {rows[0][0]}: {was}, {said}: not compared with ours.")
         return
@@ -273,5 +285,5 @@ def _add_reported(table: ReleaseTable, entry: Reported) -> None:
         return
     if entry.model not in table.columns:
         table.columns.append(entry.model)
-    numbers[entry.model] = ReleaseNumber(entry.value, ours=False, grader=entry.grader)
+    numbers[entry.model] = ReleaseNumber(entry.value, ours=False, judge=entry.judge)
     table.notes.append(f"{entry.model}, {rows[0][0]}: as reported, {entry.source}; not measured by us.")

@@ -3,7 +3,7 @@
 Measured numbers are compared doc by doc (paired, clustered), and the p-values are corrected (Holm) for all pairs of the main
 numbers of the benchmarks; their other numbers and the categories are corrected on their own. A reported number has no docs: it
 differs from ours if it lies outside our 95% interval, and two reported numbers are never ranked against each other. Numbers of
-another grader, of other data or of a part of the docs are not ranked with the rest of their row. Each model is ranked under its
+another judge, of other data or of a part of the docs are not ranked with the rest of their row. Each model is ranked under its
 own prompt, unless only equal prompts are asked for.
 """
 
@@ -17,7 +17,7 @@ from typing import Any
 from mm_eval.features.report.release.table import ReleaseNumber, ReleaseTable
 from mm_eval.results.changes import are_proportional, change_of, data_asked, prompt_asked
 from mm_eval.results.estimates import Triple, group_differences
-from mm_eval.results.graders import Grader, graded_by, graders_differ
+from mm_eval.results.judged import RecordedJudge, judged_by, judges_differ
 from mm_eval.results.recorded import RecordedRun
 from mm_eval.values.distributions import holm
 from mm_eval.values.types import MetricKey, Number
@@ -101,25 +101,24 @@ def _unlike(
     return differ
 
 
-def set_apart_by_grader(table: ReleaseTable, mix_graders: bool) -> list[str]:
-    """Marks the numbers that another grader gave than most of their row; returns notes on who graded what."""
+def set_apart_by_judge(table: ReleaseTable, mix_judges: bool) -> list[str]:
+    """Marks the numbers that another judge gave than most of their row; returns notes on who judged what."""
     notes: list[str] = []
-    graded: dict[tuple[str, str], list[tuple[str, str]]] = {}  # the rows of a benchmark of which the same is said
+    said_of_rows: dict[tuple[str, str], list[tuple[str, str]]] = {}  # the rows of a benchmark of which the same is said
     for row, numbers in table.rows.items():
-        kind = next((grader for found in numbers.values() for grader in found.graders.values()), None)
-        if kind is None:
+        if not any(found.judges for found in numbers.values()):
             continue
-        of_row = _graders_of_most(numbers)
-        others = {column: said for column, found in numbers.items() if (said := _graded_otherwise(found, of_row, kind))}
-        official = dict.fromkeys(str(grader.official) for grader in of_row.values() if grader.is_official is False)
+        of_row = _judges_of_most(numbers)
+        others = {column: said for column, found in numbers.items() if (said := _judged_otherwise(found, of_row))}
+        official = dict.fromkeys(str(judge.official) for judge in of_row.values() if judge.is_official is False)
         unlike = f", official {', '.join(official)}: not comparable with published numbers" if official else ""
-        graded.setdefault((row[0], f"{graded_by(of_row.values(), kind)}{unlike}."), []).append(row)
+        said_of_rows.setdefault((row[0], f"{judged_by(of_row.values())}{unlike}."), []).append(row)
         for column, said in others.items():
-            end = f"ranked together all the same (--{kind.mixing})" if mix_graders else "not ranked with the others"
+            end = "ranked together all the same (--mix_judges)" if mix_judges else "not ranked with the others"
             notes.append(f"{column}, {table.label(row)}: {said}: {end}.")
-            if not mix_graders:
+            if not mix_judges:
                 _set_apart(table, row, column)
-    said_of = [f"{_rows_together(table, rows)}: {said}" for (_, said), rows in graded.items()]
+    said_of = [f"{_rows_together(table, rows)}: {said}" for (_, said), rows in said_of_rows.items()]
     return said_of + notes
 
 
@@ -130,21 +129,21 @@ def _rows_together(table: ReleaseTable, rows: Sequence[tuple[str, str]]) -> str:
     return ", ".join(map(table.label, rows))
 
 
-def _graders_of_most(numbers: Mapping[str, ReleaseNumber]) -> Mapping[str, Grader]:
-    """The graders of most of a row's measured numbers; of the first where several have as many."""
-    measured = [found.graders for found in numbers.values() if found.ours]
-    return max(measured, key=lambda mine: sum(not graders_differ(mine, other) for other in measured))
+def _judges_of_most(numbers: Mapping[str, ReleaseNumber]) -> Mapping[str, RecordedJudge]:
+    """The judges of most of a row's measured numbers; of the first where several have as many."""
+    measured = [found.judges for found in numbers.values() if found.ours]
+    return max(measured, key=lambda mine: sum(not judges_differ(mine, other) for other in measured))
 
 
-def _graded_otherwise(found: ReleaseNumber, of_row: Mapping[str, Grader], kind: Grader) -> str:
+def _judged_otherwise(found: ReleaseNumber, of_row: Mapping[str, RecordedJudge]) -> str:
     if not found.ours:
-        return differently_graded(of_row, found.grader)
-    return graded_by(found.graders.values(), kind) if graders_differ(of_row, found.graders) else ""
+        return differently_judged(of_row, found.judge)
+    return judged_by(found.judges.values()) if judges_differ(of_row, found.judges) else ""
 
 
-def differently_graded(graders: Mapping[str, Grader], stated: str) -> str:
-    """How the grader of a reported number differs from ours, in words; empty where it is the same or rules gave ours."""
-    return next((said for grader in graders.values() if (said := grader.difference_to_reported(stated))), "")
+def differently_judged(judges: Mapping[str, RecordedJudge], stated: str) -> str:
+    """How the judge of a reported number differs from ours, in words; empty where it is the same or rules gave ours."""
+    return next((said for judge in judges.values() if (said := judge.difference_to_reported(stated))), "")
 
 
 def rank(table: ReleaseTable) -> None:

@@ -6,13 +6,11 @@ import argparse
 import os
 import sys
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mm_eval.cli.say import say, say_report
 from mm_eval.values.errors import ConfigError
-from mm_eval.values.features import brought
 from mm_eval.values.run_files import real_path
 from mm_eval.values.safe import in_line
 
@@ -47,13 +45,12 @@ def run_release(args: argparse.Namespace, read: Callable[[argparse.Namespace], R
     release = read_release(args.config, base, given)
     requests = release.chosen(args.only)
     parallel = at_a_time(requests, args.parallel or release.parallel)
-    ends: list[Callable[[str], None]] = []
-    for link in brought("LINKS").values():
-        links = link(requests, parallel)
-        requests = links.requests
-        ends.append(links.ended)
+    from mm_eval.features.study.deciding.lockstep import linked
+
+    links = linked(requests, parallel)
+    requests = links.requests
     check_models(requests)
-    found = Outcomes(ends)
+    found = Outcomes([links.ended])
     run = _side_by_side if parallel > 1 else _in_turn
     run(requests, parallel, found)
     if found.exit_code == INTERRUPTED:
@@ -115,10 +112,9 @@ def _side_by_side(requests: Mapping[str, RunRequest], parallel: int, found: Outc
             say(f"{name}: {requests[name].output_path}")
             _say_end(ended)
 
-    with ExitStack() as stack:
-        placed = requests
-        for share in brought("SHARED").values():
-            placed = stack.enter_context(share(placed))
+    from mm_eval.features.ray.executor import on_one_cluster
+
+    with on_one_cluster(requests) as placed:
         interrupted = Drivers(placed, parallel, progress, found.goes_on, end).run()
     progress.draw(last=True)
     if interrupted:

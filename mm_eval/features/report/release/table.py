@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from mm_eval.results.graders import Grader
+from mm_eval.results.judged import RecordedJudge
 from mm_eval.results.number_text import Unit, unit_for
 from mm_eval.results.recorded import RecordedRun
 from mm_eval.results.table import TablePart
@@ -19,8 +19,8 @@ class ReleaseNumber:
     margin: half the interval; None where there is none, or where it is exact and has two unequal halves.
     best: it shares the first rank of its row, and others are behind. verdict: whether a reported number matches.
     flaw: failed, missing or cut docs.
-    graders: {task: who graded its answers} where rules did not; grader: the one that a reported number names.
-    set_apart: it was measured otherwise than the rest of its row (grader, data, docs), and is not ranked.
+    judges: {task: who judged its answers} where rules did not; judge: the one that a reported number names.
+    set_apart: it was measured otherwise than the rest of its row (judge, data, docs), and is not ranked.
     own_prompt: what its model was asked with other than most of its row ("prompt", "chat template"), ranked all the same.
     stderr, n: its standard error and its docs, scale: the least and the greatest value that there is, as far as they are known.
     rank: in its row, 1 for the first; models that can't be told apart share a rank. None where it is not ranked.
@@ -35,8 +35,8 @@ class ReleaseNumber:
     best: bool = False
     verdict: str = ""
     flaw: str = ""
-    graders: Mapping[str, Grader] = field(default_factory=dict)
-    grader: str = ""
+    judges: Mapping[str, RecordedJudge] = field(default_factory=dict)
+    judge: str = ""
     set_apart: bool = False
     own_prompt: str = ""
     stderr: float | None = None

@@ -101,17 +101,15 @@ def as_csv(table: ReleaseTable, intervals: bool = True, categories: bool = True)
     names += ["sample", "partial", "prompt"]
     names += ["level", "category"] if table.categories else []
     names += ["protocol"] if any(found.protocol for row in table.rows.values() for found in row.values()) else []
-    kinds = {
-        grader.noun: None for row in table.rows.values() for found in row.values() for grader in found.graders.values()
-    }
-    names += [*kinds, "ranked"] if kinds else []
+    is_judged = any(found.judges for row in table.rows.values() for found in row.values())
+    names += ["judge", "ranked"] if is_judged else []
     rows = []
     for (task, metric), numbers in [*table.rows.items(), *([((AVERAGE, ""), table.average)] if table.average else [])]:
         of_row = {("", ""): numbers, **table.categories.get((task, metric), {})}
         for (level, category), found_by_model in of_row.items():
             for model, found in found_by_model.items():
                 of_model = numbers.get(model, found)
-                named = dict.fromkeys(grader.described() for grader in of_model.graders.values())
+                named = dict.fromkeys(judge.described() for judge in of_model.judges.values())
                 low, high = found.bounds or (None, None)
                 cells: dict[str, Cell] = {
                     "benchmark": task,
@@ -131,7 +129,7 @@ def as_csv(table: ReleaseTable, intervals: bool = True, categories: bool = True)
                     "verdict": found.verdict,
                     "level": level,
                     "category": category,
-                    **dict.fromkeys(kinds, ", ".join(named) or found.grader),
+                    **({"judge": ", ".join(named) or found.judge} if is_judged else {}),
                     "ranked": int(not found.set_apart),
                     "protocol": of_model.protocol,
                 }

@@ -23,7 +23,6 @@ from mm_eval.results.page import page
 from mm_eval.results.recorded import RecordedRun
 from mm_eval.results.thumbnails import thumbnail
 from mm_eval.values.errors import MMEvalError, StoreError, kind_and_text
-from mm_eval.values.features import brought
 from mm_eval.values.run_files import UNREADABLE, odd_content, read_bytes, real_path
 from mm_eval.values.safe import in_script
 from mm_eval.values.words import counted, of_all
@@ -142,11 +141,11 @@ class Together:
     """The pages on several runs together, by name: what features bring."""
 
     def __init__(self, folders: Sequence[Path], include_path: str | None) -> None:
-        made = (
-            {name: make(folders, include_path) for name, make in brought("TOGETHER").items()}
-            if len(folders) > 1
-            else {}
-        )
+        from mm_eval.features.study.deciding.live_page import compared
+        from mm_eval.features.training.curve_page import viewed
+
+        several = {"anytime": compared, "curve": viewed} if len(folders) > 1 else {}
+        made: dict[str, Any] = {name: make(folders, include_path) for name, make in several.items()}
         self.pages = {name: page for name, page in made.items() if page is not None}
 
     @property

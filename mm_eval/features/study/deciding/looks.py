@@ -19,13 +19,13 @@ from mm_eval.engine.folder import RunFolder
 from mm_eval.features.study.deciding.order import cut_into_looks, order_digest, random_order
 from mm_eval.features.study.deciding.units import TaskValues
 from mm_eval.opening import OpenedTasks
-from mm_eval.outputs import json_value
 from mm_eval.prompt.task import Task
 from mm_eval.scoring.of_task import scorers_of
 from mm_eval.scoring.score_task import TaskScoring
 from mm_eval.values.errors import MMEvalError
 from mm_eval.values.files import encoder
 from mm_eval.values.run_files import read_json
+from mm_eval.values.types import for_json
 
 RECORD, FOLDER = "looks.json", "looks"
 
@@ -95,7 +95,7 @@ def write_look(folder: RunFolder, number: int, digest: str, values: Mapping[str,
         name: {"key": own.key, "docs": [[doc_id, own.values[doc_id], own.clusters[doc_id]] for doc_id in own.values]}
         for name, own in values.items()
     }
-    encode = encoder(ensure_ascii=False, default=json_value)
+    encode = encoder(ensure_ascii=False, default=for_json)
     folder.write(f"{FOLDER}/{number}.json", encode({"v": 1, "look": number, "order": digest, "tasks": tasks}))
 
 

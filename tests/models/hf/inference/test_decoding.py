@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import pytest
@@ -185,7 +186,7 @@ def test_prompts_with_other_caps_and_stop_strings_share_a_batch(adapter: Adapter
 
 def test_after_a_stop_the_rows_in_the_batch_are_answered_and_no_more(adapter: Adapter) -> None:
     model = adapter("llava", batch_size=3)
-    stop = StopSignal(notify=model.stop_soon)
+    stop = StopSignal(notify=partial(model.stop, True))
     answered = []
     for row, answer in model.generate(_long(12)):
         assert isinstance(answer, Answer)

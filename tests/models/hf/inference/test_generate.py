@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from mm_eval.engine.model import check_generation
 from mm_eval.values.errors import ConfigError, DataError, ModelError
 from mm_eval.values.types import Answer, Instance
 from tests.models.questions import instance, mixed, outputs, picture
@@ -395,7 +396,7 @@ def test_beams_without_an_end_token(adapter: Adapter, monkeypatch: pytest.Monkey
 @pytest.mark.parametrize("option", ["eos_token_id", "stop_strings", "num_return_sequences"])
 def test_an_option_that_a_task_says_otherwise_is_refused(adapter: Adapter, option: str) -> None:
     with pytest.raises(ConfigError, match=f"'{option}' is not allowed.*'(until|repeats)'"):
-        adapter("llama").check_generation({option: 2})
+        check_generation(adapter("llama"), {option: 2})
 
 
 def test_a_checkpoint_that_names_a_kind_of_cache_is_decoded_quickly(adapter: Adapter) -> None:

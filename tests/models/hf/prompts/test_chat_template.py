@@ -44,10 +44,10 @@ def test_it_is_an_error_unless_plain_prompts_are_asked_for(
     with pytest.raises(ConfigError, match="without a chat template.*--apply_chat_template false"):
         create(folder)
     plain = create(folder, template=False)
-    assert not plain.chat
+    assert not plain.facts.chat
     assert plain.writer.write(instance("What?", [picture(56, 56)], chat=False)).image_tokens > 0
     (tmp_path / "mine.jinja").write_text("{% for p in messages[0]['content'] %}{{ p['text'] }}{% endfor %}")
-    assert create(folder, chat_template=str(tmp_path / "mine.jinja")).chat
+    assert create(folder, chat_template=str(tmp_path / "mine.jinja")).facts.chat
 
 
 def test_a_command_ends_with_exit_code_2_and_says_what_to_do(
@@ -68,7 +68,7 @@ def test_a_template_counts_wherever_it_stands(bare: Callable[[str], Path], holde
     template = "{% for p in messages[0]['content'] %}{{ p['text'] or '<|vision_start|><|image_pad|><|vision_end|>' }}{% endfor %}"
     path.write_text(json.dumps({**content, "chat_template": template}))
     model = create(folder)
-    assert model.chat and model.writer.write(instance("What?", [picture(56, 56)])).text.endswith("What?")
+    assert model.facts.chat and model.writer.write(instance("What?", [picture(56, 56)])).text.endswith("What?")
 
 
 LEFT: dict[str, Callable[[Path], Any]] = {

@@ -11,7 +11,7 @@ import pytest
 import transformers
 from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
-from mm_eval.engine.model import MODELS, ModelSettings
+from mm_eval.engine.model import MODELS, ModelSettings, show
 from mm_eval.values.types import Instance
 from tests.models.questions import instance, mixed, outputs, picture
 from tests.models.tiny_random import CORPUS, FAMILIES
@@ -110,7 +110,7 @@ def test_roles_and_examples_are_data_too(adapter: Adapter) -> None:
 
 def test_a_shown_prompt_shows_what_the_data_has(adapter: Adapter) -> None:
     model = adapter("qwen2_vl")
-    shown = model.preview(instance("Is <|image_pad|> a tag?", [picture(56, 56)]))
+    shown = show(model, instance("Is <|image_pad|> a tag?", [picture(56, 56)]))
     assert "Is <|image_pad|> a tag?" in shown.text and shown.image_tokens == 4
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from mm_eval.engine.model import show
 from mm_eval.values.errors import ConfigError, DataError, ModelError
 from tests.models.questions import instance, outputs, picture
 
@@ -27,7 +28,7 @@ def test_chat_messages_go_through_the_template(adapter: Adapter) -> None:
     ]
     prompt = model.writer.write(instance("", [picture(56, 56)], context=context))
     assert prompt.text == f"system: Be brief.\nuser: Look: {QWEN_PICTURE}?\nassistant:"
-    preview = model.preview(instance("", [picture(56, 56)], context=context))
+    preview = show(model, instance("", [picture(56, 56)], context=context))
     assert preview.text == prompt.text.replace("<|image_pad|>", "<|image_pad|>" * 4)
     assert (preview.tokens, preview.image_tokens) == (len(prompt.ids), 4)
     assert model._asking is None, "a preview loads no weights"
@@ -103,7 +104,7 @@ def test_messages_without_a_template_name_the_model(adapter: Adapter, checkpoint
     from mm_eval.engine.model import MODELS, ModelSettings
 
     model = MODELS.get("hf")({"pretrained": str(bare)}, ModelSettings())
-    assert not model.chat and adapter("llama").chat
+    assert not model.facts.chat and adapter("llama").facts.chat
     with pytest.raises(ConfigError, match="bare' has no chat template"):
         MODELS.get("hf")({"pretrained": str(bare)}, ModelSettings(chat_template=True))
     with pytest.raises(ConfigError, match="bare' has no chat template"):

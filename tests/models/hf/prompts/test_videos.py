@@ -79,7 +79,7 @@ def by_hand(model: Any, row: Instance) -> float:
 @pytest.mark.parametrize("kind", few(KINDS, "qwen3_vl"))
 def test_answers_are_those_of_a_whole_forward_and_react_to_the_order(adapter: Adapter, kind: str) -> None:
     alone, together = tiny(adapter, kind), tiny(adapter, kind, batch_size=8)
-    assert (alone.video_input, alone.video_rule) != ("pictures", "")
+    assert (alone.facts.frames_as, alone.facts.frames_rule) != ("pictures", "")
     rows = [asked(text, seed, doc_id=3 * seed + n, continuation=" the yellow bus", size=(70, 42) if seed else (42, 84))
             for seed in range(2) for n, text in enumerate(QUESTIONS)]  # fmt: skip
     rows.append(asked(QUESTIONS[0], order=-1, doc_id=6, continuation=" the yellow bus", size=(42, 84)))
@@ -299,10 +299,10 @@ def test_arguments_without_meaning_are_errors(adapter: Adapter, kind: str, args:
 
 
 def test_a_family_or_a_template_without_videos_gets_pictures(adapter: Adapter, tmp_path: Any) -> None:
-    assert (adapter("llava").video_input, adapter("llava").video_rule) == ("pictures", "")
+    assert (adapter("llava").facts.frames_as, adapter("llava").facts.frames_rule) == ("pictures", "")
     path = tmp_path / "template.jinja"
     path.write_text("{% for m in messages %}{% for c in m['content'] %}{% if c['type'] == 'image' %}<image>\n{% else %}"
                     "{{ c['text'] }}{% endif %}{% endfor %}{% endfor %}")  # fmt: skip
     model = adapter("llava_onevision", chat_template=str(path))
-    assert model.video_input == "pictures" and not model.writer.write(asked("What?")).pictures[0].is_video
-    assert adapter("qwen3_vl", video="pictures").video_input == "pictures"
+    assert model.facts.frames_as == "pictures" and not model.writer.write(asked("What?")).pictures[0].is_video
+    assert adapter("qwen3_vl", video="pictures").facts.frames_as == "pictures"

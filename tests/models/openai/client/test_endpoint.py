@@ -9,7 +9,7 @@ import pytest
 from mm_eval.models.openai.adapter import OpenAI
 from mm_eval.models.openai.client.endpoint import DROPPABLE, names_in, read_refusal
 
-from mm_eval.engine.model import request_key
+from mm_eval.engine.model import account, recall, request_key, shares
 from mm_eval.values.errors import ConfigError, ModelError
 from mm_eval.values.types import Answer, Instance
 from tests.faults.server import Server, echo, reply
@@ -100,8 +100,8 @@ def test_fields_are_dropped_one_by_one() -> None:
     model = server.model(model="mystery")
     assert all(isinstance(each, Answer) for _, each in model.generate(questions(5)))
     assert len(server.requests) == 9 and server.requests[-1][1].keys() == {"model", "messages", "max_completion_tokens"}
-    assert model.findings()["renamed"] == {"max_tokens": "max_completion_tokens"}
-    assert "refuses seed, temperature" in model.account({})
+    assert model.facts.findings["renamed"] == {"max_tokens": "max_completion_tokens"}
+    assert "refuses seed, temperature" in account(model, {})
 
 
 def test_a_refusal_that_repeats_the_request_names_only_what_it_is_about() -> None:
@@ -131,11 +131,11 @@ def test_what_is_left_out_is_in_the_request_key_and_a_sampled_answer_is_not_shar
     )
     model, [asked] = server.model(), questions(1)
     before = request_key(model, asked)
-    assert model.shares(asked)
+    assert shares(model, asked)
     list(model.generate([asked]))
-    assert request_key(model, asked) != before and not model.shares(asked)
+    assert request_key(model, asked) != before and not shares(model, asked)
     again = server.model()
-    again.recall(json.loads(json.dumps(model.findings())))
+    recall(again, json.loads(json.dumps(model.facts.findings)))
     assert request_key(again, asked) == request_key(model, asked)
     stops = Server(lambda body, nth: SAYS["openai"]("stop") if "stop" in body else echo(body)).model()
     list(stops.generate([asked]))
@@ -147,7 +147,7 @@ def test_a_field_is_dropped_by_hand() -> None:
     model = server.model(drop="seed+stop")
     list(model.generate(questions(2)))
     assert all(not {"seed", "stop"} & body.keys() for _, body in server.requests)
-    assert model.describe()["drop"] == ["seed"] and "seed is left out (drop=)" in model.account({})
+    assert model.describe()["drop"] == ["seed"] and "seed is left out (drop=)" in account(model, {})
     with pytest.raises(ConfigError, match="drop names 'sead'.*seed"):
         OpenAI({"base_url": "http://a/v1", "model": "m", "drop": "sead"}, model.settings)
 

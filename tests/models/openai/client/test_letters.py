@@ -108,4 +108,4 @@ def test_an_endpoint_with_fewer_alternatives_is_asked_for_as_many() -> None:
     server = Server(handle)
     model = server.model()
     assert all(isinstance(each, Answer) for _, each in model.loglikelihood(docs(3)))
-    assert model.findings()["top_logprobs_at_most"] == 5 and len(server.requests) == 5
+    assert model.facts.findings["top_logprobs_at_most"] == 5 and len(server.requests) == 5

@@ -5,6 +5,7 @@ from typing import Any
 import httpx
 import pytest
 
+from mm_eval.engine.model import dollars
 from mm_eval.values.errors import MMEvalError, ModelError
 from mm_eval.values.types import Answer
 from tests.faults.server import Server, echo
@@ -71,8 +72,8 @@ def test_a_refused_temperature_is_the_users_own_in_extra_body() -> None:
 
 def test_tokens_have_a_price_where_one_is_given() -> None:
     server, used = Server(lambda body, nth: echo(body)), {"prompt_tokens": 2_000_000, "completion_tokens": 500_000}
-    assert server.model().dollars(used) is None
-    assert server.model(input_price="2.5", output_price="10").dollars(used) == 10
+    assert dollars(server.model(), used) is None
+    assert dollars(server.model(input_price="2.5", output_price="10"), used) == 10
 
 
 @pytest.mark.parametrize(("status", "said"), UNKNOWN_FIELD)

@@ -5,6 +5,7 @@ from typing import Any
 import httpx
 import pytest
 
+from mm_eval.engine.model import account
 from mm_eval.values.types import Answer, Instance
 from tests.faults.server import Server, echo, reply
 from tests.models.openai.test_openai import question
@@ -56,9 +57,9 @@ def test_bos_is_requested_where_the_tokenizer_adds_it_and_the_template_lacks_it(
 
 def test_the_report_says_that_bos_is_requested() -> None:
     model = Tokenizing().model()
-    assert "BOS" not in model.account({})
+    assert "BOS" not in account(model, {})
     list(model.generate([question([], "q")]))
-    assert "the server's chats lack BOS" in model.account({})
+    assert "the server's chats lack BOS" in account(model, {})
 
 
 def test_extra_body_overrides_it() -> None:

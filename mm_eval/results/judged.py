@@ -1,7 +1,10 @@
 """What a recorded run says of its judges: who gave a number, their verdicts in the rows of samples/, and how two judges differ.
 
+    judges_behind(run.results, "mmvet", run.results.headline("mmvet").key)
+
 A judge is what decides its verdicts: the adapter, the model asked for, the versions that the server returned, the prompt and the
-options. The core asks for all of this as `Graders` (results/graders.py). A row of samples/<task>.jsonl has
+options. Numbers of two judges are never compared unless the user asks for it (--mix_judges): a table of models ranks them apart,
+and its notes say who judged what. A row of samples/<task>.jsonl has
 
     {"judge": {"prompt": ..., "reply": "GRADE: C", "verdict": 1, "model": "gpt-4o-2024-11-20", "attempts": 1}, "judge@llama": ...}
 
@@ -11,19 +14,14 @@ Where a task judges in several steps or several times, the entry of a judge is a
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any
 
-from mm_eval.results.page import prompt_text, shortened
-from mm_eval.scoring.answered_by import oddity
 from mm_eval.scoring.run_results import Results
 from mm_eval.scoring.sample_row import SampleRow, added_to
-from mm_eval.scoring.task_scores import Scores
 from mm_eval.values.safe import in_line
-
-if TYPE_CHECKING:
-    from mm_eval.results.recorded import RecordedRun
+from mm_eval.values.types import MetricKey
 
 KEY = "judges"
 """Of results.json: {task: [an entry for each judge]}."""
@@ -44,12 +42,6 @@ class RecordedJudge:
     model: as asked for. returned: the versions that the server named, with how many verdicts each gave. official: the judge of
     the benchmark's authors. repeats: verdicts per doc, which are not part of the judge's identity.
     """
-
-    noun: ClassVar[str] = "judge"
-    verb: ClassVar[str] = "judged"
-    mixing: ClassVar[str] = "mix_judges"
-    advice: ClassVar[str] = "mm-eval score RUN --judge NAME judges both runs by the same one"
-    absence: ClassVar[str] = "Was one run with --no_judge?"
 
     name: str
     adapter: str = ""
@@ -147,23 +139,52 @@ class RecordedJudge:
         return f"{self.described()} {of}"
 
 
-KIND = RecordedJudge
-
-
 def _entries(results: Results, task: str) -> Sequence[Entry]:
     """What is recorded of each judge of a task, the first one first."""
     return results.added.get(KEY, {}).get(task) or ()
 
 
-def graders_of(results: Results, task: str) -> tuple[RecordedJudge, ...]:
+def judges_of(results: Results, task: str) -> tuple[RecordedJudge, ...]:
     """The judges of a task, the first one's metric has its plain name; none for a task without."""
     return tuple(map(RecordedJudge.read, _entries(results, task)))
 
 
-def grader_of(results: Results, task: str, metric: str) -> RecordedJudge | None:
+def judge_of(results: Results, task: str, metric: str) -> RecordedJudge | None:
     """The judge behind a number of a task; None for one that needs none."""
     name = _name_behind(results, task, metric)
-    return next((judge for judge in graders_of(results, task) if judge.name == name), None)
+    return next((judge for judge in judges_of(results, task) if judge.name == name), None)
+
+
+def judges_by_task(results: Results) -> dict[str, tuple[RecordedJudge, ...]]:
+    """{task: its judges} of the tasks that need one; empty of a task that nobody judged."""
+    return {task: judges_of(results, task) for task in results.added.get(KEY, {})}
+
+
+def judges_behind(results: Results, name: str, key: MetricKey) -> dict[str, RecordedJudge]:
+    """{task: judge} behind a number of a task or a group; empty where none is."""
+    found = {}
+    for leaf in results.leaves(name):
+        judge = judge_of(results, leaf, key.metric)
+        row = results.rows.get(leaf)
+        if judge is None and (row is None or row.number(key) is None):  # a group's mean of unlike metrics
+            judge = next(iter(judges_of(results, leaf)), None)
+        if judge is not None:
+            found[leaf] = judge
+    return found
+
+
+def judges_differ(first: Mapping[str, RecordedJudge], second: Mapping[str, RecordedJudge]) -> str:
+    """How the judges behind two numbers differ, in words; empty where they don't."""
+    for task in first.keys() | second.keys():
+        known, other = (first[task], second.get(task)) if task in first else (second[task], None)
+        if said := known.difference(other):
+            return said
+    return ""
+
+
+def judged_by(judges: Iterable[RecordedJudge]) -> str:
+    """Who gave a number, in words: "judged by gpt-4o"; a number of which nobody is known is "judged by no judge"."""
+    return f"judged by {', '.join(dict.fromkeys(judge.described() for judge in judges)) or 'no judge'}"
 
 
 def _name_behind(results: Results, task: str, metric: str) -> str:
@@ -206,29 +227,6 @@ def lines(results: Results) -> Iterator[str]:
         yield f"{', '.join(names)}: {line}"
 
 
-def notes_on_holes(column: str, run: RecordedRun) -> Iterator[str]:
-    """Why a judged task has no number in a table of models: nobody judged it, or no verdict could be read."""
-    for task in run.results.added.get(KEY, {}):
-        row = run.results.rows.get(task, Scores(task, task))
-        missing = row.ungraded[FIELD].docs if FIELD in row.ungraded else 0
-        if not graders_of(run.results, task):
-            yield f"{column}, {row.alias}: not judged."
-        elif missing and missing == row.scored:
-            yield f"{column}, {row.alias}: no doc has a verdict that could be read."
-
-
-def oddities(results: Results) -> Iterator[str]:
-    """What is odd about the models that replied, by the rule for every model (scoring/answered_by.py)."""
-    found: dict[str, list[str]] = {}
-    for task, entries in results.added.get(KEY, {}).items():
-        for entry in entries:
-            by_name_of_user = entry.get("adapter") == "replay"  # recorded verdicts go by the name that they are given
-            if said := oddity("" if by_name_of_user else str(entry.get("model") or ""), entry.get("models") or {}):
-                found.setdefault(f"as the judge {entry['name']}, {said}.", []).append(task)
-    for said, tasks in found.items():
-        yield f"{', '.join(tasks)}: {said}"
-
-
 def ends(results: Results, task: str) -> tuple[float, float] | None:
     """The lowest and the highest verdict of a task. None without a judge, and where its range is a function of the doc."""
     judge = results.configs.get(task, {}).get("judge")
@@ -247,7 +245,7 @@ def verdicts_in(row: SampleRow) -> dict[str, list[Entry]]:
     return {name: entries for name, entries in found.items() if entries}
 
 
-def _disagree(row: SampleRow, judges: Mapping[str, Sequence[Entry]]) -> bool:
+def disagree(row: SampleRow, judges: Mapping[str, Sequence[Entry]]) -> bool:
     """Whether two judges give a doc different scores, or a doc without scores different verdicts."""
     scores = row.get("scores", {})
     for name in judges:
@@ -284,27 +282,3 @@ def was_sent(entries: list[Entry]) -> bool:
 def further(row: SampleRow) -> tuple[str, ...]:
     """How the metrics of a row's further judges end: right or wrong is what the first one says."""
     return tuple(f"@{judge}" for judge in verdicts_in(row) if judge)
-
-
-def page_cells(row: SampleRow) -> dict[str, Any]:
-    """The judges of a row, each with its verdicts: prompt, reply, what was read, version and attempts; whether they disagree."""
-    judges = verdicts_in(row)
-    shown = [
-        {
-            "n": name,
-            "e": [
-                {
-                    "p": prompt_text(entry.get("prompt") or ""),
-                    "r": shortened(entry.get("reply")),
-                    "v": entry.get("verdict"),
-                    "m": entry.get("model"),
-                    "a": entry.get("attempts"),
-                    "e": entry.get("error"),
-                    "b": bool(entry.get("empty")),
-                }
-                for entry in entries
-            ],
-        }
-        for name, entries in judges.items()
-    ]
-    return {"j": shown or None, "jd": (bool(judges) and _disagree(row, judges)) or None}

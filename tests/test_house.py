@@ -1,0 +1,243 @@
+"""The house: which layer may import which, never in a circle; and nothing of our own is looked up by a string."""
+
+import ast
+from functools import cache
+from pathlib import Path
+
+from tests.sets import each_of
+from tests.source import called
+from tests.test_architecture import FILES, ROOT, source
+
+ORDER: list[tuple[str, str]] = [
+    ("values", "package values"),
+    ("config", "config features.peers.names"),
+    ("data", "data features.video"),
+    ("prompt", "prompt"),
+    ("request", "request"),
+    ("engine", "engine features.ranks"),
+    ("scoring", "scoring"),
+    ("results", "results features.diagnose.findings features.diagnose.answer_forms features.tools.findings"),
+    ("first checks", "preflight"),
+    ("open tasks", "opening"),
+    ("ray", "features.ray"),
+    ("aliases", "features.peers"),
+    ("adapters", "adapters"),
+    ("tools", "features.tools"),
+    ("models", "models"),
+    ("rounds", "features.turns"),
+    ("judge", "features.judge"),
+    ("protocols", "features.protocols"),
+    ("submissions", "features.submissions"),
+    ("imported", "features.exports.theirs"),
+    ("trial", "features.validate.first_rows features.validate.trial features.validate.imports"),
+    ("foreign code", "features.suites"),
+    ("prepare", "prepare"),
+    ("pending, trust", "pending foreign"),
+    ("comparisons", "features.study.compare features.study.task_variants features.study.cells"),
+    ("deciding", "features.study.deciding"),
+    ("trackers", "features.trackers"),
+    ("run page", "features.report.run_page"),
+    ("write run, finished", "outputs features.again"),
+    ("run", "run"),
+    ("several", "several"),
+    ("public names", "types errors registry filters metrics scorers"),
+    ("command line", "cli.say cli.options cli.folders cli.progress"),
+    (
+        "verbs",
+        "features cli.run cli.score features.judge.verb features.judge.show features.judge.quality features.judge.quality_text "
+        "features.protocols.verb features.protocols.check features.protocols.show features.turns.show "
+        "features.study.deciding.plan_verb features.validate.verb",
+    ),
+    ("cli", "cli"),
+    ("api", "api __main__"),
+    ("training", "training features.training.callback"),
+]
+"""The layers, each with its modules: each file imports from its own layer and from those before it.
+
+The longest name that a module begins with decides: `features.judge.verb` is a verb, the rest of `features.judge` the judge.
+"""
+UPWARDS = {
+    "config.runner > features.suites.runner": "the process of foreign code becomes a value that is handed down",
+    **dict.fromkeys(
+        (
+            f"opening > features.{part}"
+            for part in (
+                "study.deciding.run_part",
+                "validate.first_rows",
+                "exports.theirs",
+                "judge.run_part",
+                "protocols.run_part",
+                "turns.lmms_eval",
+                "turns.run_part",
+                "turns.agentic",
+                "turns.rounds",
+                "submissions.run_part",
+                "tools.turns",
+                "tools.counting",
+                "trackers.part",
+            )
+        ),
+        "RunPart is dissolved into prepare and run",
+    ),
+    **dict.fromkeys(
+        (f"results.run_table > features.{part}" for part in ("submissions.files", "exports.theirs", "protocols.text")),
+        "what parts add to results is typed, and read where results are",
+    ),
+}
+"""Imports against the order that still stand, and what removes each. None is added."""
+IN_CIRCLES = {*UPWARDS, "engine.ranks > features.ranks.launch"}
+"""Imports that are part of a circle: these, and one until both files are engine/launch.py."""
+
+
+def module_name(path: Path) -> str:
+    """The name that a file is imported by: `models/` is installed inside mm_eval."""
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    parts = parts[:-1] if parts[-1] == "__init__" else parts
+    return ".".join(parts if parts[0] == "mm_eval" else ("mm_eval", *parts))
+
+
+MODULES = {module_name(path): path for path in FILES if path.relative_to(ROOT).parts[0] != "tasks"}
+NAMES = {path: name for name, path in MODULES.items()}
+PLACES = {place: height for height, (_, places) in enumerate(ORDER) for place in places.split()}
+
+
+@cache
+def height(module: str) -> int:
+    """The layer of a module, counted from below; -1 for a package that only holds others."""
+    parts = module.split(".")[1:]
+    return next((PLACES[p] for n in range(len(parts), 0, -1) if (p := ".".join(parts[:n])) in PLACES), -1)
+
+
+@cache
+def imported_files(path: Path) -> frozenset[Path]:
+    """The files that a file imports, at module level, under TYPE_CHECKING and inside functions.
+
+    `from a import b` imports the file of a.b where there is one, else that of a.
+    """
+    own = module_name(path).split(".")
+    package = own if path.name == "__init__.py" else own[:-1]
+    names: list[tuple[str, str]] = []
+    for node in source(path).all_imports:
+        if isinstance(node, ast.Import):
+            names += [(alias.name, alias.name) for alias in node.names]
+        else:
+            above = package[: len(package) - node.level + 1] if node.level else []
+            module = ".".join([*above, *([node.module] if node.module else [])])
+            names += [(f"{module}.{alias.name}", module) for alias in node.names]
+    return frozenset({MODULES.get(inner, MODULES.get(outer, path)) for inner, outer in names} - {path})
+
+
+def arrows() -> set[str]:
+    """The imports against the order."""
+    found = set()
+    for name, path in MODULES.items():
+        for imported in imported_files(path):
+            is_package = imported.name == "__init__.py"  # of a folder whose files stand in several layers
+            if height(NAMES[imported]) > height(name) and name != "mm_eval" and not is_package:
+                found.add(f"{name[8:]} > {NAMES[imported][8:]}")
+    return found
+
+
+def test_every_file_has_its_place_in_the_order() -> None:
+    placeless = {name for name in MODULES if height(name) < 0} - {"mm_eval"}
+    assert not placeless
+
+
+def test_each_layer_imports_those_before_it() -> None:
+    """A lazy import counts as one at the top: what a file needs stands below it."""
+    assert arrows() == set(UPWARDS)
+
+
+def first_circle(graph: dict[str, frozenset[str]]) -> list[str]:
+    """A shortest circle, with its first member again at the end; empty if there is none."""
+    found: list[str] = []
+    for start in sorted(graph):
+        ways, seen = [[start]], {start}
+        for way in ways:  # grows: the ways from `start`, shortest first
+            if start in graph[way[-1]]:
+                found = [*way, start] if not found or len(way) + 1 < len(found) else found
+                break
+            ways += [[*way, each] for each in sorted(graph[way[-1]] - seen)]
+            seen |= graph[way[-1]]
+    return found
+
+
+def test_no_import_circles() -> None:
+    """An import inside a function, or for types only, is one of a circle too: neither file can be read without the other."""
+    graph = {
+        name: frozenset(
+            NAMES[each] for each in imported_files(path) if f"{name[8:]} > {NAMES[each][8:]}" not in IN_CIRCLES
+        )
+        for name, path in MODULES.items()
+    }
+    circle = first_circle(graph)
+    assert not circle, " -> ".join(circle)
+
+
+@each_of(
+    ("importing", "imported"),
+    [
+        ("mm_eval/__init__.py", "mm_eval/api.py"),  # for types only
+        ("mm_eval/features/suites/runner.py", "mm_eval/features/suites/habits.py"),  # inside a function
+        ("mm_eval/features/suites/runner.py", "mm_eval/features/suites/__init__.py"),  # a name of a package
+        ("models/hf/asking.py", "models/hf/prompts/length.py"),  # relative
+    ],
+)
+def test_imports_of_all_kinds_are_found(importing: str, imported: str) -> None:
+    assert ROOT / imported in imported_files(ROOT / importing)
+
+
+def test_a_circle_is_found_by_its_shortest_way() -> None:
+    graph = {"a": {"b", "d"}, "b": {"c"}, "c": {"a"}, "d": {"e"}, "e": {"d"}, "f": {"a"}}
+    assert first_circle({name: frozenset(named) for name, named in graph.items()}) == ["d", "e", "d"]
+    assert first_circle({"a": frozenset("b"), "b": frozenset()}) == []
+
+
+LOOK_UPS = {
+    "importlib.import_module",
+    "import_module",
+    "import_place",
+    "__import__",
+    "brought",
+    "statements",
+    "by_feature",
+}
+"""Calls that find code by a string."""
+ALLOWED = {
+    "mm_eval/__init__.py": "public names are lazy, so that `import mm_eval` costs nothing",
+    "mm_eval/cli/__init__.py": "the table of verbs, so that --help is quick",
+    "mm_eval/values/registry.py": "the registries, which users extend",
+    "mm_eval/values/features.py": "what finds the kinds below",
+    "mm_eval/config/functions.py": "functions that task files name",
+    "mm_eval/features/ls/verb.py": "the registries by name",
+    "mm_eval/features/trackers/process.py": "a tracker's library in a process of its own",
+    "mm_eval/features/suites/child": "the process of foreign code imports what that code names",
+    "models/hf/torchvision.py": "a package of others that may be missing",
+}
+STILL_BY_STRING: dict[str, int] = {
+    "mm_eval/cli/options.py": 1,
+    "mm_eval/config/index.py": 2,
+    "mm_eval/config/schema.py": 5,
+    "mm_eval/config/task_config.py": 3,
+    "mm_eval/features/diagnose/findings.py": 2,
+    "mm_eval/features/peers/flags.py": 1,
+    "mm_eval/foreign.py": 2,
+    "mm_eval/request.py": 2,
+}
+"""Files that still look up parts of ours by string, with how often. It only shrinks."""
+
+
+def look_ups() -> dict[str, int]:
+    found: dict[str, int] = {}
+    for path in FILES:
+        name = str(path.relative_to(ROOT))
+        if any(name.startswith(allowed) for allowed in ALLOWED):
+            continue
+        calls = [n for n in ast.walk(ast.parse(path.read_text())) if isinstance(n, ast.Call)]
+        if count := sum(called(call.func) in LOOK_UPS for call in calls):
+            found[name] = count
+    return found
+
+
+def test_nothing_of_ours_is_looked_up_by_a_string() -> None:
+    assert look_ups() == STILL_BY_STRING
