@@ -12,8 +12,11 @@ from pathlib import Path
 
 from mm_eval.config.functions import load_file, with_siblings
 from mm_eval.engine.model import MODELS, Model, ModelSettings, create_model, is_bundled
-from mm_eval.request import DEFAULT_MODEL, RunRequest, is_needed, with_beside
+from mm_eval.request import DEFAULT_MODEL, RunRequest, with_beside
 from mm_eval.values.errors import ConfigError, InvalidValue, did_you_mean, kind_and_text
+
+_OURS = (None, "dummy", "replay", "tiny-llava", "tiny-qwen2-vl")
+"""Models that are nowhere else, and need no argument."""
 
 
 def in_our_words(request: RunRequest) -> tuple[RunRequest, list[str]]:
@@ -21,7 +24,7 @@ def in_our_words(request: RunRequest) -> tuple[RunRequest, list[str]]:
 
     Errors: ConfigError for what has no counterpart here.
     """
-    if not is_needed("peers", request):
+    if not request.model_args and request.model in _OURS:
         return request, []
     from mm_eval.features.peers.request import in_our_words as translated
 

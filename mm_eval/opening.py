@@ -10,30 +10,25 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from mm_eval.config.manager import Loaded
-from mm_eval.config.schema import ASKED_BY_FEATURES
 from mm_eval.config.task_config import TaskConfig
 from mm_eval.data.dataset import lacks_sample
 from mm_eval.data.docs import FileState
 from mm_eval.data.source import DataId, DataSource
 from mm_eval.engine.folder import RunFolder
 from mm_eval.engine.journal import Journal, JournalState
-from mm_eval.engine.model import Model, ModelFacts
 from mm_eval.engine.outcome import Outcome, StopSignal
 from mm_eval.engine.progress import Progress
 from mm_eval.preflight import check_first_doc, check_repeats, check_scoring, group_faults
-from mm_eval.prompt.blocks import PromptBlock, choose_block
 from mm_eval.prompt.question import Room
 from mm_eval.prompt.task import PromptStyle, Task
-from mm_eval.request import RunRequest, is_needed
+from mm_eval.request import RunRequest
 from mm_eval.scoring.base import Scorer
 from mm_eval.scoring.metrics.traits import traits_of
 from mm_eval.scoring.of_task import scorers_of
 from mm_eval.scoring.run_results import Results
 from mm_eval.scoring.sample_row import SampleRow
 from mm_eval.scoring.task_scores import TaskScores
-from mm_eval.values.conversation import Turns
-from mm_eval.values.errors import ConfigError, MMEvalError, NotHereError, did_you_mean, raise_all
-from mm_eval.values.reasoning.families import marks_of
+from mm_eval.values.errors import ConfigError, MMEvalError, NotHereError, raise_all
 from mm_eval.values.types import Answer, Instance, Slot
 from mm_eval.values.words import counted
 
@@ -148,68 +143,25 @@ class PendingDocs(Protocol):
         ...
 
 
-class Prompts:
-    """The prompts that a feature states for tasks."""
-
-    def block(self, config: TaskConfig, frames: str | None, of_model: tuple[str, str]) -> PromptBlock | None:
-        """The prompt block of a task; None where none is stated. frames: the user's rule. of_model: as in `choose_block`."""
-        return None
-
-    def frames(self, config: TaskConfig) -> str | None:
-        """The rule of a task's frames; None where none is stated."""
-        return None
-
-
 class RunPart:
-    """What a feature adds to a run: questions before and after those of the tasks, scorers, entries of results.json, notes.
+    """What a part adds to a run: questions before and after those of the tasks, scorers, entries of results.json, notes.
 
-    `RUN_PARTS` of the feature's folder names its class. Each hook does nothing here. A run calls them in the order in which they
-    stand; of several processes only the first one calls `before` and `join`.
+    `parts.py` begins them in order. Each method does nothing here. A run calls them in the order in which they stand; of several
+    processes only the first one calls `before` and `join`.
 
     reads_files: whether its results depend on files of its own, which no digest of a run covers.
     """
 
     reads_files: bool = False
 
-    # Of every feature, also where a run has nothing for it
-
-    @classmethod
-    def tasks_of(cls, request: RunRequest) -> tuple[Sequence[str], Mapping[str, Mapping[str, Any]]]:
-        """What a request asks for by the feature's option: tasks where it names none, and {task or group: keys of its config}."""
-        return (), {}
-
-    @classmethod
-    def fill_in(cls, request: RunRequest, loaded: Loaded, sample: bool) -> RunRequest:
-        """The request with what the feature states for the whole run; an option that is given stays. sample: on sample data."""
-        return request
-
-    @classmethod
-    def prompts(cls, request: RunRequest) -> Prompts | None:
-        """The prompts that the feature states for the tasks of a request; None where it states none."""
-        return None
-
-    @classmethod
-    def for_scoring(cls, request: RunRequest, options: Mapping[str, Any]) -> RunRequest:
-        """A recorded request as its answers are scored again. options: fields of the request that the user states now."""
-        return request
-
     @classmethod
     def begin(cls, request: RunRequest, loaded: Loaded, options: Mapping[str, Any] | None = None) -> RunPart | None:
         """The part of a run; None where it has nothing to do. Before the model is described.
 
-        loaded: the configs of the run, which take notes. options: as of `for_scoring`, for a run that is scored again.
+        loaded: the configs of the run, which take notes. options: what the user states now, for a run that is scored again.
         Errors: ConfigError for options that are wrong or missing.
         """
         return None
-
-    @classmethod
-    def check_scorers(cls, config: TaskConfig, scorers: Sequence[Scorer]) -> None:
-        """ConfigError if what the feature adds to a task does not go with the task's own scorers."""
-
-    @classmethod
-    def validate(cls, task: Task, doc_ids: Sequence[int]) -> Validated:
-        """Checks what the feature adds to a task without any model, for `mm-eval validate`. MMEvalError for a fault."""
-        return Validated()
 
     # Before the answers
 
@@ -303,78 +255,6 @@ class RunPart:
         return []
 
 
-def parts_of(request: RunRequest, loaded: Loaded, options: Mapping[str, Any] | None = None) -> list[RunPart]:
-    """The parts that features add to a run. Arguments and errors: those of `RunPart.begin`."""
-    kinds = part_classes(request, loaded.tasks.values()) if options is None else part_classes()
-    begun = (kind.begin(request, loaded, options) for kind in kinds)
-    return [part for part in begun if part is not None]
-
-
-def part_classes(request: RunRequest | None = None, configs: Iterable[TaskConfig] = ()) -> list[type[RunPart]]:
-    """The classes of the parts that features bring: all of them, or those that a new run of these tasks needs.
-
-    The others are not imported.
-    """
-    listed = list(configs)
-    every = request is None and not listed
-    return [part_class(name) for name in PARTS if every or is_needed(name, request, listed)]
-
-
-PARTS = ("imported", "judge", "protocol", "deciding", "submissions", "tools", "trackers", "turns", "first_rows")
-"""The parts of a run in the order in which they are called: a protocol's verdict names the judges, so they come before it."""
-
-
-def part_class(name: str) -> type[RunPart]:
-    """The class of a part, imported where a run needs it."""
-    if name == "imported":
-        from mm_eval.features.exports.theirs import Theirs
-
-        return Theirs
-    if name == "judge":
-        from mm_eval.features.judge.run_part import JudgePart
-
-        return JudgePart
-    if name == "protocol":
-        from mm_eval.features.protocols.run_part import ProtocolPart
-
-        return ProtocolPart
-    if name == "deciding":
-        from mm_eval.features.study.deciding.run_part import DecidingPart
-
-        return DecidingPart
-    if name == "submissions":
-        from mm_eval.features.submissions.run_part import SubmissionsPart
-
-        return SubmissionsPart
-    if name == "tools":
-        from mm_eval.features.tools.counting import ToolsPart
-
-        return ToolsPart
-    if name == "trackers":
-        from mm_eval.features.trackers.part import TrackersPart
-
-        return TrackersPart
-    if name == "turns":
-        from mm_eval.features.turns.run_part import TurnsPart
-
-        return TurnsPart
-    from mm_eval.features.validate.first_rows import FirstRows
-
-    return FirstRows
-
-
-def names_tasks(request: RunRequest) -> bool:
-    """Whether a request names tasks, or a feature's option does."""
-    return bool(request.tasks) or any(kind.tasks_of(request)[0] for kind in part_classes(request))
-
-
-def _checked_scorers(config: TaskConfig) -> list[Scorer]:
-    scorers = scorers_of(config)
-    for kind in part_classes(None, [config]):
-        kind.check_scorers(config, scorers)
-    return scorers
-
-
 def _needs_whole_clusters(scorers: Sequence[Scorer]) -> bool:
     """Whether a number of the task is undefined on a part of a cluster."""
     stated = [metric.aggregation for scorer in scorers for metric in scorer.metrics or () if metric.aggregation]
@@ -386,17 +266,21 @@ def open_tasks(
     loaded: Loaded,
     sample: bool,
     styles_of: Callable[[Mapping[str, TaskConfig]], dict[str, PromptStyle]],
+    check_scorers: Callable[[TaskConfig, Sequence[Scorer]], None],
     progress: Callable[[str], None] = lambda phase: None,
     missing: Sequence[NotHereError] = (),
 ) -> OpenedTasks:
     """Imports the functions of all tasks, builds their scorers and opens their data.
 
     styles_of: the prompt style of each task, from the resolved configs.
+    check_scorers: raises ConfigError where the scorers of a task do not go with what else scores it.
     missing: what else is not on this machine; with `--offline` this and all missing data are one error.
     """
     configs = {name: config.resolved() for name, config in loaded.tasks.items()}
     loaded = replace(loaded, groups={name: group.resolved() for name, group in loaded.groups.items()})
-    scorers = {name: _checked_scorers(config) for name, config in configs.items()}
+    scorers = {name: scorers_of(config) for name, config in configs.items()}
+    for name, config in configs.items():
+        check_scorers(config, scorers[name])
     raise_all(fault for _, fault in group_faults(loaded, scorers))
     progress("data")
     left_out = without_sample(loaded, request) if sample else set()
@@ -479,62 +363,6 @@ def prompt_blocks(request: RunRequest, configs: Mapping[str, TaskConfig]) -> dic
     own = request.prompt_blocks or {}
     common = {key: block for key, block in own.items() if key not in configs}
     return {name: {**config.prompt_kwargs, **common, **(own.get(name) or {})} for name, config in configs.items()}
-
-
-def choose_styles(
-    request: RunRequest, configs: Mapping[str, TaskConfig], model: Model | None, chat: bool
-) -> dict[str, PromptStyle]:
-    """The prompt style of each task: the block of the model, or of `--prompt_key`. ConfigError for a key that no task has.
-
-    model: None if there is none, so that `default` is used.
-    """
-    blocks, key = prompt_blocks(request, configs), request.prompt_key
-    known = {"default"}.union(*blocks.values())
-    if key and key not in known:
-        hint = did_you_mean(key, known)
-        raise ConfigError(f"no task of this run has the prompt key {key!r}.", where="--prompt_key", hint=hint)
-    system, multiturn, marks = (
-        request.system_instruction,
-        request.fewshot_as_multiturn,
-        marks_of(request.reasoning_tags),
-    )
-    facts = model.facts if model else ModelFacts()
-    keys, of_model = facts.prompt_keys, (facts.frames_rule, facts.frames_as)
-    of_parts = [found for kind in part_classes(request) if (found := kind.prompts(request)) is not None]
-
-    def block(name: str) -> PromptBlock:
-        shows = configs[name].doc_to_visual is not None or configs[name].doc_to_messages is not None
-        rule = of_model if shows else ("", "pictures")  # the folder of a text task is the same for every family
-        for prompts in of_parts if not key else ():
-            if (own := prompts.block(configs[name], request.frames, rule)) is not None:
-                return own
-        frames = request.frames or next((found for each in of_parts if (found := each.frames(configs[name]))), None)
-        return choose_block(configs[name], keys, key, blocks[name], frames, rule)
-
-    return {
-        name: PromptStyle(block(name), chat, system, multiturn, request.blind, turns_of(configs[name], facts), marks)
-        for name in blocks
-    }
-
-
-def turns_of(config: TaskConfig, facts: ModelFacts, recorded: Mapping[str, Any] | None = None) -> Turns | None:
-    """What makes the further turns of a task; None for a task of one turn.
-
-    recorded: what the turns of a recorded run were made of, in place of the facts of its model.
-    """
-    if not any(key in config.of_features for key in ASKED_BY_FEATURES):
-        return None
-    from mm_eval.features.tools.turns import ToolTurns
-    from mm_eval.features.turns.agentic import AgenticRounds
-    from mm_eval.features.turns.lmms_eval import LmmsEvalRounds
-    from mm_eval.features.turns.rounds import Rounds
-
-    kinds: Sequence[Any] = (ToolTurns, Rounds, LmmsEvalRounds, AgenticRounds)
-    made = (kind.of_task(config, facts) if recorded is None else kind.recorded(config, recorded) for kind in kinds)
-    found: list[Turns] = [turns for turns in made if turns is not None]
-    if len(found) > 1:
-        raise ConfigError(f"two keys of {config.name!r} make its turns.", where=config.where("task"), hint="State one.")
-    return found[0] if found else None
 
 
 def missing_key_notes(request: RunRequest, configs: Mapping[str, TaskConfig]) -> list[str]:

@@ -10,10 +10,11 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mm_eval.adapters import in_our_words, make_model, own_model, uses_sample
 from mm_eval.config.manager import Loaded, TaskManager
+from mm_eval.config.schema import ASKED_BY_FEATURES
 from mm_eval.config.task_config import ASKS_NOTHING, TaskConfig
 from mm_eval.engine.cache import KnownAnswers
 from mm_eval.engine.folder import entry_of, findings_of
@@ -22,14 +23,18 @@ from mm_eval.engine.journal import JournalState
 from mm_eval.engine.model import Model, ModelFacts, RequestKeys, check, check_generation, dollars, expect, recall
 from mm_eval.engine.own_runs import is_own
 from mm_eval.engine.prices import unknown_price
-from mm_eval.opening import OpenedTasks, choose_styles, missing_key_notes, open_tasks, part_classes, parts_of, turns_of
-from mm_eval.prompt.blocks import PromptBlock, check_pixel_limits, pixel_notes
+from mm_eval.opening import OpenedTasks, missing_key_notes, open_tasks, prompt_blocks
+from mm_eval.parts import check_scorers, is_imported, parts_for_scoring, parts_of
+from mm_eval.prompt.blocks import PromptBlock, check_pixel_limits, choose_block, pixel_notes
 from mm_eval.prompt.task import PromptStyle, Task
 from mm_eval.request import DEFAULT_MODEL, RunRequest
 from mm_eval.values.conversation import Turns
 from mm_eval.values.errors import ConfigError, MMEvalError, NotHereError, check_all, did_you_mean
 from mm_eval.values.reasoning.families import marks_of
 from mm_eval.values.words import counted, listed
+
+if TYPE_CHECKING:
+    from mm_eval.features.protocols.protocol import Protocol
 
 FIRST_DOCS = 20
 """Docs of each task that a model may look at before the first request."""
@@ -122,23 +127,26 @@ def prepare(
     except ConfigError as error:
         raise ConfigError(error.what, where="--gen_kwargs", hint=error.hint) from error
     loaded = load_configs(request)  # names first: a typo is reported at once
-    whole = request
-    for kind in part_classes(request, loaded.tasks.values()):
-        whole = kind.fill_in(whole, loaded, uses_sample(whole))
-    if whole != request:
-        request, loaded = whole, load_configs(whole)
+    if request.protocol is not None:  # its settings, where no option states another
+        from mm_eval.features.protocols.run_under import fill_in
+
+        filled = fill_in(request, loaded, uses_sample(request))
+        if filled != request:
+            request, loaded = filled, load_configs(filled)
     parts = parts_of(request, loaded)
     try:
         model = make_model(request) if given is None else given
     except NotHereError as error:
         if request.offline:  # everything that is not on this machine is reported at once
-            open_tasks(request, loaded, uses_sample(request), lambda configs: {}, progress, [error])
+            open_tasks(request, loaded, uses_sample(request), lambda configs: {}, check_scorers, progress, [error])
         raise
     if request.budget is not None and dollars(model, {}) is None:
         raise unknown_price("the model", "--budget", "--model_args")
     chat = model.facts.chat if request.chat_template is None else bool(request.chat_template)
     sample = uses_sample(request)
-    opened = open_tasks(request, loaded, sample, lambda configs: choose_styles(request, configs, model, chat), progress)
+    opened = open_tasks(
+        request, loaded, sample, lambda configs: choose_styles(request, configs, model, chat), check_scorers, progress
+    )
     check_pixel_limits({name: style.block for name, style in opened.styles.items()}, request.model_args)
     plan = Prepared(**{**vars(opened), "parts": parts}, model=model, given=given is not None)
     plan.check_first_docs()
@@ -170,7 +178,9 @@ def prepare_without_model(request: RunRequest, only: str, loaded: Loaded | None 
     """One task of a request, to be checked without a model. loaded: the configs of the request, where they are loaded already."""
     loaded = loaded or load_configs(request)
     one = Loaded({only: loaded.tasks[only]}, roots=loaded.roots)
-    opened = open_tasks(request, one, request.sample, lambda configs: choose_styles(request, configs, None, False))
+    opened = open_tasks(
+        request, one, request.sample, lambda configs: choose_styles(request, configs, None, False), check_scorers
+    )
     opened.check_first_docs()
     return opened
 
@@ -203,8 +213,8 @@ def prepare_from_spec(
             if name in configs
         }
 
-    opened = open_tasks(request, load_configs(request), uses_sample(request), recorded)
-    opened.parts = parts_of(request, opened.loaded, options or {})
+    opened = open_tasks(request, load_configs(request), uses_sample(request), recorded, check_scorers)
+    opened.parts = parts_for_scoring(request, opened.loaded, options or {})
     for name, task in opened.tasks.items():
         stored = spec["tasks"].get(name)
         if stored is None or (stored["data"], stored.get("examples")) != (
@@ -274,6 +284,66 @@ def check_same_questions(
         )
 
 
+def choose_styles(
+    request: RunRequest, configs: Mapping[str, TaskConfig], model: Model | None, chat: bool
+) -> dict[str, PromptStyle]:
+    """The prompt style of each task: the block of the model, or of `--prompt_key`. ConfigError for a key that no task has.
+
+    model: None if there is none, so that `default` is used.
+    """
+    blocks, key = prompt_blocks(request, configs), request.prompt_key
+    known = {"default"}.union(*blocks.values())
+    if key and key not in known:
+        hint = did_you_mean(key, known)
+        raise ConfigError(f"no task of this run has the prompt key {key!r}.", where="--prompt_key", hint=hint)
+    system, multiturn, marks = (
+        request.system_instruction,
+        request.fewshot_as_multiturn,
+        marks_of(request.reasoning_tags),
+    )
+    facts = model.facts if model else ModelFacts()
+    keys, of_model = facts.prompt_keys, (facts.frames_rule, facts.frames_as)
+    protocol = protocol_of(request)
+
+    def block(name: str) -> PromptBlock:
+        shows = configs[name].doc_to_visual is not None or configs[name].doc_to_messages is not None
+        rule = of_model if shows else ("", "pictures")  # the folder of a text task is the same for every family
+        frames = request.frames
+        if protocol is not None:
+            from mm_eval.features.protocols.run_under import protocol_block, protocol_frames
+
+            if not key and (own := protocol_block(protocol, configs[name], frames, rule)) is not None:
+                return own
+            frames = frames or protocol_frames(protocol, configs[name])
+        return choose_block(configs[name], keys, key, blocks[name], frames, rule)
+
+    return {
+        name: PromptStyle(block(name), chat, system, multiturn, request.blind, turns_of(configs[name], facts), marks)
+        for name in blocks
+    }
+
+
+def turns_of(config: TaskConfig, facts: ModelFacts, recorded: Mapping[str, Any] | None = None) -> Turns | None:
+    """What makes the further turns of a task; None for a task of one turn.
+
+    recorded: what the turns of a recorded run were made of, in place of the facts of its model.
+    """
+    if not any(key in config.of_features for key in ASKED_BY_FEATURES):
+        return None
+    from mm_eval.features.tools.turns import ToolTurns
+    from mm_eval.features.turns.agentic import AgenticRounds
+    from mm_eval.features.turns.lmms_eval import LmmsEvalRounds
+    from mm_eval.features.turns.rounds import Rounds
+
+    found: list[Turns] = []
+    for kind in (ToolTurns, Rounds, LmmsEvalRounds, AgenticRounds):
+        turns = kind.of_task(config, facts) if recorded is None else kind.recorded(config, recorded)
+        found += [turns] if turns is not None else []
+    if len(found) > 1:
+        raise ConfigError(f"two keys of {config.name!r} make its turns.", where=config.where("task"), hint="State one.")
+    return found[0] if found else None
+
+
 def requests_digest(task: Task, style: PromptStyle, doc_ids: Sequence[int]) -> str:
     """A digest of the requests of the first 32 docs, pictures left out: it differs when a task's prompts have changed.
 
@@ -296,6 +366,20 @@ def docs_digest(doc_ids: Sequence[int]) -> dict[str, Any]:
     return {"count": len(doc_ids), "first": doc_ids[0], "sha256": hashlib.sha256(text.encode()).hexdigest()[:16]}
 
 
+def protocol_of(request: RunRequest) -> Protocol | None:
+    """The protocol that a run is asked under, with the settings that the request leaves to it; None without --protocol."""
+    if request.protocol is None:
+        return None
+    from mm_eval.features.protocols.run_under import applied_protocol
+
+    return applied_protocol(request)
+
+
+def names_tasks(request: RunRequest) -> bool:
+    """Whether a request names tasks, or its protocol does."""
+    return bool(request.tasks) or bool((protocol := protocol_of(request)) and protocol.benchmarks)
+
+
 CHECKPOINT = ("pretrained", "model", "tokenizer")
 """Model arguments that go along with `metadata`, as in lm-eval: tasks that make docs of a length count with the tokenizer."""
 
@@ -316,10 +400,17 @@ def load_configs(
     if request.metadata is not None:
         checkpoint = {key: request.model_args[key] for key in CHECKPOINT if key in request.model_args}
         overrides["metadata"] = {**checkpoint, **request.metadata}
-    names, of_parts = list(request.tasks), dict[str, Mapping[str, Any]]()
-    for kind in part_classes(request):
-        stated, keys = kind.tasks_of(request)
-        names, of_parts = names or list(stated), {**of_parts, **keys}
+    names: list[str | Mapping[str, Any]] = list(request.tasks)
+    of_parts: dict[str, Mapping[str, Any]] = {}
+    if is_imported(request):
+        from mm_eval.features.exports.theirs import repeats_stated
+
+        of_parts |= repeats_stated(request)
+    if (protocol := protocol_of(request)) is not None:
+        from mm_eval.features.protocols.run_under import task_overrides
+
+        names = names or list(protocol.benchmarks)
+        of_parts |= task_overrides(protocol)
     manager = TaskManager(include_path=request.include_path)
     loaded = manager.load(
         names, overrides=overrides or None, faults=faults, below={**of_parts, **(below or {})} or None

@@ -33,7 +33,7 @@ from mm_eval.config.arguments import (
 from mm_eval.config.inline import stated_task
 from mm_eval.prompt.blind import BLIND
 from mm_eval.values.errors import ConfigError, raise_all
-from mm_eval.values.features import LazyMapping, Option, by_feature, options_of_features, statements
+from mm_eval.values.features import LazyMapping, Option, by_feature, options_of_features
 
 DEFAULT_MODEL = "tiny-llava"
 IN_MEMORY = "memory"
@@ -159,21 +159,6 @@ class RunRequest:
 def with_beside(name: str) -> tuple[str, ...]:
     """An option of the core, and those of features that mean nothing without it."""
     return (name, *(each.name for each in options_of_features() if each.beside == name))
-
-
-_UNSTATED = RunRequest(())
-NEEDED = statements("NEEDED")
-"""When a run needs what a feature brings by a name: the options and task keys that say so, or what decides it."""
-
-
-def is_needed(name: str, request: RunRequest | None, configs: Sequence[Any] = ()) -> bool:
-    """Whether a run needs what a feature brings by this name (`NEEDED`). Options count where they are stated."""
-    why = NEEDED.get(name)
-    if why is None or callable(why):
-        return why is None or bool(why(request, configs))
-    options = [each for each in why if hasattr(_UNSTATED, each)] if request is not None else []
-    of_options = any(getattr(request, each) != getattr(_UNSTATED, each) for each in options)
-    return of_options or any(each in config.of_features for each in why for config in configs)
 
 
 MOST_DRAWS = 10_000_000

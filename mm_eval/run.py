@@ -40,7 +40,7 @@ from mm_eval.engine.prices import budget_check
 from mm_eval.engine.progress import Progress
 from mm_eval.engine.ranks import Launch, Processes, launched, processes
 from mm_eval.foreign import trusted_request
-from mm_eval.opening import Asking, OpenedTasks, part_classes
+from mm_eval.opening import Asking, OpenedTasks
 from mm_eval.outputs import (
     is_incomplete,
     notes_of,
@@ -52,6 +52,7 @@ from mm_eval.outputs import (
     with_room,
     write_page,
 )
+from mm_eval.parts import as_scored_now
 from mm_eval.pending import find_pending
 from mm_eval.prepare import Prepared, check_same_questions, prepare, prepare_from_spec
 from mm_eval.request import DEFAULT_MODEL, RunRequest, named_tasks
@@ -139,8 +140,7 @@ def score(
     of_adapter = marks_of(request.reasoning_tags)
     if reasoning_tags is not None:
         request = replace(request, reasoning_tags=reasoning_tags)
-    for kind in part_classes():
-        request = kind.for_scoring(request, options or {})
+    request = as_scored_now(request, options or {})
     other_data: list[str] = []
     opened, outcome = prepare_from_spec(request, recorded["spec"], options, other_data), Outcome()
     with folder.locked():

@@ -31,11 +31,17 @@ ORDER: list[tuple[str, str]] = [
     ("imported", "features.exports.theirs"),
     ("trial", "features.validate.first_rows features.validate.trial features.validate.imports"),
     ("foreign code", "features.suites"),
-    ("prepare", "prepare"),
-    ("pending, trust", "pending foreign"),
-    ("comparisons", "features.study.compare features.study.task_variants features.study.cells"),
     ("deciding", "features.study.deciding"),
     ("trackers", "features.trackers"),
+    ("parts", "parts"),
+    ("prepare", "prepare"),
+    ("pending, trust", "pending foreign"),
+    (
+        "comparisons",
+        "features.study.compare features.study.task_variants features.study.cells features.study.deciding.live "
+        "features.study.deciding.live_page features.study.deciding.design features.study.deciding.plan_text "
+        "features.study.deciding.against",
+    ),
     ("run page", "features.report.run_page"),
     ("write run, finished", "outputs features.again"),
     ("run", "run"),
@@ -60,24 +66,10 @@ UPWARDS = {
     "config.runner > features.suites.runner": "the process of foreign code becomes a value that is handed down",
     **dict.fromkeys(
         (
-            f"opening > features.{part}"
-            for part in (
-                "study.deciding.run_part",
-                "validate.first_rows",
-                "exports.theirs",
-                "judge.run_part",
-                "protocols.run_part",
-                "turns.lmms_eval",
-                "turns.run_part",
-                "turns.agentic",
-                "turns.rounds",
-                "submissions.run_part",
-                "tools.turns",
-                "tools.counting",
-                "trackers.part",
-            )
+            f"config.task_config > features.{part}"
+            for part in ("judge.config", "submissions.key", "tools.config", "turns.rounds")
         ),
-        "RunPart is dissolved into prepare and run",
+        "keys of task files are typed fields of a config",
     ),
     **dict.fromkeys(
         (f"results.run_table > features.{part}" for part in ("submissions.files", "exports.theirs", "protocols.text")),
@@ -216,13 +208,9 @@ ALLOWED = {
 }
 STILL_BY_STRING: dict[str, int] = {
     "mm_eval/cli/options.py": 1,
-    "mm_eval/config/index.py": 2,
-    "mm_eval/config/schema.py": 5,
-    "mm_eval/config/task_config.py": 3,
     "mm_eval/features/diagnose/findings.py": 2,
-    "mm_eval/features/peers/flags.py": 1,
     "mm_eval/foreign.py": 2,
-    "mm_eval/request.py": 2,
+    "mm_eval/request.py": 1,
 }
 """Files that still look up parts of ours by string, with how often. It only shrinks."""
 

@@ -40,24 +40,84 @@ from mm_eval.cli.say import (
     wrapped,
 )
 from mm_eval.engine.threads import chosen_by_command
+from mm_eval.features.peers import OTHERWISE
 from mm_eval.package import __version__
 from mm_eval.values.errors import ConfigError, MMEvalError, StoreError, did_you_mean
-from mm_eval.values.features import by_feature, statements
 from mm_eval.values.run_files import UNREADABLE, odd_content
 
 log = logging.getLogger(__name__)
 
-_VERBS_OF_CORE = {
+VERBS = {
     "run": ("mm_eval.cli.run", "evaluate a model on tasks (the default)"),
     "score": ("mm_eval.cli.score", "score a run again from its journal, without the model"),
+    "bundle": (
+        "mm_eval.features.bundle.verb",
+        "copy the data sets of tasks to a data root, for a machine without network",
+    ),
+    "diagnose": (
+        "mm_eval.features.diagnose.verb",
+        "what went wrong in a run, with counts, examples and the command that mends it",
+    ),
+    "import": (
+        "mm_eval.features.exports.import_verb",
+        "a run folder of the logs of another suite, scored by our rules",
+    ),
+    "fetch": (
+        "mm_eval.features.fetch.verb",
+        "a data set that can't be loaded by name: downloaded, checked and converted as its authors say",
+    ),
+    "judge": (
+        "mm_eval.features.judge.verb",
+        "how good the judge of a run is: known answers, both orders of a pair, two judges, people's labels",
+    ),
+    "ls": (
+        "mm_eval.features.ls.verb",
+        "list and search tasks, groups, tags, models, metrics, filters, scorers, formats",
+    ),
+    "protocols": (
+        "mm_eval.features.protocols.verb",
+        "named protocols of reports: settings with their provenance, and reported numbers; check them",
+    ),
+    "report": ("mm_eval.features.report.report_verb", "report.html of a run, or a release table of several"),
+    "export": (
+        "mm_eval.features.report.export_verb",
+        "runs in the formats of other tools: inspect_ai, lm-eval, lmms-eval, the hub",
+    ),
+    "view": (
+        "mm_eval.features.report.view_verb",
+        "serve run folders on this machine: tables, samples, pictures in full size, runs that go on",
+    ),
+    "show": ("mm_eval.features.show.verb", "the prompt of a doc as a model gets it, without loading weights"),
+    "blind": (
+        "mm_eval.features.study.blind_verb",
+        "how much the pictures matter: a run again without them, and with those of other docs",
+    ),
+    "compare": (
+        "mm_eval.features.study.compare_verb",
+        "two runs or more, paired by doc: differences with intervals, and which docs flipped",
+    ),
+    "plan": (
+        "mm_eval.features.study.deciding.plan_verb",
+        "how many docs a difference takes, and what a release can tell",
+    ),
+    "prompts": (
+        "mm_eval.features.study.prompts_verb",
+        "which prompt suits a model: the same model under several prompt blocks, compared doc by doc",
+    ),
+    "why": (
+        "mm_eval.features.study.why_verb",
+        "which setting explains the difference between a run and the number of a report",
+    ),
+    "watch": (
+        "mm_eval.features.training.watch_verb",
+        "evaluate each new checkpoint of a training: numbers over steps, paired differences",
+    ),
+    "validate": (
+        "mm_eval.features.validate.verb",
+        "check task configs completely; the gold answers must score full marks",
+    ),
 }
-VERBS = _VERBS_OF_CORE | {
-    verb: (f"{feature}.{file}", help) for verb, (feature, (file, help)) in by_feature("VERBS", _VERBS_OF_CORE).items()
-}
-"""The file of each command, and a line of help."""
-
-OTHERWISE = statements("OTHERWISE")
-"""Options and values, as patterns, that users of other programs mean otherwise."""
+"""The file of each command, and a line of help. The file is imported when it is the verb, so that `--help` stays quick."""
 
 GARBAGE_AFTER = 50_000
 """Objects made before Python searches for cycles. A run makes millions that are in no cycle: at Python's default of 700 it

@@ -46,7 +46,7 @@ def main(args: argparse.Namespace) -> int:
         if getattr(args, name):
             raise ConfigError(f"--{name} is an option of a release.", where=f"--{name}", hint="Add --config FILE.")
     request = request_of(args)
-    from mm_eval.opening import names_tasks
+    from mm_eval.prepare import names_tasks
 
     if not names_tasks(request):
         raise ConfigError("no task is named: --tasks is needed.", hint="`mm-eval ls tasks` lists them.")

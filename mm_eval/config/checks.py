@@ -11,15 +11,12 @@ from mm_eval.config.categories import levels_of
 from mm_eval.config.located import LocatedDict, located, where_item
 from mm_eval.config.schema import (
     FEWSHOT_KEYS,
-    KEYS_OF_FEATURES,
     MIRROR_KEYS,
     PIPELINE_KEYS,
     TEXTS,
     check_keys,
-    functions_in,
     is_function,
     is_mappings,
-    key_of_feature,
     texts,
 )
 from mm_eval.values.errors import ConfigError
@@ -44,8 +41,7 @@ def task_checks(source: LocatedDict, known: Container[str]) -> list[Callable[[],
         checks.append(lambda: _check_mirrors(source))
     if is_mappings(source.get("categories")):
         checks.append(lambda: levels_of(source["categories"], source.where("categories")))
-    checks += [partial(key_of_feature(name).check, source) for name in KEYS_OF_FEATURES if source.get(name) is not None]
-    return [*checks, *(reference.check for reference in functions_in(source))]
+    return checks
 
 
 def _check_generation_blocks(source: LocatedDict) -> None:

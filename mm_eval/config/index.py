@@ -22,22 +22,21 @@ from mm_eval.config.located import LocatedDict, merge, shown_path
 from mm_eval.config.schema import is_group, split_format
 from mm_eval.package import FOLDERS
 from mm_eval.values.errors import ConfigError
-from mm_eval.values.features import statements
 from mm_eval.values.files import cache_folder, write_atomic
 from mm_eval.values.registry import entry_points
 from mm_eval.values.types import main_metrics
 
 _NAME_LINE = re.compile(r"^(task|group)[ ]*:[ ]*['\"]?([^\s'\"#\[{]+)", re.MULTILINE)
 _TAG_LINES = re.compile(r"^(?:tag|group)[ ]*:(.*(?:\n[ ]*-[ ].*)*)", re.MULTILINE)
-KINDS_OF_FEATURES = tuple(statements("DECLARED", ("task", "group")))
-"""The key that names what a file declares for a feature, beside tasks and groups."""
+OTHER_KINDS = ("protocol",)
+"""The keys that name what a file declares beside tasks and groups."""
 _TAG = re.compile(r"(?:^|(?<=[\s\[,'\"]))[^\s\[\],'\"#-][^\s\[\],'\"]*")
 
 
 def read_declaration(path: Path) -> tuple[dict[str, Any], list[Path]]:
     """The index's record of a file, as JSON, and the other files that it includes.
 
-    {"kind": "task" | "group" | "none" | "broken" | one of a feature, "name", "tags", "about", "inline": [[path, kind, tags]],
+    {"kind": "task" | "group" | "none" | "broken" | "protocol", "name", "tags", "about", "inline": [[path, kind, tags]],
     "aliases": [[alias, name or path]], "error"}.
     """
     from mm_eval.config.yaml import load_config  # here, since unchanged files need no YAML library
@@ -46,7 +45,7 @@ def read_declaration(path: Path) -> tuple[dict[str, Any], list[Path]]:
         config, files = load_config(path)
     except ConfigError as error:
         return _broken(path, error), []
-    for kind in KINDS_OF_FEATURES if not {"task", "group"} & config.keys() else ():
+    for kind in OTHER_KINDS if not {"task", "group"} & config.keys() else ():
         if isinstance(config.get(kind), str):
             return {"kind": kind, "name": config[kind]}, files[1:]
     defaults, included = _defaults(config, path)
@@ -100,7 +99,7 @@ CARD_KEYS = ("size", "published", "metric", "hub")
 def card_of(config: Mapping[str, Any]) -> dict[str, Any]:
     """What the list of tasks shows of a file: `size`, `published`, `metric`, `mark`, `hub`, `data` (the ids) and `modality`.
 
-    A metric or an id that the metadata do not name is the first of `metric_list` and `dataset_path`. mark: that of a feature.
+    A metric or an id that the metadata do not name is the first of `metric_list` and `dataset_path`. mark: "judged", or none.
     """
     stated = config.get("metadata")
     metadata = schema.one_mapping(stated) if schema.METADATA.fits(stated) else {}
@@ -114,9 +113,8 @@ def card_of(config: Mapping[str, Any]) -> dict[str, Any]:
     first = metrics[0].get("metric") if metrics and isinstance(metrics[0], Mapping) else None
     if main := main_metrics(metadata) or main_metrics({"metric": first}):
         card["metric"] = ", ".join(main)
-    for key, (mark, metric) in statements("LISTED_KEYS").items():
-        if config.get(key) is not None:
-            card.update(metric=card.get("metric", metric), mark=mark)
+    if config.get("judge") is not None:
+        card.update(metric=card.get("metric", "judge_score"), mark="judged")
     tags = texts_in(config.get("tag"))
     modality = next(
         (tag for tag in ("video", "multi_image", "image", "text") if tag in tags),
@@ -261,7 +259,7 @@ def build_index(include_path: Iterable[str | Path] = (), include_defaults: bool 
 
 
 def files_of(kind: str, include_path: Iterable[str | Path] = ()) -> dict[str, Path]:
-    """{name: its file} of a kind of `KINDS_OF_FEATURES`. A name in a later source replaces one of an earlier one.
+    """{name: its file} of a kind of `OTHER_KINDS`. A name in a later source replaces one of an earlier one.
 
     Errors: ConfigError for two of one name in a source.
     """
@@ -313,7 +311,7 @@ def entry_point_folders() -> list[Path]:
 def _add_folder(entries: dict[str, Entry], folder: Path) -> None:
     for file, record in _declarations(folder):
         kind, name = record["kind"], record.get("name")
-        if kind in KINDS_OF_FEATURES or not name:
+        if kind in OTHER_KINDS or not name:
             continue
         known = entries.get(name)
         if kind == "broken" and known is not None:

@@ -13,7 +13,6 @@ from mm_eval.config.arguments import Rule, is_count
 from mm_eval.config.functions import FunctionRef
 from mm_eval.config.located import LocatedDict, without
 from mm_eval.values.errors import ConfigError, check_all, did_you_mean
-from mm_eval.values.features import brought, statements
 
 OUTPUT_TYPES = ("generate_until", "multiple_choice", "loglikelihood", "loglikelihood_rolling")
 
@@ -25,9 +24,12 @@ ALIASES = {
 }
 """Other spellings: a slip of lmms-eval's task guide, lm-eval's and lmms-eval's names."""
 
-OUTPUT_TYPES_OF_OTHERS = statements("OUTPUT_TYPES")
+OUTPUT_TYPES_OF_OTHERS = {
+    "generate_until_multi_round": {"output_type": "generate_until", "rounds": "doc_to_text"},
+    "generate_until_agentic": {"output_type": "generate_until", "rounds": "agentic"},
+}
 """{an output_type of another suite: the keys that say it here}."""
-AMONG_GENERATION = statements("AMONG_GENERATION")
+AMONG_GENERATION = {"max_agentic_steps": "max_rounds"}
 """{an entry of another suite's generation_kwargs: the key that says it here}."""
 
 OF_LMMS_EVAL = ("lmms_eval_specific_kwargs", "model_specific_generation_kwargs")
@@ -95,9 +97,9 @@ BATCH = Rule('a whole number from 1 or "auto"', lambda v: v == "auto" or is_coun
 
 OUTPUT_TYPE = Rule("one of " + ", ".join(OUTPUT_TYPES), lambda v: v in OUTPUT_TYPES)
 
-SCORED_BY_FEATURES = tuple(statements("TASK_KEYS"))
-"""Keys that features bring (`TaskKey`), which check their own values. They say how answers are scored, and change no question."""
-ASKED_BY_FEATURES = tuple(statements("QUESTION_KEYS"))
+SCORED_BY_FEATURES = ("judge", "submission")
+"""Keys of parts of a run (`TaskKey`), which check their own values. They say how answers are scored, and change no question."""
+ASKED_BY_FEATURES = ("tools", "rounds", "max_rounds")
 """The same of keys that decide what is asked."""
 KEYS_OF_FEATURES = (*SCORED_BY_FEATURES, *ASKED_BY_FEATURES)
 
@@ -157,11 +159,6 @@ DEFINING_KEYS = (*DATA_KEYS, "class", "include")
 
 TASK_ONLY_KEYS = {"include", "class", "dataset_path", "custom_dataset", "output_type"}
 """Keys with which a file that has `group` and one `task` is a task with a tag, not a group of one member."""
-
-
-def key_of_feature(name: str) -> Any:
-    """The `TaskKey` of one of the keys that features bring."""
-    return brought("QUESTION_KEYS" if name in ASKED_BY_FEATURES else "TASK_KEYS")[name]
 
 
 def fault_of_name(config: LocatedDict, key: str) -> ConfigError | None:

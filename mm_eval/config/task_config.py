@@ -21,7 +21,6 @@ from mm_eval.config.located import LocatedDict, located, shown_path, without
 from mm_eval.config.runner import Stream, runner
 from mm_eval.config.values import WithSource, resolve, to_json
 from mm_eval.values.errors import ConfigError, check_all, raise_all
-from mm_eval.values.features import brought, statements
 from mm_eval.values.files import digest_of
 from mm_eval.values.reasoning.families import NO_MARKS, Marks, marks_of
 from mm_eval.values.types import OutputType
@@ -42,7 +41,7 @@ def _from_file(rule: Rule, default: Any = None, key: str = "") -> Any:
 
 
 class TaskKey:
-    """A key of task files that a feature brings; `TASK_KEYS` or `QUESTION_KEYS` of the feature's folder names a subclass."""
+    """A key of task files that belongs to a part of a run; `key_of_part` finds it."""
 
     name: str
 
@@ -64,6 +63,25 @@ class TaskKey:
     def metrics(config: TaskConfig) -> Sequence[str]:
         """The names of the metrics that the feature adds to those of a task."""
         return ()
+
+
+def key_of_part(name: str) -> type[TaskKey]:
+    """The key of a part of a run, by its name in task files; its file is imported for tasks that may have it."""
+    if name == "judge":
+        from mm_eval.features.judge.config import JudgeKey
+
+        return JudgeKey
+    if name == "submission":
+        from mm_eval.features.submissions.key import SubmissionKey
+
+        return SubmissionKey
+    if name == "tools":
+        from mm_eval.features.tools.config import ToolsKey
+
+        return ToolsKey
+    from mm_eval.features.turns.rounds import MostRoundsKey, RoundsKey
+
+    return RoundsKey if name == "rounds" else MostRoundsKey
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -155,7 +173,11 @@ class TaskConfig:
         requested = format_asked or named_format
         has_class = source.get("class") is not None
         check_keys = partial(schema.check_keys, source, TASK_KEYS, f"task {name!r}", extra=has_class)
-        check_all([check_keys, *task_checks(source, TASK_KEYS)])
+        of_parts = [
+            partial(key_of_part(key).check, source) for key in schema.KEYS_OF_FEATURES if source.get(key) is not None
+        ]
+        functions = [reference.check for reference in schema.functions_in(source)]
+        check_all([check_keys, *task_checks(source, TASK_KEYS), *of_parts, *functions])
         values = {name: source[key] for name, key in _KEYS.items() if source.get(key) is not None}
         values.update(
             of_features={key: source[key] for key in schema.KEYS_OF_FEATURES if source.get(key) is not None},
@@ -180,13 +202,18 @@ class TaskConfig:
     def read(self, key: str) -> Any:
         """What the feature that brings a key makes of this task; None where it has nothing to do with it, or is not installed."""
         if key not in self._read and key in schema.KEYS_OF_FEATURES:
-            self._read[key] = schema.key_of_feature(key).read(self)
+            self._read[key] = key_of_part(key).read(self)
         return self._read.get(key)
 
     @property
     def metrics_of_features(self) -> set[str]:
         """The metrics that features add to its own."""
-        return {name for key in brought("TASK_KEYS").values() for name in key.metrics(self)}
+        return {name for key in schema.SCORED_BY_FEATURES for name in key_of_part(key).metrics(self)}
+
+    @property
+    def is_judged(self) -> bool:
+        """Whether it has a judge; task code of others may ask one without the key."""
+        return ("judge" in self.of_features or not self.is_shipped) and self.read("judge") is not None
 
     @property
     def is_scored_elsewhere(self) -> bool:
@@ -342,8 +369,7 @@ _KEYS_OF_CORE: dict[str, Rule] = {
 }
 TASK_KEYS: dict[str, Rule] = {
     **_KEYS_OF_CORE,
-    **dict.fromkeys(statements("TASK_KEYS", _KEYS_OF_CORE), schema.ANYTHING),
-    **dict.fromkeys(statements("QUESTION_KEYS", (*_KEYS_OF_CORE, *schema.SCORED_BY_FEATURES)), schema.ANYTHING),
+    **dict.fromkeys(schema.KEYS_OF_FEATURES, schema.ANYTHING),
 }
 """The keys of task files."""
 
@@ -368,7 +394,7 @@ def _incomplete(config: TaskConfig) -> Iterator[tuple[str, str, str]]:
     if len(scored) > 1:
         yield f"{' and '.join(scored)} are given together.", scored[-1], "Write one of them, or null for the others."
     for key in config.of_features:
-        yield from schema.key_of_feature(key).conflicts(config)
+        yield from key_of_part(key).conflicts(config)
     if config.source.get("scorer") is not None and config.source.get("process_results") is not None:
         yield "scorer and process_results are both given.", "scorer", "Write one of them, or null for the other."
     if config.source.get("unsafe_code"):

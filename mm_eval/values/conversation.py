@@ -44,14 +44,17 @@ class Conversation:
 
 
 class Turns(Protocol):
-    """What makes the further turns of one task under one model. The kind TURNS of a feature's folder names its class.
+    """What makes the further turns of one task under one model; `turns_of` in prepare.py finds it."""
 
-    fresh: each turn is asked alone, without what was said before.
-    ends_when_full: what the model does makes prompts longer, so one that does not fit ends the conversation.
-    """
+    @property
+    def fresh(self) -> bool:
+        """Whether each turn is asked alone, without what was said before."""
+        ...
 
-    fresh: bool
-    ends_when_full: bool
+    @property
+    def ends_when_full(self) -> bool:
+        """Whether what the model does makes prompts longer, so that one that does not fit ends the conversation."""
+        ...
 
     def begin(self, instance: Instance) -> Instance:
         """The first request of a doc as it is asked, such as with a system message that lists tools."""

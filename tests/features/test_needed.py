@@ -7,38 +7,38 @@ from types import SimpleNamespace
 
 import pytest
 
-from mm_eval.opening import PARTS, part_class, part_classes
-from mm_eval.request import NEEDED, RunRequest, is_needed
+from mm_eval.adapters import in_our_words
+from mm_eval.parts import kinds_of
+from mm_eval.request import RunRequest
 from tests.sets import each_of
 
 PLAIN = {"tasks": ("mme",), "model": "dummy", "output_path": "nowhere/at/all"}
-JUDGED = SimpleNamespace(read=lambda key: object(), of_features={}, is_shipped=False)
-SHIPPED = SimpleNamespace(read=lambda key: None, of_features={}, is_shipped=True)
+JUDGED = SimpleNamespace(is_judged=True, of_features={}, is_shipped=False)
+SHIPPED = SimpleNamespace(is_judged=False, of_features={}, is_shipped=True)
 
 
 def task_with(key: str) -> SimpleNamespace:
-    return SimpleNamespace(read=lambda name: None, of_features={key: object()}, is_shipped=False)
+    return SimpleNamespace(is_judged=False, of_features={key: object()}, is_shipped=False)
 
 
 def needed(*configs: object, **fields: object) -> set[str]:
     request = RunRequest(**{**PLAIN, **fields})  # type: ignore[arg-type]
-    classes = part_classes(request, configs)  # type: ignore[arg-type]
-    return {name for name in PARTS if part_class(name) in classes}
+    return {kind.__name__ for kind in kinds_of(request, configs)}  # type: ignore[arg-type]
 
 
 @each_of(
     ("name", "fields"),
     [
-        ("judge", {"judge": ("openai",)}),
-        ("judge", {"judge_args": ({"model": "m"},)}),
-        ("protocol", {"protocol": "qwen2_5_vl"}),
-        ("protocol", {"model_args": {"pretrained": "Qwen/Qwen2.5-VL-7B-Instruct"}}),
-        ("protocol", {"name": "Qwen2.5-VL-7B"}),
-        ("trackers", {"wandb_args": {}}),
-        ("trackers", {"trackio_args": {"project": "p"}}),
-        ("deciding", {"until_interval": 0.02}),
-        ("deciding", {"stop_when": "decided"}),
-        ("deciding", {"output_path": None}),
+        ("JudgePart", {"judge": ("openai",)}),
+        ("JudgePart", {"judge_args": ({"model": "m"},)}),
+        ("ProtocolPart", {"protocol": "qwen2_5_vl"}),
+        ("ProtocolPart", {"model_args": {"pretrained": "Qwen/Qwen2.5-VL-7B-Instruct"}}),
+        ("ProtocolPart", {"name": "Qwen2.5-VL-7B"}),
+        ("TrackersPart", {"wandb_args": {}}),
+        ("TrackersPart", {"trackio_args": {"project": "p"}}),
+        ("DecidingPart", {"until_interval": 0.02}),
+        ("DecidingPart", {"stop_when": "decided"}),
+        ("DecidingPart", {"output_path": None}),
     ],
 )
 def test_an_option_brings_its_part(name: str, fields: dict[str, object]) -> None:
@@ -46,11 +46,11 @@ def test_an_option_brings_its_part(name: str, fields: dict[str, object]) -> None
 
 
 def test_a_judged_task_and_what_an_earlier_launch_left_bring_theirs(tmp_path: Path) -> None:
-    assert needed(JUDGED) == {"judge"}
-    assert needed(task_with("tools")) == {"tools"} and needed(task_with("rounds")) == {"turns"}
-    assert needed(SHIPPED) == {"first_rows"} and needed(SHIPPED, sample=True) == set()
+    assert needed(JUDGED) == {"JudgePart"}
+    assert needed(task_with("tools")) == {"ToolsPart"} and needed(task_with("rounds")) == {"TurnsPart"}
+    assert needed(SHIPPED) == {"FirstRows"} and needed(SHIPPED, sample=True) == set()
     folder = tmp_path / "run"
-    for name, left in (("imported", "imported"), ("deciding", "looks")):
+    for name, left in (("Theirs", "imported"), ("DecidingPart", "looks")):
         (folder / left).mkdir(parents=True)
         assert name in needed(output_path=str(folder))
 
@@ -66,14 +66,14 @@ def test_a_judged_task_and_what_an_earlier_launch_left_bring_theirs(tmp_path: Pa
     ],
 )
 def test_only_a_model_that_others_may_name_is_looked_up_among_theirs(
-    fields: dict[str, object], is_theirs: bool
+    fields: dict[str, object], is_theirs: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert is_needed("peers", RunRequest(**{**PLAIN, **fields})) is is_theirs  # type: ignore[arg-type]
-
-
-def test_each_part_says_when_it_is_needed_and_all_score_a_recorded_run() -> None:
-    assert NEEDED.keys() == {*PARTS, "peers"}
-    assert len(part_classes()) == len(PARTS)
+    asked = []
+    monkeypatch.setattr(
+        "mm_eval.features.peers.request.in_our_words", lambda request: asked.append(request) or (request, [])
+    )
+    in_our_words(RunRequest(**{**PLAIN, **fields}))  # type: ignore[arg-type]
+    assert bool(asked) is is_theirs
 
 
 def test_a_plain_run_imports_no_part_and_no_templates(tmp_path: Path) -> None:

@@ -35,8 +35,9 @@ from mm_eval.features.exports.logs.find import TABLE, find_logs
 from mm_eval.features.exports.logs.values import Log, LogRow, finite, mapped
 from mm_eval.features.exports.matching import WRONG_KIND, Matched, Matcher, answers_in_order
 from mm_eval.features.exports.repeats import repeated
-from mm_eval.opening import OpenedTasks, choose_styles, open_tasks, parts_of
-from mm_eval.prepare import Prepared, load_configs
+from mm_eval.opening import OpenedTasks, open_tasks
+from mm_eval.parts import check_scorers, parts_of
+from mm_eval.prepare import Prepared, choose_styles, load_configs
 from mm_eval.prompt.blind import WITHOUT
 from mm_eval.prompt.task import PromptStyle, Task
 from mm_eval.request import RunRequest
@@ -316,7 +317,7 @@ def _opened(
         return choose_styles(request, configs, None, False)
 
     def opened(request: RunRequest, loaded: Loaded) -> OpenedTasks:
-        return open_tasks(request, loaded, request.sample, partial(styles, request), progress.phase)
+        return open_tasks(request, loaded, request.sample, partial(styles, request), check_scorers, progress.phase)
 
     loaded = _loaded(request, chosen)
     if asked.docs != LOG:

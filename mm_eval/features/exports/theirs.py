@@ -51,33 +51,6 @@ class Theirs(RunPart):
         self._folder, self._about = folder, about
 
     @classmethod
-    def tasks_of(cls, request: RunRequest) -> tuple[Sequence[str], Mapping[str, Mapping[str, Any]]]:
-        """What the configs state for several answers to each question, where the tasks ask once."""
-        about = _about(request)
-        tasks = about.get("tasks") if about else None
-        known = (
-            [(name, each) for name, each in tasks.items() if isinstance(each, dict)] if isinstance(tasks, dict) else []
-        )
-        manager = TaskManager(include_path=request.include_path)
-        found: dict[str, Mapping[str, Any]] = {}
-        for name, each in known:
-            if type(count := each.get("repeats")) is int and count > 1:
-                asked = str(each.get("name") or name)
-                [config] = manager.load([asked]).tasks.values()
-                found[asked] = (
-                    {"repeats": count} if each.get("suite") == "mm-eval" else repeated(config.resolved(), count)[0]
-                )
-        return (), found
-
-    @classmethod
-    def for_scoring(cls, request: RunRequest, options: Mapping[str, Any]) -> RunRequest:
-        """With the documents of the folder itself, wherever it has been moved to."""
-        own = Path(str(request.output_path)) / FOLDER / "data"
-        if request.data_root and Path(request.data_root).parts[-2:] == own.parts[-2:] and own.is_dir():
-            return replace(request, data_root=str(own.resolve()))
-        return request
-
-    @classmethod
     def begin(cls, request: RunRequest, loaded: Loaded, options: Mapping[str, Any] | None = None) -> RunPart | None:
         about = _about(request)
         return cls(Path(str(request.output_path)), about) if about and isinstance(about.get("tasks"), dict) else None
@@ -116,12 +89,37 @@ class Theirs(RunPart):
         return [f"answers of {', '.join(suites)}, asked with its own prompts, and scored here", *notes]
 
 
+def repeats_stated(request: RunRequest) -> dict[str, Mapping[str, Any]]:
+    """What the configs of an imported run state for several answers to each question, where the tasks ask once."""
+    about = _about(request)
+    tasks = about.get("tasks") if about else None
+    known = [(name, each) for name, each in tasks.items() if isinstance(each, dict)] if isinstance(tasks, dict) else []
+    manager = TaskManager(include_path=request.include_path)
+    found: dict[str, Mapping[str, Any]] = {}
+    for name, each in known:
+        if type(count := each.get("repeats")) is int and count > 1:
+            asked = str(each.get("name") or name)
+            [config] = manager.load([asked]).tasks.values()
+            found[asked] = (
+                {"repeats": count} if each.get("suite") == "mm-eval" else repeated(config.resolved(), count)[0]
+            )
+    return found
+
+
 def _about(request: RunRequest) -> dict[str, Any] | None:
     """What the folder of a request says of its logs; None where nothing was imported into it."""
     folder = Path(str(request.output_path)) if request.output_path else None
     if folder is None or not os.path.isfile(folder / FOLDER / "about.json"):
         return None
     return read_json(folder, f"{FOLDER}/about.json", "Import the logs again into another folder.")
+
+
+def with_own_data(request: RunRequest) -> RunRequest:
+    """The request of an imported run with the documents of its folder, wherever that has been moved to."""
+    own = Path(str(request.output_path)) / FOLDER / "data"
+    if request.data_root and Path(request.data_root).parts[-2:] == own.parts[-2:] and own.is_dir():
+        return replace(request, data_root=str(own.resolve()))
+    return request
 
 
 class TheirRows:

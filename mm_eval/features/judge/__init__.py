@@ -6,7 +6,6 @@ verdicts   what the journal holds of a doc's verdicts, and which question is ask
 asking     the second pass of a run: asks the judges what they still need
 """
 
-from collections.abc import Sequence
 from typing import Any
 
 from mm_eval.values.features import Option
@@ -15,15 +14,7 @@ _SEVERAL: dict[str, Any] = {"action": "append", "default": []}
 """--judge and --judge_args may be given more than once, in pairs."""
 _FLAG = {"action": "store_true"}
 
-VERBS = {
-    "judge": (
-        "verb",
-        "how good the judge of a run is: known answers, both orders of a pair, two judges, people's labels",
-    ),
-}
 ADAPTER_OPTIONS = {"judge": "judge_args"}
-TASK_KEYS = {"judge": "config:JudgeKey"}
-LISTED_KEYS = {"judge": ("judged", "judge_score")}
 OPTIONS = {
     "judge": (
         ("run", "score"),
@@ -104,24 +95,3 @@ OPTIONS = {
         ),
     ),
 }
-PEER_FLAGS = {
-    "use_verifier": {
-        "takes": 0,
-        "refused": "there is no verifier model; --judge NAME --judge_args model=... judges answers.",
-    },
-    "judge_base_url": {"into": ("--judge_args", "base_url")},
-    "judge_key": {"refused": "keys are read from the environment: --judge_args api_key_env=NAME."},
-    "judge_api_nproc": {"into": ("--judge_args", "num_concurrent")},
-    "judge_retry": {"into": ("--judge_args", "max_retries")},
-    "judge_timeout": {"into": ("--judge_args", "timeout")},
-}
-
-
-def _needed(request: Any, configs: Sequence[Any]) -> bool:
-    """Task code of others may ask a judge without the key."""
-    stated = request is not None and (request.judge or request.judge_args)
-    own = (each for each in configs if "judge" in each.of_features or not each.is_shipped)
-    return bool(stated) or any(config.read("judge") is not None for config in own)
-
-
-NEEDED = {"judge": _needed}

@@ -7,19 +7,16 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from mm_eval.config.manager import Loaded
-from mm_eval.config.task_config import TaskConfig
 from mm_eval.engine.folder import RunFolder
 from mm_eval.engine.journal import Journal, JournalState
 from mm_eval.engine.model import account, dollars
 from mm_eval.engine.outcome import Outcome
 from mm_eval.features.judge.asking import ask_judges
-from mm_eval.features.judge.checking import check_judge
 from mm_eval.features.judge.code import verdicts_of
 from mm_eval.features.judge.config import judge_of_task
 from mm_eval.features.judge.judges import (
     Judge,
     check_stated,
-    for_scoring,
     identity_of,
     joined_judges,
     judged_configs,
@@ -28,9 +25,9 @@ from mm_eval.features.judge.judges import (
     record_judges,
 )
 from mm_eval.features.judge.preflight import Tried, try_judges
-from mm_eval.features.judge.scoring import check_judge_metrics, with_judges
+from mm_eval.features.judge.scoring import with_judges
 from mm_eval.features.judge.verdicts import Lookup, Verdicts
-from mm_eval.opening import Asking, OpenedTasks, RunPart, Validated
+from mm_eval.opening import Asking, OpenedTasks, RunPart
 from mm_eval.prompt.task import Task
 from mm_eval.request import RunRequest
 from mm_eval.results.judged import name_numbers
@@ -60,10 +57,6 @@ class JudgePart(RunPart):
     _identities: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
 
     @classmethod
-    def for_scoring(cls, request: RunRequest, options: Mapping[str, Any]) -> RunRequest:
-        return for_scoring(request, options)
-
-    @classmethod
     def begin(cls, request: RunRequest, loaded: Loaded, options: Mapping[str, Any] | None = None) -> JudgePart | None:
         """The judges, their arguments checked and no weights loaded. ConfigError where a task needs one that is not named."""
         if options is None:
@@ -75,17 +68,6 @@ class JudgePart(RunPart):
         # The judges of a recorded run are named now, however the run was made.
         judges = make_judges(request if options is None else replace(request, offline=False))
         return cls(judges, judges, options)
-
-    @classmethod
-    def check_scorers(cls, config: TaskConfig, scorers: Sequence[Scorer]) -> None:
-        if "judge" in config.of_features:
-            check_judge_metrics(config, scorers)
-
-    @classmethod
-    def validate(cls, task: Task, doc_ids: Sequence[int]) -> Validated:
-        """Writes the judge's prompts of some docs and reads the examples of replies."""
-        judge = judge_of_task(task.config)
-        return Validated() if judge is None else Validated(check_judge(task, doc_ids), judge.by_code)
 
     def describe(self, opened: OpenedTasks) -> list[str]:
         """Nothing to say. ConfigError if a judge can't generate with the options of a task."""

@@ -10,17 +10,5 @@ adapters     every model name of the other suites, the arguments of their models
 names        every name of theirs that means a benchmark here (data), and where to find those that don't
 """
 
-from collections.abc import Sequence
-from typing import Any
-
 OTHERWISE = {"--config": "", "--tasks": "^list", "--output_path": r"\.json$", "--gen_kwargs": r"\bstop\s*="}
 """A file of options, a list of tasks, lm-eval's file of results, and its name of `until`."""
-_OURS = (None, "dummy", "replay", "tiny-llava", "tiny-qwen2-vl")
-"""Models that are nowhere else, and need no argument."""
-
-
-def _needed(request: Any, configs: Sequence[Any]) -> bool:
-    return bool(request.model_args) or request.model not in _OURS
-
-
-NEEDED = {"peers": _needed}

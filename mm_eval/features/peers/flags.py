@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from mm_eval.values.features import statements
-
 
 @dataclass(frozen=True)
 class Flag:
@@ -222,9 +220,21 @@ INSPECT = {
     ),
 }  # fmt: skip
 
-OF_FEATURES = {name: Flag(**fields) for name, fields in statements("PEER_FLAGS").items()}
-"""Those for which a feature has the counterpart."""
-FLAGS = {**INSPECT, **VLMEVALKIT, **LMMS_EVAL, **LM_EVAL, **OF_FEATURES}
+OF_PARTS: dict[str, Flag] = {
+    "use_verifier": Flag(0, refused="there is no verifier model; --judge NAME --judge_args model=... judges answers."),
+    "judge_base_url": Flag(into=("--judge_args", "base_url")),
+    "judge_key": Flag(refused="keys are read from the environment: --judge_args api_key_env=NAME."),
+    "judge_api_nproc": Flag(into=("--judge_args", "num_concurrent")),
+    "judge_retry": Flag(into=("--judge_args", "max_retries")),
+    "judge_timeout": Flag(into=("--judge_args", "timeout")),
+    "video_llm": Flag(0, into=("--model_args", "video"), form="file"),
+    "fps": Flag(ours="--video", form="fps={}"),
+    "nframe": Flag(ours="--video", form="frames={}"),
+    "pack": Flag(0, refused="questions on one video are asked one by one. Leave it out."),
+    "use_subtitle": Flag(0, refused="subtitles are a task of their own, such as videomme_w_subtitle."),
+}
+"""Those about judges and videos."""
+FLAGS = {**INSPECT, **VLMEVALKIT, **LMMS_EVAL, **LM_EVAL, **OF_PARTS}
 """By name, without the dashes and with underscores. Where two suites have one option, they mean the same by it."""
 
 ARGUMENTS = {

@@ -2,13 +2,6 @@
 
 from mm_eval.values.features import Option
 
-DECLARED = {"protocol": "protocol"}
-VERBS = {
-    "protocols": (
-        "verb",
-        "named protocols of reports: settings with their provenance, and reported numbers; check them",
-    ),
-}
 OPTIONS = {
     "protocol": (
         ("run", "show"),
@@ -34,5 +27,3 @@ OPTIONS = {
         ),
     ),
 }
-NEEDED = {"protocol": ("protocol", "name", "model_args")}
-"""Protocols of reports are looked up by the model's name, too."""

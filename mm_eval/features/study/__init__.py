@@ -1,9 +1,5 @@
 """Variants of a run, paired by document: prompts, other runs, the run without its pictures, one setting of a report at a time."""
 
-import os
-from collections.abc import Sequence
-from typing import Any
-
 from mm_eval.values.features import Option
 
 _ENDING = (
@@ -41,16 +37,6 @@ _ENDING = (
     ),
 )
 """Each launch states them: those of run.json are of the first one."""
-VERBS = {
-    "blind": ("blind_verb", "how much the pictures matter: a run again without them, and with those of other docs"),
-    "compare": ("compare_verb", "two runs or more, paired by doc: differences with intervals, and which docs flipped"),
-    "plan": ("deciding.plan_verb", "how many docs a difference takes, and what a release can tell"),
-    "prompts": (
-        "prompts_verb",
-        "which prompt suits a model: the same model under several prompt blocks, compared doc by doc",
-    ),
-    "why": ("why_verb", "which setting explains the difference between a run and the number of a report"),
-}
 OPTIONS = {
     "pairs": (
         (),
@@ -64,14 +50,3 @@ OPTIONS = {
         *(each._replace(of_launch=True) for each in _ENDING),
     ),
 }
-
-
-def _needed(request: Any, configs: Sequence[Any]) -> bool:
-    """A launch without the options, too, where one with them may have left its looks."""
-    if request is None:
-        return False
-    left = [f"{request.output_path}/{name}" for name in ("looks", "looks.json")] if request.output_path else [os.curdir]
-    return bool(request.stop_when or request.until_interval) or any(map(os.path.lexists, left))
-
-
-NEEDED = {"deciding": _needed}

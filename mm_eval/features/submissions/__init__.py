@@ -4,6 +4,3 @@ key       the key `submission` of task files
 files     the records of a task and the forms of a file
 run_part  collects the records while samples/ is written, and writes the files
 """
-
-TASK_KEYS = {"submission": "key:SubmissionKey"}
-NEEDED = {"submissions": ("submission",)}

@@ -37,15 +37,6 @@ class SubmissionsPart(RunPart):
         check_files(stated)
         return cls() if stated else None
 
-    @classmethod
-    def validate(cls, task: Task, doc_ids: Sequence[int]) -> Validated:
-        """Makes the record of each doc."""
-        stated = task.config.of_features["submission"]
-        check_record(task, doc_ids)
-        for _, doc in task.docs.texts(list(doc_ids)):
-            record_of(stated["record"], doc, "answer")
-        return Validated(f"a run writes {stated['file']}")
-
     def describe(self, opened: OpenedTasks) -> list[str]:
         for name, task in opened.tasks.items():
             if "submission" in task.config.of_features and not opened.request.predict_only:
@@ -70,6 +61,15 @@ class SubmissionsPart(RunPart):
 
     def problems(self, outcome: Outcome, scores: Mapping[str, TaskScores]) -> list[str]:
         return [problem for each in self.files.values() for problem in each.problems()]
+
+
+def validated(task: Task, doc_ids: Sequence[int]) -> Validated:
+    """Makes the record of each doc."""
+    stated = task.config.of_features["submission"]
+    check_record(task, doc_ids)
+    for _, doc in task.docs.texts(list(doc_ids)):
+        record_of(stated["record"], doc, "answer")
+    return Validated(f"a run writes {stated['file']}")
 
 
 def check_record(task: Task, doc_ids: Sequence[int]) -> None:

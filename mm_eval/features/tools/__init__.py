@@ -11,6 +11,3 @@ calls         what the answers say: which calls, how many, and whether one is th
 counting      the counts as numbers of a run and fields of its samples
 findings      what `mm-eval diagnose` says about them
 """
-
-QUESTION_KEYS = {"tools": "config:ToolsKey"}
-NEEDED = {"tools": ("tools",)}

@@ -24,4 +24,3 @@ OPTIONS = {
         ),
     )
 }
-NEEDED = {"trackers": tuple(TRACKERS)}

@@ -30,10 +30,6 @@ class TrackersPart(RunPart):
     include_path: str | None
 
     @classmethod
-    def for_scoring(cls, request: RunRequest, options: Mapping[str, Any]) -> RunRequest:
-        return request.with_options(**{name: options.get(name) for name in TRACKERS})
-
-    @classmethod
     def begin(
         cls, request: RunRequest, loaded: Loaded, options: Mapping[str, Any] | None = None
     ) -> TrackersPart | None:
@@ -61,3 +57,8 @@ class TrackersPart(RunPart):
             return call(tracker, "send", args, tracked)
         except MMEvalError as error:
             return f"{error} The results stand; `mm-eval score {folder} --{tracker}_args ...` sends them again."
+
+
+def with_trackers(request: RunRequest, options: Mapping[str, Any]) -> RunRequest:
+    """A recorded request with the trackers that the user names now; run.json has none."""
+    return request.with_options(**{name: options.get(name) for name in TRACKERS})

@@ -6,5 +6,3 @@ curve     the numbers over the steps, each with its paired difference to the ste
 drawing   lines, areas and texts as SVG and PNG
 study     the folder of a training's evaluations: one run folder a step
 """
-
-VERBS = {"watch": ("watch_verb", "evaluate each new checkpoint of a training: numbers over steps, paired differences")}

@@ -55,7 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     from mm_eval.cli.progress import ProgressBar
-    from mm_eval.opening import names_tasks
+    from mm_eval.prepare import names_tasks
     from mm_eval.run import evaluate
 
     if args.config:

@@ -9,13 +9,6 @@ show        a conversation with a scripted model, for `mm-eval show --turns`
 
 from mm_eval.values.features import Option
 
-OUTPUT_TYPES = {
-    "generate_until_multi_round": {"output_type": "generate_until", "rounds": "doc_to_text"},
-    "generate_until_agentic": {"output_type": "generate_until", "rounds": "agentic"},
-}
-AMONG_GENERATION = {"max_agentic_steps": "max_rounds"}
-"""As lmms-eval writes it."""
-QUESTION_KEYS = {"rounds": "rounds:RoundsKey", "max_rounds": "rounds:MostRoundsKey"}
 OPTIONS = {
     "turns": (
         ("show",),
@@ -28,4 +21,3 @@ OPTIONS = {
         ),
     )
 }
-NEEDED = {"turns": ("rounds",)}

@@ -20,9 +20,15 @@ from mm_eval.data.places import has_files
 from mm_eval.engine.generation import check_for_any_model
 from mm_eval.engine.model import METHODS, Model
 from mm_eval.engine.order import CheapestOrder
-from mm_eval.features.validate.first_rows import FIRST, columns_that_differ, rows_that_differ
+from mm_eval.features.validate.first_rows import (
+    FIRST,
+    columns_that_differ,
+    has_own_numbers,
+    rows_that_differ,
+    validated,
+)
 from mm_eval.features.validate.trial import FULL, Trial, TrialResult
-from mm_eval.opening import OpenedTasks, part_classes, without_sample
+from mm_eval.opening import OpenedTasks, without_sample
 from mm_eval.preflight import check_prompt_keys, group_faults
 from mm_eval.prepare import Prepared, load_configs, prepare, prepare_without_model
 from mm_eval.prompt.blocks import choose_block
@@ -108,8 +114,7 @@ def _examine(plan: OpenedTasks, name: str, task: Task) -> str:
     _check_generation(task)
     trial = _trial(plan, name, task)
     docs = counted(len(doc_ids), "doc")
-    for part in part_classes(None, [task.config]):
-        found = part.validate(task, doc_ids)
+    for found in validated(task, doc_ids):
         of_parts += [found.said] if found.said else []
         is_all = trial.known and not any(scorer.metrics for scorer in plan.scorers[name])
         if found.grades_all or found.said and is_all:
@@ -170,7 +175,7 @@ def _scores_said(trial: Trial, said: str) -> str:
     shown = [f"{number.key} = {number.value:g}" for number in gold.scores.numbers if number.value is not None]
     said += f"; gold answers score {', '.join(shown)}"
     given = [number.key for number in gold.scores.numbers]
-    for main in () if part_classes(None, [trial.task.config]) else main_metrics(trial.task.config.metadata):
+    for main in () if has_own_numbers(trial.task.config) else main_metrics(trial.task.config.metadata):
         if not any(key.is_named(main) for key in given):
             names = listed([key.label for key in given], MOST_NAMES)
             raise _FaultError(f"metadata.metric names {main!r}, which is not a number of the task; it has {names}")

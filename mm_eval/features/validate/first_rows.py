@@ -6,15 +6,16 @@ rows before the first request of a run and says so in one sentence for each task
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
 from mm_eval.config.functions import FunctionRef, runs_elsewhere
 from mm_eval.config.manager import Loaded
+from mm_eval.config.task_config import TaskConfig
 from mm_eval.data.manifest import KnownDataSet, known_data_set
 from mm_eval.features.validate.trial import Trial, TrialResult
-from mm_eval.opening import OpenedTasks, RunPart, part_classes
+from mm_eval.opening import OpenedTasks, RunPart, Validated
 from mm_eval.prompt.task import EVALUATION_SPLITS, Task
 from mm_eval.request import RunRequest
 from mm_eval.values.errors import MMEvalError
@@ -54,6 +55,25 @@ def first_rows(opened: OpenedTasks) -> Iterator[str]:
             found = _gold_that_fails(opened, name, task)
         if found:
             yield f"{name}: {'; '.join(found)}: its numbers may be wrong. `mm-eval validate {name}` checks all rows."
+
+
+def validated(task: Task, doc_ids: Sequence[int]) -> list[Validated]:
+    """What there is to check of a task's judge and of its submission file without any model. MMEvalError for a fault."""
+    found = []
+    if task.config.is_judged:
+        from mm_eval.features.judge.checking import validated as of_judge
+
+        found.append(of_judge(task, doc_ids))
+    if "submission" in task.config.of_features:
+        from mm_eval.features.submissions.run_part import validated as of_submission
+
+        found.append(of_submission(task, doc_ids))
+    return found
+
+
+def has_own_numbers(config: TaskConfig) -> bool:
+    """Whether numbers come to a task beside those of its scorers, or in place of them."""
+    return config.is_judged or not config.of_features.keys().isdisjoint(("submission", "tools", "rounds"))
 
 
 def _known(task: Task) -> KnownDataSet | None:
@@ -115,7 +135,7 @@ def _gold_that_fails(opened: OpenedTasks, name: str, task: Task) -> list[str]:
     """Whether the gold answers of at least half of the first rows score nothing. No picture is decoded, no frame looked for."""
     doc_ids = list(islice(opened.doc_ids[name], FIRST))
     try:
-        if any(part.validate(task, doc_ids).grades_all for part in part_classes(None, [task.config])):
+        if any(found.grades_all for found in validated(task, doc_ids)):
             return []
         tried = _trial(opened, name, task, doc_ids).gold_marks()
     except MMEvalError:
@@ -152,7 +172,7 @@ def _own_gold_that_fails(opened: OpenedTasks, name: str, task: Task) -> str:
         return ""
     doc_ids = list(islice(opened.doc_ids[name], FIRST))
     try:
-        if part_classes(None, [config]):
+        if has_own_numbers(config):
             return ""
         trial = _trial(opened, name, task, doc_ids)
         forms = FORMS[:1] if config.gold_answer is not None else FORMS

@@ -16,10 +16,3 @@ OPTIONS = {
         ),
     )
 }
-PEER_FLAGS = {
-    "video_llm": {"takes": 0, "into": ("--model_args", "video"), "form": "file"},
-    "fps": {"ours": "--video", "form": "fps={}"},
-    "nframe": {"ours": "--video", "form": "frames={}"},
-    "pack": {"takes": 0, "refused": "questions on one video are asked one by one. Leave it out."},
-    "use_subtitle": {"takes": 0, "refused": "subtitles are a task of their own, such as videomme_w_subtitle."},
-}

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from mm_eval.config.arguments import COUNT_FROM_1, PATH, Rule, column_name, faults, shortly
-from mm_eval.opening import names_tasks
+from mm_eval.prepare import names_tasks
 from mm_eval.request import (
     COMMAND_NAMES,
     RULES,
