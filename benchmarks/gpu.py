@@ -188,7 +188,7 @@ def loaded(engine: str, folder: Path, args: argparse.Namespace) -> Any:
     model: Model = MODELS.get("vllm" if engine == "vllm" else "hf")(options, settings)
     if engine == "fleet":
         share = {"worker_gpus": 1 / WORKERS} if args.device == "cuda" else {"worker_cpus": 1}
-        request = RunRequest(tasks=(), executor="ray").with_options(workers=WORKERS, **share)
+        request = RunRequest.of_options(executor="ray", workers=WORKERS, **share)
         model = on_executor(model, request)
         model.describe()  # starts the workers, one of which says what the model is
     model.prepare()

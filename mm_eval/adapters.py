@@ -12,7 +12,7 @@ from pathlib import Path
 
 from mm_eval.config.functions import load_file, with_siblings
 from mm_eval.engine.model import MODELS, Model, ModelSettings, create_model, is_bundled
-from mm_eval.request import DEFAULT_MODEL, RunRequest, with_beside
+from mm_eval.request import DEFAULT_MODEL, RAY_OPTIONS, RunRequest
 from mm_eval.values.errors import ConfigError, InvalidValue, did_you_mean, kind_and_text
 
 _OURS = (None, "dummy", "replay", "tiny-llava", "tiny-qwen2-vl")
@@ -94,8 +94,9 @@ def on_executor(model: Model, request: RunRequest) -> Model:
 
     Errors: ConfigError for options that do not fit together.
     """
-    stated = [name for name in with_beside("executor") if getattr(request, name) is not None]
-    if request.executor is None:
+    options = request.options()
+    stated = [name for name in RAY_OPTIONS if options[name] is not None]
+    if request.ray.executor is None:
         if stated:
             hint = "Add --executor ray, or leave it out."
             raise ConfigError(f"--{stated[0]} is an option of --executor ray.", where=f"--{stated[0]}", hint=hint)

@@ -172,9 +172,9 @@ def evaluate(
     given = {**options, "model_args": model_arguments(args)}
     given["model"] = model if thing is None else IN_MEMORY
     check_options(given, "evaluate")
-    by_option = not tasks and names_tasks(RunRequest(tasks=(), **given))
+    by_option = not tasks and names_tasks(RunRequest.of_options(**given))
     names = () if by_option else task_names(tasks, "evaluate")
-    request, bar = RunRequest(tasks=names, **given), ProgressBar() if progress else None
+    request, bar = RunRequest.of_options(names, **given), ProgressBar() if progress else None
     if thing is None:
         if processor is not None or identity is not None:
             which = "processor" if processor is not None else "identity"
@@ -184,7 +184,7 @@ def evaluate(
         report = run(request, bar)
         report.notes += notes
         return Results(report)
-    if request.executor is not None:
+    if request.ray.executor is not None:
         raise ConfigError("a model in memory can't be sent to workers.", where="executor", hint="Leave it out.")
     memory: Any = MODELS.get(IN_MEMORY)
     held = memory.held(thing, request.model_args, model_settings(request), processor, identity)

@@ -22,7 +22,6 @@ from mm_eval.engine.own_runs import is_own
 from mm_eval.prepare import load_configs
 from mm_eval.request import DEFAULT_MODEL, RunRequest
 from mm_eval.values.errors import ConfigError
-from mm_eval.values.features import statements
 from mm_eval.values.run_files import UNREADABLE, odd_content
 
 
@@ -55,9 +54,8 @@ def check_own(request: Mapping[str, Any], mark: Any, folder: Path) -> None:
     """Raises UntrustedRun if the request of a run.json, as it is stored, names a model and another user made it."""
     model = request.get("model") or DEFAULT_MODEL
     named = [] if _is_bundled(model) and not request.get("model_args") else [("--model", model, request)]
-    for option, of_args in statements("ADAPTER_OPTIONS").items():
-        adapters, args = as_list(request.get(option)), as_list(request.get(of_args))
-        named += [(f"--{option}", adapter, {"model_args": args[i : i + 1]}) for i, adapter in enumerate(adapters)]
+    judges, args = as_list(request.get("judge")), as_list(request.get("judge_args"))
+    named += [("--judge", adapter, {"model_args": args[i : i + 1]}) for i, adapter in enumerate(judges)]
     said = [_describe(option, name, given.get("model_args")) for option, name, given in named if name not in HARMLESS]
     if said and not is_own({"request": request}, mark):
         raise _of_another("; ".join(said), folder)
@@ -76,8 +74,7 @@ def check_named(option: str, adapter: Any, args: Any, marked: bool, folder: Path
 
 def for_data_alone(request: Mapping[str, Any]) -> dict[str, Any]:
     """The request of a run.json, as it is stored, to open the run's data again: nobody is asked, nothing is fetched."""
-    asked = [name for option, of_args in statements("ADAPTER_OPTIONS").items() for name in (option, of_args)]
-    return {**request, **{name: [] for name in asked}, "allow_url_media": False, "offline": True}
+    return {**request, "judge": [], "judge_args": [], "allow_url_media": False, "offline": True}
 
 
 def _describe(option: str, name: Any, args: Any) -> str:

@@ -34,15 +34,15 @@ def kinds_of(request: RunRequest, configs: Iterable[TaskConfig]) -> list[type[Ru
         from mm_eval.features.exports.theirs import Theirs
 
         found.append(Theirs)
-    if request.judge or request.judge_args or any(config.is_judged for config in listed):
+    if request.judge.models or request.judge.args or any(config.is_judged for config in listed):
         from mm_eval.features.judge.run_part import JudgePart
 
         found.append(JudgePart)
-    if request.protocol is not None or request.protocol_settings or request.name or request.model_args:
+    if request.protocol.name is not None or request.protocol.settings or request.name or request.model_args:
         from mm_eval.features.protocols.run_part import ProtocolPart  # reports are looked up by the model's name, too
 
         found.append(ProtocolPart)
-    if request.stop_when or request.until_interval or _has_looks(request):
+    if request.deciding.stop_when or request.deciding.until_interval or _has_looks(request):
         from mm_eval.features.study.deciding.run_part import DecidingPart
 
         found.append(DecidingPart)
@@ -54,7 +54,7 @@ def kinds_of(request: RunRequest, configs: Iterable[TaskConfig]) -> list[type[Ru
         from mm_eval.features.tools.counting import ToolsPart
 
         found.append(ToolsPart)
-    if any(args is not None for args in (request.wandb_args, request.mlflow_args, request.trackio_args)):
+    if any(args is not None for args in (request.trackers.wandb, request.trackers.mlflow, request.trackers.trackio)):
         from mm_eval.features.trackers.part import TrackersPart
 
         found.append(TrackersPart)

@@ -127,7 +127,7 @@ def prepare(
     except ConfigError as error:
         raise ConfigError(error.what, where="--gen_kwargs", hint=error.hint) from error
     loaded = load_configs(request)  # names first: a typo is reported at once
-    if request.protocol is not None:  # its settings, where no option states another
+    if request.protocol.name is not None:  # its settings, where no option states another
         from mm_eval.features.protocols.run_under import fill_in
 
         filled = fill_in(request, loaded, uses_sample(request))
@@ -308,7 +308,7 @@ def choose_styles(
     def block(name: str) -> PromptBlock:
         shows = configs[name].doc_to_visual is not None or configs[name].doc_to_messages is not None
         rule = of_model if shows else ("", "pictures")  # the folder of a text task is the same for every family
-        frames = request.frames
+        frames = request.video
         if protocol is not None:
             from mm_eval.features.protocols.run_under import protocol_block, protocol_frames
 
@@ -368,7 +368,7 @@ def docs_digest(doc_ids: Sequence[int]) -> dict[str, Any]:
 
 def protocol_of(request: RunRequest) -> Protocol | None:
     """The protocol that a run is asked under, with the settings that the request leaves to it; None without --protocol."""
-    if request.protocol is None:
+    if request.protocol.name is None:
         return None
     from mm_eval.features.protocols.run_under import applied_protocol
 

@@ -1,4 +1,4 @@
-"""What the user requested: `RunRequest`, and its options with their rules and help. Those of a feature stand in its folder."""
+"""What the user requested: `RunRequest`, and its options with their rules and help. Those of its parts: options.py."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any
 
 from mm_eval.config.arguments import (
     COUNT_FROM_0,
@@ -31,31 +31,121 @@ from mm_eval.config.arguments import (
     whole_number,
 )
 from mm_eval.config.inline import stated_task
+from mm_eval.options import OF_PARTS, Option
 from mm_eval.prompt.blind import BLIND
 from mm_eval.values.errors import ConfigError, raise_all
-from mm_eval.values.features import LazyMapping, Option, by_feature, options_of_features
 
 DEFAULT_MODEL = "tiny-llava"
 IN_MEMORY = "memory"
 """The name of every model that `evaluate(model=...)` gets as an object."""
 
 
-T = TypeVar("T")
+@dataclass(frozen=True, kw_only=True)
+class JudgeRequest:
+    """Who grades the answers of judged tasks.
+
+    models, args: the adapters of the judges and their arguments, in pairs. left_out: the numbers that need a judge are.
+    retries: how often an unreadable reply is asked for again. budget: dollars that the verdicts may cost.
+    preflight: each judge is tried on a gold and an empty answer before the run.
+    """
+
+    models: tuple[str, ...] = ()
+    args: tuple[Mapping[str, Any], ...] = ()
+    left_out: bool = False
+    retries: int = 2
+    budget: float | None = None
+    preflight: bool = True
 
 
-def _with_fields_of_features(request: type[T]) -> type[T]:
-    """The class with a field for each option of a feature."""
-    for each in options_of_features():
-        if each.is_field and each.name not in request.__annotations__:
-            request.__annotations__[each.name] = "Any"
-            setattr(request, each.name, each.default)
-    return request
+@dataclass(frozen=True, kw_only=True)
+class ProtocolRequest:
+    """The protocol of a report that a run follows, if it has a name. settings: only these of it; None for all."""
+
+    name: str | None = None
+    settings: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class RayRequest:
+    """Where the model answers: on a cluster's workers where `executor` is "ray", else in this process.
+
+    timeout: seconds after which a silent worker is replaced. address: of a cluster; None for one that is started for the run.
+    """
+
+    executor: str | None = None
+    workers: int | None = None
+    gpus: float | None = None
+    cpus: float | None = None
+    timeout: float | None = None
+    address: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class DecidingRequest:
+    """How a run ends before all docs are answered: when its comparisons are decided, or its interval is narrow enough.
+
+    looks: after how many equal parts of the docs the comparisons are tested. alpha: the false alarms over all of them.
+    margin: a difference that is surely within it ends a comparison too. until_interval: half of the main number's interval.
+    pairs: the comparisons of a release, "all" or {"reference": name}. linked: what the runs of a release know of each other.
+    """
+
+    stop_when: str | None = None
+    looks: int = 20
+    alpha: float = 0.05
+    margin: float | None = None
+    until_interval: float | None = None
+    pairs: str | Mapping[str, str] | None = None
+    linked: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrackersRequest:
+    """Where the numbers are sent: the arguments of each tracker. run.json has none of them: an address may hold a password."""
+
+    wandb: Mapping[str, Any] | None = None
+    mlflow: Mapping[str, Any] | None = None
+    trackio: Mapping[str, Any] | None = None
+
+
+FLAT_NAMES: Mapping[str, tuple[str, str]] = {
+    "executor": ("ray", "executor"),
+    "judge": ("judge", "models"),
+    "judge_args": ("judge", "args"),
+    "no_judge": ("judge", "left_out"),
+    "judge_retries": ("judge", "retries"),
+    "judge_budget": ("judge", "budget"),
+    "judge_preflight": ("judge", "preflight"),
+    "protocol": ("protocol", "name"),
+    "protocol_settings": ("protocol", "settings"),
+    "workers": ("ray", "workers"),
+    "worker_gpus": ("ray", "gpus"),
+    "worker_cpus": ("ray", "cpus"),
+    "worker_timeout": ("ray", "timeout"),
+    "ray_address": ("ray", "address"),
+    "pairs": ("deciding", "pairs"),
+    "linked": ("deciding", "linked"),
+    "stop_when": ("deciding", "stop_when"),
+    "looks": ("deciding", "looks"),
+    "alpha": ("deciding", "alpha"),
+    "margin": ("deciding", "margin"),
+    "until_interval": ("deciding", "until_interval"),
+    "wandb_args": ("trackers", "wandb"),
+    "mlflow_args": ("trackers", "mlflow"),
+    "trackio_args": ("trackers", "trackio"),
+}
+"""{an option of the command line, of run.json and of `evaluate`: (the part of the request, its field)}, in run.json's order."""
+PARTS = frozenset(part for part, _ in FLAT_NAMES.values())
+RAY_OPTIONS = tuple(name for name, (part, _) in FLAT_NAMES.items() if part == "ray")
+TRACKERS = tuple(name for name, (part, _) in FLAT_NAMES.items() if part == "trackers")
+WITHOUT_JUDGE: Mapping[str, Any] = {"no_judge": True}
+"""The options of a run by a verb that has none about judges."""
 
 
 @dataclass(frozen=True)
-@_with_fields_of_features
 class RunRequest:
-    """A run as the user requested it: the command line's options under the same names, those of features behind the others.
+    """A run as the user requested it: the command line's options under the same names, those of its parts in values of their own.
+
+    `of_options` makes it of options by their flat names (`judge_budget` is `request.judge.budget`), `options` gives them back.
 
     tasks: what `TaskManager.load` takes, as JSON values: names, files, mappings of keys.
     model: None for the bundled tiny model on the bundled sample data.
@@ -71,7 +161,7 @@ class RunRequest:
     reasoning_tags: the marks around the model's reasoning beside the known ones: "<a>,</a>", pairs as JSON, or "none".
     on_long_prompt: "cut" or "fail", for a text prompt that does not fit into the model's length.
     budget: dollars above which nothing more is asked of the model. prices: a file of prices.
-    executor: what answers in place of this process, by its name in `EXECUTORS`.
+    video: the user's rule of the frames that are shown.
     """
 
     tasks: tuple[str | Mapping[str, Any], ...]
@@ -109,56 +199,66 @@ class RunRequest:
     budget: int | float | None = None
     prices: str | None = None
     metadata: Mapping[str, Any] | None = None
-    executor: str | None = None
+    judge: JudgeRequest = JudgeRequest()
+    protocol: ProtocolRequest = ProtocolRequest()
+    ray: RayRequest = RayRequest()
+    deciding: DecidingRequest = DecidingRequest()
+    trackers: TrackersRequest = TrackersRequest()
+    video: str | None = None
 
-    if TYPE_CHECKING:  # the fields of features
-
-        def __getattr__(self, name: str) -> Any: ...
+    @classmethod
+    def of_options(cls, tasks: tuple[str | Mapping[str, Any], ...] = (), **options: Any) -> RunRequest:
+        """The request that options state, by their flat names."""
+        return cls(tasks).with_options(**options)
 
     @property
     def model_name(self) -> str:
         """What a run calls its model, where nothing better is known."""
         return (self.name if self.model == IN_MEMORY else self.model) or DEFAULT_MODEL
 
-    @property
-    def frames(self) -> str | None:
-        """The user's rule of the frames that are shown: the option of the medium's name."""
-        rule: str | None = self.video
-        return rule
-
     def asked_with(self, prompt_key: str | None, frames: str | None, output_path: str) -> RunRequest:
         """The same request under another prompt block or rule of frames, recorded in another folder."""
-        return self.with_options(prompt_key=prompt_key, output_path=output_path, video=frames)
+        return replace(self, prompt_key=prompt_key, output_path=output_path, video=frames)
 
     def with_options(self, **options: Any) -> RunRequest:
-        """The same request with these options, also of features."""
-        return replace(self, **options)
+        """The same request with these options, by their flat names. TypeError for one that there is not."""
+        own = {name: value for name, value in options.items() if name not in FLAT_NAMES and name not in PARTS}
+        of_parts: dict[str, dict[str, Any]] = {}
+        for name, value in options.items():
+            if name in FLAT_NAMES:
+                part, field_name = FLAT_NAMES[name]
+                single = name in ("judge", "judge_args") and isinstance(value, (str, Mapping))  # one judge, from Python
+                of_parts.setdefault(part, {})[field_name] = (value,) if single else value
+        if unknown := options.keys() - own.keys() - FLAT_NAMES.keys():
+            raise TypeError(f"a part of a request is no option: {', '.join(sorted(unknown))}.")
+        parts = {part: replace(getattr(self, part), **stated) for part, stated in of_parts.items()}
+        return replace(self, **own, **parts)
+
+    def options(self) -> dict[str, Any]:
+        """All options by their flat names, in the order of run.json."""
+        own = {each.name: getattr(self, each.name) for each in fields(self) if each.name not in PARTS}
+        video = own.pop("video")
+        flat = {name: getattr(getattr(self, part), field_name) for name, (part, field_name) in FLAT_NAMES.items()}
+        return {**own, **flat, "video": video}
 
     def of_record(self) -> RunRequest:
         """The same request for this process alone and for all docs: what a recorded run needs that is scored or repeated."""
-        of_features = {each.name: each.default for each in options_of_features() if each.of_launch}
-        return self.with_options(executor=None, **of_features)
+        return replace(self, ray=RayRequest(), deciding=DecidingRequest())
 
     def to_json(self) -> dict[str, Any]:
         """For run.json, so that `mm-eval score` can build the tasks again from any working directory."""
         folders = ("include_path", "data_root")
-        secret = {each.name for each in options_of_features() if each.secret}
-        stored = {k: v for k, v in asdict(self).items() if k not in secret}
+        stored = {name: value for name, value in self.options().items() if name not in TRACKERS}
         return {k: str(Path(v).resolve()) if k in folders and v else v for k, v in stored.items()}
 
     @classmethod
     def from_json(cls, stored: Mapping[str, Any]) -> RunRequest:
         """The request that `to_json` wrote. ConfigError for options that only another version of mm-eval has."""
-        if unknown := sorted(stored.keys() - {each.name for each in fields(cls)}):
+        if unknown := sorted(stored.keys() - cls(()).options().keys()):
             what = f"the run was requested with {', '.join(unknown)}, which this version of mm-eval does not know."
             raise ConfigError(what, where="run.json", hint="Use the version that made it; results.json names it.")
         read: dict[str, Any] = {name: tuple(v) if isinstance(v, list) else v for name, v in stored.items()}
-        return cls(**read)
-
-
-def with_beside(name: str) -> tuple[str, ...]:
-    """An option of the core, and those of features that mean nothing without it."""
-    return (name, *(each.name for each in options_of_features() if each.beside == name))
+        return cls.of_options(**read)
 
 
 MOST_DRAWS = 10_000_000
@@ -386,27 +486,20 @@ OPTIONS: Mapping[str, tuple[Option, ...]] = {
     "score": (_REASONING, _DRAWS, *_TABLE),
     "draws": (_DRAWS,),
 }
-"""The options of the core by the sets of them that verbs take. Features add to these sets, and have sets of their own."""
+"""The options by the sets of them that verbs take. `OF_PARTS` adds to these sets, and has sets of its own."""
 COMMAND_NAMES = {"chat_template": "apply_chat_template", "report": "no_report"}
 """Fields of `RunRequest` that the command line calls something else: files of options and Python take both names."""
 VERBOSITY = Rule("DEBUG, INFO, WARNING or ERROR", lambda value: value in LEVELS, str.upper)
 
 
-def _rules() -> dict[str, Any]:
-    """{name of an option, or its name on the command line: its rule, or where that stands}"""
-    of_core = (("", each) for of_set in OPTIONS.values() for each in of_set)
-    of_features = ((feature, each) for feature, (_, *options) in by_feature("OPTIONS").values() for each in options)
-    found: dict[str, Any] = {"prompt_blocks": MAPPING}
-    for feature, each in (*of_core, *of_features):
-        rule = each.rule
-        if isinstance(rule, str):
-            rule = f"{feature}.{rule}" if ":" in rule else f"{Rule.__module__}:{rule}"
-        if each.is_field and rule is not None:
-            found[each.name] = rule
+def _rules() -> dict[str, Rule]:
+    of_parts = [each for part in OF_PARTS for each in part.options]
+    every = [*(each for of_set in OPTIONS.values() for each in of_set), *of_parts]
+    found = {"prompt_blocks": MAPPING, **{each.name: each.rule for each in every if each.is_field}}
     return {**found, **{command: found[name] for name, command in COMMAND_NAMES.items()}}
 
 
-RULES: Mapping[str, Rule] = LazyMapping(_rules())
+RULES: Mapping[str, Rule] = _rules()
 """The rule of each option by its name: what commands, files of options and Python may state. `task_names` checks the tasks."""
 
 

@@ -219,7 +219,7 @@ def _try_parts(opened: OpenedTasks, folder: RunFolder, progress: Progress) -> MM
     for part in asking:
         part.recall(folder)
     for part in asking if own.leads else ():
-        if opened.request.executor and part.needs_memory and isinstance(opened, Prepared):
+        if opened.request.ray.executor and part.needs_memory and isinstance(opened, Prepared):
             close_model(opened.model)  # workers that were started to describe it
         refusal = part.before(opened, _read_journal(folder, opened), progress.phase)
         if refusal is not None and own.count == 1:

@@ -51,7 +51,7 @@ def mistakes(request: RunRequest) -> list[MMEvalError]:
     def whole() -> None:
         prepared = prepare(request)
         prepared.check_generation()
-        if request.output_path and request.executor is None:  # workers that load the model describe it, later
+        if request.output_path and request.ray.executor is None:  # workers that load the model describe it, later
             folder = RunFolder(Path(request.output_path))
             expect(prepared.model, folder.entry("constants"))
             folder.refuse_other(prepared.spec())

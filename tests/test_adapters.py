@@ -18,7 +18,7 @@ from mm_eval.values.errors import ConfigError
 from mm_eval.values.types import Instance
 from tests.folders import edited
 
-RAY = RunRequest(("mme",), model="dummy", executor="ray", workers=3)
+RAY = RunRequest.of_options(("mme",), model="dummy", executor="ray", workers=3)
 
 
 def test_a_fleet_is_made_without_a_cluster_and_replay_stays_here(tmp_path) -> None:
@@ -80,16 +80,16 @@ def test_a_finished_run_of_a_checkpoint_needs_no_ray(cli, monkeypatch: pytest.Mo
 
 def test_a_local_judge_of_a_recorded_run_is_described_without_a_worker(monkeypatch, tmp_path: Path) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
-    here = RunRequest(("mmvet",), judge="tiny-llava", output_path=str(tmp_path))
+    here = RunRequest.of_options(("mmvet",), judge="tiny-llava", output_path=str(tmp_path))
     [recorded] = make_judges(here)
     entry = json.loads(json.dumps(recorded.to_json()))
     (tmp_path / "run.json").write_text(json.dumps({"judges": [entry]}))
-    [judge] = make_judges(replace(here, executor="ray"))
+    [judge] = make_judges(here.with_options(executor="ray"))
     assert isinstance(judge.model, Fleet) and judge.to_json() == recorded.to_json()
     assert judge.is_same(Judge.from_json(entry))
     (tmp_path / "run.json").unlink()
     with pytest.raises(ConfigError, match="needs the package ray"):
-        make_judges(replace(here, executor="ray"))
+        make_judges(here.with_options(executor="ray"))
 
 
 def test_a_release_file_is_used_with_and_without_a_cluster(
@@ -122,7 +122,7 @@ def test_prompts_are_compared_on_workers(cli, monkeypatch: pytest.MonkeyPatch, t
 
 def test_a_command_to_try_names_workers_only_where_they_can_be_named() -> None:
     assert "--executor ray --workers 3" in as_command(RAY) and "ray" not in as_command(RAY, "show")
-    assert RAY.of_record() == replace(RAY, executor=None, workers=None)
+    assert RAY.of_record() == RAY.with_options(executor=None, workers=None)
 
 
 def test_a_checkpoint_without_its_weights_is_described_by_what_a_worker_says(tmp_path) -> None:

@@ -13,7 +13,7 @@ ORDER: list[tuple[str, str]] = [
     ("config", "config features.peers.names"),
     ("data", "data features.video"),
     ("prompt", "prompt"),
-    ("request", "request"),
+    ("request", "options request"),
     ("engine", "engine features.ranks"),
     ("scoring", "scoring"),
     ("results", "results features.diagnose.findings features.diagnose.answer_forms features.tools.findings"),
@@ -185,21 +185,12 @@ def test_a_circle_is_found_by_its_shortest_way() -> None:
     assert first_circle({"a": frozenset("b"), "b": frozenset()}) == []
 
 
-LOOK_UPS = {
-    "importlib.import_module",
-    "import_module",
-    "import_place",
-    "__import__",
-    "brought",
-    "statements",
-    "by_feature",
-}
+LOOK_UPS = {"importlib.import_module", "import_module", "import_place", "__import__"}
 """Calls that find code by a string."""
 ALLOWED = {
     "mm_eval/__init__.py": "public names are lazy, so that `import mm_eval` costs nothing",
     "mm_eval/cli/__init__.py": "the table of verbs, so that --help is quick",
     "mm_eval/values/registry.py": "the registries, which users extend",
-    "mm_eval/values/features.py": "what finds the kinds below",
     "mm_eval/config/functions.py": "functions that task files name",
     "mm_eval/features/ls/verb.py": "the registries by name",
     "mm_eval/features/trackers/process.py": "a tracker's library in a process of its own",
@@ -207,13 +198,6 @@ ALLOWED = {
     "models/hf/torchvision.py": "a package of others that may be missing",
     "models/hf/beside.py": "packages of others that may be missing",
 }
-STILL_BY_STRING: dict[str, int] = {
-    "mm_eval/cli/options.py": 1,
-    "mm_eval/features/diagnose/findings.py": 2,
-    "mm_eval/foreign.py": 2,
-    "mm_eval/request.py": 1,
-}
-"""Files that still look up parts of ours by string, with how often. It only shrinks."""
 
 
 def look_ups() -> dict[str, int]:
@@ -229,4 +213,4 @@ def look_ups() -> dict[str, int]:
 
 
 def test_nothing_of_ours_is_looked_up_by_a_string() -> None:
-    assert look_ups() == STILL_BY_STRING
+    assert not look_ups()

@@ -7,16 +7,15 @@ import ast
 import json
 import math
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import MISSING, fields
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from mm_eval.config.arguments import Rule, invalid, is_json, parse_json, shortly
-from mm_eval.request import COMMAND_NAMES, OPTIONS, RunRequest, read_option, task_names
+from mm_eval.options import OF_PARTS, Option
+from mm_eval.request import COMMAND_NAMES, OPTIONS, WITHOUT_JUDGE, RunRequest, read_option, task_names
 from mm_eval.values.errors import ConfigError
-from mm_eval.values.features import Option, by_feature, of_verbs_without
 
 if TYPE_CHECKING:
     from mm_eval.scoring.run_results import Report
@@ -48,30 +47,27 @@ def option(name: str, rule: Rule | None = None) -> Callable[[str], Any]:
 
 
 _TITLES = {"tasks": "tasks and data", "model": "model and prompts", "store": "answers and failures", "cost": "cost"}
-"""The groups of options in the help. Those of other sets stand in no group, and those of a feature in its own."""
-_DEFAULTS = {each.name: each.default for each in fields(RunRequest)}
+"""The groups of options in the help. Those of other sets stand in no group, and those of a part in its own."""
+_DEFAULTS = RunRequest(()).options()
 
 
 def add_options(parser: argparse._ActionsContainer, *sets: str, several: bool = False, **helps: str) -> None:
-    """Adds the options of some sets (`OPTIONS` of request.py), and those that features add to them.
+    """Adds the options of some sets (`OPTIONS` of request.py), and those of parts that are added to them.
 
     several: those that may be given more than once may be. helps: the help of options that mean something else here.
     """
     for name in sets:
         for each in OPTIONS.get(name, ()):
             _add(in_group(parser, _TITLES.get(name, "")), each, several, helps.get(each.name, each.help))
-        for title, feature, each in _of_features(name):
-            try:
-                _add(in_group(parser, _TITLES.get(name, title)), each, several, each.help)
-            except argparse.ArgumentError as error:
-                said = f"{feature} brings an option of `mm-eval {name}` that another part has: {error}."
-                raise ConfigError(said, hint="Rename it, or remove that feature's folder.") from error
+        for part in OF_PARTS:
+            for each in part.options if name in part.sets else ():
+                _add(in_group(parser, _TITLES.get(name, part.title)), each, several, each.help)
 
 
 def _add(parser: argparse._ActionsContainer, each: Option, several: bool, help: str) -> None:
     more: dict[str, Any] = {"dest": each.name}
-    if each.is_field and (default := _DEFAULTS[each.name]) is not MISSING:
-        more["default"] = default
+    if each.is_field:
+        more["default"] = _DEFAULTS[each.name]
     more |= each.more
     if several and each.several:
         help, more["action"], more["default"] = each.several, "append", None
@@ -82,15 +78,9 @@ def _add(parser: argparse._ActionsContainer, each: Option, several: bool, help: 
     parser.add_argument(f"--{COMMAND_NAMES.get(each.name, each.name)}", help=help, **more)
 
 
-def _of_features(name: str) -> Iterator[tuple[str, str, Option]]:
-    """(title in the help, the feature that brings it, the option) of what features add to a set."""
-    for title, (feature, (sets, *options)) in by_feature("OPTIONS").items():
-        yield from ((title, feature, each) for each in options if name in sets)
-
-
-def read_feature_options(args: argparse.Namespace, name: str) -> dict[str, Any]:
-    """The fields of a request that the options state which features add to a set."""
-    return _read(args, (each for _, _, each in _of_features(name)))
+def read_part_options(args: argparse.Namespace, name: str) -> dict[str, Any]:
+    """The options of a request, by their flat names, that parts add to a set."""
+    return _read(args, (each for part in OF_PARTS if name in part.sets for each in part.options))
 
 
 def _read(args: argparse.Namespace, options: Iterable[Option]) -> dict[str, Any]:
@@ -110,13 +100,14 @@ def read_request(args: argparse.Namespace, *sets: str, **rest: Any) -> RunReques
     """The request that the options of some sets state. rest: further fields of it."""
     found: dict[str, Any] = {}
     if "model" in sets:
-        found |= of_verbs_without()
+        found |= WITHOUT_JUDGE
     for name in sets:
-        found |= {**_read(args, OPTIONS.get(name, ())), **read_feature_options(args, name)}
+        found |= {**_read(args, OPTIONS.get(name, ())), **read_part_options(args, name)}
     if found.get("metadata") is not None:  # of several, the last counts where two state one key
         found["metadata"] = {name: value for stated in found["metadata"] for name, value in stated.items()}
     found["data_root"] = found.get("data_root") or os.environ.get("MM_EVAL_DATA_ROOT")
-    return RunRequest(tasks=() if args.tasks is None else task_names(args.tasks, "--tasks"), **{**found, **rest})
+    names = () if args.tasks is None else task_names(args.tasks, "--tasks")
+    return RunRequest.of_options(names, **{**found, **rest})
 
 
 def report_lines(report: Report, args: argparse.Namespace) -> str:

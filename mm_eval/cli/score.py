@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from mm_eval.cli.folders import add_code_option
-from mm_eval.cli.options import add_options, read_feature_options, report_lines
+from mm_eval.cli.options import add_options, read_part_options, report_lines
 from mm_eval.cli.say import say_report
 
 READS_FOLDERS = WRITES_RESULTS = True
@@ -24,7 +24,7 @@ def main(args: argparse.Namespace) -> int:
     from mm_eval.cli.progress import ProgressBar
     from mm_eval.run import score
 
-    options, path = read_feature_options(args, "score"), args.include_path
+    options, path = read_part_options(args, "score"), args.include_path
     report = score(Path(args.run), args.bootstrap_iters, ProgressBar(), options, path, args.reasoning_tags)
     say_report(report_lines(replace(report, categories=args.categories or report.categories), args))
     return report.exit_code

@@ -6,6 +6,7 @@ its subfolders (so that listing the models does not import torch); a Python entr
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import os
 import sys
@@ -19,7 +20,6 @@ from threading import RLock
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from mm_eval.values.errors import InvalidValue, did_you_mean
-from mm_eval.values.features import import_place
 from mm_eval.values.files import parse_python
 
 if TYPE_CHECKING:
@@ -30,6 +30,15 @@ T = TypeVar("T")
 
 OURS = "mm_eval."
 """What the name of each of our groups of entry points begins with."""
+
+
+def import_place(place: str) -> Any:
+    """What "package.module:attribute" names; without an attribute the module."""
+    module, _, attribute = place.partition(":")
+    found: Any = importlib.import_module(module)
+    for part in filter(None, attribute.split(".")):
+        found = getattr(found, part)
+    return found
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from mm_eval.cli import run
-from mm_eval.cli.options import read_feature_options
+from mm_eval.cli.options import read_part_options
 
 ROOT = Path(__file__).parent.parent.parent
 CRD = "MM_EVAL_KUBERAY_CRD"
@@ -28,7 +28,7 @@ def test_its_command_asks_for_what_its_machines_have(manifest: dict[str, Any]) -
     program, *words = shlex.split(manifest["spec"]["entrypoint"])
     parser = argparse.ArgumentParser()
     run.add_arguments(parser)
-    asked = read_feature_options(parser.parse_args(words), "run")
+    asked = read_part_options(parser.parse_args(words), "run")
     [group] = manifest["spec"]["rayClusterSpec"]["workerGroupSpecs"]
     [container] = group["template"]["spec"]["containers"]
     limits = container["resources"]["limits"]

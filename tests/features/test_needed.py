@@ -22,7 +22,7 @@ def task_with(key: str) -> SimpleNamespace:
 
 
 def needed(*configs: object, **fields: object) -> set[str]:
-    request = RunRequest(**{**PLAIN, **fields})  # type: ignore[arg-type]
+    request = RunRequest.of_options(**{**PLAIN, **fields})  # type: ignore[arg-type]
     return {kind.__name__ for kind in kinds_of(request, configs)}  # type: ignore[arg-type]
 
 
@@ -72,7 +72,7 @@ def test_only_a_model_that_others_may_name_is_looked_up_among_theirs(
     monkeypatch.setattr(
         "mm_eval.features.peers.request.in_our_words", lambda request: asked.append(request) or (request, [])
     )
-    in_our_words(RunRequest(**{**PLAIN, **fields}))  # type: ignore[arg-type]
+    in_our_words(RunRequest.of_options(**{**PLAIN, **fields}))  # type: ignore[arg-type]
     assert bool(asked) is is_theirs
 
 

@@ -519,8 +519,12 @@ def test_metadata_of_a_run_are_arguments_of_custom_dataset_with_the_checkpoints_
     )
 
     def prompts(**options):
-        request = RunRequest(
-            ("made",), "hf", {"pretrained": "gpt2", "dtype": "auto"}, include_path=str(tmp_path), **options
+        request = RunRequest.of_options(
+            ("made",),
+            model="hf",
+            model_args={"pretrained": "gpt2", "dtype": "auto"},
+            include_path=str(tmp_path),
+            **options,
         )
         task = Task.load(load_configs(request).tasks["made"].resolved(), DataSource(), 0)
         return [task.docs.text(place)["q"] for place in range(len(task.docs))]

@@ -41,7 +41,7 @@ def rows(task: Any, style: Any, scorers: Any, docs: list[int], answers: dict[int
     "name", [TASKS[0], TASKS[1], "docvqa_val", *(pytest.param(n, marks=pytest.mark.slow) for n in TASKS[2:])]
 )
 def test_every_format_gives_the_numbers_of_the_plain_answer(name: str) -> None:
-    request = RunRequest((name,), model="dummy", sample=True, limit=DOCS, no_judge=True)
+    request = RunRequest.of_options((name,), model="dummy", sample=True, limit=DOCS, no_judge=True)
     opened = prepare_without_model(request, _only(request))
     for key, task in list(opened.tasks.items())[:2]:
         style, scorers, docs = opened.styles[key], opened.scorers[key], opened.doc_ids[key]

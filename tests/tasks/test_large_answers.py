@@ -80,7 +80,7 @@ QUICK = ["ai2d"]
 
 @cache
 def prepared(name: str) -> Any:
-    request = RunRequest(tasks=(name,), sample=True, no_judge=True)
+    request = RunRequest.of_options(tasks=(name,), sample=True, no_judge=True)
     return prepare_without_model(request, name, load_configs(request))
 
 

@@ -11,14 +11,15 @@ import re
 import shlex
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import MISSING, asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property, partial
 from itertools import groupby, zip_longest
 from typing import Any
 
-from mm_eval.config.arguments import SWITCH, as_list
+from mm_eval.config.arguments import SWITCH
 from mm_eval.config.located import TOKEN_CAPS
 from mm_eval.features.diagnose.answer_forms import FORMS, Answered, Form, Mending, answers_of, form_of
+from mm_eval.options import OF_PARTS
 from mm_eval.request import COMMAND_NAMES, RULES, RunRequest, of_names, task_words
 from mm_eval.results.number_text import unit_of
 from mm_eval.results.recorded import RecordedRun
@@ -26,7 +27,6 @@ from mm_eval.results.sample_rows import count_options, picked, right_answer
 from mm_eval.scoring.filters.base import UNPARSED, WHOLE_ANSWER
 from mm_eval.scoring.sample_row import SampleRow
 from mm_eval.values.errors import MMEvalError
-from mm_eval.values.features import statements
 from mm_eval.values.reasoning.split import unknown_marks
 from mm_eval.values.safe import in_line, json_safe
 from mm_eval.values.words import of_all
@@ -36,27 +36,24 @@ def as_command(request: RunRequest, verb: str = "") -> str:
     """The command line of a request, quoted for a shell; options at their defaults are left out. verb: none for `run`."""
     words = ["mm-eval", *([verb] if verb else [])]
     words += [*([] if verb == "show" else ["--tasks"]), task_words(request.tasks)]
-    of_features: dict[str, set[str]] = {}
-    for verbs_of, *options in statements("OPTIONS").values():
-        for option in options:
-            of_features.setdefault(option.name, set()).update(verbs_of)
-    in_pairs = statements("ADAPTER_OPTIONS")
-    for each in fields(RunRequest):
-        value = getattr(request, each.name)
-        default = each.default_factory() if each.default_factory is not MISSING else each.default
-        if each.name in ("tasks", "prompt_blocks", "name", *in_pairs, *in_pairs.values()) or value == default:
+    sets_of: dict[str, set[str]] = {}
+    for part in OF_PARTS:
+        for option in part.options:
+            sets_of.setdefault(option.name, set()).update(part.sets)
+    defaults = RunRequest(()).options()
+    for option_name, value in request.options().items():
+        if option_name in ("tasks", "prompt_blocks", "name", "judge", "judge_args") or value == defaults[option_name]:
             continue
-        verbs = of_features.get(each.name)
-        if verbs and not verbs & {"model", verb or "run"}:  # not an option of this command
+        sets = sets_of.get(option_name)
+        if sets and not sets & {"model", verb or "run"}:  # not an option of this command
             continue
-        name = COMMAND_NAMES.get(each.name, each.name)
-        if name == "no_report" or value is True and RULES[each.name] is SWITCH:
+        name = COMMAND_NAMES.get(option_name, option_name)
+        if name == "no_report" or value is True and RULES[option_name] is SWITCH:
             words.append(f"--{name}")
         else:
             words += [f"--{name}", _as_text(value)]
-    for option, of_args in in_pairs.items() if not verb else ():
-        for adapter, args in zip_longest(as_list(getattr(request, option)), as_list(getattr(request, of_args))):
-            words += [f"--{option}", adapter, *([f"--{of_args}", _as_text(args)] if args else [])]
+    for adapter, args in zip_longest(request.judge.models, request.judge.args) if not verb else ():
+        words += ["--judge", adapter, *(["--judge_args", _as_text(args)] if args else [])]
     return shlex.join(words)
 
 

@@ -40,12 +40,11 @@ from mm_eval.parts import check_scorers, parts_of
 from mm_eval.prepare import Prepared, choose_styles, load_configs
 from mm_eval.prompt.blind import WITHOUT
 from mm_eval.prompt.task import PromptStyle, Task
-from mm_eval.request import RunRequest
+from mm_eval.request import WITHOUT_JUDGE, RunRequest
 from mm_eval.results.sample_rows import sample_name
 from mm_eval.run import score
 from mm_eval.scoring.run_results import Report
 from mm_eval.values.errors import ConfigError, ModelError, NotHereError, did_you_mean
-from mm_eval.values.features import of_verbs_without
 from mm_eval.values.files import encoder, write_atomic
 from mm_eval.values.run_files import json_value, lines_of
 from mm_eval.values.types import Answer, Ended, Instance
@@ -270,7 +269,7 @@ def _imported(
         num_fewshot=0,  # the prompts are theirs; examples of ours would be built for nothing
         prompt_blocks={suite: {} for suite in suites},  # compared with another run, the prompt differs
         prompt_key=next(iter(suites)),
-        **of_verbs_without(),
+        **WITHOUT_JUDGE,
     )
     opened = _opened(asked, request, chosen, beside, progress)
     progress.phase("documents")

@@ -47,7 +47,7 @@ def ask_judges(opened: OpenedTasks, judges: Sequence[Judge], asking: Asking) -> 
     verdicts = outcome.of_parts["judge"] = Outcome()
     over = budget_check(
         lambda: judges_spent(judges, state),
-        opened.request.judge_budget,
+        opened.request.judge.budget,
         "--judge_budget",
         "the verdicts have",
         asking.processes,
@@ -140,7 +140,7 @@ class JudgePass:
         """
         first = not tried
         for name, ids in self.doc_ids.items():
-            task, retries = self.opened.tasks[name], self.opened.request.judge_retries
+            task, retries = self.opened.tasks[name], self.opened.request.judge.retries
             verdicts = verdicts_of(task, self.judge.name, self.state.lookup, retries, self.model.facts.chat, asks=True)
             for doc_id, doc in task.docs.texts(ids):
                 answer = self.state.lookup(Slot(task.path, doc_id))

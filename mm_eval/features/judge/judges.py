@@ -134,9 +134,8 @@ class Judge:
 
 def judges_of(request: RunRequest) -> list[tuple[str, dict[str, Any]]]:
     """(adapter, arguments) of each judge that a request names. ConfigError where the two options do not fit together."""
-    adapters = [request.judge] if isinstance(request.judge, str) else list(request.judge)
-    given = [request.judge_args] if isinstance(request.judge_args, Mapping) else list(request.judge_args)
-    if request.no_judge and adapters:
+    adapters, given = request.judge.models, request.judge.args
+    if request.judge.left_out and adapters:
         raise ConfigError("--judge and --no_judge exclude each other.", hint="Give one or the other.")
     if len(given) > len(adapters) or len(adapters) > 1 and len(given) < len(adapters):
         what = f"there are {len(adapters)} --judge and {len(given)} --judge_args."
@@ -153,7 +152,7 @@ def judged_configs(configs: Mapping[str, TaskConfig]) -> dict[str, TaskConfig]:
 def check_stated(request: RunRequest, configs: Mapping[str, TaskConfig], recorded: Sequence[Any] = ()) -> None:
     """ConfigError if a task needs a judge and the request names none and does not do without. recorded: of the run folder."""
     judged = judged_configs(configs)
-    if judged and not (judges_of(request) or request.no_judge or request.predict_only or recorded):
+    if judged and not (judges_of(request) or request.judge.left_out or request.predict_only or recorded):
         names = ", ".join(list(judged)[:5]) + (" ..." if len(judged) > 5 else "")
         first, config = next(iter(judged.items()))
         official = judge.official if (judge := judge_of_task(config)) is not None else ""
@@ -172,9 +171,9 @@ def check_stated(request: RunRequest, configs: Mapping[str, TaskConfig], recorde
 def for_scoring(request: RunRequest, judging: Mapping[str, Any]) -> RunRequest:
     """The recorded request with the judges of `mm-eval score`: the run's own are not asked again unless they are named."""
     own = {name: value for name, value in judging.items() if "judge" in name}
-    options = {"judge": (), "judge_args": (), "predict_only": False, **own}
-    options["no_judge"] = bool(options.get("no_judge")) or request.no_judge and not options["judge"]
-    return replace(request, **options)
+    scored = request.with_options(**{"judge": (), "judge_args": (), "no_judge": False, "predict_only": False, **own})
+    without = request.judge.left_out and not scored.judge.models
+    return scored.with_options(no_judge=True) if without else scored
 
 
 def make_judges(request: RunRequest) -> list[Judge]:

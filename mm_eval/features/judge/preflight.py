@@ -203,7 +203,7 @@ def _try_all(
         return
     _check_budget(opened, asked, judged, tried, progress)
     tried.notes += _of_the_same_family(opened, asked)
-    if not opened.request.judge_preflight:
+    if not opened.request.judge.preflight:
         return
     for judge in asked:
         if judge.model is not None and judge.adapter not in EXEMPT:  # with another model than the run's, to be closed
@@ -239,7 +239,7 @@ def _try(
     share = max(LEAST, math.ceil(DOCS / len(with_gold)))
     others = WORTHLESS[: OTHERS.get(sum(min(share, len(found[name])) for name in with_gold), 1)]
     for name in with_gold:
-        task, retries = opened.tasks[name], opened.request.judge_retries
+        task, retries = opened.tasks[name], opened.request.judge.retries
         verdicts = verdicts_of(task, judge.name, state.lookup, retries, model.facts.chat, asks=True)
         docs, spare = dict(found[name][:share]), dict(found[name][share : share + SPARE])
         trials.append(_Trial(task, name, verdicts, docs, spare, others))
@@ -378,7 +378,7 @@ def _check_budget(
     opened: OpenedTasks, judges: Sequence[Judge], judged: Sequence[str], tried: Tried, progress: Callable[[str], None]
 ) -> None:
     """Notes the estimate of each judge. ConfigError if all together are above the budget."""
-    total, budget = Cost(), opened.request.judge_budget
+    total, budget = Cost(), opened.request.judge.budget
     for judge in judges:
         assert judge.model is not None
         own = Cost()

@@ -173,7 +173,7 @@ def _ask(
     for name, task in opened.tasks.items():
         if judge_of_task(task.config) is not None and (not only or name in only):
             verdicts = Verdicts(
-                task, judge.name, state.lookup, opened.request.judge_retries, model.facts.chat, asks=True
+                task, judge.name, state.lookup, opened.request.judge.retries, model.facts.chat, asks=True
             )
             trials.append(_Trial(opened, name, task, verdicts, _probes(opened, name, task, state, docs)))
     progress.start(f"asking the judge {judge.name}", sum(len(trial.probes) for trial in trials))

@@ -92,7 +92,7 @@ class JudgePart(RunPart):
         return self.tried.error
 
     def join(self, opened: OpenedTasks, folder: RunFolder) -> None:
-        without = opened.request.no_judge if self.scoring is None else self.scoring.get("no_judge")
+        without = opened.request.judge.left_out if self.scoring is None else self.scoring.get("no_judge")
         self.judges = [] if without else joined_judges(folder, self.asked, opened.tasks)
         if self.scoring is not None:
             check_stated(opened.request, opened.configs, self.judges)

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING
 from mm_eval.cli.options import add_option
 from mm_eval.cli.say import say, say_lines, wrapped
 from mm_eval.values.errors import ConfigError, did_you_mean
-from mm_eval.values.features import import_place
-from mm_eval.values.registry import Registry
+from mm_eval.values.registry import Registry, import_place
 from mm_eval.values.safe import in_line
 
 if TYPE_CHECKING:

@@ -27,15 +27,15 @@ from mm_eval.features.peers.flags import (
     VERBS,
     Flag,
 )
+from mm_eval.options import OF_PARTS
 from mm_eval.values.errors import ConfigError
-from mm_eval.values.features import options_of_features
 
 _NUMBER = re.compile(r"-[0-9.]+")
 _PAIRS = (
     "--model_args",
     "--gen_kwargs",
     "--metadata",
-    *(f"--{each.name}" for each in options_of_features() if each.pairs),
+    *(f"--{each.name}" for part in OF_PARTS for each in part.options if each.pairs),
 )
 _LEVELS = {"CRITICAL": "ERROR", "FATAL": "ERROR", "WARN": "WARNING", "TRACE": "DEBUG", "NOTSET": "DEBUG"}
 _LEVELS |= {"HTTP": "INFO", "SANDBOX": "INFO", "SUCCESS": "INFO"}

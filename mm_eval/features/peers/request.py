@@ -337,7 +337,7 @@ class _Asked:
         most = most if most.isdigit() and int(most) else ""
         parts = {"fps": rate, "max": most} if rate else {"frames": most}
         rule = ",".join(f"{name}={value}" for name, value in parts.items() if value)
-        if self.given.frames is None and rule:
+        if self.given.video is None and rule:
             self.options["video"] = rule
 
     def _same_weights(self) -> None:

@@ -16,9 +16,8 @@ from mm_eval.features.video.medium import full_rule
 from mm_eval.opening import without_sample
 from mm_eval.prepare import load_configs, prepare_without_model
 from mm_eval.prompt.blocks import FRAMES_KEY
-from mm_eval.request import RunRequest
+from mm_eval.request import WITHOUT_JUDGE, RunRequest
 from mm_eval.values.errors import ConfigError, MMEvalError, all_faults, did_you_mean
-from mm_eval.values.features import of_verbs_without
 from mm_eval.values.words import counted
 
 
@@ -80,7 +79,7 @@ def _settings(protocol: Protocol, benchmark: Benchmark) -> None:
 def _task(protocol: Protocol, benchmark: Benchmark, include_path: str | None) -> None:
     """ConfigError if the task is unknown, its prompt can't be built, or it lacks a metric that was reported."""
     request = RunRequest((benchmark.task,), sample=True, offline=True, include_path=include_path)
-    request = request.with_options(protocol=protocol.name, **of_verbs_without())
+    request = request.with_options(protocol=protocol.name, **WITHOUT_JUDGE)
     try:
         loaded = load_configs(request)
     except ConfigError as error:

@@ -15,13 +15,12 @@ __all__ = ["SETTINGS", "compared_with", "differences", "named_by", "protocol_of"
 
 def named_by(request: RunRequest) -> str | None:
     """The name of the protocol that a run was made under; None for none."""
-    name: str | None = request.protocol
-    return name
+    return request.protocol.name
 
 
 def with_settings(request: RunRequest, protocol: Protocol, settings: Sequence[str]) -> RunRequest:
     """A request with some settings of a protocol, whose options are taken back; its other options stay."""
-    own = request.protocol_settings if request.protocol else ()
+    own = request.protocol.settings if request.protocol.name else ()
     cleared: dict[str, Any] = {}
     for setting in settings:
         if setting == "prompt":

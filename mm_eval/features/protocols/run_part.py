@@ -22,7 +22,7 @@ class ProtocolPart(RunPart):
 
     @classmethod
     def begin(cls, request: RunRequest, loaded: Loaded, options: Mapping[str, Any] | None = None) -> RunPart | None:
-        return cls() if request.protocol is not None else ModelPart()
+        return cls() if request.protocol.name is not None else ModelPart()
 
     def describe(self, opened: OpenedTasks) -> list[str]:
         return [*differing_notes(opened), *prompt_notes(opened)]

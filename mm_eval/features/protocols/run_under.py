@@ -15,23 +15,24 @@ from mm_eval.config.manager import Loaded
 from mm_eval.config.task_config import TaskConfig
 from mm_eval.engine.generation import one_token_cap
 from mm_eval.engine.model import Model, check, check_generation
+from mm_eval.features.judge.reported import judge_of_report
 from mm_eval.features.protocols.protocol import SETTINGS, TOOLS, Benchmark, Protocol, Setting
 from mm_eval.features.protocols.protocol_file import find_protocol
 from mm_eval.prompt.blocks import FRAMES_KEY, PromptBlock, choose_block
-from mm_eval.request import RunRequest
+from mm_eval.request import ProtocolRequest, RunRequest
 from mm_eval.values.errors import ConfigError, did_you_mean
 
 
 def protocol_of(request: RunRequest) -> Protocol | None:
     """The protocol that a request names; None where it names none."""
-    if request.protocol is None:
+    if request.protocol.name is None:
         return None
-    return find_protocol(request.protocol, [request.include_path] if request.include_path else [])
+    return find_protocol(request.protocol.name, [request.include_path] if request.include_path else [])
 
 
 def applied_protocol(request: RunRequest) -> Protocol | None:
     """The protocol of a request with those of its settings that the run has: all, unless `protocol_settings` names some."""
-    protocol, names = protocol_of(request), request.protocol_settings
+    protocol, names = protocol_of(request), request.protocol.settings
     if protocol is None or names is None:
         return protocol
     for name in names:
@@ -51,12 +52,14 @@ def compared_with(request: RunRequest, name: str | None) -> RunRequest:
 
     Errors: ConfigError for an unknown protocol, one that has none of the tasks, and a run under another one.
     """
-    if name is None or request.protocol == name:
+    if name is None or request.protocol.name == name:
         return request
-    if request.protocol is not None:
-        what = f"the run was made under the protocol {request.protocol!r}, whose settings it has."
-        raise ConfigError(what, where="--protocol", hint=f"Compare it with {request.protocol}, or run it without one.")
-    compared = request.with_options(protocol=name, protocol_settings=())
+    if request.protocol.name is not None:
+        what = f"the run was made under the protocol {request.protocol.name!r}, whose settings it has."
+        raise ConfigError(
+            what, where="--protocol", hint=f"Compare it with {request.protocol.name}, or run it without one."
+        )
+    compared = replace(request, protocol=ProtocolRequest(name=name, settings=()))
     protocol_of(compared)
     return compared
 
@@ -134,9 +137,7 @@ def fill_in(request: RunRequest, loaded: Loaded, sample: bool) -> RunRequest:
         loaded.tasks[name]: {setting.name: setting.value for setting in protocol.settings_of(benchmark).values()}
         for name, benchmark in benchmarks.items()
     }
-    from mm_eval.features.judge.reported import fields_of
-
-    return replace(request, **fields_of(request, stated, sample, protocol.name, "--protocol"))
+    return replace(request, judge=judge_of_report(request, stated, sample, protocol.name, "--protocol"))
 
 
 def common_model_args(protocol: Protocol, benchmarks: Iterable[Benchmark]) -> dict[str, Any]:

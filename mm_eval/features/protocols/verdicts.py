@@ -110,7 +110,7 @@ def differing_notes(opened: OpenedTasks) -> list[str]:
     for name in opened.tasks if protocol else ():
         for each in differences(opened, protocol, name) if protocol else ():
             tasks.setdefault(each.said, []).append(name)
-    return [f"protocol {opened.request.protocol}: {said} in {listed(names, 3)}" for said, names in tasks.items()]
+    return [f"protocol {opened.request.protocol.name}: {said} in {listed(names, 3)}" for said, names in tasks.items()]
 
 
 def reported_model(protocol: Protocol, request: RunRequest) -> str | None:
@@ -125,8 +125,8 @@ def reported_model(protocol: Protocol, request: RunRequest) -> str | None:
 
 def applies(request: RunRequest, protocol: Protocol, setting: str) -> bool:
     """Whether a request takes a setting from the protocol."""
-    return request.protocol == protocol.name and setting in (
-        SETTINGS if request.protocol_settings is None else request.protocol_settings
+    return request.protocol.name == protocol.name and setting in (
+        SETTINGS if request.protocol.settings is None else request.protocol.settings
     )
 
 

@@ -132,7 +132,7 @@ def _compare_keys(args: argparse.Namespace, prepared: Prepared, model: str) -> N
 
     keys = read_names(args.keys)
     check_keys(prepared, keys)
-    of_keys = {key: prepared.asked_with(key, prepared.request.frames, "") for key in keys}
+    of_keys = {key: prepared.asked_with(key, prepared.request.video, "") for key in keys}
     for name, task in prepared.tasks.items():
         texts = {}
         for key, one in of_keys.items():

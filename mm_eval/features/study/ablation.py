@@ -367,7 +367,6 @@ def run_plan(plan: Plan, progress: Progress) -> dict[str, Report]:
 
 def _digest(request: RunRequest) -> str:
     """Another choice of tasks, docs or settings has another folder."""
-    settings = getattr(request, "protocol_settings", None)  # none where no feature knows reports
-    asked = [request.tasks, request.limit, dict(request.samples or {}), settings]
+    asked = [request.tasks, request.limit, dict(request.samples or {}), request.protocol.settings]
     text = json.dumps(asked, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:8]

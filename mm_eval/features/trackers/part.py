@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from mm_eval.config.manager import Loaded
-from mm_eval.features.trackers import TRACKERS
 from mm_eval.features.trackers.process import call
 from mm_eval.features.trackers.tracked import Tracked
 from mm_eval.opening import RunPart
-from mm_eval.request import RunRequest
+from mm_eval.request import TRACKERS, RunRequest
 from mm_eval.results.recorded import RecordedRun
 from mm_eval.values.errors import ConfigError, MMEvalError
 
@@ -34,7 +33,12 @@ class TrackersPart(RunPart):
         cls, request: RunRequest, loaded: Loaded, options: Mapping[str, Any] | None = None
     ) -> TrackersPart | None:
         """Checks packages and arguments. ConfigError says how to install a package that is missing."""
-        given = {name.removesuffix("_args"): args for name in TRACKERS if (args := getattr(request, name)) is not None}
+        stated = {
+            "wandb": request.trackers.wandb,
+            "mlflow": request.trackers.mlflow,
+            "trackio": request.trackers.trackio,
+        }
+        given = {name: args for name, args in stated.items() if args is not None}
         for tracker, args in given.items():
             if importlib.util.find_spec(tracker) is None:
                 what = f"the package {tracker} is not installed."

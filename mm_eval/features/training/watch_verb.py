@@ -63,7 +63,7 @@ def main(args: argparse.Namespace) -> int:
     base = run_verb.request_of(args)
     if not names_tasks(base):
         raise ConfigError("no task is named: --tasks is needed.", hint="`mm-eval ls tasks` lists them.")
-    if getattr(base, "stop_when", None) and getattr(base, "until_interval", None):  # options of another feature
+    if base.deciding.stop_when and base.deciding.until_interval:
         raise ConfigError("--stop_when and --until_interval exclude each other.", hint="Give one or the other.")
     if "peft" in base.model_args:
         raise ConfigError("peft is each checkpoint that is an adapter.", where="--model_args", hint="Leave it out.")
@@ -249,9 +249,9 @@ class Watch:
 
     def _run(self, request: RunRequest) -> int:
         """Runs a request. With --stop_when against the reference: the first checkpoint, then each that is better than it."""
-        if not getattr(request, "stop_when", None):
+        if not request.deciding.stop_when:
             return self.run(request)
-        whole = request.with_options(stop_when=None)
+        whole = replace(request, deciding=replace(request.deciding, stop_when=None))
         reference, folder = self._reference(), Path(str(request.output_path))
         if reference is None or reference == folder:
             code = self.run(whole)

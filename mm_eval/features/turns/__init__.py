@@ -6,18 +6,3 @@ agentic     the same of its tasks that act on a simulated environment
 run_part    what a run of such tasks adds
 show        a conversation with a scripted model, for `mm-eval show --turns`
 """
-
-from mm_eval.values.features import Option
-
-OPTIONS = {
-    "turns": (
-        ("show",),
-        Option(
-            "turns",
-            "ANSWER",
-            "a whole conversation, in which a scripted model gives these answers in order (default: made-up ones)",
-            more={"nargs": "*"},
-            is_field=False,
-        ),
-    )
-}

@@ -13,7 +13,7 @@ from mm_eval.values.errors import ConfigError
 
 def test_the_judge_of_the_protocol_is_asked_unless_an_option_names_another() -> None:
     def judged(*tasks: str, **more: Any) -> RunRequest:
-        request = RunRequest(tasks, model="dummy", protocol="llava-1.5", **more)
+        request = RunRequest.of_options(tasks, model="dummy", protocol="llava-1.5", **more)
         return fill_in(request, load_configs(request), sample=False)
 
     found = judged("mmvet")

@@ -17,7 +17,7 @@ from tests.sets import each_of
 
 
 def asked(model: str | None, args: dict[str, Any], **options: Any) -> RunRequest:
-    found, _ = in_our_words(RunRequest(("mme",), model, args, **options))
+    found, _ = in_our_words(RunRequest.of_options(("mme",), model=model, model_args=args, **options))
     again, _ = in_our_words(found)
     assert again == found, "a request in our words stays as it is"
     return found

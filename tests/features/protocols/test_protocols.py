@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -235,7 +234,7 @@ def test_on_sample_data_every_verdict_on_a_benchmark_of_the_protocol_is_that_it_
 
 
 def test_without_tasks_all_benchmarks_of_the_protocol_are_run() -> None:
-    prepared = prepare(RunRequest((), model="dummy", sample=True, protocol="llava-1.5"))
+    prepared = prepare(RunRequest.of_options((), model="dummy", sample=True, protocol="llava-1.5"))
     assert list(prepared.tasks) == list(find_protocol("llava-1.5").benchmarks)
 
 
@@ -243,26 +242,28 @@ def test_without_tasks_all_benchmarks_of_the_protocol_are_run() -> None:
 
 
 def test_pixel_limits_are_arguments_of_the_model() -> None:
-    alone = prepare(RunRequest(("ocrbench",), model="tiny-qwen2-vl", protocol="qwen2-vl"))
+    alone = prepare(RunRequest.of_options(("ocrbench",), model="tiny-qwen2-vl", protocol="qwen2-vl"))
     assert dict(alone.request.model_args) == {"min_pixels": "78400", "max_pixels": "12845056"}
     assert alone.spec()["model"]["pixels"] == [78400, 12845056]
-    several = prepare(RunRequest(("ocrbench", "mmstar"), model="tiny-qwen2-vl", protocol="qwen2-vl"))
+    several = prepare(RunRequest.of_options(("ocrbench", "mmstar"), model="tiny-qwen2-vl", protocol="qwen2-vl"))
     assert several.request.model_args["min_pixels"] == "1003520"
     assert any("min_pixels is '1003520' (protocol: 78400) in ocrbench" in note for note in several.notes)
 
 
 def test_a_run_with_the_same_options_and_no_protocol_is_the_same_run() -> None:
-    under = prepare(RunRequest(("pope",), protocol="llava-1.5"))
+    under = prepare(RunRequest.of_options(("pope",), protocol="llava-1.5"))
     protocol = find_protocol("llava-1.5")
     options = {
         "gen_kwargs": protocol.settings["gen_kwargs"].value,
         "system_instruction": protocol.settings["system_instruction"].value,
     }
-    assert prepare(RunRequest(("pope",), prompt_key="llava", num_fewshot=0, **options)).spec() == under.spec()
+    assert (
+        prepare(RunRequest.of_options(("pope",), prompt_key="llava", num_fewshot=0, **options)).spec() == under.spec()
+    )
 
 
 def test_an_option_takes_precedence_over_the_protocol() -> None:
-    request = RunRequest(
+    request = RunRequest.of_options(
         ("mmstar",), model="tiny-qwen2-vl", protocol="qwen2-vl", model_args={"max_pixels": "3000000"}, seed=1
     )
     prepared = prepare(request)
@@ -273,11 +274,11 @@ def test_an_option_takes_precedence_over_the_protocol() -> None:
 
 
 def test_what_the_adapter_does_not_have_is_left_out_and_listed() -> None:
-    prepared = prepare(RunRequest(("mmstar",), protocol="qwen3-vl"))
+    prepared = prepare(RunRequest.of_options(("mmstar",), protocol="qwen3-vl"))
     assert prepared.tasks["mmstar"].config.generation_kwargs["presence_penalty"] is None
     prepared.check_generation()
     assert "protocol qwen3-vl: presence_penalty is not set (protocol: 1.5) in mmstar" in prepared.notes
-    whole = prepare(RunRequest(("mmstar",), protocol="qwen2-vl"))  # tiny-llava has no pixel limits
+    whole = prepare(RunRequest.of_options(("mmstar",), protocol="qwen2-vl"))  # tiny-llava has no pixel limits
     assert not whole.request.model_args and any("min_pixels is not set" in note for note in whole.notes)
 
 
@@ -285,11 +286,11 @@ def test_the_tools_of_a_protocol_are_those_of_the_task(own: Path, monkeypatch: p
     monkeypatch.chdir(own)
     tools = "tools: {value: {use: [calculator], rounds: 3, boxes: pixels}, known: printed in the paper}"
     changed(own, "gen_kwargs:", f"{tools}\n  gen_kwargs:")
-    request = RunRequest(("own",), model="dummy", protocol="mine", include_path=str(own))
+    request = RunRequest.of_options(("own",), model="dummy", protocol="mine", include_path=str(own))
     under = prepare(request)
     assert under.spec()["tasks"]["own"]["turns"] == {"format": "hermes", "boxes": "pixels", "known": False}
     assert not [note for note in under.notes if "tools is" in note]
-    without = prepare(replace(request, protocol_settings=("prompt",)))
+    without = prepare(request.with_options(protocol_settings=("prompt",)))
     assert "turns" not in without.spec()["tasks"]["own"]
     assert any("tools is not set (protocol: {'use'" in note for note in without.notes)
 
@@ -325,7 +326,7 @@ def test_list_and_print(cli) -> None:
 
 
 def test_commands_to_try_have_the_protocol_where_they_take_one() -> None:
-    request = RunRequest(("pope",), protocol="llava-1.5")
+    request = RunRequest.of_options(("pope",), protocol="llava-1.5")
     assert as_command(request) == "mm-eval --tasks pope --protocol llava-1.5"
     assert as_command(request, "show") == "mm-eval show pope --protocol llava-1.5"
     assert as_command(request, "prompts") == "mm-eval prompts --tasks pope"

@@ -74,7 +74,7 @@ def run(tmp_path):
         (tmp_path / "shown.yaml").write_text(yaml)
         (tmp_path / "utils.py").write_text(UTILS)
         out = str(tmp_path / "out")
-        request = RunRequest(
+        request = RunRequest.of_options(
             tasks=("shown",), model="dummy", include_path=str(tmp_path), report=False, output_path=out, **asked
         )
         return evaluate(request).folder

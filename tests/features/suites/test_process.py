@@ -449,7 +449,7 @@ def test_a_comparison_sends_the_values_of_a_run_once(tmp_path: Path, monkeypatch
     for seed in (0, 1):
         folder = tmp_path / str(seed)
         options = {"include_path": str(tasks), "output_path": str(folder), "seed": seed}
-        evaluate(RunRequest(tasks=("own",), model="dummy", report=False, **options))
+        evaluate(RunRequest.of_options(tasks=("own",), model="dummy", report=False, **options))
         runs.append(RecordedRun.read(folder, include_path=str(tasks)))
     sent: list[str] = []
     call = TaskProcess.call

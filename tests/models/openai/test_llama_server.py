@@ -95,14 +95,14 @@ def blind(files: tuple[Path, Path]) -> Iterator[Serving]:
 def run(serving: Serving, folder: Path, tasks: tuple[str, ...], limit: int = 24, **more: Any) -> Any:
     args = {"base_url": serving.address, "model": MODEL}
     return evaluate(
-        RunRequest(
+        RunRequest.of_options(
             model="openai", model_args=args, sample=True, tasks=tasks, limit=limit, output_path=str(folder), **more
         )
     )
 
 
 def plain(folder: Path, tasks: tuple[str, ...], limit: int = 24, **more: Any) -> Any:
-    return evaluate(RunRequest(model=MODEL, tasks=tasks, limit=limit, output_path=str(folder), **more))
+    return evaluate(RunRequest.of_options(model=MODEL, tasks=tasks, limit=limit, output_path=str(folder), **more))
 
 
 def recorded(folder: Path) -> dict[tuple[str, int], Any]:

@@ -84,7 +84,7 @@ def rows(folder: Path) -> dict[tuple[str, int], Any]:
 
 def asked(server: Serving, folder: Path, tasks: str, **options: Any) -> RunRequest:
     address = {"base_url": f"http://127.0.0.1:{server.port}/v1", "model": MODEL}
-    return RunRequest(
+    return RunRequest.of_options(
         tasks=tuple(tasks.split(",")),
         model="openai",
         model_args=address,
@@ -95,7 +95,7 @@ def asked(server: Serving, folder: Path, tasks: str, **options: Any) -> RunReque
 
 
 def of_hf(folder: Path, tasks: str, **options: Any) -> dict[tuple[str, int], Any]:
-    evaluate(RunRequest(tasks=tuple(tasks.split(",")), model=MODEL, output_path=str(folder), **options))
+    evaluate(RunRequest.of_options(tasks=tuple(tasks.split(",")), model=MODEL, output_path=str(folder), **options))
     return rows(folder)
 
 

@@ -78,9 +78,11 @@ def test_answers_are_those_of_hf(address: str, tmp_path: Path, task: str, docs: 
     args = {"base_url": address, "model": str(FOLDER), "send_stop": False}
     options: dict[str, Any] = {"tasks": (task,), "limit": docs}
     served = evaluate(
-        RunRequest(model="openai", model_args=args, sample=True, output_path=str(tmp_path / "served"), **options)
+        RunRequest.of_options(
+            model="openai", model_args=args, sample=True, output_path=str(tmp_path / "served"), **options
+        )
     )
-    evaluate(RunRequest(model="tiny-llava", output_path=str(tmp_path / "plain"), **options))
+    evaluate(RunRequest.of_options(model="tiny-llava", output_path=str(tmp_path / "plain"), **options))
     assert served.exit_code == 0 and served.results.rows[task].failed == 0
     assert not list(served.results.oddities)  # it states its model as NAME@main
     expected = recorded(tmp_path / "plain")

@@ -17,7 +17,7 @@ import logging
 import os
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,13 +25,13 @@ from mm_eval.config.arguments import COUNT_FROM_1, PATH, Rule, column_name, faul
 from mm_eval.prepare import names_tasks
 from mm_eval.request import (
     COMMAND_NAMES,
+    RAY_OPTIONS,
     RULES,
     VERBOSITY,
     RunRequest,
     by_field,
     model_arguments,
     task_names,
-    with_beside,
 )
 from mm_eval.several import check_folders, folder_name
 from mm_eval.values.errors import ConfigError, did_you_mean, raise_all
@@ -112,9 +112,8 @@ def read_release(path: str, base: RunRequest, given: Sequence[str] = ()) -> Rele
 
 def stated(base: RunRequest) -> list[str]:
     """The fields of a request that the command's options state, or variables such as MM_EVAL_DATA_ROOT that hold as defaults."""
-    known = RunRequest(())
-    found = [each.name for each in fields(base) if getattr(base, each.name) != getattr(known, each.name)]
-    return [name for name in found if name in OF_BOTH]
+    known = RunRequest(()).options()
+    return [name for name, value in base.options().items() if value != known[name] and name in OF_BOTH]
 
 
 def _check_given(
@@ -128,12 +127,12 @@ def _check_given(
 ) -> None:
     """Refuses options of the command that the file contradicts: one of both would be ignored without a word."""
     own = by_field(entry, where)
-    found = []
+    found, in_file, in_command = [], request.options(), base.options()
     for name in given:
-        theirs = getattr(request, name)
-        if request.executor is None and name in with_beside("executor"):  # idle in the file, and refused in the command
+        theirs = in_file[name]
+        if request.ray.executor is None and name in RAY_OPTIONS:  # idle in the file, and refused in the command
             continue
-        if theirs != getattr(base, name):
+        if theirs != in_command[name]:
             said = ",".join(theirs) if name == "tasks" else theirs
             what = f"the command has another value, and the file says `{name}: {shortly(said)}`."
             hint = "Leave out the option, or the line of the file."
@@ -153,9 +152,10 @@ def _without_idle_options(runs: Mapping[str, RunRequest], base: RunRequest, path
     ignored: dict[str, None] = {}
     found = dict(runs)
     for name, request in runs.items():
-        if request.executor is None:
-            idle = [key for key in with_beside("executor") if getattr(request, key) != getattr(base, key)]
-            found[name] = replace(request, **{key: getattr(base, key) for key in idle})
+        if request.ray.executor is None:
+            in_file, in_command = request.options(), base.options()
+            idle = [key for key in RAY_OPTIONS if in_file[key] != in_command[key]]
+            found[name] = replace(request, ray=base.ray)
             ignored |= dict.fromkeys(idle)
     if ignored:
         named = ", ".join(f"`{key}`" for key in ignored)
@@ -177,16 +177,16 @@ def _read_model(entry: Any, where: str, shared: Mapping[str, Any], base: RunRequ
     options = {key: value for key, value in {**shared, **own}.items() if value is not None}
     tasks = options.pop("tasks", base.tasks)
     options["model_args"] = model_arguments(options.get("model_args") or {})
-    named = not tasks and names_tasks(replace(base, **options))  # by an option of a feature
+    named = not tasks and names_tasks(base.with_options(**options))  # by an option of a feature
     options["tasks"] = () if named else task_names(tasks, where)
     options.setdefault("name", column_name(own.get("model_args") or {}, str(own["model"])))
-    return replace(base, **options)
+    return base.with_options(**options)
 
 
 def at_a_time(requests: Mapping[str, RunRequest], stated: int | None) -> int:
     """How many models run at a time: as many as stated; else all where each has workers on a cluster, which wait for room."""
     if stated is None:
-        stated = len(requests) if all(request.executor for request in requests.values()) else 1
+        stated = len(requests) if all(request.ray.executor for request in requests.values()) else 1
     if stated > 1 and int(os.environ.get("WORLD_SIZE") or 1) > 1:
         hint = "Start one process with --parallel, or torchrun without it."
         raise ConfigError("torchrun and --parallel exclude each other.", where="--parallel", hint=hint)

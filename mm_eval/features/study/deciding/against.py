@@ -25,7 +25,7 @@ def against(request: RunRequest, finished: Path) -> RunRequest:
     Errors: ConfigError where the data of the finished run is not at hand, or is not what it was.
     """
     run = LiveRun.read(str(finished), request.include_path)
-    schedule = Schedule.of(run.opened, int(request.looks), request.seed)
+    schedule = Schedule.of(run.opened, int(request.deciding.looks), request.seed)
     state = read_journal(finished, run.opened.conversations)
     place = Path(str(request.output_path)).parent / REFERENCE / finished.name
     place.mkdir(parents=True, exist_ok=True)

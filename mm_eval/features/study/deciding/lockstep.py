@@ -45,22 +45,22 @@ def linked(requests: Mapping[str, RunRequest], at_a_time: int) -> Linked:
 
     Errors: ConfigError where the models are not asked the same docs, and for pairs that are wrong or not stated.
     """
-    deciding = {name: request for name, request in requests.items() if request.stop_when}
+    deciding = {name: request for name, request in requests.items() if request.deciding.stop_when}
     if not deciding:
         return Linked(dict(requests), {})
     for option in COMMON:
-        if len({repr(getattr(request, option)) for request in requests.values()}) > 1:
+        if len({repr(request.options()[option]) for request in requests.values()}) > 1:
             what = f"the models of a comparison need the same `{option}`."
             raise ConfigError(what, where=f"--{option}", hint="State it once for all models.")
     if len(requests) < 2:
         hint = "Name a second model, leave --only out, or use --until_interval for one model."
         raise ConfigError("a comparison needs two models.", where="--stop_when", hint=hint)
     for option in SAME_DOCS:
-        if len({repr(getattr(request, option)) for request in requests.values()}) > 1:
+        if len({repr(request.options()[option]) for request in requests.values()}) > 1:
             what = f"the models of a comparison must answer the same docs, and their `{option}` differs."
             raise ConfigError(what, where="--stop_when", hint="State it once for all models.")
     first = next(iter(requests.values()))
-    pairs = pairs_of(list(requests), first.pairs)
+    pairs = pairs_of(list(requests), first.deciding.pairs)
     folders = {name: str(Path(str(request.output_path)).resolve()) for name, request in requests.items()}
     common = os.path.commonpath([os.path.dirname(folder) for folder in folders.values()])
     over = {name: Path(common) / "lockstep" / f"{Path(folder).name}.over" for name, folder in folders.items()}

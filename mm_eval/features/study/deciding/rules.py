@@ -82,7 +82,7 @@ class WhenDecided:
 
     @property
     def _linked(self) -> Mapping[str, Any]:
-        return self.request.linked or {}
+        return self.request.deciding.linked or {}
 
     @property
     def name(self) -> str:
@@ -100,7 +100,7 @@ class WhenDecided:
             for unit in units
             for first, second in self._linked["pairs"]
         }
-        self.trial = Trial(times, float(self.request.alpha))
+        self.trial = Trial(times, float(self.request.deciding.alpha))
 
     def advance(self, own: Sequence[Mapping[str, TaskValues]]) -> bool:
         moved = False
@@ -150,9 +150,11 @@ class WhenDecided:
             unit, first, second = pair
             if self.trial.is_due(pair, look) and first in found and second in found:
                 differences[pair] = difference_of(self.units[unit], self._models[first], self._models[second])
-                if differences[pair] is not None and self.request.margin is not None:
+                if differences[pair] is not None and self.request.deciding.margin is not None:
                     both = [number_of(self.units[unit], self._models[name]) for name in (first, second)]
-                    self.trial.margins[pair] = float(self.request.margin) * table_scale(self.units[unit], *both)
+                    self.trial.margins[pair] = float(self.request.deciding.margin) * table_scale(
+                        self.units[unit], *both
+                    )
         self.trial.add(look, differences)
         for unit in self.units:
             if self._ended_unit(unit) == look:

@@ -45,12 +45,12 @@ class DecidingPart(RunPart):
     def begin(
         cls, request: RunRequest, loaded: Loaded, options: Mapping[str, Any] | None = None
     ) -> DecidingPart | None:
-        if options is not None or not (request.stop_when or request.until_interval):
+        if options is not None or not (request.deciding.stop_when or request.deciding.until_interval):
             return cls(request, scores_again=options is not None)
-        if request.stop_when and request.until_interval:
+        if request.deciding.stop_when and request.deciding.until_interval:
             raise ConfigError("--stop_when and --until_interval exclude each other.", hint="Give one or the other.")
         where = _option(request)
-        if request.stop_when and not request.linked:
+        if request.deciding.stop_when and not request.deciding.linked:
             hint = "mm-eval run --config release.yaml --stop_when decided; --until_interval is for one model."
             raise ConfigError("a comparison needs the models of a release.", where=where, hint=hint)
         if request.predict_only:
@@ -58,8 +58,8 @@ class DecidingPart(RunPart):
         if processes().count > 1:
             hint = "Start one process; --executor ray uses several machines."
             raise ConfigError("a run of several processes can't be stopped.", where=where, hint=hint)
-        goal = float(request.until_interval or 0)
-        return cls(request, WhenDecided(request) if request.stop_when else WhenNarrow(goal))
+        goal = float(request.deciding.until_interval or 0)
+        return cls(request, WhenDecided(request) if request.deciding.stop_when else WhenNarrow(goal))
 
     def describe(self, opened: OpenedTasks) -> list[str]:
         """Finds what can be stopped, and draws the order. ConfigError where nothing can."""
@@ -74,9 +74,11 @@ class DecidingPart(RunPart):
         refused = [f"{unit.name} can't be stopped: {unit.refusal}" for unit in units if unit.refusal]
         if not self.units:
             raise ConfigError(f"nothing of this run can be stopped: {'; '.join(refused)}.", where=where)
-        seed = (self.request.linked or {}).get("seed", self.request.seed)
-        launch = str((self.request.linked or {}).get("launch", ""))
-        self.schedule = Schedule.of(opened, self.request.looks if self.request.stop_when else FINE, seed, launch)
+        seed = (self.request.deciding.linked or {}).get("seed", self.request.seed)
+        launch = str((self.request.deciding.linked or {}).get("launch", ""))
+        self.schedule = Schedule.of(
+            opened, self.request.deciding.looks if self.request.deciding.stop_when else FINE, seed, launch
+        )
         self.rule.begin(self.units, self.schedule)
         return [f"{each}: all of its docs are asked" for each in refused]
 
@@ -94,7 +96,7 @@ class DecidingPart(RunPart):
 
     def _passes(self, opened: OpenedTasks, asking: Asking, pending: PendingDocs) -> Iterator[Iterable[Instance]]:
         assert self.rule is not None and self.schedule is not None
-        linked = self.request.linked
+        linked = self.request.deciding.linked
         together = None if linked is None else bool(linked["together"])
         course = Course(opened, asking, pending, self.rule, self.schedule, self.units, together)
         if together is False:
@@ -107,7 +109,8 @@ class DecidingPart(RunPart):
             asking.outcome.waiting = f"it waits for the other models after look {self.rule.look}, with {own} of its own"
         elif self.rule.over and not asking.outcome.interrupted and not course.stopped:
             self.broken = list(self.rule.broken)
-            options = {name: value for name in OPTIONS if (value := getattr(self.request, name)) is not None}
+            stated = self.request.options()
+            options = {name: stated[name] for name in OPTIONS if stated[name] is not None}
             self.recorded = Record.of(self.rule, self.schedule, opened, options)
             self.recorded.write(asking.folder)
         if self.broken:
@@ -131,4 +134,4 @@ class DecidingPart(RunPart):
 
 
 def _option(request: RunRequest) -> str:
-    return "--stop_when" if request.stop_when else "--until_interval"
+    return "--stop_when" if request.deciding.stop_when else "--until_interval"
