@@ -28,7 +28,7 @@ ORDER: list[tuple[str, str]] = [
     ("judge", "features.judge"),
     ("protocols", "features.protocols"),
     ("submissions", "features.submissions"),
-    ("imported", "features.exports.theirs"),
+    ("imported", "features.exports.theirs features.exports.repeats"),
     ("trial", "features.validate.first_rows features.validate.trial features.validate.imports"),
     ("foreign code", "features.suites"),
     ("deciding", "features.study.deciding"),
