@@ -132,7 +132,7 @@ def test_the_frames_of_a_long_video_are_one_line_of_a_prompt():
 
 
 def test_the_page_of_a_run_takes_the_tasks_that_are_open_and_looks_up_none(cli, monkeypatch, tmp_path):
-    monkeypatch.setattr("mm_eval.foreign._load_installed", lambda *_: pytest.fail("a task was loaded again"))
+    monkeypatch.setattr("mm_eval.config.installed._load_installed", lambda *_: pytest.fail("a task was loaded again"))
     asked = []
     real = RecordedRun.of_scored
     monkeypatch.setattr(RecordedRun, "read", lambda *_, **__: pytest.fail("results.json was read back"))
