@@ -1,1 +1,1 @@
-"""What not every run needs: the parts of a run, which parts.py begins, and the verbs. tests/test_house.py has the layer of each."""
+"""What not every run needs: the parts of a run, which parts.py begins, and the verbs. tests/test_house.py orders them."""

@@ -13,12 +13,14 @@ from mm_eval.request import RunRequest
 from tests.sets import each_of
 
 PLAIN = {"tasks": ("mme",), "model": "dummy", "output_path": "nowhere/at/all"}
-JUDGED = SimpleNamespace(is_judged=True, of_features={}, is_shipped=False)
-SHIPPED = SimpleNamespace(is_judged=False, of_features={}, is_shipped=True)
+JUDGED = SimpleNamespace(is_judged=True, of_features={}, is_shipped=False, output_type="multiple_choice")
+SHIPPED = SimpleNamespace(is_judged=False, of_features={}, is_shipped=True, output_type="multiple_choice")
 
 
 def task_with(key: str) -> SimpleNamespace:
-    return SimpleNamespace(is_judged=False, of_features={key: object()}, is_shipped=False)
+    return SimpleNamespace(
+        is_judged=False, of_features={key: object()}, is_shipped=False, output_type="multiple_choice"
+    )
 
 
 def needed(*configs: object, **fields: object) -> set[str]:
