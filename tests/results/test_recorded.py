@@ -39,7 +39,7 @@ DAMAGE = {
 def test_damage_is_named_with_the_file(cli, damaged, perfect, words, what):
     DAMAGE[what](damaged)
     done = cli(*words, damaged, *([perfect] if words == ["compare"] else []))
-    assert done.code == 3 and done.err.count("\n") == 1 and str(damaged) in done.err, done.err
+    assert done.code == 2 and done.err.count("\n") == 1 and str(damaged) in done.err, done.err
     if what == "a row is no JSON":
         assert "mme.jsonl:4" in done.err
     if "row" in what:
