@@ -256,4 +256,4 @@ def test_a_fault_of_our_own_and_an_ascii_stream() -> None:
 
     assert ran("x").stdout == "\\xb1 \\u6a21\n"
     failed = ran()
-    assert failed.returncode == 1 and "RuntimeError: \\x1b[2J\\u202e" in failed.stderr and "\x1b" not in failed.stderr
+    assert failed.returncode == 70 and "RuntimeError: \\x1b[2J\\u202e" in failed.stderr and "\x1b" not in failed.stderr

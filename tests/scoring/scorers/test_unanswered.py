@@ -117,6 +117,7 @@ def test_an_ending_decides_what_is_missing() -> None:
         "filtered": "filtered",
         "refused": "refused",
         "tool": "",
+        "unknown": "",  # of an imported log that does not say
     }
     assert missing_of(Answer("", ended="stop")) == "" and missing_of(Answer("", ended="length")) in UNANSWERED
 
