@@ -158,6 +158,7 @@ SAME: dict[str, tuple[str, str]] = {
     "MTVQA_TEST": ("mtvqa", ""),
     "MUIRBench": ("muirbench", ""),
     "MVBench": ("mvbench", ""),
+    "MedXpertQA_MM_test": ("medxpertqa_mm", "asked in the authors' two turns"),
     "MVBench_MP4": ("mvbench", ""),
     "OCRBench": ("ocrbench", ""),
     "OCRBench_v2": ("ocrbench_v2", ""),
