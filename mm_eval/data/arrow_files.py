@@ -26,6 +26,7 @@ from mm_eval.data.splits import SUFFIXES, SplitFiles, split_files
 from mm_eval.data.text_files import (
     CHUNK,
     NULL,
+    TEXT,
     Columns,
     TextFormat,
     columns_of,
@@ -46,8 +47,6 @@ BATCH, PICTURE_BATCH = 1000, 100
 """The rows of a record batch of `datasets`; the second is that of tables with a column of pictures or bytes."""
 INTEGERS = {f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)}
 DTYPES = {*INTEGERS, "float16", "float32", "float64", "bool", "string", "large_string", "binary", "null"}
-MARKS_OF_TRACES = ({"type", "id", "version", "cwd"}, {"id", "source", "model", "system_prompt", "messages"})
-"""Columns by which `datasets` recognises a log of an agent, which it reads in another way."""
 
 
 class Unreadable(Exception):
@@ -190,7 +189,7 @@ class TextFiles:
             found = features_of(self._parts(), form.kind)
             shared = [] if first is None or first in paths else list(next(columns_of(first, form), {}))
             self.features = {**{name: found.get(name, NULL) for name in shared}, **found}
-        if not self.features or any(marks <= set(self.features) for marks in MARKS_OF_TRACES):
+        if not self.features or _is_log_of_agent(self.features):
             raise Unreadable("there are no rows, or logs of an agent")
         self.schema = pa.schema([(name, _arrow_type(feature)) for name, feature in self.features.items()])
         self.rows_a_batch = PICTURE_BATCH if any(map(_has_bytes, self.features.values())) else BATCH
@@ -252,6 +251,15 @@ class TextFiles:
         return _divide(self._tables(), self.schema, self.rows_a_batch)
 
 
+def _is_log_of_agent(features: Mapping[str, Any]) -> bool:
+    """Whether `datasets` takes a file with these columns for a log of an agent, which it reads in another way."""
+    texts = {name for name, feature in features.items() if feature == TEXT}
+    has_messages = isinstance(features.get("messages"), List | AnyValue)
+    return (texts >= {"id", "source", "model", "system_prompt"} and has_messages) or (
+        texts >= {"type", "id", "cwd"} and features.get("version") == Value("int64")
+    )
+
+
 def _is_plain(feature: Any) -> bool:
     """Whether pyarrow takes Python values of this type as they are."""
     return not isinstance(feature, Value) or feature.dtype in DTYPES
@@ -281,6 +289,11 @@ def _divide(tables: Iterator[Any], schema: Any, most: int) -> Iterator[Any]:
             yield from batches_of(table)
     if singles:
         yield from batches_of(pa.concat_tables(singles))
+
+
+def declared_features(stated: Mapping[str, Any]) -> dict[str, Any]:
+    """Features as `datasets` writes them to JSON, for the values of text files. Unreadable if one is of another kind."""
+    return _features(None, stated)
 
 
 def _features(schema: Any, of_card: Mapping[str, Any] | None) -> dict[str, Any]:

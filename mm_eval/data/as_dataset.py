@@ -10,21 +10,24 @@ import inspect
 import json
 import re
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from copy import copy
 from dataclasses import dataclass, field, fields
 from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar
 
 from mm_eval.data import rows as ours
-from mm_eval.data.arrow_files import TextFiles, Unreadable, rows_of
+from mm_eval.data.arrow_files import TextFiles, Unreadable, declared_features, rows_of
 from mm_eval.data.data_files import content_cache, datasets_cache
-from mm_eval.data.rows import Rows, has_any_value, wide_type, with_short_floats
-from mm_eval.data.text_files import TextFormat, stored, type_of
+from mm_eval.data.rows import Rows, has_any_value, plain_value, wide_type, with_short_floats
+from mm_eval.data.text_files import TextFormat, columns_of, declared, features_of, numbers_of, stored, type_of
 
 TEXT_KINDS = ("json", "csv")
 """Builders of `datasets` whose files `text_files.py` reads."""
+FOLDER_KINDS = ("imagefolder", "videofolder", "audiofolder")
+"""Builders of `datasets` whose metadata `text_files.py` reads."""
 
 
 class _Stored(str):
@@ -60,21 +63,38 @@ def any_value() -> Any:
 
 @cache
 def dataset_of_any() -> Any:
-    """A `datasets.Dataset` with columns of AnyValue, which `map` keeps as they are."""
+    """A `datasets.Dataset` whose methods keep the types of values, also in columns of AnyValue.
+
+    `datasets` itself makes a list of 1 and "007", as task code collects options from columns, a list of 1 and 7.
+    """
     import datasets
 
     class DatasetOfAny(datasets.Dataset):  # type: ignore[misc]
         def map(self, function: Callable[..., Any] | None = None, *args: Any, **options: Any) -> Any:
-            removed = options.get("remove_columns") or []
+            given = inspect.signature(datasets.Dataset.map).bind_partial(self, function, *args, **options).arguments
+            has_any = any(map(has_any_value, self.features.values()))
+            as_usual = function is None or given.get("features") is not None or self.format["type"] is not None
+            if as_usual or self.cache_files and not has_any:  # the results for large data go to a file
+                found = self._usual().map(function, *args, **options)
+                if as_usual or not _has_json(found) or _has_json(self):
+                    return _of_class(found)
+            removed = given.get("remove_columns") or []
             removed = [removed] if isinstance(removed, str) else removed
-            kept = {name: it for name, it in self.features.items() if has_any_value(it) and name not in removed}
-            if function is None or not kept or options.get("features") is not None:
-                return _of_class(super().map(function, *args, **options))
-            call = _Encoding(function, kept, bool(options.get("batched")), options.get("input_columns"))
-            return _of_class(super().map(call, *args, **options))
+            kept = {name: feature for name, feature in self.features.items() if name not in removed}
+            recorder = _Recorder(function, kept, bool(given.get("batched")))
+            # `datasets` calls the function with its arguments, and writes nothing, since the recorder returns None
+            others = {name: value for name, value in given.items() if name not in ("self", "function", "num_proc")}
+            self._usual().map(recorder, **{**others, "remove_columns": None, "load_from_cache_file": False})
+            return recorder.applied(self)
+
+        def _usual(self) -> Any:
+            """These rows as `datasets` has them; processes of its own take no class that is made here."""
+            found = copy(self)
+            found.__class__ = datasets.Dataset
+            return found
 
         def filter(self, *args: Any, **options: Any) -> Any:
-            return _of_class(super().filter(*args, **options))
+            return _of_class(self._usual().filter(*args, **options))
 
         def select(self, *args: Any, **options: Any) -> Any:
             return _of_class(super().select(*args, **options))
@@ -82,42 +102,175 @@ def dataset_of_any() -> Any:
         def shuffle(self, *args: Any, **options: Any) -> Any:
             return _of_class(super().shuffle(*args, **options))
 
-        def sort(self, *args: Any, **options: Any) -> Any:
-            return _of_class(super().sort(*args, **options))
+        def add_column(self, *args: Any, **options: Any) -> Any:
+            return _of_class(super().add_column(*args, **options))
+
+        def repeat(self, *args: Any, **options: Any) -> Any:
+            return _of_class(super().repeat(*args, **options))
+
+        def sort(self, column_names: Any, reverse: Any = False, null_placement: str = "at_end", **options: Any) -> Any:
+            names = [column_names] if isinstance(column_names, str) else list(column_names)
+            if not any(has_any_value(self.features.get(name)) for name in names):
+                return _of_class(super().sort(column_names, reverse, null_placement, **options))
+            order = list(range(len(self)))
+            backwards = [reverse] * len(names) if isinstance(reverse, bool) else reverse
+            first = null_placement in ("at_start", "first")
+            for name, back in reversed(list(zip(names, backwards, strict=True))):
+                values = list(self[name])
+                filled = sorted((n for n in order if values[n] is not None), key=values.__getitem__, reverse=back)
+                empty = [n for n in order if values[n] is None]
+                order = [*empty, *filled] if first else [*filled, *empty]
+            return self.select(order)
+
+        def unique(self, column: str) -> list[Any]:
+            if not has_any_value(self.features.get(column)):
+                return list(super().unique(column))
+            return list({json.dumps(value): value for value in self[column]}.values())
+
+        def to_list(self) -> list[Any]:
+            return [self._plain(row) for row in super().to_list()]
+
+        def to_dict(self, batch_size: int | None = None, batched: bool = False) -> Any:
+            found = super().to_dict(batch_size, batched)
+            return map(self._plain_columns, found) if batched else self._plain_columns(found)
+
+        def to_pandas(self, batch_size: int | None = None, batched: bool = False) -> Any:
+            found = super().to_pandas(batch_size, batched)
+            return map(self._plain_frame, found) if batched else self._plain_frame(found)
+
+        def cast_column(self, column: str, feature: Any, *args: Any, **options: Any) -> Any:
+            if not has_any_value(self.features.get(column)) or has_any_value(feature):
+                return super().cast_column(column, feature, *args, **options)
+            wanted = declared_features(datasets.Features({column: feature}).to_dict())[column]
+            cast = datasets.Dataset.from_dict({column: [declared(value, wanted) for value in self[column]]})
+            cast = cast.cast_column(column, feature)
+            others = self.remove_columns(column)
+            found = datasets.concatenate_datasets([others, cast], axis=1) if others.column_names else cast
+            return _of_class(found.select_columns(self.column_names))
+
+        def cast(self, features: Any, *args: Any, **options: Any) -> Any:
+            found = self
+            for name, feature in features.items():
+                if name in found.column_names and has_any_value(found.features[name]):
+                    found = found.cast_column(name, feature)
+            return _of_class(datasets.Dataset.cast(found, features, *args, **options))
+
+        def _plain(self, row: Mapping[str, Any]) -> dict[str, Any]:
+            return {name: plain_value(self.features[name], value) for name, value in row.items()}
+
+        def _plain_columns(self, columns: Mapping[str, list[Any]]) -> dict[str, list[Any]]:
+            return {name: [plain_value(self.features[name], it) for it in items] for name, items in columns.items()}
+
+        def _plain_frame(self, frame: Any) -> Any:
+            import pandas
+
+            for name in filter(lambda name: has_any_value(self.features[name]), self.column_names):
+                values = [None if it is None or it != it else it for it in frame[name].tolist()]
+                values = [plain_value(self.features[name], it) for it in values]
+                frame[name] = pandas.Series(values, index=frame.index, dtype=object)
+            return frame
 
     return DatasetOfAny
 
 
 def _of_class(rows: Any) -> Any:
-    if any(map(has_any_value, rows.features.values())):
-        rows.__class__ = dataset_of_any()
+    rows.__class__ = dataset_of_any()
     return rows
 
 
-@dataclass(frozen=True)
-class _Encoding:
-    """A function of `map` whose result holds the columns of AnyValue as they are stored."""
+def _has_json(rows: Any) -> bool:
+    """Whether a column holds values of several types as `datasets` stores them, which changes some."""
+    return "Json(" in repr(rows.features)
 
-    function: Callable[..., Any]
-    kept: Mapping[str, Any]
-    batched: bool
-    input_columns: Any
+
+def keeping_types(rows: Any) -> Any:
+    """The same rows for task code, whose `map` keeps the types of values."""
+    import datasets
+
+    return _of_class(rows) if type(rows) is datasets.Dataset else rows
+
+
+_SAME = object()
+"""A value that a function of `map` has left as it is."""
+
+
+class _Recorder:
+    """A function of `map` whose results are kept as they are: `datasets` would store 4 beside 2.5 as 4.0."""
+
+    def __init__(self, function: Any, kept: Mapping[str, Any], batched: bool) -> None:
+        from datasets.formatting.formatting import LazyDict
+
+        self._function, self._names, self._batched, self._row = function, tuple(kept), batched, LazyDict
+        self._media = {name: it for name, it in kept.items() if not _is_plain(it) and not has_any_value(it)}
+        self._found: list[tuple[range, Mapping[str, Any]]] = []
+        self._rows = 0
 
     def __call__(self, *args: Any, **options: Any) -> Any:
-        found = self.function(*args, **options)
+        size = len(args[0].pa_table if isinstance(args[0], self._row) else args[0]) if self._batched else 1
+        places = range(self._rows, self._rows + size)
+        self._rows += size
+        found = self._function(*args, **options)
         if not isinstance(found, Mapping):
             return found
-        given = args[0] if self.input_columns is None and isinstance(args[0], Mapping) else {}
-        values = {**{name: given[name] for name in self.kept if name in given}, **found}
-        return {**values, **{name: self._encoded(name, values[name]) for name in self.kept if name in values}}
+        given = self._values(args[0]) if isinstance(args[0], self._row) else dict.fromkeys(self._names, _SAME)
+        kept = {name: value for name, value in given.items() if name in self._names}
+        if isinstance(found, self._row):
+            own = self._values(found)
+            own = {
+                name: it for name, it in own.items() if name in self._names or name not in found.pa_table.column_names
+            }
+        else:
+            own = dict(found)
+        result = {**kept, **own}
+        for name in self._media.keys() & {name for name, value in result.items() if value is not _SAME}:
+            result[name] = self._encoded(self._media[name], result[name])
+        self._found.append((places, result))
+        return None
 
-    def _encoded(self, name: str, value: Any) -> Any:
+    def _encoded(self, feature: Any, value: Any) -> Any:
+        """Pictures as their files' bytes: decoded, they would take ten times the memory."""
         from datasets.features.features import encode_nested_example
 
-        feature = self.kept[name]
-        if self.batched:
-            return [None if item is None else encode_nested_example(feature, item) for item in value]
-        return None if value is None else encode_nested_example(feature, value)
+        if self._batched:
+            return [encode_nested_example(feature, item) for item in value]
+        return encode_nested_example(feature, value)
+
+    @staticmethod
+    def _values(row: Any) -> dict[str, Any]:
+        return {name: _SAME if name in row.keys_to_format else value for name, value in row.data.items()}
+
+    def applied(self, rows: Any) -> Any:
+        """The rows with the columns that the function gave."""
+        import datasets
+
+        if not self._found:  # it was called for its effects alone
+            return rows
+        is_whole = sum(len(places) for places, _ in self._found) == len(rows)
+        names = list(dict.fromkeys(name for _, result in self._found for name in result))
+        same = [name for name in names if is_whole and all(result.get(name) is _SAME for _, result in self._found)]
+        columns = {name: self._column(name, rows) for name in names if name not in same}
+        lengths = {len(column) for column in columns.values()} | ({len(rows)} if same else set())
+        if len(lengths) > 1:
+            raise ValueError("the function of map gives columns of different lengths")
+        if not columns:
+            return rows.select_columns(names)
+        found = _dataset_of_columns(columns, {name: rows.features[name] for name in columns if name in rows.features})
+        if same:
+            found = datasets.concatenate_datasets([rows.select_columns(same), found], axis=1)
+        return _of_class(found.select_columns(names))
+
+    def _column(self, name: str, rows: Any) -> list[Any]:
+        before = list(rows[name]) if any(result.get(name) is _SAME for _, result in self._found) else []
+        found: list[Any] = []
+        for places, result in self._found:
+            value: Any = result.get(name)
+            if value is _SAME:
+                found += before[places.start : places.stop]
+            elif self._batched:
+                found += value.tolist() if hasattr(value, "tolist") else value
+            else:
+                found.append(value)
+        return found
 
 
 def as_dataset(rows: Rows) -> Any:
@@ -138,24 +291,33 @@ def dataset_of(data: Any, features: Any) -> Any:
 
 def dataset_of_docs(docs: Sequence[Mapping[str, Any]]) -> Any:
     """The rows that task code gave as a list: as `Dataset.from_list`, but every value of JSON keeps its type."""
+    names = dict.fromkeys(name for doc in docs for name in doc)
+    return _dataset_of_columns({name: [doc.get(name) for doc in docs] for name in names}, {})
+
+
+def _dataset_of_columns(columns: Mapping[str, list[Any]], known: Mapping[str, Any]) -> Any:
+    """known: the features that columns of these names had, of which those of labels and media stay."""
     import datasets
     import pyarrow as pa
     from datasets.table import InMemoryTable
 
-    columns = {name: [doc.get(name) for doc in docs] for name in dict.fromkeys(name for doc in docs for name in doc)}
-    arrays, features = {}, {}
+    arrays, features, media = {}, {}, {}
     for name, values in columns.items():
         feature = type_of(values)
         if has_any_value(feature):
             with suppress(TypeError, ValueError):  # pictures, dates, arrays: `datasets` knows them
                 features[name] = _feature(feature)
                 arrays[name] = pa.array(stored(values, feature))
-    others = {name: values for name, values in columns.items() if name not in arrays}
-    found = datasets.Dataset.from_dict(others)
+        if name not in arrays and name in known and not _is_plain(known[name]) and not has_any_value(known[name]):
+            media[name] = datasets.Dataset.from_dict({name: values}, features=datasets.Features({name: known[name]}))
+    parts = list(media.values())
+    others = {name: values for name, values in columns.items() if name not in arrays and name not in media}
+    if others or not columns:
+        parts.append(datasets.Dataset.from_dict(others))
     if arrays:
         kept = datasets.Features({name: features[name] for name in arrays})
-        of_any = dataset_of(InMemoryTable(pa.table(arrays).cast(kept.arrow_schema)), kept)
-        found = datasets.concatenate_datasets([found, of_any], axis=1) if others else of_any
+        parts.append(dataset_of(InMemoryTable(pa.table(arrays).cast(kept.arrow_schema)), kept))
+    found = datasets.concatenate_datasets(parts, axis=1) if len(parts) > 1 else parts[0]
     return _of_class(found.select_columns(list(columns)))
 
 
@@ -187,7 +349,77 @@ def load_local(path: str, name: str | None, split: str | None, options: Mapping[
     builder = _builder(path, name, options)
     if not options.get("streaming") and (found := text_data(builder, split)) is not None:
         return found
-    return datasets.load_dataset(path, name, split=split, **{**options, **content_cache(builder, path, name)})
+    cache = content_cache(builder, path, name)
+    folder = str(cache.get("cache_dir", datasets_cache() / "mm-eval-folders"))
+    if (found := _folder_data(path, name, split, options, builder, f"{folder}-as-written")) is not None:
+        return found
+    return datasets.load_dataset(path, name, split=split, **{**options, **cache})
+
+
+def _folder_data(
+    path: str, name: str | None, split: str | None, options: Mapping[str, Any], known: Any, cache: str
+) -> Any:
+    """The rows of a folder of pictures, videos or sounds with metadata.csv or metadata.jsonl, whose values are kept as written.
+
+    None for other data. known: the builder of `datasets` that has found the files. cache: a folder for the rows.
+    """
+    from datasets.packaged_modules.folder_based_builder.folder_based_builder import FolderBasedBuilder
+
+    if not isinstance(known, FolderBasedBuilder) or known.config.filters is not None or known.config.drop_metadata:
+        return None
+    wanted = known.config.metadata_filenames or known.METADATA_FILENAMES
+    names = [str(name) for files in known.config.data_files.values() for name in files]
+    names = [name for name in names if Path(name).name in wanted or name.lower().endswith(".zip")]
+    files = [file for file in _local_files(known, names)[0] if file.name in wanted] if names else []
+    kinds = {".csv": "csv", ".jsonl": "json"}
+    if not files or len({file.suffix for file in files}) > 1 or files[0].suffix not in kinds:
+        return None
+    any_value()  # the rows in the cache may have such columns
+    builder = _builder(path, name, options, cache)
+    builder._read_metadata = _Metadata(TextFormat(kinds[files[0].suffix]), files, builder.config.features).read
+    builder.download_and_prepare()
+    return _of_classes(builder.as_dataset(split=split))
+
+
+def _of_classes(found: Any) -> Any:
+    for rows in found.values() if isinstance(found, Mapping) else [found]:
+        _of_class(rows)
+    return found
+
+
+class _Metadata:
+    """The metadata of a folder of pictures, for its builder of `datasets`. features: those that the task declares."""
+
+    def __init__(self, form: TextFormat, files: Sequence[Path], features: Any) -> None:
+        self._form = form
+        self._found = features_of((part for file in files for part in columns_of(file, form)), form.kind)
+        self._stated = {} if features is None else declared_features(features.to_dict())
+
+    def read(self, metadata_file: str, metadata_ext: str = "") -> Iterator[_MetadataTable]:
+        """In place of the method of `datasets`. metadata_ext: it is in the format already."""
+        import datasets
+
+        schema = datasets.Features({name: _feature(feature) for name, feature in self._found.items()}).arrow_schema
+        for part in columns_of(Path(metadata_file), self._form):
+            rows = len(next(iter(part.values())))
+            columns = {name: self._values(name, part.get(name, [None] * rows)) for name in self._found}
+            yield _MetadataTable(schema, columns)
+
+    def _values(self, name: str, values: list[Any]) -> list[Any]:
+        if name in self._stated:
+            return [declared(value, self._stated[name]) for value in values]
+        return numbers_of(values, self._found[name]) if self._form.kind == "csv" else values
+
+
+@dataclass(frozen=True)
+class _MetadataTable:
+    """What a builder asks of an arrow table."""
+
+    schema: Any
+    columns: Mapping[str, list[Any]]
+
+    def to_pylist(self) -> list[dict[str, Any]]:
+        return [dict(zip(self.columns, row, strict=True)) for row in zip(*self.columns.values(), strict=True)]
 
 
 def load_from_hub(path: str, name: str | None, split: str | None = None, **options: Any) -> Any:
@@ -199,7 +431,7 @@ def load_from_hub(path: str, name: str | None, split: str | None = None, **optio
 
     found = datasets.load_dataset(path, name, split=split, **options)
     one = next(iter(found.values()), None) if isinstance(found, datasets.DatasetDict) else found
-    if not isinstance(one, datasets.Dataset) or one.info.builder_name not in TEXT_KINDS:
+    if not isinstance(one, datasets.Dataset) or one.info.builder_name not in (*TEXT_KINDS, *FOLDER_KINDS):
         return found
     ours = _hub_text(path, name, split, options)
     return found if ours is None else ours
@@ -210,20 +442,26 @@ def _hub_text(path: str, name: str | None, split: str | None, options: Mapping[s
     import huggingface_hub
     from huggingface_hub.errors import HFValidationError
 
+    def read(path: str, options: Mapping[str, Any]) -> Any:
+        builder = _builder(path, name, options)
+        if (found := text_data(builder, split)) is not None:
+            return found
+        return _folder_data(path, name, split, options, builder, str(datasets_cache() / "mm-eval-folders"))
+
     if not datasets.config.HF_HUB_OFFLINE:
-        return text_data(_builder(path, name, options), split)
+        return read(path, options)
     try:
         folder = huggingface_hub.snapshot_download(
             path, repo_type="dataset", revision=options.get("revision"), local_files_only=True
         )
         others = {key: value for key, value in options.items() if key not in ("revision", "token")}
-        return text_data(_builder(folder, name, others), split)
+        return read(folder, others)
     except (OSError, ValueError, HFValidationError, datasets.exceptions.DatasetsError):
         return None
 
 
-def _builder(path: str, name: str | None, options: Mapping[str, Any]) -> Any:
-    """What finds the files of a data set; it reads no row."""
+def _builder(path: str, name: str | None, options: Mapping[str, Any], cache: str | None = None) -> Any:
+    """What finds the files of a data set; it reads no row. cache: a folder where it may prepare them."""
     import datasets
 
     known = inspect.signature(datasets.load_dataset_builder).parameters
@@ -231,7 +469,7 @@ def _builder(path: str, name: str | None, options: Mapping[str, Any]) -> Any:
     options = {key: value for key, value in options.items() if key not in loader_only}
     # beside rows that `datasets` has prepared, a builder takes the types that it found there for declared ones
     return datasets.load_dataset_builder(
-        path, name, **{**options, "cache_dir": str(datasets_cache() / "mm-eval-files")}
+        path, name, **{**options, "cache_dir": cache or str(datasets_cache() / "mm-eval-files")}
     )
 
 
@@ -311,7 +549,8 @@ def _local_files(builder: Any, names: Sequence[str]) -> tuple[list[Path], list[s
     found = [
         (file, str(name)) for name in names for file in manager.iter_files(manager.download_and_extract(str(name)))
     ]
-    return [Path(file) for file, _ in found], [name for _, name in found]
+    # a packed file has the archive's name, and the members of an archive have their own
+    return [Path(file) for file, _ in found], [file if Path(file).suffix else name for file, name in found]
 
 
 def _format(kind: str, config: Any, names: Sequence[str]) -> TextFormat:

@@ -117,7 +117,7 @@ def load_docs(
         try:
             reading = nullcontext() if only_reads else _changing_rows(source)
             with (draws or NoStream()).used(), during(PLACES, places), reading:
-                rows = process(rows) if only_reads else _as_rows(process(rows, **_loader(process, source)))
+                rows = process(rows) if only_reads else _as_rows(process(_for_code(rows), **_loader(process, source)))
         except MMEvalError as error:  # a sentence that the task wrote for its user
             raise ConfigError(str(error), where=task or where) from error
         except Exception as error:  # the task's own code
@@ -131,6 +131,12 @@ def load_docs(
         places=places,
         bundled=folder is not None and folder.is_relative_to(sample_root()),
     )
+
+
+def _for_code(rows: Any) -> Any:
+    from mm_eval.data.as_dataset import keeping_types
+
+    return keeping_types(rows)
 
 
 def _as_rows(found: Any) -> Any:

@@ -5,6 +5,7 @@ the cells None and NA as null; its `Json` makes the text "5" of a mixed column t
 """
 
 import json
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from PIL import Image as Picture
 
 from mm_eval.data import arrow_files, text_files
 from mm_eval.data.as_dataset import load_from_hub
@@ -212,6 +214,141 @@ def load(path: Path, process: Callable[[Any], Any] | None = None, **kwargs: Any)
     kind = "csv" if path.suffix in (".csv", ".tsv") else "json"
     kwargs = {"data_files": str(path), **kwargs}
     return rows_of(load_docs(kind, None, "train", DataSource(), where="t.yaml:3", kwargs=kwargs, process=process))
+
+
+MIXED: list[dict[str, Any]] = [{"g": 10, "t": "007"}, {"g": 9.5, "t": "None"}, {"g": 9, "t": "1.10"}]
+
+
+@pytest.mark.parametrize(
+    ("process", "rows"),
+    [
+        (
+            lambda rows: rows.map(lambda row: {"c": [row["g"], row["t"]], "k": {"g": row["g"]}}),
+            [{**row, "c": [row["g"], row["t"]], "k": {"g": row["g"]}} for row in MIXED],
+        ),
+        (
+            lambda rows: rows.map(lambda row: {"gold": row["g"]}, remove_columns=["g", "t"]),
+            [{"gold": row["g"]} for row in MIXED],
+        ),
+        (
+            lambda rows: rows.map(lambda cells, n: {"t": n if n else cells}, input_columns="g", with_indices=True),
+            [{"g": 10, "t": 10}, {"g": 9.5, "t": 1}, {"g": 9, "t": 2}],
+        ),
+        (
+            lambda rows: rows.map(
+                lambda part: {"c": [part["g"][0], part["t"][0]]}, batched=True, batch_size=2, remove_columns=["g", "t"]
+            ),
+            [{"c": 10}, {"c": "007"}, {"c": 9}, {"c": "1.10"}],
+        ),
+        (lambda rows: rows.sort("g"), [MIXED[2], MIXED[1], MIXED[0]]),
+        (lambda rows: rows.sort(["g"], reverse=True), MIXED),
+        (
+            lambda rows: rows.add_column("n", [1, 2, 3]).map(lambda row: {"n": row["g"]}),
+            [{**r, "n": r["g"]} for r in MIXED],
+        ),
+        (lambda rows: rows.to_list(), MIXED),
+        (lambda rows: rows.to_pandas().to_dict("records"), MIXED),
+        (
+            lambda rows: [
+                dict(zip(rows.to_dict(), row, strict=True)) for row in zip(*rows.to_dict().values(), strict=True)
+            ],
+            MIXED,
+        ),
+        (lambda rows: [{"g": it} for it in rows.unique("g")], [{"g": row["g"]} for row in MIXED]),
+        (
+            lambda rows: rows.cast_column("g", datasets.Value("string")),
+            [{**row, "g": str(row["g"])} for row in MIXED],
+        ),
+        (
+            lambda rows: rows.cast(datasets.Features({"g": datasets.Value("float64"), "t": datasets.Value("string")})),
+            [{**row, "g": float(row["g"])} for row in MIXED],
+        ),
+        (lambda rows: rows.map(lambda row: None), MIXED),
+    ],
+)
+def test_task_code_gets_and_keeps_the_values(
+    process: Callable[[Any], Any], rows: list[dict[str, Any]], tmp_path: Path
+) -> None:
+    """`datasets` makes options that are collected from columns, 10 and "007", the numbers 10 and 7, and 10 beside 9.5 10.0."""
+    (tmp_path / "t.jsonl").write_text("".join(json.dumps(row) + "\n" for row in MIXED))
+    assert repr(load(tmp_path / "t.jsonl", process)) == repr(rows)
+
+
+def test_options_from_columns_of_a_csv_file_keep_their_types(tmp_path: Path) -> None:
+    """No column of the file holds values of several types; the list that task code makes of them does."""
+    (tmp_path / "t.csv").write_text("a,b,c\n1,007,1.5\n2,1.10,2.5\n")
+
+    def options(rows: Any) -> Any:
+        return rows.map(lambda row: {"options": [row["a"], row["b"], row["c"]]}, num_proc=2)
+
+    assert [row["options"] for row in load(tmp_path / "t.csv", options)] == [[1, "007", 1.5], [2, "1.10", 2.5]]
+
+
+def test_labels_and_pictures_stay_what_they_are_in_map(tmp_path: Path) -> None:
+    Picture.new("RGB", (4, 3), "red").save(tmp_path / "a.png")
+    line = {"i": str(tmp_path / "a.png"), "k": "yes", "n": "2021-05-01"}
+    (tmp_path / "t.jsonl").write_text(json.dumps(line) + "\n" + json.dumps({**line, "k": "no"}) + "\n")
+    features = {"i": {"_type": "Image"}, "k": {"_type": "ClassLabel", "names": ["no", "yes"]}, "n": "string"}
+    docs = load_docs(
+        "json",
+        None,
+        "train",
+        DataSource(),
+        where="here",
+        kwargs={"data_files": str(tmp_path / "t.jsonl"), "features": features},
+        process=lambda rows: rows.map(lambda row: {**row, "size": row["i"].size, "any": row["k"] or "none"}),
+    )
+    assert isinstance(docs.rows.features["k"], datasets.ClassLabel)
+    assert [docs.text(n) for n in (0, 1)] == [
+        {"k": 1, "n": "2021-05-01", "size": [4, 3], "any": 1},
+        {"k": 0, "n": "2021-05-01", "size": [4, 3], "any": "none"},
+    ]
+    assert docs.full(1)["i"].getpixel((0, 0)) == (255, 0, 0)
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl"])
+def test_metadata_of_a_folder_of_pictures_is_kept_as_written(kind: str, tmp_path: Path) -> None:
+    """`datasets` gives datetime(2021, 5, 1) or 7 and null."""
+    rows: list[dict[str, Any]] = (
+        [{"gold": "007", "n": "1.10", "na": "None"}, {"gold": "8", "n": "2", "na": None}]
+        if kind == "csv"
+        else [{"gold": "2021-05-01", "n": 4, "na": "5"}, {"gold": "2021-05-02", "n": 2.5, "na": 5}]
+    )
+    folder = tmp_path / "org" / "name"
+    for place, (split, row) in enumerate(zip(("train", "test"), rows, strict=True)):
+        (folder / split).mkdir(parents=True)
+        Picture.new("RGB", (4 + place, 3)).save(folder / split / "a.png")
+        cells = ["" if value is None else str(value) for value in row.values()]
+        text = (
+            "file_name,gold,n,na\na.png," + ",".join(cells)
+            if kind == "csv"
+            else json.dumps({"file_name": "a.png", **row})
+        )
+        (folder / split / f"metadata.{kind}").write_text(text + "\n")
+    for place, split in enumerate(("train", "test")):
+        for path, kwargs in (("org/name", {}), ("imagefolder", {"data_dir": str(folder)})):
+            for process in (None, mapped):
+                docs = load_docs(path, None, split, DataSource(tmp_path), where="here", kwargs=kwargs, process=process)
+                assert repr(rows_of_text(docs)) == repr([rows[place]])
+                assert docs.full(0)["image"].size == (4 + place, 3)
+    features = {"image": {"_type": "Image"}, "gold": "string", "n": "float64", "na": "string"}
+    kwargs = {"data_dir": str(folder), "features": features}
+    docs = load_docs("imagefolder", None, "train", DataSource(), where="here", kwargs=kwargs)
+    assert docs.text(0) == {**rows[0], "n": float(rows[0]["n"])}
+
+
+def rows_of_text(docs: Docs) -> list[dict[str, Any]]:
+    return [docs.text(n) for n in range(len(docs))]
+
+
+def test_columns_as_in_logs_of_agents_and_packed_tables_are_read_by_the_same_rule(tmp_path: Path) -> None:
+    row = {"id": "1", "source": "x", "model": "m", "system_prompt": "s", "messages": "2021-05-01", "gold": 4}
+    (tmp_path / "t.jsonl").write_text(json.dumps(row) + "\n" + json.dumps({**row, "gold": 2.5}) + "\n")
+    assert repr(load(tmp_path / "t.jsonl")) == repr([row, {**row, "gold": 2.5}])
+    with zipfile.ZipFile(tmp_path / "t.zip", "w") as archive:
+        archive.writestr("a.tsv", "gold\tn\n007\t1\n")
+    docs = load_docs("csv", None, "train", DataSource(), where="here", kwargs={"data_files": str(tmp_path / "t.zip")})
+    assert rows_of(docs) == [{"gold": "007", "n": 1}]
 
 
 def test_declared_types_are_used(tmp_path: Path) -> None:

@@ -157,7 +157,8 @@ class Writer:
             return {"c": [kind.__name__, self.value(value._asdict())["d"]]}  # type: ignore[attr-defined]
         if isinstance(value, dict) and kind.__module__.startswith("datasets."):  # a DatasetDict: its splits
             return self.value(dict(value))
-        if kind.__module__.startswith("datasets.") and self.rows is not None and hasattr(value, "column_names"):
+        is_of_datasets = any(each.__module__.startswith("datasets.") for each in kind.__mro__)
+        if is_of_datasets and self.rows is not None and hasattr(value, "column_names"):
             return {"rows": self.rows(value)}
         if isinstance(value, dict):
             return self._of_mapping(value)
