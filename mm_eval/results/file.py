@@ -27,7 +27,9 @@ GROUP_METRICS = "group_metrics"
 """The key under which each group's `aggregate_metric_list` stands."""
 CORE = {"results", "groups", "group_subtasks", "configs", "versions", "n-shot", "higher_is_better", GROUP_METRICS}
 CORE |= {"n-samples", "categories", "run"}
-"""The parts that are fields of `Results`; the others are what features add."""
+"""The parts that every file of a scored run may have."""
+OF_SOME = ("judges", "imported", "protocol", "looks", "submissions")
+"""Those of some runs, in the order in which they are written. Each is a field of `Results` of the same name."""
 _OF_GRADER = re.compile(r"(\w+)_(failed|bounds)(@.+)?\Z", re.DOTALL)
 
 
@@ -49,10 +51,20 @@ def results_json(results: Results) -> dict[str, Any]:
         task: {level: {name: row_json(row) for name, row in rows.items()} for level, rows in levels.items()}
         for task, levels in results.categories.items()
     }
-    found.update({key: results.added[key] for key in ("judges",) if key in results.added})
+    if results.judges:
+        found["judges"] = results.judges
     if by_category:
         found["categories"] = by_category
-    return {**found, "run": results.run.facts, **{key: part for key, part in results.added.items() if key not in found}}
+    found["run"] = results.run.facts
+    if results.imported is not None:
+        found["imported"] = results.imported
+    if results.protocol is not None:
+        found["protocol"] = results.protocol
+    if results.looks is not None:
+        found["looks"] = results.looks
+    if results.submissions:
+        found["submissions"] = results.submissions
+    return {**found, **{key: part for key, part in results.others.items() if key not in found}}
 
 
 def results_of(found: Mapping[str, Any]) -> Results:
@@ -73,8 +85,13 @@ def results_of(found: Mapping[str, Any]) -> Results:
             }
             for task, levels in found.get("categories", {}).items()
         },
-        {key: part for key, part in found.items() if key not in CORE},
         RunFacts(found.get("run", {})),
+        judges=found.get("judges") or {},
+        imported=found.get("imported"),
+        protocol=found.get("protocol"),
+        looks=found.get("looks"),
+        submissions=found.get("submissions") or {},
+        others={key: part for key, part in found.items() if key not in CORE and key not in OF_SOME},
     )
     name_numbers(results)
     return results

@@ -23,8 +23,6 @@ from mm_eval.scoring.sample_row import SampleRow, added_to
 from mm_eval.values.safe import in_line
 from mm_eval.values.types import MetricKey
 
-KEY = "judges"
-"""Of results.json: {task: [an entry for each judge]}."""
 TRANSPORT = frozenset(
     ("base_url", "server", "api_key_env", "num_concurrent", "max_retries", "timeout", "deadline", "max_outage")
     + ("max_reply_mb", "input_price", "output_price", "max_tokens_name", "device", "batch_size")
@@ -141,7 +139,7 @@ class RecordedJudge:
 
 def _entries(results: Results, task: str) -> Sequence[Entry]:
     """What is recorded of each judge of a task, the first one first."""
-    return results.added.get(KEY, {}).get(task) or ()
+    return results.judges.get(task) or ()
 
 
 def judges_of(results: Results, task: str) -> tuple[RecordedJudge, ...]:
@@ -157,7 +155,7 @@ def judge_of(results: Results, task: str, metric: str) -> RecordedJudge | None:
 
 def judges_by_task(results: Results) -> dict[str, tuple[RecordedJudge, ...]]:
     """{task: its judges} of the tasks that need one; empty of a task that nobody judged."""
-    return {task: judges_of(results, task) for task in results.added.get(KEY, {})}
+    return {task: judges_of(results, task) for task in results.judges}
 
 
 def judges_behind(results: Results, name: str, key: MetricKey) -> dict[str, RecordedJudge]:
@@ -203,7 +201,7 @@ def _name_behind(results: Results, task: str, metric: str) -> str:
 
 def name_numbers(results: Results) -> None:
     """Says of each number which judge gave it."""
-    for name, row in results.rows.items() if results.added.get(KEY) else ():
+    for name, row in results.rows.items() if results.judges else ():
         for place, number in enumerate(row.numbers):
             judges = {_name_behind(results, leaf, number.metric) for leaf in results.leaves(name)}
             row.numbers[place] = replace(number, judge=judges.pop() if len(judges) == 1 else "")
@@ -212,7 +210,7 @@ def name_numbers(results: Results) -> None:
 def lines(results: Results) -> Iterator[str]:
     """A line for each judge with its tasks: whether its numbers can be compared with published ones."""
     said: dict[str, list[str]] = {}
-    for name, entries in results.added.get(KEY, {}).items():
+    for name, entries in results.judges.items():
         for entry in entries:
             returned = [model.split(" (")[0] for model in entry["models"]]
             others = [model for model in dict.fromkeys(returned) if model not in (entry["model"], entry["name"])]

@@ -114,7 +114,7 @@ def main_numbers(results: Results, name: str) -> list[Number]:
 
 def _instead_of_numbers(results: Results, name: str) -> str:
     """What stands in a row without numbers: the file that a benchmark's server scores."""
-    if "submissions" not in results.added:
+    if not results.submissions:
         return ""
     from mm_eval.features.submissions.files import cell
 
@@ -123,11 +123,11 @@ def _instead_of_numbers(results: Results, name: str) -> str:
 
 def _lines_of_parts(results: Results) -> Iterator[list[str]]:
     """What an imported run and one under a protocol say below the table."""
-    if results.added.get("imported"):
+    if results.imported:
         from mm_eval.features.exports.theirs import footer
 
         yield list(footer(results))
-    if "protocol" in results.added:
+    if results.protocol is not None:
         from mm_eval.features.protocols.text import protocol_lines
 
         yield list(protocol_lines(results))

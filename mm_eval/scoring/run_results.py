@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Generic, TypeVar, cast
+from typing import Any, Generic, NotRequired, TypedDict, TypeVar, cast
 
 from mm_eval.scoring.answered_by import oddities_of_judges, oddity
 from mm_eval.scoring.task_scores import Scores
@@ -78,6 +78,33 @@ class RunFacts:
         return found if isinstance(found, Mapping) and found else self.facts
 
 
+class ProtocolVerdicts(TypedDict):
+    """What a run under a named protocol came to. rows: a verdict for each reported number. missing: benchmarks without a task.
+
+    model: of the report, None where the run's is not known to be one. file: a digest of the protocol.
+    """
+
+    name: str
+    title: str
+    report: str
+    file: str
+    model: str | None
+    rows: list[dict[str, Any]]
+    missing: list[str]
+
+
+class Looks(TypedDict):
+    """Where a run stopped before all docs were asked. rows: {row: where it ended}. comparisons: with the other models.
+
+    wide: rows whose interval stayed wide. options: those that the run was stopped by.
+    """
+
+    rows: dict[str, dict[str, Any]]
+    comparisons: list[dict[str, Any]]
+    wide: NotRequired[list[dict[str, Any]]]
+    options: NotRequired[dict[str, Any]]
+
+
 @dataclass
 class Results:
     """The results of a run.
@@ -86,7 +113,9 @@ class Results:
     configs: of each task as it was written. versions, shots: of each row; shots is a range such as "0-5" where tasks differ.
     group_metrics: how each group's numbers are made; None in a folder of a version that did not record it, which has groups.
     sizes: of each task, docs of the data set and of the run. categories: {task: {level: {category: its row}}}.
-    added: what features add.
+    judges: {task: an entry for each judge} of judged tasks. protocol: verdicts of a run under one. looks: of one that stopped.
+    submissions: {task: its file and what is in it}. imported: {task: the other suite's own scores} of logs of another suite.
+    others: entries of a file that stand for none of these; they are written again.
     """
 
     rows: dict[str, Scores] = field(default_factory=dict)
@@ -97,8 +126,13 @@ class Results:
     group_metrics: dict[str, list[Any]] | None = field(default_factory=dict)
     sizes: dict[str, dict[str, int]] = field(default_factory=dict)
     categories: dict[str, dict[str, dict[str, Scores]]] = field(default_factory=dict)
-    added: dict[str, Any] = field(default_factory=dict)
     run: RunFacts = field(default_factory=RunFacts)
+    judges: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    imported: dict[str, dict[str, Any]] | None = None
+    protocol: ProtocolVerdicts | None = None
+    looks: Looks | None = None
+    submissions: dict[str, dict[str, Any]] = field(default_factory=dict)
+    others: dict[str, Any] = field(default_factory=dict)
 
     @property
     def groups(self) -> list[str]:
@@ -137,7 +171,7 @@ class Results:
         """What is odd about the models that answered, and about those that judged."""
         if said := oddity(str(self.run.model.get("model") or ""), self.run.answered_by):
             yield f"{said}."
-        yield from oddities_of_judges(self.added.get("judges") or {})
+        yield from oddities_of_judges(self.judges)
 
 
 PARTIAL, INTERRUPTED = 3, 130

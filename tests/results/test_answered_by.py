@@ -79,10 +79,10 @@ def test_a_name_is_counted_without_its_fingerprint_and_said_with_their_number() 
 
 def test_a_judge_is_held_to_the_same_rule_but_not_recorded_verdicts() -> None:
     judge = {"name": "j", "model": "gpt-4o", "models": {"gpt-4o-mini": 5}, "adapter": "openai"}
-    assert list(Results(added={"judges": {"t": [judge], "u": [judge]}}).oddities) == [
+    assert list(Results(judges={"t": [judge], "u": [judge]}).oddities) == [
         "t, u: as the judge j, gpt-4o-mini (5) answered, and gpt-4o was asked."
     ]
-    assert not list(Results(added={"judges": {"t": [{**judge, "adapter": "replay"}]}}).oddities)
+    assert not list(Results(judges={"t": [{**judge, "adapter": "replay"}]}).oddities)
 
 
 def test_a_changed_file_is_one_clear_error(tmp_path) -> None:

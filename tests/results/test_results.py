@@ -40,7 +40,7 @@ def test_what_features_add_stays_and_an_older_file_has_the_defaults() -> None:
         "judge_bounds@b": [0, 1],
     }
     found = results_of({"results": {"t": row}, "judges": {"t": []}, "own": [1]})
-    assert found.added == {"judges": {"t": []}, "own": [1]} and results_json(found)["own"] == [1]
+    assert found.judges == {"t": []} and found.others == {"own": [1]} and results_json(found)["own"] == [1]
     [number] = found.rows["t"].numbers
     assert (number.value, number.stderr, number.n, found.rows["t"].refused) == (0.5, None, 2, 0)
     assert found.rows["t"].ungraded["judge@b"].bounds == [0, 1] and found.leaves("t") == []

@@ -77,7 +77,7 @@ class Theirs(RunPart):
                 results.shots[name] = of_task["n-shot"]
             if name in results.run.prompts:
                 results.run.facts["prompts"][name] = {"key": f"{of_task.get('suite')}'s own", "kwargs": {}}
-        results.added["imported"] = {name: {**about, "pairs": pairs.get(name, [])} for name, about in known.items()}
+        results.imported = {name: {**about, "pairs": pairs.get(name, [])} for name, about in known.items()}
 
     def notes(self, state: JournalState, outcome: Outcome) -> list[str]:
         notes = [str(note) for note in self._about.get("notes") or ()]
@@ -309,7 +309,7 @@ def sentence(pair: Mapping[str, Any]) -> str:
 
 def footer(results: Results) -> Iterator[str]:
     """Lines below the table of an imported run: both scores of each task."""
-    for name, about in (results.added.get("imported") or {}).items():
+    for name, about in (results.imported or {}).items():
         if not about["pairs"]:
             yield f"{name}: {about['suite']} has no score for what is measured here"
         for pair in about["pairs"]:
@@ -320,7 +320,7 @@ class OnPage:
     """Both scores on the page, and the documents that are read otherwise."""
 
     def __init__(self, run: RecordedRun) -> None:
-        self._imported: Mapping[str, Any] = run.results.added.get("imported") or {}
+        self._imported: Mapping[str, Any] = run.results.imported or {}
         self._first = {
             name: (about.get("pairs") or [None])[0] for name, about in self._imported.items() if isinstance(about, dict)
         }

@@ -123,7 +123,7 @@ class JudgePart(RunPart):
                 if not self.judges:
                     results.rows[name].notes.insert(0, NOT_JUDGED)
         if self._identities:
-            results.added["judges"] = self._identities
+            results.judges = self._identities
             name_numbers(results)
         if refused := {judge.name: kept for judge in self.judges if (kept := folder.refused(judge.endpoint))}:
             results.run.facts["judge_endpoints"] = refused

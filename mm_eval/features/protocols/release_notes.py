@@ -13,8 +13,7 @@ from mm_eval.values.types import MetricKey
 
 def protocol_rows(run: RecordedRun) -> Sequence[Mapping[str, Any]]:
     """The verdicts of a run; none without a protocol."""
-    rows: Sequence[Mapping[str, Any]] = run.results.added.get("protocol", {}).get("rows", ())
-    return rows
+    return run.results.protocol["rows"] if run.results.protocol is not None else ()
 
 
 def _text(value: float, reported: float, sign: bool = False) -> str:
@@ -26,9 +25,9 @@ def _text(value: float, reported: float, sign: bool = False) -> str:
 def protocol_of_number(run: RecordedRun, name: str, key: MetricKey) -> tuple[str, str]:
     """(the protocol under which a number was measured, the verdict on it), each "" where there is none."""
     rows = [row for row in protocol_rows(run) if row["task"] == name and "metric" in row]
-    if not rows:
+    if run.results.protocol is None or not rows:
         return "", ""
-    protocol = str(run.results.added["protocol"]["name"])
+    protocol = run.results.protocol["name"]
     own = next((row for row in rows if row["metric"] == key.metric), None)
     if own is None or (status := status_of(own)) == NOT_COMPARABLE:
         return protocol, ""
@@ -39,7 +38,7 @@ def protocol_of_number(run: RecordedRun, name: str, key: MetricKey) -> tuple[str
 
 def notes_on_protocols(column: str, run: RecordedRun) -> Iterator[str]:
     """The reported number beside each of ours that can be compared, and why the others can't be."""
-    stated, why = run.results.added.get("protocol"), dict[str, list[str]]()
+    stated, why = run.results.protocol, dict[str, list[str]]()
     for row in protocol_rows(run):
         status = status_of(row)
         if stated is None or status == NOT_COMPARABLE:
@@ -57,12 +56,14 @@ def notes_on_protocols(column: str, run: RecordedRun) -> Iterator[str]:
 
 def verdict_notes(run: RecordedRun, name: str) -> list[str]:
     """The verdicts on one task or group of a run, beside the reported numbers, for its page."""
-    found = []
-    for row in protocol_rows(run):
+    found: list[str] = []
+    if (stated := run.results.protocol) is None:
+        return found
+    for row in stated["rows"]:
         if row["task"] == name:
             value = row.get("reported")
             reported = (
                 f" {row['metric']} {_text(value, value)} as reported ({row['source']}):" if value is not None else ""
             )
-            found.append(f"protocol {run.results.added['protocol']['name']}:{reported} {row['verdict']}")
+            found.append(f"protocol {stated['name']}:{reported} {row['verdict']}")
     return found

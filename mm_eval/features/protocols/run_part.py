@@ -28,9 +28,7 @@ class ProtocolPart(RunPart):
         return [*differing_notes(opened), *prompt_notes(opened)]
 
     def complete(self, opened: OpenedTasks, folder: RunFolder, results: Results, state: JournalState) -> None:
-        found = protocol_results(opened, results)
-        if found is not None:
-            results.added["protocol"] = found
+        results.protocol = protocol_results(opened, results)
 
 
 class ModelPart(RunPart):

@@ -26,7 +26,7 @@ LONGEST = 64
 
 def protocol_lines(results: Results) -> Iterator[str]:
     """The table of verdicts, what may explain a mismatch, and what the report has and no task measures; nothing without one."""
-    stated = results.added.get("protocol")
+    stated = results.protocol
     if stated is None:
         return
     measured = f" as {stated['model']}" if stated["model"] else ""

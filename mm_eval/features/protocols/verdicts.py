@@ -30,7 +30,7 @@ from mm_eval.prompt.blocks import FRAMES_KEY
 from mm_eval.request import RunRequest
 from mm_eval.results.judged import judges_of
 from mm_eval.results.run_table import incomplete
-from mm_eval.scoring.run_results import Results
+from mm_eval.scoring.run_results import ProtocolVerdicts, Results
 from mm_eval.scoring.task_scores import Scores
 from mm_eval.values.types import Number
 from mm_eval.values.words import counted, listed, of_all
@@ -78,7 +78,7 @@ class Difference:
         }
 
 
-def protocol_results(opened: OpenedTasks, results: Results) -> dict[str, Any] | None:
+def protocol_results(opened: OpenedTasks, results: Results) -> ProtocolVerdicts | None:
     """The entry `protocol` of results.json; None for a run without a protocol. results: with `run`."""
     protocol = protocol_of(opened.request)
     if protocol is None:

@@ -53,7 +53,7 @@ class PageParts:
 
 def _imported(run: RecordedRun) -> OnPage | None:
     """Both scores of a run that was imported from another suite."""
-    if "imported" not in run.results.added:
+    if run.results.imported is None:
         return None
     from mm_eval.features.exports.theirs import OnPage
 
@@ -62,7 +62,7 @@ def _imported(run: RecordedRun) -> OnPage | None:
 
 def _protocol_notes(run: RecordedRun, name: str) -> list[str]:
     """The verdicts of a run under a protocol on one of its rows."""
-    if "protocol" not in run.results.added:
+    if run.results.protocol is None:
         return []
     from mm_eval.features.protocols.release_notes import verdict_notes
 

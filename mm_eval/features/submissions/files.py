@@ -116,7 +116,7 @@ def check_files(configs: Mapping[str, TaskConfig]) -> None:
 
 def cell(results: Results, name: str) -> str:
     """What stands in place of the numbers of a task that has none."""
-    written = results.added["submissions"].get(name)
+    written = results.submissions.get(name)
     return f"submission: {written['file']}" if written else ""
 
 

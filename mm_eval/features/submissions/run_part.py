@@ -52,7 +52,7 @@ class SubmissionsPart(RunPart):
     def complete(self, opened: OpenedTasks, folder: RunFolder, results: Results, state: JournalState) -> None:
         self.folder = folder.path
         if self.files:
-            results.added["submissions"] = {name: each.to_json() for name, each in self.files.items()}
+            results.submissions = {name: each.to_json() for name, each in self.files.items()}
         for each in self.files.values():
             folder.write_lines(each.file, each.lines())
 

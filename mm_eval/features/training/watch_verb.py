@@ -340,7 +340,7 @@ def is_better_than_reference(folder: Path) -> bool:
     """Whether a run that stopped is better than the one it was compared with in a number, and worse in none."""
     results = RecordedRun.read(folder).results
     found = []
-    for each in results.added.get("looks", {}).get("comparisons", ()):
+    for each in results.looks["comparisons"] if results.looks is not None else ():
         if each["ended"] == "differs" and each.get("difference"):
             metric = results.headline(each["row"])
             better = None if metric is None else results.better(each["row"], metric.metric)

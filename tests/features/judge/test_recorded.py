@@ -64,7 +64,7 @@ def test_a_run_judged_by_two_versions_is_by_one_judge_with_no_other_run():
 
 def test_only_the_metrics_of_the_judge_are_judged():
     results = Results(
-        added={"judges": {"t": [judge(), judge("llama")]}},
+        judges={"t": [judge(), judge("llama")]},
         configs={"t": {"judge": [{}, {"metric_list": [{"metric": "judge_score"}]}]}},
     )
     acc = MetricKey("acc", "none")
@@ -73,9 +73,7 @@ def test_only_the_metrics_of_the_judge_are_judged():
     assert [found and found.name for found in named.values()] == ["gpt-4o", "llama", None]
     results.configs["t"]["judge"] = {"extracts": True}
     assert judge_of(results, "t", "acc").name == "gpt-4o"
-    assert (
-        judge_of(Results(added={"judges": {"t": []}}), "t", "acc") is None and judge_of(Results(), "t", "acc") is None
-    )
+    assert judge_of(Results(judges={"t": []}), "t", "acc") is None and judge_of(Results(), "t", "acc") is None
 
 
 def test_compare_pairs_numbers_of_one_judge_only(folders):
@@ -224,7 +222,7 @@ def test_a_number_says_which_judge_gave_it():
     results = Results(
         rows,
         {"G": ["t"]},
-        added={"judges": {"t": [judge(), judge("llama")]}},
+        judges={"t": [judge(), judge("llama")]},
         configs={"t": {"judge": {"metric_list": [{"metric": "judge_score"}]}}},
     )
     name_numbers(results)
@@ -249,5 +247,5 @@ def test_the_footer_and_the_page_say_alike_whether_the_official_judge_answered(m
     entry = {"name": name, "model": OFFICIAL, "models": models, "official": OFFICIAL}
     judge = RecordedJudge.read(entry)
     assert judge.is_official is is_official and ("the official judge" in judge.sentence()) is is_official
-    [line] = lines(SimpleNamespace(added={"judges": {"mme": [entry]}}))  # type: ignore[arg-type]
+    [line] = lines(SimpleNamespace(judges={"mme": [entry]}))  # type: ignore[arg-type]
     assert ("not comparable" in line) is not is_official

@@ -143,7 +143,7 @@ def release_table(
 
 def _notes_on_judges(column: str, run: RecordedRun) -> Iterator[str]:
     """Why a judged task has no number in a table of models: nobody judged it, or no verdict could be read."""
-    for task in run.results.added.get("judges", {}):
+    for task in run.results.judges:
         row = run.results.rows.get(task, Scores(task, task))
         missing = row.ungraded["judge"].docs if "judge" in row.ungraded else 0
         if not judges_of(run.results, task):
@@ -223,8 +223,8 @@ def _add_run(table: ReleaseTable, run: RecordedRun) -> str:
 
 def _under(run: RecordedRun) -> str:
     """The protocol of a run, else its prompts."""
-    protocol = run.results.added.get("protocol", {}).get("name")
-    return str(protocol or "/".join(sorted(set(run.prompt_keys.values()))))
+    protocol = run.results.protocol
+    return protocol["name"] if protocol is not None else "/".join(sorted(set(run.prompt_keys.values())))
 
 
 def _inside(run: RecordedRun) -> dict[str, str]:

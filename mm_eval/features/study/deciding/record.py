@@ -14,7 +14,7 @@ from mm_eval.features.study.deciding.sequences import as_t
 from mm_eval.features.study.deciding.trial import BROKEN
 from mm_eval.opening import OpenedTasks
 from mm_eval.results.recorded import RecordedRun
-from mm_eval.scoring.run_results import Results
+from mm_eval.scoring.run_results import Looks, Results
 from mm_eval.values.errors import ConfigError
 from mm_eval.values.run_files import UNREADABLE
 from mm_eval.values.types import MetricKey, Number
@@ -25,7 +25,7 @@ class Record:
     """docs: {task: the docs that its numbers are of}, of the tasks that ended early. found: what results.json says of it."""
 
     docs: dict[str, list[int]]
-    found: dict[str, Any]
+    found: Looks
 
     @classmethod
     def of(cls, rule: Rule, schedule: Schedule, opened: OpenedTasks, options: Mapping[str, Any]) -> Record:
@@ -66,7 +66,7 @@ class Record:
 
     def mark(self, results: Results) -> None:
         """Marks the rows that ended early, and adds the record of the looks."""
-        results.added["looks"] = self.found
+        results.looks = self.found
         for name, row in self.found["rows"].items():
             if name not in results.rows:
                 continue

@@ -14,6 +14,7 @@ from mm_eval.features.study.deciding.trial import BROKEN, Pair, Trial, distinct,
 from mm_eval.features.study.deciding.units import TaskValues, Unit, difference_of, number_of
 from mm_eval.request import RunRequest
 from mm_eval.results.number_text import unit_of
+from mm_eval.scoring.run_results import Looks
 from mm_eval.values.types import Number
 
 DECIDED, NARROW = "decided", "known well enough"
@@ -41,7 +42,7 @@ class Rule(Protocol):
     def ended_at(self, task: str) -> int | None:
         """The look after which no doc of a task is asked; None while that is open."""
 
-    def outcome(self) -> dict[str, Any]:
+    def outcome(self) -> Looks:
         """{"rows": {row: {"look", "why", "interval"}}, "comparisons": [...]} for the record.
 
         Where an interval is still wide after all docs also "wide": [{"row", "half"}], half the interval in the table's unit.
@@ -176,7 +177,7 @@ class WhenDecided:
         known = [end for end in ends if end is not None]
         return max(known) if known and len(known) == len(ends) else None
 
-    def outcome(self) -> dict[str, Any]:
+    def outcome(self) -> Looks:
         rows = {}
         for name in self.units:
             look = self._ended_unit(name)
@@ -262,10 +263,11 @@ class WhenNarrow:
         own = [name for name, unit in self.units.items() if any(leaf.task == task for leaf in unit.leaves)]
         return max(self.ended[name] for name in own) if own and all(name in self.ended for name in own) else None
 
-    def outcome(self) -> dict[str, Any]:
+    def outcome(self) -> Looks:
         rows = {name: {"look": look, "why": NARROW, **self._intervals[name]} for name, look in self.ended.items()}
         wide = [{"row": name, "half": self._halves.get(name)} for name in self.units if name not in self.ended]
-        return {"rows": rows, "comparisons": [], **({"wide": wide} if wide else {})}
+        found: Looks = {"rows": rows, "comparisons": []}
+        return {**found, "wide": wide} if wide else found
 
     @property
     def broken(self) -> list[str]:
