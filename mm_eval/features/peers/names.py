@@ -181,6 +181,8 @@ SAME: dict[str, tuple[str, str]] = {
     "TextVQA_VAL": ("textvqa_val", ""),
     "Video-MME": ("videomme", ""),
     "VideoMMMU": ("video_mmmu", ""),
+    "VisFactor": ("visfactor", ""),
+    "VisFactor_CoT": ("visfactor_cot", ""),
     "VisuLogic": ("visulogic", ""),
     "VizWiz": ("vizwiz_vqa_val", ""),
     "VLMBlind": ("vlmsareblind", ""),
