@@ -205,12 +205,13 @@ STATE_SOURCES = "State what formats read: `formats: {none: {question: ..., choic
 class FormatField:
     """One `doc_to_*` entry of a task with a format: the entries to read from the doc, and their layout.
 
-    part: "text", "choices" or "target". question, choices, answer: the task's own entries.
+    part: "text", "choices" (the labels, where there are any), "texts" (of the choices) or "target".
+    question, choices, answer: the task's own entries.
     A question that is the task's `doc_to_text` may be laid out as a prompt already: a "Question:" before it and an
     "Answer:" after it are left out, and choices that it shows itself are an error.
     """
 
-    part: Literal["text", "choices", "target"]
+    part: Literal["text", "choices", "target", "texts"]
     format: Format
     question: Any = "question"
     choices: Any = None
@@ -223,6 +224,8 @@ class FormatField:
         """
         has_choices = self.choices is not None or self.format.choice_labels or self.format.is_choice or "choices" in doc
         choices = self._choices(doc, choices_of) if has_choices else None
+        if self.part == "texts":
+            return choices
         if self.part == "choices":
             options = self.format.options(choices)
             return None if options is None else [str(option) for option in options]
