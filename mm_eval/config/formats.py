@@ -19,7 +19,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, Literal, Protocol
 
 from mm_eval.config.located import LocatedDict
-from mm_eval.config.schema import ASKED_BY_FEATURES, SCORING_KEYS
+from mm_eval.config.schema import SCORING_KEYS
 from mm_eval.values.errors import ConfigError, DataError, did_you_mean
 from mm_eval.values.registry import Registry
 
@@ -490,8 +490,6 @@ def with_format(values: dict[str, Any], source: LocatedDict, layout: Format, req
     listed = requested is None or requested in by_name(formats)
     drops_scoring = chosen and (layout.output_type != own_type or not listed and layout.scorer is not None)
     kept = {key: value for key, value in values.items() if not (drops_scoring and key in SCORING_KEYS)}
-    if drops_scoring and "of_features" in kept:
-        kept["of_features"] = {key: kept["of_features"][key] for key in ASKED_BY_FEATURES if key in kept["of_features"]}
     if values.get("output_type", layout.output_type) != layout.output_type and not chosen:
         what = f"output_type is {values['output_type']!r}, but the format {layout.type!r} is {layout.output_type!r}."
         raise ConfigError(what, where=source.where("output_type"), hint="Leave output_type out.")

@@ -104,5 +104,5 @@ def _metrics(loaded: Loaded) -> set[str]:
     found = {entry.metric for group in loaded.groups.values() for entry in group.aggregate_metric_list if entry.of}
     for config in loaded.tasks.values():
         found.update(str(metric["metric"]) for pipeline in config.pipelines() for metric in pipeline["metric_list"])
-        found.update(config.metrics_of_features)
+        found.update(config.metrics_of_judge)
     return found
