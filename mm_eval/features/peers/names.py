@@ -186,6 +186,7 @@ SAME: dict[str, tuple[str, str]] = {
     "VisuLogic": ("visulogic", ""),
     "VizWiz": ("vizwiz_vqa_val", ""),
     "VLMBlind": ("vlmsareblind", ""),
+    "vlms_are_biased_main": ("vlms_are_biased", ""),
     "VSI-Bench": ("vsi_bench", ""),
     "VStarBench": ("vstar", ""),
     "WeMath": ("we_math", ""),
