@@ -28,6 +28,7 @@ def parts_of(request: RunRequest, loaded: Loaded) -> list[RunPart]:
 def kinds_of(request: RunRequest, configs: Iterable[TaskConfig]) -> list[type[RunPart]]:
     """The classes of the parts that a new run of these tasks needs."""
     listed = list(configs)
+    keys = {key for config in listed for key in config.of_features}
     found: list[type[RunPart]] = []
     if is_imported(request):
         from mm_eval.features.exports.theirs import Theirs
@@ -45,11 +46,11 @@ def kinds_of(request: RunRequest, configs: Iterable[TaskConfig]) -> list[type[Ru
         from mm_eval.features.study.deciding.run_part import DecidingPart
 
         found.append(DecidingPart)
-    if any(config.submission is not None for config in listed):
+    if "submission" in keys:
         from mm_eval.features.submissions.run_part import SubmissionsPart
 
         found.append(SubmissionsPart)
-    if any(config.tools is not None for config in listed):
+    if "tools" in keys:
         from mm_eval.features.tools.counting import ToolsPart
 
         found.append(ToolsPart)
@@ -57,7 +58,7 @@ def kinds_of(request: RunRequest, configs: Iterable[TaskConfig]) -> list[type[Ru
         from mm_eval.features.trackers.part import TrackersPart
 
         found.append(TrackersPart)
-    if any(config.rounds is not None for config in listed):
+    if "rounds" in keys:
         from mm_eval.features.turns.run_part import TurnsPart
 
         found.append(TurnsPart)
@@ -117,7 +118,7 @@ def as_scored_now(request: RunRequest, options: Mapping[str, Any]) -> RunRequest
 
 def check_scorers(config: TaskConfig, scorers: Sequence[Scorer]) -> None:
     """ConfigError if a task's judge does not go with its scorers."""
-    if config.judge is not None:
+    if "judge" in config.of_features:
         from mm_eval.features.judge.scoring import check_judge_metrics
 
         check_judge_metrics(config, scorers)

@@ -90,6 +90,11 @@ def _task(protocol: Protocol, benchmark: Benchmark, include_path: str | None) ->
             if metric not in known:
                 what = f"{benchmark.task} gives no metric {metric!r}."
                 raise ConfigError(what, where=reported.where, hint=did_you_mean(metric, known))
+            if known[metric] not in (None, reported.direction):
+                what = f"{metric} of {benchmark.task} is better when {known[metric]}, not when {reported.direction}."
+                raise ConfigError(
+                    what, where=reported.where, hint="`direction` says which way a reported number is better."
+                )
     without = without_sample(loaded, request)
     for name in loaded.tasks:
         if name not in without:
@@ -99,10 +104,14 @@ def _task(protocol: Protocol, benchmark: Benchmark, include_path: str | None) ->
                 raise ConfigError(f"{name}: {error}", where=benchmark.where) from error
 
 
-def _metrics(loaded: Loaded) -> set[str]:
-    """The metrics that the tasks and groups of a benchmark give."""
-    found = {entry.metric for group in loaded.groups.values() for entry in group.aggregate_metric_list if entry.of}
+def _metrics(loaded: Loaded) -> dict[str, str | None]:
+    """{metric of the benchmark's tasks and groups: whether "higher" or "lower" is better, None where they do not state it}."""
+    found = dict[str, str | None]()
+    for group in loaded.groups.values():
+        found |= {entry.metric: None for entry in group.aggregate_metric_list if entry.of}
     for config in loaded.tasks.values():
-        found.update(str(metric["metric"]) for pipeline in config.pipelines() for metric in pipeline["metric_list"])
-        found.update(config.metrics_of_judge)
+        found |= dict.fromkeys(config.metrics_of_features)
+        for metric in (each for pipeline in config.pipelines() for each in pipeline["metric_list"]):
+            higher = metric.get("higher_is_better")
+            found[str(metric["metric"])] = None if higher is None else "higher" if higher else "lower"
     return found

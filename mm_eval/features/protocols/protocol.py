@@ -21,12 +21,17 @@ KNOWN = (
     "read in VLMEvalKit",
     "printed in the paper",
     "printed in another paper",
+    "copied by others",
     "quoted by a third party",
     "recomputed from recorded answers",
     "from memory",
     "assumed",
 )
 """How a setting or a number can be known."""
+COPIED = "copied by others"
+"""Known from somebody's copy of the report, which `source` names. Such a number can be near ours, and is never said to match."""
+UNSTATED = "not stated"
+"""`known` of a condition that the report leaves open; the verdict says so. A value can't be known so."""
 UNVERIFIED = ("quoted by a third party", "from memory", "assumed")
 """A number known so is never said to match."""
 TOOLS = "tools"
@@ -61,7 +66,7 @@ class Setting:
 
 @dataclass(frozen=True)
 class Condition:
-    """What a report did and no option sets, in words."""
+    """What a report did and no option sets, in words; or what it does not state (known: `UNSTATED`)."""
 
     what: str
     known: str
@@ -76,6 +81,8 @@ class ReportedNumbers:
     numbers: {model: number} in our unit (fractions in [0, 1], points as they are). tolerance: in the same unit.
     scale: how many of the report's units are one of ours. docs: how many docs the report's data has, if that is stated.
     not_comparable: why our task's number is not the same quantity; "" where it is.
+    runs: how many answers to a question are behind it: "avg@3" (their mean), "pass@5" (one right answer is enough); "" where
+    that is one, or is not stated. direction: "higher" or "lower", whichever is better.
     """
 
     metrics: tuple[str, ...]
@@ -87,7 +94,20 @@ class ReportedNumbers:
     source: str
     docs: int | None = None
     not_comparable: str = ""
+    runs: str = ""
+    direction: str = "higher"
     where: str = ""
+
+    @property
+    def passes(self) -> int:
+        """k of a number that is pass@k; 0 for any other."""
+        kind, _, count = self.runs.partition("@")
+        return int(count) if kind == "pass" else 0
+
+    @property
+    def about(self) -> str:
+        """What its `runs` and `direction` say, in words: "avg@3, lower is better"; "" for a single answer and a higher number."""
+        return ", ".join(filter(None, (self.runs, "lower is better" if self.direction == "lower" else "")))
 
     @property
     def label(self) -> str:
@@ -108,13 +128,14 @@ class Benchmark:
 
 @dataclass(frozen=True)
 class Missing:
-    """A benchmark of the report that no task measures. numbers: as the report prints them."""
+    """A benchmark of the report that no task measures. numbers: as the report prints them. direction: as in `ReportedNumbers`."""
 
     benchmark: str
     why: str
     numbers: Mapping[str, float] = field(default_factory=dict)
     known: str = ""
     source: str = ""
+    direction: str = "higher"
 
 
 @dataclass(frozen=True)
@@ -140,3 +161,7 @@ class Protocol:
     def settings_of(self, benchmark: Benchmark) -> dict[str, Setting]:
         """All settings of a benchmark: its own over those of the protocol."""
         return {**self.settings, **benchmark.settings}
+
+    def unstated(self, benchmark: Benchmark) -> list[str]:
+        """What the report does not state about a benchmark, in words."""
+        return [each.what for each in (*benchmark.conditions, *self.conditions) if each.known == UNSTATED]

@@ -5,6 +5,7 @@ A protocol file has the key `protocol`. It may lie anywhere in a folder of tasks
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache, partial
 from pathlib import Path
@@ -15,9 +16,11 @@ from mm_eval.config.arguments import Rule
 from mm_eval.config.index import files_of
 from mm_eval.config.located import LocatedDict, located, shown_path, where_item
 from mm_eval.features.protocols.protocol import (
+    COPIED,
     KNOWN,
     OF_RUN,
     SETTINGS,
+    UNSTATED,
     Benchmark,
     Condition,
     Missing,
@@ -34,6 +37,9 @@ _BY_MODEL = Rule(
     lambda v: isinstance(v, Mapping) and bool(v) and all(map(_NUMBER.fits, v.values())),
 )
 _KNOWN = Rule("one of: " + ", ".join(KNOWN), lambda v: v in KNOWN)
+_KNOWN_OR_NOT = Rule(f"{_KNOWN.needed}, {UNSTATED}", lambda v: v in (*KNOWN, UNSTATED))
+_RUNS = Rule("avg@N or pass@N", lambda v: isinstance(v, str) and bool(re.fullmatch(r"(avg|pass)@[1-9]\d*", v)))
+_DIRECTION = Rule("higher or lower", lambda v: v in ("higher", "lower"))
 _LISTED = Rule("a list of mappings", lambda v: schema.is_mappings(v) and bool(v))
 _REPORTED = Rule("a mapping, or a list of mappings", lambda v: isinstance(v, Mapping) or _LISTED.fits(v))
 
@@ -55,13 +61,14 @@ _ROW_KEYS: dict[str, Rule] = {
     "conditions": _LISTED,
     "reported": _REPORTED,
 }
-_CONDITION_KEYS: dict[str, Rule] = {"what": schema.TEXT, "known": _KNOWN, "source": schema.TEXT}
+_CONDITION_KEYS: dict[str, Rule] = {"what": schema.TEXT, "known": _KNOWN_OR_NOT, "source": schema.TEXT}
 _MISSING_KEYS: dict[str, Rule] = {
     "benchmark": schema.TEXT,
     "why": schema.TEXT,
     "numbers": _BY_MODEL,
     "known": _KNOWN,
     "source": schema.TEXT,
+    "direction": _DIRECTION,
 }
 _REPORTED_KEYS: dict[str, Rule] = {
     "metric": schema.TEXTS,
@@ -73,6 +80,8 @@ _REPORTED_KEYS: dict[str, Rule] = {
     "source": schema.TEXT,
     "docs": schema.POSITIVE,
     "not_comparable": schema.TEXT,
+    "runs": _RUNS,
+    "direction": _DIRECTION,
 }
 
 
@@ -149,6 +158,12 @@ def _needs(entry: LocatedDict, *names: str) -> None:
             raise ConfigError(f"{name!r} is missing.", where=entry.where(name))
 
 
+def _names_copy(entry: LocatedDict) -> None:
+    """ConfigError for something that is known from a copy which is not named."""
+    if entry.get("known") == COPIED and not entry.get("source"):
+        raise ConfigError(f"`known: {COPIED}` needs a `source` that names the copy.", where=entry.where("known"))
+
+
 def _settings(
     stated: Mapping[str, Any] | None, rules: Mapping[str, Rule], faults: list[ConfigError], what: str
 ) -> dict[str, Setting]:
@@ -177,6 +192,7 @@ def _setting(name: str, entry: Any, rule: Rule, where: str) -> Setting:
     if "value" not in given or given["value"] is None:
         raise ConfigError(f"the setting {name!r} has no `value`.", where=where)
     _needs(given, "known")
+    _names_copy(given)
     if not rule.fits(given["value"]):
         raise ConfigError(f"{name!r} must be {rule.needed}, not {given['value']!r:.80}.", where=given.where("value"))
     return Setting(name, given["value"], given["known"], str(given.get("source") or ""), where)
@@ -217,6 +233,8 @@ def _reported(entry: LocatedDict, models: Mapping[str, tuple[str, ...]]) -> Repo
         entry["source"],
         entry.get("docs"),
         str(entry.get("not_comparable") or ""),
+        str(entry.get("runs") or ""),
+        str(entry.get("direction") or "higher"),
         entry.where("metric"),
     )
 
@@ -227,6 +245,7 @@ def _conditions(stated: Any, faults: list[ConfigError]) -> Iterator[Condition]:
             [
                 partial(schema.check_keys, entry, _CONDITION_KEYS, "a condition"),
                 partial(_needs, entry, "what", "known"),
+                partial(_names_copy, entry),
             ]
         )
         yield Condition(str(entry.get("what")), str(entry.get("known")), str(entry.get("source") or ""))
@@ -238,8 +257,9 @@ def _missing(stated: Any, faults: list[ConfigError]) -> Iterator[Missing]:
             [
                 partial(schema.check_keys, entry, _MISSING_KEYS, "an entry of `missing`"),
                 partial(_needs, entry, "benchmark", "why", *(("known",) if entry.get("numbers") else ())),
+                partial(_names_copy, entry),
             ]
         )
         numbers = entry.get("numbers") if isinstance(entry.get("numbers"), Mapping) else {}
         benchmark, why, known, source = (str(entry.get(name) or "") for name in ("benchmark", "why", "known", "source"))
-        yield Missing(benchmark, why, numbers or {}, known, source)
+        yield Missing(benchmark, why, numbers or {}, known, source, str(entry.get("direction") or "higher"))

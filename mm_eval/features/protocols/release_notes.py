@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from mm_eval.features.protocols.verdicts import MATCHES, NOT_COMPARABLE, OFF, status_of
+from mm_eval.features.protocols.verdicts import MATCHES, NEAR, NOT_COMPARABLE, OFF, status_of
 from mm_eval.results.number_text import unit_for
 from mm_eval.results.recorded import RecordedRun
 from mm_eval.values.types import MetricKey
@@ -31,8 +31,8 @@ def protocol_of_number(run: RecordedRun, name: str, key: MetricKey) -> tuple[str
     own = next((row for row in rows if row["metric"] == key.metric), None)
     if own is None or (status := status_of(own)) == NOT_COMPARABLE:
         return protocol, ""
-    if status == MATCHES:
-        return protocol, f"matches {_text(own['reported'], own['reported'])}"
+    if status in (MATCHES, NEAR):
+        return protocol, f"{status} {_text(own['reported'], own['reported'])}"
     return protocol, f"off by {_text(own['difference'], own['reported'], sign=True)}"
 
 
@@ -46,7 +46,7 @@ def notes_on_protocols(column: str, run: RecordedRun) -> Iterator[str]:
             continue
         reported = row["reported"]
         what = f"{column}, {row['task']}: {_text(reported, reported)} as reported ({row['source']}; protocol {stated['name']})"
-        off = f"off by {_text(row['difference'], reported, sign=True)}" if status == OFF else "matches"
+        off = f"off by {_text(row['difference'], reported, sign=True)}" if status == OFF else str(row["verdict"])
         allowed = _text(row["allowed"], reported)
         suspects = f" What may explain it: {'; '.join(row['suspects'])}." if row.get("suspects") else ""
         yield f"{what}; ours {off}, where {allowed} is allowed.{suspects}"

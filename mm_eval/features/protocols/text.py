@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from mm_eval.config.located import shown_path
-from mm_eval.features.protocols.protocol import Condition, Missing, Protocol, Setting
-from mm_eval.features.protocols.verdicts import MATCHES, NOT_COMPARABLE, OFF, status_of
+from mm_eval.features.protocols.protocol import Condition, Missing, Protocol, ReportedNumbers, Setting
+from mm_eval.features.protocols.verdicts import MATCHES, NEAR, NOT_COMPARABLE, OFF, status_of
 from mm_eval.results.table import Column, Row, Table, fitted, left_out, terminal_width, to_broken_text, to_text
 from mm_eval.scoring.run_results import Results
 from mm_eval.values.safe import in_line
@@ -38,9 +38,10 @@ def protocol_lines(results: Results) -> Iterator[str]:
         for said in _explained(row):
             yield f"{row['task']}: {said}"
     counts = {
-        status: sum(status_of(row) == status for row in stated["rows"]) for status in (MATCHES, OFF, NOT_COMPARABLE)
+        status: sum(status_of(row) == status for row in stated["rows"])
+        for status in (MATCHES, NEAR, OFF, NOT_COMPARABLE)
     }
-    yield ", ".join(f"{count} {status}" for status, count in counts.items())
+    yield ", ".join(f"{count} {status}" for status, count in counts.items() if count or status != NEAR)
     if stated["missing"]:
         yield f"reported, and measured by no task here: {', '.join(stated['missing'])}"
 
@@ -72,9 +73,11 @@ def _explained(row: Mapping[str, Any]) -> Iterator[str]:
     status = status_of(row)
     if status == OFF:
         yield "what may explain it: " + ("; ".join(row["suspects"]) or "no setting of the protocol differs")
-    if status == MATCHES and row.get("differences"):
+    if status in (MATCHES, NEAR) and row.get("differences"):
         yield (
-            "matches, although " + "; ".join(str(each["setting"]) for each in row["differences"]) + " could not be set"
+            f"{status}, although "
+            + "; ".join(str(each["setting"]) for each in row["differences"])
+            + " could not be set"
         )
 
 
@@ -97,10 +100,15 @@ def listed(protocols: Sequence[Protocol]) -> Iterator[str]:
     yield "`mm-eval protocols NAME` lists its report, settings and numbers."
 
 
-def _fitted(table: Table) -> Iterator[str]:
-    """The lines of a table within the terminal, and what was left out for it."""
-    shown, out = fitted(table, terminal_width(), longest=None)
-    yield from (*to_text(shown, longest=None).split("\n"), *left_out(out))
+def _fitted(protocol: Protocol) -> Iterator[str]:
+    """The table of numbers within the terminal, and what was left out for it; a cell for all models where they have no room."""
+    width = terminal_width()
+    shown, out = fitted(_numbers(protocol), width, longest=None)
+    lines = to_text(shown, longest=None).split("\n")
+    if len(protocol.models) > 1 and max(map(len, lines)) > width:
+        yield from to_broken_text(_numbers_in_words(protocol), width).split("\n")
+    else:
+        yield from (*lines, *left_out(out))
 
 
 def described(protocol: Protocol) -> Iterator[str]:
@@ -114,14 +122,16 @@ def described(protocol: Protocol) -> Iterator[str]:
     yield from _block("settings of every benchmark", map(_setting, protocol.settings.values()))
     yield from _block("also, beyond the settings", map(_condition, protocol.conditions))
     yield from ["", "numbers"]
-    yield from _fitted(_numbers(protocol))
+    yield from _fitted(protocol)
+    alike: dict[tuple[str, ...], list[str]] = {}
     for task, benchmark in protocol.benchmarks.items():
         lines = [*map(_setting, benchmark.settings.values()), *map(_condition, benchmark.conditions)]
-        lines += [f"number: {_known(each.known, each.source)}" for each in benchmark.reported]
+        lines += [f"number{_about(each)}: {_known(each.known, each.source)}" for each in benchmark.reported]
         lines += [f"not comparable: {each.not_comparable}" for each in benchmark.reported if each.not_comparable]
-        yield from _block(task, lines)
-    missing = [f"{each.benchmark}: {each.why}{_values(each)}" for each in protocol.missing]
-    yield from _block("reported, and measured by no task here", missing)
+        alike.setdefault(tuple(lines), []).append(task)
+    for said, tasks in alike.items():
+        yield from _block(", ".join(tasks), said)
+    yield from _block("reported, and measured by no task here", _missing(protocol.missing))
 
 
 def provenance(protocol: Protocol, path: str) -> list[str]:
@@ -148,6 +158,10 @@ def _condition(condition: Condition) -> str:
     return f"{condition.what} - {_known(condition.known, condition.source)}"
 
 
+def _about(reported: ReportedNumbers) -> str:
+    return f" ({reported.about})" if reported.about else ""
+
+
 def _known(known: str, source: str) -> str:
     return f"{known}: {source}" if source else known
 
@@ -171,8 +185,34 @@ def _numbers(protocol: Protocol) -> Table:
     return Table(columns, rows)
 
 
-def _values(missing: Missing) -> str:
+def _numbers_in_words(protocol: Protocol) -> Table:
+    rows = [
+        Row({"task": task, "metric": reported.label, "numbers": ", ".join(_of_models(reported))})
+        for task, benchmark in protocol.benchmarks.items()
+        for reported in benchmark.reported
+    ]
+    return Table([Column("task", "text"), Column("metric", "text"), Column("numbers", "text")], rows)
+
+
+def _of_models(reported: ReportedNumbers) -> Iterator[str]:
+    for model, value in reported.numbers.items():
+        yield f"{model} {shown(value, reported.scale)}"
+
+
+def _missing(missing: Sequence[Missing]) -> Iterator[str]:
+    """A line each; a source that all numbers have stands once, below them."""
+    sources = list(dict.fromkeys(_known(each.known, each.source) for each in missing if each.numbers))
+    once = len(sources) == 1 and len(missing) > 1
+    for each in missing:
+        yield f"{each.benchmark}: {each.why}{_values(each, with_source=not once)}"
+    if once:
+        yield f"numbers: {sources[0]}"
+
+
+def _values(missing: Missing, with_source: bool) -> str:
     if not missing.numbers:
         return ""
     values = ", ".join(f"{model} {value:g}" for model, value in missing.numbers.items())
-    return f" ({values}; {_known(missing.known, missing.source)})"
+    lower = "; lower is better" if missing.direction == "lower" else ""
+    source = f"; {_known(missing.known, missing.source)}" if with_source else ""
+    return f" ({values}{lower}{source})"

@@ -1,7 +1,8 @@
 """What a run under a named protocol came to: a verdict for each benchmark, beside the reported number.
 
-A number matches if it is off by at most the protocol's tolerance plus one standard error of ours. Both numbers are of the same
-documents, so the standard error, which is for other documents, is a wide allowance for batching and number formats.
+A number matches if it is off by at most the protocol's tolerance plus one standard error of ours; one that is known from a copy
+of the report is then near, and never matches. Both numbers are of the same documents, so the standard error, which is for other
+documents, is a wide allowance for batching and number formats.
 It is not compared where anything else than the model's answers may explain a difference: `_Measured._obstacles`.
 """
 
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from mm_eval.config.task_config import TaskConfig
 from mm_eval.engine.generation import one_token_cap
 from mm_eval.features.protocols.protocol import (
+    COPIED,
     SETTINGS,
     TOOLS,
     UNVERIFIED,
@@ -38,7 +40,7 @@ from mm_eval.values.words import counted, listed, of_all
 if TYPE_CHECKING:
     from mm_eval.opening import OpenedTasks
 
-MATCHES, OFF, NOT_COMPARABLE = "matches", "off", "not comparable"
+MATCHES, NEAR, OFF, NOT_COMPARABLE = "matches", "near", "off", "not comparable"
 RECORDED = "replay"
 """The adapter of recorded answers: what its model was loaded with is a matter of the recording."""
 
@@ -182,7 +184,7 @@ def _of_config(
     extraction = settings.get("filter_list")
     if extraction is not None and list(config.filter_list) != list(extraction.value):
         yield Difference("filter_list", config.to_json().get("filter_list"), extraction.value, True, extraction)
-    tools, ours = settings.get(TOOLS), config.tools.stated if config.tools is not None else None
+    tools, ours = settings.get(TOOLS), config.of_features.get(TOOLS)
     if tools is not None and ours != tools.value:
         yield Difference(TOOLS, config.to_json().get(TOOLS), tools.value, True, tools)
 
@@ -222,6 +224,8 @@ class _Measured:
             ours, value = self.measured(reported), reported.numbers.get(self.model or "")
             row = {"task": self.name, "metric": reported.label, "scale": reported.scale}
             row |= {"known": reported.known, "source": reported.source, **about}
+            row |= {"runs": reported.runs} if reported.runs else {}
+            row |= {"not_stated": self.unstated} if self.unstated else {}
             row |= {"model": self.model, "reported": value, "tolerance": reported.tolerance}
             if ours is not None:
                 row |= {"ours": ours[0], "stderr": ours[1]}
@@ -233,6 +237,10 @@ class _Measured:
         if not self.benchmark.reported:
             why = "sample data" if self.sampled else "the report prints no number of it"
             yield {"task": self.name, "verdict": f"{NOT_COMPARABLE}: {why}", **about}
+
+    @property
+    def unstated(self) -> list[str]:
+        return self.protocol.unstated(self.benchmark)
 
     @property
     def sampled(self) -> bool:
@@ -266,6 +274,8 @@ class _Measured:
             yield f"other data ({counted(self.row.n, 'doc')}, the report's has {reported.docs:,})"
         if reported.not_comparable:
             yield reported.not_comparable
+        if reported.passes > 1:
+            yield f"the report's number is {reported.runs}: one right answer of {reported.passes} is enough"
         if self.model is None:
             yield f"other model (the report has {', '.join(self.protocol.models)}; --name says which one this is)"
         elif self.model not in reported.numbers:
@@ -294,10 +304,13 @@ class _Measured:
         off, allowed = ours[0] - value, reported.tolerance + (ours[1] or 0.0)
         row: dict[str, Any] = {"difference": off, "allowed": allowed}
         if abs(off) <= allowed + 1e-12:
-            return {**row, "verdict": MATCHES}
+            about = [f"the reported number is {COPIED}"] if reported.known == COPIED else []
+            about += [f"the report does not state {', '.join(self.unstated)}"] if self.unstated else []
+            return {**row, "verdict": (NEAR if reported.known == COPIED else MATCHES) + _in_brackets(about)}
         settings = self.protocol.settings_of(self.benchmark).values()
         suspects = [each.said for each in self.unlike]
         suspects += [f"{each.name} of the protocol is {each.known}" for each in settings if each.known in UNVERIFIED]
+        suspects += [f"the reported number is {COPIED}: {reported.source}"] if reported.known == COPIED else []
         for condition in (*self.benchmark.conditions, *self.protocol.conditions):
             suspects.append(f"{condition.what} ({condition.known})")
         said = f"{OFF} by {off * reported.scale:+.2f} (more than sampling error)"
@@ -305,9 +318,13 @@ class _Measured:
 
 
 def status_of(row: Mapping[str, Any]) -> str:
-    """ "matches", "off" or "not comparable", of a row of the entry `protocol`."""
+    """ "matches", "near", "off" or "not comparable", of a row of the entry `protocol`."""
     said = str(row["verdict"])
-    return next((status for status in (MATCHES, OFF) if said.startswith(status)), NOT_COMPARABLE)
+    return next((status for status in (MATCHES, NEAR, OFF) if said.startswith(status)), NOT_COMPARABLE)
+
+
+def _in_brackets(said: list[str]) -> str:
+    return f" ({'; '.join(said)})" if said else ""
 
 
 def _short(value: Any, most: int = 60) -> str:
