@@ -20,6 +20,7 @@ OTHER_PROMPTS = {  # the reasons stand as `source` in the protocols
     ("llava-1.5", "textvqa_val"),
     ("internvl3.5", "mathvision_test"),
     ("qwen2.5-vl", "mathvision_test"),
+    ("qwen3.5", "mathvision_test"),
 }
 """Where a protocol asks otherwise than the blocks of its models' family."""
 

@@ -10,7 +10,7 @@ import pytest
 from mm_eval import evaluate
 from mm_eval.config.manager import TaskManager
 from mm_eval.features.diagnose.findings import as_command
-from mm_eval.features.protocols.protocol import KNOWN, UNVERIFIED
+from mm_eval.features.protocols.protocol import COPIED, KNOWN, UNSTATED, UNVERIFIED
 from mm_eval.features.protocols.protocol_file import find_protocol, protocol_names
 from mm_eval.features.protocols.run_under import protocol_of
 from mm_eval.features.protocols.verdicts import differences
@@ -29,7 +29,7 @@ dataset_kwargs: {data_files: {test: rows.jsonl}}
 test_split: test
 doc_to_text: !function utils.asked
 doc_to_target: answer
-metric_list: [{metric: exact_match}, {metric: anls}]
+metric_list: [{metric: exact_match, higher_is_better: true}, {metric: anls}]
 model_specific_prompt_kwargs: {default: {post_prompt: " Shortly."}, other: {post_prompt: " At length."}}
 """
 UTILS = """
@@ -144,6 +144,50 @@ def test_the_tolerance_is_the_protocol_s_and_one_standard_error(
     changed(own, "Big-7B: 75", f"Big-7B: {reported}")  # 75% of 40 docs: a standard error of 6.93, and 0.5
     row = only_row(run())
     assert row["verdict"] == verdict and row["allowed"] == pytest.approx(0.005 + row["stderr"])
+
+
+def test_a_number_that_others_copied_is_near_and_never_matches(run: RunOwn, own: Path) -> None:
+    changed(own, "known: printed in the paper", "known: copied by others")
+    ran = run(page=True)
+    assert only_row(ran)["verdict"] == "near (the reported number is copied by others)"
+    assert "0 matches, 1 near, 0 off, 0 not comparable" in ran.out
+    table = release_table([RecordedRun.read(ran.folder)])
+    assert "75.0 § (near 75.0)" in as_markdown(table)
+    assert "ours near (the reported number is copied by others), where 7.4 is allowed." in as_markdown(table)
+
+
+def test_what_may_explain_that_a_number_is_off_has_the_copy_and_what_is_not_stated(run: RunOwn, own: Path) -> None:
+    write_answers(own, 10)
+    changed(own, "known: printed in the paper", "known: copied by others")
+    changed(own, "{what: half precision, known: from memory}", "{what: the frames, known: not stated}")
+    ran = run()
+    assert only_row(ran)["verdict"] == "off by -50.00 (more than sampling error)"
+    assert "the reported number is copied by others: table 1; the frames (not stated)" in ran.out
+
+
+@pytest.mark.parametrize(("known", "status"), [("printed in the paper", "matches"), ("copied by others", "near")])
+def test_the_verdict_says_what_the_report_does_not_state(run: RunOwn, own: Path, known: str, status: str) -> None:
+    open_ones = "{what: the frames of its videos, known: not stated}, {what: the judge, known: not stated}"
+    changed(own, "{what: half precision, known: from memory}", open_ones)
+    changed(own, "known: printed in the paper", f"known: {known}")
+    ran = run()
+    row = only_row(ran)
+    assert (
+        row["verdict"].startswith(status)
+        and "the report does not state the frames of its videos, the judge" in row["verdict"]
+    )
+    assert row["not_stated"] == ["the frames of its videos", "the judge"] and f"own: {row['verdict']}" in ran.out
+
+
+def test_a_number_of_several_runs(run: RunOwn, own: Path) -> None:
+    changed(own, "tolerance: 0.5", "tolerance: 0.5\n      runs: avg@3")
+    row = only_row(run())
+    assert (row["verdict"], row["runs"]) == ("matches", "avg@3")
+    changed(own, "runs: avg@3", "runs: pass@5")
+    why = "not comparable: the report's number is pass@5: one right answer of 5 is enough"
+    assert only_row(run())["verdict"] == why
+    changed(own, "runs: pass@5", "runs: pass@1")
+    assert only_row(run())["verdict"] == "matches"
 
 
 @pytest.mark.parametrize(
@@ -385,6 +429,16 @@ def faults() -> Iterator[tuple[str, str, str]]:
     yield "models: {Big-7B: [org/big-7b], Small-1B: []}", "", "'models' is missing"
     yield "metric: exact_match", "metric: [exact_match, anls]", "several metrics need `of: sum` or `of: mean`"
     yield "    prompt: {", "    gen_kwargs: {", "'prompt' is missing"
+    yield "unit: percent", "unit: percent\n      runs: best of 3", "mine.yaml:16: 'runs' must be avg@N or pass@N"
+    yield "unit: percent", "unit: percent\n      direction: up", "mine.yaml:16: 'direction' must be higher or lower"
+    yield "known: assumed}", "known: copied by others}", "mine.yaml:7: `known: copied by others` needs a `source`"
+    yield "known: from memory}", "known: copied by others}", "mine.yaml:9: `known: copied by others` needs a `source`"
+    yield "known: assumed}", "known: not stated}", "mine.yaml:7: 'known' must be one of: documented by the authors"
+    yield (
+        "why: its answers are on a server}",
+        "why: no, numbers: {Big-7B: 1}, known: copied by others}",
+        "`known: copied by others` needs a `source` that names the copy",
+    )
 
 
 @pytest.mark.parametrize(("old", "new", "said"), list(faults()))
@@ -404,6 +458,7 @@ def test_a_mistake_in_a_file_is_named_with_its_line(own: Path, old: str, new: st
             "metric: exact_macht",
             "own gives no metric 'exact_macht'. Did you mean 'exact_match'?",
         ),
+        ("unit: percent", "unit: percent\n      direction: lower", "exact_match of own is better when higher"),
         ("{max_new_tokens: 9}", "{max_new_tokens: nine}", "mine.yaml:8"),
         ('{post_prompt: " Now."}', '{post_promt: " Now."}', "nothing in own reads the key 'post_promt'"),
         ("num_fewshot: {value: 0,", "tools: {value: [zom],", "unknown tool 'zom'. Did you mean 'zoom'?"),
@@ -427,4 +482,33 @@ def test_every_number_and_setting_of_the_shipped_ones_says_how_it_is_known() -> 
             assert all(setting.known in KNOWN for setting in protocol.settings_of(benchmark).values())
             assert all(each.known in KNOWN and each.source for each in benchmark.reported)
         assert all(each.known in KNOWN for each in protocol.missing if each.numbers)
-    assert set(UNVERIFIED) < set(KNOWN)
+    assert set(UNVERIFIED) < set(KNOWN) and COPIED in KNOWN and COPIED not in UNVERIFIED and UNSTATED not in KNOWN
+
+
+def test_the_reports_of_2026_have_a_file_each_that_fits_into_80_columns(cli) -> None:
+    reports = "qwen3.5 qwen3.6 qwen3.8 kimi-k2.5 kimi-k2.6 kimi-k3 seed-2.1 glm-5.3 deepseek-v4.1 exaone-4.5"
+    for name in reports.split():
+        protocol = find_protocol(name)
+        assert protocol.missing and any(each.known == UNSTATED for each in protocol.conditions)
+        table = cli("protocols", name).out.split("\nnumbers\n")[1].split("\n\n")[0]
+        assert max(map(len, table.splitlines())) <= 80 or "not shown" in table
+    shown = cli("protocols", "qwen3.5").out
+    assert "Qwen3.5-397B-A17B" in shown.split("\nnumbers\n")[1] and "copied by others: copies of the cards" in shown
+    assert "(pass@5): copied by others" in cli("protocols", "kimi-k3").out
+    assert "lower is better" in cli("protocols", "gemma-4").out.split("average edit distance")[1]
+
+
+def test_one_benchmark_with_two_numbers_has_two_names() -> None:
+    tasks = find_protocol("qwen3.5").benchmarks
+    with_subtitles, without = (tasks[name].reported[0].numbers for name in ("videomme_w_subtitle", "videomme"))
+    assert with_subtitles["Qwen3.5-9B"] == 0.845 and without["Qwen3.5-9B"] == 0.784
+    score = next(each for each in find_protocol("qwen3.5").missing if each.benchmark == "OmniDocBench 1.5 (score)")
+    distance = next(each for each in find_protocol("gemma-4").missing if each.benchmark.startswith("OmniDocBench"))
+    assert (score.direction, distance.direction) == ("higher", "lower") and score.benchmark != distance.benchmark
+
+
+def test_rows_with_python_are_not_measured_yet() -> None:
+    for name in ("qwen3.5", "kimi-k2.6", "kimi-k3"):
+        protocol = find_protocol(name)
+        assert [each for each in protocol.missing if "Python" in each.why]
+        assert not [each for each in protocol.benchmarks if "python" in each]
