@@ -28,7 +28,6 @@ def parts_of(request: RunRequest, loaded: Loaded) -> list[RunPart]:
 def kinds_of(request: RunRequest, configs: Iterable[TaskConfig]) -> list[type[RunPart]]:
     """The classes of the parts that a new run of these tasks needs."""
     listed = list(configs)
-    keys = {key for config in listed for key in config.of_features}
     found: list[type[RunPart]] = []
     if is_imported(request):
         from mm_eval.features.exports.theirs import Theirs
@@ -46,11 +45,11 @@ def kinds_of(request: RunRequest, configs: Iterable[TaskConfig]) -> list[type[Ru
         from mm_eval.features.study.deciding.run_part import DecidingPart
 
         found.append(DecidingPart)
-    if "submission" in keys:
+    if any(config.submission is not None for config in listed):
         from mm_eval.features.submissions.run_part import SubmissionsPart
 
         found.append(SubmissionsPart)
-    if "tools" in keys:
+    if any(config.tools is not None for config in listed):
         from mm_eval.features.tools.counting import ToolsPart
 
         found.append(ToolsPart)
@@ -58,7 +57,7 @@ def kinds_of(request: RunRequest, configs: Iterable[TaskConfig]) -> list[type[Ru
         from mm_eval.features.trackers.part import TrackersPart
 
         found.append(TrackersPart)
-    if "rounds" in keys:
+    if any(config.rounds is not None for config in listed):
         from mm_eval.features.turns.run_part import TurnsPart
 
         found.append(TurnsPart)
@@ -118,7 +117,7 @@ def as_scored_now(request: RunRequest, options: Mapping[str, Any]) -> RunRequest
 
 def check_scorers(config: TaskConfig, scorers: Sequence[Scorer]) -> None:
     """ConfigError if a task's judge does not go with its scorers."""
-    if "judge" in config.of_features:
+    if config.judge is not None:
         from mm_eval.features.judge.scoring import check_judge_metrics
 
         check_judge_metrics(config, scorers)

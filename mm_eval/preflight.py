@@ -225,9 +225,9 @@ def group_faults(loaded: Loaded, scorers: Mapping[str, list[Scorer]]) -> list[tu
         means = {entry.metric for entry in group.aggregate_metric_list if entry.of} if group else set()
         if not all(leaf in scorers and all(map(names_are_known, scorers[leaf])) for leaf in leaves):
             return None
-        of_features = {name for leaf in leaves for name in loaded.tasks[leaf].metrics_of_features}
+        of_judges = {name for leaf in leaves for name in loaded.tasks[leaf].metrics_of_judge}
         own = {metric.name for leaf in leaves for scorer in scorers[leaf] for metric in scorer.metrics or ()}
-        return means | of_features | own
+        return means | of_judges | own
 
     def wanted(name: str) -> Iterator[tuple[GroupMetric, str, set[str] | None]]:
         """(entry, a metric that it needs, the metrics that there are) of a group."""

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 from mm_eval.adapters import in_our_words, make_model, own_model, uses_sample
 from mm_eval.config.manager import Loaded, TaskManager
-from mm_eval.config.schema import ASKED_BY_FEATURES
 from mm_eval.config.task_config import ASKS_NOTHING, TaskConfig
 from mm_eval.engine.cache import KnownAnswers
 from mm_eval.engine.folder import entry_of, findings_of
@@ -328,7 +327,7 @@ def turns_of(config: TaskConfig, facts: ModelFacts, recorded: Mapping[str, Any] 
 
     recorded: what the turns of a recorded run were made of, in place of the facts of its model.
     """
-    if not any(key in config.of_features for key in ASKED_BY_FEATURES):
+    if not config.has_turns:
         return None
     from mm_eval.features.tools.turns import ToolTurns
     from mm_eval.features.turns.agentic import AgenticRounds

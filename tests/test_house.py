@@ -65,13 +65,6 @@ The longest name that a module begins with decides: `features.judge.verb` is a v
 UPWARDS = {
     "config.runner > features.suites.runner": "the process of foreign code becomes a value that is handed down",
     **dict.fromkeys(
-        (
-            f"config.task_config > features.{part}"
-            for part in ("judge.config", "submissions.key", "tools.config", "turns.rounds")
-        ),
-        "keys of task files are typed fields of a config",
-    ),
-    **dict.fromkeys(
         (f"results.run_table > features.{part}" for part in ("submissions.files", "exports.theirs", "protocols.text")),
         "what parts add to results is typed, and read where results are",
     ),

@@ -19,7 +19,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, Literal, Protocol
 
 from mm_eval.config.located import LocatedDict
-from mm_eval.config.schema import ASKED_BY_FEATURES, SCORING_KEYS
+from mm_eval.config.schema import SCORING_KEYS
 from mm_eval.values.errors import ConfigError, DataError, did_you_mean
 from mm_eval.values.registry import Registry
 
@@ -205,12 +205,13 @@ STATE_SOURCES = "State what formats read: `formats: {none: {question: ..., choic
 class FormatField:
     """One `doc_to_*` entry of a task with a format: the entries to read from the doc, and their layout.
 
-    part: "text", "choices" or "target". question, choices, answer: the task's own entries.
+    part: "text", "choices" (the labels, where there are any), "texts" (of the choices) or "target".
+    question, choices, answer: the task's own entries.
     A question that is the task's `doc_to_text` may be laid out as a prompt already: a "Question:" before it and an
     "Answer:" after it are left out, and choices that it shows itself are an error.
     """
 
-    part: Literal["text", "choices", "target"]
+    part: Literal["text", "choices", "target", "texts"]
     format: Format
     question: Any = "question"
     choices: Any = None
@@ -223,6 +224,8 @@ class FormatField:
         """
         has_choices = self.choices is not None or self.format.choice_labels or self.format.is_choice or "choices" in doc
         choices = self._choices(doc, choices_of) if has_choices else None
+        if self.part == "texts":
+            return choices
         if self.part == "choices":
             options = self.format.options(choices)
             return None if options is None else [str(option) for option in options]
@@ -487,8 +490,6 @@ def with_format(values: dict[str, Any], source: LocatedDict, layout: Format, req
     listed = requested is None or requested in by_name(formats)
     drops_scoring = chosen and (layout.output_type != own_type or not listed and layout.scorer is not None)
     kept = {key: value for key, value in values.items() if not (drops_scoring and key in SCORING_KEYS)}
-    if drops_scoring and "of_features" in kept:
-        kept["of_features"] = {key: kept["of_features"][key] for key in ASKED_BY_FEATURES if key in kept["of_features"]}
     if values.get("output_type", layout.output_type) != layout.output_type and not chosen:
         what = f"output_type is {values['output_type']!r}, but the format {layout.type!r} is {layout.output_type!r}."
         raise ConfigError(what, where=source.where("output_type"), hint="Leave output_type out.")

@@ -97,13 +97,10 @@ BATCH = Rule('a whole number from 1 or "auto"', lambda v: v == "auto" or is_coun
 
 OUTPUT_TYPE = Rule("one of " + ", ".join(OUTPUT_TYPES), lambda v: v in OUTPUT_TYPES)
 
-SCORED_BY_FEATURES = ("judge", "submission")
-"""Keys of parts of a run (`TaskKey`), which check their own values. They say how answers are scored, and change no question."""
-ASKED_BY_FEATURES = ("tools", "rounds", "max_rounds")
-"""The same of keys that decide what is asked."""
-KEYS_OF_FEATURES = (*SCORED_BY_FEATURES, *ASKED_BY_FEATURES)
+NUMBERS_ELSEWHERE = ("judge", "submission")
+"""Keys by which the numbers come from a judge or a server. They change no question."""
 
-SCORING_KEYS = ("metric_list", "filter_list", "process_results", "scorer", *SCORED_BY_FEATURES)
+SCORING_KEYS = ("metric_list", "filter_list", "process_results", "scorer", *NUMBERS_ELSEWHERE)
 """Keys that say how answers are scored; a format with a scoring of its own takes their place."""
 
 PIPELINE_KEYS = dict.fromkeys(("name", "filter", "metric_list"), ANYTHING)

@@ -5,11 +5,11 @@ Nothing is imported to make one: a `!function` stays a FunctionRef until `resolv
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from mm_eval.config import schema
 from mm_eval.config.arguments import WHOLE_FROM_0, Rule
@@ -17,16 +17,21 @@ from mm_eval.config.categories import CategoryLevel, levels_of
 from mm_eval.config.checks import check_name, task_checks
 from mm_eval.config.formats import Format, select_format, with_format
 from mm_eval.config.functions import FunctionRef, task_stream
+from mm_eval.config.judge import JudgeConfig, judge_of
 from mm_eval.config.located import LocatedDict, located, shown_path, without
+from mm_eval.config.rounds import RoundsConfig, rounds_of
 from mm_eval.config.runner import Stream, runner
+from mm_eval.config.submission import SubmissionConfig, submission_of
+from mm_eval.config.tools import ToolsConfig, tools_of
 from mm_eval.config.values import WithSource, resolve, to_json
 from mm_eval.values.errors import ConfigError, check_all, raise_all
 from mm_eval.values.files import digest_of
 from mm_eval.values.reasoning.families import NO_MARKS, Marks, marks_of
 from mm_eval.values.types import OutputType
 
+_T = TypeVar("_T")
 DISPLAY_KEYS = ("task_alias", "group_alias", "tag", "group")
-ASKS_NOTHING = ("aliases", "categories", "gold_answer", "dataset_mirrors", *schema.SCORED_BY_FEATURES)
+ASKS_NOTHING = ("aliases", "categories", "gold_answer", "dataset_mirrors", *schema.NUMBERS_ELSEWHERE)
 """Keys that a run folder's spec leaves out: a task that gets them goes on with its older runs. Data has its own digest there."""
 HEADER_KEYS = ("paper", "languages", "licence", "size", "hub", "metric", "published", "prompt_tokens", "variant_of")
 """Keys of `metadata` that describe a benchmark; the spec leaves them out too."""
@@ -40,48 +45,10 @@ def _from_file(rule: Rule, default: Any = None, key: str = "") -> Any:
     return field(default=default, metadata=about)
 
 
-class TaskKey:
-    """A key of task files that belongs to a part of a run; `key_of_part` finds it."""
-
-    name: str
-
-    @staticmethod
-    def check(source: LocatedDict) -> None:
-        """ConfigError with file:line if the value that a task states can't be used. Imports no function."""
-
-    @classmethod
-    def conflicts(cls, config: TaskConfig) -> Iterator[tuple[str, str, str]]:
-        """(error, its key, hint) for each conflict with other keys of the task, which states this one."""
-        if config.output_type != "generate_until":
-            yield f"{cls.name} needs output_type generate_until, not {config.output_type!r}.", cls.name, ""
-
-    @staticmethod
-    def read(config: TaskConfig) -> Any:
-        """What the feature makes of a task; None where the task is none of its business. The key need not be stated."""
-
-    @staticmethod
-    def metrics(config: TaskConfig) -> Sequence[str]:
-        """The names of the metrics that the feature adds to those of a task."""
-        return ()
-
-
-def key_of_part(name: str) -> type[TaskKey]:
-    """The key of a part of a run, by its name in task files; its file is imported for tasks that may have it."""
-    if name == "judge":
-        from mm_eval.features.judge.config import JudgeKey
-
-        return JudgeKey
-    if name == "submission":
-        from mm_eval.features.submissions.key import SubmissionKey
-
-        return SubmissionKey
-    if name == "tools":
-        from mm_eval.features.tools.config import ToolsKey
-
-        return ToolsKey
-    from mm_eval.features.turns.rounds import MostRoundsKey, RoundsKey
-
-    return RoundsKey if name == "rounds" else MostRoundsKey
+def _parsed(parse: Callable[[Any, str], _T]) -> _T | None:
+    """A field of TaskConfig whose key has a type of its own. parse: makes it of the value that is stated, and of its place."""
+    made: _T | None = field(default=None, metadata={"rule": schema.ANYTHING, "key": "", "parse": parse})
+    return made
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -96,7 +63,7 @@ class TaskConfig:
     prompt_kwargs: the blocks of model_specific_prompt_kwargs; target_kwargs: those of model_specific_target_kwargs.
     doc_to_messages: makes the whole chat of a doc, for chat models.
     reasoning_tags: marks around the reasoning in answers to it, beside the user's; `marks` reads them.
-    of_features: the keys that features bring, as stated; `read` gives what they mean.
+    judge: as stated; `judge_of_task` knows also of code that asks one.
     """
 
     name: str
@@ -148,7 +115,11 @@ class TaskConfig:
     cluster_key: str | list[str] | None = _from_file(schema.TEXTS)
     categories: list[Any] = _from_file(schema.MAPPINGS, list)
     aliases: str | list[str] = _from_file(schema.TEXTS, list)
-    of_features: Mapping[str, Any] = field(default_factory=dict)
+    judge: JudgeConfig | None = _parsed(judge_of)
+    submission: SubmissionConfig | None = _parsed(submission_of)
+    tools: ToolsConfig | None = _parsed(tools_of)
+    rounds: RoundsConfig | None = _parsed(rounds_of)
+    max_rounds: int | None = _from_file(schema.POSITIVE)
     gold_answer: Any = _from_file(schema.PROMPT)
     dataset_mirrors: list[Any] = _from_file(schema.MAPPINGS, list)
     metadata: Mapping[str, Any] = _from_file(schema.METADATA, dict)
@@ -173,14 +144,17 @@ class TaskConfig:
         requested = format_asked or named_format
         has_class = source.get("class") is not None
         check_keys = partial(schema.check_keys, source, TASK_KEYS, f"task {name!r}", extra=has_class)
-        of_parts = [
-            partial(key_of_part(key).check, source) for key in schema.KEYS_OF_FEATURES if source.get(key) is not None
-        ]
+        parsed = dict[str, Any]()
+
+        def parse(key: str, made_of: Callable[[Any, str], Any]) -> None:
+            parsed[key] = made_of(source[key], source.where(key))
+
+        parses = [partial(parse, key, made_of) for key, made_of in _PARSED.items() if source.get(key) is not None]
         functions = [reference.check for reference in schema.functions_in(source)]
-        check_all([check_keys, *task_checks(source, TASK_KEYS), *of_parts, *functions])
+        check_all([check_keys, *task_checks(source, TASK_KEYS), *parses, *functions])
         values = {name: source[key] for name, key in _KEYS.items() if source.get(key) is not None}
         values.update(
-            of_features={key: source[key] for key in schema.KEYS_OF_FEATURES if source.get(key) is not None},
+            **parsed,
             tag=tuple(dict.fromkeys(schema.texts(source.get("tag")) + schema.texts(source.get("group")))),
             metadata=schema.one_mapping(source.get("metadata")),
             class_arguments=without(source, [*TASK_KEYS, *schema.HARMLESS, *schema.UNSUPPORTED]) if has_class else {},
@@ -195,30 +169,33 @@ class TaskConfig:
             raise_all([ConfigError(what, where=made.where(key), hint=hint) for what, key, hint in _incomplete(made)])
         return made
 
-    @cached_property
-    def _read(self) -> dict[str, Any]:
-        return {}
-
-    def read(self, key: str) -> Any:
-        """What the feature that brings a key makes of this task; None where it has nothing to do with it, or is not installed."""
-        if key not in self._read and key in schema.KEYS_OF_FEATURES:
-            self._read[key] = key_of_part(key).read(self)
-        return self._read.get(key)
-
     @property
-    def metrics_of_features(self) -> set[str]:
-        """The metrics that features add to its own."""
-        return {name for key in schema.SCORED_BY_FEATURES for name in key_of_part(key).metrics(self)}
+    def metrics_of_judge(self) -> list[str]:
+        """The names of the metrics that its judge adds to its own."""
+        return self.judge.metrics if self.judge is not None else []
+
+    @cached_property
+    def code_asks_judge(self) -> bool:
+        """Whether its own process_results asks a judge, through lmms-eval's module."""
+        reference, other = self.source.get("process_results"), runner()
+        if self.process_results is None or not isinstance(reference, FunctionRef) or reference.of_mm_eval:
+            return False
+        return other is not None and other.asks(reference.source(), reference.function)
 
     @property
     def is_judged(self) -> bool:
         """Whether it has a judge; task code of others may ask one without the key."""
-        return ("judge" in self.of_features or not self.is_shipped) and self.read("judge") is not None
+        return self.judge is not None or not self.is_shipped and self.code_asks_judge
 
     @property
     def is_scored_elsewhere(self) -> bool:
-        """Whether what a feature brings gives its numbers, so that it may have no metrics and targets of its own."""
-        return any(key in self.of_features for key in schema.SCORED_BY_FEATURES)
+        """Whether a judge or a server gives its numbers, so that it may have no metrics and targets of its own."""
+        return self.judge is not None or self.submission is not None
+
+    @property
+    def has_turns(self) -> bool:
+        """Whether a document may take several answers: with tools, or in rounds."""
+        return self.tools is not None or self.rounds is not None
 
     @property
     def task(self) -> str:
@@ -352,24 +329,32 @@ class TaskConfig:
         stated["metadata"] = {key: value for key, value in self.metadata.items() if key not in hidden} or None
         if self.format is not None:
             stated["formats"] = self.format.to_json()
-            dropped = [key for key in schema.SCORING_KEYS if not self.of_features.get(key, getattr(self, key, None))]
+            scoring = {
+                "metric_list": self.metric_list,
+                "filter_list": self.filter_list,
+                "process_results": self.process_results,
+                "scorer": self.scorer,
+                "judge": self.judge,
+                "submission": self.submission,
+            }
+            dropped = [key for key, value in scoring.items() if not value]
             stated = without(stated, [key for key in dropped if key in stated])
         return cast(dict[str, Any], to_json({k: v for k, v in stated.items() if v is not None}, function))
 
 
 _KEYS: dict[str, str] = {each.name: each.metadata["key"] or each.name for each in fields(TaskConfig) if each.metadata}
 """{a field of TaskConfig: the key of task files that states it}"""
-_KEYS_OF_CORE: dict[str, Rule] = {
+_PARSED: dict[str, Callable[[Any, str], Any]] = {
+    each.name: each.metadata["parse"] for each in fields(TaskConfig) if "parse" in each.metadata
+}
+"""{a field of TaskConfig that has a type of its own: what makes it of the value of its key}"""
+TASK_KEYS: dict[str, Rule] = {
     **{_KEYS[each.name]: each.metadata["rule"] for each in fields(TaskConfig) if each.metadata},
     "task": schema.TEXT,
     "group": schema.TEXTS,
     "formats": schema.NAMED,
     "multiple_inputs": schema.BOOLEAN,
     "unsafe_code": schema.BOOLEAN,
-}
-TASK_KEYS: dict[str, Rule] = {
-    **_KEYS_OF_CORE,
-    **dict.fromkeys(schema.KEYS_OF_FEATURES, schema.ANYTHING),
 }
 """The keys of task files."""
 
@@ -387,15 +372,37 @@ def _incomplete(config: TaskConfig) -> Iterator[tuple[str, str, str]]:
     if config.output_type != "generate_until" and config.doc_to_messages is not None:
         what = f"doc_to_messages needs output_type generate_until, not {config.output_type!r}."
         yield what, "doc_to_messages", ""
-    if config.marks(NO_MARKS) != NO_MARKS and any(key in config.of_features for key in schema.ASKED_BY_FEATURES):
+    if config.marks(NO_MARKS) != NO_MARKS and config.has_turns:
         what = "reasoning_tags of a task with several turns would change what is asked next."
         yield what, "reasoning_tags", "State --reasoning_tags."
-    scored = [key for key in schema.SCORED_BY_FEATURES if key in config.of_features]
-    if len(scored) > 1:
-        yield f"{' and '.join(scored)} are given together.", scored[-1], "Write one of them, or null for the others."
-    for key in config.of_features:
-        yield from key_of_part(key).conflicts(config)
+    if config.judge is not None and config.submission is not None:
+        yield "judge and submission are given together.", "submission", "Write one of them, or null for the other."
+    yield from _conflicts_of_parts(config)
     if config.source.get("scorer") is not None and config.source.get("process_results") is not None:
         yield "scorer and process_results are both given.", "scorer", "Write one of them, or null for the other."
     if config.source.get("unsafe_code"):
         yield "unsafe_code: mm-eval does not run code that a model wrote.", "unsafe_code", ""
+
+
+def _conflicts_of_parts(config: TaskConfig) -> Iterator[tuple[str, str, str]]:
+    """The same between the keys of a judge, a submission, tools and rounds, and the others."""
+    of_generation = {
+        "judge": config.judge,
+        "submission": config.submission,
+        "tools": config.tools,
+        "rounds": config.rounds,
+    }
+    for key, value in of_generation.items():
+        if value is not None and config.output_type != "generate_until":
+            yield f"{key} needs output_type generate_until, not {config.output_type!r}.", key, ""
+    if config.judge is not None:
+        if config.repeats > 1:
+            yield "a judged task asks its model once a doc.", "repeats", "`repeats` under judge gives more verdicts."
+        if config.judge.replaces_rules and not (config.metric_list or config.process_results):
+            yield "extracts and only_unparsed need the task's own metric_list.", "judge", ""
+        if config.judge.replaces_rules and len(config.filter_list) > 1:
+            yield "extracts and only_unparsed need one filter pipeline.", "filter_list", ""
+    if config.rounds is not None and config.rounds.made_by != "next" and not schema.is_function(config.doc_to_text):
+        yield f"rounds: {config.rounds.made_by} needs a function as doc_to_text.", "rounds", ""
+    if config.rounds is None and config.max_rounds is not None:
+        yield "max_rounds needs `rounds`.", "max_rounds", ""

@@ -5,13 +5,17 @@ from __future__ import annotations
 import hashlib
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
 from mm_eval.config.formats import Format, FormatField
 from mm_eval.config.functions import FunctionRef
+from mm_eval.config.judge import JudgeConfig, JudgeStep
 from mm_eval.config.located import LocatedDict, LocatedList
+from mm_eval.config.rounds import RoundsConfig
+from mm_eval.config.submission import SubmissionConfig
+from mm_eval.config.tools import ToolsConfig
 
 
 def resolve(value: Any) -> Any:
@@ -32,6 +36,10 @@ def resolve(value: Any) -> Any:
         return replace(value, **{part: resolve(getattr(value, part)) for part in parts})
     if isinstance(value, Format):
         return replace(value, scorer=resolve(value.scorer))
+    if isinstance(value, (JudgeConfig, JudgeStep, SubmissionConfig, ToolsConfig, RoundsConfig)):
+        return replace(value, **{each.name: resolve(getattr(value, each.name)) for each in fields(value)})
+    if type(value) is tuple:
+        return tuple(map(resolve, value))
     return value
 
 

@@ -295,6 +295,13 @@ def dataset_of_docs(docs: Sequence[Mapping[str, Any]]) -> Any:
     return _dataset_of_columns({name: [doc.get(name) for doc in docs] for name in names}, {})
 
 
+def in_memory(found: Any) -> Any:
+    """What task code gave, or, if that is rows that can only be read in sequence (streaming), the rows of a Dataset."""
+    import datasets
+
+    return dataset_of_docs(list(found)) if isinstance(found, datasets.IterableDataset) else found
+
+
 def _dataset_of_columns(columns: Mapping[str, list[Any]], known: Mapping[str, Any]) -> Any:
     """known: the features that columns of these names had, of which those of labels and media stay."""
     import datasets

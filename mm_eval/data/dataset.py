@@ -141,9 +141,10 @@ def _for_code(rows: Any) -> Any:
 
 def _as_rows(found: Any) -> Any:
     """The docs that `process_docs` returned: rows of `datasets`, or a list of mappings."""
-    if isinstance(found, list) and all(isinstance(doc, Mapping) for doc in found):
-        from mm_eval.data.as_dataset import dataset_of_docs
+    from mm_eval.data.as_dataset import dataset_of_docs, in_memory
 
+    found = in_memory(found)
+    if isinstance(found, list) and all(isinstance(doc, Mapping) for doc in found):
         found = dataset_of_docs(found)
     if not hasattr(found, "column_names"):
         raise ConfigError(f"process_docs returned {type(found).__name__}; expected a data set, or a list of docs.")
@@ -540,6 +541,8 @@ def load_further(source: DataSource, path: str, name: str | None = None, **optio
     path = str(found[1]) if found else path
     if options.get("token") is True:
         options["token"] = huggingface_hub.get_token() or None
+    if type(options.get("features")) is dict:  # as they come from the process of the task's code
+        options["features"] = datasets.Features.from_dict(options["features"])
     if Path(path).is_dir() or path in LOCAL_FILES:
         with LOADING:
             return _load_local(path, name, options.pop("split", None), options)

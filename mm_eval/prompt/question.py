@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -29,6 +29,7 @@ class Question(NamedTuple):
     answer: the right answer as an example shows it. prefix: the text that begins the answer.
     contexts: one text for each choice if these differ and `answer` is scored after each (winogrande); `text` is then the right
         one of them.
+    option_texts: what a format shows behind its labels; None where `choices` are the texts themselves.
     """
 
     text: str
@@ -37,6 +38,7 @@ class Question(NamedTuple):
     answer: str
     prefix: str = ""
     contexts: list[str] | None = None
+    option_texts: list[str] | None = None
 
 
 def question_of(
@@ -77,7 +79,11 @@ def question_of(
         if choices and config.output_type == "generate_until" and not isinstance(stated_target, FormatField):
             target = _choice_texts(target, choices, where)
         answer = str(target[0] if isinstance(target, list) and target else "" if target is None else target)
-        return Question(_as_text(text, "doc_to_text", where), target, choices, answer, prefix)
+        texts = None
+        if isinstance(stated_choices, FormatField) and stated_choices.format.choice_labels:
+            entries = replace(stated_choices, part="texts")
+            texts = choices_of(entries, doc, block, where, partial(place_of, "doc_to_choice"))
+        return Question(_as_text(text, "doc_to_text", where), target, choices, answer, prefix, option_texts=texts)
     if choices is None:
         raise ConfigError("multiple_choice needs doc_to_choice.", where=config.where("output_type"))
     if isinstance(text, (int, list)) and not isinstance(text, bool):
@@ -135,13 +141,13 @@ class Questions:
             found = self._write(doc, block, where)
             if self._keeps and self.room.left > 0:
                 self._known[key] = found
-                texts = (found.text, *(found.choices or ()), *(found.contexts or ()))
+                texts = (found.text, *(found.choices or ()), *(found.contexts or ()), *(found.option_texts or ()))
                 self.room.left -= QUESTION + sum(TEXT + len(text) for text in texts)
         if found.choices is None and not isinstance(found.target, list):
             return found
         target = [*found.target] if isinstance(found.target, list) else found.target
         choices = None if found.choices is None else [*found.choices]
-        return Question(found.text, target, choices, found.answer, found.prefix, found.contexts)
+        return found._replace(target=target, choices=choices)
 
 
 def _is_unused(config: TaskConfig, target: Any, doc: Doc) -> bool:

@@ -220,6 +220,8 @@ class Task:
             shown.error,
         )
         noted = {"turn_pictures": counts, "choices": question.choices}
+        if question.option_texts is not None:
+            noted["option_texts"] = question.option_texts
         instances = requests_of(config, question, contexts, shared, noted, self._needs_bare_choices)
         if style.turns is None:
             return instances

@@ -22,7 +22,7 @@ from mm_eval.config.checks import fault_of_range
 from mm_eval.config.functions import FunctionRef
 from mm_eval.config.group import GroupConfig, GroupMetric
 from mm_eval.config.installed import installed_config, installed_group
-from mm_eval.config.schema import SCORED_BY_FEATURES, shown_name
+from mm_eval.config.schema import NUMBERS_ELSEWHERE, shown_name
 from mm_eval.config.values import to_json
 from mm_eval.prompt.blind import SAID
 from mm_eval.results.file import read_results, read_run
@@ -491,7 +491,7 @@ def _entries(config: Mapping[str, Any], metric: str, pipeline: str) -> Iterator[
     layouts = config.get("formats")
     for layout in [layouts, *(layouts.values() if isinstance(layouts, Mapping) else ())]:
         lists += [layout.get("metric_list"), _of(layout.get("scorer"))] if isinstance(layout, Mapping) else []
-    lists += [step.get("metric_list") for key in SCORED_BY_FEATURES for step in _mappings(config.get(key))]
+    lists += [step.get("metric_list") for key in NUMBERS_ELSEWHERE for step in _mappings(config.get(key))]
     for entries in lists:
         for entry in _mappings(entries):
             name = entry.get("metric")

@@ -136,9 +136,11 @@ _ANSWER_IS = r"answer\s*(?:is\b|:)\s*:?"
 _ANNOUNCEMENTS = [
     re.compile(rf"\b(?:best|final|correct)\s+{_ANSWER_IS}", re.IGNORECASE),
     re.compile(rf"\b{_ANSWER_IS}", re.IGNORECASE),
+    re.compile(r"^\W*(?:(?:the|my)\s+)?(?:(?:best|final|correct)\s+)?answer\W*\n", re.IGNORECASE | re.MULTILINE),
 ]
 """Where an answer announces itself. The plain "answer is" counts only where no stronger form stands."""
 _ARTICLE = re.compile(r"[AaIi]\s+(?!(?:because|since|as|is|with|and|or|but)\b)[a-z]")
+_NUMBER = re.compile(r"[\s$(*\"']*([-+]?)[$]?((?:\d+|\d{1,3}(?:,\d{3})+)(?:\.\d+)?|\.\d+)[\s%.,;:!)*\"'$]*", re.ASCII)
 _BRIEF = 20
 """The most words of an answer in words that may be direct. A longer one that announces nothing is a chain of thought."""
 
@@ -165,7 +167,8 @@ class FirstTokenScorer(GenScorer):
         targets = [str(target) for target in (reference if isinstance(reference, (list, tuple)) else [reference])]
         options = first.metadata.get("choices")
         options = [str(option) for option in options] if isinstance(options, (list, tuple)) else []
-        read = [_read(one, targets, options) if isinstance(one, str) else one for one in predictions]
+        texts = first.metadata.get("option_texts") or ()
+        read = [_read(one, targets, options, texts) if isinstance(one, str) else one for one in predictions]
         rules = tuple(
             rule_of(found, rule) if found is not None or is_unanswered(answer) else UNPARSED
             for found, answer, rule in zip(read, answers, self.filter.rules(answers), strict=False)
@@ -184,14 +187,17 @@ class FirstTokenScorer(GenScorer):
             for target in (reference if several else [reference])
         ]
         texts = list(map(str, targets))
-        heads = [_head(answer, texts) if isinstance(answer, str) else answer for answer in predictions]
+        heads = [
+            _told_apart(_head(answer, texts), texts) if isinstance(answer, str) else answer for answer in predictions
+        ]
         return super().score(targets if several else targets[0], heads, metric_kwargs)
 
 
-def _read(answer: str, targets: Sequence[str], options: Sequence[str]) -> str | None:
+def _read(answer: str, targets: Sequence[str], options: Sequence[str], texts: Sequence[str] = ()) -> str | None:
     """What an answer says, for comparison with the target; None if nothing can be read.
 
     options: what the model chose from: labels or texts; empty if unknown. Letters as targets are options, too.
+    texts: what stands behind each of the labels in the prompt; empty if unknown.
     """
     said, announced = _announced(answer)
     head = _head(answer, [*targets, *options])
@@ -203,17 +209,28 @@ def _read(answer: str, targets: Sequence[str], options: Sequence[str]) -> str | 
     if _bare(head) in known and not (by_letter and _ARTICLE.match(said.strip())):
         return head
     if by_letter:
-        found = McqLetterFilter(letters="".join(dict.fromkeys(letters))).one(answer)
+        found = McqLetterFilter(letters="".join(dict.fromkeys(letters))).one(answer, texts if options else ())
         return found if isinstance(found, str) else None
     content = next(iter(boxed(unwrapped(said))), None)
     if content is not None:
         inner = _head(plain(content), [*targets, *options])
-        return inner if not options or _bare(inner) in known else None
+        if not options or _bare(inner) in known:
+            return inner
+        said = plain(content)
     if not options:
+        if not (announced and _bare(head)) and all(map(_bare, targets)):
+            # "**Answer**: 42", "**Answer:** 42": marks around an answer are no token of it
+            clean, found = _announced(plain(unwrapped(answer)))
+            if found or not _bare(head):
+                announced, head = found, _head(clean, targets)
+        head = re.sub(r"\A[“‘«]+|[”’»。，]+(?=[.,]?\Z)", "", head) or head
         return head if announced or len(answer.split()) <= _BRIEF else None
-    letter = McqLetterFilter(letters=string.ascii_uppercase).one(said, options[: len(string.ascii_uppercase)])
-    by_text = str(getattr(letter, "rule", "")).partition(":")[2] in ("text", "text_within")
-    return found_by(options[string.ascii_uppercase.index(letter)], rule_of(letter)) if by_text else None
+    for named in (options, texts):
+        letter = McqLetterFilter(letters=string.ascii_uppercase).one(said, named[: len(string.ascii_uppercase)])
+        if str(getattr(letter, "rule", "")).partition(":")[2] in ("text", "text_within"):
+            option: str = found_by(options[string.ascii_uppercase.index(letter)], rule_of(letter))
+            return option
+    return None
 
 
 def _announced(answer: str) -> tuple[str, bool]:
@@ -232,6 +249,24 @@ def _head(answer: str, targets: Sequence[str]) -> str:
     heads = [" ".join(tokens[:size]) for size in sizes]
     wanted = set(map(_bare, targets))
     return next((head for head in heads if _bare(head) in wanted), heads[0])
+
+
+def _told_apart(head: str, targets: Sequence[str]) -> str:
+    """A head that no target equals, where it is another number than the targets that it only equals without its signs.
+
+    >>> _told_apart("-5", ["5"]), _told_apart("1,000.", ["1000"])
+    ('-5 ≠ 5', '1,000.')
+    """
+    alike = [target for target in targets if _bare(target) == _bare(head)]
+    pairs = [(_number(head), _number(target)) for target in alike]
+    differ = bool(pairs) and all(None not in pair and pair[0] != pair[1] for pair in pairs)
+    return f"{head} ≠ {alike[0]}" if differ else head
+
+
+def _number(text: str) -> float | None:
+    """The number that a text is, with or without a currency, thousands and a full stop; None for another text."""
+    found = _NUMBER.fullmatch(text.replace("\N{MINUS SIGN}", "-"))
+    return float(found[1] + found[2].replace(",", "")) if found else None
 
 
 def _bare(text: str) -> str:

@@ -151,17 +151,27 @@ class FirstCapitalLetterFilter(LetterRule):
 
 @register_filter("first_word_letter")
 class FirstWordLetterFilter(LetterRule):
-    """The rule of MVBench and MLVU: the first word is the letter, in any case, with or without brackets and full stops.
+    """The rule of MVBench, TVBench and MLVU: the first word is the letter, in any case, with or without brackets and full stops.
 
     A word with one letter in brackets counts, too. Source: OpenGVLab/Ask-Anything, video_chat2/mvbench.ipynb, and
     JUNJIE99/MLVU, videochat2/choice_bench.py (`check_ans`), which take an empty answer and a lone bracket for right.
+
+    first_line: only the first line is read, as MVBench and TVBench do; MLVU's word ends at a blank alone.
     """
 
     name = "first_word_letter"
 
+    def __init__(
+        self, choices: str | Sequence[str] | None = None, letters: str = "ABCD", first_line: bool = False
+    ) -> None:
+        super().__init__(choices, letters)
+        self.first_line = first_line
+
     def read(self, answer: str, options: Mapping[str, str]) -> str | None:
         """The letter that an answer means; None if the rule finds none."""
-        word = answer.strip().split(" ")[0].replace(".", "").upper()
+        text = answer.strip()
+        text = text.split("\n")[0].rstrip() if self.first_line else text
+        word = text.split(" ")[0].replace(".", "").upper()
         if match := re.fullmatch(r"\(?([A-Z])\)?", word):
             return match[1] if match[1] in options else None
         held = {letter for letter in re.findall(r"\(([A-Z])\)", word) if letter in options}

@@ -88,3 +88,41 @@ def test_the_first_error_is_raised_where_no_id_is_found(asked, monkeypatch: pyte
     monkeypatch.setattr("mm_eval.data.dataset.hub_ids", lambda path: [path])
     with pytest.raises(datasets.exceptions.DatasetNotFoundError, match="lmms-lab/GQA"):
         load_further(DataSource(), "lmms-lab/GQA")
+
+
+READERS = """
+import datasets
+
+TYPES = datasets.Features({"gold": datasets.Value("int64"), "more": datasets.Value("string")})
+
+
+def by_csv(rows): return datasets.Dataset.from_csv("FILE").map(lambda row: {"both": [row["gold"], row["more"]]})
+def by_json(rows): return datasets.Dataset.from_json("LINES")
+def typed(rows): return datasets.load_dataset("csv", data_files="FILE", split="train", features=TYPES)
+def streamed(rows): return datasets.load_dataset("json", data_files="LINES", split="train", streaming=True)
+"""
+
+
+def test_what_task_code_reads_in_other_ways_keeps_what_the_file_says(cli: Callable[..., Any], tmp_path: Path) -> None:
+    """datasets' own readers gave 7, None and a timestamp; the types that the code declares were lost."""
+    (tmp_path / "t.csv").write_text("gold,more\n007,1\n8,2\n")
+    (tmp_path / "t.jsonl").write_text('{"gold": "2021-05-01", "more": 4}\n{"gold": "2021-05-02", "more": 2.5}\n')
+    code = READERS.replace("FILE", str(tmp_path / "t.csv")).replace("LINES", str(tmp_path / "t.jsonl"))
+    (tmp_path / "utils.py").write_text(code)
+    names = ("by_csv", "by_json", "typed", "streamed")
+    for name in names:
+        (tmp_path / f"{name}.yaml").write_text(
+            f"task: {name}\ndataset_path: json\ndataset_kwargs: {{data_files: {tmp_path / 't.jsonl'}}}\ntest_split: train\n"
+            f"process_docs: !function utils.{name}\ndoc_to_text: '{{{{more}}}}'\ndoc_to_target: gold\n"
+            "metric_list: [{metric: exact_match}]\n"
+        )
+    ran = cli("--tasks", ",".join(names), "--include_path", tmp_path, "--model", "dummy", "--offline", "--no_report")
+    assert ran.code == 0, ran.err
+    dates = [{"gold": "2021-05-01", "more": 4}, {"gold": "2021-05-02", "more": 2.5}]
+    wanted = {
+        "by_csv": [{"gold": "007", "more": 1, "both": ["007", 1]}, {"gold": "8", "more": 2, "both": ["8", 2]}],
+        "by_json": dates,
+        "typed": [{"gold": 7, "more": "1"}, {"gold": 8, "more": "2"}],
+        "streamed": dates,
+    }
+    assert repr({name: [row["doc"] for row in ran.samples(name)] for name in names}) == repr(wanted)

@@ -13,14 +13,11 @@ from mm_eval.request import RunRequest
 from tests.sets import each_of
 
 PLAIN = {"tasks": ("mme",), "model": "dummy", "output_path": "nowhere/at/all"}
-JUDGED = SimpleNamespace(is_judged=True, of_features={}, is_shipped=False, output_type="multiple_choice")
-SHIPPED = SimpleNamespace(is_judged=False, of_features={}, is_shipped=True, output_type="multiple_choice")
 
 
-def task_with(key: str) -> SimpleNamespace:
-    return SimpleNamespace(
-        is_judged=False, of_features={key: object()}, is_shipped=False, output_type="multiple_choice"
-    )
+def task_with(**fields: object) -> SimpleNamespace:
+    plain = {"is_judged": False, "is_shipped": False, "submission": None, "tools": None, "rounds": None}
+    return SimpleNamespace(**{**plain, "output_type": "multiple_choice", **fields})
 
 
 def needed(*configs: object, **fields: object) -> set[str]:
@@ -48,9 +45,10 @@ def test_an_option_brings_its_part(name: str, fields: dict[str, object]) -> None
 
 
 def test_a_judged_task_and_what_an_earlier_launch_left_bring_theirs(tmp_path: Path) -> None:
-    assert needed(JUDGED) == {"JudgePart"}
-    assert needed(task_with("tools")) == {"ToolsPart"} and needed(task_with("rounds")) == {"TurnsPart"}
-    assert needed(SHIPPED) == {"FirstRows"} and needed(SHIPPED, sample=True) == set()
+    assert needed(task_with(is_judged=True)) == {"JudgePart"}
+    assert needed(task_with(tools=object())) == {"ToolsPart"} and needed(task_with(rounds=object())) == {"TurnsPart"}
+    shipped = task_with(is_shipped=True)
+    assert needed(shipped) == {"FirstRows"} and needed(shipped, sample=True) == set()
     folder = tmp_path / "run"
     for name, left in (("Theirs", "imported"), ("DecidingPart", "looks")):
         (folder / left).mkdir(parents=True)

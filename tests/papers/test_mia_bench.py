@@ -11,8 +11,8 @@ INSTRUCTIONS = Recording("apple/ml-mia-bench", COMMIT, "instruction_benchmark_al
 
 def test_every_instruction_fits_the_prompt_and_the_metrics() -> None:
     rows = INSTRUCTIONS.json()
-    judge = TaskManager().load("mia_bench").tasks["mia_bench"].of_features["judge"]
-    metrics = [entry["metric"] for entry in judge["metric_list"]]
+    judge = TaskManager().load("mia_bench").tasks["mia_bench"].judge
+    metrics = [entry["metric"] for entry in judge.metric_list]
     assert len(rows) == 400
     assert {kind for row in rows for kind in row["component_type"]} == set(metrics) - {"judge_score"}
     for row in rows:

@@ -206,7 +206,7 @@ def compare(
     if only:
         found = [pair for pair in found if pair.ours in only]
     configs = list(manager.load([pair.ours for pair in found]).tasks.values())
-    judged = [config.task for config in configs if "judge" in config.of_features]
+    judged = [config.task for config in configs if config.judge is not None]
     report.refused |= dict.fromkeys(judged, "its numbers need a judge")
     found = [pair for pair in found if pair.ours not in judged]
     own = {config.dataset_path for config in configs}  # these have configurations of their own

@@ -85,6 +85,28 @@ def test_the_prompt_of_each_block(cli: Any, task: str, key: str) -> None:
     assert prompt(cli, task, key) == PROMPTS[task, key]
 
 
+@each_of(
+    ("answer", "first_line", "all_lines"),
+    [
+        ("B\nBecause it is red.", "B", None),
+        ("B.\n\nA dog", "B", None),
+        ("(B)\nNo.", "B", "B"),
+        ("B)\r\nNo", "B", None),
+        ("B dog\nC", "B", "B"),
+    ],
+)
+def test_mvbench_reads_the_first_line_and_mlvu_ends_its_word_at_a_blank(
+    answer: str, first_line: str | None, all_lines: str | None
+) -> None:
+    options = dict.fromkeys("ABCD", "")
+    assert FirstWordLetterFilter(first_line=True).read(answer, options) == first_line
+    assert FirstWordLetterFilter().read(answer, options) == all_lines
+    for task in ("mvbench_action_sequence", "tvbench_action_count"):
+        [config] = TaskManager().load(task).tasks.values()
+        filters = build_filter_ensemble("none", config.resolved().filter_list[0]["filter"])
+        assert filters.chain([[answer]], [{"candidates": list("wxyz")}]) == [[first_line]]
+
+
 @each_of(("answer", "videomme", "longvideobench", "first_word"), HARD)
 def test_hard_answers(answer: str, videomme: str | None, longvideobench: str | None, first_word: str | None) -> None:
     assert read("videomme", answer) == videomme

@@ -345,10 +345,12 @@ def _remarks(case: _Case, seen: _Seen) -> Iterator[Fault]:
         yield case.finding("remark", kept, seen.answered, said, "the published rule of the metric", "show")
 
 
-_LETTER = re.compile(r"\(?([A-Z])\)?")
+_LETTER = re.compile(r"[(\[]?([A-Z])[)\].:]{0,2}")
+_LETTER_ITSELF = re.compile("[A-Z]")
 _KINDS = {
     "letters": "are read as letters, and the right answer is a text or an index",
     "texts": "are compared as whole texts, and the right answer is a letter",
+    "marks": "are letters with other marks around them than the right answers have, as B and (B)",
 }
 """Kinds of answers as they were compared with right answers of another kind."""
 
@@ -375,6 +377,9 @@ def _other_kind(row: SampleRow) -> str:
     golds_are_letters = [bool(_LETTER.fullmatch(gold)) for gold in golds]
     if all(letters) and not any(golds_are_letters):
         return "letters"
+    if all(letters) and all(golds_are_letters):
+        marks = {_LETTER_ITSELF.sub("A", gold) for gold in golds}
+        return "" if any(_LETTER_ITSELF.sub("A", answer.strip()) in marks for answer, _ in read) else "marks"
     whole = all(rule == WHOLE_ANSWER and len(answer.strip()) > 3 for answer, rule in read)
     return "texts" if whole and all(golds_are_letters) else ""
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
 
+from mm_eval.config.judge import JudgeConfig
 from mm_eval.engine.ask import Asker
 from mm_eval.engine.cache import cache_notes, open_cache
 from mm_eval.engine.journal import JournalState
@@ -19,7 +20,7 @@ from mm_eval.engine.order import by_cost
 from mm_eval.engine.outcome import Outcome, failure_limit, model_boundary
 from mm_eval.engine.prices import budget_check
 from mm_eval.features.judge.code import verdicts_of
-from mm_eval.features.judge.config import JudgeConfig, judge_of_task
+from mm_eval.features.judge.config import judge_of_task
 from mm_eval.features.judge.cost import questions_about
 from mm_eval.features.judge.judges import RENDERED, Judge
 from mm_eval.features.judge.preflight import judges_spent

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from mm_eval.features.judge.config import JudgeConfig
+from mm_eval.config.judge import JudgeConfig
 from mm_eval.features.judge.recorded_quality import position
 
 STYLES: Mapping[str, str] = {

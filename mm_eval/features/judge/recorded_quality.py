@@ -14,8 +14,9 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from mm_eval.config.judge import JudgeConfig
 from mm_eval.features.judge.agreement import agreement, correlation, is_nominal, measure, noise_share
-from mm_eval.features.judge.config import JudgeConfig, judge_of_task
+from mm_eval.features.judge.config import judge_of_task
 from mm_eval.features.judge.verdicts import shown_answer
 from mm_eval.results.judged import RecordedJudge, final_verdicts, judges_of, verdicts_in, was_sent
 from mm_eval.results.recorded import RecordedRun

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from mm_eval.config.task_config import TaskConfig
+from mm_eval.features.judge.config import judge_of_task
 from mm_eval.request import JudgeRequest, RunRequest
 from mm_eval.values.errors import ConfigError
 
@@ -22,7 +23,7 @@ def judge_of_report(
     stated: the report's settings for each task. sample: on bundled sample data no judge is asked unless one is named.
     Errors: ConfigError for tasks with several judges. where: the option that names the report.
     """
-    judged = {config.key: settings for config, settings in stated.items() if config.read("judge") is not None}
+    judged = {config.key: settings for config, settings in stated.items() if judge_of_task(config) is not None}
     if not judged or request.judge.models or request.judge.left_out or request.predict_only:
         return request.judge
     if sample:

@@ -14,8 +14,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
+from mm_eval.config.judge import JudgeConfig
 from mm_eval.config.task_config import TaskConfig
-from mm_eval.features.judge.config import JudgeConfig, judge_of_task
+from mm_eval.features.judge.config import judge_of_task
 from mm_eval.scoring.base import Grader, Scorer
 from mm_eval.scoring.filters.base import TRUNCATED, UNPARSED, FilterEnsemble, is_unanswered
 from mm_eval.scoring.metrics.metric import Metric

@@ -12,8 +12,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from mm_eval.config.arguments import shortly
+from mm_eval.config.judge import JudgeConfig, JudgeStep
 from mm_eval.config.runner import NO_CALLS, during
-from mm_eval.features.judge.config import JudgeConfig, JudgeStep, judge_of_task
+from mm_eval.features.judge.config import judge_of_task
 from mm_eval.features.judge.prompts import NO_SOCKET, doc_of, judge_instance, next_question
 from mm_eval.features.judge.scoring import DocVerdict
 from mm_eval.prompt.task import Task

@@ -349,7 +349,11 @@ class _Asked:
 
     def _of_server(self, kind: str) -> None:
         """The address and the model's name of a server."""
-        url = str(self.args.get("base_url") or "")
+        url = str(self.args.get("base_url") or "").strip()
+        if not url and self.args.get("base_url") is not None:
+            # a variable that is not set: the key of its host is not the vendor's
+            hint = "Give the address, or leave base_url out: the vendor is asked then."
+            raise ConfigError("base_url is empty.", where=WHERE, hint=hint)
         for end in ENDPOINTS:
             url = url.rstrip("/").removesuffix(end)
         if self.given.model in ("gguf", "ggml") and url and not url.endswith("/v1"):

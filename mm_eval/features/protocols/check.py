@@ -110,7 +110,7 @@ def _metrics(loaded: Loaded) -> dict[str, str | None]:
     for group in loaded.groups.values():
         found |= {entry.metric: None for entry in group.aggregate_metric_list if entry.of}
     for config in loaded.tasks.values():
-        found |= dict.fromkeys(config.metrics_of_features)
+        found |= dict.fromkeys(config.metrics_of_judge)
         for metric in (each for pipeline in config.pipelines() for each in pipeline["metric_list"]):
             higher = metric.get("higher_is_better")
             found[str(metric["metric"])] = None if higher is None else "higher" if higher else "lower"

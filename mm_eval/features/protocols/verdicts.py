@@ -184,7 +184,7 @@ def _of_config(
     extraction = settings.get("filter_list")
     if extraction is not None and list(config.filter_list) != list(extraction.value):
         yield Difference("filter_list", config.to_json().get("filter_list"), extraction.value, True, extraction)
-    tools, ours = settings.get(TOOLS), config.of_features.get(TOOLS)
+    tools, ours = settings.get(TOOLS), config.tools.stated if config.tools is not None else None
     if tools is not None and ours != tools.value:
         yield Difference(TOOLS, config.to_json().get(TOOLS), tools.value, True, tools)
 

@@ -187,7 +187,7 @@ def _table(run: RecordedRun) -> Iterator[dict[str, Any]]:
         names = ("n", "failed", "not_requested", "filtered", "refused", "truncated", "unparsed", "cut")
         counts = {count: getattr(row, count) for count in names}
         main = run.results.main_numbers(name) or row.numbers[:1]
-        of_features = _protocol_notes(run, name)
+        of_protocol = _protocol_notes(run, name)
         lacking = [run.lacking] if run.lacking and name in run.results.members else []
         yield {
             "name": name,
@@ -196,7 +196,7 @@ def _table(run: RecordedRun) -> Iterator[dict[str, Any]]:
             "numbers": numbers,
             "main": [str(number.key) for number in main],
             "better": row.better,
-            "notes": [*of_features, *_missing_notes(run, name), *row.notes, *lacking],
+            "notes": [*of_protocol, *_missing_notes(run, name), *row.notes, *lacking],
             "warnings": row.warnings,
             **counts,
             "ungraded": sum(row.ungraded[grader].docs for grader in row.graders),

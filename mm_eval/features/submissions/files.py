@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from mm_eval.config.submission import SubmissionConfig
 from mm_eval.config.task_config import TaskConfig
 from mm_eval.scoring.run_results import Results
 from mm_eval.scoring.sample_row import SampleRow
@@ -28,7 +29,7 @@ class Submission:
     """The file of one task. n: docs of the run; failed: docs without a record. errors: the first few reasons, in words."""
 
     name: str
-    stated: Mapping[str, Any]
+    stated: SubmissionConfig
     n: int = 0
     failed: int = 0
     errors: list[str] = field(default_factory=list)
@@ -37,7 +38,7 @@ class Submission:
     @property
     def file(self) -> str:
         """Its path in the run folder."""
-        return f"{FOLDER}/{self.stated['file']}"
+        return f"{FOLDER}/{self.stated.file}"
 
     def reading(self, rows: Iterable[SampleRow]) -> Iterator[SampleRow]:
         """The rows of samples/<task>.jsonl, unchanged; each answered one adds a record."""
@@ -47,7 +48,7 @@ class Submission:
             if row["status"] in ("answered", "filtered", "refused", "truncated"):
                 answers = next(iter(row["filtered_resps"].values()), None) or [""]
                 try:
-                    record = record_of(self.stated["record"], row["doc"], "" if answers[0] is None else str(answers[0]))
+                    record = record_of(self.stated.record, row["doc"], "" if answers[0] is None else str(answers[0]))
                     json.dumps(record, allow_nan=False)
                     self.records.append(record)
                     continue
@@ -58,12 +59,11 @@ class Submission:
 
     def lines(self) -> Iterator[str]:
         """The lines of the file."""
-        form = self.stated.get("form") or "json"
-        if form == "csv":
+        if self.stated.form == "csv":
             columns = list(dict.fromkeys(key for record in self.records for key in record))
             yield _csv_line(columns)
             yield from (_csv_line([record.get(key, "") for key in columns]) for record in self.records)
-        elif form == "jsonl":
+        elif self.stated.form == "jsonl":
             yield from (json.dumps(record, ensure_ascii=False) for record in self.records)
         else:
             last = len(self.records) - 1
@@ -103,11 +103,13 @@ def record_of(record: Any, doc: Doc, answer: str) -> dict[str, Any]:
 
 
 def check_files(configs: Mapping[str, TaskConfig]) -> None:
-    """ConfigError where two tasks of a run, which all have submissions, write the same file."""
+    """ConfigError where two tasks of a run write the same file."""
     first: dict[str, str] = {}
     faults = []
     for name, config in configs.items():
-        file = config.of_features["submission"]["file"]
+        if config.submission is None:
+            continue
+        file = config.submission.file
         if first.setdefault(file, name) != name:
             what = f"{first[file]} and {name} both write {FOLDER}/{file}."
             faults.append(ConfigError(what, where=config.where("submission"), hint="Run them one by one."))

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from mm_eval.config.manager import Loaded
+from mm_eval.config.submission import SubmissionConfig
 from mm_eval.engine.folder import RunFolder
 from mm_eval.engine.journal import JournalState
 from mm_eval.engine.outcome import Outcome
@@ -33,18 +34,17 @@ class SubmissionsPart(RunPart):
     def begin(
         cls, request: RunRequest, loaded: Loaded, options: Mapping[str, Any] | None = None
     ) -> SubmissionsPart | None:
-        stated = {name: config for name, config in loaded.tasks.items() if "submission" in config.of_features}
-        check_files(stated)
-        return cls() if stated else None
+        check_files(loaded.tasks)
+        return cls() if any(config.submission is not None for config in loaded.tasks.values()) else None
 
     def describe(self, opened: OpenedTasks) -> list[str]:
         for name, task in opened.tasks.items():
-            if "submission" in task.config.of_features and not opened.request.predict_only:
-                check_record(task, opened.doc_ids[name])
+            if task.config.submission is not None and not opened.request.predict_only:
+                check_record(task, task.config.submission, opened.doc_ids[name])
         return []
 
     def rows(self, name: str, task: Task, rows: Iterable[SampleRow]) -> Iterable[SampleRow]:
-        if (stated := task.config.of_features.get("submission")) is None:
+        if (stated := task.config.submission) is None:
             return rows
         self.files[name] = Submission(name, stated)
         return self.files[name].reading(rows)
@@ -63,20 +63,19 @@ class SubmissionsPart(RunPart):
         return [problem for each in self.files.values() for problem in each.problems()]
 
 
-def validated(task: Task, doc_ids: Sequence[int]) -> Validated:
+def validated(task: Task, stated: SubmissionConfig, doc_ids: Sequence[int]) -> Validated:
     """Makes the record of each doc."""
-    stated = task.config.of_features["submission"]
-    check_record(task, doc_ids)
+    check_record(task, stated, doc_ids)
     for _, doc in task.docs.texts(list(doc_ids)):
-        record_of(stated["record"], doc, "answer")
-    return Validated(f"a run writes {stated['file']}")
+        record_of(stated.record, doc, "answer")
+    return Validated(f"a run writes {stated.file}")
 
 
-def check_record(task: Task, doc_ids: Sequence[int]) -> None:
+def check_record(task: Task, stated: SubmissionConfig, doc_ids: Sequence[int]) -> None:
     """ConfigError if the function of the records reads a column that the data lacks."""
 
     def use(doc: Doc) -> tuple[()]:
-        record_of(task.config.of_features["submission"]["record"], doc, "")
+        record_of(stated.record, doc, "")
         return ()
 
     for doc_id in doc_ids[:1]:

@@ -24,6 +24,9 @@ def written_rows(rows: Any, given: Sequence[Any] = ()) -> dict[str, Any]:
     """
     import pyarrow as pa
 
+    from mm_eval.data.as_dataset import in_memory
+
+    rows = in_memory(rows)
     table, stated = rows.data.table, {"features": rows.features.to_dict(), "indices": None}
     opened, path = tempfile.mkstemp(prefix="mm-eval-rows-", suffix=".arrow")
     with os.fdopen(opened, "wb") as file:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from mm_eval.config.tools import LEAST_SIDE
 from mm_eval.features.tools.tool import Given, ToolError, brief
 
 UNITS: dict[str, str] = {
@@ -15,8 +16,6 @@ UNITS: dict[str, str] = {
     "fraction": "from 0 to 1, relative to the width and the height of the picture",
 }
 """What the numbers of a box mean, in the words that the model gets."""
-LEAST = 32
-"""The shortest side of a part of a picture in pixels; a smaller box grows around its centre, as far as the picture reaches."""
 MOST_ASPECT = 100
 """The longer side of a box over its shorter one. Processors refuse pictures beyond 200."""
 
@@ -24,7 +23,7 @@ Box = tuple[int, int, int, int]
 
 
 def box_of(value: Sequence[Any], size: tuple[int, int], given: Given) -> Box:
-    """The whole pixels (left, top, right, bottom) of a box in a picture of this size, clipped to it and grown to `LEAST`.
+    """The whole pixels (left, top, right, bottom) of a box in a picture of this size, clipped to it and grown to `LEAST_SIDE`.
 
     Errors: ToolError for a box that is empty, whose centre is outside of the picture, that is too long, or whose numbers are in
     another unit (all from 0 to 1).
@@ -59,11 +58,11 @@ def _whole(size: tuple[int, int], given: Given) -> tuple[float, float]:
 
 
 def _stretch(low: float, high: float, most: int) -> tuple[int, int]:
-    """Whole pixels that contain a stretch, at least `LEAST` of them where there are so many."""
+    """Whole pixels that contain a stretch, at least `LEAST_SIDE` of them where there are so many."""
     first, last = math.floor(low), min(most, math.ceil(high))
-    if last - first < LEAST:
-        first = max(0, min(math.floor((low + high) / 2) - LEAST // 2, most - LEAST))
-        last = min(most, first + LEAST)
+    if last - first < LEAST_SIDE:
+        first = max(0, min(math.floor((low + high) / 2) - LEAST_SIDE // 2, most - LEAST_SIDE))
+        last = min(most, first + LEAST_SIDE)
     return first, last
 
 

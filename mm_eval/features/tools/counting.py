@@ -10,7 +10,6 @@ from mm_eval.config.manager import Loaded
 from mm_eval.engine.folder import RunFolder
 from mm_eval.features.tools.boxes import UNITS
 from mm_eval.features.tools.calls import Counts, counts_of
-from mm_eval.features.tools.config import KEY
 from mm_eval.features.tools.turns import ToolTurns
 from mm_eval.opening import OpenedTasks, RunPart
 from mm_eval.prompt.blind import SHUFFLED
@@ -100,7 +99,7 @@ class ToolsPart(RunPart):
 
     @classmethod
     def begin(cls, request: RunRequest, loaded: Loaded, options: Mapping[str, Any] | None = None) -> ToolsPart | None:
-        return cls() if any(KEY in config.of_features for config in loaded.tasks.values()) else None
+        return cls() if any(config.tools is not None for config in loaded.tasks.values()) else None
 
     def describe(self, opened: OpenedTasks) -> list[str]:
         """How the tools are offered, for whoever reads the table.
@@ -114,7 +113,7 @@ class ToolsPart(RunPart):
                     what = (
                         f"the tool {own!r} gets the doc's own pictures, so those of other docs can't stand in for them."
                     )
-                    raise ConfigError(what, where=opened.tasks[name].config.where(KEY), hint="Use --blind alone.")
+                    raise ConfigError(what, where=opened.tasks[name].config.where("tools"), hint="Use --blind alone.")
         self._learn(opened)
         notes = list[str]()
         for name, style in opened.styles.items():

@@ -19,10 +19,11 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from mm_eval.config.task_config import TaskConfig
+from mm_eval.config.tools import ToolsConfig
 from mm_eval.engine.model import ModelFacts
 from mm_eval.features.tools.boxes import resized
+from mm_eval.features.tools.built_in import tools_in
 from mm_eval.features.tools.calls import ERROR, Said, said_in, signature
-from mm_eval.features.tools.config import KEY, ToolsConfig
 from mm_eval.features.tools.formats.as_text import announced
 from mm_eval.features.tools.formats.call import Broken, Call
 from mm_eval.features.tools.formats.table import FORMATS, Family, Format, family_of
@@ -74,7 +75,7 @@ class ToolTurns:
 
         Errors: ConfigError where boxes are to be in pixels of the resized picture, and its size is not known.
         """
-        if (found := config.read(KEY)) is None:
+        if (found := config.tools) is None:
             return None
         family = family_of([facts.name, *facts.prompt_keys])
         form = found.format or (family.format if family else DEFAULT)
@@ -91,14 +92,14 @@ class ToolTurns:
     @classmethod
     def recorded(cls, config: TaskConfig, stated: Mapping[str, Any]) -> ToolTurns | None:
         """The same of a recorded run."""
-        return None if (found := config.read(KEY)) is None else cls._made(found, stated)
+        return None if config.tools is None else cls._made(config.tools, stated)
 
     @classmethod
     def _made(cls, found: ToolsConfig, stated: Mapping[str, Any]) -> ToolTurns:
         shown = stated.get("resized")
         return cls(
-            found.tools(),
-            found.limits,
+            tools_in(found),
+            Limits(found.calls, found.edge),
             found.rounds,
             str(stated.get("format") or DEFAULT),
             str(stated.get("boxes") or "per_mille"),

@@ -23,8 +23,6 @@ from mm_eval.prompt.conversation import answer_in
 from mm_eval.values.conversation import Conversation
 from mm_eval.values.types import End, Message
 
-STATED = "agentic"
-"""The value of `rounds` that says so."""
 MOST_STEPS = 12
 """The most answers of a conversation where the task does not state `max_agentic_steps`."""
 OF_STATE = ("cash", "days_elapsed", "inventory", "mobile_data_working")
@@ -37,9 +35,9 @@ class AgenticRounds(LmmsEvalRounds):
 
     @classmethod
     def recorded(cls, config: TaskConfig, stated: Mapping[str, Any]) -> AgenticRounds | None:
-        if config.of_features.get("rounds") != STATED:
+        if config.rounds is None or config.rounds.made_by != "agentic":
             return None
-        return cls(config.doc_to_text, config.of_features.get("max_rounds", MOST_STEPS))
+        return cls(config.doc_to_text, config.max_rounds or MOST_STEPS)
 
     def next(self, conversation: Conversation) -> Sequence[Message] | End:
         outputs, final, info = list[str](), "", None

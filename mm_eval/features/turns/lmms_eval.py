@@ -25,8 +25,6 @@ from mm_eval.values.deadline import in_time
 from mm_eval.values.errors import DataError
 from mm_eval.values.types import IMAGE_MARK, End, Message
 
-STATED = "doc_to_text"
-"""The value of `rounds` that says so."""
 FORM = "(pictures, text, whether it is the end, the outputs so far, previous_round_info)"
 
 
@@ -39,9 +37,9 @@ class LmmsEvalRounds(Rounds):
     @classmethod
     def recorded(cls, config: TaskConfig, stated: Mapping[str, Any]) -> LmmsEvalRounds | None:
         """The same of a recorded run."""
-        if config.of_features.get("rounds") != STATED:
+        if config.rounds is None or config.rounds.made_by != "doc_to_text":
             return None
-        return cls(config.doc_to_text, config.of_features.get("max_rounds", MOST_ROUNDS))
+        return cls(config.doc_to_text, config.max_rounds or MOST_ROUNDS)
 
     def next(self, conversation: Conversation) -> Sequence[Message] | End:
         outputs: list[str] = []

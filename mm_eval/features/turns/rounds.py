@@ -12,72 +12,21 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mm_eval.config.arguments import Rule
-from mm_eval.config.located import LocatedDict, located
-from mm_eval.config.schema import FUNCTION, POSITIVE, check_keys, is_function
-from mm_eval.config.task_config import TaskConfig, TaskKey
+from mm_eval.config.task_config import TaskConfig
 from mm_eval.engine.model import ModelFacts
 from mm_eval.prompt.blocks import PROMPT_KEYWORDS
 from mm_eval.prompt.conversation import answer_in, message_of, with_reasoning_apart
 from mm_eval.values.conversation import Conversation
 from mm_eval.values.deadline import in_time
-from mm_eval.values.errors import ConfigError
 from mm_eval.values.types import Answer, End, Instance, Message
 
 MOST_ROUNDS = 20
 """The most answers of a conversation where the task does not state `max_rounds`."""
 AT_MOST = "max_rounds"
-OF_DOC_TO_TEXT = ("doc_to_text", "agentic")
-"""Values of `rounds` by which lmms-eval's doc_to_text makes the rounds."""
-
-KEYS = {"next": FUNCTION, "scored": Rule("last or all", lambda value: value in ("last", "all"))}
-"""Keys of `rounds` where it is a mapping."""
-
-
-class RoundsKey(TaskKey):
-    """The key `rounds` of task files."""
-
-    name = "rounds"
-
-    @staticmethod
-    def check(source: LocatedDict) -> None:
-        stated = source["rounds"]
-        if is_function(stated) or stated in OF_DOC_TO_TEXT:
-            return
-        if not isinstance(stated, Mapping):
-            what = f"'rounds' must be a function (!function utils.next_turn) or a mapping, not {stated!r:.80}."
-            raise ConfigError(what, where=source.where("rounds"))
-        check_keys(located(stated), KEYS, "rounds")
-        if stated.get("next") is None:
-            hint = "next: !function utils.next_turn"
-            raise ConfigError("rounds needs `next`.", where=source.where("rounds"), hint=hint)
-
-    @classmethod
-    def conflicts(cls, config: TaskConfig) -> Iterator[tuple[str, str, str]]:
-        yield from super().conflicts(config)
-        stated = config.of_features["rounds"]
-        if stated in OF_DOC_TO_TEXT and not is_function(config.doc_to_text):
-            yield f"rounds: {stated} needs a function as doc_to_text.", "rounds", ""
-
-
-class MostRoundsKey(TaskKey):
-    """The key `max_rounds` of task files."""
-
-    @staticmethod
-    def check(source: LocatedDict) -> None:
-        if not POSITIVE.fits(stated := source["max_rounds"]):
-            raise ConfigError(
-                f"'max_rounds' must be {POSITIVE.needed}, not {stated!r:.80}.", where=source.where("max_rounds")
-            )
-
-    @classmethod
-    def conflicts(cls, config: TaskConfig) -> Iterator[tuple[str, str, str]]:
-        if "rounds" not in config.of_features:
-            yield "max_rounds needs `rounds`.", "max_rounds", ""
 
 
 @dataclass(frozen=True)
@@ -101,13 +50,9 @@ class Rounds:
     @classmethod
     def recorded(cls, config: TaskConfig, stated: Mapping[str, Any]) -> Rounds | None:
         """The same of a recorded run."""
-        found = config.of_features.get("rounds")
-        if found is None or isinstance(found, str):
+        if config.rounds is None or config.rounds.made_by != "next":
             return None
-        most = config.of_features.get("max_rounds", MOST_ROUNDS)
-        if isinstance(found, Mapping):
-            return cls(found["next"], most, found.get("scored") == "all")
-        return cls(found, most)
+        return cls(config.rounds.next, config.max_rounds or MOST_ROUNDS, config.rounds.scores_all)
 
     def begin(self, instance: Instance) -> Instance:
         return instance

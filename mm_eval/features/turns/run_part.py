@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mm_eval.config.manager import Loaded
-from mm_eval.features.turns.lmms_eval import STATED, with_all_outputs
+from mm_eval.features.turns.lmms_eval import with_all_outputs
 from mm_eval.opening import OpenedTasks, RunPart
 from mm_eval.prompt.blind import SHUFFLED
 from mm_eval.prompt.task import Task
@@ -23,13 +23,12 @@ class TurnsPart(RunPart):
 
     @classmethod
     def begin(cls, request: RunRequest, loaded: Loaded, options: Mapping[str, Any] | None = None) -> TurnsPart | None:
-        stated = (config.of_features.get("rounds") for config in loaded.tasks.values())
-        return cls() if any(value is not None for value in stated) else None
+        return cls() if any(config.rounds is not None for config in loaded.tasks.values()) else None
 
     def describe(self, opened: OpenedTasks) -> list[str]:
         """Nothing to say. ConfigError where the task's function, which gets the doc with its own pictures, would show them."""
         for task in opened.tasks.values():
-            if opened.request.blind == SHUFFLED and task.config.of_features.get("rounds") is not None:
+            if opened.request.blind == SHUFFLED and task.config.rounds is not None:
                 raise ConfigError(
                     "`rounds` gets the doc's own pictures, so those of other docs can't stand in for them.",
                     where=task.config.where("rounds"),
@@ -40,4 +39,5 @@ class TurnsPart(RunPart):
     def scorers(
         self, task: Task, scorers: Sequence[Scorer], lookup: Callable[[Slot], Answer | None]
     ) -> Sequence[Scorer]:
-        return with_all_outputs(scorers) if task.config.of_features.get("rounds") == STATED else scorers
+        rounds = task.config.rounds
+        return with_all_outputs(scorers) if rounds is not None and rounds.made_by == "doc_to_text" else scorers

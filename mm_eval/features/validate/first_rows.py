@@ -64,16 +64,16 @@ def validated(task: Task, doc_ids: Sequence[int]) -> list[Validated]:
         from mm_eval.features.judge.checking import validated as of_judge
 
         found.append(of_judge(task, doc_ids))
-    if "submission" in task.config.of_features:
+    if task.config.submission is not None:
         from mm_eval.features.submissions.run_part import validated as of_submission
 
-        found.append(of_submission(task, doc_ids))
+        found.append(of_submission(task, task.config.submission, doc_ids))
     return found
 
 
 def has_own_numbers(config: TaskConfig) -> bool:
     """Whether numbers come to a task beside those of its scorers, or in place of them."""
-    return config.is_judged or not config.of_features.keys().isdisjoint(("submission", "tools", "rounds"))
+    return config.is_judged or config.submission is not None or config.has_turns
 
 
 def _known(task: Task) -> KnownDataSet | None:
@@ -167,7 +167,8 @@ def _own_gold_that_fails(opened: OpenedTasks, name: str, task: Task) -> str:
     a pattern of the task's own that reads none of these forms.
     """
     config = task.config
-    elsewhere = config.task_class is not None or config.of_features or any(map(_runs_elsewhere, config.functions))
+    elsewhere = config.task_class is not None or any(map(_runs_elsewhere, config.functions))
+    elsewhere = elsewhere or config.is_scored_elsewhere or config.has_turns
     if elsewhere or opened.request.predict_only or task.docs.bundled or config.output_type != "generate_until":
         return ""
     doc_ids = list(islice(opened.doc_ids[name], FIRST))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import json
 import re
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -21,6 +22,8 @@ TAG = re.compile(
 WEBVTT_TAG = re.compile(r"<[/\w.][^<>]*>|\{\\[^{}]*\}")
 ENTITY = re.compile(r"&(?:#\d+|#[xX][\da-fA-F]+|\w+);")
 MOST_BYTES = 2**26
+CLOCKED = {"start", "end", "line"}
+"""The keys of a subtitle in JSON whose times are texts."""
 
 
 def read_subtitles(path: str) -> tuple[Subtitle, ...]:
@@ -31,7 +34,8 @@ def read_subtitles(path: str) -> tuple[Subtitle, ...]:
     name = path.rpartition("/")[2]
     try:
         with kept_files.local(path) as real, open(real, "rb") as file:
-            text = file.read(MOST_BYTES).decode("utf-8-sig")
+            content = file.read(MOST_BYTES)
+        text = content.decode("utf-16" if content.startswith((BOM_UTF16_LE, BOM_UTF16_BE)) else "utf-8-sig")
         if path.lower().endswith(".json"):
             return tuple(_of_json(json.loads(text)))
         lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
@@ -50,6 +54,12 @@ def _of_webvtt(lines: Sequence[str]) -> Iterator[Subtitle]:
 def _of_subrip(lines: Sequence[str]) -> Iterator[Subtitle]:
     """A number, the times, the text, and an empty line, again and again. The text may have empty lines, too."""
     timed = list(_timed(lines))
+    if not timed and any(line.strip() for line in lines):
+        raise ValueError(
+            "no line states times, as in 00:00:01,000 --> 00:00:02,000; store it as SubRip, WebVTT or JSON"
+        )
+    if not timed:
+        return
     for (number, match), (following, _) in zip(timed, [*timed[1:], (len(lines), None)], strict=True):
         numbered = following < len(lines) and lines[following - 1].strip().isdigit()
         yield from _subtitle(match, lines[number + 1 : following - numbered], TAG)
@@ -70,6 +80,8 @@ def _subtitle(times: re.Match[str], lines: Sequence[str], tag: re.Pattern[str]) 
 def _of_json(entries: Any) -> Iterator[Subtitle]:
     """`{"timestamp": [start, end], "text": ...}` in seconds, or `{"start": "00:00:01.5", "end": ..., "line": ...}`."""
     for entry in entries:
+        if not isinstance(entry, dict) or not entry.keys() >= {"timestamp", "text"} and not entry.keys() >= CLOCKED:
+            raise ValueError(f"{entry!r:.60} has neither `timestamp` and `text` nor `start`, `end` and `line`")
         if "timestamp" in entry:
             start, end = entry["timestamp"]
             yield Subtitle(float(start), None if end is None else float(end), str(entry["text"]))

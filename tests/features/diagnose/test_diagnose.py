@@ -342,6 +342,8 @@ LETTERS = "[{function: mcq_letter, choices: options}]"
         (LETTERS, "index", "exact_match", "gold", "are read as letters, and the right answer is a text or an index"),
         ("[]", "letter", "exact_match", "gold", "are compared as whole texts, and the right answer is a letter"),
         (LETTERS, "letter", "exact_match", "", ""),
+        (LETTERS, '"({{letter}})"', "exact_match", "gold", "are letters with other marks around them"),
+        (LETTERS, '"{{letter}}."', "exact_match", "gold", "are letters with other marks around them"),
         ("[]", "people", "vqa_accuracy", "remark", "in 6 of 6 docs the answer is that of all people but for its case"),
     ],
 )  # fmt: skip

@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from mm_eval.features.judge.config import JudgeConfig
+from mm_eval.config.judge import JudgeConfig
 from mm_eval.features.judge.labels import read_labels
 from mm_eval.features.judge.recorded_quality import judged_tasks, position, recorded_findings
 from mm_eval.results.recorded import RecordedRun

@@ -136,6 +136,13 @@ def test_the_address_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None
     assert "http://host:1/v1 is asked" in notes("openai", {"model": "x"})
 
 
+@pytest.mark.parametrize("model", ["openai", "local-chat-completions", "litellm"])
+def test_an_empty_address_sends_no_key_to_the_vendor(model: str) -> None:
+    for empty in ("", " "):
+        with pytest.raises(ConfigError, match="base_url is empty"):
+            asked(model, {"model": "openai/x", "base_url": empty})
+
+
 def test_what_is_left_out_is_said_and_off_is_not() -> None:
     said = notes(
         "qwen2_5_vl", {"pretrained": "a/b", "use_cache": "False", "conv_template": "qwen_1_5", "continual_mode": "None"}

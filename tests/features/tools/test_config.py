@@ -4,6 +4,12 @@ from pathlib import Path
 
 import pytest
 
+from mm_eval.config import tools
+from mm_eval.config.tools import ToolsConfig
+from mm_eval.features.tools import built_in
+from mm_eval.features.tools.boxes import UNITS
+from mm_eval.features.tools.formats.table import FORMATS
+from mm_eval.features.tools.tool import Limits
 from mm_eval.values.errors import ConfigError
 from tests.features.tools.scripted import TASK, Scripted, run, write
 
@@ -32,6 +38,14 @@ def test_a_mistake(tmp_path: Path, stated: str, said: str) -> None:
     with pytest.raises(ConfigError, match=said.replace("[", r"\[").replace("?", r"\?")):
         run(write(tmp_path / "task", 1, TASK.replace(USE, stated)), tmp_path / "run", model)
     assert model.asked == []
+
+
+def test_what_a_file_may_name_is_what_there_is() -> None:
+    """Task files are checked without the code of tools."""
+    assert tuple(built_in.BUILT_IN) == tools.BUILT_IN and tuple(FORMATS) == tools.CALL_FORMATS
+    assert tuple(UNITS) == tools.BOX_UNITS
+    limits = Limits()
+    assert (ToolsConfig.calls, ToolsConfig.edge) == (limits.calls, limits.edge)
 
 
 def test_tools_need_generated_answers(tmp_path: Path) -> None:

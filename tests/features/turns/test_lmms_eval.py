@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from mm_eval.config.rounds import RoundsConfig
 from mm_eval.config.task_config import TaskConfig
 from mm_eval.engine.model import Answers
 from mm_eval.values.types import Answer, Instance
@@ -110,7 +111,7 @@ def test_the_output_type_is_read_as_rounds() -> None:
     config = TaskConfig.from_mapping({
         "task": "t", "dataset_path": "d", "test_split": "test", "doc_to_text": len, "output_type": "generate_until_multi_round",
     })  # fmt: skip
-    assert config.output_type == "generate_until" and config.of_features == {"rounds": "doc_to_text"}
+    assert config.output_type == "generate_until" and config.rounds == RoundsConfig("doc_to_text")
 
 
 @pytest.mark.parametrize("imports", ["", ELSEWHERE], ids=["here", "in a process of its own"])

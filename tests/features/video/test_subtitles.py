@@ -2,7 +2,10 @@
 
 from pathlib import Path
 
+import pytest
+
 from mm_eval.features.video.subtitles import read_subtitles
+from mm_eval.values.errors import DataError
 from tests.sets import each_of
 
 TIMES = "00:00:01,000 --> 00:00:02,500"
@@ -38,3 +41,23 @@ def test_what_is_read(text: str, said: list[str], end: str, tmp_path: Path) -> N
     path.write_bytes(b"\xef\xbb\xbf" * (end == "\r") + text.replace("\n", end).encode())
     assert [each.text for each in read_subtitles(str(path))] == said
     assert all((each.start, each.end) in ((1, 2.5), (5, 6), (3603, 3604)) for each in read_subtitles(str(path)))
+
+
+def test_a_file_of_another_kind_is_one_sentence_and_an_empty_one_has_no_subtitles(tmp_path: Path) -> None:
+    path = tmp_path / "a.ass"
+    path.write_text("[Events]\nDialogue: 0,0:00:01.00,0:00:02.50,Default,,0,0,0,,Hello\n")
+    with pytest.raises(DataError, match="'a.ass' can't be read: no line states times, as in 00:00:01,000 -->"):
+        read_subtitles(str(path))
+    path = tmp_path / "a.json"
+    path.write_text('[{"from": 1, "to": 2, "content": "x"}]')
+    with pytest.raises(DataError, match="has neither `timestamp` and `text` nor `start`, `end` and `line`"):
+        read_subtitles(str(path))
+    path = tmp_path / "a.srt"
+    path.write_text("\n")
+    assert read_subtitles(str(path)) == ()
+
+
+def test_sixteen_bits_a_letter_are_read_where_the_file_says_so(tmp_path: Path) -> None:
+    path = tmp_path / "a.srt"
+    path.write_bytes(f"1\n{TIMES}\né\n".encode("utf-16"))
+    assert [each.text for each in read_subtitles(str(path))] == ["é"]

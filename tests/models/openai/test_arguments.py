@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from mm_eval.models.openai.adapter import OpenAI
 
+from mm_eval.config.judge import GENERATION
 from mm_eval.config.located import TOKEN_CAPS, laid_over
 from mm_eval.engine.generation import (
     SERVER_OPTIONS,
@@ -17,7 +18,6 @@ from mm_eval.engine.generation import (
     check_for_any_model,
 )
 from mm_eval.engine.model import ModelSettings, check_generation
-from mm_eval.features.judge.config import GENERATION
 from mm_eval.values.errors import ConfigError
 from mm_eval.values.types import Instance
 from tests.conftest import Ran

@@ -1,6 +1,7 @@
 """Scorers that bring their own extraction, and process_results as one more scorer."""
 
 import math
+from typing import Any
 
 import pytest
 
@@ -81,6 +82,39 @@ def test_first_token_scorer_among_other_labels_and_texts(
     scorer.run(generated(0, [answer], target, metadata={"choices": choices}))
     assert scorer.reduced_docs == {0: {"exact_match": score}}
     assert (scorer.raw_docs[0].rules == ("unparsed",)) == (rule == "unparsed")
+
+
+@each_of(
+    ("answer", "option"),
+    [
+        ("Answer: red", "B"), ("red", "B"), ("Red.", "B"), ("I think it is red", "B"), ("The best answer is red.", "B"),
+        (r"\boxed{green}", "A"), ("**blue**", "C"), ("red or blue", None), ("It is not red", None), ("pink", None),
+    ],
+)  # fmt: skip
+def test_the_texts_behind_labels_are_read_too(answer: str, option: str | None) -> None:
+    for labels in ("ABC", "123"):
+        metadata = {"choices": [*labels], "option_texts": ["green", "red", "blue"]}
+        target = labels["ABC".index(option or "B")]
+        scorer = FirstTokenScorer.default_scorer(output_type="generate_until")
+        scorer.run(generated(0, [answer], target, metadata=metadata))
+        assert scorer.reduced_docs == {0: {"exact_match": int(option is not None)}}
+        assert (scorer.raw_docs[0].rules == ("unparsed",)) == (option is None)
+
+
+@each_of(
+    ("answer", "target", "score"),
+    [
+        ("**Final Answer:** 42", "42", 1), ("**Final Answer**: 42", "42", 1), ("## Final answer\n42", "42", 1),
+        (r"The final answer is \( x \).", "x", 1), ("The final answer is “42”.", "42", 1), ("**Answer:** 41", "42", 0),
+        ("The final answer is -5", "5", 0), ("The final answer is 5.", "-5", 0), ("Answer: 3.5", "35", 0), ("$-5", "-5", 1),
+        ("Answer: 1,000.", "1000", 1), ("Answer: $5", "5", 1), ("-5.", "-5", 1), ("5", ["-5", "5"], 1), ("0.50", "0.50", 1),
+        ("The final answer is A-B", "AB", 1),
+    ],
+)  # fmt: skip
+def test_marks_around_an_answer_are_no_token_and_signs_of_a_number_count(answer: str, target: Any, score: int) -> None:
+    scorer = FirstTokenScorer.default_scorer(output_type="generate_until")
+    scorer.run(generated(0, [answer], target))
+    assert scorer.reduced_docs == {0: {"exact_match": score}}
 
 
 @pytest.mark.parametrize("kind", ["regex", "regex_extraction"])

@@ -365,8 +365,16 @@ class Child:
         def builder(path: str, name: str | None = None, *args: Any, **kwargs: Any) -> Any:
             return _Builder(self, path, name, kwargs)
 
+        def reader(kind: str) -> Callable[..., Any]:
+            def read(path_or_paths: Any, split: Any = None, **options: Any) -> Any:
+                return datasets.load_dataset(kind, data_files=path_or_paths, split=split or "train", **options)
+
+            return read
+
         datasets.disable_progress_bars()
         setattr(datasets.load, "load_dataset_builder", builder)  # noqa: B010
+        for kind in ("csv", "json"):  # they have builders of their own
+            setattr(datasets.Dataset, f"from_{kind}", staticmethod(reader(kind)))
         self._data_from_there = True
 
 
@@ -388,6 +396,8 @@ class _Builder:
         self._child, self._path, self._name = child, str(path), name
         plain = (str, int, float, bool, list, dict, tuple)  # not how and where to download
         self._options = {key: value for key, value in options.items() if type(value) in plain}
+        if options.get("features") is not None:
+            self._options["features"] = options["features"].to_dict()
         self.info = SimpleNamespace(dataset_size=None)
 
     def download_and_prepare(self, **kwargs: Any) -> None: ...
@@ -400,6 +410,14 @@ class _Builder:
 
             return datasets.DatasetDict(found)
         return found
+
+    def as_streaming_dataset(self, split: Any = None) -> Any:
+        import datasets
+
+        found = self.as_dataset(split)
+        if not isinstance(found, dict):
+            return found.to_iterable_dataset()
+        return datasets.IterableDatasetDict({name: rows.to_iterable_dataset() for name, rows in found.items()})
 
 
 def own_home(home: str) -> str:
