@@ -118,6 +118,7 @@ SAME: dict[str, tuple[str, str]] = {
     "DocVQA_VAL": ("docvqa_val", ""),
     "DocVQA_TEST": ("docvqa_test", ""),
     "DynaMath": ("dynamath", ""),
+    "EmbSpatialBench": ("embspatial", "the letter is read by mcq_letter"),
     "ERQA": ("erqa", ""),
     "GQA_TestDev_Balanced": ("gqa", ""),
     "HallusionBench": ("hallusion_bench_image", "scored by rules; hallusion_bench_judged asks a judge"),
