@@ -79,6 +79,29 @@ def test_a_corrected_gold_is_scored_with_a_note(graded: Callable[..., Graded], y
     assert [n for n in range(DOCS) if before[n] != after[n]] == [35]
 
 
+def test_a_doc_that_failed_for_its_gold_stays_failed_and_the_others_are_scored(
+    cli: Callable[..., Any], tmp_path: Path
+) -> None:
+    """Its question was never asked, so it is none that has changed."""
+    (tmp_path / "graded.yaml").write_text(CHOICES)
+    rows = [{"q": f"Question {n}?", "a": "y" if n < 2 else "typo", "c": ["x", "y"]} for n in range(3)]
+
+    def write() -> None:
+        (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+    write()
+    (tmp_path / "shots.jsonl").write_text(json.dumps(rows[1]) + "\n")
+    ran = cli("--tasks", "graded", "--include_path", tmp_path, "--model", "dummy")
+    assert ran.code == 3 and "1 of 3 docs failed" in ran.out + ran.err
+    before = [row["scores"] for row in ran.samples("graded")]
+    rows[2]["a"], rows[1]["a"] = "y", "x"
+    write()
+    scored = cli("score", ran.folder)
+    assert scored.code == 3 and "and none of its 4 questions" in scored.out, scored.err
+    after = [row["scores"] for row in scored.samples("graded")]
+    assert after[2] == {} and after[1] != before[1] and after[0] == before[0]
+
+
 @pytest.mark.parametrize(
     ("yaml", "change"),
     [

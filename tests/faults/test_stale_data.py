@@ -145,7 +145,7 @@ def test_an_old_run_is_refused_and_a_new_one_asks_about_the_new_rows(cli, tmp_pa
     assert [row["target"] for row in scored.samples("stale")] == ["new", "new"]
     file.write_text(file.read_text().replace('"question": "', '"question": "another '))
     refused = cli("score", again.folder)
-    assert refused.code == 2 and "is not what the run was requested on. Its questions are other ones" in refused.err
+    assert refused.code == 2 and "The question of doc 0 is another one" in refused.err
     fresh = cli(*command, "--output_path", tmp_path / "other")
     assert [row["target"] for row in fresh.samples("stale")] == ["new", "new"]
 
