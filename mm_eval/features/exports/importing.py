@@ -13,6 +13,7 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
@@ -183,7 +184,12 @@ def _count_repeats(one: Imported, config: TaskConfig) -> None:
     """Several answers to each question are repeats, where the task does not state how many it wants."""
     if config.output_type != "generate_until":
         return
-    count = max((len(row.resps) for row in one.log.rows() if row.prompts == 1 and _is_text(row.resps)), default=1)
+    rows = Counter(len(row.resps) for row in one.log.rows() if row.prompts == 1 and row.resps and _is_text(row.resps))
+    count = max(rows, key=lambda each: (rows[each], each), default=1)
+    more = sum(docs for each, docs in rows.items() if each > count)
+    if config.repeats == 1 and more:
+        of = counted(more, "row")
+        one.notes.append(f"{config.row_name}: the first {count} of the answers in {of} count, since most have {count}")
     if config.repeats == 1 < count:
         if one.log.suite == OWN:  # an export keeps the rule of its run
             one.keys = {"repeats": count}
@@ -379,11 +385,14 @@ def _write_task(one: Imported, name: str, opened: OpenedTasks, beside: Path, dig
                     theirs.write(_their_line(doc_id, row, whole=True))
                 elif doc_id in seen:
                     theirs.write(_their_line(doc_id, row, whole=False))
-    if not one.order:
+    misfits = sum(len(places) for why, places in matcher.found.left_out.items() if why.startswith(WRONG_KIND))
+    if len(one.order) < misfits or not one.order:
         why = "; ".join(matcher.found.left_out) or "it has no rows"
         examples = next(iter(matcher.found.left_out.values()), [one.log.path.name])
         hint = "Another form of the task may fit: --task THEIRS=OURS@FORMAT (`mm-eval ls formats`)."
-        error = NoFit(f"no answer of {one.log.task!r} fits the task {name!r}: {why}.", where=examples[0], hint=hint)
+        few = f"only {counted(len(one.order), 'answer')} of {one.log.task!r} fit" if one.order else ""
+        what = few or f"no answer of {one.log.task!r} fits"
+        error = NoFit(f"{what} the task {name!r}: {why}.", where=examples[0], hint=hint)
         error.task = name
         raise error
     return matcher.found

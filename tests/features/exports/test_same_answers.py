@@ -127,6 +127,25 @@ def test_several_answers_in_a_log_of_lm_eval_are_repeats(imported, tmp_path: Pat
     assert all(row["ended"] == ["unknown"] * 3 for row in rows(folder, "short")), "the log does not say how they ended"
 
 
+@pytest.mark.parametrize(
+    ("counts", "metric", "said"),
+    [
+        ([1, 2, 1, 1, 1, 1, 1, 1], "exact_match,none", "the first 1 of the answers in 1 row count, since most have 1"),
+        ([2, 2, 2, 1, 2, 2, 2, 2], "pass@1(exact_match),none", "1 of 8 rows of the log left out"),
+    ],
+)
+def test_a_row_with_another_number_of_answers_takes_no_other_row_along(
+    imported, tmp_path: Path, counts: list[int], metric: str, said: str
+) -> None:
+    entries = [
+        {"qid": f"q{n}", "q": question, "out": [GOLDS[n]] * count if count > 1 else GOLDS[n]}
+        for n, (question, count) in enumerate(zip(QUESTIONS, counts, strict=True))
+    ]
+    done, folder = imported(lines(tmp_path / "mine.jsonl", entries), "short", "resps=out,id=qid,question=q")
+    assert done.code == 0 and said in done.out, done.err + done.out
+    assert number(folder, "short", metric) == 1.0
+
+
 @pytest.mark.parametrize("columns", ["resps=out,id=qid,question=q", "resps=out,id=qid,question=q,target=gold"])
 def test_short_questions_are_kept_where_id_and_text_are_equal(imported, tmp_path: Path, columns: str) -> None:
     answers = ["yes", "no", "4", "you", "蓝色", "yes", "red", "cat"]
