@@ -9,9 +9,10 @@ from __future__ import annotations
 import inspect
 import json
 import re
+import tempfile
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from copy import copy
 from dataclasses import dataclass, field, fields
 from functools import cache
@@ -407,15 +408,30 @@ class _Metadata:
         import datasets
 
         schema = datasets.Features({name: _feature(feature) for name, feature in self._found.items()}).arrow_schema
-        for part in columns_of(Path(metadata_file), self._form):
-            rows = len(next(iter(part.values())))
-            columns = {name: self._values(name, part.get(name, [None] * rows)) for name in self._found}
-            yield _MetadataTable(schema, columns)
+        with _on_disk(metadata_file) as file:
+            for part in columns_of(file, self._form):
+                rows = len(next(iter(part.values())))
+                columns = {name: self._values(name, part.get(name, [None] * rows)) for name in self._found}
+                yield _MetadataTable(schema, columns)
 
     def _values(self, name: str, values: list[Any]) -> list[Any]:
         if name in self._stated:
             return [declared(value, self._stated[name]) for value in values]
         return numbers_of(values, self._found[name]) if self._form.kind == "csv" else values
+
+
+@contextmanager
+def _on_disk(name: str) -> Iterator[Path]:
+    """A file, also one that `datasets` names in an archive, `zip://metadata.csv::a.zip`."""
+    if "://" not in name:
+        yield Path(name)
+        return
+    from datasets.utils.file_utils import xopen
+
+    with tempfile.TemporaryDirectory() as folder, xopen(name, "rb") as packed:
+        found = Path(folder, Path(name.split("::")[0]).name)
+        found.write_bytes(packed.read())
+        yield found
 
 
 @dataclass(frozen=True)

@@ -337,6 +337,16 @@ def test_metadata_of_a_folder_of_pictures_is_kept_as_written(kind: str, tmp_path
     assert docs.text(0) == {**rows[0], "n": float(rows[0]["n"])}
 
 
+def test_metadata_in_a_zip_of_pictures_is_kept_as_written(tmp_path: Path) -> None:
+    Picture.new("RGB", (4, 3)).save(tmp_path / "a.png")
+    (tmp_path / "org" / "name").mkdir(parents=True)
+    with zipfile.ZipFile(tmp_path / "org" / "name" / "train.zip", "w") as archive:
+        archive.write(tmp_path / "a.png", "x/a.png")
+        archive.writestr("x/metadata.csv", "file_name,gold,na\na.png,007,None\n")
+    docs = load_docs("org/name", None, "train", DataSource(tmp_path), where="here")
+    assert rows_of_text(docs) == [{"gold": "007", "na": "None"}]
+
+
 def rows_of_text(docs: Docs) -> list[dict[str, Any]]:
     return [docs.text(n) for n in range(len(docs))]
 
