@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -25,11 +25,8 @@ from mm_eval.request import RunRequest
 from mm_eval.scoring.base import Scorer
 from mm_eval.scoring.metrics.traits import traits_of
 from mm_eval.scoring.of_task import scorers_of
-from mm_eval.scoring.run_results import Results
-from mm_eval.scoring.sample_row import SampleRow
-from mm_eval.scoring.task_scores import TaskScores
-from mm_eval.values.errors import ConfigError, MMEvalError, NotHereError, raise_all
-from mm_eval.values.types import Answer, Instance, Slot
+from mm_eval.values.errors import ConfigError, NotHereError, raise_all
+from mm_eval.values.types import Instance
 from mm_eval.values.words import counted
 
 
@@ -39,7 +36,6 @@ class OpenedTasks:
 
     tasks: by row name, in the order of the table. styles, scorers, doc_ids: by the same names.
     notes: what the reader of the table should know (sample data, members left out, prompt keys not found).
-    parts: what features add to the run.
     """
 
     request: RunRequest
@@ -49,7 +45,6 @@ class OpenedTasks:
     scorers: dict[str, list[Scorer]]
     doc_ids: dict[str, list[int]]
     notes: list[str] = field(default_factory=list)
-    parts: list[RunPart] = field(default_factory=list)
 
     @property
     def configs(self) -> dict[str, TaskConfig]:
@@ -107,9 +102,9 @@ class OpenedTasks:
 
 @dataclass
 class Asking:
-    """What a part needs to ask questions of its own after the answers.
+    """What asking further questions needs: those of the judges after the answers, and those of a run that may stop.
 
-    doc_ids: {task: docs of this process}; a part with passes of its own states those of the pass. elsewhere: the failed requests
+    doc_ids: {task: docs of this process}; a run that may stop states those of each pass. elsewhere: the failed requests
     of the launch's other processes, of which there are `processes` with this one.
     """
 
@@ -124,14 +119,6 @@ class Asking:
     processes: int = 1
 
 
-@dataclass(frozen=True)
-class Validated:
-    """What a part checked of a task, in words; "" if nothing. grades_all: no doc has a value without the part's answers."""
-
-    said: str = ""
-    grades_all: bool = False
-
-
 class PendingDocs(Protocol):
     """What a run still has to request. doc_ids: {task: docs with a slot that has no answer}."""
 
@@ -141,118 +128,6 @@ class PendingDocs(Protocol):
     def requests(self, name: str, doc_ids: Sequence[int]) -> Iterator[Instance]:
         """The requests of those of some docs of a task that are pending, in this order."""
         ...
-
-
-class RunPart:
-    """What a part adds to a run: questions before and after those of the tasks, scorers, entries of results.json, notes.
-
-    `parts.py` begins them in order. Each method does nothing here. A run calls them in the order in which they stand; of several
-    processes only the first one calls `before` and `join`.
-
-    reads_files: whether its results depend on files of its own, which no digest of a run covers.
-    """
-
-    reads_files: bool = False
-
-    @classmethod
-    def begin(cls, request: RunRequest, loaded: Loaded, options: Mapping[str, Any] | None = None) -> RunPart | None:
-        """The part of a run; None where it has nothing to do. Before the model is described.
-
-        loaded: the configs of the run, which take notes. options: what the user states now, for a run that is scored again.
-        Errors: ConfigError for options that are wrong or missing.
-        """
-        return None
-
-    # Before the answers
-
-    def describe(self, opened: OpenedTasks) -> list[str]:
-        """What a reader should know of the opened tasks. ConfigError where they can't be asked so."""
-        return []
-
-    @property
-    def asks(self) -> bool:
-        """Whether it asks questions of its own, in `before` and `after`."""
-        return False
-
-    @property
-    def needs_memory(self) -> bool:
-        """Whether it loads a model on this machine: the model of the run is closed before."""
-        return False
-
-    def recall(self, folder: RunFolder) -> None:
-        """Begins with what earlier launches found out about the endpoints that it asks."""
-
-    def before(self, opened: OpenedTasks, state: JournalState, progress: Callable[[str], None]) -> MMEvalError | None:
-        """Asks what must be known before the first request. Returns why the run can't begin.
-
-        state: of the journal, to be changed at will.
-        """
-        return None
-
-    def join(self, opened: OpenedTasks, folder: RunFolder) -> None:
-        """Takes over what the run folder holds of earlier launches. ConfigError where that does not go with this one."""
-
-    def record(self, folder: RunFolder) -> None:
-        """Writes what it adds to run.json."""
-
-    def keep(self, journal: Journal, state: JournalState) -> None:
-        """Adds the answers of `before` to the run's journal, and to what was read of it."""
-
-    # While the answers come
-
-    def passes(self, opened: OpenedTasks, asking: Asking, pending: PendingDocs) -> Iterator[Iterable[Instance]] | None:
-        """The requests of the run in the feature's own order, in passes; None for all at once in the order of the data.
-
-        After each pass the parts ask their questions about its answers, then the next one is taken. A pass is read while the
-        model answers, so it may end early, or leave out what is not needed any more. Sets `waiting` of the outcome where the run
-        must end without results, to go on later.
-        """
-        return None
-
-    # After the answers
-
-    def docs_scored(self) -> Mapping[str, list[int]]:
-        """{task: docs that are scored} where the run ended before all of them were asked on purpose."""
-        return {}
-
-    def after(self, opened: OpenedTasks, asking: Asking) -> None:
-        """Asks its questions about the answers."""
-
-    def scorers(
-        self, task: Task, scorers: Sequence[Scorer], lookup: Callable[[Slot], Answer | None]
-    ) -> Sequence[Scorer]:
-        """The scorers of a task with its own. scorers: so far. lookup: the recorded answers, its own included."""
-        return scorers
-
-    def rows(self, name: str, task: Task, rows: Iterable[SampleRow]) -> Iterable[SampleRow]:
-        """The rows of a task, unchanged, as they are written to samples/."""
-        return rows
-
-    def complete(self, opened: OpenedTasks, folder: RunFolder, results: Results, state: JournalState) -> None:
-        """Adds to the results, of which all else is there: entries of its own (`Results.added`), facts, notes of rows."""
-
-    def hand_on(self, folder: Path) -> list[str]:
-        """Takes the files of a run that was not interrupted elsewhere. Returns notes; what fails here is a note, too."""
-        return []
-
-    def spent(self, state: JournalState) -> float | None:
-        """The dollars of all its answers so far; None where a price is unknown."""
-        return 0.0
-
-    def cost(self, state: JournalState, before: Mapping[str, Any]) -> dict[str, Any]:
-        """What it adds to `cost` in results.json; empty where no price is known. before: `cost` of the last time."""
-        return {}
-
-    def notes(self, state: JournalState, outcome: Outcome) -> list[str]:
-        """What a reader of the table should know."""
-        return []
-
-    def problems(self, outcome: Outcome, scores: Mapping[str, TaskScores]) -> list[str]:
-        """What failed: why it stopped early, and which docs lack what it makes of them. The exit code is 3 where there is any.
-
-        scores: by task; empty where nothing is scored.
-        """
-        return []
 
 
 def _needs_whole_clusters(scorers: Sequence[Scorer]) -> bool:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import replace
 from functools import partial
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from mm_eval.engine.folder import RunFolder, entry_of, findings_of, refused_in, scored_by
 from mm_eval.engine.journal import JournalState
@@ -19,7 +19,8 @@ from mm_eval.engine.outcome import Outcome
 from mm_eval.engine.prices import Price
 from mm_eval.engine.progress import Progress, answering
 from mm_eval.engine.ranks import Processes, processes
-from mm_eval.opening import OpenedTasks, RunPart
+from mm_eval.open_run import OpenedRun
+from mm_eval.opening import OpenedTasks
 from mm_eval.package import __version__, version_of
 from mm_eval.prepare import Prepared
 from mm_eval.prompt.blind import WITHOUT
@@ -33,7 +34,6 @@ from mm_eval.results.thumbnails import (
     write_thumbnails,
     write_thumbnails_of_turns,
 )
-from mm_eval.scoring.base import Scorer
 from mm_eval.scoring.run_results import Results
 from mm_eval.scoring.sample_row import SampleRow
 from mm_eval.scoring.score_task import TaskScoring
@@ -43,12 +43,13 @@ from mm_eval.values.files import encoder
 from mm_eval.values.types import for_json
 from mm_eval.values.words import counted, listed, of_all
 
+if TYPE_CHECKING:
+    from mm_eval.features.study.deciding.record import Record
+
 T = TypeVar("T")
 
 
-def score_tasks(
-    opened: OpenedTasks, folder: RunFolder, state: JournalState, progress: Progress
-) -> dict[str, TaskScores]:
+def score_tasks(opened: OpenedRun, folder: RunFolder, state: JournalState, progress: Progress) -> dict[str, TaskScores]:
     """Scores doc by doc into samples/<task>.jsonl, then aggregates."""
     progress.start("scoring", sum(map(len, opened.doc_ids.values())))
     scores: dict[str, TaskScores] = {}
@@ -60,17 +61,15 @@ def score_tasks(
 
 
 def _write_samples(
-    opened: OpenedTasks, folder: RunFolder, state: JournalState, progress: Progress, name: str
+    opened: OpenedRun, folder: RunFolder, state: JournalState, progress: Progress, name: str
 ) -> TaskScoring:
     """Scores the docs of a task into samples/."""
     task = opened.tasks[name]
-    scorers: Sequence[Scorer] = opened.scorers[name]
-    for part in opened.parts:
-        scorers = part.scorers(task, scorers, state.lookup)
+    scorers = opened.all_scorers(name, opened.scorers[name], state.lookup)
     scoring = TaskScoring(task, opened.styles[name], scorers, state.lookup)
     rows: Iterable[SampleRow] = _count_rows(scoring.samples(opened.doc_ids[name]), progress)
-    for part in opened.parts:
-        rows = part.rows(name, task, rows)
+    if opened.submissions:
+        rows = opened.submissions.reading(name, task, rows)
     encode = encoder(ensure_ascii=False, default=for_json)
     folder.write_lines(f"samples/{sample_name(name)}.jsonl", map(encode, rows))
     return scoring
@@ -152,8 +151,17 @@ def thumbnails(
     return thumbnails_of_requests(folder.path, prepared.tasks.values())
 
 
-def notes_of(opened: OpenedTasks, state: JournalState, outcome: Outcome, changed: Sequence[str] = ()) -> list[str]:
-    """What a reader of the table should know. changed: tasks whose files are not those that the run began with."""
+def notes_of(
+    opened: OpenedRun,
+    state: JournalState,
+    outcome: Outcome,
+    changed: Sequence[str] = (),
+    stopped: Record | None = None,
+) -> list[str]:
+    """What a reader of the table should know.
+
+    changed: tasks whose files are not those that the run began with. stopped: where the run stopped before all docs were asked.
+    """
     notes = list(opened.notes)
     if changed:
         names = listed(changed, 4)
@@ -184,8 +192,14 @@ def notes_of(opened: OpenedTasks, state: JournalState, outcome: Outcome, changed
         notes.append(f"{outcome.shared:,} requests equal another one of this run and were not repeated")
     if isinstance(opened, Prepared) and (tokens := account(opened.model, state.usage)):
         notes.append(tokens)
-    for part in opened.parts:
-        notes += part.notes(state, outcome)
+    if opened.imported:
+        notes += opened.imported.notes()
+    if opened.judging:
+        notes += opened.judging.notes(state, outcome)
+    if stopped:
+        notes += stopped.notes()
+    if opened.submissions:
+        notes += opened.submissions.notes()
     if state.mixed is not None:
         notes.append(
             "a file of another run lies in the journal; the answers in it are to other questions, and not used"
@@ -196,10 +210,10 @@ def notes_of(opened: OpenedTasks, state: JournalState, outcome: Outcome, changed
     return notes
 
 
-def problems_of(scores: Mapping[str, TaskScores], outcome: Outcome, parts: Sequence[RunPart] = ()) -> list[str]:
-    """What failed: why the run stopped early, and each task's failed docs and missing numbers."""
+def problems_of(scores: Mapping[str, TaskScores], outcome: Outcome, further: Sequence[str] = ()) -> list[str]:
+    """What failed: why the run stopped early, and each task's failed docs and missing numbers. further: `further_problems`."""
     problems = [f"stopped early: {outcome.stopped.owner} error: {outcome.stopped}"] if outcome.stopped else []
-    problems += [problem for part in parts for problem in part.problems(outcome, scores)]
+    problems += further
     for name, task in scores.items():
         if task.failed:
             what = f"{of_all(task.failed, task.n, 'doc')} failed and {'is' if task.failed == 1 else 'are'} in no number"
@@ -217,24 +231,40 @@ def problems_of(scores: Mapping[str, TaskScores], outcome: Outcome, parts: Seque
     return problems
 
 
+def further_problems(opened: OpenedRun, scores: Mapping[str, TaskScores], outcome: Outcome) -> list[str]:
+    """What failed beside the answers: judging, a comparison that is not decided, docs that a submission file lacks.
+
+    scores: by task; empty where nothing is scored.
+    """
+    problems = opened.judging.problems(outcome, scores) if opened.judging else []
+    undecided = outcome.of_parts.get("deciding")
+    if undecided is not None and undecided.stopped:
+        problems.append(f"stopped early: {undecided.stopped}")
+    return problems + (opened.submissions.problems() if opened.submissions else [])
+
+
 def spent(opened: Prepared, state: JournalState) -> float | None:
     """The dollars that all answers of a run folder have cost so far; None where a server's prices are unknown."""
-    costs = [dollars(opened.model, state.usage), *(part.spent(state) for part in opened.parts)]
-    return None if None in costs else sum(cost for cost in costs if cost is not None)
+    answers = dollars(opened.model, state.usage)
+    verdicts = opened.judging.spent(state) if opened.judging else 0.0
+    return None if answers is None or verdicts is None else answers + verdicts
 
 
-def is_incomplete(opened: OpenedTasks, scores: Mapping[str, TaskScores], outcome: Outcome) -> bool:
-    """Whether a doc has no answer or no grade, a number of a whole task no value, or a part of the run reports a problem."""
+def is_incomplete(opened: OpenedTasks, scores: Mapping[str, TaskScores], further: Sequence[str]) -> bool:
+    """Whether a doc has no answer or no grade, a number of a whole task no value, or something beside the answers failed.
+
+    further: `further_problems`.
+    """
     docs = any(each.failed or each.not_requested or each.without_grade for each in scores.values())
     numbers = any(each.missing for name, each in scores.items() if name not in opened.in_part)
-    return docs or numbers or any(part.problems(outcome, scores) for part in opened.parts)
+    return docs or numbers or bool(further)
 
 
 LIBRARIES = ("torch", "transformers", "datasets", "numpy", "pillow", "tokenizers")
 
 
 def run_facts(
-    opened: OpenedTasks,
+    opened: OpenedRun,
     folder: RunFolder,
     recorded: Mapping[str, Any],
     state: JournalState,
@@ -284,7 +314,7 @@ def run_facts(
     return facts
 
 
-def _cost(opened: OpenedTasks, state: JournalState, before: Mapping[str, Any]) -> dict[str, Any]:
+def _cost(opened: OpenedRun, state: JournalState, before: Mapping[str, Any]) -> dict[str, Any]:
     """What the answers have cost, with the prices, for results.json; empty where no price is known.
 
     before: the same of the last time, whose prices apply where a recorded run is scored again without its model.
@@ -293,6 +323,6 @@ def _cost(opened: OpenedTasks, state: JournalState, before: Mapping[str, Any]) -
     price = opened.model.facts.price if isinstance(opened, Prepared) else Price.of_json(before.get("price"))
     if price is not None:
         cost = {"dollars": round(price.dollars(state.usage), 6), "price": price.to_json()}
-    for part in opened.parts:
-        cost.update(part.cost(state, before))
+    if opened.judging:
+        cost.update(opened.judging.cost(state, before))
     return cost

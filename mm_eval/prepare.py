@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -22,33 +23,42 @@ from mm_eval.engine.journal import JournalState
 from mm_eval.engine.model import Model, ModelFacts, RequestKeys, check, check_generation, dollars, expect, recall
 from mm_eval.engine.own_runs import is_own
 from mm_eval.engine.prices import unknown_price
+from mm_eval.open_run import OpenedRun
 from mm_eval.opening import OpenedTasks, missing_key_notes, open_tasks, prompt_blocks
-from mm_eval.parts import check_scorers, is_imported, parts_for_scoring, parts_of
+from mm_eval.prompt.blind import SHUFFLED
 from mm_eval.prompt.blocks import PromptBlock, check_pixel_limits, choose_block, pixel_notes
 from mm_eval.prompt.task import PromptStyle, Task
 from mm_eval.request import DEFAULT_MODEL, RunRequest
+from mm_eval.scoring.base import Scorer
 from mm_eval.values.conversation import Turns
 from mm_eval.values.errors import ConfigError, MMEvalError, NotHereError, check_all, did_you_mean
 from mm_eval.values.reasoning.families import marks_of
 from mm_eval.values.words import counted, listed
 
 if TYPE_CHECKING:
+    from mm_eval.features.exports.theirs import Theirs
+    from mm_eval.features.judge.run_part import Judging
     from mm_eval.features.protocols.protocol import Protocol
+    from mm_eval.features.study.deciding.run_part import Deciding
+    from mm_eval.features.submissions.run_part import Submissions
+    from mm_eval.features.trackers.part import Tracking
 
 FIRST_DOCS = 20
 """Docs of each task that a model may look at before the first request."""
 
 
 @dataclass(kw_only=True)
-class Prepared(OpenedTasks):
+class Prepared(OpenedRun):
     """A run that is ready to begin: opened tasks and a model, whose weights are not loaded yet.
 
     known: makes the answers that are taken over of other runs. given: the model is the caller's, who closes it.
+    deciding: the run stops when it is decided (`--stop_when`, `--until_interval`).
     """
 
     model: Model
     given: bool = False
     known: Callable[[Model], KnownAnswers] | None = None
+    deciding: Deciding | None = None
 
     def spec(self) -> dict[str, Any]:
         """What decides the answers, for run.json: two launches with equal specs are one run."""
@@ -132,7 +142,11 @@ def prepare(
         filled = fill_in(request, loaded, uses_sample(request))
         if filled != request:
             request, loaded = filled, load_configs(filled)
-    parts = parts_of(request, loaded)
+    imported = imported_of(request)
+    judging = judging_of(request, loaded)  # a judged task needs --judge
+    deciding = _deciding_of(request)
+    submissions = submissions_of(loaded)
+    tracking = tracking_of(request)  # packages and arguments, before a GPU hour
     try:
         model = make_model(request) if given is None else given
     except NotHereError as error:
@@ -147,12 +161,125 @@ def prepare(
         request, loaded, sample, lambda configs: choose_styles(request, configs, model, chat), check_scorers, progress
     )
     check_pixel_limits({name: style.block for name, style in opened.styles.items()}, request.model_args)
-    plan = Prepared(**{**vars(opened), "parts": parts}, model=model, given=given is not None)
+    plan = Prepared(
+        **vars(opened),
+        model=model,
+        given=given is not None,
+        judging=judging,
+        imported=imported,
+        deciding=deciding,
+        submissions=submissions,
+        tracking=tracking,
+    )
     plan.check_first_docs()
     running = [name for name, style in plan.styles.items() if style.turns and not (style.chat or style.turns.fresh)]
     plan.notes += [f"the turns of {name} are running text, without a chat template" for name in running]
-    plan.notes += [*said, *(note for part in parts for note in part.describe(plan)), *_notes_on_request(plan)]
+    plan.notes += [*said, *_check_parts(plan), *_notes_on_request(plan)]
     return plan
+
+
+def _check_parts(plan: Prepared) -> Iterator[str]:
+    """Checks what not every run has, once its tasks are open. Yields what a reader should know of it.
+
+    Errors: ConfigError where the tasks can't be asked, judged or stopped so.
+    """
+    request, configs = plan.request, plan.configs.values()
+    if plan.judging:
+        plan.judging.check_generation(plan)
+    if request.protocol.name is not None:
+        from mm_eval.features.protocols.family import prompt_notes
+        from mm_eval.features.protocols.verdicts import differing_notes
+
+        yield from differing_notes(plan)
+        yield from prompt_notes(plan)
+    elif request.protocol.settings or request.name or request.model_args:  # reports are found by the model's name, too
+        from mm_eval.features.protocols.family import cap_notes
+
+        yield from cap_notes(plan)
+    if plan.deciding:
+        yield from plan.deciding.draw(plan)
+    if plan.submissions:
+        plan.submissions.check(plan)
+    if any(config.tools is not None for config in configs):
+        from mm_eval.features.tools.counting import check_tools
+
+        yield from check_tools(plan)
+    if any(config.rounds is not None for config in configs):
+        check_rounds(plan)
+    if not request.sample and any(each.is_shipped or each.output_type == "generate_until" for each in configs):
+        from mm_eval.features.validate.first_rows import first_rows
+
+        yield from first_rows(plan)
+
+
+def check_rounds(opened: OpenedTasks) -> None:
+    """ConfigError where a task's function of rounds, which gets the doc with its own pictures, would show them."""
+    for config in opened.configs.values():
+        if opened.request.blind == SHUFFLED and config.rounds is not None:
+            what = "`rounds` gets the doc's own pictures, so those of other docs can't stand in for them."
+            raise ConfigError(what, where=config.where("rounds"), hint="Use --blind alone.")
+
+
+def is_imported(request: RunRequest) -> bool:
+    """Whether the run folder holds what was imported from another suite."""
+    return bool(request.output_path) and os.path.isdir(f"{request.output_path}/imported")
+
+
+def imported_of(request: RunRequest) -> Theirs | None:
+    """What another suite says of the logs in the run folder; None where nothing was imported into it."""
+    if not is_imported(request):
+        return None
+    from mm_eval.features.exports.theirs import Theirs
+
+    return Theirs.of(request)
+
+
+def judging_of(request: RunRequest, loaded: Loaded) -> Judging | None:
+    """The judges of a new run; None where no task is judged. loaded: takes notes.
+
+    Errors: ConfigError where a task needs a judge that is not named, or one that is named has wrong arguments.
+    """
+    named = request.judge.models or request.judge.args
+    if not named and not any(config.is_judged for config in loaded.tasks.values()):
+        return None
+    from mm_eval.features.judge.run_part import Judging
+
+    return Judging.of(request, loaded)
+
+
+def _deciding_of(request: RunRequest) -> Deciding | None:
+    """How a run stops before all docs are asked; None for one that does not. ConfigError where it can't be stopped so."""
+    if not request.deciding.stop_when and not request.deciding.until_interval:
+        return None
+    from mm_eval.features.study.deciding.run_part import Deciding
+
+    return Deciding.of(request)
+
+
+def submissions_of(loaded: Loaded) -> Submissions | None:
+    """The files for the servers of benchmarks; None where no task has one. ConfigError where two tasks write one file."""
+    if not any(config.submission is not None for config in loaded.tasks.values()):
+        return None
+    from mm_eval.features.submissions.run_part import Submissions
+
+    return Submissions.of(loaded)
+
+
+def tracking_of(request: RunRequest) -> Tracking | None:
+    """The trackers that get the numbers; None without any. ConfigError for a missing package or a wrong argument."""
+    if request.trackers.wandb is None and request.trackers.mlflow is None and request.trackers.trackio is None:
+        return None
+    from mm_eval.features.trackers.part import Tracking
+
+    return Tracking.of(request)
+
+
+def check_scorers(config: TaskConfig, scorers: Sequence[Scorer]) -> None:
+    """ConfigError if a task's judge does not go with its scorers."""
+    if config.judge is not None:
+        from mm_eval.features.judge.scoring import check_judge_metrics
+
+        check_judge_metrics(config, scorers)
 
 
 def _notes_on_request(plan: Prepared) -> Iterator[str]:
@@ -187,13 +314,13 @@ def prepare_without_model(request: RunRequest, only: str, loaded: Loaded | None 
 def prepare_from_spec(
     request: RunRequest,
     spec: Mapping[str, Any],
-    options: Mapping[str, Any] | None = None,
     other_data: list[str] | None = None,
-) -> OpenedTasks:
+    without_judges: bool = False,
+) -> OpenedRun:
     """The tasks of a recorded run under the recorded prompts, to be scored.
 
-    options: fields of the request that the user states now, for the parts of the run.
     other_data: gets the tasks whose data is another one by now, instead of an error; see `check_same_questions`.
+    without_judges: the verdicts of the run are left out.
     Errors: ConfigError if data or prompts are not those of the run. A changed metric is allowed: scoring again is for that.
     """
 
@@ -213,7 +340,13 @@ def prepare_from_spec(
         }
 
     opened = open_tasks(request, load_configs(request), uses_sample(request), recorded, check_scorers)
-    opened.parts = parts_for_scoring(request, opened.loaded, options or {})
+    run = OpenedRun(
+        **vars(opened),
+        judging=_recorded_judging(request, opened.loaded, without_judges),
+        imported=imported_of(request),
+        submissions=submissions_of(opened.loaded),
+        tracking=tracking_of(request),
+    )
     for name, task in opened.tasks.items():
         stored = spec["tasks"].get(name)
         if stored is None or (stored["data"], stored.get("examples")) != (
@@ -234,7 +367,16 @@ def prepare_from_spec(
                 where=task.config.file_name,
                 hint=hint,
             )
-    return opened
+    return run
+
+
+def _recorded_judging(request: RunRequest, loaded: Loaded, left_out: bool) -> Judging | None:
+    """The judges of a recorded run, those of its folder and those that are named now; None where no task is judged."""
+    if not any(config.is_judged for config in loaded.tasks.values()):
+        return None
+    from mm_eval.features.judge.run_part import Judging
+
+    return Judging.of_recorded(request, loaded, left_out)
 
 
 def _of_other_data(name: str, why: str = "") -> ConfigError:

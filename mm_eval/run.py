@@ -12,12 +12,12 @@ import json
 import os
 import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing, nullcontext, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mm_eval.engine.ask import Asker
 from mm_eval.engine.cache import cache_notes, open_cache
@@ -40,8 +40,10 @@ from mm_eval.engine.prices import budget_check
 from mm_eval.engine.progress import Progress
 from mm_eval.engine.ranks import Launch, Processes, launched, processes
 from mm_eval.foreign import trusted_request
+from mm_eval.open_run import OpenedRun
 from mm_eval.opening import Asking, OpenedTasks
 from mm_eval.outputs import (
+    further_problems,
     is_incomplete,
     notes_of,
     problems_of,
@@ -52,10 +54,9 @@ from mm_eval.outputs import (
     with_room,
     write_page,
 )
-from mm_eval.parts import as_scored_now
 from mm_eval.pending import find_pending
-from mm_eval.prepare import Prepared, check_same_questions, prepare, prepare_from_spec
-from mm_eval.request import DEFAULT_MODEL, RunRequest, named_tasks
+from mm_eval.prepare import Prepared, check_same_questions, is_imported, prepare, prepare_from_spec
+from mm_eval.request import DEFAULT_MODEL, TRACKERS, RunRequest, named_tasks
 from mm_eval.results.assemble import assemble
 from mm_eval.results.file import part_of, read_run, results_json
 from mm_eval.scoring.answered_by import versions
@@ -63,6 +64,10 @@ from mm_eval.scoring.run_results import INTERRUPTED, PARTIAL, Report, RunFacts
 from mm_eval.values.errors import ConfigError, MMEvalError, StoreError
 from mm_eval.values.reasoning.families import Marks, marks_of
 from mm_eval.values.reasoning.recorded import Reading
+from mm_eval.values.types import Instance
+
+if TYPE_CHECKING:
+    from mm_eval.features.study.deciding.record import Record
 
 __all__ = ["Progress", "Report", "RunRequest", "evaluate", "run", "score"]
 
@@ -93,7 +98,7 @@ def run(prepared: Prepared, progress: Progress | None = None, started: float | N
     """
     progress, started = progress or Progress(), started or time.monotonic()
     folder, spec = _folder_and_spec(prepared)
-    refusal = _try_parts(prepared, folder, progress)
+    refusal = _try_judges(prepared, folder, progress)
     if refusal is None and not folder.has_answers and prepared.known is None:
         progress.phase("model")
         prepare_once(prepared.model)
@@ -116,7 +121,8 @@ def run(prepared: Prepared, progress: Progress | None = None, started: float | N
         if prepared.request.predict_only or outcome.waiting:
             return _unscored(prepared, folder, outcome)
         state = _read_journal(folder, prepared) if own.count > 1 else state  # with the answers of the other processes
-        return _report(prepared, folder, recorded, state, outcome, spec, started, progress)
+        stopped = prepared.deciding.recorded if prepared.deciding else None
+        return _report(prepared, folder, recorded, state, outcome, spec, started, progress, stopped)
 
 
 def score(
@@ -140,27 +146,49 @@ def score(
     of_adapter = marks_of(request.reasoning_tags)
     if reasoning_tags is not None:
         request = replace(request, reasoning_tags=reasoning_tags)
-    request = as_scored_now(request, options or {})
+    options = options or {}
+    request = _as_scored_now(request, options)
     other_data: list[str] = []
-    opened, outcome = prepare_from_spec(request, recorded["spec"], options, other_data), Outcome()
+    without_judges = bool(options.get("no_judge"))
+    opened, outcome = prepare_from_spec(request, recorded["spec"], other_data, without_judges), Outcome()
     with folder.locked():
         folder.hold_files(opened.picture_files)
-        for part in opened.parts:
-            part.join(opened, folder)
+        if opened.judging:
+            opened.judging.join(opened, folder)
+        stopped = _recorded_looks(folder, opened)
         state = _read_journal(folder, opened, of_adapter)
         _refuse_mixed(folder, state)
         if other_data:
             check_same_questions(opened, other_data, recorded, state)
-        if asking := [part for part in opened.parts if part.asks]:
-            _try_parts(opened, folder, progress)
-            for part in asking:
-                part.record(folder)
+        if opened.judging and opened.judging.asked:
+            _try_judges(opened, folder, progress)
+            opened.judging.record(folder)
             with StopSignal().listening() as stop, closing(_open_journal(folder)) as journal:
-                for part in asking:
-                    part.keep(journal, state)
-                _ask_parts(opened, Asking(folder, state, journal, opened.doc_ids, outcome, stop, progress))
+                opened.judging.keep(journal, state)
+                opened.judging.ask(opened, Asking(folder, state, journal, opened.doc_ids, outcome, stop, progress))
             recorded = _recorded(folder)
-        return _report(opened, folder, recorded, state, outcome, recorded["spec"], time.monotonic(), progress)
+        started = time.monotonic()
+        return _report(opened, folder, recorded, state, outcome, recorded["spec"], started, progress, stopped)
+
+
+def _as_scored_now(request: RunRequest, options: Mapping[str, Any]) -> RunRequest:
+    """A recorded request as its answers are scored again: with its own data, and the judge, protocol and trackers of now."""
+    from mm_eval.features.judge.judges import for_scoring
+    from mm_eval.features.protocols.run_under import compared_with
+
+    if is_imported(request):
+        from mm_eval.features.exports.theirs import with_own_data
+
+        request = with_own_data(request)
+    request = compared_with(for_scoring(request, options), options.get("protocol"))
+    return request.with_options(**{name: options.get(name) for name in TRACKERS})
+
+
+def _recorded_looks(folder: RunFolder, opened: OpenedTasks) -> Record | None:
+    """Where a recorded run stopped before all docs were asked; None for one that did not. ConfigError for a damaged record."""
+    from mm_eval.features.study.deciding.record import Record
+
+    return Record.read(folder, opened)
 
 
 def default_folder(request: RunRequest, spec: dict[str, Any]) -> RunFolder:
@@ -208,25 +236,24 @@ def _folder_and_spec(prepared: Prepared) -> tuple[RunFolder, dict[str, Any]]:
     return folder, spec
 
 
-def _try_parts(opened: OpenedTasks, folder: RunFolder, progress: Progress) -> MMEvalError | None:
-    """Lets the parts of a run ask what must be known before the first request.
+def _try_judges(opened: OpenedRun, folder: RunFolder, progress: Progress) -> MMEvalError | None:
+    """Asks each judge about a gold and an empty answer, before the first request.
 
-    Raises the error of a part that the run can't begin with. Of several processes the first one returns it, to be raised when all
+    Raises why the run can't begin. Of several processes the first one returns it, to be raised when all
     of them claim the folder. A recorded run is scored by one process, also within a launch of several.
     """
-    own = processes() if isinstance(opened, Prepared) else Processes()
-    asking = [part for part in opened.parts if part.asks]
-    for part in asking:
-        part.recall(folder)
-    for part in asking if own.leads else ():
-        if opened.request.ray.executor and part.needs_memory and isinstance(opened, Prepared):
-            close_model(opened.model)  # workers that were started to describe it
-        refusal = part.before(opened, _read_journal(folder, opened), progress.phase)
-        if refusal is not None and own.count == 1:
-            raise refusal
-        if refusal is not None:
-            return refusal
-    return None
+    judging, own = opened.judging, processes() if isinstance(opened, Prepared) else Processes()
+    if judging is None or not judging.asked:
+        return None
+    judging.recall(folder)
+    if not own.leads:
+        return None
+    if opened.request.ray.executor and judging.needs_memory and isinstance(opened, Prepared):
+        close_model(opened.model)  # workers that were started to describe it
+    refusal = judging.try_all(opened, _read_journal(folder, opened), progress.phase)
+    if refusal is not None and own.count == 1:
+        raise refusal
+    return refusal
 
 
 def _claim(prepared: Prepared, folder: RunFolder, spec: dict[str, Any], refusal: MMEvalError | None) -> None:
@@ -237,9 +264,13 @@ def _claim(prepared: Prepared, folder: RunFolder, spec: dict[str, Any], refusal:
     folder.claim(spec, prepared.request.to_json(), facts.machine, facts.constants, leads)
     if leads:  # once a launch: it may read every picture file
         folder.hold_files(prepared.picture_files)
-        for part in prepared.parts:
-            part.join(prepared, folder)
-            part.record(folder)
+        if prepared.judging:
+            prepared.judging.join(prepared, folder)  # the judges of earlier launches stay
+            prepared.judging.record(folder)
+        if not prepared.deciding and any(os.path.lexists(folder.path / name) for name in ("looks", "looks.json")):
+            from mm_eval.features.study.deciding.looks import forget
+
+            forget(folder)  # this launch goes on to all docs
 
 
 def _kept_report(prepared: Prepared, folder: RunFolder, spec: dict[str, Any]) -> Report | None:
@@ -247,8 +278,8 @@ def _kept_report(prepared: Prepared, folder: RunFolder, spec: dict[str, Any]) ->
     from mm_eval.features.again.report import kept_report
 
     report = kept_report(prepared, folder, spec)
-    if report is not None:
-        report.notes += [note for part in prepared.parts for note in part.hand_on(folder.path)]
+    if report is not None and prepared.tracking:
+        report.notes += prepared.tracking.send(folder.path)
     return report
 
 
@@ -260,11 +291,12 @@ def _answer(
     launch: Launch,
     changed: Sequence[str],
 ) -> Outcome:
-    """Makes this process's pending requests, then those of the run's parts. Rank 0 waits for the other processes.
+    """Makes this process's pending requests, then asks its judges. Rank 0 waits for the other processes.
 
     changed: tasks whose file or functions are not those that the run began with.
     """
     own, model, request = launch.own, prepared.model, prepared.request
+    judging, deciding = prepared.judging, prepared.deciding
     pending = find_pending(prepared, state, launch, changed)
     fail_at = failure_limit(request.fail_on_error, pending.total)
     outcome = Outcome(reused=pending.answered)
@@ -283,21 +315,23 @@ def _answer(
             open_cache(request.use_cache, model, prepared.known) as cache,
         ):
             prepared.notes += cache_notes(request.use_cache, model) if prepared.known is None else []
-            for part in prepared.parts:
-                part.keep(journal, state)
+            if judging:
+                judging.keep(journal, state)
             over = budget_check(dollars_of_answers, request.budget, "--budget", "the answers have", own.count)
             asker = Asker(model, journal, state, stop, progress.tick, fail_at, cache, outcome, elsewhere, over)
             asker.keep = folder.keep_findings
             asking = Asking(folder, state, journal, pending.mine, outcome, stop, progress, elsewhere, own.count)
-            in_own_order = (part.passes(prepared, asking, pending) for part in prepared.parts)
-            passes = next((found for found in in_own_order if found is not None), None)
-            for requests in passes or [CheapestOrder(pending.instances())]:
+            at_once: list[Iterable[Instance]] = [CheapestOrder(pending.instances())]
+            for requests in deciding.passes(prepared, asking, pending) if deciding else at_once:
                 progress.start("answering", pending.share - pending.answered - outcome.answered)
                 asker.ask(requests)
                 progress.stop()
                 if asker.halted:
                     break
-                _ask_parts(prepared, asking)
+                if judging and judging.asked:
+                    if judging.needs_memory and not prepared.given:
+                        close_model(model)  # two models do not fit
+                    judging.ask(prepared, asking)
         with model_boundary(outcome):
             outcome.add(launch.others(outcome.counts(), lambda: stop.requested))
         if own.leads and own.count > 1:
@@ -305,14 +339,6 @@ def _answer(
             if fail_at is not None:
                 outcome.hold_to(fail_at)
     return outcome
-
-
-def _ask_parts(opened: OpenedTasks, asking: Asking) -> None:
-    """The run's parts ask their questions about the answers."""
-    for part in (part for part in opened.parts if part.asks):
-        if part.needs_memory and isinstance(opened, Prepared) and not opened.given:
-            close_model(opened.model)
-        part.after(opened, asking)
 
 
 def _read_journal(folder: RunFolder, opened: OpenedTasks, of_adapter: Marks | None = None) -> JournalState:
@@ -369,11 +395,11 @@ def _unscored(prepared: Prepared, folder: RunFolder, outcome: Outcome) -> Report
     if outcome.waiting:
         return Report(None, folder.path, code, [], waiting=outcome.waiting)
     notes = [*prepared.notes, "nothing was scored: --predict_only"]
-    return Report(None, folder.path, code, [], notes, problems_of({}, outcome, prepared.parts))
+    return Report(None, folder.path, code, [], notes, problems_of({}, outcome, further_problems(prepared, {}, outcome)))
 
 
 def _report(
-    opened: OpenedTasks,
+    opened: OpenedRun,
     folder: RunFolder,
     recorded: Mapping[str, Any],
     state: JournalState,
@@ -381,10 +407,14 @@ def _report(
     spec: dict[str, Any],
     started: float,
     progress: Progress,
+    stopped: Record | None,
 ) -> Report:
-    """Scores every task from the journal; writes samples/, results.json and report.html. recorded: run.json."""
-    for part in opened.parts:
-        opened = replace(opened, doc_ids={**opened.doc_ids, **part.docs_scored()})
+    """Scores every task from the journal; writes samples/, results.json and report.html.
+
+    recorded: run.json. stopped: where the run stopped on purpose before all docs were asked.
+    """
+    if stopped:
+        opened = replace(opened, doc_ids={**opened.doc_ids, **stopped.docs})
     before = RunFacts(part_of(folder.path, "run"))
     changed = changed_tasks(recorded, opened.configs)
     folder.drop_numbers_of_others(opened.configs, before.scored_by, changed)
@@ -393,31 +423,44 @@ def _report(
     state.forget()  # the page is made from samples/, and reading them needs the memory
     results, order = assemble(opened.loaded, opened.tasks, scores)
     results.run = RunFacts(run_facts(opened, folder, recorded, state, scores, spec, started, before.cost))
-    for part in opened.parts:
-        part.complete(opened, folder, results, state)
+    if opened.imported:
+        opened.imported.add_to(results, opened.request.name)
+    if opened.judging:
+        opened.judging.add_to(results, opened, folder, state)
+    if opened.request.protocol.name is not None:
+        from mm_eval.features.protocols.verdicts import protocol_results
+
+        results.protocol = protocol_results(opened, results)  # after the judges: a verdict names who judged
+    if stopped:
+        stopped.mark(results)
+    if opened.submissions:
+        results.submissions = opened.submissions.write(folder)
     text = json.dumps(results_json(results), indent=2, ensure_ascii=False, allow_nan=False)
     with_room(folder, lambda: folder.write("results.json", text))
     writes_page = opened.request.report and not outcome.interrupted
     left, is_whole = write_page(opened, folder, recorded, results, progress) if writes_page else ([], True)
+    further = further_problems(opened, scores, outcome)
     said = [note] if (note := versions(results.run.answered_by)) else []
     report = Report(
         results,
         folder.path,
-        _exit_code(outcome, is_incomplete(opened, scores, outcome)),
+        _exit_code(outcome, is_incomplete(opened, scores, further)),
         order,
-        notes_of(opened, state, outcome, changed) + said + left,
-        problems_of(scores, outcome, opened.parts),
+        notes_of(opened, state, outcome, changed, stopped) + said + left,
+        problems_of(scores, outcome, further),
         categories=opened.request.categories,
         requested=sum(each.requested for each in (outcome, *outcome.of_parts.values())),
     )
     if isinstance(opened, Prepared) and processes().count == 1:
-        again = notes_of(opened, state, Outcome(reused=outcome.reused + outcome.answered), changed) + said + left
+        again = (
+            notes_of(opened, state, Outcome(reused=outcome.reused + outcome.answered), changed, stopped) + said + left
+        )
         if is_whole:  # else the same command writes the page
             from mm_eval.features.again.report import keep_report
 
             keep_report(opened, folder, spec, replace(report, notes=again))
-    for part in opened.parts if not outcome.interrupted else ():
-        report.notes += part.hand_on(folder.path)
+    if opened.tracking and not outcome.interrupted:
+        report.notes += opened.tracking.send(folder.path)
     return report
 
 

@@ -31,9 +31,9 @@ ORDER: list[tuple[str, str]] = [
     ("imported", "features.exports.theirs features.exports.repeats"),
     ("trial", "features.validate.first_rows features.validate.trial features.validate.imports"),
     ("foreign code", "features.suites"),
-    ("deciding", "features.study.deciding"),
     ("trackers", "features.trackers"),
-    ("parts", "parts"),
+    ("open run", "open_run"),
+    ("deciding", "features.study.deciding"),
     ("prepare", "prepare"),
     ("pending, trust", "pending foreign"),
     (

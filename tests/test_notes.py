@@ -7,7 +7,7 @@ import pytest
 
 from mm_eval.engine.journal import JournalState
 from mm_eval.engine.outcome import Outcome
-from mm_eval.features.judge.run_part import JudgePart
+from mm_eval.features.judge.run_part import Judging
 from mm_eval.outputs import notes_of, problems_of
 from mm_eval.results.run_table import merged_notes
 from mm_eval.scoring.task_scores import TaskScores
@@ -17,7 +17,8 @@ from tests.sets import each_of
 
 def notes(outcome: Outcome, damaged: int = 0, in_part: dict[str, list[int]] | None = None) -> list[str]:
     request = SimpleNamespace(blind=None, use_cache=None)
-    opened: Any = SimpleNamespace(notes=[], in_part=in_part or {}, request=request, parts=[JudgePart([])])
+    parts = {"judging": Judging([]), "imported": None, "submissions": None}
+    opened: Any = SimpleNamespace(notes=[], in_part=in_part or {}, request=request, **parts)
     return notes_of(opened, JournalState(damaged=damaged), outcome)
 
 

@@ -1,1 +1,1 @@
-"""What not every run needs: the parts of a run, which parts.py begins, and the verbs. tests/test_house.py orders them."""
+"""What not every run needs: parts of a run, called by prepare.py and run.py, and the verbs. tests/test_house.py has the order."""

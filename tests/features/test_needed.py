@@ -3,56 +3,41 @@
 import subprocess
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
 from mm_eval.adapters import in_our_words
-from mm_eval.parts import kinds_of
+from mm_eval.prepare import Prepared, prepare
 from mm_eval.request import RunRequest
+from mm_eval.values.errors import ConfigError
 from tests.sets import each_of
 
 PLAIN = {"tasks": ("mme",), "model": "dummy", "output_path": "nowhere/at/all"}
 
 
-def task_with(**fields: object) -> SimpleNamespace:
-    plain = {"is_judged": False, "is_shipped": False, "submission": None, "tools": None, "rounds": None}
-    return SimpleNamespace(**{**plain, "output_type": "multiple_choice", **fields})
+def prepared(**fields: object) -> Prepared:
+    return prepare(RunRequest.of_options(**{**PLAIN, "sample": True, **fields}))  # type: ignore[arg-type]
 
 
-def needed(*configs: object, **fields: object) -> set[str]:
-    request = RunRequest.of_options(**{**PLAIN, **fields})  # type: ignore[arg-type]
-    return {kind.__name__ for kind in kinds_of(request, configs)}  # type: ignore[arg-type]
+def parts_of(run: Prepared) -> set[str]:
+    return {name for name in ("judging", "imported", "deciding", "submissions", "tracking") if getattr(run, name)}
 
 
 @each_of(
     ("name", "fields"),
     [
-        ("JudgePart", {"judge": ("openai",)}),
-        ("JudgePart", {"judge_args": ({"model": "m"},)}),
-        ("ProtocolPart", {"protocol": "qwen2_5_vl"}),
-        ("ProtocolPart", {"model_args": {"pretrained": "Qwen/Qwen2.5-VL-7B-Instruct"}}),
-        ("ProtocolPart", {"name": "Qwen2.5-VL-7B"}),
-        ("TrackersPart", {"wandb_args": {}}),
-        ("TrackersPart", {"trackio_args": {"project": "p"}}),
-        ("DecidingPart", {"until_interval": 0.02}),
-        ("DecidingPart", {"stop_when": "decided"}),
-        ("DecidingPart", {"output_path": None}),
+        ("judging", {"tasks": ("mmvet",), "judge": ("dummy",)}),
+        ("deciding", {"until_interval": 0.02}),
+        ("submissions", {"tasks": ("docvqa_test",)}),
     ],
 )
-def test_an_option_brings_its_part(name: str, fields: dict[str, object]) -> None:
-    assert needed() == set() and needed(**fields) == {name}
+def test_a_run_has_the_parts_that_its_options_and_tasks_need(name: str, fields: dict[str, object]) -> None:
+    assert parts_of(prepared()) == set() and parts_of(prepared(**fields)) == {name}
 
 
-def test_a_judged_task_and_what_an_earlier_launch_left_bring_theirs(tmp_path: Path) -> None:
-    assert needed(task_with(is_judged=True)) == {"JudgePart"}
-    assert needed(task_with(tools=object())) == {"ToolsPart"} and needed(task_with(rounds=object())) == {"TurnsPart"}
-    shipped = task_with(is_shipped=True)
-    assert needed(shipped) == {"FirstRows"} and needed(shipped, sample=True) == set()
-    folder = tmp_path / "run"
-    for name, left in (("Theirs", "imported"), ("DecidingPart", "looks")):
-        (folder / left).mkdir(parents=True)
-        assert name in needed(output_path=str(folder))
+def test_a_tracker_is_looked_at_before_the_run() -> None:
+    with pytest.raises(ConfigError, match="trackio"):
+        prepared(trackio_args={"project": "p"}, tasks=("mme",))
 
 
 @pytest.mark.parametrize(
@@ -80,7 +65,7 @@ def test_a_plain_run_imports_no_part_and_no_templates(tmp_path: Path) -> None:
     code = (
         "import sys; from mm_eval.cli import main\n"
         f"main(['--tasks', 'mme', '--limit', '2', '--sample', '--model', 'dummy', '--output_path', {str(tmp_path)!r}])\n"
-        "ends = ('.run_part', '.part', '.theirs', '.verdicts', '.counting', '.text', 'jinja2')\n"
+        "ends = ('.run_part', '.part', '.theirs', '.verdicts', '.counting', '.lmms_eval', '.first_rows', '.text', 'jinja2')\n"
         "print([name for name in sys.modules if name.endswith(ends)])"
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

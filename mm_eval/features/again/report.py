@@ -89,7 +89,8 @@ def kept_report(prepared: Prepared, folder: RunFolder, spec: Mapping[str, Any]) 
 def _can_be_known(prepared: Prepared) -> bool:
     """Whether all that decides the numbers is mm-eval's own code and files on this disk."""
     request, loaded = prepared.request, prepared.loaded
-    if any(part.asks or part.reads_files for part in prepared.parts) or request.predict_only:
+    asks = prepared.judging is not None and bool(prepared.judging.asked)
+    if asks or request.protocol.name is not None or request.predict_only:  # a protocol is a file that no digest covers
         return False
     if any(entry_points("mm_eval.tasks")) or any(registry.of_others() for registry in SCORING):
         return False

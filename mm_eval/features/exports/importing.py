@@ -37,8 +37,7 @@ from mm_eval.features.exports.logs.values import Log, LogRow, finite, mapped
 from mm_eval.features.exports.matching import WRONG_KIND, Matched, Matcher, answers_in_order
 from mm_eval.features.exports.repeats import repeated
 from mm_eval.opening import OpenedTasks, open_tasks
-from mm_eval.parts import check_scorers, parts_of
-from mm_eval.prepare import Prepared, choose_styles, load_configs
+from mm_eval.prepare import Prepared, check_scorers, choose_styles, judging_of, load_configs, submissions_of
 from mm_eval.prompt.blind import WITHOUT
 from mm_eval.prompt.task import PromptStyle, Task
 from mm_eval.request import WITHOUT_JUDGE, RunRequest
@@ -303,8 +302,9 @@ def _imported(
     }
     write_atomic(beside / "about.json", json.dumps(about, indent=2, ensure_ascii=False))
     model = Recorded({**request.model_args}, digest.hexdigest())
-    opened = replace(opened, request=request, doc_ids=ids, parts=parts_of(request, opened.loaded))
-    prepared = Prepared(**vars(opened), model=model)
+    judging, submissions = judging_of(request, opened.loaded), submissions_of(opened.loaded)
+    opened = replace(opened, request=request, doc_ids=ids)
+    prepared = Prepared(**vars(opened), model=model, judging=judging, submissions=submissions)
     with folder.locked():
         folder.claim(prepared.spec(), request.to_json())
         shutil.rmtree(folder.path / FOLDER, ignore_errors=True)

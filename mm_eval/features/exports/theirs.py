@@ -8,18 +8,14 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from mm_eval.config.manager import Loaded, TaskManager
-from mm_eval.engine.folder import RunFolder
-from mm_eval.engine.journal import JournalState
-from mm_eval.engine.outcome import Outcome
+from mm_eval.config.manager import TaskManager
 from mm_eval.features.exports.repeats import repeated
-from mm_eval.opening import OpenedTasks, RunPart
 from mm_eval.prompt.task import Task
 from mm_eval.request import RunRequest
 from mm_eval.results.number_text import unit_for
@@ -30,7 +26,7 @@ from mm_eval.scoring.filters.base import FilterEnsemble
 from mm_eval.scoring.run_results import Results
 from mm_eval.scoring.sample_row import SampleRow, added_to
 from mm_eval.values.run_files import MOST_LINE, UNREADABLE, json_value, lines_of, open_regular, read_json
-from mm_eval.values.types import Answer, Instance, ScoredDoc, Slot
+from mm_eval.values.types import Instance, ScoredDoc
 from mm_eval.values.words import counted
 
 FOLDER = "imported"
@@ -44,33 +40,33 @@ SAME_THING = ("acc", "exact_match", "hit", "score", "match", "choice", "includes
 """Metrics that other suites call by other names: each is right or wrong."""
 
 
-class Theirs(RunPart):
-    """The part of an imported run."""
+class Theirs:
+    """What another suite says of the logs that a run was imported from."""
 
     def __init__(self, folder: Path, about: Mapping[str, Any]) -> None:
         self._folder, self._about = folder, about
 
     @classmethod
-    def begin(cls, request: RunRequest, loaded: Loaded, options: Mapping[str, Any] | None = None) -> RunPart | None:
+    def of(cls, request: RunRequest) -> Theirs | None:
+        """Of the folder of a request; None where nothing was imported into it."""
         about = _about(request)
         return cls(Path(str(request.output_path)), about) if about and isinstance(about.get("tasks"), dict) else None
 
-    def scorers(
-        self, task: Task, scorers: Sequence[Scorer], lookup: Callable[[Slot], Answer | None]
-    ) -> Sequence[Scorer]:
+    def with_theirs(self, task: Task, scorers: Sequence[Scorer]) -> Sequence[Scorer]:
+        """The scorers of a task with the other suite's reading of each document."""
         name = task.config.key or task.config.row_name
         file = self._folder / FOLDER / "theirs" / f"{sample_name(name)}.jsonl"
         return [*scorers, Reading(rows=TheirRows(self._folder, file))] if file.is_file() else scorers
 
-    def complete(self, opened: OpenedTasks, folder: RunFolder, results: Results, state: JournalState) -> None:
-        """Compares the two readings of each document, as they stand in samples/."""
+    def add_to(self, results: Results, model_name: str | None) -> None:
+        """Compares the two readings of each document, as they stand in samples/. model_name: of the imported run."""
         known = {name: about for name, about in self._about["tasks"].items() if isinstance(about, dict)}
         pairs = {
             name: list(compared(self._folder, name, about.get("numbers") or {}, results))
             for name, about in known.items()
             if name in results.rows
         }
-        results.run.facts["model_name"] = opened.request.name
+        results.run.facts["model_name"] = model_name
         for name, of_task in known.items():
             results.shots.pop(name, None)
             if of_task.get("n-shot") is not None:
@@ -79,7 +75,8 @@ class Theirs(RunPart):
                 results.run.facts["prompts"][name] = {"key": f"{of_task.get('suite')}'s own", "kwargs": {}}
         results.imported = {name: {**about, "pairs": pairs.get(name, [])} for name, about in known.items()}
 
-    def notes(self, state: JournalState, outcome: Outcome) -> list[str]:
+    def notes(self) -> list[str]:
+        """Whose answers they are, and what was noted when they were imported."""
         notes = [str(note) for note in self._about.get("notes") or ()]
         for about in self._about["tasks"].values():
             notes += [str(note) for note in (about.get("notes") or () if isinstance(about, dict) else ())]

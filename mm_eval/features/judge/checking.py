@@ -9,7 +9,6 @@ from mm_eval.features.judge.code import CodeVerdicts
 from mm_eval.features.judge.config import judge_of_task
 from mm_eval.features.judge.prompts import all_questions, doc_of, judge_instance
 from mm_eval.features.judge.verdicts import first_value, read_reply, total_of
-from mm_eval.opening import Validated
 from mm_eval.prompt.task import Task
 from mm_eval.values.errors import ConfigError
 from mm_eval.values.words import counted
@@ -71,9 +70,3 @@ def _check_code(task: Task, doc_ids: Sequence[int]) -> str:
 
 def _equal(value: Any, expected: Any) -> bool:
     return (list(value) if isinstance(value, tuple) else value) == expected and (value is None) == (expected is None)
-
-
-def validated(task: Task, doc_ids: Sequence[int]) -> Validated:
-    """Writes the judge's prompts of some docs and reads the examples of replies."""
-    judge = judge_of_task(task.config)
-    return Validated() if judge is None else Validated(check_judge(task, doc_ids), judge.by_code)

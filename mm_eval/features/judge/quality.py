@@ -26,7 +26,6 @@ from mm_eval.features.judge.config import judge_of_task
 from mm_eval.features.judge.injections import STYLES, best_reply, injected
 from mm_eval.features.judge.judges import EXEMPT, Judge, for_scoring, judges_of, named_by
 from mm_eval.features.judge.recorded_quality import Finding, position
-from mm_eval.features.judge.run_part import judges_of_run
 from mm_eval.features.judge.verdicts import (
     ASTRAY,
     PURE,
@@ -135,7 +134,8 @@ def ask_the_judge(
         quality.left_out.append("the checks that ask the judge: no judge is recorded. Name one: --judge, --judge_args.")
         return quality
     opened = prepare_from_spec(request, recorded["spec"])
-    judge = judges_of_run(opened)[0]
+    assert opened.judging is not None  # the request names one
+    judge = opened.judging.judges[0]
     quality.judge = judge.name
     if judge.adapter in EXEMPT:
         quality.left_out.append("the checks that ask the judge: a file of recorded verdicts can't judge other answers.")

@@ -1,4 +1,4 @@
-"""The judges of a run as a part of it (`RunPart`): tried before the first request, asked after the answers, read when scoring."""
+"""The judges of a run : tried before the first request, asked after the answers, read when scoring."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from mm_eval.features.judge.judges import (
 from mm_eval.features.judge.preflight import Tried, try_judges
 from mm_eval.features.judge.scoring import with_judges
 from mm_eval.features.judge.verdicts import Lookup, Verdicts
-from mm_eval.opening import Asking, OpenedTasks, RunPart
+from mm_eval.opening import Asking, OpenedTasks
 from mm_eval.prompt.task import Task
 from mm_eval.request import RunRequest
 from mm_eval.results.judged import name_numbers
@@ -42,77 +42,92 @@ NOT_JUDGED = "not judged: the numbers that a judge gives are left out (--no_judg
 
 
 @dataclass
-class JudgePart(RunPart):
+class Judging:
     """The judges of a run with judged tasks.
 
     judges: those of the run folder, the first one first; before `join` those of the request.
-    asked: those of the request. scoring: the user's options where a recorded run is scored again; None in a new run.
+    asked: those of the request. recorded: a recorded run is scored again. left_out: without its judges (`--no_judge`).
     """
 
     judges: list[Judge]
     asked: Sequence[Judge] = ()
-    scoring: Mapping[str, Any] | None = None
+    recorded: bool = False
+    left_out: bool = False
     tried: Tried = field(default_factory=Tried)
     _verdicts: dict[str, dict[str, Verdicts]] = field(default_factory=dict)
     _identities: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
 
     @classmethod
-    def begin(cls, request: RunRequest, loaded: Loaded, options: Mapping[str, Any] | None = None) -> JudgePart | None:
-        """The judges, their arguments checked and no weights loaded. ConfigError where a task needs one that is not named."""
-        if options is None:
-            check_stated(request, loaded.tasks)
+    def of(cls, request: RunRequest, loaded: Loaded) -> Judging | None:
+        """The judges of a new run, their arguments checked and no weights loaded; None where no task is judged.
+
+        loaded: the configs of the run, which take notes. Errors: ConfigError where a task needs a judge that is not named.
+        """
+        check_stated(request, loaded.tasks)
         if not judged_configs(loaded.tasks) or request.predict_only:
-            if judges_of(request) and options is None:
+            if judges_of(request):
                 loaded.notes.append("no task of this run is judged: --judge was not asked")
             return None
-        # The judges of a recorded run are named now, however the run was made.
-        judges = make_judges(request if options is None else replace(request, offline=False))
-        return cls(judges, judges, options)
+        judges = make_judges(request)
+        return cls(judges, judges, left_out=request.judge.left_out)
 
-    def describe(self, opened: OpenedTasks) -> list[str]:
-        """Nothing to say. ConfigError if a judge can't generate with the options of a task."""
+    @classmethod
+    def of_recorded(cls, request: RunRequest, loaded: Loaded, left_out: bool) -> Judging | None:
+        """Those that a recorded run is scored again with: the judges of its folder, and those that are named now.
+
+        request: with the judges of now. left_out: scored without any.
+        """
+        if not judged_configs(loaded.tasks) or request.predict_only:
+            return None
+        judges = make_judges(replace(request, offline=False))  # named now, however the run was made
+        return cls(judges, judges, recorded=True, left_out=left_out)
+
+    def check_generation(self, opened: OpenedTasks) -> None:
+        """ConfigError if a judge can't generate with the options of a task."""
         for judge in self.judges:
             judge.check_generation(opened.configs)
-        return []
-
-    @property
-    def asks(self) -> bool:
-        return bool(self.asked)
 
     @property
     def needs_memory(self) -> bool:
+        """Whether a judge is loaded on this machine: the model of the run is closed before."""
         return any(judge.model and judge.model.facts.local for judge in self.asked)
 
     def recall(self, folder: RunFolder) -> None:
+        """Begins with what earlier launches found out about the endpoints of the judges."""
         for judge in self.asked:
             judge.recall(folder)
 
-    def before(self, opened: OpenedTasks, state: JournalState, progress: Callable[[str], None]) -> MMEvalError | None:
+    def try_all(self, opened: OpenedTasks, state: JournalState, progress: Callable[[str], None]) -> MMEvalError | None:
+        """Asks each judge about a gold and an empty answer. Returns why the run can't begin. state: to be changed at will."""
         self.tried = try_judges(opened, self.judges, state, progress)
         return self.tried.error
 
     def join(self, opened: OpenedTasks, folder: RunFolder) -> None:
-        without = opened.request.judge.left_out if self.scoring is None else self.scoring.get("no_judge")
-        self.judges = [] if without else joined_judges(folder, self.asked, opened.tasks)
-        if self.scoring is not None:
+        """Takes over the judges of earlier launches. ConfigError where they do not go with those of this one."""
+        self.judges = [] if self.left_out else joined_judges(folder, self.asked, opened.tasks)
+        if self.recorded:
             check_stated(opened.request, opened.configs, self.judges)
 
     def record(self, folder: RunFolder) -> None:
+        """Writes the judges into run.json."""
         if self.judges:
             record_judges(folder, self.judges)
 
     def keep(self, journal: Journal, state: JournalState) -> None:
+        """Adds what the judges said in `try_all`, before there was a journal, to it and to what was read of it."""
         self.tried.write(journal, state)
 
-    def after(self, opened: OpenedTasks, asking: Asking) -> None:
+    def ask(self, opened: OpenedTasks, asking: Asking) -> None:
+        """Asks for the verdicts that lack."""
         ask_judges(opened, self.judges, asking)
 
-    def scorers(self, task: Task, scorers: Sequence[Scorer], lookup: Lookup) -> Sequence[Scorer]:
+    def with_judges(self, task: Task, scorers: Sequence[Scorer], lookup: Lookup) -> Sequence[Scorer]:
+        """The scorers of a task with those of its verdicts. lookup: the recorded answers and replies of judges."""
         found = {judge.name: verdicts_of(task, judge.name, lookup) for judge in self.judges}
         self._verdicts[task.path] = found
         return with_judges(task.config, scorers, found)
 
-    def complete(self, opened: OpenedTasks, folder: RunFolder, results: Results, state: JournalState) -> None:
+    def add_to(self, results: Results, opened: OpenedTasks, folder: RunFolder, state: JournalState) -> None:
         """Adds who judged each task, what the judges' endpoints refuse, and the tokens that the judges took."""
         for name, task in opened.tasks.items():
             if judge_of_task(task.config) is not None:
@@ -131,11 +146,13 @@ class JudgePart(RunPart):
             results.run.facts["judge_usage"] = state.judge_usage
 
     def spent(self, state: JournalState) -> float | None:
+        """The dollars of all verdicts so far; None where a price is unknown."""
         models = {judge.name: judge.model for judge in self.judges if judge.model is not None}
         costs = [dollars(model, state.judge_usage.get(name, {})) for name, model in models.items()]
         return None if None in costs else sum(cost for cost in costs if cost is not None)
 
     def cost(self, state: JournalState, before: Mapping[str, Any]) -> dict[str, Any]:
+        """What they add to `cost` in results.json; empty where no price is known. before: `cost` of the last time."""
         judges = dict(before["judges"]) if isinstance(before.get("judges"), dict) else {}
         for judge in self.judges:
             if judge.model is not None and (own := judge.model.facts.price) is not None:
@@ -188,8 +205,3 @@ class JudgePart(RunPart):
                 ends = f"{low} with the lowest verdict on them, {high} with the highest"
                 found.append(f"  {missing.metric} would be {ends}")
         return found
-
-
-def judges_of_run(opened: OpenedTasks) -> list[Judge]:
-    """The judges of opened tasks."""
-    return [judge for part in opened.parts if isinstance(part, JudgePart) for judge in part.judges]

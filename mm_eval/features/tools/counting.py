@@ -6,19 +6,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from mm_eval.config.manager import Loaded
-from mm_eval.engine.folder import RunFolder
 from mm_eval.features.tools.boxes import UNITS
 from mm_eval.features.tools.calls import Counts, counts_of
 from mm_eval.features.tools.turns import ToolTurns
-from mm_eval.opening import OpenedTasks, RunPart
+from mm_eval.opening import OpenedTasks
 from mm_eval.prompt.blind import SHUFFLED
-from mm_eval.prompt.task import Task
-from mm_eval.request import RunRequest
 from mm_eval.scoring.base import Scorer
 from mm_eval.scoring.filters.base import FilterEnsemble
 from mm_eval.scoring.metrics.aggregation import mean
 from mm_eval.scoring.metrics.metric import Metric
+from mm_eval.values.conversation import Turns
 from mm_eval.values.errors import ConfigError
 from mm_eval.values.reasoning.families import Marks
 from mm_eval.values.reasoning.recorded import Reading
@@ -91,50 +88,29 @@ def _not_called(references: Any, predictions: Any, **kwargs: Any) -> float:
     raise NotImplementedError("the counts of tools are made from recorded turns.")
 
 
-class ToolsPart(RunPart):
-    """The part of a run with tools: it counts their calls."""
+def with_counts(
+    scorers: Sequence[Scorer], turns: Turns | None, marks: Marks, lookup: Callable[[Slot], Answer | None]
+) -> Sequence[Scorer]:
+    """The scorers of a task with the counts of its calls, where its turns are those of tools."""
+    return [*scorers, ToolCounts.of_task(turns, marks, lookup)] if isinstance(turns, ToolTurns) else scorers
 
-    def __init__(self) -> None:
-        self._turns: dict[str, tuple[ToolTurns, Marks]] = {}
 
-    @classmethod
-    def begin(cls, request: RunRequest, loaded: Loaded, options: Mapping[str, Any] | None = None) -> ToolsPart | None:
-        return cls() if any(config.tools is not None for config in loaded.tasks.values()) else None
+def check_tools(opened: OpenedTasks) -> list[str]:
+    """How the tools are offered, for whoever reads the table.
 
-    def describe(self, opened: OpenedTasks) -> list[str]:
-        """How the tools are offered, for whoever reads the table.
-
-        Errors: ConfigError where a tool gets the doc with its own pictures, and those of other docs are to be shown.
-        """
-        for name, style in opened.styles.items():
-            if isinstance(style.turns, ToolTurns):
-                own = next((tool.name for tool in style.turns.tools if tool.sees_doc), None)
-                if own and opened.request.blind == SHUFFLED:
-                    what = (
-                        f"the tool {own!r} gets the doc's own pictures, so those of other docs can't stand in for them."
-                    )
-                    raise ConfigError(what, where=opened.tasks[name].config.where("tools"), hint="Use --blind alone.")
-        self._learn(opened)
-        notes = list[str]()
-        for name, style in opened.styles.items():
-            if isinstance(turns := style.turns, ToolTurns):
-                way = "natively" if turns.native else f"as text ({turns.form})"
-                if not turns.known and not turns.native:
-                    way += ", since the format of this model is not known"
-                fits = f", of {turns.resized[1]:,} to {turns.resized[2]:,} pixels" if turns.resized else ""
-                notes.append(f"{name}: tools are called {way}; boxes are {UNITS[turns.unit]}{fits}")
-        return notes
-
-    def join(self, opened: OpenedTasks, folder: RunFolder) -> None:
-        self._learn(opened)
-
-    def _learn(self, opened: OpenedTasks) -> None:
-        for name, style in opened.styles.items():
-            if isinstance(style.turns, ToolTurns):
-                self._turns[opened.tasks[name].path] = style.turns, style.marks
-
-    def scorers(
-        self, task: Task, scorers: Sequence[Scorer], lookup: Callable[[Slot], Answer | None]
-    ) -> Sequence[Scorer]:
-        found = self._turns.get(task.path)
-        return [*scorers, ToolCounts.of_task(*found, lookup)] if found is not None else scorers
+    Errors: ConfigError where a tool gets the doc with its own pictures, and those of other docs are to be shown.
+    """
+    found = {name: turns for name, style in opened.styles.items() if isinstance(turns := style.turns, ToolTurns)}
+    for name, turns in found.items():
+        own = next((tool.name for tool in turns.tools if tool.sees_doc), None)
+        if own and opened.request.blind == SHUFFLED:
+            what = f"the tool {own!r} gets the doc's own pictures, so those of other docs can't stand in for them."
+            raise ConfigError(what, where=opened.tasks[name].config.where("tools"), hint="Use --blind alone.")
+    notes = list[str]()
+    for name, turns in found.items():
+        way = "natively" if turns.native else f"as text ({turns.form})"
+        if not turns.known and not turns.native:
+            way += ", since the format of this model is not known"
+        fits = f", of {turns.resized[1]:,} to {turns.resized[2]:,} pixels" if turns.resized else ""
+        notes.append(f"{name}: tools are called {way}; boxes are {UNITS[turns.unit]}{fits}")
+    return notes

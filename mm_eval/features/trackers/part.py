@@ -1,4 +1,4 @@
-"""The part of a run that sends its numbers to trackers."""
+"""The numbers of a run, sent to trackers."""
 
 from __future__ import annotations
 
@@ -8,11 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mm_eval.config.manager import Loaded
 from mm_eval.features.trackers.process import call
 from mm_eval.features.trackers.tracked import Tracked
-from mm_eval.opening import RunPart
-from mm_eval.request import TRACKERS, RunRequest
+from mm_eval.request import RunRequest
 from mm_eval.results.recorded import RecordedRun
 from mm_eval.values.errors import ConfigError, MMEvalError
 
@@ -21,7 +19,7 @@ _CHECKED: set[str] = set()
 
 
 @dataclass
-class TrackersPart(RunPart):
+class Tracking:
     """Sends the numbers of a run to each tracker of the request. A tracker that fails is a note; the results stand."""
 
     given: Mapping[str, Mapping[str, Any]]
@@ -29,10 +27,8 @@ class TrackersPart(RunPart):
     include_path: str | None
 
     @classmethod
-    def begin(
-        cls, request: RunRequest, loaded: Loaded, options: Mapping[str, Any] | None = None
-    ) -> TrackersPart | None:
-        """Checks packages and arguments. ConfigError says how to install a package that is missing."""
+    def of(cls, request: RunRequest) -> Tracking | None:
+        """The trackers of a request, packages and arguments checked; None without any. ConfigError says what to install."""
         stated = {
             "wandb": request.trackers.wandb,
             "mlflow": request.trackers.mlflow,
@@ -48,7 +44,7 @@ class TrackersPart(RunPart):
                 _CHECKED.add(checked)
         return cls(given, request.offline, request.include_path) if given else None
 
-    def hand_on(self, folder: Path) -> list[str]:
+    def send(self, folder: Path) -> list[str]:
         """Sends the values of the run; one note a tracker says where they are, or what failed and how to send them again."""
         try:
             tracked = Tracked.of(RecordedRun.read(folder, include_path=self.include_path), self.offline).to_json()
@@ -61,8 +57,3 @@ class TrackersPart(RunPart):
             return call(tracker, "send", args, tracked)
         except MMEvalError as error:
             return f"{error} The results stand; `mm-eval score {folder} --{tracker}_args ...` sends them again."
-
-
-def with_trackers(request: RunRequest, options: Mapping[str, Any]) -> RunRequest:
-    """A recorded request with the trackers that the user names now; run.json has none."""
-    return request.with_options(**{name: options.get(name) for name in TRACKERS})

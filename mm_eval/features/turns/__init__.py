@@ -3,6 +3,5 @@
 rounds      the keys `rounds` and `max_rounds`, and what makes the turns of a task from them
 lmms_eval   the same of a task of lmms-eval, whose doc_to_text is called again after each answer
 agentic     the same of its tasks that act on a simulated environment
-run_part    what a run of such tasks adds
 show        a conversation with a scripted model, for `mm-eval show --turns`
 """

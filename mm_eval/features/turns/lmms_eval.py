@@ -88,8 +88,10 @@ def _placed(text: str, parts: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [each for part, piece in shown for each in (part, {"type": "text", "text": piece}) if each.get("type")]
 
 
-def with_all_outputs(scorers: Sequence[Scorer]) -> list[Scorer]:
-    """The scorers of a task whose process_results gets the outputs of all rounds as one result, as lmms-eval gives them."""
+def with_all_outputs(config: TaskConfig, scorers: Sequence[Scorer]) -> Sequence[Scorer]:
+    """The scorers of a task. Where its doc_to_text makes the rounds, process_results gets the outputs of all as one result."""
+    if config.rounds is None or config.rounds.made_by != "doc_to_text":
+        return scorers
     return [replace_function(scorer) if isinstance(scorer, ProcessResultsScorer) else scorer for scorer in scorers]
 
 

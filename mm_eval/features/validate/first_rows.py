@@ -7,17 +7,16 @@ rows before the first request of a run and says so in one sentence for each task
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
 from mm_eval.config.functions import FunctionRef, runs_elsewhere
-from mm_eval.config.manager import Loaded
 from mm_eval.config.task_config import TaskConfig
 from mm_eval.data.manifest import KnownDataSet, known_data_set
 from mm_eval.features.validate.trial import Trial, TrialResult
-from mm_eval.opening import OpenedTasks, RunPart, Validated
+from mm_eval.opening import OpenedTasks
 from mm_eval.prompt.task import EVALUATION_SPLITS, Task
-from mm_eval.request import RunRequest
 from mm_eval.values.errors import MMEvalError
 from mm_eval.values.words import counted
 
@@ -28,17 +27,6 @@ KINDS = {
     "bool": "bool", "image": "picture", "struct": "record",
 }  # fmt: skip
 """Types that mean the same to a task, by how their names begin."""
-
-
-class FirstRows(RunPart):
-    """The part of a new run that looks at the first rows; one that is scored again has its answers already."""
-
-    @classmethod
-    def begin(cls, request: RunRequest, loaded: Loaded, options: Mapping[str, Any] | None = None) -> RunPart | None:
-        return cls() if options is None else None
-
-    def describe(self, opened: OpenedTasks) -> list[str]:
-        return list(first_rows(opened))
 
 
 def first_rows(opened: OpenedTasks) -> Iterator[str]:
@@ -57,17 +45,27 @@ def first_rows(opened: OpenedTasks) -> Iterator[str]:
             yield f"{name}: {'; '.join(found)}: its numbers may be wrong. `mm-eval validate {name}` checks all rows."
 
 
+@dataclass(frozen=True)
+class Validated:
+    """What was checked of a task, in words. grades_all: no doc has a value without the judge's answers."""
+
+    said: str
+    grades_all: bool = False
+
+
 def validated(task: Task, doc_ids: Sequence[int]) -> list[Validated]:
     """What there is to check of a task's judge and of its submission file without any model. MMEvalError for a fault."""
     found = []
     if task.config.is_judged:
-        from mm_eval.features.judge.checking import validated as of_judge
+        from mm_eval.features.judge.checking import check_judge
+        from mm_eval.features.judge.config import judge_of_task
 
-        found.append(of_judge(task, doc_ids))
+        if (judge := judge_of_task(task.config)) is not None:
+            found.append(Validated(check_judge(task, doc_ids), judge.by_code))
     if task.config.submission is not None:
-        from mm_eval.features.submissions.run_part import validated as of_submission
+        from mm_eval.features.submissions.run_part import check_records
 
-        found.append(of_submission(task, task.config.submission, doc_ids))
+        found.append(Validated(check_records(task, task.config.submission, doc_ids)))
     return found
 
 

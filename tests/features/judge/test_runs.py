@@ -293,6 +293,37 @@ def test_recorded_verdicts_are_replayed(judged) -> None:
     assert "not comparable" not in ran.out
 
 
+PROTOCOL = """
+protocol: judged_so
+title: Judged so
+report: "arXiv:1"
+models: {Big-7B: []}
+benchmarks:
+  - task: graded
+    prompt: {value: {}, known: assumed}
+    judge: {value: gpt-4-0613, known: documented by the authors, source: README}
+    reported:
+      metric: judge_score
+      unit: percent
+      numbers: {Big-7B: 66.7}
+      tolerance: 0.5
+      known: printed in the paper
+      source: table 1
+"""
+
+
+def test_a_protocol_compares_no_number_of_another_judge(judged) -> None:
+    """The verdict is made after the judges are known: without them, a number of any judge would match."""
+    (judged.folder / "judged_so.yaml").write_text(PROTOCOL)
+    given = replay(judged, [["GRADE: C"], ["GRADE: C"], ["GRADE: C"], ["GRADE: C"], ["GRADE: I"], ["GRADE: I"]])
+    words = ("--protocol", "judged_so", "--name", "Big-7B", "--judge", "replay", "--judge_args")
+    ran = judged.run(*words, f"{given},name=gpt-4-0613")
+    assert [row["verdict"] for row in ran.results["protocol"]["rows"]] == ["matches"]
+    ran = judged.run(*words, f"{given},name=some-other-judge", "--output_path", judged.folder / "other")
+    said = "not comparable: judged by some-other-judge (the report's judge is gpt-4-0613)"
+    assert [row["verdict"] for row in ran.results["protocol"]["rows"]] == [said] and said in ran.out
+
+
 def test_a_runs_own_samples_are_replayed_as_verdicts(judged, server, cli) -> None:
     first = judged.with_server(server)
     path = first.folder / "samples" / "graded.jsonl"

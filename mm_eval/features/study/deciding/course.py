@@ -14,7 +14,8 @@ from mm_eval.engine.order import WINDOW, CheapestOrder
 from mm_eval.features.study.deciding.looks import Schedule, score_docs, write_look
 from mm_eval.features.study.deciding.rules import Rule
 from mm_eval.features.study.deciding.units import Leaf, TaskValues, Unit
-from mm_eval.opening import Asking, OpenedTasks, PendingDocs
+from mm_eval.open_run import OpenedRun
+from mm_eval.opening import Asking, PendingDocs
 from mm_eval.values.types import Answer, Instance, Slot
 
 AHEAD, LEAST_AHEAD = 2, 256
@@ -36,7 +37,7 @@ class Course:
     stopped: a grader could not go on, so that grades are missing and nothing more is decided in this launch.
     """
 
-    opened: OpenedTasks
+    opened: OpenedRun
     asking: Asking
     pending: PendingDocs
     rule: Rule
@@ -91,7 +92,7 @@ class Course:
     @cached_property
     def _needs_verdicts(self) -> bool:
         """Whether a look is complete only after the graders, who are asked after each pass."""
-        return any(part.asks for part in self.opened.parts)
+        return self.opened.judging is not None and bool(self.opened.judging.asked)
 
     def _asked_in(self, looks: range, only_open: bool = False) -> dict[str, list[int]]:
         """The docs of some looks (from 0), as far as they are asked. only_open: those that are not done."""

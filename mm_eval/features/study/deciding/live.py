@@ -18,7 +18,7 @@ from mm_eval.features.study.deciding.looks import score_docs
 from mm_eval.features.study.deciding.sequences import LEAST_CLUSTERS, anytime
 from mm_eval.features.study.deciding.units import TaskValues, Unit, difference_of, number_of, units_of
 from mm_eval.foreign import trusted_request
-from mm_eval.opening import OpenedTasks
+from mm_eval.open_run import OpenedRun
 from mm_eval.prepare import prepare_from_spec
 from mm_eval.results.file import read_run
 from mm_eval.results.number_text import Unit as ShownIn
@@ -38,7 +38,7 @@ class LiveRun:
 
     folder: Path
     name: str
-    opened: OpenedTasks
+    opened: OpenedRun
     units: list[Unit]
     values: Mapping[str, TaskValues]
     total: Mapping[str, int]
@@ -67,9 +67,9 @@ class LiveRun:
         path = Path(folder)
         recorded = read_run(path)
         stored = recorded["request"]
-        opened = prepare_from_spec(trusted_request(stored, include_path, path), recorded["spec"], {})
-        for part in opened.parts:
-            part.join(opened, RunFolder(path))
+        opened = prepare_from_spec(trusted_request(stored, include_path, path), recorded["spec"])
+        if opened.judging:
+            opened.judging.join(opened, RunFolder(path))
         units = [unit for unit in units_of(opened) if not unit.refusal]
         total = {name: len(docs) for name, docs in opened.doc_ids.items()}
         name = str(stored.get("name") or path.name)
@@ -83,7 +83,7 @@ class LiveRun:
         return f"{self.folder} ({self.name}{sample}{', goes on' if self.goes_on else ''})"
 
 
-def _answered(opened: OpenedTasks, name: str, state: JournalState) -> list[int]:
+def _answered(opened: OpenedRun, name: str, state: JournalState) -> list[int]:
     held = {doc_id: state.result(Slot(opened.tasks[name].path, doc_id)) for doc_id in opened.doc_ids[name]}
     return [doc_id for doc_id, found in held.items() if found is not None and found.error is None]
 

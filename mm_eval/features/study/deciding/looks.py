@@ -18,6 +18,7 @@ from typing import Any
 from mm_eval.engine.folder import RunFolder
 from mm_eval.features.study.deciding.order import cut_into_looks, order_digest, random_order
 from mm_eval.features.study.deciding.units import TaskValues
+from mm_eval.open_run import OpenedRun
 from mm_eval.opening import OpenedTasks
 from mm_eval.prompt.task import Task
 from mm_eval.scoring.of_task import scorers_of
@@ -70,14 +71,12 @@ def categories_of(task: Task, doc_ids: list[int]) -> dict[int, str]:
     return found
 
 
-def score_docs(opened: OpenedTasks, task: str, docs: list[int], lookup: Any, key_of: Any) -> TaskValues:
+def score_docs(opened: OpenedRun, task: str, docs: list[int], lookup: Any, key_of: Any) -> TaskValues:
     """The values of some answered docs. key_of: (scores of a doc) -> the key of the number, or None.
 
     Scorers of its own are used, so that the rules that draw at random draw the same numbers when the run is scored.
     """
-    scorers: Any = scorers_of(opened.tasks[task].config)
-    for part in opened.parts:
-        scorers = part.scorers(opened.tasks[task], scorers, lookup)
+    scorers = opened.all_scorers(task, scorers_of(opened.tasks[task].config), lookup)
     found = TaskValues()
     for row in TaskScoring(opened.tasks[task], opened.styles[task], scorers, lookup).samples(docs):
         key = key_of(row["scores"])

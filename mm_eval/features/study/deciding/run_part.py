@@ -1,25 +1,20 @@
-"""A run that stops when it is decided, as a part of it (`RunPart`)."""
+"""A run that stops when it is decided."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
 
-from mm_eval.config.manager import Loaded
-from mm_eval.engine.folder import RunFolder
-from mm_eval.engine.journal import JournalState
 from mm_eval.engine.outcome import Outcome
 from mm_eval.engine.ranks import processes
 from mm_eval.features.study.deciding.course import Course
-from mm_eval.features.study.deciding.looks import Schedule, forget, forget_looks, kept_looks
+from mm_eval.features.study.deciding.looks import Schedule, forget_looks, kept_looks
 from mm_eval.features.study.deciding.record import Record
 from mm_eval.features.study.deciding.rules import Rule, WhenDecided, WhenNarrow
 from mm_eval.features.study.deciding.units import Unit, units_of
-from mm_eval.opening import Asking, OpenedTasks, PendingDocs, RunPart
+from mm_eval.open_run import OpenedRun
+from mm_eval.opening import Asking, PendingDocs
 from mm_eval.request import RunRequest
-from mm_eval.scoring.run_results import Results
-from mm_eval.scoring.task_scores import TaskScores
 from mm_eval.values.errors import ConfigError, ModelError
 from mm_eval.values.types import Instance
 from mm_eval.values.words import listed
@@ -30,23 +25,19 @@ OPTIONS = ("stop_when", "looks", "alpha", "margin", "until_interval")
 
 
 @dataclass
-class DecidingPart(RunPart):
-    """How a run stops; nothing in a run that does not. scores_again: it is a recorded run. record: of a launch that stopped."""
+class Deciding:
+    """How a run stops. recorded: where it did, once a launch has. broken: what failed, so that a comparison is not decided."""
 
     request: RunRequest
-    rule: Rule | None = None
-    scores_again: bool = False
+    rule: Rule
     schedule: Schedule | None = None
     units: list[Unit] = field(default_factory=list)
     recorded: Record | None = None
     broken: list[str] = field(default_factory=list)
 
     @classmethod
-    def begin(
-        cls, request: RunRequest, loaded: Loaded, options: Mapping[str, Any] | None = None
-    ) -> DecidingPart | None:
-        if options is not None or not (request.deciding.stop_when or request.deciding.until_interval):
-            return cls(request, scores_again=options is not None)
+    def of(cls, request: RunRequest) -> Deciding:
+        """Of a request with `--stop_when` or `--until_interval`. ConfigError where it can't be stopped so."""
         if request.deciding.stop_when and request.deciding.until_interval:
             raise ConfigError("--stop_when and --until_interval exclude each other.", hint="Give one or the other.")
         where = _option(request)
@@ -61,12 +52,10 @@ class DecidingPart(RunPart):
         goal = float(request.deciding.until_interval or 0)
         return cls(request, WhenDecided(request) if request.deciding.stop_when else WhenNarrow(goal))
 
-    def describe(self, opened: OpenedTasks) -> list[str]:
-        """Finds what can be stopped, and draws the order. ConfigError where nothing can."""
-        if self.rule is None:
-            return []
+    def draw(self, opened: OpenedRun) -> list[str]:
+        """Finds what can be stopped, and draws the order. Notes on what can't be; ConfigError where nothing can."""
         where = _option(self.request)
-        if any(part.asks and part.needs_memory for part in opened.parts):
+        if opened.judging and opened.judging.asked and opened.judging.needs_memory:
             what = "what grades the answers has its weights on this machine, and would be loaded anew for each look."
             raise ConfigError(what, where=where, hint="Let a model behind a server grade them.")
         units = units_of(opened)
@@ -82,20 +71,13 @@ class DecidingPart(RunPart):
         self.rule.begin(self.units, self.schedule)
         return [f"{each}: all of its docs are asked" for each in refused]
 
-    def join(self, opened: OpenedTasks, folder: RunFolder) -> None:
-        if self.scores_again:
-            self.recorded = Record.read(folder, opened)
+    def passes(self, opened: OpenedRun, asking: Asking, pending: PendingDocs) -> Iterator[Iterable[Instance]]:
+        """The requests of the run look by look. After each pass the judges are asked about its answers, then the next is taken.
 
-    def record(self, folder: RunFolder) -> None:
-        """A launch without the option goes on to all docs: what an earlier one that stopped left is removed."""
-        if self.rule is None and not self.scores_again:
-            forget(folder)
-
-    def passes(self, opened: OpenedTasks, asking: Asking, pending: PendingDocs) -> Iterator[Iterable[Instance]] | None:
-        return None if self.rule is None else self._passes(opened, asking, pending)
-
-    def _passes(self, opened: OpenedTasks, asking: Asking, pending: PendingDocs) -> Iterator[Iterable[Instance]]:
-        assert self.rule is not None and self.schedule is not None
+        A pass is read while the model answers, so it may end early. Sets `waiting` of the outcome where the run must end without
+        results, to go on later.
+        """
+        assert self.schedule is not None
         linked = self.request.deciding.linked
         together = None if linked is None else bool(linked["together"])
         course = Course(opened, asking, pending, self.rule, self.schedule, self.units, together)
@@ -117,20 +99,6 @@ class DecidingPart(RunPart):
             what = f"{listed(self.broken, 4)} failed, so the comparison is not decided."
             stopped = ModelError(what, hint="The same command goes on where each model stopped.")
             asking.outcome.of_parts["deciding"] = Outcome(stopped=stopped)
-
-    def docs_scored(self) -> Mapping[str, list[int]]:
-        return self.recorded.docs if self.recorded else {}
-
-    def complete(self, opened: OpenedTasks, folder: RunFolder, results: Results, state: JournalState) -> None:
-        if self.recorded is not None:
-            self.recorded.mark(results)
-
-    def notes(self, state: JournalState, outcome: Outcome) -> list[str]:
-        return self.recorded.notes() if self.recorded else []
-
-    def problems(self, outcome: Outcome, scores: Mapping[str, TaskScores]) -> list[str]:
-        found = outcome.of_parts.get("deciding")
-        return [f"stopped early: {found.stopped}"] if found is not None and found.stopped else []
 
 
 def _option(request: RunRequest) -> str:

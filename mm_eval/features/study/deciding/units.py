@@ -11,7 +11,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from mm_eval.opening import OpenedTasks
+from mm_eval.open_run import OpenedRun
 from mm_eval.scoring.base import Scorer
 from mm_eval.scoring.metrics.aggregation import bypass_agg, mean
 from mm_eval.scoring.metrics.metric import Metric
@@ -69,7 +69,7 @@ Values = Mapping[str, TaskValues]
 """{task: the values of one model}"""
 
 
-def units_of(opened: OpenedTasks) -> list[Unit]:
+def units_of(opened: OpenedRun) -> list[Unit]:
     """The rows that the user named. A group that can't be stopped as a whole is refused as a whole."""
     found = []
     for root in opened.loaded.roots:
@@ -79,14 +79,11 @@ def units_of(opened: OpenedTasks) -> list[Unit]:
     return found
 
 
-def _scorers(opened: OpenedTasks, name: str) -> list[Scorer]:
-    scorers: Sequence[Scorer] = opened.scorers[name]
-    for part in opened.parts:
-        scorers = part.scorers(opened.tasks[name], scorers, lambda slot: None)
-    return list(scorers)
+def _scorers(opened: OpenedRun, name: str) -> list[Scorer]:
+    return list(opened.all_scorers(name, opened.scorers[name], lambda slot: None))
 
 
-def _of_task(opened: OpenedTasks, name: str) -> Unit:
+def _of_task(opened: OpenedRun, name: str) -> Unit:
     metadata = opened.tasks[name].config.metadata
     stated = main_metrics(metadata if isinstance(metadata, Mapping) else None)[:1]
     metrics = [(scorer, metric) for scorer in _scorers(opened, name) for metric in scorer.metrics or ()]
@@ -100,7 +97,7 @@ def _of_task(opened: OpenedTasks, name: str) -> Unit:
     return Unit(name, (leaf,), refusal=refusal, better=metric.higher_is_better)
 
 
-def _of_group(opened: OpenedTasks, name: str, leaves: Sequence[str]) -> Unit:
+def _of_group(opened: OpenedRun, name: str, leaves: Sequence[str]) -> Unit:
     entry = next(iter(opened.loaded.groups[name].aggregate_metric_list), None)
     if entry is None:
         return Unit(name, (), refusal="the group has no number of its own: name its tasks")

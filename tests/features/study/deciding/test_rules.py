@@ -10,7 +10,7 @@ from mm_eval.engine.folder import RunFolder
 from mm_eval.engine.outcome import Outcome
 from mm_eval.features.study.deciding.looks import write_look
 from mm_eval.features.study.deciding.rules import WhenDecided
-from mm_eval.features.study.deciding.run_part import DecidingPart
+from mm_eval.features.study.deciding.run_part import Deciding
 from mm_eval.features.study.deciding.trial import Trial
 from mm_eval.features.study.deciding.units import Leaf, TaskValues, Unit
 from mm_eval.request import RunRequest
@@ -18,7 +18,8 @@ from mm_eval.request import RunRequest
 
 @pytest.mark.parametrize(("metric", "factor"), [("acc", 100.0), ("brier_score", 1.0)])
 def test_a_difference_is_said_in_the_unit_of_the_table(metric: str, factor: float) -> None:
-    request: Any = SimpleNamespace(linked={"name": "a", "pairs": [("a", "b")]}, margin=None)
+    deciding = SimpleNamespace(linked={"name": "a", "pairs": [("a", "b")]}, margin=None)
+    request: Any = SimpleNamespace(deciding=deciding)
     pair, docs = ("t", "a", "b"), range(40)
     decided = WhenDecided(request)
     decided.units = {"t": Unit("t", (Leaf("t", metric, "none"),))}
@@ -38,7 +39,7 @@ def test_the_looks_of_an_earlier_launch_are_gone_before_an_answer_is_asked_for(t
     folder = RunFolder(tmp_path)
     write_look(folder, 1, "digest", {})
     request = RunRequest(tasks=("mme",))
-    part = DecidingPart(request, rule=cast("Any", SimpleNamespace(over=False)), schedule=cast("Any", SimpleNamespace()))
+    part = Deciding(request, rule=cast("Any", SimpleNamespace(over=False)), schedule=cast("Any", SimpleNamespace()))
     asking = SimpleNamespace(folder=folder, stop=SimpleNamespace(requested=True), outcome=Outcome())
-    assert list(part._passes(cast("Any", None), cast("Any", asking), cast("Any", None))) == []
+    assert list(part.passes(cast("Any", None), cast("Any", asking), cast("Any", None))) == []
     assert not (tmp_path / "looks").exists()

@@ -1,0 +1,53 @@
+"""The tasks of a run, new or recorded, with what not every run has: judges, scores of another suite, submission files, trackers.
+
+A part that the run does not need is None, and its code is not imported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from mm_eval.opening import OpenedTasks
+from mm_eval.scoring.base import Scorer
+from mm_eval.values.types import Answer, Slot
+
+if TYPE_CHECKING:
+    from mm_eval.features.exports.theirs import Theirs
+    from mm_eval.features.judge.run_part import Judging
+    from mm_eval.features.submissions.run_part import Submissions
+    from mm_eval.features.trackers.part import Tracking
+
+
+@dataclass(kw_only=True)
+class OpenedRun(OpenedTasks):
+    """Opened tasks with all that their answers are scored by, and where the results go.
+
+    judging: a task is judged. imported: the folder holds another suite's logs. submissions: a task has a file for a server.
+    tracking: the numbers are sent to trackers.
+    """
+
+    judging: Judging | None = None
+    imported: Theirs | None = None
+    submissions: Submissions | None = None
+    tracking: Tracking | None = None
+
+    def all_scorers(
+        self, name: str, scorers: Sequence[Scorer], lookup: Callable[[Slot], Answer | None]
+    ) -> Sequence[Scorer]:
+        """The scorers of a task, and what else scores its answers. lookup: the recorded answers, those of judges included."""
+        task, style = self.tasks[name], self.styles[name]
+        if self.imported:
+            scorers = self.imported.with_theirs(task, scorers)
+        if self.judging:
+            scorers = self.judging.with_judges(task, scorers, lookup)
+        if task.config.tools is not None:
+            from mm_eval.features.tools.counting import with_counts
+
+            scorers = with_counts(scorers, style.turns, style.marks, lookup)
+        if task.config.rounds is not None:
+            from mm_eval.features.turns.lmms_eval import with_all_outputs
+
+            scorers = with_all_outputs(task.config, scorers)
+        return scorers
