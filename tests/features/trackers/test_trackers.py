@@ -28,7 +28,7 @@ def test_what_is_sent_has_numbers_with_intervals_the_table_and_the_files(run, tm
     assert sent.numbers["mme/mme_perception_score_low"] <= value.value <= sent.numbers["mme/mme_perception_score_high"]
     assert {"gsm8k/exact_match,strict-match", "gsm8k/exact_match,flexible-extract"} < sent.numbers.keys()
     assert sent.numbers["gsm8k/exact_match,strict-match_high"] > 0, "all wrong: the exact interval"
-    assert [row[0] for row in sent.rows] == ["mme", "mme", "gsm8k", "gsm8k"] and sent.config["sample"]
+    assert [row[0] for row in sent.rows] == ["mme", "mme", "gsm8k", "gsm8k", "gsm8k"] and sent.config["sample"]
     assert (Path(sent.page).name, Path(sent.results).name) == ("report.html", "results.json")
     assert Tracked.from_json(json.loads(json.dumps(sent.to_json()))) == sent
     assert Tracked.of(RecordedRun.read(results.folder)).key == sent.key, "a second launch updates the same entry"
