@@ -490,15 +490,10 @@ def turns_of(config: TaskConfig, facts: ModelFacts, recorded: Mapping[str, Any] 
 
 
 def requests_digest(task: Task, style: PromptStyle, doc_ids: Sequence[int]) -> str:
-    """A digest of the requests of the first 32 docs, pictures left out: it differs when a task's prompts have changed.
-
-    Log-likelihoods are in it as often as the task states, as when they were requested so often.
-    """
-    again = range(task.config.repeats // task.config.times_asked)
+    """A digest of the requests of the first 32 docs, pictures left out: it differs when a task's prompts have changed."""
     requests = [
-        [i.request_type, i.context, i.continuation, dict(i.generation_kwargs), i.repeat + more]
+        [i.request_type, i.context, i.continuation, dict(i.generation_kwargs), i.repeat]
         for of_doc in task.requests(doc_ids[:32], style, lambda doc_id: None)
-        for more in again
         for i in of_doc
     ]
     text = json.dumps(requests, sort_keys=True, default=str)

@@ -14,5 +14,3 @@ GenArgs: TypeAlias = tuple[Context, GenKwargs]
 Reference: TypeAlias = Target
 LLInstance: TypeAlias = Instance
 GenInstance: TypeAlias = Instance
-stored_picture = shown_picture
-"""The former name."""

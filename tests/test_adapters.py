@@ -83,7 +83,7 @@ def test_a_local_judge_of_a_recorded_run_is_described_without_a_worker(monkeypat
     here = RunRequest.of_options(("mmvet",), judge="tiny-llava", output_path=str(tmp_path))
     [recorded] = make_judges(here)
     entry = json.loads(json.dumps(recorded.to_json()))
-    (tmp_path / "run.json").write_text(json.dumps({"judges": [entry]}))
+    (tmp_path / "run.json").write_text(json.dumps({"format": 1, "judges": [entry]}))
     [judge] = make_judges(here.with_options(executor="ray"))
     assert isinstance(judge.model, Fleet) and judge.to_json() == recorded.to_json()
     assert judge.is_same(Judge.from_json(entry))

@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 import mm_eval
-from mm_eval.types import stored_picture
+from mm_eval.types import shown_picture
 from mm_eval.values.types import Instance, Slot
 from tests.sets import each_of
 
@@ -19,7 +19,7 @@ def test_a_picture_is_read_from_the_forms_in_which_columns_hold_it() -> None:
     picture.save(file, "PNG")
     text = base64.b64encode(file.getvalue()).decode()
     for stored in (file.getvalue(), text, f"data:image/png;base64,{text}", picture):
-        assert stored_picture(stored).tobytes() == picture.tobytes()
+        assert shown_picture(stored).tobytes() == picture.tobytes()
 
 
 @each_of(

@@ -9,7 +9,6 @@ import errno
 import fcntl
 import json
 import os
-import re
 import socket
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -25,16 +24,11 @@ from mm_eval.engine.journal import mend_torn_tails
 from mm_eval.engine.own_runs import is_own, mark_of
 from mm_eval.engine.served import SERVED, as_recorded
 from mm_eval.package import commit_of_checkout
-from mm_eval.prompt.blocks import FRAMES_AS_KEY, FRAMES_KEY
 from mm_eval.values.errors import ConfigError, MMEvalError, StoreError
 from mm_eval.values.files import make_folder, write_all, write_atomic
-from mm_eval.values.run_files import UNREADABLE, journal_files, lines_of, odd_content, read_json, refuse_links_out
-from mm_eval.values.types import FRAME_MARK
+from mm_eval.values.run_files import FORMAT, UNREADABLE, journal_files, odd_content, read_json, refuse_links_out
 from mm_eval.values.words import counted, listed
 
-RUN_VERSION = 1
-FRAME = re.compile(rf'"{FRAME_MARK}[0-9a-f]+"'.encode())
-"""The digest of a frame in a record."""
 WRITTEN = ("journal", "samples", "submissions", "media")
 """The folders in a run folder that a launch writes to."""
 RESTORE = "Restore it, or choose another --output_path."
@@ -183,7 +177,7 @@ class RunFolder:
             what, hint = "the folder has answers, but no run.json with their spec.", "Choose another --output_path."
             raise ConfigError(what, where=str(self.path), hint=hint)
         created = round(time.time(), 3)
-        run = {"v": RUN_VERSION, "spec": spec, "request": request, "machine": machine, "created": created}
+        run = {"format": FORMAT, "spec": spec, "request": request, "machine": machine, "created": created}
         if mark := mark_of({"request": request}):
             run["mark"] = mark  # this user has stated it (`foreign.check_own`)
         if constants:
@@ -194,7 +188,7 @@ class RunFolder:
         return False
 
     def _mark(self, run: Mapping[str, Any], request: Mapping[str, Any]) -> None:
-        """Marks a run.json of another machine or version as this user's, if the command states the very same request."""
+        """Marks a run.json of another machine as this user's, if the command states the very same request."""
         same = json.loads(json.dumps(request)) == run.get("request")
         if same and not is_own({"request": request}, run.get("mark")) and (mark := mark_of({"request": request})):
             self._write_run({**run, "mark": mark})
@@ -225,9 +219,7 @@ class RunFolder:
             raise StoreError("it has no spec of a run.", where=str(self.path / "run.json"), hint=RESTORE)
         spec = requests_of_spec(spec)
         try:
-            if known.get("v", 0) > RUN_VERSION:
-                raise ConfigError("it was written by a newer mm-eval.", where=str(self.path / "run.json"))
-            old = self._as_now(known["spec"], spec)
+            old = known["spec"]
             if isinstance(model := old.get("model"), Mapping):
                 found = entry_of(entry_of(known, "endpoints"), "model").get(SERVED)
                 old = {**old, "model": as_recorded(model, spec.get("model", {}), found)}
@@ -248,22 +240,6 @@ class RunFolder:
         if made_by != scored_by(configs) if made_by else changed:
             for name in ("report.html", "results.json"):
                 (self.path / name).unlink(missing_ok=True)
-
-    def _as_now(self, old: Mapping[str, Any], new: Mapping[str, Any]) -> Mapping[str, Any]:
-        """An old spec with how a family is shown frames, unknown to earlier versions, if none of its answers is about frames."""
-        tasks = {name: dict(task) for name, task in old.get("tasks", {}).items()}
-        for name, task in tasks.items():
-            prompt, now = task.get("prompt", {}), new.get("tasks", {}).get(name, {}).get("prompt", {})
-            if FRAMES_AS_KEY in now and FRAMES_AS_KEY not in prompt:
-                task["prompt"] = {**prompt, **{key: now[key] for key in (FRAMES_KEY, FRAMES_AS_KEY) if key in now}}
-        if tasks == old.get("tasks", {}) or self._has_frames():
-            return old
-        return {**old, "tasks": tasks}
-
-    def _has_frames(self) -> bool:
-        """Whether an answer is about frames."""
-        lines = (line for file in journal_files(self.path) for _, line in lines_of(self.path, file))
-        return any(line is not None and FRAME.search(line) for line in lines)
 
     def hold_files(self, find: Callable[[Files], Files]) -> None:
         """Records the state of the picture files that rows name. A run can't continue with changed files.
@@ -292,12 +268,13 @@ class RunFolder:
             raise ConfigError(what, where=str(self.path), hint=hint)
         merged = {task: {**known.get(task, {}), **files.get(task, {})} for task in {**known, **files}}
         if merged != known:
-            self.write("files.json", json.dumps({"v": RUN_VERSION, "files": merged}, indent=1, ensure_ascii=False))
+            self.write("files.json", json.dumps({"v": 1, "files": merged}, indent=1, ensure_ascii=False))
 
     def read(self, name: str) -> dict[str, Any] | None:
         """A JSON file of the folder. None if it is missing.
 
-        Raises StoreError if it is not a JSON object; if it is unreadable, ConfigError, or StoreError where the disk fails.
+        Raises StoreError if it is not a JSON object; if it is unreadable, ConfigError, or StoreError where the disk fails;
+        OtherFormatError for a run.json of another format.
         """
         path = self.path / name
         try:
@@ -373,7 +350,7 @@ def is_alive(pid: int) -> bool:
 
 
 UNSTATED = {"on_long_prompt": "cut", "blind": None}
-"""The values of options that an older spec does not state."""
+"""The values of options that a spec leaves out."""
 
 VERSIONS = ("adapter_version", "version")
 """The names under which adapters state their version."""

@@ -17,7 +17,7 @@ from mm_eval.values.types import Answer, End, Ended, LLOutput, Slot, UpperBound,
 VERSION = 2
 """The newest form of a record that is read. `answers` records are of this form."""
 FIRST = 1
-"""The form of all other records, so that an older mm-eval reads a journal without `answers` records."""
+"""The form of all other records."""
 _CRC_LENGTH = len(',"crc":"00000000"}')
 NO_USAGE: Mapping[str, int] = {}
 
@@ -156,8 +156,7 @@ def answer_of(record: Mapping[str, Any]) -> Answer | None:
         output = UpperBound(output) if fields.get("bound") else output
     else:
         return None
-    # The first journals say "truncated" and know no other ending.
-    ended: Ended = fields.get("ended", "length" if fields.get("truncated") else "stop")
+    ended: Ended = fields.get("ended", "stop")
     images, turn_pictures = tuple(record.get("images", ())), tuple(record.get("turn_pictures", ()))
     model = sys.intern(str(fields.get("model", "")))
     clips = clips_of_json(record)

@@ -14,10 +14,9 @@ SERVED = "served"
 def as_recorded(old: Mapping[str, Any], new: Mapping[str, Any], found: Any = None) -> Mapping[str, Any]:
     """A recorded description, to be compared with a new one, with what is unknown of either as the other has it.
 
-    found: what a launch found out later, after the description was recorded. A description of an earlier version has no entry,
-    and says nothing of the model: a run that was begun then goes on.
+    found: what a launch found out later, after the description was recorded.
     """
-    known = old.get(SERVED) if old.get(SERVED) is not None else found
+    known = found if SERVED in old and old[SERVED] is None else old.get(SERVED, {})
     if known is None or SERVED in new and new[SERVED] is None:
         left = {name: value for name, value in old.items() if name != SERVED}
         return {**left, SERVED: new[SERVED]} if SERVED in new else left

@@ -78,7 +78,7 @@ class PromptBlock:
         return cls.of_task(config, prompt["key"], prompt["kwargs"], frames, prompt.get(FRAMES_AS_KEY, "pictures"))
 
     def to_json(self) -> dict[str, Any]:
-        """For run.json. Default values of frames are not stated, so that folders of earlier versions stay the same run."""
+        """For run.json. Default values of frames are not stated."""
         rule = {} if self.frames == DEFAULT_RULE else {FRAMES_KEY: self.frames}
         shown = {} if self.frames_as == "pictures" else {FRAMES_AS_KEY: self.frames_as}
         return {"key": self.key, "kwargs": dict(self.kwargs), **rule, **shown}

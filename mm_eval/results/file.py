@@ -76,7 +76,7 @@ def results_of(found: Mapping[str, Any]) -> Results:
         found.get("configs", {}),
         found.get("versions", {}),
         found.get("n-shot", {}),
-        found.get(GROUP_METRICS) if found.get("groups") else {},
+        found.get(GROUP_METRICS, {}),
         found.get("n-samples", {}),
         {
             task: {

@@ -22,7 +22,7 @@ from mm_eval.config.checks import fault_of_range
 from mm_eval.config.functions import FunctionRef
 from mm_eval.config.group import GroupConfig, GroupMetric
 from mm_eval.config.installed import installed_config, installed_group
-from mm_eval.config.schema import NUMBERS_ELSEWHERE, shown_name
+from mm_eval.config.schema import NUMBERS_ELSEWHERE
 from mm_eval.config.values import to_json
 from mm_eval.prompt.blind import SAID
 from mm_eval.results.file import read_results, read_run
@@ -218,8 +218,6 @@ class RecordedRun:
         """
         path = Path(folder)
         run, results = read_run(path), read_results(path)
-        for key, row in results.rows.items():  # folders of earlier versions hold `task_alias` instead
-            row.alias = shown_name(key, run["spec"]["tasks"].get(key, {}).get("path", key))
         return cls(path, results, run["spec"], run["request"], name, include_path)
 
     @classmethod
@@ -354,9 +352,9 @@ class RecordedRun:
 
     @cached_property
     def group_metrics(self) -> dict[str, tuple[GroupMetric, ...]]:
-        """How each group's numbers are computed from those of its tasks; nothing in a folder of an older version."""
+        """How each group's numbers are computed from those of its tasks."""
         found: dict[str, tuple[GroupMetric, ...]] = {}
-        for name, entries in (self.results.group_metrics or {}).items():
+        for name, entries in self.results.group_metrics.items():
             try:
                 metrics = tuple(map(GroupMetric.from_dict, entries))
                 if all(metric.aggregation in AGGREGATIONS for metric in metrics):
@@ -366,13 +364,6 @@ class RecordedRun:
             except (MMEvalError, *UNREADABLE):
                 continue
         return found
-
-    @property
-    def lacking(self) -> str:
-        """What the folder of an older version does not say, in a sentence; empty where nothing is missing."""
-        if self.results.group_metrics is not None:
-            return ""
-        return "an older version wrote it: groups have no interval and are not compared until `mm-eval score RUN`"
 
 
 _NONE: Mapping[str, Any] = {}

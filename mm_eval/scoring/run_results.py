@@ -111,7 +111,7 @@ class Results:
 
     rows: every task and group by name, in the table's order. members: of each group, tasks and inner groups.
     configs: of each task as it was written. versions, shots: of each row; shots is a range such as "0-5" where tasks differ.
-    group_metrics: how each group's numbers are made; None in a folder of a version that did not record it, which has groups.
+    group_metrics: how each group's numbers are made.
     sizes: of each task, docs of the data set and of the run. categories: {task: {level: {category: its row}}}.
     judges: {task: an entry for each judge} of judged tasks. protocol: verdicts of a run under one. looks: of one that stopped.
     submissions: {task: its file and what is in it}. imported: {task: the other suite's own scores} of logs of another suite.
@@ -123,7 +123,7 @@ class Results:
     configs: dict[str, dict[str, Any]] = field(default_factory=dict)
     versions: dict[str, Any] = field(default_factory=dict)
     shots: dict[str, int | str] = field(default_factory=dict)
-    group_metrics: dict[str, list[Any]] | None = field(default_factory=dict)
+    group_metrics: dict[str, list[Any]] = field(default_factory=dict)
     sizes: dict[str, dict[str, int]] = field(default_factory=dict)
     categories: dict[str, dict[str, dict[str, Scores]]] = field(default_factory=dict)
     run: RunFacts = field(default_factory=RunFacts)

@@ -35,7 +35,7 @@ class SampleRow(Endings):
     images: digests of the pictures that were shown. videos: the clips. cluster: what the docs of one cluster share.
     categories: {level: names}. remarks: what metrics say of the scores. bounds: the places of `resps` whose
     log-likelihood is an upper bound. error: owner and what, of a doc that is in no number.
-    An older folder may lack what is marked so. Features add keys of their own, such as verdicts (`verdicts_in`).
+    Rows without it lack what is marked so. Features add keys of their own, such as verdicts (`verdicts_in`).
     """
 
     doc_id: int

@@ -19,8 +19,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from mm_eval.values.errors import MMEvalError, StoreError, kind_and_text
+from mm_eval.values.errors import ConfigError, MMEvalError, StoreError, kind_and_text
 
+RUN_FILE = "run.json"
+FORMAT = 1
+"""The form of a run folder, which run.json states as its `format`. The next form needs a reader for this one."""
 DEPTH = 200
 """How deep lists and mappings may lie in each other. Rows of real data need less than 20."""
 MOST_JSON = 256 * 2**20
@@ -29,6 +32,10 @@ MOST_LINE = 64 * 2**20
 """Bytes of a line of a journal, of samples/ and of the thumbnails. An answer of 10 million characters takes 60 MB at most."""
 MOST_FILE = 64 * 2**30
 """Bytes of a file that is read line by line."""
+
+
+class OtherFormatError(ConfigError):
+    """A run folder is of a format that this version does not read."""
 
 
 def real_path(path: Path) -> Path:
@@ -154,7 +161,8 @@ def too_deep() -> ValueError:
 def read_json(folder: Path, name: str, hint: str = "") -> dict[str, Any]:
     """A file of a run folder that is a JSON object.
 
-    Errors: StoreError if it is none; OSError for an unreadable one, of which `folder_error` of the engine makes a sentence.
+    Errors: StoreError if it is none; OSError for an unreadable one, of which `folder_error` of the engine makes a sentence;
+    OtherFormatError for a run.json of another format, so that no verb takes a folder of one for a run.
     """
     path = folder / name
     content = read_bytes(folder, path)
@@ -164,7 +172,19 @@ def read_json(folder: Path, name: str, hint: str = "") -> dict[str, Any]:
         raise StoreError(f"it is not valid JSON: {error}.", where=str(path), hint=hint) from error
     if not isinstance(value, dict):
         raise StoreError("it is not a JSON object.", where=str(path), hint=hint)
+    if name == RUN_FILE:
+        _check_format(value.get("format"), path)
     return value
+
+
+def _check_format(stated: Any, path: Path) -> None:
+    """OtherFormatError for the run.json of a folder that this version does not read."""
+    if type(stated) is not int or stated < FORMAT:
+        what = f"this mm-eval reads run folders whose run.json states `format: {FORMAT}`, and this one does not."
+        raise OtherFormatError(what, where=str(path), hint="Run it again with this version, in another folder.")
+    if stated > FORMAT:
+        what = f"a newer mm-eval wrote this run folder: it has format {stated}, and this one reads {FORMAT}."
+        raise OtherFormatError(what, where=str(path), hint="Read it with the version that wrote it.")
 
 
 UNREADABLE = (

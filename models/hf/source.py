@@ -179,7 +179,7 @@ class Source:
             return False
         try:
             self.settings = replace(self.settings, today=date.fromisoformat(stated))
-        except ValueError:  # a folder of an earlier version, or a stranger's
+        except ValueError:  # a stranger's folder may hold anything
             return False
         return True
 

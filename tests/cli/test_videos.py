@@ -9,7 +9,6 @@ import pytest
 
 from mm_eval.features.video import frames, reader
 from tests.features.video.movies import write
-from tests.folders import edited
 
 YAML = """task: clips
 dataset_path: json
@@ -105,33 +104,6 @@ def test_a_family_with_a_video_input_gets_a_video_by_its_own_rule(cli: Any, tmp_
     shown = cli("show", "clips", "--include_path", folder, "--model", "tiny-qwen2-vl", "--video", "frames=4,middle")
     assert "video: the frames are shown as a video (frames=4,middle)" in shown.out
     assert "<|vision_start|><|video_pad|>" in shown.out and "image_pad" not in shown.out
-
-
-@pytest.mark.full
-def test_a_folder_from_before_video_inputs_goes_on_if_it_has_no_video(cli: Any, tmp_path: Path) -> None:
-    def as_before(folder: Path) -> None:
-        with edited(folder / "run.json") as run:
-            for task in run["spec"]["tasks"].values():
-                assert task["prompt"].pop("video_input") == "video" and task["prompt"].pop("video")
-
-    pictures = (
-        "--tasks",
-        "mme",
-        "--sample",
-        "--model",
-        "tiny-qwen2-vl",
-        "--limit",
-        2,
-        "--output_path",
-        tmp_path / "mme",
-    )
-    as_before(cli(*pictures).folder)
-    again = cli(*pictures)
-    assert again.code == 0 and "nothing was requested" in again.out
-    videos = (*command(made(tmp_path / "task"), "tiny-qwen2-vl"), "--limit", 2)
-    as_before(cli(*videos).folder)
-    refused = cli(*videos)
-    assert refused.code == 2 and 'video_input was null and is "video"' in refused.err
 
 
 def test_a_resumed_run_reads_only_what_is_left(cli: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

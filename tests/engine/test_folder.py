@@ -93,7 +93,7 @@ def test_the_machine_is_recorded_and_no_part_of_the_spec(tmp_path):
 
 def test_an_entry_that_is_no_mapping_is_replaced(tmp_path: Path) -> None:
     (tmp_path / "journal").mkdir()
-    (tmp_path / "run.json").write_text('{"spec": {}, "machine": null}')
+    (tmp_path / "run.json").write_text('{"format": 1, "spec": {}, "machine": null}')
     RunFolder(tmp_path).add_to_entry("machine", {"threads": 1})
     assert RunFolder(tmp_path).entry("machine") == {"threads": 1}
 

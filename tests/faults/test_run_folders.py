@@ -25,6 +25,7 @@ from mm_eval.results.media import Media
 from mm_eval.values.files import make_folder
 from mm_eval.values.run_files import DEPTH, json_value, lines_of, open_regular, read_bytes
 from tests.conftest import Ran
+from tests.folders import edited
 from tests.processes import HANGS, child, wait_until
 from tests.sets import few
 
@@ -425,6 +426,34 @@ def test_files_of_another_form_are_one_sentence(
         ran = cli(*words_of(verb, run, recorded, tmp_path / "out"))
         ended_well(ran)
         assert ran.code in (2, 3) and len(ran.err.splitlines()) == 1 and name in ran.err, (verb, ran.err)
+
+
+@pytest.mark.parametrize(("stated", "said"), [(None, "states `format: 1`"), (True, "states `format: 1`"), (2, "newer")])
+def test_a_folder_of_another_format_is_one_sentence_for_every_verb(
+    stated: Any, said: str, recorded: Path, tmp_path: Path, cli: Any
+) -> None:
+    """Also where it is one of several, or a step of a training: no page leaves it out."""
+    run, step = tmp_path / "run", tmp_path / "study" / "step-00000100"
+    shutil.copytree(recorded, run)
+    with edited(run / "run.json") as found:
+        assert found.pop("format") == 1 and "v" not in found
+        found |= {"v": 1} if stated is None else {"format": stated}
+    shutil.copytree(run, step)
+    (tmp_path / "out").mkdir()
+    again = ["run", "--tasks", "mme", "--model", "dummy", "--sample", "--limit", "4", "--output_path", str(run)]
+    every = [words_of(verb, run, recorded, tmp_path / "out") for verb in EVERY]
+    every += [again, ["view", str(run)], ["report", str(step.parent)], ["report", str(run), str(recorded)]]
+    every += [["plan", "--from", str(run), str(recorded)], ["compare", str(recorded), str(run), "--anytime"]]
+    if stated is None:
+        watch = ["watch", str(tmp_path / "out"), "--tasks", "mme", "--sample", "--once"]
+        every += [[*watch, "--output_path", str(step.parent)]]
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    for words in every:
+        ran = cli(*words)
+        assert ran.code == 2 and said in ran.err and "run.json" in ran.err, (words, ran.out, ran.err)
+        assert len(ran.err.splitlines()) == 1, ran.err
+    after = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file() and path.name != "lock"}
+    assert after == {path: content for path, content in before.items() if path.name != "lock"}
 
 
 # view

@@ -27,7 +27,6 @@ from mm_eval.features.judge.prompts import all_questions, judge_instance
 from mm_eval.features.judge.verdicts import first_value
 from mm_eval.prompt.task import Task
 from mm_eval.request import RunRequest, model_arguments
-from mm_eval.results.file import part_of
 from mm_eval.values.errors import ConfigError, raise_all
 from mm_eval.values.files import digest_of
 from mm_eval.values.types import Instance
@@ -241,8 +240,6 @@ def joined_judges(folder: RunFolder, judges: Sequence[Judge], tasks: Mapping[str
     judged = {name: task for name, task in tasks.items() if judge_of_task(task.config) is not None}
     for judge in judges:
         judge.options = {task.path: options_of(task) for task in judged.values()}
-    for judge in known if judges else ():
-        judge.options = judge.options or _options_in_results(folder, judge.name, judged)
     own, faults = {judge.name: judge for judge in judges}, []
     changed = [judge for judge in known if judges and not judge.is_same(own.get(judge.name))]
     heard = judges_heard(folder) if changed else set()
@@ -258,17 +255,6 @@ def joined_judges(folder: RunFolder, judges: Sequence[Judge], tasks: Mapping[str
     raise_all(faults)
     names = [judge.name for judge in known]
     return [own.get(judge.name, judge) for judge in known] + [judge for judge in judges if judge.name not in names]
-
-
-def _options_in_results(folder: RunFolder, judge: str, judged: Mapping[str, Task]) -> dict[str, Any]:
-    """`Judge.options` of a judge whose entry in run.json is of an older version, as far as results.json states them."""
-    entries = part_of(folder.path, "judges")
-    return {
-        task.path: entry["options"]["generation_kwargs"]
-        for name, task in judged.items()
-        for entry in entries.get(name, ())
-        if entry["name"] == judge
-    }
 
 
 def record_judges(folder: RunFolder, judges: Sequence[Judge]) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from mm_eval.results.recorded import RecordedRun
 from mm_eval.values.errors import MMEvalError, StoreError
+from mm_eval.values.run_files import OtherFormatError
 
 log = logging.getLogger(__name__)
 
@@ -20,6 +21,8 @@ def read_runs(folders: list[str], include_path: str | None) -> tuple[list[Record
     for folder in folders:
         try:
             runs.append(RecordedRun.read(folder, include_path=include_path))
+        except OtherFormatError:
+            raise
         except MMEvalError as error:
             if not os.path.isfile(Path(folder) / "run.json") or folder == folders[-1] and not runs:
                 raise

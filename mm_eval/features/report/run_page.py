@@ -188,7 +188,6 @@ def _table(run: RecordedRun) -> Iterator[dict[str, Any]]:
         counts = {count: getattr(row, count) for count in names}
         main = run.results.main_numbers(name) or row.numbers[:1]
         of_protocol = _protocol_notes(run, name)
-        lacking = [run.lacking] if run.lacking and name in run.results.members else []
         yield {
             "name": name,
             "alias": row.shown or row.alias,
@@ -196,7 +195,7 @@ def _table(run: RecordedRun) -> Iterator[dict[str, Any]]:
             "numbers": numbers,
             "main": [str(number.key) for number in main],
             "better": row.better,
-            "notes": [*of_protocol, *_missing_notes(run, name), *row.notes, *lacking],
+            "notes": [*of_protocol, *_missing_notes(run, name), *row.notes],
             "warnings": row.warnings,
             **counts,
             "ungraded": sum(row.ungraded[grader].docs for grader in row.graders),

@@ -13,7 +13,6 @@ from mm_eval.cli.folders import add_code_option, run_folders
 from mm_eval.cli.options import add_option
 from mm_eval.cli.say import say
 from mm_eval.config.arguments import Rule, is_count, whole_number
-from mm_eval.values.errors import ConfigError
 from mm_eval.values.words import counted
 
 READS_FOLDERS = True
@@ -32,13 +31,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> int:
-    from mm_eval.features.report.site.live import why_unreadable
     from mm_eval.features.report.site.server import serve
+    from mm_eval.results.file import read_run
 
     folders = list(map(Path, run_folders(args.runs)))
     for folder in folders:
-        if why := why_unreadable(folder):
-            raise ConfigError(f"{why}.", where=str(folder), hint="Give the folder of a run.")
+        read_run(folder)  # an error is said before anything is served
 
     def said(address: str) -> None:
         say(f"{counted(len(folders), 'run')} at {address}")

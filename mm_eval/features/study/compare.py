@@ -77,7 +77,6 @@ def compare(
     for run in (with_variants(first, each) for each in runs[1:]):
         renamed = {name for each in (first, run) if isinstance(each, VariantRun) for name in each.own.values()}
         comparison = Comparison(run, differs=list(differences_in_spec(first, run, renamed)))
-        comparison.differs += [f"{each.folder}: {each.lacking}" for each in (first, run) if each.lacking]
         shared = [name for name in first.tasks if name in run.tasks and (only is None or name in only)]
         if not shared:
             raise ConfigError(f"{first.folder} and {run.folder} have no task in common.")

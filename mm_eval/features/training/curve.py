@@ -24,6 +24,7 @@ from mm_eval.results.sample_rows import DocDigests
 from mm_eval.scoring.metrics.paired import right_or_wrong
 from mm_eval.values.distributions import holm
 from mm_eval.values.errors import MMEvalError
+from mm_eval.values.run_files import OtherFormatError
 from mm_eval.values.types import MetricKey, Number
 from mm_eval.values.words import of_all
 
@@ -149,6 +150,8 @@ class Study:
             self.unreadable.pop(folder.name, None)
             try:
                 self.evaluations[step] = Evaluation.read(folder, step, self.include_path)
+            except OtherFormatError:
+                raise
             except MMEvalError as error:
                 self.unreadable[folder.name] = str(error)
                 self.evaluations.pop(step, None)

@@ -10,6 +10,7 @@ import argparse
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,8 +20,9 @@ from mm_eval.cli import run as run_verb
 from mm_eval.cli.options import add_option
 from mm_eval.cli.say import complain_briefly, say, say_lines
 from mm_eval.config.arguments import COUNT_FROM_1
+from mm_eval.engine.folder import RunFolder
 from mm_eval.engine.model import Model, measured
-from mm_eval.features.training.study import step_folder, step_of
+from mm_eval.features.training.study import step_folder, step_folders, step_of
 from mm_eval.request import RunRequest
 from mm_eval.results.recorded import RecordedRun
 from mm_eval.scoring.run_results import INTERRUPTED
@@ -76,6 +78,9 @@ def main(args: argparse.Namespace) -> int:
     if not folder.is_dir():
         raise ConfigError(f"there is no folder {args.checkpoints!r}.", hint="Give the folder with checkpoint-500, ...")
     study = Path(base.output_path or f"runs/watch-{folder.resolve().name}")
+    for path in step_folders(study):
+        with suppress(StoreError):  # a damaged one is a line when its step is evaluated
+            RunFolder(path).read("run.json")  # one of another format is refused before anything is evaluated
     base = replace(base, model=base.model or "hf", output_path=None)
 
     def run(request: RunRequest) -> int:

@@ -24,11 +24,8 @@ def test_verdicts_are_read_by_the_new_rule_and_never_asked_for_under_another_pro
 def test_a_judge_asked_with_other_options_is_another_judge(judged, server) -> None:
     first = judged.with_server(server)
     run = json.loads((first.folder / "run.json").read_text())
-    assert (
-        run["judges"][0].pop("options")["graded"]
-        == first.results["judges"]["graded"][0]["options"]["generation_kwargs"]
-    )
-    (first.folder / "run.json").write_text(json.dumps(run))  # as an older version wrote it: results.json has them
+    stated = first.results["judges"]["graded"][0]["options"]["generation_kwargs"]
+    assert run["judges"][0]["options"]["graded"] == stated
     other = (TASK + JUDGE).replace("judge:\n", "judge:\n  generation_kwargs: {max_new_tokens: 7}\n")
     (judged.folder / "graded.yaml").write_text(other)
     refused = judged.with_server(server)

@@ -63,7 +63,8 @@ def test_a_checkpoint_that_was_written_anew_is_no_longer_what_was_evaluated(tmp_
         folder = Path(str(request.output_path))
         folder.mkdir(parents=True)
         constants = json.loads(json.dumps(measured(model).constants))
-        (folder / "run.json").write_text(json.dumps({"created": weights.stat().st_ctime, "constants": constants}))
+        stated = {"format": 1, "created": weights.stat().st_ctime, "constants": constants}
+        (folder / "run.json").write_text(json.dumps(stated))
         weights.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]) if rewrites else whole)
         os.utime(weights, (time, time))
         (folder / "results.json").write_text("{}")

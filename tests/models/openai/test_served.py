@@ -15,7 +15,6 @@ from mm_eval.engine.served import as_recorded
 from tests.conftest import Ran
 from tests.features.judge.conftest import Judged, judged  # noqa: F401
 from tests.features.judge.server import grade
-from tests.folders import edited
 from tests.models.openai.listening import Listening, listening, said
 from tests.models.openai.test_openai import question
 from tests.sets import each_of
@@ -214,12 +213,15 @@ def test_a_server_that_comes_back_with_another_checkpoint_gets_no_question(
         assert "/ckpt/step-100" in ran.out + ran.err and "/ckpt/step-200" in ran.out + ran.err
 
 
-def test_a_run_of_an_earlier_version_goes_on(server: Listening, ask: Any, tmp_path: Path) -> None:
-    ask(server)
-    lose_answers(tmp_path / "run")
-    with edited(tmp_path / "run" / "run.json") as run:
-        del run["spec"]["model"]["served"]
-    assert ask(server).code == 0 and len(server.questions) == 3
+def test_a_server_that_said_nothing_when_the_run_began_serves_another_model_once_it_says_something(
+    ask: Any, tmp_path: Path
+) -> None:
+    with listening(models=[]) as server:
+        assert ask(server, docs=1).code == 0
+        lose_answers(tmp_path / "run")
+        server.models = [STEP_100]
+        refused = ask(server, docs=1)
+        assert refused.code == 2 and "model.served was null and is" in refused.err
 
 
 def test_two_servers_with_different_checkpoints_are_no_fleet(server: Listening, cli: Any, tmp_path: Path) -> None:
@@ -256,7 +258,7 @@ def test_the_weights_below_an_adapter_count() -> None:
 
 def test_what_is_unknown_of_either_is_as_the_other_has_it() -> None:
     old, new = {"model": "m", "served": {"root": "a"}}, {"model": "m", "served": {"root": "b"}}
-    assert as_recorded(old, new) == old and as_recorded({"model": "m"}, new) == new
+    assert as_recorded(old, new) == old and as_recorded({"model": "m"}, new) == {"model": "m"}
     assert as_recorded({"model": "m", "served": None}, new) == new
     assert as_recorded({"model": "m", "served": None}, new, {"root": "a"}) == old
     assert as_recorded(old, {"model": "m", "served": None}) == {"model": "m", "served": None}

@@ -120,8 +120,6 @@ def release_table(
         table.notes.append(f"{listed(of, 6)}: {said}, no result on a benchmark.")
     for column, run in columns:
         table.notes += [f"{column}: {said}" for said in brief_warnings(run.results)]
-        if run.lacking:
-            table.notes.append(f"{run.folder}: {run.lacking}.")
         if blind := run.spec.get("blind"):
             table.notes.append(f"{column}: {SAID[blind]}: not ranked with the others.")
         table.notes += [*_notes_on_judges(column, run), *notes_on_protocols(column, run)]

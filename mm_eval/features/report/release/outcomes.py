@@ -12,6 +12,7 @@ from mm_eval.request import RunRequest
 from mm_eval.scoring.run_results import INTERRUPTED, PARTIAL
 from mm_eval.several import attempt
 from mm_eval.values.errors import MMEvalError
+from mm_eval.values.run_files import OtherFormatError
 
 if TYPE_CHECKING:
     from mm_eval.engine.progress import Progress
@@ -112,5 +113,7 @@ class Outcomes:
 
         try:
             self.runs.append(RecordedRun.read(Path(str(request.output_path)), name, request.include_path))
+        except OtherFormatError as error:
+            self.holes[name] = str(error)
         except MMEvalError:
             self.holes[name] = "--only left it out"

@@ -3,7 +3,6 @@
 import csv
 import io
 import json
-import shutil
 from dataclasses import replace
 
 import pytest
@@ -14,7 +13,6 @@ from mm_eval.features.report.release.numbers import read_reference, release_tabl
 from mm_eval.features.report.release.text import as_csv, as_html, as_latex, as_markdown
 from mm_eval.results.recorded import RecordedRun
 from mm_eval.values.safe import csv_cell
-from tests.folders import edited
 
 REFERENCE = """
 reported:
@@ -257,14 +255,6 @@ def test_a_note_names_the_column_that_it_is_about(perfect, worse):
     notes = [note for note in table.notes if "look at" in note]
     assert notes == [f"{column}: mme: look at {number}" for number, column in enumerate(table.columns)]
     assert len(set(table.columns)) == 2
-
-
-def test_a_folder_with_aliases_of_an_earlier_version_is_shown_by_its_names(perfect, tmp_path):
-    folder = shutil.copytree(perfect, tmp_path / "old")
-    with edited(folder / "results.json") as results:
-        for row in results["results"].values():
-            row["alias"] = "Shown name"
-    assert {name for name, _ in release_table([RecordedRun.read(folder)]).rows} == {"mme"}
 
 
 @pytest.mark.parametrize(
