@@ -64,10 +64,6 @@ The longest name that a module begins with decides: `features.judge.verb` is a v
 """
 UPWARDS = {
     "config.runner > features.suites.runner": "the process of foreign code becomes a value that is handed down",
-    **dict.fromkeys(
-        (f"results.run_table > features.{part}" for part in ("submissions.files", "exports.theirs", "protocols.text")),
-        "what parts add to results is typed, and read where results are",
-    ),
 }
 """Imports against the order that still stand, and what removes each. None is added."""
 IN_CIRCLES = {*UPWARDS, "engine.ranks > features.ranks.launch"}

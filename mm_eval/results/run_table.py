@@ -114,23 +114,20 @@ def main_numbers(results: Results, name: str) -> list[Number]:
 
 def _instead_of_numbers(results: Results, name: str) -> str:
     """What stands in a row without numbers: the file that a benchmark's server scores."""
-    if not results.submissions:
-        return ""
-    from mm_eval.features.submissions.files import cell
-
-    return cell(results, name)
+    written = results.submissions.get(name)
+    return f"submission: {written['file']}" if written else ""
 
 
 def _lines_of_parts(results: Results) -> Iterator[list[str]]:
     """What an imported run and one under a protocol say below the table."""
     if results.imported:
-        from mm_eval.features.exports.theirs import footer
+        from mm_eval.results.imported import lines
 
-        yield list(footer(results))
+        yield list(lines(results))
     if results.protocol is not None:
-        from mm_eval.features.protocols.text import protocol_lines
+        from mm_eval.results import protocol_verdicts
 
-        yield list(protocol_lines(results))
+        yield list(protocol_verdicts.lines(results))
 
 
 def _lines(results: Results, name: str, depth: int, every: bool) -> Iterator[dict[str, str]]:

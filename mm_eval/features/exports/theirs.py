@@ -18,7 +18,7 @@ from mm_eval.config.manager import TaskManager
 from mm_eval.features.exports.repeats import repeated
 from mm_eval.prompt.task import Task
 from mm_eval.request import RunRequest
-from mm_eval.results.number_text import unit_for
+from mm_eval.results.imported import sentence
 from mm_eval.results.recorded import RecordedRun
 from mm_eval.results.sample_rows import sample_name
 from mm_eval.scoring.base import Scorer
@@ -27,7 +27,6 @@ from mm_eval.scoring.run_results import Results
 from mm_eval.scoring.sample_row import SampleRow, added_to
 from mm_eval.values.run_files import MOST_LINE, UNREADABLE, json_value, lines_of, open_regular, read_json
 from mm_eval.values.types import Instance, ScoredDoc
-from mm_eval.values.words import counted
 
 FOLDER = "imported"
 FIELD = "theirs"
@@ -289,28 +288,6 @@ def _pair(
         "ours_higher": sum(ours[i] > theirs[i] / scale for i in differ),
         "doc_ids": sorted(differ)[:MOST_DOCS],
     }
-
-
-def sentence(pair: Mapping[str, Any]) -> str:
-    """A pair in words: "theirs 0.612, ours 0.630: 41 of 500 documents are read otherwise"."""
-    theirs = pair["their_mean"] if pair["their_value"] is None else pair["their_value"]
-    differ = pair["differ"]
-    how = f"{counted(differ, 'document')} read otherwise" if differ else "all documents are read alike"
-    for docs, whose in ((pair["only_theirs"], "there"), (pair["only_ours"], "here")):
-        how += f"; {counted(docs, 'document')} scored {whose} only" if docs else ""
-    named = pair["ours"].removesuffix(",none")
-    label = named if pair["theirs"] in (named, pair["ours"]) else f"{named} (theirs: {pair['theirs']})"
-    unit = unit_for(named.partition(",")[0], [theirs, pair["our_value"]])
-    return f"{label}: theirs {unit.text(theirs)}, ours {unit.text(pair['our_value'])}: {how}"
-
-
-def footer(results: Results) -> Iterator[str]:
-    """Lines below the table of an imported run: both scores of each task."""
-    for name, about in (results.imported or {}).items():
-        if not about["pairs"]:
-            yield f"{name}: {about['suite']} has no score for what is measured here"
-        for pair in about["pairs"]:
-            yield f"{name}, {sentence(pair)}"
 
 
 class OnPage:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from mm_eval.features.protocols.verdicts import MATCHES, NEAR, NOT_COMPARABLE, OFF, status_of
 from mm_eval.results.number_text import unit_for
+from mm_eval.results.protocol_verdicts import MATCHES, NEAR, NOT_COMPARABLE, OFF, status_of
 from mm_eval.results.recorded import RecordedRun
 from mm_eval.values.types import MetricKey
 

@@ -31,6 +31,7 @@ from mm_eval.features.protocols.run_under import common_model_args, protocol_blo
 from mm_eval.prompt.blocks import FRAMES_KEY
 from mm_eval.request import RunRequest
 from mm_eval.results.judged import judges_of
+from mm_eval.results.protocol_verdicts import MATCHES, NEAR, NOT_COMPARABLE, OFF
 from mm_eval.results.run_table import incomplete
 from mm_eval.scoring.run_results import ProtocolVerdicts, Results
 from mm_eval.scoring.task_scores import Scores
@@ -40,7 +41,6 @@ from mm_eval.values.words import counted, listed, of_all
 if TYPE_CHECKING:
     from mm_eval.opening import OpenedTasks
 
-MATCHES, NEAR, OFF, NOT_COMPARABLE = "matches", "near", "off", "not comparable"
 RECORDED = "replay"
 """The adapter of recorded answers: what its model was loaded with is a matter of the recording."""
 
@@ -315,12 +315,6 @@ class _Measured:
             suspects.append(f"{condition.what} ({condition.known})")
         said = f"{OFF} by {off * reported.scale:+.2f} (more than sampling error)"
         return {**row, "verdict": said, "suspects": suspects}
-
-
-def status_of(row: Mapping[str, Any]) -> str:
-    """ "matches", "near", "off" or "not comparable", of a row of the entry `protocol`."""
-    said = str(row["verdict"])
-    return next((status for status in (MATCHES, NEAR, OFF) if said.startswith(status)), NOT_COMPARABLE)
 
 
 def _in_brackets(said: list[str]) -> str:

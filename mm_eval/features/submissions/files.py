@@ -15,7 +15,6 @@ from typing import Any
 
 from mm_eval.config.submission import SubmissionConfig
 from mm_eval.config.task_config import TaskConfig
-from mm_eval.scoring.run_results import Results
 from mm_eval.scoring.sample_row import SampleRow
 from mm_eval.values.errors import ConfigError, DocError, ScoringError, kind_and_text, raise_all
 from mm_eval.values.types import Doc, plain
@@ -114,12 +113,6 @@ def check_files(configs: Mapping[str, TaskConfig]) -> None:
             what = f"{first[file]} and {name} both write {FOLDER}/{file}."
             faults.append(ConfigError(what, where=config.where("submission"), hint="Run them one by one."))
     raise_all(faults)
-
-
-def cell(results: Results, name: str) -> str:
-    """What stands in place of the numbers of a task that has none."""
-    written = results.submissions.get(name)
-    return f"submission: {written['file']}" if written else ""
 
 
 def _csv_line(cells: Iterable[Any]) -> str:
