@@ -10,7 +10,8 @@ import os
 from dataclasses import fields, replace
 from pathlib import Path
 
-from mm_eval.config.functions import load_file, with_siblings
+from mm_eval.config.functions import load_file
+from mm_eval.config.python_file import with_siblings
 from mm_eval.engine.model import MODELS, Model, ModelSettings, create_model, is_bundled
 from mm_eval.request import DEFAULT_MODEL, RAY_OPTIONS, RunRequest
 from mm_eval.values.errors import ConfigError, InvalidValue, did_you_mean, kind_and_text

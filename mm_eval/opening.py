@@ -18,6 +18,7 @@ from mm_eval.engine.folder import RunFolder
 from mm_eval.engine.journal import Journal, JournalState
 from mm_eval.engine.outcome import Outcome, StopSignal
 from mm_eval.engine.progress import Progress
+from mm_eval.features.suites.runner import FOREIGN_CODE
 from mm_eval.preflight import check_first_doc, check_repeats, check_scoring, group_faults
 from mm_eval.prompt.question import Room
 from mm_eval.prompt.task import PromptStyle, Task
@@ -151,8 +152,8 @@ def open_tasks(
     check_scorers: raises ConfigError where the scorers of a task do not go with what else scores it.
     missing: what else is not on this machine; with `--offline` this and all missing data are one error.
     """
-    configs = {name: config.resolved() for name, config in loaded.tasks.items()}
-    loaded = replace(loaded, groups={name: group.resolved() for name, group in loaded.groups.items()})
+    configs = {name: config.resolved(FOREIGN_CODE) for name, config in loaded.tasks.items()}
+    loaded = replace(loaded, groups={name: group.resolved(FOREIGN_CODE) for name, group in loaded.groups.items()})
     scorers = {name: scorers_of(config) for name, config in configs.items()}
     for name, config in configs.items():
         check_scorers(config, scorers[name])
@@ -230,7 +231,7 @@ def data_source(request: RunRequest, sample: bool) -> DataSource:
     if request.allow_url_media and request.offline:
         raise ConfigError("--allow_url_media fetches pictures, and --offline forbids it.", where="--offline")
     root = Path(request.data_root) if request.data_root else None
-    return DataSource(root, sample, request.offline, request.allow_url_media)
+    return DataSource(root, sample, request.offline, request.allow_url_media, FOREIGN_CODE)
 
 
 def prompt_blocks(request: RunRequest, configs: Mapping[str, TaskConfig]) -> dict[str, dict[str, Any]]:

@@ -25,7 +25,7 @@ from mm_eval.config.group import GROUP_KEYS, GroupConfig, GroupNode, Node, TaskN
 from mm_eval.config.index import Entry, entry_error, inline_paths
 from mm_eval.config.inline import config_of
 from mm_eval.config.located import NOWHERE, LocatedDict, located, merge, shown_path, without
-from mm_eval.config.runner import runner
+from mm_eval.config.suites.habits import with_default_weights
 from mm_eval.config.task_config import TASK_KEYS, TaskConfig
 from mm_eval.values.errors import ConfigError, InvalidValue, Unbounded, did_you_mean
 
@@ -170,8 +170,7 @@ def _group_config(
 
 def _weighted(node: GroupNode) -> GroupNode:
     """The group, with another suite's default weights if it is one of that suite's."""
-    if node.config.unweighted and (other := runner()) is not None:
-        node.config = other.group_config(node)
+    node.config = with_default_weights(node)
     return node
 
 

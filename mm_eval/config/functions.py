@@ -8,7 +8,6 @@ it would shadow other modules.
 
 from __future__ import annotations
 
-import ast
 import hashlib
 import importlib
 import importlib.machinery
@@ -17,19 +16,19 @@ import re
 import stat
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
 from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
 
+from mm_eval.config.foreign_code import ForeignCode, NoStream, Stream
 from mm_eval.config.located import Place, shown_path
-from mm_eval.config.runner import NoStream, Stream, runner
+from mm_eval.config.python_file import python_file, stamp_of, with_siblings
+from mm_eval.config.suites.reading import file_of_suite, imported_of_tree, needs_process
 from mm_eval.package import FOLDERS
 from mm_eval.values.errors import ConfigError, did_you_mean
-from mm_eval.values.files import parse_python
 
 _NAME = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)+\Z", re.ASCII)
 _LOCK = threading.RLock()
@@ -93,10 +92,8 @@ class FunctionRef:
         if self.of_mm_eval:
             return self._source_in_mm_eval()
         module, _, rest = self.name.partition(".")
-        if "." in rest:
-            other = runner()
-            if other is not None and (path_of_tree := other.source(self.name, self.file)) is not None:
-                return path_of_tree
+        if "." in rest and (path_of_tree := file_of_suite(self.name, self.file)) is not None:
+            return path_of_tree
         folder = self.file.parent
         path = folder.joinpath(*self.name.split(".")[:-1]).with_suffix(".py")
         below = "." in rest  # only then is there a folder between, which may be a link
@@ -140,15 +137,15 @@ class FunctionRef:
             raise ConfigError(f"{shown_path(path)} has no function {self.function!r}.", where=self.where, hint=hint)
         return path
 
-    def resolve(self) -> Callable[..., Any]:
-        """The function itself; imports its file. ConfigError if that fails."""
+    def resolve(self, code: ForeignCode) -> Callable[..., Any]:
+        """The function itself; imports its file, ConfigError if that fails. code: what runs it if this process can't."""
         path = self.check()
-        elsewhere = None if self.of_mm_eval or not runs_elsewhere(path) else runner()
+        names: Sequence[str]
         try:
-            if elsewhere is not None:
-                found, names = elsewhere.function(path, self.function)
-            elif self.of_mm_eval:
+            if self.of_mm_eval:
                 found, names = _named_in(importlib.import_module(self._module()), self.function)
+            elif code.takes_all or runs_elsewhere(path):
+                found, names = code.function(path, self.function)
             else:
                 found, names = _named_in(load_file(path), self.function)
         except ConfigError as error:
@@ -175,9 +172,8 @@ class FunctionRef:
 
     def digest(self) -> str:
         """sha256 over the source of its file and of the files of its tree that it imports."""
-        path, other = self.source(), runner()
         digest = hashlib.sha256()
-        for file in with_siblings(path) if other is None else with_siblings(path, other.imported):
+        for file in with_siblings(self.source(), imported_of_tree):
             digest.update(f"{file.name}\0".encode())
             digest.update(hashlib.sha256(python_file(file).content).digest())
         return digest.hexdigest()
@@ -186,12 +182,6 @@ class FunctionRef:
 def _named_in(module: ModuleType, name: str) -> tuple[Any, list[str]]:
     """(what a name of a module is, the names of it that can be called)."""
     return getattr(module, name, None), [n for n, value in vars(module).items() if callable(value) and n[0] != "_"]
-
-
-def stamp_of(path: Path) -> tuple[int, int]:
-    """When a file was changed, and its size."""
-    status = path.stat()
-    return status.st_mtime_ns, status.st_size
 
 
 class _Compiled(importlib.machinery.SourceFileLoader):
@@ -234,104 +224,13 @@ def _package(folder: Path) -> str:
     return name
 
 
-def task_stream(references: Iterable[FunctionRef]) -> Stream:
-    """A new random stream for the functions of a task, which are resolved."""
+def task_stream(references: Iterable[FunctionRef], code: ForeignCode) -> Stream:
+    """A new random stream for the functions of a task, which are resolved. code: what runs those that can't run here."""
     modules = {reference.module: reference for reference in references if not reference.of_mm_eval}
     files = list(dict.fromkeys(reference.source() for reference in modules.values()))
-    if any(runs_elsewhere(file) for file in files) and (found := runner()) is not None:
-        return found.stream(files)
-    return NoStream()
+    return code.stream(files) if any(code.takes_all or runs_elsewhere(file) for file in files) else NoStream()
 
 
 def runs_elsewhere(file: Path) -> bool:
-    """Whether the functions of a file run in a process of their own (runner.py). Imports none of it."""
-    found = runner()
-    return found is not None and found.takes(with_siblings(file))
-
-
-class PythonFile:
-    """A Python file, read and not imported.
-
-    tree: its syntax tree; None if it has errors, which its import will report in more detail.
-    """
-
-    def __init__(self, path: Path) -> None:
-        self.content = path.read_bytes()
-        try:
-            self.tree: ast.Module | None = parse_python(self.content)
-        except (SyntaxError, ValueError):
-            self.tree = None
-
-    @cached_property
-    def packages(self) -> set[str]:
-        """The packages that it imports, wherever in the file."""
-        names: set[str] = set()
-        for node in ast.walk(self.tree) if self.tree else ():
-            if isinstance(node, ast.Import):
-                names |= {alias.name.partition(".")[0] for alias in node.names}
-            elif isinstance(node, ast.ImportFrom) and not node.level:
-                names.add((node.module or "").partition(".")[0])
-        return names
-
-    @cached_property
-    def beside(self) -> list[str]:
-        """The names that it imports from its own folder."""
-        stems = list[str]()
-        for node in ast.walk(self.tree) if self.tree else ():
-            if isinstance(node, ast.ImportFrom) and node.level == 1:
-                stems += [node.module.split(".")[0]] if node.module else [alias.name for alias in node.names]
-        return stems
-
-    @cached_property
-    def names(self) -> set[str] | None:
-        """The names at its top level; None if only running it would tell."""
-        if self.tree is None:
-            return None
-        names: set[str] = set()
-        for node in _top_level(self.tree.body):
-            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-                names.add(node.name)
-            elif isinstance(node, (ast.Import, ast.ImportFrom)):
-                names |= {(alias.asname or alias.name).split(".")[0] for alias in node.names}
-            else:
-                names |= {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-        adds_names = any(isinstance(node, ast.Name) and node.id == "globals" for node in ast.walk(self.tree))
-        return None if adds_names or names & {"*", "__getattr__"} else names
-
-
-def python_file(path: Path) -> PythonFile:
-    """A Python file as it is now; one that has not changed is read once."""
-    return _read(path, stamp_of(path))
-
-
-@lru_cache(maxsize=4096)
-def _read(path: Path, stamp: tuple[int, int]) -> PythonFile:
-    return PythonFile(path)
-
-
-def _top_level(body: list[ast.stmt]) -> Iterator[ast.stmt]:
-    """The statements that run when a module is loaded, including those inside `if`, `try` and `with`."""
-    for node in body:
-        yield node
-        if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-            for block in ("body", "orelse", "finalbody"):
-                yield from _top_level(getattr(node, block, []))
-            for handler in getattr(node, "handlers", []):
-                yield from _top_level(handler.body)
-
-
-def with_siblings(path: Path, elsewhere: Callable[[Path], Iterable[Path]] = lambda file: ()) -> list[Path]:
-    """A file and all files beside it that it imports, directly or through others; sorted.
-
-    elsewhere: gives further files that a file imports, also followed.
-    """
-    found, pending = list[Path](), [path]
-    while pending:
-        file = pending.pop()
-        if file in found:
-            continue
-        found.append(file)
-        beside = (file.parent / f"{stem}.py" for stem in python_file(file).beside)
-        pending += filter(Path.is_file, beside)
-        pending += elsewhere(file)
-    return sorted(found)
+    """Whether the functions of a file run in a process of their own. Imports none of it."""
+    return needs_process(with_siblings(file))

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from mm_eval.config import schema
+from mm_eval.config.foreign_code import ForeignCode
 from mm_eval.config.located import LocatedDict, located, shown_path, where_item, without
 from mm_eval.config.task_config import TASK_KEYS, TaskConfig
 from mm_eval.config.values import resolve, to_json
@@ -179,9 +180,11 @@ class GroupConfig:
         """`file:line` of a member."""
         return where_item(self.source["task"], index, self.where("task"))
 
-    def resolved(self) -> GroupConfig:
-        """The same config with its aggregation functions imported."""
-        found = tuple(replace(entry, aggregation=resolve(entry.aggregation)) for entry in self.aggregate_metric_list)
+    def resolved(self, code: ForeignCode) -> GroupConfig:
+        """The same config with its aggregation functions imported. code: what runs those that can't run in this process."""
+        found = tuple(
+            replace(entry, aggregation=resolve(entry.aggregation, code)) for entry in self.aggregate_metric_list
+        )
         return replace(self, aggregate_metric_list=found)
 
     @property

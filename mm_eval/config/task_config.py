@@ -15,13 +15,15 @@ from mm_eval.config import schema
 from mm_eval.config.arguments import WHOLE_FROM_0, Rule
 from mm_eval.config.categories import CategoryLevel, levels_of
 from mm_eval.config.checks import check_name, task_checks
+from mm_eval.config.foreign_code import ForeignCode, NoStream, Stream
 from mm_eval.config.formats import Format, select_format, with_format
 from mm_eval.config.functions import FunctionRef, task_stream
 from mm_eval.config.judge import JudgeConfig, judge_of
 from mm_eval.config.located import LocatedDict, located, shown_path, without
 from mm_eval.config.rounds import RoundsConfig, rounds_of
-from mm_eval.config.runner import Stream, runner
 from mm_eval.config.submission import SubmissionConfig, submission_of
+from mm_eval.config.suites.askers import asks
+from mm_eval.config.suites.origin import is_from_lmms_eval
 from mm_eval.config.tools import ToolsConfig, tools_of
 from mm_eval.config.values import WithSource, resolve, to_json
 from mm_eval.values.errors import ConfigError, check_all, raise_all
@@ -64,6 +66,7 @@ class TaskConfig:
     doc_to_messages: makes the whole chat of a doc, for chat models.
     reasoning_tags: marks around the reasoning in answers to it, beside the user's; `marks` reads them.
     judge: as stated; `judge_of_task` knows also of code that asks one.
+    code: what runs its functions that can't run in this process, once they are imported.
     """
 
     name: str
@@ -123,6 +126,7 @@ class TaskConfig:
     gold_answer: Any = _from_file(schema.PROMPT)
     dataset_mirrors: list[Any] = _from_file(schema.MAPPINGS, list)
     metadata: Mapping[str, Any] = _from_file(schema.METADATA, dict)
+    code: ForeignCode | None = field(default=None, repr=False)
 
     @classmethod
     def from_mapping(
@@ -177,10 +181,10 @@ class TaskConfig:
     @cached_property
     def code_asks_judge(self) -> bool:
         """Whether its own process_results asks a judge, through lmms-eval's module."""
-        reference, other = self.source.get("process_results"), runner()
+        reference = self.source.get("process_results")
         if self.process_results is None or not isinstance(reference, FunctionRef) or reference.of_mm_eval:
             return False
-        return other is not None and other.asks(reference.source(), reference.function)
+        return asks(reference.source(), reference.function)
 
     @property
     def is_judged(self) -> bool:
@@ -256,17 +260,20 @@ class TaskConfig:
             pipelines.append(pipeline)
         return pipelines
 
-    def resolved(self) -> TaskConfig:
-        """The same config with every function imported; ConfigError with file:line if an import fails."""
+    def resolved(self, code: ForeignCode) -> TaskConfig:
+        """The same config with every function imported; ConfigError with file:line if an import fails.
+
+        code: what runs the functions that can't run in this process.
+        """
         found: dict[str, Any] = {}
         faults: dict[str, ConfigError] = {}  # by cause: a file whose import fails is one fault for all its functions
-        for name in (f.name for f in fields(self) if f.name not in ("source", "file", "path", "name")):
+        for name in (f.name for f in fields(self) if f.name not in ("source", "file", "path", "name", "code")):
             try:
-                found[name] = resolve(getattr(self, name))
+                found[name] = resolve(getattr(self, name), code)
             except ConfigError as error:
                 faults.setdefault(repr(error.__cause__ or error), error)
         raise_all(list(faults.values()))
-        made = replace(self, **found)
+        made = replace(self, code=code, **found)
         as_config = getattr(
             made.task_class, "as_config", None
         )  # of a class of another suite, which says all by its methods
@@ -275,8 +282,7 @@ class TaskConfig:
     @cached_property
     def of_lmms_eval(self) -> bool:
         """Whether its files were written for lmms-eval."""
-        other = runner()
-        return other is not None and other.is_theirs(self.source, self.file, self.functions)
+        return is_from_lmms_eval(self.source, self.file, self.functions)
 
     @cached_property
     def category_levels(self) -> list[CategoryLevel]:
@@ -292,7 +298,7 @@ class TaskConfig:
 
     def draws(self) -> Stream:
         """A new random stream for the functions of this task, which must be resolved."""
-        return task_stream(self.functions)
+        return task_stream(self.functions, self.code) if self.code is not None else NoStream()
 
     def digest(self) -> str:
         """sha256 over the config without its display keys (alias, tags), and the source of every function file it names."""

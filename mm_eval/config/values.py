@@ -9,6 +9,7 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
+from mm_eval.config.foreign_code import ForeignCode
 from mm_eval.config.formats import Format, FormatField
 from mm_eval.config.functions import FunctionRef
 from mm_eval.config.judge import JudgeConfig, JudgeStep
@@ -18,28 +19,28 @@ from mm_eval.config.submission import SubmissionConfig
 from mm_eval.config.tools import ToolsConfig
 
 
-def resolve(value: Any) -> Any:
-    """A value with its FunctionRefs replaced by the functions; places are kept."""
+def resolve(value: Any, code: ForeignCode) -> Any:
+    """A value with its FunctionRefs replaced by the functions; places are kept. code: what runs those that can't run here."""
     if isinstance(value, FunctionRef):
-        return value.resolve()
+        return value.resolve(code)
     if isinstance(value, LocatedDict):
         copy = LocatedDict(value)
-        copy.update({key: resolve(item) for key, item in value.items()})
+        copy.update({key: resolve(item, code) for key, item in value.items()})
         return copy
     if isinstance(value, Mapping):
-        return {key: resolve(item) for key, item in value.items()}
+        return {key: resolve(item, code) for key, item in value.items()}
     if isinstance(value, list):
-        items = [resolve(item) for item in value]
+        items = [resolve(item, code) for item in value]
         return LocatedList(items, value.places) if isinstance(value, LocatedList) else items
     if isinstance(value, FormatField):
         parts = ("format", "question", "choices", "answer")
-        return replace(value, **{part: resolve(getattr(value, part)) for part in parts})
+        return replace(value, **{part: resolve(getattr(value, part), code) for part in parts})
     if isinstance(value, Format):
-        return replace(value, scorer=resolve(value.scorer))
+        return replace(value, scorer=resolve(value.scorer, code))
     if isinstance(value, (JudgeConfig, JudgeStep, SubmissionConfig, ToolsConfig, RoundsConfig)):
-        return replace(value, **{each.name: resolve(getattr(value, each.name)) for each in fields(value)})
+        return replace(value, **{each.name: resolve(getattr(value, each.name), code) for each in fields(value)})
     if type(value) is tuple:
-        return tuple(map(resolve, value))
+        return tuple(resolve(item, code) for item in value)
     return value
 
 

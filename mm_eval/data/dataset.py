@@ -17,7 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from mm_eval.config.runner import FURTHER_DATA, NoStream, Stream, during
+from mm_eval.config.foreign_code import FURTHER_DATA, NoStream, Stream, during
 from mm_eval.data.arrow_files import read_rows
 from mm_eval.data.data_files import may_have_data_files
 from mm_eval.data.decode import check_pillow
@@ -30,6 +30,7 @@ from mm_eval.data.source import (
     LOCAL_FILES,
     DataId,
     DataSource,
+    Hub,
     hub_answers,
     load_from_hub,
     may_be_cached,
@@ -292,16 +293,19 @@ def _load(
     places = [str(folder) for _, folder in source.folders(*ids)] + [f"hub: {hub_id}" for _, hub_id in names]
     searched = list(dict.fromkeys(places))  # two revisions of a data set are one place
     failures = []
-    reachable = not source.offline and hub_answers()
+    hub = Hub(not source.offline and hub_answers(), source.code)
     for one, hub_id in names:
-        if not reachable and not may_be_cached(hub_id, options.get("cache_dir")):
+        if not hub.reachable and not may_be_cached(hub_id, options.get("cache_dir")):
             continue
         try:
-            return _read_all(one, hub_id, split, {**options, **token_of(kwargs)}, where, reachable, searched), None
+            found = _read_all(one, hub_id, split, {**options, **token_of(kwargs)}, where, hub, searched)
+            return found, None
         except DataError as error:
             failures.append(error.what)
     why = (
-        failures[0] if reachable and failures else "the hub can't be reached, and its local cache does not contain it."
+        failures[0]
+        if hub.reachable and failures
+        else "the hub can't be reached, and its local cache does not contain it."
     )
     why = why if names else "the hub does not have it as a table."
     usual = "Use --sample for the bundled sample data, or --data_root DIR with the data at DIR/org/name."
@@ -345,12 +349,12 @@ def _read_all(
     split: str,
     options: Mapping[str, Any],
     where: str,
-    hub: bool | None = None,
+    hub: Hub | None = None,
     searched: Sequence[str] = (),
 ) -> Any:
     """The rows of a split of all configurations, one after another.
 
-    hub: whether it is reachable, else only its local caches are read; None for files on this machine. searched: the places of
+    hub: where they come from; None for files on this machine. searched: the places of
     the search on the hub.
     """
     import datasets
@@ -381,20 +385,19 @@ def _read(
     options: dict[str, Any],
     where: str,
     searched: Sequence[str],
-    hub: bool | None,
+    hub: Hub | None,
 ) -> Any:
-    """The rows of a split. hub: whether it is reachable; None for files on this machine, whose content selects the cache and
+    """The rows of a split. hub: where they come from; None for files on this machine, whose content selects the cache and
     which need no progress bar."""
     import datasets
 
-    local = hub is None
     if "features" in options:
         options = {**options, "features": _features(options["features"], where)}
     try:
-        if local:
+        if hub is None:
             with LOADING, _silent():
                 return with_pictures_declared(_load_local(path, name, split, options))
-        return with_pictures_declared(load_from_hub(path, name, bool(hub), split=split, **options))
+        return with_pictures_declared(load_from_hub(path, name, hub, split=split, **options))
     except DataError as error:
         raise _in_files(error, path, options, where) from error
     except StopIteration as error:  # a file of 0 bytes
@@ -420,12 +423,12 @@ def _read(
         message = str(said or error).strip().split("\n")[0]
         if "corresponds to no data" in message:
             raise _no_docs(path, split, where) from error
-        if "BuilderConfig" in message and local and name is not None and (folder := Path(path, name)).is_dir():
+        if "BuilderConfig" in message and hub is None and name is not None and (folder := Path(path, name)).is_dir():
             return _read(str(folder), None, split, options, where, searched, None)  # a folder that no README declares
         if "Unknown split" in message or "BuilderConfig" in message and "not found" in message:
             raise ConfigError(f"{path!r}: {message}", where=where) from error
         why = f"{type(said or error).__name__}: {message.rstrip('.')}."
-        if local and path in LOCAL_FILES:
+        if hub is None and path in LOCAL_FILES:
             if isinstance(error, FileNotFoundError):
                 raise DataError(f"{message.rstrip('.')}.", where=where, hint="Correct dataset_kwargs.") from error
             files = listed(files_named(options) or [str(options.get("data_dir"))], 3)
@@ -547,10 +550,10 @@ def load_further(source: DataSource, path: str, name: str | None = None, **optio
         with LOADING:
             return _load_local(path, name, options.pop("split", None), options)
     failures: list[Exception] = []
-    reachable = not source.offline and hub_answers()
+    hub = Hub(not source.offline and hub_answers(), source.code)
     for hub_id in hub_ids(path):
         try:
-            return load_from_hub(hub_id, name, reachable, **options)
+            return load_from_hub(hub_id, name, hub, **options)
         except (OSError, ValueError, datasets.exceptions.DatasetsError) as error:
             failures.append(error)
     raise failures[0]

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from mm_eval.config.runner import runner
+from mm_eval.config.foreign_code import ForeignCode
 from mm_eval.data.manifest import hub_ids
 from mm_eval.values.errors import NotHereError
 
@@ -66,12 +66,14 @@ class DataSource:
     sample: use the bundled sample data, not the hub.
     offline: use the hub's local cache, not the hub.
     url_media: pictures that rows name by URL may be fetched.
+    code: what reads the hub's caches in a process without network.
     """
 
     data_root: Path | None = None
     sample: bool = False
     offline: bool = False
     url_media: bool = False
+    code: ForeignCode | None = None
 
     def folders(self, *ids: DataId | str) -> Iterator[tuple[DataId, Path]]:
         """The folders on disk where a dataset with these ids may be, existing or not, in the order of the search."""
@@ -156,20 +158,29 @@ LOADING = threading.RLock()
 """Held while `datasets` loads: its threads share a lock of tqdm that the first one to end removes, also for other loads."""
 
 
-def load_from_hub(path: str, name: str | None, reachable: bool, **options: Any) -> Any:
+@dataclass(frozen=True)
+class Hub:
+    """The hub as a run finds it. code: what reads its caches where it is not reachable."""
+
+    reachable: bool
+    code: ForeignCode | None
+
+
+def load_from_hub(path: str, name: str | None, hub: Hub, **options: Any) -> Any:
     """As `datasets.load_dataset` for an id of the hub. Unless it is reachable, only the local caches are read: nothing connects.
 
     That is a switch of the hub's client for its whole process, so another process reads them.
     """
-    if reachable:
+    if hub.reachable:
         from mm_eval.data import as_dataset
 
         with LOADING:
             return as_dataset.load_from_hub(path, name, **options)
-    found = runner()
-    if found is None:
-        raise NotHereError(f"dataset {path!r} can't be read from the hub's caches without mm_eval.features.suites.")
-    return found.load_offline(path, name, options)
+    if hub.code is None:
+        raise NotHereError(
+            f"dataset {path!r} can't be read from the hub's caches: nothing was given that runs code apart."
+        )
+    return hub.code.load_offline(path, name, options)
 
 
 def token_of(kwargs: Mapping[str, Any]) -> dict[str, Any]:

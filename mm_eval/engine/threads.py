@@ -9,7 +9,7 @@ import os
 from contextlib import AbstractContextManager
 from contextvars import ContextVar
 
-from mm_eval.config.runner import during
+from mm_eval.config.foreign_code import during
 
 STATED_BY = ("OMP_NUM_THREADS", "MKL_NUM_THREADS")
 """Variables by which the user, or a launcher of several processes, states the number."""

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from mm_eval.config.runner import during
+from mm_eval.config.foreign_code import during
 from mm_eval.data.decode import MOST_PIXELS_OF_A_DOC, PixelCount, decoding, is_moving, open_picture
 from mm_eval.data.frames import Frames
 from mm_eval.data.media import picture_digest, picture_in_text, stored_as, to_pictures

@@ -24,6 +24,7 @@ from mm_eval.config.group import GroupConfig, GroupMetric
 from mm_eval.config.installed import installed_config, installed_group
 from mm_eval.config.schema import NUMBERS_ELSEWHERE
 from mm_eval.config.values import to_json
+from mm_eval.features.suites.runner import FOREIGN_CODE
 from mm_eval.prompt.blind import SAID
 from mm_eval.results.file import read_results, read_run
 from mm_eval.results.sample_rows import DocDigests, answer_tokens, kinds_of, lean, sample_name, value_digest
@@ -360,7 +361,7 @@ class RecordedRun:
                 if all(metric.aggregation in AGGREGATIONS for metric in metrics):
                     found[name] = metrics
                 elif (group := installed_group(name, self.include_path)) is not None:
-                    found[name] = group.resolved().aggregate_metric_list
+                    found[name] = group.resolved(FOREIGN_CODE).aggregate_metric_list
             except (MMEvalError, *UNREADABLE):
                 continue
         return found
@@ -451,7 +452,7 @@ def own_aggregation(config: TaskConfig | None, metric: str, pipeline: str) -> Ag
     if not isinstance(reference, FunctionRef):
         return None
     try:
-        return _ranged(with_own_values(aggregation_named(reference.resolve())), entry, metric)
+        return _ranged(with_own_values(aggregation_named(reference.resolve(FOREIGN_CODE))), entry, metric)
     except MMEvalError:
         return None
 

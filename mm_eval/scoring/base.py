@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Any, ClassVar, TypeVar
 
-from mm_eval.config.runner import NoStream, Stream
+from mm_eval.config.foreign_code import NoStream, Stream
 from mm_eval.scoring.filters.base import TRUNCATED, UNPARSED, FilterEnsemble, build_filter_ensemble
 from mm_eval.scoring.metrics import bounds as limits
 from mm_eval.scoring.metrics.aggregation import mean

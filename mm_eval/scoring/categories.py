@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from mm_eval.config.categories import CategoryLevel
-from mm_eval.config.runner import NoStream, Stream
+from mm_eval.config.foreign_code import NoStream, Stream
 from mm_eval.scoring.base import Scorer
 from mm_eval.scoring.metrics.aggregation import bypass_agg
 from mm_eval.scoring.metrics.stderr import MOST_VALUES

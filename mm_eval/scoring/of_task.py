@@ -7,7 +7,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, ClassVar
 
-from mm_eval.config.functions import stamp_of, with_siblings
+from mm_eval.config.python_file import stamp_of, with_siblings
 from mm_eval.config.schema import functions_in
 from mm_eval.config.task_config import TaskConfig
 from mm_eval.scoring.base import SCORERS, Scorer

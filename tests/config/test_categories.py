@@ -8,6 +8,7 @@ import pytest
 
 from mm_eval.config.categories import levels_of
 from mm_eval.config.manager import TaskManager
+from mm_eval.features.suites.runner import FOREIGN_CODE
 from mm_eval.values.errors import ConfigError, DataError
 from tests.sets import each_of
 
@@ -39,7 +40,7 @@ def test_levels_have_names_and_lines(write, manager) -> None:
 def test_a_function_gives_its_name_to_its_level(write, manager) -> None:
     write("utils.py", "def length(doc):\n    return len(doc['question'])\n")
     config = load(write, manager, "categories: [{column: !function utils.length}]")
-    [found] = config.resolved().category_levels
+    [found] = config.resolved(FOREIGN_CODE).category_levels
     assert found.name == "length" and found.of({"question": "abc"}) == ["3"]
 
 

@@ -11,6 +11,7 @@ from mm_eval.config.functions import FunctionRef
 from mm_eval.config.manager import TaskManager
 from mm_eval.config.task_config import TaskConfig
 from mm_eval.config.yaml import load_config
+from mm_eval.features.suites.runner import FOREIGN_CODE
 from mm_eval.scoring.metrics.metric import METRIC_KEYS
 from mm_eval.scoring.metrics.traits import arguments_of
 from mm_eval.values.errors import ConfigError
@@ -100,7 +101,7 @@ def test_the_mme_file_of_lmms_evals_guide_loads_unchanged(write: Write) -> None:
     assert pipeline["name"] == "none" and pipeline["filter"] == []
     assert [metric["metric"] for metric in pipeline["metric_list"]] == ["mme_percetion_score", "mme_cognition_score"]
     assert pipeline["metric_list"][1].where().endswith("mme.yaml:22")
-    resolved = config.resolved()
+    resolved = config.resolved(FOREIGN_CODE)
     assert resolved.process_results({}) == "mme_process_results"
     assert resolved.pipelines()[0]["metric_list"][0]["aggregation"]() == "mme_aggregate_results"
     assert resolved.digest() == config.digest() and resolved.where("process_results").endswith("mme.yaml:17")
@@ -108,7 +109,7 @@ def test_the_mme_file_of_lmms_evals_guide_loads_unchanged(write: Write) -> None:
 
 def test_the_seedbench_ppl_file_of_lmms_evals_guide_loads_unchanged(write: Write) -> None:
     write("utils.py", functions(*(f"seed_doc_to_{name}" for name in ("visual", "text_mc", "choice", "mc_target"))))
-    config = task(write("seedbench_ppl.yaml", SEEDBENCH_PPL)).resolved()
+    config = task(write("seedbench_ppl.yaml", SEEDBENCH_PPL)).resolved(FOREIGN_CODE)
     assert config.output_type == "multiple_choice" and config.doc_to_choice({}) == "seed_doc_to_choice"
     assert [metric["metric"] for metric in config.pipelines()[0]["metric_list"]] == ["acc"]
 
@@ -253,7 +254,7 @@ def test_pipelines_are_as_written_and_inherit_metrics(write: Write) -> None:
             metric_list:
               - {metric: !function utils.metric, aggregation: mean, ignore_case: true, kwargs: {a: 1}, reduction: mean}
         """
-    config = task(write("t.yaml", text, task="t")).resolved()
+    config = task(write("t.yaml", text, task="t")).resolved(FOREIGN_CODE)
     strict, loose = config.pipelines()
     assert strict["filter"] == [
         {"function": "regex", "regex_pattern": "#### (.*)", "group_select": -1},
@@ -276,7 +277,7 @@ def test_a_class_based_task_keeps_unknown_keys_as_arguments(write: Write) -> Non
     write("task.py", "class Qasper: ...\n")
     config = task(write("t.yaml", "task: q\nclass: !function task.Qasper\nrecipe: card=a\nnum_fewshot: 1\n"))
     assert config.class_arguments == {"recipe": "card=a"} and config.num_fewshot == 1
-    assert config.resolved().task_class.__name__ == "Qasper"
+    assert config.resolved(FOREIGN_CODE).task_class.__name__ == "Qasper"
 
 
 def test_the_digest_follows_the_config_and_the_source_of_its_functions_only(write: Write) -> None:
@@ -305,7 +306,7 @@ def test_a_config_given_in_python_may_hold_functions(manager: Callable[[], TaskM
 
     given = {"task": "mine", "dataset_path": "json", "test_split": "train", "doc_to_text": text}
     config = manager().load([given]).tasks["mine"]
-    assert config.resolved().doc_to_text is text and json.dumps(config.to_json())
+    assert config.resolved(FOREIGN_CODE).doc_to_text is text and json.dumps(config.to_json())
     other = manager().load([{**given, "doc_to_text": lambda doc: "x"}]).tasks["mine"]
     assert other.digest() != config.digest()
 
@@ -315,7 +316,7 @@ def test_functions_of_an_included_file_stand_beside_the_file_that_wrote_them(wri
     write("base/_b.yaml", "process_docs: !function utils.f\n")
     write("own/utils.py", "def g(doc): return 'own'\n")
     path = write("own/t.yaml", "include: ../base/_b.yaml\nprocess_results: !function utils.g\n", task="t")
-    config = task(path).resolved()
+    config = task(path).resolved(FOREIGN_CODE)
     assert (config.process_docs({}), config.process_results({})) == ("base", "own")
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from mm_eval.config.formats import FORMATS, Evaluate, Format, FormatField, build_format, register_format
 from mm_eval.config.manager import TaskManager
+from mm_eval.features.suites.runner import FOREIGN_CODE
 from mm_eval.prompt.blocks import PromptBlock
 from mm_eval.prompt.question import choices_of, evaluate_field
 from mm_eval.values.errors import ConfigError, DataError
@@ -236,7 +237,7 @@ class TestOnTasks:
         text = "task: t\ndataset_path: d\ntest_split: test\ndoc_to_visual: !function utils.pictures\n" \
                "doc_to_text: !function utils.text\ndoc_to_target: answer\n"  # fmt: skip
         write("t.yaml", text)
-        config = manager().load("t@mcqa").tasks["t"].resolved()
+        config = manager().load("t@mcqa").tasks["t"].resolved(FOREIGN_CODE)
         assert config.doc_to_visual({}) == []
         assert fields(config, {"q": "Where", **DOC})[0].startswith("Question: Where?\nA. Berlin")
 
@@ -257,8 +258,12 @@ class TestOnTasks:
         doc = {"stem": "Q", "a": "x", "b": "y", "gold": "B"}
         loaded = manager().load("t,t@mcqa")
         assert loaded.tasks["t"].format is None and loaded.tasks["t"].output_type == "generate_until"
-        assert evaluate(loaded.tasks["t"].resolved().doc_to_text, doc, "text") == "own prompt"
-        assert fields(loaded.tasks["t@mcqa"].resolved(), doc) == ("Question: Q\nA. x\nB. y\nAnswer:", ["A", "B"], 1)
+        assert evaluate(loaded.tasks["t"].resolved(FOREIGN_CODE).doc_to_text, doc, "text") == "own prompt"
+        assert fields(loaded.tasks["t@mcqa"].resolved(FOREIGN_CODE), doc) == (
+            "Question: Q\nA. x\nB. y\nAnswer:",
+            ["A", "B"],
+            1,
+        )
         write("t.yaml", text + "  none: {questoin: stem}\n")
         with pytest.raises(ConfigError, match="'none' has no field 'questoin'. Did you mean 'question'"):
             manager().load("t")

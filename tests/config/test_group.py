@@ -10,6 +10,7 @@ import pytest
 from mm_eval.config.group import leaves_of
 from mm_eval.config.manager import Loaded, TaskManager
 from mm_eval.config.schema import split_format
+from mm_eval.features.suites.runner import FOREIGN_CODE
 from mm_eval.values.errors import ConfigError
 from tests.sets import each_of
 
@@ -165,7 +166,7 @@ class TestMembers:
         write("s.yaml", "group: s\ntask:\n  - {task: q, class: !function task.Qasper}\n"
                         "  - {task: r, class: !function task.Quality, num_fewshot: 2}\n")  # fmt: skip
         loaded = manager().load("s")
-        classes = [config.resolved().task_class.__name__ for config in loaded.tasks.values()]
+        classes = [config.resolved(FOREIGN_CODE).task_class.__name__ for config in loaded.tasks.values()]
         assert classes == ["Qasper", "Quality"] and shots(loaded) == {"q": 0, "r": 2}
 
     def test_a_tag_as_a_member_brings_its_tasks(self, manager: Manager, write: Write) -> None:
@@ -222,7 +223,7 @@ class TestAggregation:
               - {metric: em, filter_list: [strict, loose]}
             """
         write("g.yaml", text)
-        first, second, third = manager().load("g").groups["g"].resolved().aggregate_metric_list
+        first, second, third = manager().load("g").groups["g"].resolved(FOREIGN_CODE).aggregate_metric_list
         assert (first.aggregation, first.weight_by_size, first.filter_list) == ("mean", True, None)
         assert second.aggregation([2, 1]) == 1 and not second.weight_by_size and second.higher_is_better
         assert second.filter_list == ("strict",) and third.filter_list == ("strict", "loose")

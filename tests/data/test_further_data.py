@@ -2,16 +2,23 @@
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import datasets
 import pytest
 
-from mm_eval.data import source
 from mm_eval.data.dataset import load_further
-from mm_eval.data.source import DataSource
+from mm_eval.data.source import DataSource, Hub, load_from_hub
+from mm_eval.features.suites.runner import FOREIGN_CODE, ForeignProcess
+
+
+class Apart(ForeignProcess):
+    """Reads the hub's caches as `datasets` is told to here."""
+
+    def load_offline(self, path: str, name: str | None, options: Mapping[str, Any]) -> Any:
+        return datasets.load_dataset(path, name, offline=True, **options)
 
 
 @pytest.fixture
@@ -25,19 +32,14 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, bool]]:
             raise datasets.exceptions.DatasetNotFoundError(path)
         return name
 
-    class Runner:
-        def load_offline(self, path, name, options):
-            return load(path, name, offline=True, **options)
-
     monkeypatch.setattr(datasets, "load_dataset", load)
-    monkeypatch.setattr(source, "runner", Runner)
     monkeypatch.setattr("mm_eval.data.dataset.hub_answers", lambda: True)
     return found
 
 
 @pytest.mark.parametrize("offline", [False, True])
 def test_a_moved_data_set_is_looked_up_under_both_ids_and_offline_without_the_hub(asked, offline: bool) -> None:
-    assert load_further(DataSource(offline=offline), "lmms-lab/GQA", "pictures") == "pictures"
+    assert load_further(DataSource(offline=offline, code=Apart()), "lmms-lab/GQA", "pictures") == "pictures"
     assert asked == [("lmms-lab/GQA", offline), ("lmms-lab-encoder/GQA", offline)]
 
 
@@ -80,7 +82,7 @@ def test_code_of_another_suite_loads_further_data_in_its_own_process(cli: Callab
 
 def test_the_caches_of_the_hub_are_read_by_a_process_without_network() -> None:
     with pytest.raises((ConnectionError, ValueError, OSError), match="org/nowhere"):
-        source.load_from_hub("org/nowhere", None, False)
+        load_from_hub("org/nowhere", None, Hub(reachable=False, code=FOREIGN_CODE))
     assert not datasets.config.HF_HUB_OFFLINE or os.environ.get("HF_HUB_OFFLINE")
 
 

@@ -10,6 +10,7 @@ from mm_eval.config.manager import TaskManager
 from mm_eval.config.task_config import TaskConfig
 from mm_eval.data.docs import Docs
 from mm_eval.data.source import DataSource
+from mm_eval.features.suites.runner import FOREIGN_CODE
 from mm_eval.prompt.blocks import PromptBlock
 from mm_eval.prompt.task import PromptStyle, Task
 from mm_eval.values.errors import ConfigError, MMEvalError
@@ -58,7 +59,7 @@ def load(root: Path, **keys) -> Task:
             **keys,
         }
     )
-    return Task.load(config.resolved(), DataSource(root))
+    return Task.load(config.resolved(FOREIGN_CODE), DataSource(root))
 
 
 def texts(context: list[dict]) -> list[str]:
@@ -284,7 +285,7 @@ def test_a_local_file_is_found_beside_the_yaml_that_names_it_or_in_the_working_d
     (mine / "tasks" / "t.yaml").write_text("include: ../base.yaml\ntask: t\ndoc_to_text: q\n")
     monkeypatch.chdir(elsewhere)
     config = TaskManager(mine, include_defaults=False).load("t").tasks["t"]
-    [instance] = Task.load(config.resolved(), DataSource()).instances([0], PLAIN)
+    [instance] = Task.load(config.resolved(FOREIGN_CODE), DataSource()).instances([0], PLAIN)
     assert instance.context == ("of the working directory" if "/" in named else "beside")
 
 
@@ -295,7 +296,7 @@ def with_features(tmp_path: Path, features: str) -> Task:
         "test_split: test\ndoc_to_text: q\n"
     )
     config = TaskManager(tmp_path, include_defaults=False).load("t").tasks["t"]
-    return Task.load(config.resolved(), DataSource())
+    return Task.load(config.resolved(FOREIGN_CODE), DataSource())
 
 
 @pytest.mark.parametrize(
@@ -337,4 +338,4 @@ def test_a_local_file_that_is_missing_is_named_where_it_belongs(
     monkeypatch.chdir(tmp_path / "elsewhere")
     config = TaskManager(tmp_path, include_defaults=False).load("t").tasks["t"]
     with pytest.raises(MMEvalError, match=re.escape(str(tmp_path / "docs.jsonl"))):
-        Task.load(config.resolved(), DataSource())
+        Task.load(config.resolved(FOREIGN_CODE), DataSource())

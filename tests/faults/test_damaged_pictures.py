@@ -24,6 +24,7 @@ from mm_eval.data.decode import FORMATS, PixelBudget, decoding, open_picture
 from mm_eval.data.docs import Docs
 from mm_eval.data.media import picture_digest, to_pictures
 from mm_eval.data.places import Places
+from mm_eval.features.suites.runner import FOREIGN_CODE
 from mm_eval.values.errors import ConfigError, DataError
 from mm_eval.values.types import Instance
 from tests.cli.test_bad_input import data_root, picture
@@ -297,7 +298,7 @@ def test_what_a_tasks_code_sets_for_pillow_changes_no_picture(monkeypatch, tmp_p
     noise = Image.effect_noise((64, 64), 90).convert("RGB")
     cut = saved(noise, "JPEG")[:-500]
     (tmp_path / "utils.py").write_text(SETS)
-    function = FunctionRef("utils.picture", tmp_path / "t.yaml", 1).resolve()
+    function = FunctionRef("utils.picture", tmp_path / "t.yaml", 1).resolve(FOREIGN_CODE)
     assert function({"image": saved(noise, "PNG")})[0].tobytes() == noise.tobytes()
     with pytest.raises(OSError, match="truncated"):
         function({"image": cut})

@@ -17,6 +17,7 @@ from mm_eval.data.dataset import docs_of, load_docs
 from mm_eval.data.docs import Docs, picture_files
 from mm_eval.data.places import Places
 from mm_eval.data.source import DataSource
+from mm_eval.features.suites.runner import FOREIGN_CODE
 from mm_eval.values.errors import DataError
 from tests.sets import few
 
@@ -111,7 +112,7 @@ def test_what_a_tasks_function_loads_itself_is_not_stale_either(tmp_path: Path) 
         "import datasets\n\n\ndef rows(**_):\n"
         f"    return datasets.load_dataset('json', data_files={{'test': {str(file)!r}}})\n"
     )
-    of_file = FunctionRef("utils.rows", code.with_name("t.yaml"), 1).resolve()
+    of_file = FunctionRef("utils.rows", code.with_name("t.yaml"), 1).resolve(FOREIGN_CODE)
 
     def load(load_dataset, **_: object) -> object:
         return load_dataset("json", data_files={"test": str(file)})

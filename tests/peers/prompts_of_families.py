@@ -29,6 +29,7 @@ from mm_eval.models.hf.families import FAMILIES
 
 from mm_eval.config.manager import TaskManager
 from mm_eval.data.source import DataSource
+from mm_eval.features.suites.runner import FOREIGN_CODE
 from mm_eval.prompt.blocks import choose_block
 from mm_eval.prompt.task import PromptStyle, Task
 
@@ -199,7 +200,7 @@ def differences(repository: Path, python: str = sys.executable) -> dict[tuple[st
 def documents(benchmark: Compared) -> Iterator[tuple[dict[str, Any], dict[str, Parts]]]:
     """(the kit's line, {family: our prompt}) of each document of the sample of a benchmark."""
     for config in TaskManager().load(benchmark.task).tasks.values():
-        task = Task.load(config.resolved(), DataSource(sample=True))
+        task = Task.load(config.resolved(FOREIGN_CODE), DataSource(sample=True))
         ids = range(len(task.docs))
         styles = {
             family: PromptStyle(choose_block(task.config, keys_of(family)), chat=True)

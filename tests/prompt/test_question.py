@@ -7,6 +7,7 @@ import pytest
 
 from mm_eval.config.task_config import TaskConfig
 from mm_eval.data.source import DataSource
+from mm_eval.features.suites.runner import FOREIGN_CODE
 from mm_eval.prepare import prepare
 from mm_eval.prompt import question
 from mm_eval.prompt.blocks import PromptBlock, choose_block
@@ -41,7 +42,7 @@ def task(**keys: Any) -> Task:
         "doc_to_target": "word",
         **keys,
     }
-    return Task.load(TaskConfig.from_mapping(config).resolved(), DataSource())
+    return Task.load(TaskConfig.from_mapping(config).resolved(FOREIGN_CODE), DataSource())
 
 
 def choice_task(**keys: Any) -> Task:
@@ -526,7 +527,7 @@ def test_metadata_of_a_run_are_arguments_of_custom_dataset_with_the_checkpoints_
             include_path=str(tmp_path),
             **options,
         )
-        task = Task.load(load_configs(request).tasks["made"].resolved(), DataSource(), 0)
+        task = Task.load(load_configs(request).tasks["made"].resolved(FOREIGN_CODE), DataSource(), 0)
         return [task.docs.text(place)["q"] for place in range(len(task.docs))]
 
     assert prompts() == [" 2 7"]

@@ -15,6 +15,7 @@ from mm_eval.data.decode import open_picture
 from mm_eval.data.media import picture_digest
 from mm_eval.data.places import Places
 from mm_eval.data.source import DataSource
+from mm_eval.features.suites.runner import FOREIGN_CODE
 from mm_eval.preflight import check_prompt_keys
 from mm_eval.prompt.blocks import PromptBlock
 from mm_eval.prompt.task import PromptStyle, Task
@@ -46,7 +47,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def load(root: Path, doc_to_messages: Any, **keys: Any) -> Task:
     config = {"task": "pairs", "dataset_path": "org/pairs", "test_split": "test", "doc_to_visual": ["left", "right"],
               "doc_to_text": "question", "doc_to_target": "answer", "doc_to_messages": doc_to_messages}  # fmt: skip
-    return Task.load(TaskConfig.from_mapping({**config, **keys}).resolved(), DataSource(root))
+    return Task.load(TaskConfig.from_mapping({**config, **keys}).resolved(FOREIGN_CODE), DataSource(root))
 
 
 def interleaved(doc: dict, lmms_eval_specific_kwargs: dict | None = None) -> list[dict]:

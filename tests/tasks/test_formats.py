@@ -8,6 +8,7 @@ import pytest
 from mm_eval.config.formats import shows_choices
 from mm_eval.config.task_config import TaskConfig
 from mm_eval.data.source import DataSource
+from mm_eval.features.suites.runner import FOREIGN_CODE
 from mm_eval.prompt.blocks import PromptBlock
 from mm_eval.prompt.question import Question
 from mm_eval.prompt.task import PromptStyle, Task
@@ -36,7 +37,7 @@ def with_sample(config: TaskConfig) -> bool:
 
 def member(name: str) -> TaskConfig:
     """A task, or the first member of a group whose sample is bundled."""
-    return next(config for config in loaded_of(name).tasks.values() if with_sample(config)).resolved()
+    return next(config for config in loaded_of(name).tasks.values() if with_sample(config)).resolved(FOREIGN_CODE)
 
 
 def right_letter(question: Question) -> str | None:
@@ -68,14 +69,14 @@ def test_a_format_starts_from_the_question_itself(name: str) -> None:
             assert REFUSED in str(error) and config.source["formats"] == "none", f"{layout}: {error}"
             continue
         assert config.source["formats"] != "none"
-        task = Task(next(iter(found.tasks.values())).resolved(), own.docs)
+        task = Task(next(iter(found.tasks.values())).resolved(FOREIGN_CODE), own.docs)
         for doc_id, letter in zip(docs, letters, strict=True):
             check(layout, asked(task, doc_id), asked(Task(with_options(config), own.docs), doc_id), letter, texts)
 
 
 def with_options(config: TaskConfig) -> TaskConfig:
     """The task in the format that compares the texts of the options."""
-    return next(iter(MANAGER.load([f"{config.path}@cloze"]).tasks.values())).resolved()
+    return next(iter(MANAGER.load([f"{config.path}@cloze"]).tasks.values())).resolved(FOREIGN_CODE)
 
 
 def check(layout: str, question: Question, cloze: Question, letter: str | None, own_texts: list[str]) -> None:
@@ -114,7 +115,7 @@ def test_a_task_whose_question_does_not_stand_apart_says_so(layout: str) -> None
 
 @pytest.mark.parametrize("chat", [False, True])
 def test_a_chain_of_thought_may_have_blank_lines(chat: bool) -> None:
-    config = next(iter(MANAGER.load(["arc_easy@cot"]).tasks.values())).resolved()
+    config = next(iter(MANAGER.load(["arc_easy@cot"]).tasks.values())).resolved(FOREIGN_CODE)
     instance = next(iter(Task.load(config, SAMPLE).instances([0], PromptStyle(chat=chat))))
     begins = "Given the following problem, reason step by step to find the final answer."
     until = {} if chat else {"until": [f"\n\n{begins}"]}

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from mm_eval.config.manager import TaskManager
+from mm_eval.features.suites.runner import FOREIGN_CODE
 from mm_eval.scoring.filters import build_filter_ensemble
 from tests.sets import each_of
 from tests.tasks.answers import answered, prompt
@@ -35,7 +36,9 @@ HARD = [
 
 def read(task: str, answer: str, doc: dict[str, Any]) -> str | None:
     [config] = TaskManager().load(task).tasks.values()
-    [[found]] = build_filter_ensemble("none", config.resolved().filter_list[0]["filter"]).chain([[answer]], [doc])
+    [[found]] = build_filter_ensemble("none", config.resolved(FOREIGN_CODE).filter_list[0]["filter"]).chain(
+        [[answer]], [doc]
+    )
     return found if found in ("A", "B", "C", "D", "E") else None
 
 

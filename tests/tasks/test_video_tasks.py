@@ -11,6 +11,7 @@ from mm_eval.tasks.rules.suite_letters import FirstWordLetterFilter
 from mm_eval.tasks.videomme.utils import shown_subtitles
 
 from mm_eval.config.manager import TaskManager
+from mm_eval.features.suites.runner import FOREIGN_CODE
 from mm_eval.features.video import frames
 from mm_eval.scoring.filters import build_filter_ensemble
 from mm_eval.values.types import Clip, Subtitle
@@ -103,7 +104,7 @@ def test_mvbench_reads_the_first_line_and_mlvu_ends_its_word_at_a_blank(
     assert FirstWordLetterFilter().read(answer, options) == all_lines
     for task in ("mvbench_action_sequence", "tvbench_action_count"):
         [config] = TaskManager().load(task).tasks.values()
-        filters = build_filter_ensemble("none", config.resolved().filter_list[0]["filter"])
+        filters = build_filter_ensemble("none", config.resolved(FOREIGN_CODE).filter_list[0]["filter"])
         assert filters.chain([[answer]], [{"candidates": list("wxyz")}]) == [[first_line]]
 
 
@@ -116,7 +117,7 @@ def test_hard_answers(answer: str, videomme: str | None, longvideobench: str | N
 
 def read(task: str, answer: str) -> str | None:
     """The letter that a shipped task reads."""
-    config = next(iter(TaskManager().load(task).tasks.values())).resolved()
+    config = next(iter(TaskManager().load(task).tasks.values())).resolved(FOREIGN_CODE)
     [[found]] = build_filter_ensemble("none", config.filter_list[0]["filter"]).chain([[answer]], [{}])
     return found
 

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from mm_eval.config.manager import TaskManager
+from mm_eval.features.suites.runner import FOREIGN_CODE
 from tests.conftest import ROOT, Ran
 from tests.sets import each_of
 
@@ -20,7 +21,7 @@ FIRST = (
 
 def functions() -> Any:
     """The task's config with its functions."""
-    return TaskManager().load(["wikitext"]).tasks["wikitext"].resolved()
+    return TaskManager().load(["wikitext"]).tasks["wikitext"].resolved(FOREIGN_CODE)
 
 
 @each_of(

@@ -16,6 +16,7 @@ from mm_eval.config.task_config import TaskConfig
 from mm_eval.data.manifest import advice_on_missing, hub_ids, known_data_set
 from mm_eval.data.source import DataId, DataSource, hub_answers
 from mm_eval.engine.folder import RunFolder
+from mm_eval.features.suites.runner import FOREIGN_CODE
 from mm_eval.prepare import load_configs, prepare_without_model
 from mm_eval.request import RunRequest
 from mm_eval.values.errors import ConfigError, NotHereError
@@ -61,9 +62,9 @@ class Bundle:
 
     def __init__(self, request: RunRequest, root: Path) -> None:
         self.request, self.root = request, root
-        self.configs = {name: config.resolved() for name, config in load_configs(request).tasks.items()}
+        self.configs = {name: config.resolved(FOREIGN_CODE) for name, config in load_configs(request).tasks.items()}
         data_root = Path(request.data_root) if request.data_root else None
-        self.source = DataSource(data_root, request.sample, request.offline)
+        self.source = DataSource(data_root, request.sample, request.offline, code=FOREIGN_CODE)
         for name, config in self.configs.items():
             path = config.dataset_path
             if path is None or "/" not in path or config.custom_dataset is not None or Path(path).is_dir():

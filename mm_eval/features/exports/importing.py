@@ -36,6 +36,7 @@ from mm_eval.features.exports.logs.find import TABLE, find_logs
 from mm_eval.features.exports.logs.values import Log, LogRow, finite, mapped
 from mm_eval.features.exports.matching import WRONG_KIND, Matched, Matcher, answers_in_order
 from mm_eval.features.exports.repeats import repeated
+from mm_eval.features.suites.runner import FOREIGN_CODE
 from mm_eval.opening import OpenedTasks, open_tasks
 from mm_eval.prepare import Prepared, check_scorers, choose_styles, judging_of, load_configs, submissions_of
 from mm_eval.prompt.blind import WITHOUT
@@ -193,7 +194,7 @@ def _count_repeats(one: Imported, config: TaskConfig) -> None:
         if one.log.suite == OWN:  # an export keeps the rule of its run
             one.keys = {"repeats": count}
             return
-        one.keys, first = repeated(config.resolved(), count)
+        one.keys, first = repeated(config.resolved(FOREIGN_CODE), count)
         one.notes.append(
             f"{config.row_name}: the {count} answers to each question are repeats, and the mean of their scores counts"
         )
@@ -336,7 +337,7 @@ def _opened(
         missing = list(chosen)
     for name in missing:
         chosen[name].from_log = True
-        write_docs(beside / DATA, loaded.tasks[name].resolved(), chosen[name].log)
+        write_docs(beside / DATA, loaded.tasks[name].resolved(FOREIGN_CODE), chosen[name].log)
     request = replace(request, data_root=str(beside / DATA), sample=False)
     try:
         found = opened(request, _loaded(request, chosen))

@@ -16,6 +16,7 @@ from typing import Any
 
 from mm_eval.config.manager import TaskManager
 from mm_eval.features.exports.repeats import repeated
+from mm_eval.features.suites.runner import FOREIGN_CODE
 from mm_eval.prompt.task import Task
 from mm_eval.request import RunRequest
 from mm_eval.results.imported import sentence
@@ -97,7 +98,9 @@ def repeats_stated(request: RunRequest) -> dict[str, Mapping[str, Any]]:
             asked = str(each.get("name") or name)
             [config] = manager.load([asked]).tasks.values()
             found[asked] = (
-                {"repeats": count} if each.get("suite") == "mm-eval" else repeated(config.resolved(), count)[0]
+                {"repeats": count}
+                if each.get("suite") == "mm-eval"
+                else repeated(config.resolved(FOREIGN_CODE), count)[0]
             )
     return found
 

@@ -7,8 +7,8 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from mm_eval.config.foreign_code import NO_CALLS, during
 from mm_eval.config.judge import JudgeStep
-from mm_eval.config.runner import NO_CALLS, during
 from mm_eval.data.decode import decoding
 from mm_eval.data.media import picture_digest, to_pictures
 from mm_eval.features.judge.config import judge_of_task

@@ -18,6 +18,7 @@ from mm_eval.config.judge import JudgeConfig
 from mm_eval.features.judge.agreement import agreement, correlation, is_nominal, measure, noise_share
 from mm_eval.features.judge.config import judge_of_task
 from mm_eval.features.judge.verdicts import shown_answer
+from mm_eval.features.suites.runner import FOREIGN_CODE
 from mm_eval.results.judged import RecordedJudge, final_verdicts, judges_of, verdicts_in, was_sent
 from mm_eval.results.recorded import RecordedRun
 from mm_eval.values.errors import ConfigError, MMEvalError, ScoringError, did_you_mean
@@ -117,7 +118,7 @@ def _installed_judge(run: RecordedRun, name: str) -> JudgeConfig | None:
     """The judge of the task as it is installed, with its functions; None where there is none, or another one."""
     config = run.config(name)
     try:
-        return judge_of_task(config.resolved()) if config is not None else None
+        return judge_of_task(config.resolved(FOREIGN_CODE)) if config is not None else None
     except MMEvalError:
         return None
 

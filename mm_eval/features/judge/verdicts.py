@@ -12,8 +12,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from mm_eval.config.arguments import shortly
+from mm_eval.config.foreign_code import NO_CALLS, during
 from mm_eval.config.judge import JudgeConfig, JudgeStep
-from mm_eval.config.runner import NO_CALLS, during
 from mm_eval.features.judge.config import judge_of_task
 from mm_eval.features.judge.prompts import NO_SOCKET, doc_of, judge_instance, next_question
 from mm_eval.features.judge.scoring import DocVerdict

@@ -18,8 +18,8 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
+from mm_eval.config.foreign_code import FURTHER_DATA, NO_CALLS, during
 from mm_eval.config.packages import MissingPackages
-from mm_eval.config.runner import FURTHER_DATA, NO_CALLS, during
 from mm_eval.data.places import home_of_hub, put_in_place
 from mm_eval.features.suites.annotations import annotations_from
 from mm_eval.features.suites.process import TaskProcess, error_from_wire, error_to_wire, process_of
@@ -282,7 +282,7 @@ class RemoteObject:
 
 
 def function(file: Path, name: str, class_of: Callable[[TaskProcess, Path, str], type]) -> tuple[Any, Sequence[str]]:
-    """As `Runner.function` says. class_of: makes the class that stands for a task class of a file."""
+    """As `ForeignCode.function` says. class_of: makes the class that stands for a task class of a file."""
     process = process_of(file.parent)
     where = {"file": str(file), "name": name}
     about, _, _ = ask(process, {"do": "describe", **where}, (), {})
@@ -305,6 +305,6 @@ def function(file: Path, name: str, class_of: Callable[[TaskProcess, Path, str],
 
 
 def load_offline(path: str, name: str | None, options: Mapping[str, Any]) -> Any:
-    """As `Runner.load_offline` says."""
+    """As `ForeignCode.load_offline` says."""
     process = process_of(Path("offline"))  # no folder of a task
     return ask(process, {"do": "load"}, (path, name), options, all_docs=True)[0]

@@ -20,6 +20,7 @@ from mm_eval.data.places import has_files
 from mm_eval.engine.generation import check_for_any_model
 from mm_eval.engine.model import METHODS, Model
 from mm_eval.engine.order import CheapestOrder
+from mm_eval.features.suites.runner import FOREIGN_CODE
 from mm_eval.features.validate.first_rows import (
     FIRST,
     columns_that_differ,
@@ -81,7 +82,7 @@ def _groups(loaded: Loaded, scorers: Mapping[str, list[Scorer]]) -> Iterator[Tas
     """The faults in the configs of the groups."""
     for name, group in loaded.groups.items():
         try:
-            group.resolved()
+            group.resolved(FOREIGN_CODE)
         except ConfigError as error:
             yield from _findings(name, error)
     for name, fault in group_faults(loaded, scorers):

@@ -9,15 +9,15 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from mm_eval.config.foreign_code import ForeignCode
 from mm_eval.config.manager import TaskManager
 from mm_eval.config.packages import MissingPackages, install_command
-from mm_eval.config.runner import runner
 from mm_eval.config.schema import functions_in
 from mm_eval.config.task_config import TaskConfig
+from mm_eval.features.suites.runner import FOREIGN_CODE
 from mm_eval.values.errors import ConfigError, MMEvalError, all_faults
 from mm_eval.values.words import listed, of_all
 
@@ -68,11 +68,10 @@ def check_imports(names: Sequence[str], include_path: str | None) -> ImportRepor
     manager = TaskManager(include_path=include_path)
     report = ImportReport()
     configs = _load(manager, list(names) or _names_in(manager, include_path), report)
-    other = runner()
     known: dict[str, MMEvalError | None] = {}
-    with other.together(SECONDS_OF_IMPORT) if other is not None else nullcontext():
+    with FOREIGN_CODE.together(SECONDS_OF_IMPORT) as code:
         for name, config in configs.items():
-            faults = list(_faults(config, known)) or list(_faults_of_scoring(config))
+            faults = list(_faults(config, code, known)) or list(_faults_of_scoring(config, code))
             needs = [fault for fault in faults if isinstance(fault, MissingPackages) and not fault.at_import]
             others = [fault for fault in faults if fault not in needs]
             if others:
@@ -110,26 +109,26 @@ def _load(manager: TaskManager, names: Sequence[str], report: ImportReport) -> d
     return found
 
 
-def _faults(config: TaskConfig, known: dict[str, MMEvalError | None]) -> Iterator[MMEvalError]:
+def _faults(config: TaskConfig, code: ForeignCode, known: dict[str, MMEvalError | None]) -> Iterator[MMEvalError]:
     """The faults of the functions of a config. known: those of functions that were imported for another one."""
     for reference in functions_in(config.source):
         try:
             key = f"{reference.source()}:{reference.function}"
             if key not in known:
                 known[key] = None
-                reference.resolve()
+                reference.resolve(code)
         except MMEvalError as error:
             known[key] = error
         if (fault := known[key]) is not None:
             yield fault
 
 
-def _faults_of_scoring(config: TaskConfig) -> Iterator[MMEvalError]:
+def _faults_of_scoring(config: TaskConfig, code: ForeignCode) -> Iterator[MMEvalError]:
     """The fault of its filters, metrics and scorers, which a run would end with before its first request."""
     from mm_eval.scoring.of_task import scorers_of
 
     try:
-        scorers_of(config.resolved())
+        scorers_of(config.resolved(code))
     except MMEvalError as error:
         yield all_faults(error)[0]
 

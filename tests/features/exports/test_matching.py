@@ -9,6 +9,7 @@ from mm_eval.config.manager import TaskManager
 from mm_eval.data.source import DataSource
 from mm_eval.features.exports.logs.values import LogRow
 from mm_eval.features.exports.matching import Matched, Matcher, answers_in_order
+from mm_eval.features.suites.runner import FOREIGN_CODE
 from mm_eval.prompt.blocks import PromptBlock
 from mm_eval.prompt.task import PromptStyle, Task
 from mm_eval.values.errors import ConfigError
@@ -18,7 +19,7 @@ STYLE = PromptStyle(PromptBlock(), False, None, None)
 
 @pytest.fixture(scope="module")
 def mme() -> Task:
-    config = TaskManager().load(["mme"]).tasks["mme"].resolved()
+    config = TaskManager().load(["mme"]).tasks["mme"].resolved(FOREIGN_CODE)
     return Task.load(config, DataSource(sample=True))
 
 
@@ -29,7 +30,7 @@ def style(mme: Task) -> PromptStyle:
 
 @pytest.fixture(scope="module")
 def arc() -> Task:
-    return Task.load(TaskManager().load(["arc_easy"]).tasks["arc_easy"].resolved(), DataSource(sample=True))
+    return Task.load(TaskManager().load(["arc_easy"]).tasks["arc_easy"].resolved(FOREIGN_CODE), DataSource(sample=True))
 
 
 @pytest.fixture(scope="module")

@@ -11,6 +11,7 @@ from mm_eval.config.manager import TaskManager
 from mm_eval.data.source import DataSource
 from mm_eval.engine.model import MODELS, Model, ModelFacts, ModelSettings, prepare_once, register_model
 from mm_eval.features.judge.prompts import judge_instance
+from mm_eval.features.suites.runner import FOREIGN_CODE
 from mm_eval.prompt.task import Task
 from mm_eval.values.errors import ConfigError
 from mm_eval.values.types import Answer
@@ -51,7 +52,7 @@ def pictured(tmp_path: Path) -> Path:
 
 
 def test_a_judge_sees_the_pictures(pictured: Path) -> None:
-    config = TaskManager(include_path=str(pictured)).load(["seen"]).tasks["seen"].resolved()
+    config = TaskManager(include_path=str(pictured)).load(["seen"]).tasks["seen"].resolved(FOREIGN_CODE)
     task = Task.load(config, DataSource())
     judge = MODELS.get("tiny-llava")({}, ModelSettings(device="cpu"))
     asked = [judge_instance(task, "tiny", 0, n, task.docs.text(n), "red", chat=judge.facts.chat) for n in range(3)]

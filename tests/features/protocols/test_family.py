@@ -12,6 +12,7 @@ from mm_eval.engine.model import ModelFacts
 from mm_eval.features.protocols import family
 from mm_eval.features.protocols.family import other_prompt
 from mm_eval.features.protocols.protocol_file import find_protocol, protocol_names
+from mm_eval.features.suites.runner import FOREIGN_CODE
 from tests.conftest import ROOT
 
 OTHER_PROMPTS = {  # the reasons stand as `source` in the protocols
@@ -32,7 +33,7 @@ def test_protocols_and_families_agree_but_for_the_listed_prompts() -> None:
         protocol = find_protocol(name)
         keys = {prompt_keys(checkpoint) for names in protocol.models.values() for checkpoint in names[:1]}
         for task in protocol.benchmarks if name != "opencompass" else ():
-            config = next(iter(TaskManager().load(task).tasks.values())).resolved()
+            config = next(iter(TaskManager().load(task).tasks.values())).resolved(FOREIGN_CODE)
             found |= {(name, task) for each in keys if each and other_prompt(protocol, config, each)}
     assert found == OTHER_PROMPTS
 

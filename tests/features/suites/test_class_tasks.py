@@ -9,6 +9,7 @@ import pytest
 
 from mm_eval import evaluate
 from mm_eval.config.manager import TaskManager
+from mm_eval.features.suites.runner import FOREIGN_CODE
 from mm_eval.values.errors import ConfigError
 
 CLASS = """
@@ -143,4 +144,4 @@ def test_what_the_class_does_not_say_stands_in_its_file(tree: Path) -> None:
 def test_a_class_without_docs_is_one_sentence(tree: Path) -> None:
     config = TaskManager(str(tree / "tasks")).load("neither").tasks["neither"]
     with pytest.raises(ConfigError, match=r"neither.yaml:2: the class 'Neither' has neither test nor validation docs"):
-        config.resolved()
+        config.resolved(FOREIGN_CODE)

@@ -11,16 +11,18 @@ import pytest
 
 from mm_eval.config.functions import FunctionRef
 from mm_eval.features.suites.remote import RemoteFunction
+from mm_eval.features.suites.runner import FOREIGN_CODE
 from mm_eval.scoring.metrics.metric import aggregation_named
 from mm_eval.values.errors import ScoringError
 
 SCORES = """
 import sys
 from mm_eval.config.manager import TaskManager
+from mm_eval.features.suites.runner import FOREIGN_CODE
 from mm_eval.scoring.of_task import scorers_of
 for task in TaskManager(include_path=sys.argv[1], include_defaults=False).load(sys.argv[2]).tasks.values():
-    scorers_of(task.resolved())
-parts = ("habits", "askers", "remote", "process", "wire", "rows", "child")
+    scorers_of(task.resolved(FOREIGN_CODE))
+parts = ("class_tasks", "remote", "process", "wire", "rows", "child")
 print(*(part for part in parts if f"mm_eval.features.suites.{part}" in sys.modules))
 """
 TEXT = "dataset_path: d\ntest_split: test\ndoc_to_text: q\ndoc_to_target: a\nmetric_list: [{metric: exact_match}]\n"
@@ -47,7 +49,7 @@ def test_a_task_without_such_habits_does_not_load_them(tmp_path: Path, more: str
 def load(tmp_path: Path) -> Callable[[str, str], Any]:
     def loaded(text: str, name: str) -> Any:
         (tmp_path / "utils.py").write_text(text)
-        function = FunctionRef(f"utils.{name}", tmp_path / "t.yaml", 1).resolve()
+        function = FunctionRef(f"utils.{name}", tmp_path / "t.yaml", 1).resolve(FOREIGN_CODE)
         assert isinstance(function, RemoteFunction)
         return function
 

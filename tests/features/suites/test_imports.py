@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from mm_eval.config.functions import FunctionRef
+from mm_eval.features.suites.runner import FOREIGN_CODE
 from mm_eval.values.errors import ConfigError, ScoringError
 
 Load = Callable[..., Any]
@@ -20,7 +21,7 @@ def load(tmp_path: Path) -> Load:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text)
         folder, _, function = name.rpartition("/")
-        return FunctionRef(function, tmp_path / folder / "t.yaml", 1).resolve()
+        return FunctionRef(function, tmp_path / folder / "t.yaml", 1).resolve(FOREIGN_CODE)
 
     return loaded
 
@@ -98,9 +99,9 @@ def test_a_module_of_the_tree_is_the_nearest_file_and_its_change_is_another_task
 def test_a_yaml_may_name_a_function_as_the_suite_imports_it(load: Load, tmp_path: Path) -> None:
     load("one/utils.f", one__utils="import os\ndef f(doc): return 'one'\n", two__utils="import os\n")
     named = FunctionRef("lmms_eval.tasks.one.utils.f", tmp_path / "two/t.yaml", 1)
-    assert named.resolve()({}) == "one"
+    assert named.resolve(FOREIGN_CODE)({}) == "one"
     with pytest.raises(ConfigError, match="has too many parts"):
-        FunctionRef("other.tasks.one.utils.f", tmp_path / "two/t.yaml", 1).resolve()
+        FunctionRef("other.tasks.one.utils.f", tmp_path / "two/t.yaml", 1).resolve(FOREIGN_CODE)
 
 
 MISSING = """

@@ -13,9 +13,10 @@ import pytest
 from PIL import Image
 
 from mm_eval.config.functions import FunctionRef
-from mm_eval.features.suites.askers import _roots, asks
+from mm_eval.config.suites.askers import _roots, asks
 from mm_eval.features.suites.child.stand_ins.llm_judge import binary_of, object_of, pair_of
 from mm_eval.features.suites.remote import RemoteFunction
+from mm_eval.features.suites.runner import FOREIGN_CODE
 from mm_eval.scoring.asked import RETRIES, Asked, Lookup
 from mm_eval.scoring.metrics.metric import aggregation_named
 from mm_eval.values.errors import ConfigError, ModelError, ScoringError
@@ -96,7 +97,7 @@ def load(tmp_path_factory: pytest.TempPathFactory) -> Load:
         (folder / "utils.py").write_text(text)
         return folder
 
-    return lambda text, name: FunctionRef(f"utils.{name}", folder_of(text) / "t.yaml", 1).resolve()
+    return lambda text, name: FunctionRef(f"utils.{name}", folder_of(text) / "t.yaml", 1).resolve(FOREIGN_CODE)
 
 
 def asked(function: Callable[..., Any], *replies: str, doc: dict[str, Any] = DOC) -> Asked:

@@ -18,6 +18,7 @@ from mm_eval.config.functions import FunctionRef, runs_elsewhere, task_stream
 from mm_eval.features.study.compare import compare
 from mm_eval.features.suites.process import ProcessEnded, TaskProcess
 from mm_eval.features.suites.remote import RemoteFunction
+from mm_eval.features.suites.runner import FOREIGN_CODE
 from mm_eval.prompt.blocks import PromptBlock, call
 from mm_eval.request import RunRequest
 from mm_eval.results.recorded import RecordedRun
@@ -42,7 +43,7 @@ def load(tmp_path: Path) -> Load:
 def remote(folder: Path, text: str, name: str = "f") -> RemoteFunction:
     """A function of a file that runs in a process of its own."""
     (folder / "utils.py").write_text("import os, sys, time\n" + text)
-    function = FunctionRef(f"utils.{name}", folder / "t.yaml", 1).resolve()
+    function = FunctionRef(f"utils.{name}", folder / "t.yaml", 1).resolve(FOREIGN_CODE)
     assert isinstance(function, RemoteFunction)
     return function
 
@@ -171,7 +172,7 @@ def g(values):
 """
     found = load(text)()
     assert str(found[0]) == "a thing" and found[1] == (1, [2]) and found[2] == {"x": 1}
-    assert FunctionRef("utils.g", tmp_path / "t.yaml", 1).resolve()(found) == [True, [2], 0]
+    assert FunctionRef("utils.g", tmp_path / "t.yaml", 1).resolve(FOREIGN_CODE)(found) == [True, [2], 0]
 
 
 def test_a_number_of_torch_or_decimal_is_a_number_here_and_itself_there(load: Load, tmp_path: Path) -> None:
@@ -192,7 +193,7 @@ def g(values):
     return [type(value).__name__ for value in values]
 """
     values = load(text)()
-    assert FunctionRef("utils.g", tmp_path / "t.yaml", 1).resolve()(values) == [
+    assert FunctionRef("utils.g", tmp_path / "t.yaml", 1).resolve(FOREIGN_CODE)(values) == [
         "Tensor",
         "Decimal",
         "Tensor",
@@ -288,7 +289,8 @@ def test_it_ends_with_the_process_that_started_it(tmp_path: Path) -> None:
 import os, threading, time
 from pathlib import Path
 from mm_eval.config.functions import FunctionRef
-f, busy = (FunctionRef(f"utils.{{n}}", Path({str(tmp_path)!r}) / "t.yaml", 1).resolve() for n in ("f", "busy"))
+from mm_eval.features.suites.runner import FOREIGN_CODE
+f, busy = (FunctionRef(f"utils.{{n}}", Path({str(tmp_path)!r}) / "t.yaml", 1).resolve(FOREIGN_CODE) for n in ("f", "busy"))
 print(f(), flush=True)
 threading.Thread(target=busy, daemon=True).start()
 time.sleep(600)
@@ -319,7 +321,7 @@ def test_it_ends_when_nothing_uses_it_any_more(load: Load, tmp_path: Path) -> No
     for name in ("one", "two"):  # the last two stay, for a config that is resolved again
         (tmp_path / name).mkdir()
         (tmp_path / name / "utils.py").write_text("import os\ndef f():\n    return os.getpid()\n")
-        FunctionRef("utils.f", tmp_path / name / "t.yaml", 1).resolve()
+        FunctionRef("utils.f", tmp_path / name / "t.yaml", 1).resolve(FOREIGN_CODE)
     assert not alive(pid)
 
 
@@ -422,7 +424,7 @@ def f(number):
     function = load(text)
     found = []
     for number in range(20):
-        stream = task_stream([FunctionRef("utils.f", tmp_path / "t.yaml", 1)])
+        stream = task_stream([FunctionRef("utils.f", tmp_path / "t.yaml", 1)], FOREIGN_CODE)
         with stream.used():
             found.append(function(number))
         del stream

@@ -9,6 +9,7 @@ import pytest
 
 from mm_eval.config.functions import runs_elsewhere
 from mm_eval.config.manager import TaskManager
+from mm_eval.features.suites.runner import FOREIGN_CODE
 from mm_eval.features.tools.own import tool_of
 from mm_eval.values.errors import ConfigError, kind_and_text
 from tests.features.tools.scripted import SIGN, TASK, UTILS, Scripted, call, rows_of, run, way
@@ -50,7 +51,7 @@ def tool(folder: Path, head: str, utils: str = TYPED) -> Any:
     assert not head or runs_elsewhere(folder / "utils.py")
     task = TASK.replace("doc_to_visual: !function utils.visual\n", "").replace("zoom, rotate, ", "")
     path = write_task(folder, "looks", task, head + utils, [{"q": "1?", "a": "B"}])
-    config = TaskManager().load([path]).tasks["looks"].resolved()
+    config = TaskManager().load([path]).tasks["looks"].resolved(FOREIGN_CODE)
     found = config.tools
     assert found is not None
     return tool_of(found.use[-1], found.where)

@@ -12,6 +12,7 @@ import pytest
 
 from mm_eval.config.manager import TaskManager
 from mm_eval.engine.model import Answers, ModelFacts
+from mm_eval.features.suites.runner import FOREIGN_CODE
 from mm_eval.features.tools.turns import ToolTurns
 from mm_eval.run import score
 from mm_eval.values.errors import ConfigError
@@ -105,7 +106,7 @@ def test_the_task_states_its_unit_and_its_format(tmp_path: Path) -> None:
 
 def test_boxes_in_the_resized_picture_follow_the_limits_of_the_model() -> None:
     of_family = ModelFacts(name="Qwen2.5-VL-7B-Instruct")
-    config = TaskManager().load("vstar_tools").tasks["vstar_tools"].resolved()
+    config = TaskManager().load("vstar_tools").tasks["vstar_tools"].resolved(FOREIGN_CODE)
     cases = [
         (of_family, (28, 3136, 12845056)),
         (replace(of_family, fits={"max_pixels": 401408}), (28, 3136, 401408)),

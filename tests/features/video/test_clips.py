@@ -9,6 +9,7 @@ import pytest
 from mm_eval import Video
 from mm_eval.config.task_config import TaskConfig
 from mm_eval.data.source import DataSource
+from mm_eval.features.suites.runner import FOREIGN_CODE
 from mm_eval.prompt.blocks import PromptBlock, choose_block
 from mm_eval.prompt.task import PromptStyle, Task
 from mm_eval.values.types import Instance
@@ -22,7 +23,7 @@ def asked(folder: Path, visual: Any, shots: int = 0, **keys: Any) -> Instance:
     config = {"task": "clips", "dataset_path": "json", "dataset_kwargs": {"data_files": {"test": str(folder / "rows.jsonl")}},
               "test_split": "test", "doc_to_visual": visual, "doc_to_text": "q", "doc_to_target": "a", "num_fewshot": shots,
               **keys}  # fmt: skip
-    task = Task.load(TaskConfig.from_mapping(config).resolved(), DataSource())
+    task = Task.load(TaskConfig.from_mapping(config).resolved(FOREIGN_CODE), DataSource())
     [instance] = task.instances([0], PromptStyle(PromptBlock(frames="frames=3,ends"), chat=True))
     assert instance.error is None, instance.error
     return instance

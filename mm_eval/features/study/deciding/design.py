@@ -19,6 +19,7 @@ from mm_eval.config.manager import TaskManager
 from mm_eval.features.study.compare import compare
 from mm_eval.features.study.deciding.boundaries import equal_looks, quantile_above
 from mm_eval.features.study.deciding.trial import power_of
+from mm_eval.features.suites.runner import FOREIGN_CODE
 from mm_eval.results.changes import Change
 from mm_eval.results.recorded import RecordedRun, stated_range
 from mm_eval.values.errors import ConfigError, MMEvalError
@@ -217,7 +218,7 @@ def _no_share_of_docs(config: Any) -> str:
     from mm_eval.scoring.of_task import scorers_of
 
     try:
-        metrics = [metric for scorer in scorers_of(config.resolved()) for metric in scorer.metrics or ()]
+        metrics = [metric for scorer in scorers_of(config.resolved(FOREIGN_CODE)) for metric in scorer.metrics or ()]
     except MMEvalError:
         return ""
     stated = main_metrics(config.metadata)[:1]

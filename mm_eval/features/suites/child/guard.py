@@ -22,7 +22,7 @@ from types import SimpleNamespace
 from typing import Any, NoReturn
 
 from mm_eval.config.packages import install_command, package_of
-from mm_eval.features.suites.askers import WHY_REFUSED
+from mm_eval.config.suites.askers import WHY_REFUSED
 from mm_eval.features.suites.child.draws import generators_in, unchanged
 from mm_eval.values.errors import ScoringError
 

@@ -26,11 +26,11 @@ from types import ModuleType
 from typing import Any
 
 from mm_eval.config.packages import package_of
-from mm_eval.features.suites import SUITES
+from mm_eval.config.suites import SUITES
+from mm_eval.config.suites.reading import file_in_tree
 from mm_eval.features.suites.child.guard import refuse_package
 from mm_eval.features.suites.child.missing import HTTP, SDKS, Missing
 from mm_eval.features.suites.child.stand_ins.served import SERVED
-from mm_eval.features.suites.reading import file_in_tree
 
 TASK_FILES = "_mm_eval_task_"
 """How the names of modules of task files begin (`config.functions`)."""

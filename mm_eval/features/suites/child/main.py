@@ -24,7 +24,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from mm_eval.config.functions import load_file, stamp_of, with_siblings
+from mm_eval.config.functions import load_file
+from mm_eval.config.python_file import stamp_of, with_siblings
 from mm_eval.features.suites.annotations import annotations_of
 from mm_eval.features.suites.child.draws import PYTHON_SEED, Draws, RandomStream, Seeds, generators_in, importing
 from mm_eval.features.suites.child.guard import as_called_once, close_network, importing_calls_nothing, no_calls

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from mm_eval.config.arguments import shortly
-from mm_eval.features.suites.askers import MODULE
+from mm_eval.config.suites.askers import MODULE
 from mm_eval.features.suites.child.guard import Refused
 from mm_eval.scoring.asked import Asked, CodeQuestion, Lookup
 from mm_eval.values.errors import JudgeError

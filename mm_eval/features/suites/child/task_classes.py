@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from mm_eval.features.suites import PACKAGE
+from mm_eval.config.suites import PACKAGE
 from mm_eval.features.suites.child.stand_ins.tasks import Task
 
 CONTEXT = "\x00context\x00"

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn
 
-from mm_eval.features.suites.askers import MODULE
+from mm_eval.config.suites.askers import MODULE
 from mm_eval.features.suites.child.guard import refuse_call
 from mm_eval.features.suites.child.replies import RUNNING
 from mm_eval.scoring.asked import CodeQuestion

@@ -1,15 +1,15 @@
 """Scoring functions of lmms-eval that ask a judge through its `llm_judge` module, run with recorded replies.
 
 A task's `process_results` there builds a server at import and asks it one question after another (MM-Vet, MathVerse).
-Here the server (child/stand_ins/llm_judge.py, in the process of the task's code) looks a question up among the judge's known
-replies to this doc (child/replies.py). Which functions ask is read from their source, by `asks`. If the reply is not known, the
-call ends with an exception that is not an Exception, so that the task's code can't turn it into a verdict. The engine asks the
-question like any other, and `process_results` runs again from the beginning, until it asks nothing new. So every reply is
-recorded, and a judge that fails is a failure of the judge, never the 0 or -1 of the task's code.
+Here the server (features/suites/child/stand_ins/llm_judge.py, in the process of the task's code) looks a question up among the
+judge's known replies to this doc (replies.py beside its folder). Which functions ask is read from their source, by `asks`. If the
+reply is not known, the call ends by what is not an Exception, so that the task's code can't turn it into a verdict.
+The engine asks the question like any other, and `process_results` runs again from the beginning, until it asks nothing new. So
+every reply is recorded, and a judge that fails is a failure of the judge, never the 0 or -1 of the task's code.
 
 The judge is the one of `--judge`, whatever model the code names. Temperature and token cap are those of the code. The same
 question again within one doc means that the code could not read the reply: it gets a further one, `--judge_retries` times.
-Code that asks in another way is refused (child/guard.py).
+Code that asks in another way is refused (guard.py there).
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ import importlib.util
 from functools import lru_cache
 from pathlib import Path
 
-from mm_eval.config.functions import python_file
-from mm_eval.features.suites import PACKAGE
-from mm_eval.features.suites.reading import imported_of_tree
+from mm_eval.config.python_file import python_file, with_siblings
+from mm_eval.config.suites import PACKAGE
+from mm_eval.config.suites.reading import imported_of_tree
 
 MODULE = f"{PACKAGE}.llm_judge"
 WHY_REFUSED = (
@@ -41,6 +41,8 @@ def asks(file: Path, function: str) -> bool:
 
     Files beside it and files of lmms-eval's tasks are followed, name by name: a file may have functions of both kinds.
     """
+    if not any(PACKAGE in python_file(each).packages for each in with_siblings(file)):
+        return False
     return _reaches(file, function, set())
 
 

@@ -1,7 +1,7 @@
 """The weights of lmms-eval's groups, which are imitated: published numbers of these groups need them.
 
 What its task code needs while it runs (replies of another model, data that it loads, aggregations that are called once) is in
-`child/`, the process of that code.
+`features/suites/child/`, the process of that code.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from mm_eval.config.group import GroupConfig, GroupNode, TaskNode, descendants
-from mm_eval.features.suites.reading import is_from_lmms_eval
+from mm_eval.config.suites.origin import is_from_lmms_eval
 
 # ------------------------------------------------------------------ groups
 # Habit: where a group's file has no `weight_by_size`, each task counts once, whatever its size. Our default, and

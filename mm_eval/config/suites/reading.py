@@ -8,13 +8,12 @@ program. Anything else, and any package that is not known, runs in a child proce
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 
-from mm_eval.config.functions import FunctionRef, python_file, stamp_of
-from mm_eval.config.located import LocatedDict
-from mm_eval.features.suites import PACKAGE, SUITES
+from mm_eval.config.python_file import python_file, stamp_of
+from mm_eval.config.suites import SUITES
 
 PURE = frozenset(
     """__future__ abc array ast base64 binascii bisect calendar cmath codecs collections colorsys contextlib copy csv dataclasses
@@ -215,13 +214,7 @@ def _modules(tree: ast.Module) -> Iterator[str]:
             yield node.module or ""
 
 
-def is_from_lmms_eval(source: LocatedDict, file: Path | None, functions: Iterable[FunctionRef] = ()) -> bool:
-    """Whether a config was written for lmms-eval: it has that suite's keys, is in its tree, or has functions that import it.
-
-    Such files have keys that none of our adapters reads, and groups with other default weights. In any other file such a key
-    is probably a typo, and our defaults apply.
-    """
-    parts = file.parts if file else ()
-    in_its_tree = (PACKAGE, "tasks") in zip(parts, parts[1:], strict=False)
-    modules = {function.module: function for function in functions}.values()
-    return source.of_lmms_eval or in_its_tree or any(function.imports(PACKAGE) for function in modules)
+def file_of_suite(name: str, file: Path) -> Path | None:
+    """The file of a function that a YAML file names as a suite's code would import it; None for any other name."""
+    suite, *parts = name.split(".")[:-1]
+    return file_in_tree(file.parent, parts[1:]) if suite in SUITES and parts[:1] == ["tasks"] else None

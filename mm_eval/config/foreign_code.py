@@ -1,13 +1,12 @@
 """Task code that runs in a process of its own: the little that the rest of mm-eval knows of it.
 
 Code that was written for another suite, or that would change what the whole process shares (its random state, sockets, modules,
-the working of os.path), does not run in this process. A runner runs it in another one and gives functions that look like any
-other. The feature that brings the runner is found by its name.
+the working of os.path), does not run in this process. What runs it in another one is a value that is handed down.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from pathlib import Path
@@ -29,23 +28,16 @@ class NoStream:
         return nullcontext()
 
 
-class Runner(Protocol):
-    """Runs functions of task files in a process of their own, and knows what files of another suite rely on."""
+class ForeignCode(Protocol):
+    """Runs functions of task files in a process of their own."""
 
-    def takes(self, files: Sequence[Path]) -> bool:
-        """Whether a file of a task, given with those beside it that it imports, must run there. Imports none of them."""
+    @property
+    def takes_all(self) -> bool:
+        """Whether code that could run in this process is to run there, too."""
         ...
 
-    def together(self, seconds: float) -> AbstractContextManager[Any]:
+    def together(self, seconds: float) -> AbstractContextManager[ForeignCode]:
         """Inside, the files of all tasks are imported there, in one process; each in these seconds, or it is ended."""
-        ...
-
-    def imported(self, file: Path) -> Sequence[Path]:
-        """The files elsewhere in the same tree that a file imports by a suite's name. Imports nothing."""
-        ...
-
-    def source(self, name: str, file: Path) -> Path | None:
-        """The file of a function that a YAML file names as the suite's code would import it; None for any other name."""
         ...
 
     def function(self, file: Path, name: str) -> tuple[Any, Sequence[str]]:
@@ -60,28 +52,9 @@ class Runner(Protocol):
         """What `datasets.load_dataset` gives in a process without network. Raises what it raises there."""
         ...
 
-    def is_theirs(self, source: Any, file: Path | None, functions: Iterable[Any]) -> bool:
-        """Whether a config was written for another suite. source: its keys, a LocatedDict. functions: its FunctionRefs."""
-        ...
-
-    def group_config(self, node: Any) -> Any:
-        """The GroupConfig of a GroupNode with that suite's default weights, if the group is that suite's and states none."""
-        ...
-
-    def asks(self, file: Path, function: str) -> bool:
-        """Whether a function of a file asks another model through a module of that suite. Imports nothing."""
-        ...
-
     def stream(self, files: Sequence[Path]) -> Stream:
         """A new random stream for the functions of these files."""
         ...
-
-
-def runner() -> Runner | None:
-    """The runner of task code that needs a process of its own."""
-    from mm_eval.features.suites.runner import RUNNER
-
-    return RUNNER
 
 
 LoadRows = Callable[..., Any]
