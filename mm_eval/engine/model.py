@@ -253,8 +253,12 @@ def _own(model: Model, name: str) -> Callable[..., Any] | None:
 
 
 def create_model(kind: type[Model], args: Mapping[str, Any], settings: ModelSettings) -> Model:
-    """An adapter with its arguments checked and no weights loaded. ConfigError for a wrong argument."""
-    return kind(args, settings)
+    """An adapter with its arguments checked and no weights loaded. ConfigError for a wrong argument.
+
+    A class of somebody else's may make its models by a class method `create(args, settings)`.
+    """
+    made: Model = getattr(kind, "create", kind)(args, settings)
+    return made
 
 
 def another_of(model: Model) -> Model:

@@ -314,7 +314,8 @@ class LetterReader:
                 continue
             named = self._named_before(match.start())
             goes_on = _GOES_ON_SMALL.match(self.text, match.end())
-            if goes_on and not named and _QUANTITY_BEFORE.search(before):
+            joined = re.search(rf"[(\[]{self.upper}[)\]](?:\s*,|\s+and|\s+or|\s*&)+\s*$", before)  # "(A) and (C) are"
+            if goes_on and not named and not joined and _QUANTITY_BEFORE.search(before):
                 continue
             found += [match[1], *(named if match[1] not in named else ())]
         return found

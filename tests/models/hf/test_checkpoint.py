@@ -64,7 +64,7 @@ def test_creating_an_adapter_imports_neither_torch_nor_transformers(checkpoint: 
     code = (
         "import sys; from mm_eval.engine.model import MODELS, ModelSettings\n"
         f"model = MODELS.get('qwen_vl')({{'pretrained': {str(checkpoint('qwen2_vl'))!r}}}, ModelSettings())\n"
-        "assert model.prompt_keys == ('qwen2_vl', 'qwen_vl') and model.chat\n"
+        "assert model.facts.prompt_keys == ('qwen2_vl', 'qwen_vl') and model.facts.chat\n"
         "assert not {'torch', 'transformers', 'numpy', 'PIL'} & set(sys.modules), set(sys.modules)"
     )
     root = Path(__file__).parents[3]
@@ -299,6 +299,7 @@ def test_parameters_are_counted_from_the_headers_of_the_weights(checkpoint: Call
     folder = checkpoint("llama")
     model = create({"pretrained": str(folder), "device": "cpu"})
     tensors = [tensor for path in folder.glob("*.safetensors") for tensor in load_file(path).values()]
+    model.describe()
     assert measured(model).machine == {"device": "cpu", "parameters": sum(map(torch.numel, tensors))}
     assert "parameters" not in model.describe() and "device" not in model.identity(instance("Is it?"))
 

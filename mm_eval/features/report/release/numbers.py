@@ -204,8 +204,9 @@ def _add_run(table: ReleaseTable, run: RecordedRun) -> str:
         others = [number.run for place in found if (number := table.rows.get(place, {}).get(model)) is not None]
         if any(other is not None and _under(other) == _under(run) for other in others):  # its name would say nothing
             column = model
-    if any(column in table.rows.get(row, {}) for row in found):
-        column = _line(f"{model} ({run.folder})")
+    for own in (run.folder.name, run.folder):
+        if any(column in table.rows.get(row, {}) for row in found):
+            column = _line(f"{model} ({own})")
     if column not in table.columns:
         table.columns.append(column)
     for place, parts in by_category.items():

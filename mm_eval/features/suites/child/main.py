@@ -191,7 +191,8 @@ class Child:
         flags = {name: value for name in FLAGS if isinstance(value := getattr(found, name, None), bool)}
         about = {"module": str(getattr(found, "__module__", "")), "parameters": parameters, "attributes": flags}
         about["packages"] = packages_of(found)
-        about |= {"doc": inspect.getdoc(found), "annotations": annotations_of(found)}
+        with importing_files(message["file"]):  # a type of a missing package is no use of it
+            about |= {"doc": inspect.getdoc(found), "annotations": annotations_of(found)}
         is_class = isinstance(found, type)
         return {"value": {"callable": True, "is_class": is_class, "filters": hasattr(found, "apply"), **about}}
 

@@ -100,7 +100,7 @@ def test_a_page_without_a_name_is_release_html(cli, perfect, worse, tmp_path, mo
 
 
 def test_runs_of_one_model_are_one_column_where_they_do_not_overlap(perfect, worse):
-    assert release_table([RecordedRun.read(perfect, "m"), RecordedRun.read(worse, "m")]).columns == ["m", "m (default)"]
+    assert release_table([RecordedRun.read(perfect, "m"), RecordedRun.read(worse, "m")]).columns == ["m", "m (worse)"]
 
 
 @pytest.mark.parametrize(

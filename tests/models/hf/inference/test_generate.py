@@ -395,7 +395,8 @@ def test_beams_without_an_end_token(adapter: Adapter, monkeypatch: pytest.Monkey
 
 @pytest.mark.parametrize("option", ["eos_token_id", "stop_strings", "num_return_sequences"])
 def test_an_option_that_a_task_says_otherwise_is_refused(adapter: Adapter, option: str) -> None:
-    with pytest.raises(ConfigError, match=f"'{option}' is not allowed.*'(until|repeats)'"):
+    said = "'until'" if option != "num_return_sequences" else "num_return_sequences is 2: .*`repeats`"
+    with pytest.raises(ConfigError, match=said):
         check_generation(adapter("llama"), {option: 2})
 
 
