@@ -31,7 +31,7 @@ from measure import ONE_THREAD, SCRATCH, fresh, shown
 
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))
-from tests.features.ray.kills import kill_a_worker, noted  # noqa: E402
+from tests.ray.kills import kill_a_worker, noted  # noqa: E402
 
 SECONDS = 0.05
 SLEEPING = ("--tasks", "mme,seedbench", "--sample", "--model", "scripted")
@@ -56,7 +56,7 @@ class Nodes:
 
 
 def command(folder: Path, *words: object) -> list[str]:
-    return [sys.executable, "-m", "tests.features.ray", *map(str, words), "--no_report", "--output_path", str(folder)]
+    return [sys.executable, "-m", "tests.ray", *map(str, words), "--no_report", "--output_path", str(folder)]
 
 
 def cpu(*words: object) -> tuple[float, float]:

@@ -19,7 +19,7 @@ from typing import Any
 
 from mm_eval.tasks.mme.utils import mme_aggregate_results
 
-from mm_eval.features.judge.agreement import agreement, corrected_interval, noise_share
+from mm_eval.judge.agreement import agreement, corrected_interval, noise_share
 from mm_eval.scoring.metrics.aggregation import mean
 from mm_eval.scoring.metrics.paired import estimate, paired_difference
 from mm_eval.scoring.metrics.stderr import share_interval

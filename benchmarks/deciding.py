@@ -26,10 +26,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from mm_eval.features.study.deciding.boundaries import group_sequential
-from mm_eval.features.study.deciding.order import cut_into_looks, random_order
-from mm_eval.features.study.deciding.sequences import LEAST_CLUSTERS, as_t, factor
-from mm_eval.features.study.deciding.trial import DIFFERS, Trial, distinct, z_of
+from mm_eval.deciding.boundaries import group_sequential
+from mm_eval.deciding.order import cut_into_looks, random_order
+from mm_eval.deciding.sequences import LEAST_CLUSTERS, as_t, factor
+from mm_eval.deciding.trial import DIFFERS, Trial, distinct, z_of
 from mm_eval.scoring.metrics.aggregation import mean
 from mm_eval.scoring.metrics.paired import paired_difference
 from mm_eval.values.distributions import t_two_sided

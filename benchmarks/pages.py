@@ -20,9 +20,9 @@ from typing import Any
 from selenium import webdriver
 
 from mm_eval.cli import main
-from mm_eval.features.report.run_page import write_report
-from mm_eval.features.report.site.parts import write_run_page
 from mm_eval.results.recorded import RecordedRun
+from mm_eval.run_page import write_report
+from mm_eval.verbs.report.site.parts import write_run_page
 
 FILTER = """const field = document.getElementById(arguments[0]), before = performance.now();
 field.value = arguments[1]; apply(); return performance.now() - before"""

@@ -59,7 +59,7 @@ def evaluating(every: int, limit: int, folder: Path) -> tuple[Any, list[float]]:
     """The callback, and the seconds of each of its evaluations as they come."""
     from transformers import AutoProcessor
 
-    module: Any = import_module("mm_eval.features.training.callback")
+    module: Any = import_module("mm_eval.verbs.training.callback")
     from mm_eval.training import EvalCallback
 
     spent: list[float] = []

@@ -63,8 +63,8 @@ def peak_mb() -> float:
 def measure(path: str, rule: str, in_order: float) -> dict[str, float]:
     import av  # noqa: F401  (its import is not the file's cost)
 
-    from mm_eval.features.video.reader import frames_at, index_of
-    from mm_eval.features.video.rule import read_rule
+    from mm_eval.data.video.reader import frames_at, index_of
+    from mm_eval.data.video.rule import read_rule
 
     began = time.process_time()
     index = index_of(path)
@@ -86,7 +86,7 @@ def measure(path: str, rule: str, in_order: float) -> dict[str, float]:
 def measure_decord(path: str, rule: str) -> dict[str, float]:
     import decord
 
-    from mm_eval.features.video.rule import read_rule
+    from mm_eval.data.video.rule import read_rule
 
     began = time.process_time()
     reader = decord.VideoReader(path, num_threads=1)

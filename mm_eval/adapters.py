@@ -27,7 +27,7 @@ def in_our_words(request: RunRequest) -> tuple[RunRequest, list[str]]:
     """
     if not request.model_args and request.model in _OURS:
         return request, []
-    from mm_eval.features.peers.request import in_our_words as translated
+    from mm_eval.aliases.request import in_our_words as translated
 
     return translated(request)
 
@@ -108,6 +108,6 @@ def on_executor(model: Model, request: RunRequest) -> Model:
     if not model.facts.travels:
         return model
 
-    from mm_eval.features.ray.executor import fleet_of
+    from mm_eval.ray.executor import fleet_of
 
     return fleet_of(model, request)

@@ -203,7 +203,7 @@ def _read(options: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
 
     given, notes = by_field(options, "evaluate"), []
     if given.keys() - RULES.keys():
-        from mm_eval.features.peers.command import options_of
+        from mm_eval.aliases.command import options_of
 
         given, more = options_of(given, RULES)
         notes += more

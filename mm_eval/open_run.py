@@ -9,15 +9,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from mm_eval.opening import OpenedTasks
+from mm_eval.open_tasks import OpenedTasks
 from mm_eval.scoring.base import Scorer
 from mm_eval.values.types import Answer, Slot
 
 if TYPE_CHECKING:
-    from mm_eval.features.exports.theirs import Theirs
-    from mm_eval.features.judge.run_part import Judging
-    from mm_eval.features.submissions.run_part import Submissions
-    from mm_eval.features.trackers.part import Tracking
+    from mm_eval.imported.theirs import Theirs
+    from mm_eval.judge.judging import Judging
+    from mm_eval.submissions.submissions import Submissions
+    from mm_eval.trackers.tracking import Tracking
 
 
 @dataclass(kw_only=True)
@@ -43,11 +43,11 @@ class OpenedRun(OpenedTasks):
         if self.judging:
             scorers = self.judging.with_judges(task, scorers, lookup)
         if task.config.tools is not None:
-            from mm_eval.features.tools.counting import with_counts
+            from mm_eval.tools.counting import with_counts
 
             scorers = with_counts(scorers, style.turns, style.marks, lookup)
         if task.config.rounds is not None:
-            from mm_eval.features.turns.lmms_eval import with_all_outputs
+            from mm_eval.rounds.lmms_eval import with_all_outputs
 
             scorers = with_all_outputs(task.config, scorers)
         return scorers

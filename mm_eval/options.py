@@ -21,8 +21,8 @@ from mm_eval.config.arguments import (
     number,
     whole_number,
 )
-from mm_eval.features.video.rule import NEEDED as FRAMES_NEEDED
-from mm_eval.features.video.rule import is_rule
+from mm_eval.data.video.rule import NEEDED as FRAMES_NEEDED
+from mm_eval.data.video.rule import is_rule
 
 
 class Option(NamedTuple):

@@ -24,7 +24,7 @@ from mm_eval.engine.model import Model, ModelFacts, RequestKeys, check, check_ge
 from mm_eval.engine.own_runs import is_own
 from mm_eval.engine.prices import unknown_price
 from mm_eval.open_run import OpenedRun
-from mm_eval.opening import OpenedTasks, missing_key_notes, open_tasks, prompt_blocks
+from mm_eval.open_tasks import OpenedTasks, missing_key_notes, open_tasks, prompt_blocks
 from mm_eval.prompt.blind import SHUFFLED
 from mm_eval.prompt.blocks import PromptBlock, check_pixel_limits, choose_block, pixel_notes
 from mm_eval.prompt.task import PromptStyle, Task
@@ -36,12 +36,12 @@ from mm_eval.values.reasoning.families import marks_of
 from mm_eval.values.words import counted, listed
 
 if TYPE_CHECKING:
-    from mm_eval.features.exports.theirs import Theirs
-    from mm_eval.features.judge.run_part import Judging
-    from mm_eval.features.protocols.protocol import Protocol
-    from mm_eval.features.study.deciding.run_part import Deciding
-    from mm_eval.features.submissions.run_part import Submissions
-    from mm_eval.features.trackers.part import Tracking
+    from mm_eval.deciding.deciding import Deciding
+    from mm_eval.imported.theirs import Theirs
+    from mm_eval.judge.judging import Judging
+    from mm_eval.protocols.protocol import Protocol
+    from mm_eval.submissions.submissions import Submissions
+    from mm_eval.trackers.tracking import Tracking
 
 FIRST_DOCS = 20
 """Docs of each task that a model may look at before the first request."""
@@ -137,7 +137,7 @@ def prepare(
         raise ConfigError(error.what, where="--gen_kwargs", hint=error.hint) from error
     loaded = load_configs(request)  # names first: a typo is reported at once
     if request.protocol.name is not None:  # its settings, where no option states another
-        from mm_eval.features.protocols.run_under import fill_in
+        from mm_eval.protocols.run_under import fill_in
 
         filled = fill_in(request, loaded, uses_sample(request))
         if filled != request:
@@ -187,13 +187,13 @@ def _check_parts(plan: Prepared) -> Iterator[str]:
     if plan.judging:
         plan.judging.check_generation(plan)
     if request.protocol.name is not None:
-        from mm_eval.features.protocols.family import prompt_notes
-        from mm_eval.features.protocols.verdicts import differing_notes
+        from mm_eval.protocols.family import prompt_notes
+        from mm_eval.protocols.verdicts import differing_notes
 
         yield from differing_notes(plan)
         yield from prompt_notes(plan)
     elif request.protocol.settings or request.name or request.model_args:  # reports are found by the model's name, too
-        from mm_eval.features.protocols.family import cap_notes
+        from mm_eval.protocols.family import cap_notes
 
         yield from cap_notes(plan)
     if plan.deciding:
@@ -201,13 +201,13 @@ def _check_parts(plan: Prepared) -> Iterator[str]:
     if plan.submissions:
         plan.submissions.check(plan)
     if any(config.tools is not None for config in configs):
-        from mm_eval.features.tools.counting import check_tools
+        from mm_eval.tools.counting import check_tools
 
         yield from check_tools(plan)
     if any(config.rounds is not None for config in configs):
         check_rounds(plan)
     if not request.sample and any(each.is_shipped or each.output_type == "generate_until" for each in configs):
-        from mm_eval.features.validate.first_rows import first_rows
+        from mm_eval.gold_checks.first_rows import first_rows
 
         yield from first_rows(plan)
 
@@ -229,7 +229,7 @@ def imported_of(request: RunRequest) -> Theirs | None:
     """What another suite says of the logs in the run folder; None where nothing was imported into it."""
     if not is_imported(request):
         return None
-    from mm_eval.features.exports.theirs import Theirs
+    from mm_eval.imported.theirs import Theirs
 
     return Theirs.of(request)
 
@@ -242,7 +242,7 @@ def judging_of(request: RunRequest, loaded: Loaded) -> Judging | None:
     named = request.judge.models or request.judge.args
     if not named and not any(config.is_judged for config in loaded.tasks.values()):
         return None
-    from mm_eval.features.judge.run_part import Judging
+    from mm_eval.judge.judging import Judging
 
     return Judging.of(request, loaded)
 
@@ -251,7 +251,7 @@ def _deciding_of(request: RunRequest) -> Deciding | None:
     """How a run stops before all docs are asked; None for one that does not. ConfigError where it can't be stopped so."""
     if not request.deciding.stop_when and not request.deciding.until_interval:
         return None
-    from mm_eval.features.study.deciding.run_part import Deciding
+    from mm_eval.deciding.deciding import Deciding
 
     return Deciding.of(request)
 
@@ -260,7 +260,7 @@ def submissions_of(loaded: Loaded) -> Submissions | None:
     """The files for the servers of benchmarks; None where no task has one. ConfigError where two tasks write one file."""
     if not any(config.submission is not None for config in loaded.tasks.values()):
         return None
-    from mm_eval.features.submissions.run_part import Submissions
+    from mm_eval.submissions.submissions import Submissions
 
     return Submissions.of(loaded)
 
@@ -269,7 +269,7 @@ def tracking_of(request: RunRequest) -> Tracking | None:
     """The trackers that get the numbers; None without any. ConfigError for a missing package or a wrong argument."""
     if request.trackers.wandb is None and request.trackers.mlflow is None and request.trackers.trackio is None:
         return None
-    from mm_eval.features.trackers.part import Tracking
+    from mm_eval.trackers.tracking import Tracking
 
     return Tracking.of(request)
 
@@ -277,7 +277,7 @@ def tracking_of(request: RunRequest) -> Tracking | None:
 def check_scorers(config: TaskConfig, scorers: Sequence[Scorer]) -> None:
     """ConfigError if a task's judge does not go with its scorers."""
     if config.judge is not None:
-        from mm_eval.features.judge.scoring import check_judge_metrics
+        from mm_eval.judge.scoring import check_judge_metrics
 
         check_judge_metrics(config, scorers)
 
@@ -374,7 +374,7 @@ def _recorded_judging(request: RunRequest, loaded: Loaded, left_out: bool) -> Ju
     """The judges of a recorded run, those of its folder and those that are named now; None where no task is judged."""
     if not any(config.is_judged for config in loaded.tasks.values()):
         return None
-    from mm_eval.features.judge.run_part import Judging
+    from mm_eval.judge.judging import Judging
 
     return Judging.of_recorded(request, loaded, left_out)
 
@@ -455,7 +455,7 @@ def choose_styles(
         rule = of_model if shows else ("", "pictures")  # the folder of a text task is the same for every family
         frames = request.video
         if protocol is not None:
-            from mm_eval.features.protocols.run_under import protocol_block, protocol_frames
+            from mm_eval.protocols.run_under import protocol_block, protocol_frames
 
             if not key and (own := protocol_block(protocol, configs[name], frames, rule)) is not None:
                 return own
@@ -475,10 +475,10 @@ def turns_of(config: TaskConfig, facts: ModelFacts, recorded: Mapping[str, Any] 
     """
     if not config.has_turns:
         return None
-    from mm_eval.features.tools.turns import ToolTurns
-    from mm_eval.features.turns.agentic import AgenticRounds
-    from mm_eval.features.turns.lmms_eval import LmmsEvalRounds
-    from mm_eval.features.turns.rounds import Rounds
+    from mm_eval.rounds.agentic import AgenticRounds
+    from mm_eval.rounds.lmms_eval import LmmsEvalRounds
+    from mm_eval.rounds.rounds import Rounds
+    from mm_eval.tools.turns import ToolTurns
 
     found: list[Turns] = []
     for kind in (ToolTurns, Rounds, LmmsEvalRounds, AgenticRounds):
@@ -510,7 +510,7 @@ def protocol_of(request: RunRequest) -> Protocol | None:
     """The protocol that a run is asked under, with the settings that the request leaves to it; None without --protocol."""
     if request.protocol.name is None:
         return None
-    from mm_eval.features.protocols.run_under import applied_protocol
+    from mm_eval.protocols.run_under import applied_protocol
 
     return applied_protocol(request)
 
@@ -543,11 +543,11 @@ def load_configs(
     names: list[str | Mapping[str, Any]] = list(request.tasks)
     of_parts: dict[str, Mapping[str, Any]] = {}
     if is_imported(request):
-        from mm_eval.features.exports.theirs import repeats_stated
+        from mm_eval.imported.theirs import repeats_stated
 
         of_parts |= repeats_stated(request)
     if (protocol := protocol_of(request)) is not None:
-        from mm_eval.features.protocols.run_under import task_overrides
+        from mm_eval.protocols.run_under import task_overrides
 
         names = names or list(protocol.benchmarks)
         of_parts |= task_overrides(protocol)

@@ -39,10 +39,21 @@ from mm_eval.engine.outcome import Outcome, StopSignal, failure_limit, model_bou
 from mm_eval.engine.prices import budget_check
 from mm_eval.engine.progress import Progress
 from mm_eval.engine.ranks import Launch, Processes, launched, processes
-from mm_eval.foreign import trusted_request
 from mm_eval.open_run import OpenedRun
-from mm_eval.opening import Asking, OpenedTasks
-from mm_eval.outputs import (
+from mm_eval.open_tasks import Asking, OpenedTasks
+from mm_eval.pending import find_pending
+from mm_eval.prepare import Prepared, check_same_questions, is_imported, prepare, prepare_from_spec
+from mm_eval.request import DEFAULT_MODEL, TRACKERS, RunRequest, named_tasks
+from mm_eval.results.assemble import assemble
+from mm_eval.results.file import part_of, read_run, results_json
+from mm_eval.scoring.answered_by import versions
+from mm_eval.scoring.run_results import INTERRUPTED, PARTIAL, Report, RunFacts
+from mm_eval.trust import trusted_request
+from mm_eval.values.errors import ConfigError, MMEvalError, StoreError
+from mm_eval.values.reasoning.families import Marks, marks_of
+from mm_eval.values.reasoning.recorded import Reading
+from mm_eval.values.types import Instance
+from mm_eval.write_run import (
     further_problems,
     is_incomplete,
     notes_of,
@@ -54,20 +65,9 @@ from mm_eval.outputs import (
     with_room,
     write_page,
 )
-from mm_eval.pending import find_pending
-from mm_eval.prepare import Prepared, check_same_questions, is_imported, prepare, prepare_from_spec
-from mm_eval.request import DEFAULT_MODEL, TRACKERS, RunRequest, named_tasks
-from mm_eval.results.assemble import assemble
-from mm_eval.results.file import part_of, read_run, results_json
-from mm_eval.scoring.answered_by import versions
-from mm_eval.scoring.run_results import INTERRUPTED, PARTIAL, Report, RunFacts
-from mm_eval.values.errors import ConfigError, MMEvalError, StoreError
-from mm_eval.values.reasoning.families import Marks, marks_of
-from mm_eval.values.reasoning.recorded import Reading
-from mm_eval.values.types import Instance
 
 if TYPE_CHECKING:
-    from mm_eval.features.study.deciding.record import Record
+    from mm_eval.deciding.record import Record
 
 __all__ = ["Progress", "Report", "RunRequest", "evaluate", "run", "score"]
 
@@ -173,11 +173,11 @@ def score(
 
 def _as_scored_now(request: RunRequest, options: Mapping[str, Any]) -> RunRequest:
     """A recorded request as its answers are scored again: with its own data, and the judge, protocol and trackers of now."""
-    from mm_eval.features.judge.judges import for_scoring
-    from mm_eval.features.protocols.run_under import compared_with
+    from mm_eval.judge.judges import for_scoring
+    from mm_eval.protocols.run_under import compared_with
 
     if is_imported(request):
-        from mm_eval.features.exports.theirs import with_own_data
+        from mm_eval.imported.theirs import with_own_data
 
         request = with_own_data(request)
     request = compared_with(for_scoring(request, options), options.get("protocol"))
@@ -186,7 +186,7 @@ def _as_scored_now(request: RunRequest, options: Mapping[str, Any]) -> RunReques
 
 def _recorded_looks(folder: RunFolder, opened: OpenedTasks) -> Record | None:
     """Where a recorded run stopped before all docs were asked; None for one that did not. ConfigError for a damaged record."""
-    from mm_eval.features.study.deciding.record import Record
+    from mm_eval.deciding.record import Record
 
     return Record.read(folder, opened)
 
@@ -268,14 +268,14 @@ def _claim(prepared: Prepared, folder: RunFolder, spec: dict[str, Any], refusal:
             prepared.judging.join(prepared, folder)  # the judges of earlier launches stay
             prepared.judging.record(folder)
         if not prepared.deciding and any(os.path.lexists(folder.path / name) for name in ("looks", "looks.json")):
-            from mm_eval.features.study.deciding.looks import forget
+            from mm_eval.deciding.looks import forget
 
             forget(folder)  # this launch goes on to all docs
 
 
 def _kept_report(prepared: Prepared, folder: RunFolder, spec: dict[str, Any]) -> Report | None:
     """The report of an earlier launch that finished the run, where its numbers are made of what there is now."""
-    from mm_eval.features.again.report import kept_report
+    from mm_eval.finished import kept_report
 
     report = kept_report(prepared, folder, spec)
     if report is not None and prepared.tracking:
@@ -428,7 +428,7 @@ def _report(
     if opened.judging:
         opened.judging.add_to(results, opened, folder, state)
     if opened.request.protocol.name is not None:
-        from mm_eval.features.protocols.verdicts import protocol_results
+        from mm_eval.protocols.verdicts import protocol_results
 
         results.protocol = protocol_results(opened, results)  # after the judges: a verdict names who judged
     if stopped:
@@ -456,7 +456,7 @@ def _report(
             notes_of(opened, state, Outcome(reused=outcome.reused + outcome.answered), changed, stopped) + said + left
         )
         if is_whole:  # else the same command writes the page
-            from mm_eval.features.again.report import keep_report
+            from mm_eval.finished import keep_report
 
             keep_report(opened, folder, spec, replace(report, notes=again))
     if opened.tracking and not outcome.interrupted:

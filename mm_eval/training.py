@@ -8,7 +8,7 @@ __all__ = ["EvalCallback"]  # noqa: F822  # found by name, when it is used
 def __getattr__(name: str) -> Any:
     """What features bring for a training; transformers is imported only then."""
     if name in __all__:
-        from mm_eval.features.training import callback
+        from mm_eval.verbs.training import callback
 
         return getattr(callback, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -10,10 +10,10 @@ import pytest
 
 from mm_eval.adapters import make_model
 from mm_eval.engine.model import ModelSettings
-from mm_eval.features.diagnose.findings import as_command
-from mm_eval.features.judge.judges import Judge, make_judges
-from mm_eval.features.ray.fleet import Fleet
+from mm_eval.judge.judges import Judge, make_judges
+from mm_eval.ray.fleet import Fleet
 from mm_eval.request import RunRequest
+from mm_eval.results.findings import as_command
 from mm_eval.values.errors import ConfigError
 from mm_eval.values.types import Instance
 from tests.folders import edited

@@ -114,7 +114,7 @@ def check_import_arrows(path: Path) -> None:
                 )
         elif head == "mm_eval" and rest:
             allowed = {
-                "models": {"values", "config", "engine", "data", "prompt", "features", "models"},
+                "models": {"values", "config", "engine", "data", "prompt", "tools", "judge", "models"},
                 "tasks": {"values", "scoring", "tasks", *PUBLIC},
             }[area]
             assert target in allowed, line

@@ -10,61 +10,61 @@ from tests.test_architecture import FILES, ROOT, source
 
 ORDER: list[tuple[str, str]] = [
     ("values", "package values"),
-    ("config", "config features.peers.names"),
-    ("data", "data features.video"),
+    ("config", "config aliases.names"),
+    ("data", "data data.video"),
     ("prompt", "prompt"),
     ("request", "options request"),
-    ("engine", "engine features.ranks"),
+    ("engine", "engine engine.launch"),
     ("scoring", "scoring"),
-    ("foreign code", "features.suites"),
-    ("results", "results features.diagnose.findings features.diagnose.answer_forms features.tools.findings"),
-    ("first checks", "preflight"),
-    ("open tasks", "opening"),
-    ("ray", "features.ray"),
-    ("aliases", "features.peers"),
+    ("foreign code", "foreign_code"),
+    ("results", "results results.findings results.answer_forms tools.findings"),
+    ("first checks", "first_checks"),
+    ("open tasks", "open_tasks"),
+    ("ray", "ray"),
+    ("aliases", "aliases"),
     ("adapters", "adapters"),
-    ("tools", "features.tools"),
+    ("tools", "tools"),
     ("models", "models"),
-    ("rounds", "features.turns"),
-    ("judge", "features.judge"),
-    ("protocols", "features.protocols"),
-    ("submissions", "features.submissions"),
-    ("imported", "features.exports.theirs features.exports.repeats"),
-    ("trial", "features.validate.first_rows features.validate.trial features.validate.imports"),
-    ("trackers", "features.trackers"),
+    ("rounds", "rounds"),
+    ("judge", "judge"),
+    ("protocols", "protocols"),
+    ("submissions", "submissions"),
+    ("imported", "imported"),
+    ("gold checks", "gold_checks"),
+    ("trackers", "trackers"),
     ("open run", "open_run"),
-    ("deciding", "features.study.deciding"),
+    ("deciding", "deciding"),
     ("prepare", "prepare"),
-    ("pending, trust", "pending foreign"),
+    ("pending, trust", "pending trust"),
     (
         "comparisons",
-        "features.study.compare features.study.task_variants features.study.cells features.study.deciding.live "
-        "features.study.deciding.live_page features.study.deciding.design features.study.deciding.plan_text "
-        "features.study.deciding.against",
+        "verbs.study.compare verbs.study.task_variants verbs.study.cells deciding.live "
+        "deciding.live_page deciding.design deciding.plan_text "
+        "deciding.against",
     ),
-    ("run page", "features.report.run_page"),
-    ("write run, finished", "outputs features.again"),
+    ("run page", "run_page"),
+    ("write run, finished", "write_run finished"),
     ("run", "run"),
-    ("several", "several"),
+    ("check runs", "check_runs"),
     ("public names", "types errors registry filters metrics scorers"),
     ("command line", "cli.say cli.options cli.folders cli.progress"),
     (
         "verbs",
-        "features cli.run cli.score features.judge.verb features.judge.show features.judge.quality features.judge.quality_text "
-        "features.protocols.verb features.protocols.check features.protocols.show features.turns.show "
-        "features.study.deciding.plan_verb features.validate.verb",
+        "verbs cli.run cli.score judge.verb judge.show judge.quality judge.quality_text "
+        "protocols.verb protocols.check protocols.show rounds.show "
+        "deciding.plan_verb verbs.validate.verb",
     ),
     ("cli", "cli"),
     ("api", "api __main__"),
-    ("training", "training features.training.callback"),
+    ("training", "training verbs.training.callback"),
 ]
 """The layers, each with its modules: each file imports from its own layer and from those before it.
 
-The longest name that a module begins with decides: `features.judge.verb` is a verb, the rest of `features.judge` the judge.
+The longest name that a module begins with decides: `judge.verb` is a verb, the rest of `judge` the judge.
 """
 UPWARDS: dict[str, str] = {}
 """Imports against the order that still stand, and what removes each. None is added."""
-IN_CIRCLES = {*UPWARDS, "engine.ranks > features.ranks.launch"}
+IN_CIRCLES = {*UPWARDS, "engine.ranks > engine.launch"}
 """Imports that are part of a circle: these, and one until both files are engine/launch.py."""
 
 
@@ -157,7 +157,7 @@ def test_no_import_circles() -> None:
     ("importing", "imported"),
     [
         ("mm_eval/__init__.py", "mm_eval/api.py"),  # for types only
-        ("mm_eval/features/suites/runner.py", "mm_eval/features/suites/remote.py"),  # inside a function
+        ("mm_eval/foreign_code/runner.py", "mm_eval/foreign_code/remote.py"),  # inside a function
         ("mm_eval/config/suites/reading.py", "mm_eval/config/suites/__init__.py"),  # a name of a package
         ("models/hf/asking.py", "models/hf/prompts/length.py"),  # relative
     ],
@@ -179,9 +179,9 @@ ALLOWED = {
     "mm_eval/cli/__init__.py": "the table of verbs, so that --help is quick",
     "mm_eval/values/registry.py": "the registries, which users extend",
     "mm_eval/config/functions.py": "functions that task files name",
-    "mm_eval/features/ls/verb.py": "the registries by name",
-    "mm_eval/features/trackers/process.py": "a tracker's library in a process of its own",
-    "mm_eval/features/suites/child": "the process of foreign code imports what that code names",
+    "mm_eval/verbs/ls/verb.py": "the registries by name",
+    "mm_eval/trackers/process.py": "a tracker's library in a process of its own",
+    "mm_eval/foreign_code/child": "the process of foreign code imports what that code names",
     "models/hf/torchvision.py": "a package of others that may be missing",
     "models/hf/beside.py": "packages of others that may be missing",
 }

@@ -7,11 +7,11 @@ import pytest
 
 from mm_eval.engine.journal import JournalState
 from mm_eval.engine.outcome import Outcome
-from mm_eval.features.judge.run_part import Judging
-from mm_eval.outputs import notes_of, problems_of
+from mm_eval.judge.judging import Judging
 from mm_eval.results.run_table import merged_notes
 from mm_eval.scoring.task_scores import TaskScores
 from mm_eval.values.types import MetricKey, Number
+from mm_eval.write_run import notes_of, problems_of
 from tests.sets import each_of
 
 

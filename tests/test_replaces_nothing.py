@@ -1,6 +1,6 @@
 """mm-eval replaces nothing of Python's and of other packages in its process: read from its source.
 
-Code of tasks that needs something replaced runs in a process of its own (features/suites/child), where that is done.
+Code of tasks that needs something replaced runs in a process of its own (foreign_code/child), where that is done.
 """
 
 import ast
@@ -12,7 +12,7 @@ from tests.source import called
 
 ROOT = Path(__file__).parent.parent
 FILES = [path for folder in ("mm_eval", "models", "tasks") for path in sorted((ROOT / folder).rglob("*.py"))]
-ELSEWHERE = ROOT / "mm_eval" / "features" / "suites" / "child"
+ELSEWHERE = ROOT / "mm_eval" / "foreign_code" / "child"
 
 ALLOWED = {
     "mm_eval/cli/__init__.py: os.environ['OMP_WAIT_POLICY']": "the command's own process, before torch is loaded",
@@ -24,8 +24,8 @@ ALLOWED = {
     "mm_eval/config/functions.py: sys.modules[name]": "adds a task's file under a private name",
     "mm_eval/config/functions.py: sys.modules.pop": "takes back that name where the import failed",
     "mm_eval/data/decode.py: EpsImagePlugin.gs_binary": "Pillow starts no program for a data set's picture; never put back",
-    "mm_eval/features/ranks/launch.py: os.environ.setdefault": "what torch logs in a process of a launcher",
-    "mm_eval/features/ray/process.py: os.environ[OWN_CLUSTER]": "for the workers that are started",
+    "mm_eval/engine/launch.py: os.environ.setdefault": "what torch logs in a process of a launcher",
+    "mm_eval/ray/process.py: os.environ[OWN_CLUSTER]": "for the workers that are started",
     "models/memory.py: random.setstate": "puts back the stream that was there before a model in memory was asked",
     "models/litellm/bridge.py: litellm.aclient_session": "the optional adapter's package",
     "models/litellm/bridge.py: litellm.num_retries": "the optional adapter's package",

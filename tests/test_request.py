@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from mm_eval.foreign import recorded_request
 from mm_eval.request import FLAT_NAMES, PARTS, RunRequest
+from mm_eval.trust import recorded_request
 from mm_eval.values.errors import ConfigError
 
 

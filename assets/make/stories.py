@@ -13,7 +13,7 @@ from PIL import Image
 from prompts import OPTION_LETTER, RANKED, Asking, Question
 from samples._movies import RATE, STEPS, WORDS, Asked, Story, acted, questions, some_actions
 
-from mm_eval.features.video.rule import read_rule
+from mm_eval.data.video.rule import read_rule
 
 RULES = {
     "llava": {"frames=8,ends": 8, "frames=6,ends": 1, "frames=4,ends": 1},

@@ -14,10 +14,10 @@ from drawing import COLORS, PAPERS, SHAPES, SIZE, Color, Picture, Region, draw_s
 from PIL import Image, ImageDraw
 from prompts import LETTERS, Question
 
-from mm_eval.features.tools.formats.call import Call
-from mm_eval.features.tools.formats.table import FORMATS
-from mm_eval.features.tools.pictures import ZOOM
-from mm_eval.features.tools.tool import Given
+from mm_eval.tools.formats.call import Call
+from mm_eval.tools.formats.table import FORMATS
+from mm_eval.tools.pictures import ZOOM
+from mm_eval.tools.tool import Given
 
 TABLE, CELLS = 480, 5
 WIDE = TABLE // CELLS

@@ -21,8 +21,8 @@ def main() -> None:
     import numpy as np
     from deciding import ALPHA, Tested, an_order, drawn
 
-    from mm_eval.features.study.deciding.boundaries import group_sequential
-    from mm_eval.features.study.deciding.sequences import as_t
+    from mm_eval.deciding.boundaries import group_sequential
+    from mm_eval.deciding.sequences import as_t
 
     benchmark = drawn("drawn", 19, 1901, 0.9, 1)
     order = an_order(benchmark, 20, 0)

@@ -21,8 +21,8 @@ from pathlib import Path
 from typing import Any
 
 from mm_eval.data.manifest import KnownDataSet, manifest
-from mm_eval.features.bundle.copying import size_text
 from mm_eval.values.safe import markdown
+from mm_eval.verbs.bundle.copying import size_text
 
 PAGE = Path(__file__).parent.parent / "reference" / "data.md"
 HEAD = """# Data sets of the shipped tasks

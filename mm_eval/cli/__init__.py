@@ -23,6 +23,7 @@ from contextlib import suppress
 from itertools import takewhile, zip_longest
 from types import ModuleType
 
+from mm_eval.aliases import OTHERWISE
 from mm_eval.cli import say as output
 from mm_eval.cli.say import (
     OutputError,
@@ -40,7 +41,6 @@ from mm_eval.cli.say import (
     wrapped,
 )
 from mm_eval.engine.threads import chosen_by_command
-from mm_eval.features.peers import OTHERWISE
 from mm_eval.package import __version__
 from mm_eval.values.errors import ConfigError, MMEvalError, StoreError, did_you_mean
 from mm_eval.values.run_files import UNREADABLE, odd_content
@@ -51,69 +51,69 @@ VERBS = {
     "run": ("mm_eval.cli.run", "evaluate a model on tasks (the default)"),
     "score": ("mm_eval.cli.score", "score a run again from its journal, without the model"),
     "bundle": (
-        "mm_eval.features.bundle.verb",
+        "mm_eval.verbs.bundle.verb",
         "copy the data sets of tasks to a data root, for a machine without network",
     ),
     "diagnose": (
-        "mm_eval.features.diagnose.verb",
+        "mm_eval.verbs.diagnose.verb",
         "what went wrong in a run, with counts, examples and the command that mends it",
     ),
     "import": (
-        "mm_eval.features.exports.import_verb",
+        "mm_eval.verbs.exports.import_verb",
         "a run folder of the logs of another suite, scored by our rules",
     ),
     "fetch": (
-        "mm_eval.features.fetch.verb",
+        "mm_eval.verbs.fetch.verb",
         "a data set that can't be loaded by name: downloaded, checked and converted as its authors say",
     ),
     "judge": (
-        "mm_eval.features.judge.verb",
+        "mm_eval.judge.verb",
         "how good the judge of a run is: known answers, both orders of a pair, two judges, people's labels",
     ),
     "ls": (
-        "mm_eval.features.ls.verb",
+        "mm_eval.verbs.ls.verb",
         "list and search tasks, groups, tags, models, metrics, filters, scorers, formats",
     ),
     "protocols": (
-        "mm_eval.features.protocols.verb",
+        "mm_eval.protocols.verb",
         "named protocols of reports: settings with their provenance, and reported numbers; check them",
     ),
-    "report": ("mm_eval.features.report.report_verb", "report.html of a run, or a release table of several"),
+    "report": ("mm_eval.verbs.report.report_verb", "report.html of a run, or a release table of several"),
     "export": (
-        "mm_eval.features.report.export_verb",
+        "mm_eval.verbs.report.export_verb",
         "runs in the formats of other tools: inspect_ai, lm-eval, lmms-eval, the hub",
     ),
     "view": (
-        "mm_eval.features.report.view_verb",
+        "mm_eval.verbs.report.view_verb",
         "serve run folders on this machine: tables, samples, pictures in full size, runs that go on",
     ),
-    "show": ("mm_eval.features.show.verb", "the prompt of a doc as a model gets it, without loading weights"),
+    "show": ("mm_eval.verbs.show.verb", "the prompt of a doc as a model gets it, without loading weights"),
     "blind": (
-        "mm_eval.features.study.blind_verb",
+        "mm_eval.verbs.study.blind_verb",
         "how much the pictures matter: a run again without them, and with those of other docs",
     ),
     "compare": (
-        "mm_eval.features.study.compare_verb",
+        "mm_eval.verbs.study.compare_verb",
         "two runs or more, paired by doc: differences with intervals, and which docs flipped",
     ),
     "plan": (
-        "mm_eval.features.study.deciding.plan_verb",
+        "mm_eval.deciding.plan_verb",
         "how many docs a difference takes, and what a release can tell",
     ),
     "prompts": (
-        "mm_eval.features.study.prompts_verb",
+        "mm_eval.verbs.study.prompts_verb",
         "which prompt suits a model: the same model under several prompt blocks, compared doc by doc",
     ),
     "why": (
-        "mm_eval.features.study.why_verb",
+        "mm_eval.verbs.study.why_verb",
         "which setting explains the difference between a run and the number of a report",
     ),
     "watch": (
-        "mm_eval.features.training.watch_verb",
+        "mm_eval.verbs.training.watch_verb",
         "evaluate each new checkpoint of a training: numbers over steps, paired differences",
     ),
     "validate": (
-        "mm_eval.features.validate.verb",
+        "mm_eval.verbs.validate.verb",
         "check task configs completely; the gold answers must score full marks",
     ),
 }
@@ -320,7 +320,7 @@ def _arguments(verb: str, module: ModuleType, words: list[str]) -> tuple[argpars
     if verb == "run" and not _means_otherwise(words):
         with suppress(ConfigError):  # words of another program, or a mistake: see below
             return parser.read(words), words
-    from mm_eval.features.peers.command import words_of
+    from mm_eval.aliases.command import words_of
 
     words, notes = words_of(verb, words, parser.known)
     for note in notes:
@@ -339,8 +339,8 @@ def _means_otherwise(words: Sequence[str]) -> bool:
 
 def _meant(words: Sequence[str]) -> str:
     """What a word that is not a command may mean: a command of nearly that name, or tasks."""
+    from mm_eval.aliases.command import verb_of
     from mm_eval.config.manager import TaskManager
-    from mm_eval.features.peers.command import verb_of
 
     if meant := verb_of(words[0], words):
         return meant

@@ -39,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     if args.config:
-        from mm_eval.features.report.release.run_models import run_release
+        from mm_eval.verbs.report.release.run_models import run_release
 
         return run_release(args, request_of)
     for name in ("only", "parallel"):

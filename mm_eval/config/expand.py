@@ -292,7 +292,7 @@ class Expander:
 
     def _of_others(self, name: str, scope: Scope) -> list[Node]:
         """The nodes of a name that another program uses; none where none does."""
-        from mm_eval.features.peers.names import find
+        from mm_eval.aliases.names import find
 
         try:
             found = find(name, self.entries)

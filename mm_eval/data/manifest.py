@@ -26,7 +26,7 @@ class KnownDataSet:
     id: as task files name it. moved_to, moved_from: its other name on the hub. commit: the newest that was seen.
     rows: by split, or by "configuration/split". columns: {name: type} of those that a stored card proves.
     gated: whether the hub wants an agreement, None where that is not known; terms: what to. size: in bytes.
-    on_hub: False for one that can't be loaded by its name. fetch: its authors' recipe (features/fetch).
+    on_hub: False for one that can't be loaded by its name. fetch: its authors' recipe (verbs/fetch).
     sources: whether other sources agree with the task files ("agree", "differ", "unproven"). known: {fact: how it is known}.
     """
 

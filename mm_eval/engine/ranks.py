@@ -54,7 +54,7 @@ class Launch:
 
 def _launcher() -> ModuleType:
     """What knows several processes; imported where there are some."""
-    from mm_eval.features.ranks import launch
+    from mm_eval.engine import launch
 
     return launch
 

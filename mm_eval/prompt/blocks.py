@@ -15,7 +15,7 @@ from typing import Any
 
 from mm_eval.config.task_config import TaskConfig
 from mm_eval.data.frames import DEFAULT_RULE
-from mm_eval.features.video.medium import full_rule, shown_as
+from mm_eval.data.video.medium import full_rule, shown_as
 from mm_eval.values.errors import ConfigError
 from mm_eval.values.types import Clip, Doc
 

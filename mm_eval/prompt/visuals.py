@@ -14,7 +14,7 @@ from mm_eval.data.decode import MOST_PIXELS_OF_A_DOC, PixelCount, decoding, is_m
 from mm_eval.data.frames import Frames
 from mm_eval.data.media import picture_digest, picture_in_text, stored_as, to_pictures
 from mm_eval.data.places import PLACES, SUFFIXES, Places
-from mm_eval.features.video.medium import frames_of
+from mm_eval.data.video.medium import frames_of
 from mm_eval.prompt.blind import others
 from mm_eval.prompt.blocks import PromptBlock, call
 from mm_eval.prompt.question import require_column

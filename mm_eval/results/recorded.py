@@ -24,7 +24,7 @@ from mm_eval.config.group import GroupConfig, GroupMetric
 from mm_eval.config.installed import installed_config, installed_group
 from mm_eval.config.schema import NUMBERS_ELSEWHERE
 from mm_eval.config.values import to_json
-from mm_eval.features.suites.runner import FOREIGN_CODE
+from mm_eval.foreign_code.runner import FOREIGN_CODE
 from mm_eval.prompt.blind import SAID
 from mm_eval.results.file import read_results, read_run
 from mm_eval.results.sample_rows import DocDigests, answer_tokens, kinds_of, lean, sample_name, value_digest

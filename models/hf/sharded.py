@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from types import MethodType
 from typing import Any
 
-from mm_eval.features.ranks.launch import agreed
+from mm_eval.engine.launch import agreed
 from mm_eval.values.errors import ConfigError
 
 WHERE = "evaluate"

@@ -34,7 +34,7 @@ from mm_eval.engine.model import (
 )
 from mm_eval.engine.prices import Price
 from mm_eval.engine.served import SERVED
-from mm_eval.features.tools.formats.as_text import tools_as_text
+from mm_eval.tools.formats.as_text import tools_as_text
 from mm_eval.values.errors import ConfigError, MMEvalError, ModelError
 from mm_eval.values.reasoning.families import Marks, marks_of, may_think
 from mm_eval.values.reasoning.split import split

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 from mm_eval.data import kept_files
 from mm_eval.data.frames import files_of
 from mm_eval.data.media import encoded
-from mm_eval.features.video.rule import FrameRule, read_rule
+from mm_eval.data.video.rule import FrameRule, read_rule
 from mm_eval.values.errors import DataError, ModelError
 from mm_eval.values.types import FRAME_MARK, Clip, Instance, Message
 

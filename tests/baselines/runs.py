@@ -23,7 +23,7 @@ from mm_eval.engine.model import request_key
 from mm_eval.engine.records import single_records
 from mm_eval.prepare import prepare
 from mm_eval.request import RunRequest
-from tests.features.judge.server import serving
+from tests.judge.server import serving
 
 HERE = Path(__file__).resolve().parent
 TASKS = HERE / "tasks"

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from mm_eval.features.report.run_page import write_report
-from mm_eval.features.report.site.app import app_of
-from mm_eval.features.report.site.runs import Shown
 from mm_eval.results.recorded import RecordedRun
+from mm_eval.run_page import write_report
+from mm_eval.verbs.report.site.app import app_of
+from mm_eval.verbs.report.site.runs import Shown
 from tests.processes import HANGS
 from tests.results.conftest import answers_with, base, dummy_run, mme_rows, perfect, ran, set_count, worse  # noqa: F401
 

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from mm_eval.cli import main
-from mm_eval.features.report.run_page import write_report
 from mm_eval.results.recorded import RecordedRun
+from mm_eval.run_page import write_report
 
 from .test_report_page import detail
 from .test_site import complete, until

@@ -3,9 +3,9 @@
 import pytest
 
 from mm_eval.cli import main
-from mm_eval.features.study.compare import compare
-from mm_eval.features.study.compare_text import write_comparison
 from mm_eval.results.recorded import RecordedRun
+from mm_eval.verbs.study.compare import compare
+from mm_eval.verbs.study.compare_text import write_comparison
 
 from .conftest import ATTACK
 from .test_report_page import choose, count, detail, search

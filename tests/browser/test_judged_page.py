@@ -2,8 +2,8 @@
 
 import pytest
 
-from mm_eval.features.report.run_page import write_report
 from mm_eval.results.recorded import RecordedRun
+from mm_eval.run_page import write_report
 from tests.results.judged import judge, judged_run
 
 from .conftest import ATTACK

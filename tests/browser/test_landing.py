@@ -10,7 +10,7 @@ import socket
 import pytest
 
 from mm_eval.cli import main
-from mm_eval.features.report.site import parts
+from mm_eval.verbs.report.site import parts
 
 from .test_site import CUT_OFF, complete, until
 

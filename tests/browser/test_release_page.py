@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from mm_eval.cli import main
-from mm_eval.features.report.release.numbers import Reported, release_table
-from mm_eval.features.report.release.page import write_release_page
 from mm_eval.results.recorded import RecordedRun
+from mm_eval.verbs.report.release.numbers import Reported, release_table
+from mm_eval.verbs.report.release.page import write_release_page
 from tests.sets import few
 
 ODD = "</script><script>window.attacked=1</script>|7B"

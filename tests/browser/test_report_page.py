@@ -6,8 +6,8 @@ import time
 
 import pytest
 
-from mm_eval.features.report.run_page import write_report
 from mm_eval.results.recorded import RecordedRun
+from mm_eval.run_page import write_report
 from tests.folders import edited
 
 from .conftest import ATTACK, answers_with, ran

@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 
 from mm_eval.cli import main
-from mm_eval.features.report.release.numbers import release_table
-from mm_eval.features.report.release.page import write_release_page
-from mm_eval.features.report.run_page import write_report
-from mm_eval.features.report.site import parts
 from mm_eval.results.media import Media
 from mm_eval.results.recorded import RecordedRun
+from mm_eval.run_page import write_report
+from mm_eval.verbs.report.release.numbers import release_table
+from mm_eval.verbs.report.release.page import write_release_page
+from mm_eval.verbs.report.site import parts
 
 from .conftest import set_count
 from .test_report_page import choose, count, detail, search

@@ -7,8 +7,8 @@ import pytest
 
 from mm_eval import evaluate
 from mm_eval.cli import main
-from tests.features.training.studies import gold_of, write_step
 from tests.processes import HANGS
+from tests.verbs.training.studies import gold_of, write_step
 
 pytestmark = [pytest.mark.browser, pytest.mark.full]
 TASK = "seedbench"

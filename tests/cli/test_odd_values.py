@@ -188,7 +188,7 @@ def test_a_release_file_takes_every_option_of_the_command_by_its_own_name(elsewh
     """Of the command's options only `--config` itself, `--only` and `--format` can't stand in the file."""
     import argparse
 
-    from mm_eval.features.report.release.plan import read_release
+    from mm_eval.verbs.report.release.plan import read_release
 
     parser = argparse.ArgumentParser()
     add_arguments(parser)

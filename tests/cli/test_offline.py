@@ -10,7 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from mm_eval.features.bundle.copying import size_text
+from mm_eval.verbs.bundle.copying import size_text
 from tests.processes import HANGS
 
 NO_SOCKETS = """
@@ -118,7 +118,7 @@ def test_a_bundle_asks_the_hub_for_sizes_and_takes_the_pinned_revision(
         lines = [f"- config_name: {config}\n  data_files: {config}/test*\n" for config in ("a", "b")]
         (Path(local_dir) / "README.md").write_text("---\nconfigs:\n" + "".join(lines) + "---\n")
 
-    monkeypatch.setattr("mm_eval.features.bundle.copying.hub_answers", lambda: True)
+    monkeypatch.setattr("mm_eval.verbs.bundle.copying.hub_answers", lambda: True)
     monkeypatch.setattr(huggingface_hub.HfApi, "dataset_info", info)
     monkeypatch.setattr(huggingface_hub, "snapshot_download", download)
     (tmp_path / "own.yaml").write_text(

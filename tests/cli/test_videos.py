@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from mm_eval.features.video import frames, reader
-from tests.features.video.movies import write
+from mm_eval.data.video import frames, reader
+from tests.data.video.movies import write
 
 YAML = """task: clips
 dataset_path: json

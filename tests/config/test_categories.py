@@ -8,7 +8,7 @@ import pytest
 
 from mm_eval.config.categories import levels_of
 from mm_eval.config.manager import TaskManager
-from mm_eval.features.suites.runner import FOREIGN_CODE
+from mm_eval.foreign_code.runner import FOREIGN_CODE
 from mm_eval.values.errors import ConfigError, DataError
 from tests.sets import each_of
 

@@ -11,7 +11,7 @@ from mm_eval.config.functions import FunctionRef
 from mm_eval.config.manager import TaskManager
 from mm_eval.config.task_config import TaskConfig
 from mm_eval.config.yaml import load_config
-from mm_eval.features.suites.runner import FOREIGN_CODE
+from mm_eval.foreign_code.runner import FOREIGN_CODE
 from mm_eval.scoring.metrics.metric import METRIC_KEYS
 from mm_eval.scoring.metrics.traits import arguments_of
 from mm_eval.values.errors import ConfigError

@@ -11,7 +11,7 @@ import pytest
 
 from mm_eval.config.formats import FORMATS, Evaluate, Format, FormatField, build_format, register_format
 from mm_eval.config.manager import TaskManager
-from mm_eval.features.suites.runner import FOREIGN_CODE
+from mm_eval.foreign_code.runner import FOREIGN_CODE
 from mm_eval.prompt.blocks import PromptBlock
 from mm_eval.prompt.question import choices_of, evaluate_field
 from mm_eval.values.errors import ConfigError, DataError

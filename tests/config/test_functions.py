@@ -10,7 +10,7 @@ import pytest
 
 from mm_eval.config.functions import FunctionRef
 from mm_eval.config.python_file import PythonFile
-from mm_eval.features.suites.runner import FOREIGN_CODE
+from mm_eval.foreign_code.runner import FOREIGN_CODE
 from mm_eval.prompt.blocks import PromptBlock
 from mm_eval.prompt.question import choices_of
 from mm_eval.scoring.filters.options import as_list

@@ -10,7 +10,7 @@ import pytest
 from mm_eval.config.group import leaves_of
 from mm_eval.config.manager import Loaded, TaskManager
 from mm_eval.config.schema import split_format
-from mm_eval.features.suites.runner import FOREIGN_CODE
+from mm_eval.foreign_code.runner import FOREIGN_CODE
 from mm_eval.values.errors import ConfigError
 from tests.sets import each_of
 

@@ -11,7 +11,7 @@ import pytest
 
 from mm_eval.data.dataset import load_further
 from mm_eval.data.source import DataSource, Hub, load_from_hub
-from mm_eval.features.suites.runner import FOREIGN_CODE, ForeignProcess
+from mm_eval.foreign_code.runner import FOREIGN_CODE, ForeignProcess
 
 
 class Apart(ForeignProcess):

@@ -10,7 +10,7 @@ from mm_eval.config.manager import TaskManager
 from mm_eval.config.task_config import TaskConfig
 from mm_eval.data.docs import Docs
 from mm_eval.data.source import DataSource
-from mm_eval.features.suites.runner import FOREIGN_CODE
+from mm_eval.foreign_code.runner import FOREIGN_CODE
 from mm_eval.prompt.blocks import PromptBlock
 from mm_eval.prompt.task import PromptStyle, Task
 from mm_eval.values.errors import ConfigError, MMEvalError

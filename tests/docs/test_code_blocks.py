@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
+from mm_eval.aliases.flags import FLAGS
 from mm_eval.cli import VERBS, main
-from mm_eval.features.peers.flags import FLAGS
 from tests.docs.pages import PAGES, ROOT, Block, blocks
 from tests.processes import HANGS
 from tests.sets import each_of

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mm_eval.engine.model import Model, ModelSettings
-from mm_eval.features.ray.fleet import Fleet
-from mm_eval.features.ray.worker import Event, Worker
+from mm_eval.ray.fleet import Fleet
+from mm_eval.ray.worker import Event, Worker
 from mm_eval.values.types import Answer, Instance
 
 

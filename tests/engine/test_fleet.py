@@ -25,9 +25,9 @@ from mm_eval.engine.model import (
     stop,
 )
 from mm_eval.engine.prices import Price
-from mm_eval.features.ray import blocks, fleet, worker
-from mm_eval.features.ray.blocks import Block, blocks_of
-from mm_eval.features.ray.worker import differences
+from mm_eval.ray import blocks, fleet, worker
+from mm_eval.ray.blocks import Block, blocks_of
+from mm_eval.ray.worker import differences
 from mm_eval.values.errors import ConfigError, MMEvalError, ModelError
 from mm_eval.values.types import Answer, Instance
 from tests.engine.fakes import Died, Echo, a_fleet, requests

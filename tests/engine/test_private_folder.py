@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from mm_eval.features.ray import private_folder
-from mm_eval.features.ray.private_folder import LOCK, PREFIX, YOUNG, PrivateFolder
+from mm_eval.ray import private_folder
+from mm_eval.ray.private_folder import LOCK, PREFIX, YOUNG, PrivateFolder
 
 
 @pytest.fixture(autouse=True)
@@ -23,7 +23,7 @@ def base(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def left_by_a_dead_process() -> Path:
     """A folder whose owner was killed."""
     script = (
-        "import os, tempfile; from mm_eval.features.ray import private_folder as p; p.LONGEST = 1000; f = p.PrivateFolder();\n"
+        "import os, tempfile; from mm_eval.ray import private_folder as p; p.LONGEST = 1000; f = p.PrivateFolder();\n"
         "os.makedirs(f.path / 'r', 0o777); (f.path / 'r' / 'log').write_text('x');\n"
         "print(f.path, flush=True); os.kill(os.getpid(), 9)"
     )

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from mm_eval.features.ray import actors as fleet_ray
-from mm_eval.features.ray import process as ray_process
-from mm_eval.features.ray.process import LOOPBACK, OWN_CLUSTER, RayProcess, authentication, look_for
+from mm_eval.ray import actors as fleet_ray
+from mm_eval.ray import process as ray_process
+from mm_eval.ray.process import LOOPBACK, OWN_CLUSTER, RayProcess, authentication, look_for
 from mm_eval.values.errors import ConfigError, ModelError
 from tests.processes import HANGS, child
 
@@ -87,9 +87,7 @@ def test_a_process_that_ends_is_a_failure_of_the_model(ray: Any) -> None:
 def test_the_process_ends_with_the_command_though_ray_hangs(ray: Any, tmp_path: Path) -> None:
     """The command is killed while Ray starts."""
     ray(f"open({str(tmp_path / 'pid')!r}, 'w').write(str(os.getpid())); time.sleep(1000)")
-    code = (
-        f"import sys; sys.path[:] = {sys.path!r}; from mm_eval.features.ray.process import RayProcess; RayProcess(None)"
-    )
+    code = f"import sys; sys.path[:] = {sys.path!r}; from mm_eval.ray.process import RayProcess; RayProcess(None)"
     with child([sys.executable, "-c", code]) as command:
         end = time.monotonic() + HANGS
         while not (tmp_path / "pid").exists() or not (tmp_path / "pid").read_text():

@@ -4,8 +4,8 @@ import sys
 import time
 
 from mm_eval.cli import main
+from mm_eval.engine import launch as ranks
 from mm_eval.engine.model import Model, register_model
-from mm_eval.features.ranks import launch as ranks
 from mm_eval.values.errors import ModelError
 
 log = open(sys.argv[1], "a")  # noqa: SIM115 - it lives as long as the process

@@ -29,7 +29,7 @@ def record_or_die(self: Asker, key: str, instances: list, answer: object, doc: o
 
 
 if point == "answers":
-    importlib.import_module("mm_eval.features.judge.run_part").ask_judges = die
+    importlib.import_module("mm_eval.judge.judging").ask_judges = die
 elif point == "verdicts":
     run._report = die
 elif point.startswith("verdict"):

@@ -24,7 +24,7 @@ from mm_eval.data.decode import FORMATS, PixelBudget, decoding, open_picture
 from mm_eval.data.docs import Docs
 from mm_eval.data.media import picture_digest, to_pictures
 from mm_eval.data.places import Places
-from mm_eval.features.suites.runner import FOREIGN_CODE
+from mm_eval.foreign_code.runner import FOREIGN_CODE
 from mm_eval.values.errors import ConfigError, DataError
 from mm_eval.values.types import Instance
 from tests.cli.test_bad_input import data_root, picture

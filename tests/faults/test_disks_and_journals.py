@@ -18,9 +18,9 @@ from mm_eval.engine import journal as journal_module
 from mm_eval.engine.journal import read_journal
 from mm_eval.engine.model import Model
 from mm_eval.engine.progress import Progress
-from mm_eval.outputs import score_tasks
 from mm_eval.values import files as files_module
 from mm_eval.values.errors import ConfigError, StoreError
+from mm_eval.write_run import score_tasks
 from tests.processes import HANGS
 
 TASKS = ("--tasks", "mme", "--model", "dummy", "--sample", "--limit", "60")
@@ -132,7 +132,7 @@ def test_thumbnails_and_pages_that_fail_cost_a_note(cli, monkeypatch, raised: Ex
 
     first = cli(*TASKS, "--limit", "8")
     shutil.rmtree(first.folder / "media")
-    monkeypatch.setattr("mm_eval.outputs.write_thumbnails", refuse)
+    monkeypatch.setattr("mm_eval.write_run.write_thumbnails", refuse)
     done = cli("score", first.folder)
     assert done.code == 0 and "no report.html could be written" in done.out and done.results["results"]["mme"]["n"] == 8
 

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from mm_eval.engine.journal import read_journal
-from tests.features.judge.conftest import JUDGE, TASK, UTILS
 from tests.folders import results_of
+from tests.judge.conftest import JUDGE, TASK, UTILS
 from tests.processes import HANGS
 
 HERE = Path(__file__).parent
@@ -25,7 +25,7 @@ DOCS = 24
 def judge(tmp_path: Path) -> Iterator[tuple[str, Path]]:
     """(URL, log of its prompts) of a scripted judge in a process of its own."""
     port, log = tmp_path / "port", tmp_path / "asked"
-    command = [sys.executable, "-m", "tests.features.judge.server", str(port), str(log), "0.01"]
+    command = [sys.executable, "-m", "tests.judge.server", str(port), str(log), "0.01"]
     process = subprocess.Popen(command, cwd=HERE.parent.parent)
     try:
         until = time.monotonic() + HANGS

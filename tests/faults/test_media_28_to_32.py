@@ -23,11 +23,11 @@ from PIL import Image
 from mm_eval.data import url_media
 from mm_eval.data.media import open_picture
 from mm_eval.data.places import Places
-from mm_eval.features.video.frames import frames_of
-from mm_eval.features.video.rule import read_rule
+from mm_eval.data.video.frames import frames_of
+from mm_eval.data.video.rule import read_rule
 from mm_eval.values.errors import DataError
 from tests.cli.test_bad_input import data_root, picture
-from tests.features.video.movies import write
+from tests.data.video.movies import write
 from tests.processes import HANGS
 from tests.sets import each_of
 

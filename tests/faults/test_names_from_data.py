@@ -220,10 +220,10 @@ def test_a_folder_is_no_address_of_its_own() -> None:
 def test_nothing_but_one_file_prints() -> None:
     """A text that is printed elsewhere would pass by `report.safe`; progress prints no text of anybody's."""
     allowed = {ROOT / "mm_eval/cli/say.py", ROOT / "mm_eval/cli/progress.py"}
-    allowed.add(ROOT / "mm_eval/features/report/release/progress.py")  # by `in_line`
+    allowed.add(ROOT / "mm_eval/verbs/report/release/progress.py")  # by `in_line`
     allowed.add(ROOT / "mm_eval/scoring/filters/pattern_search.py")  # a child's answers to its parent
     allowed.add(ROOT / "tasks/mmlongbench_doc/draw.py")  # a script that people run; it prints counts
-    allowed.add(ROOT / "mm_eval/features/suites/child/stand_ins/logger.py")  # a child, whose output its parent cleans
+    allowed.add(ROOT / "mm_eval/foreign_code/child/stand_ins/logger.py")  # a child, whose output its parent cleans
     for path in [path for folder in ("mm_eval", "models", "tasks") for path in (ROOT / folder).rglob("*.py")]:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call) and path not in allowed:

@@ -161,9 +161,9 @@ def test_33_nothing_here_unpacks_an_archive() -> None:
     assert sorted(name for name, text in texts.items() if opening.search(text)) == [
         "mm_eval/data/archives.py",
         "mm_eval/data/dataset.py",  # names the errors of broken archives
-        "mm_eval/features/exports/inspect.py",  # writes one
-        "mm_eval/features/exports/logs/inspect_log.py",  # reads one member at a time into memory
-        "mm_eval/features/exports/logs/xlsx.py",  # names zipfile in a comment
+        "mm_eval/verbs/exports/inspect.py",  # writes one
+        "mm_eval/verbs/exports/logs/inspect_log.py",  # reads one member at a time into memory
+        "mm_eval/verbs/exports/logs/xlsx.py",  # names zipfile in a comment
         "tasks/convbench/prepare.py",  # run by `mm-eval fetch` alone, on what it downloaded: two members, into memory
         "tasks/mmdu/prepare.py",  # likewise: a picture at a time, into memory
     ]

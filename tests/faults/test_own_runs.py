@@ -16,9 +16,9 @@ from typing import Any
 import pytest
 
 from mm_eval.engine.own_runs import is_own, key_file, mark_of
-from mm_eval.foreign import UntrustedRun, check_own
+from mm_eval.trust import UntrustedRun, check_own
 from mm_eval.values.errors import ConfigError
-from tests.features.judge.conftest import judged, server  # noqa: F401
+from tests.judge.conftest import judged, server  # noqa: F401
 from tests.sets import few
 
 ANSWER = {"choices": [{"message": {"content": "Yes"}, "finish_reason": "stop"}], "model": "m"}

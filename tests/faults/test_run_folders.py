@@ -463,8 +463,8 @@ def shown(folders: list[Path], tmp_path: Path) -> Callable[[str], tuple[int, str
     """Asks the pages of `mm-eval view` without a server."""
     from starlette.testclient import TestClient
 
-    from mm_eval.features.report.site.app import app_of
-    from mm_eval.features.report.site.runs import Shown
+    from mm_eval.verbs.report.site.app import app_of
+    from mm_eval.verbs.report.site.runs import Shown
 
     client = TestClient(
         app_of(Shown(folders, tmp_path / "pages"), "token", ("testserver",)), raise_server_exceptions=True
@@ -582,7 +582,7 @@ def test_a_circle_of_links_takes_no_other_run_from_the_index(
 ) -> None:
     """A link to itself, or two that name each other, where a run folder or a part of it was, while the runs are viewed."""
     from mm_eval.cli.folders import run_folders
-    from mm_eval.features.report.site.runs import Shown
+    from mm_eval.verbs.report.site.runs import Shown
 
     runs = tmp_path / "runs"
     for name in ("first", "second", "third"):

@@ -17,7 +17,7 @@ from mm_eval.data.dataset import docs_of, load_docs
 from mm_eval.data.docs import Docs, picture_files
 from mm_eval.data.places import Places
 from mm_eval.data.source import DataSource
-from mm_eval.features.suites.runner import FOREIGN_CODE
+from mm_eval.foreign_code.runner import FOREIGN_CODE
 from mm_eval.values.errors import DataError
 from tests.sets import few
 

@@ -29,7 +29,7 @@ from mm_eval.models.hf.families import FAMILIES
 
 from mm_eval.config.manager import TaskManager
 from mm_eval.data.source import DataSource
-from mm_eval.features.suites.runner import FOREIGN_CODE
+from mm_eval.foreign_code.runner import FOREIGN_CODE
 from mm_eval.prompt.blocks import choose_block
 from mm_eval.prompt.task import PromptStyle, Task
 

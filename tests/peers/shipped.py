@@ -18,7 +18,7 @@ from typing import Any
 
 from mm_eval.cli import main as mm_eval
 from mm_eval.config.manager import TaskManager
-from mm_eval.features.validate.trial import wrong_text
+from mm_eval.gold_checks.trial import wrong_text
 from mm_eval.prepare import load_configs, prepare_without_model
 from mm_eval.request import RunRequest
 from mm_eval.scoring.gold import gold_texts

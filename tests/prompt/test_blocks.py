@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from mm_eval.preflight import check_prompt_keys
+from mm_eval.first_checks import check_prompt_keys
 from mm_eval.prompt.blocks import PromptBlock, call, choose_block
 from mm_eval.prompt.question import evaluate_field
 from mm_eval.values.errors import ConfigError

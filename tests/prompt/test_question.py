@@ -7,7 +7,7 @@ import pytest
 
 from mm_eval.config.task_config import TaskConfig
 from mm_eval.data.source import DataSource
-from mm_eval.features.suites.runner import FOREIGN_CODE
+from mm_eval.foreign_code.runner import FOREIGN_CODE
 from mm_eval.prepare import prepare
 from mm_eval.prompt import question
 from mm_eval.prompt.blocks import PromptBlock, choose_block

@@ -15,8 +15,8 @@ from mm_eval.data.decode import open_picture
 from mm_eval.data.media import picture_digest
 from mm_eval.data.places import Places
 from mm_eval.data.source import DataSource
-from mm_eval.features.suites.runner import FOREIGN_CODE
-from mm_eval.preflight import check_prompt_keys
+from mm_eval.first_checks import check_prompt_keys
+from mm_eval.foreign_code.runner import FOREIGN_CODE
 from mm_eval.prompt.blocks import PromptBlock
 from mm_eval.prompt.task import PromptStyle, Task
 from mm_eval.prompt.visuals import to_visuals, visuals_of, with_places

@@ -6,8 +6,8 @@ import shutil
 import pytest
 
 from mm_eval import evaluate
-from mm_eval.features.report.run_page import write_report
 from mm_eval.results.recorded import RecordedRun
+from mm_eval.run_page import write_report
 
 
 @pytest.fixture

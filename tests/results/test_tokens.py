@@ -2,9 +2,9 @@
 
 import json
 
-from mm_eval.features.report.run_page import right_by_size
 from mm_eval.results.recorded import RecordedTask
 from mm_eval.results.sample_rows import answer_tokens
+from mm_eval.run_page import right_by_size
 from mm_eval.scoring.task_scores import Scores
 from mm_eval.values.types import MetricKey
 

@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 from mm_eval.config.manager import Loaded, TaskManager
-from mm_eval.features.validate.check import validate
 from mm_eval.request import RunRequest
+from mm_eval.verbs.validate.check import validate
 from tests.sets import each_of, few
 
 ROOT = Path(__file__).parents[2]

@@ -12,7 +12,7 @@ from mm_eval.tasks.convbench.prompts import asked, extracted
 from mm_eval.tasks.convbench.utils import HUMAN_FIRST, answers_of, human, human_first, judge_prompt, total, verdict
 from PIL import Image
 
-from mm_eval.features.fetch.recipe import Recipe
+from mm_eval.verbs.fetch.recipe import Recipe
 from tests.tasks.talks import judged_talks, rows_of
 
 HUB_ID = "liushuo12345/ConvBench"

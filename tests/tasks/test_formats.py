@@ -8,7 +8,7 @@ import pytest
 from mm_eval.config.formats import shows_choices
 from mm_eval.config.task_config import TaskConfig
 from mm_eval.data.source import DataSource
-from mm_eval.features.suites.runner import FOREIGN_CODE
+from mm_eval.foreign_code.runner import FOREIGN_CODE
 from mm_eval.prompt.blocks import PromptBlock
 from mm_eval.prompt.question import Question
 from mm_eval.prompt.task import PromptStyle, Task

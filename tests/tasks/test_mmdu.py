@@ -15,7 +15,7 @@ from mm_eval.tasks.mmdu.prompts import asked
 from mm_eval.tasks.mmdu.utils import RESPECTS, answers_of, judge_prompt, lowest, next_turn, over_turns, total, verdict
 from PIL import Image
 
-from mm_eval.features.judge.code import verdicts_of
+from mm_eval.judge.code import verdicts_of
 from mm_eval.prepare import prepare_without_model
 from mm_eval.request import RunRequest
 from mm_eval.values.types import Answer

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from mm_eval.config.manager import TaskManager
-from mm_eval.features.suites.runner import FOREIGN_CODE
+from mm_eval.foreign_code.runner import FOREIGN_CODE
 from mm_eval.scoring.filters import build_filter_ensemble
 from tests.sets import each_of
 from tests.tasks.answers import answered, prompt

@@ -11,8 +11,8 @@ from mm_eval.tasks.rules.suite_letters import FirstWordLetterFilter
 from mm_eval.tasks.videomme.utils import shown_subtitles
 
 from mm_eval.config.manager import TaskManager
-from mm_eval.features.suites.runner import FOREIGN_CODE
-from mm_eval.features.video import frames
+from mm_eval.data.video import frames
+from mm_eval.foreign_code.runner import FOREIGN_CODE
 from mm_eval.scoring.filters import build_filter_ensemble
 from mm_eval.values.types import Clip, Subtitle
 from tests.sets import each_of

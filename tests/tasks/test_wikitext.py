@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mm_eval.config.manager import TaskManager
-from mm_eval.features.suites.runner import FOREIGN_CODE
+from mm_eval.foreign_code.runner import FOREIGN_CODE
 from tests.conftest import ROOT, Ran
 from tests.sets import each_of
 

@@ -1,7 +1,7 @@
 """Scoring functions of lmms-eval that ask a judge through its `llm_judge` module, run with recorded replies.
 
 A task's `process_results` there builds a server at import and asks it one question after another (MM-Vet, MathVerse).
-Here the server (features/suites/child/stand_ins/llm_judge.py, in the process of the task's code) looks a question up among the
+Here the server (foreign_code/child/stand_ins/llm_judge.py, in the process of the task's code) looks a question up among the
 judge's known replies to this doc (replies.py beside its folder). Which functions ask is read from their source, by `asks`. If the
 reply is not known, the call ends by what is not an Exception, so that the task's code can't turn it into a verdict.
 The engine asks the question like any other, and `process_results` runs again from the beginning, until it asks nothing new. So

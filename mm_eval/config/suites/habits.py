@@ -1,7 +1,7 @@
 """The weights of lmms-eval's groups, which are imitated: published numbers of these groups need them.
 
 What its task code needs while it runs (replies of another model, data that it loads, aggregations that are called once) is in
-`features/suites/child/`, the process of that code.
+`foreign_code/child/`, the process of that code.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ import pytest
 from mm_eval.models.hf.processor import load_processor
 
 from mm_eval.engine.model import MODELS, ModelSettings, is_bundled, measured, request_key, show
-from mm_eval.features.tools.boxes import resized
+from mm_eval.tools.boxes import resized
 from mm_eval.values.errors import ConfigError
 from tests.models.questions import instance, mixed, outputs, picture
 from tests.sets import each_of

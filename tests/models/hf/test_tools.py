@@ -6,7 +6,7 @@ import pytest
 from mm_eval.models.hf.prompts.tools import writes_tools
 from mm_eval.models.reasoning import TokenReader
 
-from mm_eval.features.tools.formats.reading import read_calls
+from mm_eval.tools.formats.reading import read_calls
 from tests.models.tiny_random import tokenizer
 from tests.sets import each_of
 

@@ -12,7 +12,7 @@ import numpy
 import pytest
 from mm_eval.models.hf.families import FAMILIES
 
-from mm_eval.features.video.rule import read_rule
+from mm_eval.data.video.rule import read_rule
 
 torch = pytest.importorskip("torch")
 

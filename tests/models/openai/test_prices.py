@@ -12,7 +12,7 @@ from mm_eval.models.openai.prices import price_of, read_prices, shipped
 
 from mm_eval.engine.prices import Price
 from mm_eval.values.errors import ConfigError
-from tests.features.judge import server as scripted
+from tests.judge import server as scripted
 from tests.sets import each_of
 
 HEADER = "model,input_price,output_price,cached_price,cache_write_price,date,source\n"

@@ -23,7 +23,7 @@ from mm_eval.request import RunRequest
 from mm_eval.run import Progress, evaluate
 from mm_eval.values.errors import ModelError
 from mm_eval.values.types import Instance
-from tests.features.tools.looking import chains, write
+from tests.tools.looking import chains, write
 
 pytest.importorskip("vllm")
 FOLDER = Path(__file__).parents[3] / "assets" / "models"

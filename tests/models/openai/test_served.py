@@ -13,8 +13,8 @@ from mm_eval.models.openai.client.served import said_of
 from mm_eval.engine.model import ModelSettings, request_key
 from mm_eval.engine.served import as_recorded
 from tests.conftest import Ran
-from tests.features.judge.conftest import Judged, judged  # noqa: F401
-from tests.features.judge.server import grade
+from tests.judge.conftest import Judged, judged  # noqa: F401
+from tests.judge.server import grade
 from tests.models.openai.listening import Listening, listening, said
 from tests.models.openai.test_openai import question
 from tests.sets import each_of

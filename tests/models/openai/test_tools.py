@@ -12,7 +12,7 @@ from mm_eval.models.openai.client.streams import streamed
 from mm_eval.values.errors import ConfigError
 from mm_eval.values.types import Answer
 from tests.faults.server import Server, reply
-from tests.features.tools.scripted import call, rows_of, run, write
+from tests.tools.scripted import call, rows_of, run, write
 
 JINJA = httpx.Response(500, json={"error": {"code": 500, "message": "tools param requires --jinja flag"}})
 VLLM = '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set'

@@ -12,14 +12,14 @@ from mm_eval.models.openai.adapter import OpenAI
 from mm_eval.models.openai.messages import in_words
 
 from mm_eval.data.places import Places
+from mm_eval.data.video.frames import frames_of
+from mm_eval.data.video.rule import read_rule
 from mm_eval.engine.model import ModelSettings, account, request_key
-from mm_eval.features.video.frames import frames_of
-from mm_eval.features.video.rule import read_rule
 from mm_eval.values.errors import ConfigError, DataError, MMEvalError, ModelError
 from mm_eval.values.types import Instance, Video
 from tests.cli.test_videos import command, made
+from tests.data.video.movies import write
 from tests.faults.server import Server, reply
-from tests.features.video.movies import write
 from tests.sets import each_of
 
 IMAGE = {"type": "image"}

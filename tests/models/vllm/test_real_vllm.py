@@ -15,8 +15,8 @@ from mm_eval.engine.model import MODELS, ModelSettings
 from mm_eval.request import RunRequest
 from mm_eval.run import evaluate
 from mm_eval.values.errors import ModelError
-from tests.features.tools.looking import chains, write
 from tests.models.questions import instance, mixed, outputs, picture
+from tests.tools.looking import chains, write
 
 pytest.importorskip("vllm")
 MODELS_FOLDER = Path(__file__).parents[3] / "assets" / "models"

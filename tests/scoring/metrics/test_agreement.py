@@ -7,7 +7,7 @@ import time
 import pytest
 
 from benchmarks.coverage import CORRECTED_CASES, JUDGED_CASES, covered
-from mm_eval.features.judge.agreement import (
+from mm_eval.judge.agreement import (
     agreement,
     corrected,
     corrected_interval,

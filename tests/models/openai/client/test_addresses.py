@@ -15,12 +15,12 @@ from mm_eval.models.openai.client.errors import Fatal
 from mm_eval.engine.model import ModelSettings, check
 from mm_eval.values.errors import ConfigError
 from mm_eval.values.types import Instance
-from tests.features.judge.conftest import Judged, judged  # noqa: F401
-from tests.features.judge.server import grade
-from tests.features.tools.scripted import rows_of, run, write
+from tests.judge.conftest import Judged, judged  # noqa: F401
+from tests.judge.server import grade
 from tests.models.openai.listening import Asked, Body, listening, said
 from tests.models.openai.test_openai import CHAT, question, scored
 from tests.sets import each_of
+from tests.tools.scripted import rows_of, run, write
 
 KEY = "sk-of-nobody-else-0123456789"
 PATHS = ("", "/", "/v1", "/v1/", "/gateway/v1", "/gateway/v1//", "/deployments/m?api-version=2024-10-21")

@@ -1,0 +1,134 @@
+"""The plan of a comparison as text for the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from mm_eval.deciding.design import FLIPPED, Planned, Question, plan_of_release, with_members
+from mm_eval.results.number_text import rounded
+from mm_eval.results.recorded import RecordedRun
+from mm_eval.results.table import Cell, Column, Row, Table, TablePart, fitted, left_out, to_text
+from mm_eval.values.words import counted
+
+
+def render(rows: Sequence[Planned], question: Question, width: int | None = None) -> str:
+    """The table, and plain sentences on what is too small for the question. width: of the terminal; None for any."""
+    table, out = fitted(as_table(rows, question), width)
+    return "\n".join([*to_text(table).split("\n"), *left_out(out), "", *sentences(rows, question)])
+
+
+def of_release(runs: Sequence[RecordedRun]) -> TablePart | None:
+    """What a release can tell, as a table for its page and a sentence for its other forms; None where that is not known."""
+    if (found := plan_of_release(runs)) is None:
+        return None
+    rows, question = found
+    said = []
+    for row in rows:
+        low, high = row.detectable
+        about = f"{high:.1f}" if high - low < 0.05 else f"{low:.1f} to {high:.1f}"
+        said.append(f"{row.name}{f' ({row.metric})' if row.metric else ''} {about}")
+    numbers = counted(sum(not row.is_average for row in rows), "number")
+    pairs = counted(question.pairs, "pair of models", "pairs of models")
+    missing = sorted(_of_several(runs) - with_members((row.name for row in rows), runs))
+    left = f"Not in this table, since no difference there has a standard error: {', '.join(missing)}."
+    note = (
+        f"What this release can tell apart in 80% of evaluations, in points, corrected for {pairs} and {numbers}: "
+        f"{'; '.join(said)}."
+    )
+    return TablePart(
+        "What this release can tell",
+        as_table(rows, question),
+        [*_basis(rows, question), *([left] if missing else []), *_columns(question)],
+        f"{note} {left}" if missing else note,
+    )
+
+
+def _of_several(runs: Sequence[RecordedRun]) -> set[str]:
+    """The benchmarks of which two models or more have a number."""
+    models: dict[str, set[str]] = {}
+    for run in runs:
+        for name in run.results.rows:
+            if name not in run.results.members and run.results.headline(name) is not None:
+                models.setdefault(name, set()).add(run.model)
+    return {name for name, having in models.items() if len(having) > 1}
+
+
+def _columns(question: Question) -> Iterator[str]:
+    """What the columns mean, for a reader who did not ask for them."""
+    if question.difference is not None:
+        points = f"{question.difference:g} points"
+        yield (
+            f"Docs for {question.difference:g}: how many docs a difference of {points} takes. Docs with --stop_when: the share "
+            "of a benchmark's docs that a release which stops when it is decided needs on average for such a difference."
+        )
+
+
+def as_table(rows: Sequence[Planned], question: Question) -> Table:
+    """A row for each benchmark, and for the average."""
+    columns = [
+        Column("task", "text"),
+        Column("metric", "text", spare=2),
+        Column("docs"),
+        Column("spread", spare=1 if question.difference is not None else 0),
+        Column("smallest difference"),
+    ]
+    if question.difference is not None:
+        columns += [Column(f"docs for {question.difference:g}"), Column("enough")]
+        columns += [Column("docs with --stop_when", spare=3)]
+    return Table(columns, [Row(_cells(row, question)) for row in rows])
+
+
+def _cells(row: Planned, question: Question) -> dict[str, Cell]:
+    cells: dict[str, Cell] = {
+        "task": row.name,
+        "metric": row.metric,
+        "docs": f"{row.docs:,}",
+        "spread": _range(row.spread, ".0f"),
+        "smallest difference": _range(row.detectable, ".1f"),
+    }
+    if question.difference is not None and row.needed is not None and row.share is not None:
+        low, high = (rounded(each) for each in row.needed)
+        enough = "yes" if row.needed[1] <= row.docs else "no" if row.needed[0] > row.docs else "for like models"
+        cells[f"docs for {question.difference:g}"] = f"{low:,}" if low == high else f"{low:,} to {high:,}"
+        cells["enough"] = enough
+        cells["docs with --stop_when"] = _range((100 * row.share[0], 100 * row.share[1]), ".0f", "%")
+    return cells
+
+
+def _range(ends: tuple[float, float], form: str, unit: str = "") -> str:
+    low, high = (f"{end:{form}}" for end in ends)
+    return f"{low}{unit}" if low == high else f"{low} to {high}{unit}"
+
+
+def sentences(rows: Sequence[Planned], question: Question) -> Iterator[str]:
+    """What the numbers hold for, and which benchmarks are too small for the question."""
+    yield from _basis(rows, question)
+    for row in rows:
+        if question.difference is None or row.needed is None or row.enough:
+            continue
+        least, most = row.needed
+        what = f"{row.name} is too small to show {question.difference:g} points"
+        if least > row.docs:
+            fewest, many = f"{rounded(least):,}", f"{rounded(most):,}"
+            needed = fewest if fewest == many else f"{fewest} to {many}"
+            yield f"{what}: that takes about {needed} docs, and it has {row.docs:,}."
+        else:
+            yield f"{what} between unlike models: that takes about {rounded(most):,} docs, and it has {row.docs:,}."
+    if any(row.is_average for row in rows):
+        yield "The average counts each task the same and is planned as one number of its own, not corrected for the tasks."
+
+
+def _basis(rows: Sequence[Planned], question: Question) -> Iterator[str]:
+    """What the numbers hold for."""
+    count = question.pairs * sum(not row.is_average for row in rows)
+    corrected = f", corrected for {count} comparisons" if count > 1 else ""
+    pairs = f"{question.models} models, {'each with one of them' if question.reference else 'all pairs'}"
+    yield f"Found in {question.power:.0%} of evaluations, at most {question.alpha:.0%} false alarms{corrected} ({pairs})."
+    if any(not row.measured for row in rows):
+        if question.spread is None:
+            low, high = (f"{share:.0%}" for share in FLIPPED)
+            yield f"The spread is assumed: two models differ in {low} (like models) to {high} (unlike ones) of right/wrong docs."
+        else:
+            yield f"The spread of {question.spread:g} is as stated."
+    else:
+        yield "The spread is that of the runs: the standard deviation of a doc's difference, docs of one picture drawn together."

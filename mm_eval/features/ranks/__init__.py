@@ -1,1 +1,0 @@
-"""Many processes, one run: what `torchrun -m mm_eval`, `accelerate launch -m mm_eval` and trainings on several GPUs start."""

@@ -1,5 +1,0 @@
-"""Submission files: what a benchmark's server takes for splits whose answers are not published.
-
-files     the records of a task and the forms of a file
-run_part  collects the records while samples/ is written, and writes the files
-"""

@@ -1,0 +1,137 @@
+"""What the answers of a conversation say: the calls of each, and whether it is an answer. Made from the recorded texts alone."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from mm_eval.tools.formats.call import Broken, Call, Reading
+from mm_eval.tools.formats.reading import read_calls
+from mm_eval.values.reasoning.recorded import as_text, parts_of
+from mm_eval.values.types import Answer
+
+Schemas = Mapping[str, Mapping[str, Any]]
+
+_FINAL = re.compile(r"<answer>\s*[^\s<]|\\boxed\s*\{\s*[^\s}]")
+"""The frames of an answer that a model intends as its last one."""
+ERROR = "Error: "
+"""The beginning of the result of a call that failed."""
+
+
+@dataclass(frozen=True)
+class Said:
+    """One answer of the model, read. text: without its reasoning. closed: its reasoning has ended."""
+
+    text: str
+    reading: Reading
+    closed: bool = True
+
+    @property
+    def calls(self) -> list[Call]:
+        """The calls that can be read."""
+        return [each for each in self.reading.calls if isinstance(each, Call)]
+
+    @property
+    def broken(self) -> list[Broken]:
+        """The calls that can't be read."""
+        return [each for each in self.reading.calls if isinstance(each, Broken)]
+
+    @property
+    def beside(self) -> str:
+        """The text around its calls."""
+        return "\n".join(filter(None, (self.reading.before, self.reading.after)))
+
+    @property
+    def is_answer(self) -> bool:
+        """Whether it answers the question: without a call, or with a framed answer beside it."""
+        return not self.reading.calls or _FINAL.search(self.beside) is not None
+
+
+def said_in(answer: Answer, schemas: Schemas) -> Said:
+    """An answer, read. Nothing inside of its reasoning is a call."""
+    parts = parts_of(as_text(answer.output or ""))
+    return Said(parts.answer, read_calls(parts.answer, schemas), parts.closed)
+
+
+def signature(call: Call) -> str:
+    """A call as a text that is equal for equal calls."""
+    return json.dumps([call.name, call.arguments], sort_keys=True, ensure_ascii=False)
+
+
+@dataclass
+class Counts:
+    """What a conversation, or all of a task, did with its tools.
+
+    turns: answers of the model. calls: that could be read. failed: those of them whose result is an error. malformed: calls that
+    could not be read. repeated: calls that were made before. pictures: that tools returned. by_tool: calls by the tool's name in
+    the task file; "unknown" for a name that is not a tool. unanswered: it ended without an answer, since its turns were spent.
+    """
+
+    turns: int = 0
+    calls: int = 0
+    failed: int = 0
+    malformed: int = 0
+    repeated: int = 0
+    pictures: int = 0
+    unanswered: bool = False
+    by_tool: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def looked(self) -> bool:
+        """Whether a tool returned something."""
+        return self.calls > self.failed
+
+    def to_json(self) -> dict[str, Any]:
+        """For a row of samples."""
+        names = ("turns", "calls", "failed", "malformed", "repeated", "pictures", "looked", "unanswered")
+        return {**{name: getattr(self, name) for name in names}, "by_tool": dict(sorted(self.by_tool.items()))}
+
+
+UNKNOWN = "unknown"
+
+
+def counts_of(turns: Sequence[Answer], schemas: Schemas, keys: Mapping[str, str]) -> Counts:
+    """The counts of a conversation. keys: {name of a tool for the model: its name in the task file}."""
+    found, seen = Counts(turns=len(turns)), set[str]()
+    said = [said_in(turn, schemas) for turn in turns]
+    for number, each in enumerate(said):
+        found.malformed += len(each.broken)
+        for call in each.calls:
+            found.calls += 1
+            found.by_tool[keys.get(call.name, UNKNOWN)] += 1
+            found.repeated += signature(call) in seen
+            seen.add(signature(call))
+        if number + 1 < len(turns):
+            results = list(results_in(turns[number + 1]))
+            pictures, texts = sum(pictures for pictures, _ in results), [text for _, text in results]
+            found.pictures += pictures
+            failed = sum(text.startswith(ERROR) for text in texts) - len(each.broken)
+            found.failed += max(0, min(len(each.calls), failed))
+        else:
+            found.failed += len(each.calls)  # nobody has answered them
+    found.unanswered = bool(said) and not said[-1].is_answer
+    return found
+
+
+def results_in(answer: Answer) -> Iterable[tuple[int, str]]:
+    """(its pictures, its text) of each result that stands before a recorded answer."""
+    for message in answer.messages or ():
+        pictures = 0
+        for part in message["content"]:
+            if part["type"] == "image":
+                pictures += 1
+            elif part["type"] == "text" and (text := part["text"].strip()) and not _FRAME.fullmatch(text):
+                yield pictures, text
+                pictures = 0
+            elif pictures:  # a result without a text
+                yield pictures, ""
+                pictures = 0
+        if pictures:
+            yield pictures, ""
+
+
+_FRAME = re.compile(r"</?tool_response>|This was the last result.*", re.DOTALL)

@@ -1,0 +1,116 @@
+"""How often the tools of a task were called, as numbers beside its metrics and as fields of its samples."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from mm_eval.open_tasks import OpenedTasks
+from mm_eval.prompt.blind import SHUFFLED
+from mm_eval.scoring.base import Scorer
+from mm_eval.scoring.filters.base import FilterEnsemble
+from mm_eval.scoring.metrics.aggregation import mean
+from mm_eval.scoring.metrics.metric import Metric
+from mm_eval.tools.boxes import UNITS
+from mm_eval.tools.calls import Counts, counts_of
+from mm_eval.tools.turns import ToolTurns
+from mm_eval.values.conversation import Turns
+from mm_eval.values.errors import ConfigError
+from mm_eval.values.reasoning.families import Marks
+from mm_eval.values.reasoning.recorded import Reading
+from mm_eval.values.types import Answer, Instance, ScoredDoc, Slot
+
+NAME = "tools"
+"""The second part of the keys of its numbers, and the entry of a row."""
+
+FIXED = ("turns", "calls", "failed", "malformed")
+"""The counts of a document that are numbers of every task with tools: their means."""
+SHARES = ("looked", "unanswered")
+"""What holds for a share of the documents."""
+
+
+@dataclass(kw_only=True)
+class ToolCounts(Scorer):
+    """Counts the calls of each document. Its numbers are means over the documents; none of them is better high or low.
+
+    turns: those of the task. marks: around the reasoning. lookup: the recorded answers. by_doc: of the documents that were scored
+    last.
+    """
+
+    turns: ToolTurns
+    marks: Marks
+    lookup: Callable[[Slot], Answer | None]
+    by_doc: dict[int, Counts] = field(default_factory=dict)
+
+    @classmethod
+    def of_task(cls, turns: ToolTurns, marks: Marks, lookup: Callable[[Slot], Answer | None]) -> ToolCounts:
+        several = [f"calls_{tool.key}" for tool in turns.tools] if len(turns.tools) > 1 else []
+        names = [*FIXED, *SHARES, *several]
+        metrics: list[Metric[Any, Any]] = [
+            Metric(name, _not_called, aggregation=mean, higher_is_better=None) for name in names
+        ]
+        filters = FilterEnsemble(NAME, [])
+        return cls(name=NAME, filter=filters, metrics=metrics, turns=turns, marks=marks, lookup=lookup)
+
+    @property
+    def reads_answers(self) -> bool:
+        return False
+
+    def run_docs(self, by_doc: Mapping[int, list[Instance]]) -> Mapping[int, ScoredDoc]:
+        self.by_doc = {}
+        scored = {}
+        for doc_id, group in by_doc.items():
+            each = [self._of_answer(self.lookup(instance.slot)) for instance in group]
+            self.by_doc[doc_id] = each[0]
+            values: dict[str, list[Any]] = {
+                name: [float(getattr(counts, name)) for counts in each] for name in (*FIXED, *SHARES)
+            }
+            for key in (tool.key for tool in self.turns.tools if len(self.turns.tools) > 1):
+                values[f"calls_{key}"] = [float(counts.by_tool[key]) for counts in each]
+            scored[doc_id] = ScoredDoc(doc_id, group[0].target, values)
+        self.set_results(scored)
+        return self.raw_docs
+
+    def _of_answer(self, answer: Answer | None) -> Counts:
+        reading = Reading(self.marks, opened=False)  # as the conversation has read them
+        turns = [reading.read(turn, ()) for turn in answer.turns] if answer else []
+        found = counts_of(turns, self.turns.schemas, self.turns.keys)
+        for tool in self.turns.tools:
+            found.by_tool.setdefault(tool.key, 0)  # a tool that is not called is part of the row
+        return found
+
+    def row_entries(self, doc_id: int) -> dict[str, Any]:
+        return {NAME: self.by_doc[doc_id].to_json()} if doc_id in self.by_doc else {}
+
+
+def _not_called(references: Any, predictions: Any, **kwargs: Any) -> float:
+    raise NotImplementedError("the counts of tools are made from recorded turns.")
+
+
+def with_counts(
+    scorers: Sequence[Scorer], turns: Turns | None, marks: Marks, lookup: Callable[[Slot], Answer | None]
+) -> Sequence[Scorer]:
+    """The scorers of a task with the counts of its calls, where its turns are those of tools."""
+    return [*scorers, ToolCounts.of_task(turns, marks, lookup)] if isinstance(turns, ToolTurns) else scorers
+
+
+def check_tools(opened: OpenedTasks) -> list[str]:
+    """How the tools are offered, for whoever reads the table.
+
+    Errors: ConfigError where a tool gets the doc with its own pictures, and those of other docs are to be shown.
+    """
+    found = {name: turns for name, style in opened.styles.items() if isinstance(turns := style.turns, ToolTurns)}
+    for name, turns in found.items():
+        own = next((tool.name for tool in turns.tools if tool.sees_doc), None)
+        if own and opened.request.blind == SHUFFLED:
+            what = f"the tool {own!r} gets the doc's own pictures, so those of other docs can't stand in for them."
+            raise ConfigError(what, where=opened.tasks[name].config.where("tools"), hint="Use --blind alone.")
+    notes = list[str]()
+    for name, turns in found.items():
+        way = "natively" if turns.native else f"as text ({turns.form})"
+        if not turns.known and not turns.native:
+            way += ", since the format of this model is not known"
+        fits = f", of {turns.resized[1]:,} to {turns.resized[2]:,} pixels" if turns.resized else ""
+        notes.append(f"{name}: tools are called {way}; boxes are {UNITS[turns.unit]}{fits}")
+    return notes

@@ -1,0 +1,35 @@
+"""Copies the data sets of tasks to a data root, for a machine without network, and says first how many and how large they are.
+
+Use it there with --data_root DIR --offline. What is there already is not copied again."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from mm_eval.cli.options import add_options, option, read_request
+from mm_eval.cli.say import say
+from mm_eval.config.arguments import PATH
+from mm_eval.values.words import counted
+
+NOT_SHOWN = ("num_fewshot", "limit", "samples")
+"""Options that are read and decide nothing here: the help leaves them out."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "dir", type=option("dir", PATH), metavar="DIR", help="the data root to fill; data sets come to DIR/org/name"
+    )
+    parser.add_argument("--tasks", required=True, metavar="A,B", help="tasks, groups, tags, globs, YAML files")
+    add_options(parser, "tasks")
+
+
+def main(args: argparse.Namespace) -> int:
+    from mm_eval.verbs.bundle.copying import Bundle
+
+    bundle = Bundle(read_request(args, "tasks"), Path(args.dir))
+    say(str(bundle))
+    for each in bundle.copied():
+        say(f"{each.task}: {each.dataset}, {counted(each.docs, 'doc')}, sha256 {each.fingerprint[:16]}")
+    say(f"use it with: --data_root {args.dir} --offline")
+    return 0

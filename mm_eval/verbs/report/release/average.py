@@ -1,0 +1,114 @@
+"""The average of a release over the benchmarks that all models have, and the sentence that says what the tests say.
+
+An average is of shares, and each benchmark counts once: of a group its own number and not its members'. Points are left out. Its
+interval is made of those of its benchmarks; two averages are compared by the paired differences of their benchmarks.
+"""
+
+from __future__ import annotations
+
+from mm_eval.scoring.metrics.stderr import combined
+from mm_eval.values.words import counted, listed
+from mm_eval.verbs.report.release.ranking import Differences
+from mm_eval.verbs.report.release.table import ReleaseNumber, ReleaseTable
+
+AVERAGE = "Average"
+LEAST = 2
+"""Benchmarks of which an average is made."""
+Row = tuple[str, str]
+
+
+def add_average(table: ReleaseTable) -> None:
+    """Adds the average of each measured model, and the sentence on the first two."""
+    columns = [column for column in table.columns if any(_measured(row.get(column)) for row in table.rows.values())]
+    rows = _rows(table, columns)
+    if len(columns) > 1 and len(rows) >= LEAST:
+        for column in columns:
+            table.average[column] = _average([table.rows[row][column] for row in rows])
+        points = [row[0] for row in table.shown() if not table.in_percent(row) and row in table.headlines]
+        of = f"{AVERAGE}: of {counted(len(rows), 'benchmark')} ({listed([row[0] for row in rows], 6)}), each counting once"
+        table.notes.append(of + (f"; {listed(points, 3)} in points left out." if points else "."))
+    if len(columns) > 1:
+        table.sentence = _sentence(table, columns, rows)
+
+
+def _measured(found: ReleaseNumber | None) -> bool:
+    return found is not None and found.run is not None and not found.set_apart
+
+
+def _rows(table: ReleaseTable, columns: list[str]) -> list[Row]:
+    """The benchmarks that all these models have, under conditions that are ranked together."""
+    found = []
+    for row in table.headlines & table.rows.keys():
+        numbers = table.rows[row]
+        alike = all(_measured(numbers.get(column)) for column in columns)
+        if alike and table.in_percent(row) and table.better.get(row, True):
+            found.append(row)
+    return [row for row in table.rows if row in found]
+
+
+def _average(numbers: list[ReleaseNumber]) -> ReleaseNumber:
+    count = len(numbers)
+    value = sum(found.value for found in numbers) / count
+    ends = [found.bounds for found in numbers]
+    gaps = [
+        ((found.value - end[0]) / count, (end[1] - found.value) / count)
+        for found, end in zip(numbers, ends, strict=True)
+        if end is not None
+    ]
+    if len(gaps) < count:
+        return ReleaseNumber(value)
+    low, high = combined(value, gaps)
+    return ReleaseNumber(value, interval=(max(0.0, low), min(1.0, high)))
+
+
+def _sentence(table: ReleaseTable, columns: list[str], rows: list[Row]) -> str:
+    """What the tests say of the two first models, by their average or in the table's order."""
+    order = sorted(columns, key=lambda column: -table.average[column].value) if table.average else columns
+    a, b = order[:2]
+    both = [
+        row
+        for row in table.shown()
+        if row in table.headlines and all(_measured(table.rows[row].get(c)) for c in (a, b))
+    ]
+    both = [row for row in both if table.better.get(row, True) is not None]
+    if not both:
+        return ""
+    ahead = behind = 0
+    for row in both:
+        if frozenset((a, b)) in table.told_apart.get(row, ()):
+            first, second = table.rows[row][a].value, table.rows[row][b].value
+            up = (first > second) == bool(table.better.get(row, True))
+            ahead, behind = ahead + up, behind + (not up)
+    same = len(both) - ahead - behind
+    of = f"on {ahead} of {counted(len(both), 'benchmark')}"
+    parts = [
+        f"{a} is ahead of {b} {of}"
+        if ahead or behind
+        else f"{a} and {b} can't be told apart on any of {counted(len(both), 'benchmark')}"
+    ]
+    if behind:
+        parts[0] += f", behind on {behind}"
+    if same and (ahead or behind):
+        parts[0] += f"; {same} can't be told apart"
+    if table.average:
+        parts.append(_of_averages(table, a, b, rows))
+    return ". ".join(parts) + "."
+
+
+def _of_averages(table: ReleaseTable, a: str, b: str, rows: list[Row]) -> str:
+    first, second = table.average[a].value, table.average[b].value
+    said = f"Average {100 * first:.1f} against {100 * second:.1f}, {100 * (first - second):+.1f}"
+    differences, gaps, between = Differences(), [], 0.0
+    for row in rows:
+        found = differences.between(table.rows[row][b], table.rows[row][a], None)
+        if found is None or found.interval is None or not isinstance(found.value, (int, float)):
+            return said
+        between += found.value / len(rows)
+        low, high = found.interval
+        gaps.append(((found.value - low) / len(rows), (high - found.value) / len(rows)))
+    low, high = combined(between, gaps)
+    low, high = max(-1.0, low), min(1.0, high)
+    apart = "" if low > 0 or high < 0 else ": can't be told apart"
+    if f"{100 * between:+.1f}" != f"{100 * (first - second):+.1f}":
+        said += f"; {100 * between:+.1f} on the docs that both answered"
+    return f"{said} ({100 * low:.1f} to {100 * high:.1f}){apart}"

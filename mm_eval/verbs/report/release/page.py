@@ -1,0 +1,287 @@
+"""The page of a release: models by benchmarks as a heat map with intervals, ranks and categories, and charts. One file, offline.
+
+    write_release_page(Path("release.html"), release_table(runs))
+
+Each number links to the samples behind it, on the page of its own run.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+from mm_eval.engine.folder import RunFolder
+from mm_eval.results.page import asset, filled
+from mm_eval.results.recorded import RecordedRun
+from mm_eval.results.table import to_page
+from mm_eval.values.run_files import is_inside
+from mm_eval.values.safe import href, html, in_script
+from mm_eval.values.words import counted
+from mm_eval.verbs.report.preview import SIZE
+from mm_eval.verbs.report.release.average import AVERAGE
+from mm_eval.verbs.report.release.ranking import ranked_columns
+from mm_eval.verbs.report.release.table import ReleaseNumber, ReleaseTable
+
+
+def write_release_page(
+    path: Path, table: ReleaseTable, pages: Mapping[Path, str] | None = None, picture: str | None = None
+) -> Path:
+    """Writes the page and returns its path. pages: links to the runs' pages, by run folder (None: report.html of each).
+
+    picture: the address of the picture that other sites show beside a link to the page.
+    """
+    return RunFolder(path.parent).write_lines(path.name, release_page(table, path.parent, pages, picture=picture))
+
+
+def release_page(
+    table: ReleaseTable,
+    folder: Path,
+    pages: Mapping[Path, str] | None = None,
+    going: Sequence[Mapping[str, str]] = (),
+    picture: str | None = None,
+) -> Iterator[str]:
+    """The page in pieces. folder: where it will lie, for its links. pages, picture: as in `write_release_page`.
+
+    going: name, link and progress of runs that have no numbers yet.
+    """
+    beside = _pages(table, folder) if pages is None else None
+    shown = beside if beside is not None else pages or {}
+    more = {"going": list(going), "apart": sorted(map(str, beside or ()))}
+    return filled(
+        "release.html",
+        {
+            "TITLE": lambda: [html(table.title)],
+            "META": lambda: _meta(table, picture),
+            "STYLE": lambda: map(asset, ("report.css", "release.css")),
+            "DATA": lambda: [in_script({**about(table, shown), **more})],
+            "SCRIPT": lambda: map(asset, ("shared.js", "release.js")),
+        },
+    )
+
+
+def about(table: ReleaseTable, pages: Mapping[Path, str]) -> dict[str, Any]:
+    """What the page shows, as JSON values."""
+    runs = _runs(table)
+    every = [run for found in runs.values() for run in found]
+    return {
+        "title": table.title,
+        "date": _dates(every),
+        "sample": sorted({name for run in every for name in run.results.run.sample}),
+        "columns": [
+            {
+                "name": name,
+                "parameters": next(
+                    (size for run in runs[name] if (size := run.results.run.facts.get("parameters"))), None
+                ),
+                "facts": _facts(name, runs),
+                "hole": _hole(table, name),
+            }
+            for name in table.columns
+        ],
+        "sentence": table.sentence,
+        "rows": [*(_row(table, row, pages) for row in table.shown()), *_average(table, pages)],
+        "notes": table.notes,
+        "parts": [{"title": part.title, "table": to_page(part.table), "said": list(part.said)} for part in table.parts],
+    }
+
+
+def _meta(table: ReleaseTable, picture: str | None) -> Iterator[str]:
+    """What other sites show beside a link to the page."""
+    models, benchmarks = counted(len(table.columns), "model"), counted(len(table.shown()), "benchmark")
+    described = table.sentence or f"{models} on {benchmarks}"
+    said = {"og:type": "article", "og:title": table.title, "og:description": described}
+    if picture:
+        said |= {"og:image": picture, "og:image:width": str(SIZE[0]), "og:image:height": str(SIZE[1])}
+    yield f'<meta name="description" content="{html(described)}">'
+    for name, text in said.items():
+        yield f'<meta property="{name}" content="{html(text)}">'
+    if picture:
+        yield '<meta name="twitter:card" content="summary_large_image">'
+
+
+def _dates(runs: Sequence[RecordedRun]) -> str | None:
+    """The day or days on which runs were made; None where none recorded it."""
+    started = [at for run in runs if (at := run.results.run.answering.get("started"))]
+    days = (
+        [datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d") for at in (min(started), max(started))] if started else []
+    )
+    return " to ".join(dict.fromkeys(days)) or None
+
+
+def _row(table: ReleaseTable, row: tuple[str, str], pages: Mapping[Path, str]) -> dict[str, Any]:
+    numbers = table.rows[row]
+    measured = [found for found in numbers.values() if found.run is not None]
+    first = measured[0] if measured else None
+    several = len({level for level, _ in table.categories.get(row, {})}) > 1
+    return {
+        "task": row[0],
+        "label": table.shown_label(row),
+        "group": bool(first and first.run and first.name in first.run.results.members),
+        "better": table.better.get(row, True),
+        "share": table.in_percent(row),
+        "scale": _size(numbers),
+        "cells": _cells(table.columns, numbers, pages),
+        "parts": [
+            *(
+                {
+                    "level": "",
+                    "name": "",
+                    "label": other[1],
+                    "share": table.in_percent(other),
+                    "scale": _size(table.rows[other]),
+                    "cells": _cells(table.columns, table.rows[other], pages),
+                }
+                for other in table.below(row)
+            ),
+            *(
+                {
+                    "level": level,
+                    "name": category,
+                    "label": f"{level}: {category}" if several else category,
+                    "share": table.in_percent(row),
+                    "scale": _size(numbers),
+                    "cells": _cells(table.columns, found, pages, (level, category)),
+                }
+                for (level, category), found in table.categories.get(row, {}).items()
+            ),
+        ],
+    }
+
+
+def _size(numbers: Mapping[str, ReleaseNumber]) -> float:
+    """The largest value of a row, or end of an interval, which decides how many decimals a number in points has."""
+    return max((abs(end) for found in numbers.values() for end in (found.value, *(found.bounds or ()))), default=1.0)
+
+
+def _average(table: ReleaseTable, pages: Mapping[Path, str]) -> Iterator[dict[str, Any]]:
+    """The row of the average, if there is one."""
+    if table.average:
+        cells = _cells(table.columns, table.average, pages)
+        yield {
+            "task": AVERAGE,
+            "label": AVERAGE,
+            "group": True,
+            "better": True,
+            "share": True,
+            "scale": 1.0,
+            "cells": cells,
+            "parts": [],
+        }
+
+
+def _cells(
+    columns: Sequence[str],
+    numbers: Mapping[str, ReleaseNumber],
+    pages: Mapping[Path, str],
+    category: tuple[str, str] | None = None,
+) -> list[dict[str, Any] | None]:
+    ranks = dict(ranked_columns(numbers))
+    return [_cell(numbers.get(name), ranks.get(name), pages, category) for name in columns]
+
+
+def _cell(
+    found: ReleaseNumber | None, rank: str | None, pages: Mapping[Path, str], category: tuple[str, str] | None
+) -> dict[str, Any] | None:
+    if found is None:
+        return None
+    cell: dict[str, Any] = {"v": found.value, "ours": found.ours}
+    optional = {
+        "at": list(found.bounds) if found.bounds else None,
+        "rank": rank,
+        "best": found.best or None,
+        "own": f"asked with another {found.own_prompt} than others in its row" if found.own_prompt else None,
+        "apart": "measured otherwise than the rest of its row: not ranked" if found.set_apart else None,
+        "flaw": found.flaw or None,
+        "verdict": found.verdict or None,
+        "protocol": found.protocol or None,
+        **(_of_run(found, found.run, pages, category) if found.run else {}),
+    }
+    return {**cell, **{name: value for name, value in optional.items() if value is not None}}
+
+
+def _of_run(
+    found: ReleaseNumber, run: RecordedRun, pages: Mapping[Path, str], category: tuple[str, str] | None
+) -> dict[str, Any]:
+    """Where a number's samples are, and what its run used."""
+    about, rows = run.results.run, run.results.rows
+    docs = sum(rows[name].n for name in run.spec["tasks"] if name in rows)
+    seconds = about.answering.get("seconds")
+    tokens = sum(about.usage.get(name, 0) for name in ("prompt_tokens", "completion_tokens"))
+    return {
+        **_samples(found, run, pages, category),
+        "tokens": round(tokens / docs, 2) if tokens and docs else None,
+        "seconds": round(seconds / docs, 5) if docs and seconds else None,
+        "dollars": about.cost.get("dollars"),
+        "parameters": about.facts.get("parameters"),
+    }
+
+
+def _pages(table: ReleaseTable, folder: Path) -> dict[Path, str]:
+    """The links from a page in a folder to the pages of the runs, as far as there are some."""
+    found = {}
+    for run in (run for runs in _runs(table).values() for run in runs):
+        page = run.folder / "report.html"
+        with suppress(ValueError):  # on another drive
+            if page.is_file() and is_inside(run.folder, page):
+                found[run.folder] = href(Path(os.path.relpath(page, folder)))
+    return found
+
+
+def _samples(
+    found: ReleaseNumber, run: RecordedRun, pages: Mapping[Path, str], category: tuple[str, str] | None
+) -> dict[str, str]:
+    """A link to the samples on the run's own page, where there is one, else the path of the folder."""
+    if run.folder not in pages:
+        return {"where": str(run.folder)}
+    stated = {"task": found.name} if found.name in run.spec["tasks"] else {}
+    if category is not None:
+        levels = run.results.categories.get(found.name, {})
+        stated["category"] = ": ".join(category) if len(levels) > 1 else category[1]  # as the page's filter names it
+    return {"link": pages[run.folder] + (f"#?{urlencode(stated)}" if stated else "")}
+
+
+def _runs(table: ReleaseTable) -> dict[str, list[RecordedRun]]:
+    """The runs of each column."""
+    found: dict[str, dict[int, RecordedRun]] = {name: {} for name in table.columns}
+    for numbers in table.rows.values():
+        for name, number in numbers.items():
+            if number.run is not None:
+                found[name][id(number.run)] = number.run
+    return {name: list(runs.values()) for name, runs in found.items()}
+
+
+def _facts(name: str, runs: Mapping[str, Sequence[RecordedRun]]) -> list[str]:
+    """What sets a column apart from others of the same model; empty where the model has one column."""
+    mine = runs[name]
+    if not mine:
+        return []
+    twins = [
+        other for column, found in runs.items() if column != name for other in found if other.model == mine[0].model
+    ]
+    if not twins:
+        return []
+    own, others = _settings(mine[0]), [_settings(run) for run in twins]
+    return [f"{what}: {value}" for what, value in own.items() if any(other.get(what) != value for other in others)]
+
+
+def _settings(run: RecordedRun) -> dict[str, str]:
+    model = {f"model {name}": str(value) for name, value in run.request.get("model_args", {}).items()}
+    stated = {
+        "prompt": "/".join(sorted(set(run.prompt_keys.values()))),
+        "chat template": "on" if run.results.run.chat_template else "off",
+        "system": run.results.run.system_instruction or "none",
+        "seed": str(run.results.run.seed),
+        "limit": str(run.results.run.limit or "none"),
+        "mm-eval": run.results.run.version,
+    }
+    return {**stated, **model, "folder": run.folder.name}
+
+
+def _hole(table: ReleaseTable, column: str) -> str:
+    beginning = f"{column} has no numbers: "
+    return next((note.removeprefix(beginning) for note in table.notes if note.startswith(beginning)), "")

@@ -1,0 +1,193 @@
+"""A release: several models on several tasks from one file, each in its own run folder, resumed as a whole.
+
+output_path: runs/release
+tasks: [mme, seedbench]
+sample: true                    # any option of `mm-eval run`, for every model
+parallel: 2                     # models at a time
+models:
+  - model: llava
+    name: LLaVA-1.5-7B          # of the column and the folder; default: the checkpoint's or the adapter's
+    model_args: {pretrained: llava-hf/llava-1.5-7b-hf}
+    prompt_key: llava           # and for this model alone
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from mm_eval.check_runs import check_folders, folder_name
+from mm_eval.config.arguments import COUNT_FROM_1, PATH, Rule, column_name, faults, shortly
+from mm_eval.prepare import names_tasks
+from mm_eval.request import (
+    COMMAND_NAMES,
+    RAY_OPTIONS,
+    RULES,
+    VERBOSITY,
+    RunRequest,
+    by_field,
+    model_arguments,
+    task_names,
+)
+from mm_eval.values.errors import ConfigError, did_you_mean, raise_all
+
+_CHECKED_LATER = Rule("", lambda value: True)
+OF_BOTH = {
+    **{name: rule for name, rule in RULES.items() if name not in ("output_path", "model", "name")},
+    "tasks": _CHECKED_LATER,
+}
+"""What may stand in the file for all models, and beside each model."""
+OF_FILE = {
+    **OF_BOTH,
+    "models": _CHECKED_LATER,
+    "output_path": PATH,
+    "verbosity": VERBOSITY,
+    "parallel": COUNT_FROM_1,
+}
+OF_MODEL = {**OF_BOTH, "model": RULES["model"], "name": RULES["name"]}
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Release:
+    """What a release file describes. runs: by name, in its order. parallel: how many models run at a time; None if unstated."""
+
+    runs: dict[str, RunRequest]
+    parallel: int | None = None
+
+    def chosen(self, names: Sequence[str]) -> dict[str, RunRequest]:
+        """The runs that `--only` names, all if it names none. ConfigError for a name that no model has."""
+        given = [part.strip() for name in names for part in ([name] if name in self.runs else name.split(","))]
+        for name in given:
+            if name not in self.runs:
+                what = f"the release has no model called {shortly(name)}."
+                raise ConfigError(what, where="--only", hint=did_you_mean(name, self.runs))
+        return {name: run for name, run in self.runs.items() if not given or name in given}
+
+
+def read_release(path: str, base: RunRequest, given: Sequence[str] = ()) -> Release:
+    """The release that a file describes; the command's own options hold where the file says nothing.
+
+    given: the command's options that were stated, by field, which the file must not contradict.
+    Errors: ConfigError with file, line and key for everything that is unknown, missing or invalid.
+    """
+    from mm_eval.config.yaml import load_file
+
+    config = load_file(Path(path))
+    if "models" not in config and (kind := next((key for key in ("task", "group") if key in config), None)):
+        what = f"this is a {kind} file, and --config takes the file of a release, with `models:`."
+        raise ConfigError(what, where=path, hint=f"Run it with --tasks {shlex.quote(path)}")
+    common = by_field(config, path)
+    found: list[ConfigError] = list(faults(common, OF_FILE, config.where, "key"))
+    models = config.get("models")
+    if not isinstance(models, list) or not models:
+        found.append(ConfigError("a list `models:` is needed.", where=path))
+        models = []
+    output = Path(str(base.output_path or common.get("output_path") or "runs/release"))
+    shared = {key: value for key, value in common.items() if key in OF_BOTH and OF_BOTH[key].fits(value)}
+    runs: dict[str, RunRequest] = {}
+    for place, entry in enumerate(models, 1):
+        where = f"{path}: model {place}"
+        try:
+            request = _read_model(entry, where, shared, base)
+            _check_given(request, base, given, path, shared, entry, where)
+            name = str(request.name)
+            if name in runs:
+                raise ConfigError(f"two models are called {shortly(name)}.", where=where, hint="Give each a `name`.")
+            runs[name] = replace(request, output_path=str(output / folder_name(name)))
+        except ConfigError as error:
+            found.append(error)
+    raise_all(found)
+    check_folders(list(runs), path)
+    runs = _without_idle_options(runs, base, path)
+    if common.get("verbosity"):
+        logging.getLogger().setLevel(str(common["verbosity"]))
+    return Release(runs, common.get("parallel"))
+
+
+def stated(base: RunRequest) -> list[str]:
+    """The fields of a request that the command's options state, or variables such as MM_EVAL_DATA_ROOT that hold as defaults."""
+    known = RunRequest(()).options()
+    return [name for name, value in base.options().items() if value != known[name] and name in OF_BOTH]
+
+
+def _check_given(
+    request: RunRequest,
+    base: RunRequest,
+    given: Sequence[str],
+    path: str,
+    shared: Mapping[str, Any],
+    entry: Mapping[str, Any],
+    where: str,
+) -> None:
+    """Refuses options of the command that the file contradicts: one of both would be ignored without a word."""
+    own = by_field(entry, where)
+    found, in_file, in_command = [], request.options(), base.options()
+    for name in given:
+        theirs = in_file[name]
+        if request.ray.executor is None and name in RAY_OPTIONS:  # idle in the file, and refused in the command
+            continue
+        if theirs != in_command[name]:
+            said = ",".join(theirs) if name == "tasks" else theirs
+            what = f"the command has another value, and the file says `{name}: {shortly(said)}`."
+            hint = "Leave out the option, or the line of the file."
+            found.append(
+                ConfigError(
+                    what, where=f"--{COMMAND_NAMES.get(name, name)}: {where if name in own else path}", hint=hint
+                )
+            )
+    raise_all(found)
+
+
+def _without_idle_options(runs: Mapping[str, RunRequest], base: RunRequest, path: str) -> dict[str, RunRequest]:
+    """The runs without what the file says of workers, where no executor is stated: a file is used with and without a cluster.
+
+    Those of the command itself stay, and are refused.
+    """
+    ignored: dict[str, None] = {}
+    found = dict(runs)
+    for name, request in runs.items():
+        if request.ray.executor is None:
+            in_file, in_command = request.options(), base.options()
+            idle = [key for key in RAY_OPTIONS if in_file[key] != in_command[key]]
+            found[name] = replace(request, ray=base.ray)
+            ignored |= dict.fromkeys(idle)
+    if ignored:
+        named = ", ".join(f"`{key}`" for key in ignored)
+        log.warning("%s: %s: ignored, because the models run without `executor: ray`.", path, named)
+    return found
+
+
+def _read_model(entry: Any, where: str, shared: Mapping[str, Any], base: RunRequest) -> RunRequest:
+    """The run of one entry of `models:`, with a name. shared: the valid options of all models.
+
+    Errors: ConfigError with everything that is wrong with this entry.
+    """
+    if not isinstance(entry, Mapping) or not isinstance(entry.get("model"), str):
+        raise ConfigError(f"{shortly(entry)} does not say which `model`.", where=where)
+    own = by_field(entry, where)
+    if type(own.get("name")) in (int, float):  # a name such as 3.5 is a number to YAML
+        own["name"] = str(own["name"])
+    raise_all(faults(own, OF_MODEL, lambda key: where, "key"))
+    options = {key: value for key, value in {**shared, **own}.items() if value is not None}
+    tasks = options.pop("tasks", base.tasks)
+    options["model_args"] = model_arguments(options.get("model_args") or {})
+    named = not tasks and names_tasks(base.with_options(**options))  # by an option of a feature
+    options["tasks"] = () if named else task_names(tasks, where)
+    options.setdefault("name", column_name(own.get("model_args") or {}, str(own["model"])))
+    return base.with_options(**options)
+
+
+def at_a_time(requests: Mapping[str, RunRequest], stated: int | None) -> int:
+    """How many models run at a time: as many as stated; else all where each has workers on a cluster, which wait for room."""
+    if stated is None:
+        stated = len(requests) if all(request.ray.executor for request in requests.values()) else 1
+    if stated > 1 and int(os.environ.get("WORLD_SIZE") or 1) > 1:
+        hint = "Start one process with --parallel, or torchrun without it."
+        raise ConfigError("torchrun and --parallel exclude each other.", where="--parallel", hint=hint)
+    return min(stated, len(requests))

@@ -1,0 +1,121 @@
+"""`mm-eval run --config FILE`: the models of a release, in turn or side by side, and one table of all."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mm_eval.cli.say import say, say_report
+from mm_eval.values.errors import ConfigError
+from mm_eval.values.run_files import real_path
+from mm_eval.values.safe import in_line
+
+if TYPE_CHECKING:
+    from mm_eval.request import RunRequest
+    from mm_eval.verbs.report.release.outcomes import Ended, Outcomes
+
+
+def run_release(args: argparse.Namespace, read: Callable[[argparse.Namespace], RunRequest]) -> int:
+    """Runs the models of a release file and prints one table; a model that fails leaves its column empty.
+
+    read: reads the command's own options.
+    """
+    from dataclasses import replace
+
+    from mm_eval.check_runs import check_models
+    from mm_eval.scoring.run_results import INTERRUPTED
+    from mm_eval.verbs.report.release.numbers import release_table
+    from mm_eval.verbs.report.release.outcomes import Outcomes
+    from mm_eval.verbs.report.release.page import write_release_page
+    from mm_eval.verbs.report.release.plan import at_a_time, read_release, stated
+    from mm_eval.verbs.report.release.text import as_markdown, as_text
+
+    named = bool(args.tasks)
+    args.tasks = args.tasks or "none"
+    if args.model or args.model_args or args.name:
+        what = "--model, --model_args and --name belong into the file of --config."
+        raise ConfigError(what, hint="Give one or the other.")
+    base = read(args)
+    base = base if named else replace(base, tasks=())
+    given = [name for name in stated(base) if name != "data_root" or args.data_root]
+    release = read_release(args.config, base, given)
+    requests = release.chosen(args.only)
+    parallel = at_a_time(requests, args.parallel or release.parallel)
+    from mm_eval.deciding.lockstep import linked
+
+    links = linked(requests, parallel)
+    requests = links.requests
+    check_models(requests)
+    found = Outcomes([links.ended])
+    run = _side_by_side if parallel > 1 else _in_turn
+    run(requests, parallel, found)
+    if found.exit_code == INTERRUPTED:
+        found.leave_out(requests, "it was not run: the release was interrupted before it")
+    for name, request in release.runs.items():
+        if name not in requests:
+            found.add_recorded(name, request)
+    if found.runs or found.holes:
+        found.runs.sort(key=lambda run: list(release.runs).index(run.name))
+        table = release_table(found.runs, holes=found.holes, order=list(release.runs))
+        categories = any(request.categories for request in requests.values())
+        plain = args.format == "text" and sys.stdout.isatty()  # elsewhere it goes into a file or another program
+        say_report("\n" + (as_text if plain else as_markdown)(table, intervals=True, categories=categories))
+        if found.runs:
+            folder = Path(os.path.commonpath([real_path(run.folder).parent for run in found.runs]))
+            say(f"page: {write_release_page(folder / 'release.html', table)}")
+    return found.exit_code
+
+
+def _in_turn(requests: Mapping[str, RunRequest], parallel: int, found: Outcomes) -> None:
+    """Runs the models one after another in this process; one that waits for others goes on when it is its turn again."""
+    from mm_eval.cli.progress import ProgressBar
+    from mm_eval.scoring.run_results import INTERRUPTED
+    from mm_eval.verbs.report.release.outcomes import drive
+
+    left = list(requests)
+    while left:
+        name, request = left[0], requests[left.pop(0)]
+        say(f"{name}: {request.output_path}")
+        ended = drive(request, ProgressBar())
+        if found.goes_on(name, ended):
+            left.append(name)
+            continue
+        ended = ended.for_good
+        found.add(name, ended, requests[name].include_path)
+        _say_end(ended)
+        if ended.exit_code == INTERRUPTED:
+            break
+
+
+def _say_end(ended: Ended) -> None:
+    """What went wrong with a model, or that it was finished already."""
+    lines = [*(["finished already: nothing was requested"] if ended.finished else []), *ended.problems]
+    for line in lines:
+        say_report(in_line(f"  {line}"))
+
+
+def _side_by_side(requests: Mapping[str, RunRequest], parallel: int, found: Outcomes) -> None:
+    """Runs the models in processes of their own, `parallel` at a time."""
+    from mm_eval.scoring.run_results import INTERRUPTED
+    from mm_eval.verbs.report.release.drivers import Drivers
+    from mm_eval.verbs.report.release.progress import ReleaseProgress
+
+    progress = ReleaseProgress(list(requests))
+
+    def end(name: str, ended: Ended) -> None:
+        found.add(name, ended, requests[name].include_path)
+        with progress.aside():
+            say(f"{name}: {requests[name].output_path}")
+            _say_end(ended)
+
+    from mm_eval.ray.executor import on_one_cluster
+
+    with on_one_cluster(requests) as placed:
+        interrupted = Drivers(placed, parallel, progress, found.goes_on, end).run()
+    progress.draw(last=True)
+    if interrupted:
+        found.exit_code = INTERRUPTED

@@ -1,0 +1,225 @@
+"""The table of a release in every format: Markdown, LaTeX, CSV, and HTML as an element. Its page is in page.py.
+
+print(as_markdown(release_table(runs), intervals=True))
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from mm_eval.results.number_text import IN_PERCENT, PERCENT
+from mm_eval.results.table import (
+    Cell,
+    Column,
+    Row,
+    Table,
+    Value,
+    fitted,
+    terminal_width,
+    to_csv,
+    to_html,
+    to_latex,
+    to_markdown,
+    to_text,
+)
+from mm_eval.values.safe import in_line
+from mm_eval.values.words import counted
+from mm_eval.verbs.report.release.average import AVERAGE
+from mm_eval.verbs.report.release.table import ReleaseNumber, ReleaseTable
+
+SET_APART = "‡"
+BEST = "★"
+"""Before the best of a row on a terminal, where Markdown and LaTeX have bold."""
+UNDER_PROTOCOL = "§"
+OWN_PROMPT = "¶"
+
+
+def as_text(table: ReleaseTable, intervals: bool = False, categories: bool = False, width: int | None = None) -> str:
+    """The table for a terminal, with the notes as plain lines. width: of the terminal, by default this one's.
+
+    Where it is too narrow the intervals are left out, and then the models stand in several tables.
+    """
+    width = width or terminal_width()
+    whole = _with_marks(table, intervals, categories)
+    names, *models = whole.columns
+    out = []
+    if intervals and not _fits(whole, width):
+        whole, out = _with_marks(table, False, categories), ["The intervals: no room (COLUMNS=200 shows them)."]
+    parts: list[list[Column]] = [[]]
+    for column in models:
+        if parts[-1] and not _fits(replace(whole, columns=[names, *parts[-1], column]), width):
+            parts.append([])
+        parts[-1].append(column)
+    texts = [to_text(fitted(replace(whole, columns=[names, *part]), width)[0]) for part in parts]
+    return "\n\n".join([*texts, "\n".join(in_line(note) for note in (*whole.notes, *out))]).rstrip()
+
+
+def _with_marks(table: ReleaseTable, intervals: bool, categories: bool) -> Table:
+    """The table with a mark before the best numbers, and what it means."""
+    found = _table(table, intervals, categories)
+    marked = [
+        replace(row, cells={name: _with_star(cell) for name, cell in row.cells.items()}) if _has_best(row) else row
+        for row in found.rows
+    ]
+    if not any(map(_has_best, found.rows)):
+        return found
+    after = 1 if table.sentence else 0
+    said = f"{BEST} first of its row, or not to be told apart from it; others of the row are behind (5%, Holm)."
+    return replace(found, rows=marked, notes=[*found.notes[:after], said, *found.notes[after:]])
+
+
+def _has_best(row: Row) -> bool:
+    return any(isinstance(cell, Value) and cell.bold for cell in row.cells.values())
+
+
+def _with_star(cell: Cell) -> Cell:
+    return replace(cell, text=f"{BEST} {cell.text}") if isinstance(cell, Value) and cell.bold else cell
+
+
+def _fits(table: Table, width: int) -> bool:
+    return max(map(len, to_text(table).split("\n"))) <= width
+
+
+def as_markdown(table: ReleaseTable, intervals: bool = False, categories: bool = False) -> str:
+    """A table of GitHub's Markdown; nothing in a name is read as markup. categories: with a row for each category."""
+    return to_markdown(_table(table, intervals, categories))
+
+
+def as_latex(table: ReleaseTable, intervals: bool = False, categories: bool = False) -> str:
+    """A booktabs tabular."""
+    return to_latex(_table(table, intervals, categories))
+
+
+def as_html(table: ReleaseTable, intervals: bool = False, categories: bool = False) -> str:
+    """A table element, for a page of one's own or a notebook."""
+    return to_html(_table(table, intervals, categories))
+
+
+def as_csv(table: ReleaseTable, intervals: bool = True, categories: bool = True) -> str:
+    """A row for each number, always with its interval, and for each category where there are any. No cell can start a formula."""
+    names = ["benchmark", "metric", "model", "value", "stderr", "low", "high", "n", "rank", "best", "source", "verdict"]
+    names += ["sample", "partial", "prompt"]
+    names += ["level", "category"] if table.categories else []
+    names += ["protocol"] if any(found.protocol for row in table.rows.values() for found in row.values()) else []
+    is_judged = any(found.judges for row in table.rows.values() for found in row.values())
+    names += ["judge", "ranked"] if is_judged else []
+    rows = []
+    for (task, metric), numbers in [*table.rows.items(), *([((AVERAGE, ""), table.average)] if table.average else [])]:
+        of_row = {("", ""): numbers, **table.categories.get((task, metric), {})}
+        for (level, category), found_by_model in of_row.items():
+            for model, found in found_by_model.items():
+                of_model = numbers.get(model, found)
+                named = dict.fromkeys(judge.described() for judge in of_model.judges.values())
+                low, high = found.bounds or (None, None)
+                cells: dict[str, Cell] = {
+                    "benchmark": task,
+                    "metric": metric,
+                    "model": model,
+                    "value": found.value,
+                    "stderr": found.stderr,
+                    "low": low,
+                    "high": high,
+                    "n": found.n,
+                    "rank": found.rank,
+                    "sample": int(bool(found.run and found.run.results.run.sample)),
+                    "partial": int(_in_part(found)),
+                    "prompt": _prompts_of(found),
+                    "best": int(found.best),
+                    "source": "ours" if found.ours else "as reported",
+                    "verdict": found.verdict,
+                    "level": level,
+                    "category": category,
+                    **({"judge": ", ".join(named) or found.judge} if is_judged else {}),
+                    "ranked": int(not found.set_apart),
+                    "protocol": of_model.protocol,
+                }
+                rows.append(Row(cells))
+    return to_csv(Table([Column(name) for name in names], rows))
+
+
+def _prompts_of(found: ReleaseNumber) -> str:
+    """The keys of the prompt blocks behind a number of ours."""
+    if found.run is None:
+        return ""
+    results = found.run.results
+    prompts = [results.run.prompts.get(name) for name in results.leaves(found.name)]
+    return "/".join(sorted({str(prompt["key"]) for prompt in prompts if prompt}))
+
+
+def _in_part(found: ReleaseNumber) -> bool:
+    """Whether docs were left out of a number of ours."""
+    run = found.run
+    return run is not None and any(name in run.results.run.in_part for name in run.results.leaves(found.name))
+
+
+def _table(table: ReleaseTable, intervals: bool, categories: bool) -> Table:
+    """A row for each benchmark, a column for each model, and the footnotes. categories: with the benchmarks' other numbers."""
+    columns = [Column("benchmark", "text", ""), *map(Column, table.columns)]
+    rows = []
+    for row in table.shown():
+        labelled = [(table.shown_label(row), row, table.rows[row])]
+        for other in table.below(row) if categories else ():
+            labelled.append((table.label(other), other, table.rows[other]))
+        for (level, category), found in table.categories.get(row, {}).items() if categories else ():
+            labelled.append((table.category_label(row, level, category), row, found))
+        for label, unit, found in labelled:
+            cells: dict[str, Cell] = {
+                column: _cell(table, unit, found.get(column), intervals) for column in table.columns
+            }
+            rows.append(Row({**cells, "": label}))
+    if table.average:
+        averages = {column: _cell(table, None, table.average.get(column), intervals) for column in table.columns}
+        rows.append(Row({**averages, "": AVERAGE}))
+    notes = [*([table.sentence] if table.sentence else []), *_footnotes(table, intervals)]
+    if not categories and (left := sum(len(table.below(row)) for row in table.shown())):
+        notes.append(f"{counted(left, 'further number')} of these benchmarks: --categories.")
+    return Table(columns, rows, notes)
+
+
+def _cell(
+    table: ReleaseTable, row: tuple[str, str] | None, found: ReleaseNumber | None, intervals: bool
+) -> Value | None:
+    """A number with its marks, in the unit of its row. row: None for the average, which is in percent."""
+    if found is None:
+        return None
+
+    def text(value: float) -> str:
+        return PERCENT.text(value) if row is None else table.text(row, value)
+
+    after = ""
+    if intervals and found.margin is not None:
+        after = f" ± {text(found.margin)}"
+    elif intervals and found.interval is not None:
+        after = f" [{', '.join(map(text, found.interval))}]"
+    after += f" {SET_APART}" if found.set_apart else ""
+    after += f" {OWN_PROMPT}" if found.own_prompt else ""
+    after += f" {UNDER_PROTOCOL}" if found.protocol else ""
+    after += ("" if found.ours else " *") + (f" ({found.verdict})" if found.verdict else "")
+    return Value(text(found.value), after, bold=found.best)
+
+
+def _footnotes(table: ReleaseTable, intervals: bool) -> list[str]:
+    """What the marks in the table mean, and its notes."""
+    numbers = [found for row in table.shown() for found in table.rows[row].values()]
+    marks = [f"{IN_PERCENT.capitalize()}."] if table.average or any(map(table.in_percent, table.shown())) else []
+    marks += ["* as reported, not measured by us."] if any(not found.ours for found in numbers) else []
+    if intervals and any(found.margin is not None for found in numbers):
+        marks.append("± is half of the 95% interval.")
+    if intervals and any(found.margin is None and found.interval is not None for found in numbers):
+        marks.append(
+            "[low, high] is a 95% interval: exact, where nearly all docs are right or wrong, or ended at 0 or 1; "
+            "of a run that stopped, one that holds after looking."
+        )
+    if any(found.set_apart for found in numbers):
+        marks.append(f"{SET_APART} measured otherwise than the rest of its row: not ranked with it.")
+    if own := dict.fromkeys(found.own_prompt for found in numbers if found.own_prompt):
+        marks.append(f"{OWN_PROMPT} asked with another {', or another '.join(own)} than others in its row, and ranked.")
+    under: dict[str, list[str]] = {}
+    for (task, _), row in table.rows.items():
+        for column, found in row.items():
+            if found.protocol and task not in under.setdefault(f"{column}: {found.protocol}", []):
+                under[f"{column}: {found.protocol}"].append(task)
+    if under:
+        of_each = "; ".join(f"{said} ({', '.join(tasks)})" for said, tasks in under.items())
+        marks.append(f"{UNDER_PROTOCOL} under a named protocol. {of_each}.")
+    return [*marks, *table.notes, *(part.note for part in table.parts if part.note)]

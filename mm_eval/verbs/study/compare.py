@@ -1,0 +1,278 @@
+"""Compares runs with a first one, doc by doc: first how their requests differ, then how their numbers differ.
+
+    compared = compare([RecordedRun.read("runs/a"), RecordedRun.read("runs/b")])
+
+Only docs that both runs scored, and that are equal in both, are paired. Numbers of two judges are not compared unless asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias
+
+from mm_eval.results.changes import Change, are_proportional, change_of, differences_in_spec, number_and_ends
+from mm_eval.results.estimates import Triple, group_differences
+from mm_eval.results.judged import judges_behind, judges_differ
+from mm_eval.results.number_text import EXACT, Unit, p_text, rounded
+from mm_eval.results.recorded import RecordedRun, RecordedTask, headline_keys
+from mm_eval.results.sample_rows import KINDS
+from mm_eval.values.distributions import holm
+from mm_eval.values.errors import ConfigError, did_you_mean
+from mm_eval.values.types import MetricKey, Number
+from mm_eval.values.words import counted, listed
+from mm_eval.verbs.study.task_variants import VariantRun, first_of, said_of, with_variants
+
+Kinds: TypeAlias = Mapping[int, tuple[str, ...]]
+"""{doc id: filtered, refused, truncated, as far as they hold}."""
+UNKNOWN = (
+    "its aggregation is code of the task's own, which --include_path did not name, it fails on these docs, or samples/ do not "
+    "give the number of results.json (`mm-eval score RUN` writes both)"
+)
+
+
+@dataclass
+class Comparison:
+    """One run against the first.
+
+    differs: how the requests differ, in sentences; to be read before the numbers. answers: for each task (docs whose raw
+    answers differ in more than the white space around them, docs in both runs). kinds: for each task, of each of the two runs,
+    the docs in both whose answer was filtered, refused or truncated, with which of these holds; empty where none was.
+    two_judges: (task, key) to how the judges of a number differ that was not compared.
+    said: what variants of tasks gained and lost.
+    unknown: the numbers whose aggregation is not available, in sentences.
+    """
+
+    run: RecordedRun
+    changes: list[Change] = field(default_factory=list)
+    differs: list[str] = field(default_factory=list)
+    two_judges: dict[tuple[str, MetricKey], str] = field(default_factory=dict)
+    answers: dict[str, tuple[int, int]] = field(default_factory=dict)
+    unknown: list[str] = field(default_factory=list)
+    kinds: dict[str, tuple[Kinds, Kinds]] = field(default_factory=dict)
+    said: list[str] = field(default_factory=list)
+
+
+def compare(
+    runs: Sequence[RecordedRun],
+    only: Sequence[str] | None = None,
+    family: Callable[[Change], Hashable] | None = None,
+    categories: bool = False,
+    mix_judges: bool = False,
+) -> list[Comparison]:
+    """Compares every run after the first with the first; p-values are corrected for their number.
+
+    only: the tasks to compare. family: changes with an equal value are corrected together; by default the main numbers of all
+        runs, and on their own all others, which are read less. Another form of the same number, and one without a direction, is
+        in neither. categories: also the main number of each task by category; these are corrected on their own, so that they
+        change no other p-value. mix_judges: also numbers that two different judges gave.
+    Errors: ConfigError for an unknown task, and where two runs share no task.
+    """
+    first, compared = first_of(runs), list[Comparison]()
+    for name in only or ():
+        if name not in first.spec["tasks"]:
+            raise ConfigError(
+                f"{name!r} is not a task of {first.folder}.", hint=did_you_mean(name, first.spec["tasks"])
+            )
+    for run in (with_variants(first, each) for each in runs[1:]):
+        renamed = {name for each in (first, run) if isinstance(each, VariantRun) for name in each.own.values()}
+        comparison = Comparison(run, differs=list(differences_in_spec(first, run, renamed)))
+        shared = [name for name in first.tasks if name in run.tasks and (only is None or name in only)]
+        if not shared:
+            raise ConfigError(f"{first.folder} and {run.folder} have no task in common.")
+        for name in shared:
+            keys = list(_keys_of_one_judge(first, name, comparison, mix_judges))
+            comparison.changes += _changes((first, run), name, keys, comparison, categories)
+        comparison.changes = _with_groups(first, comparison)
+        said = (said_of(first, run, each.task, each.key) for each in comparison.changes if each.headline)
+        comparison.said = list(filter(None, said))
+        compared.append(comparison)
+    _correct(compared, family or _family)
+    return compared
+
+
+def _family(change: Change) -> Hashable:
+    """The changes that are corrected together; None for one that is in no family."""
+    return None if change.better is None or change.copy_of else "main" if change.main else "others"
+
+
+def _keys_of_one_judge(first: RecordedRun, name: str, comparison: Comparison, mix_judges: bool) -> Iterator[MetricKey]:
+    """The numbers of a task that both runs have, without those that two different judges gave."""
+    second = comparison.run
+    refused: dict[str, list[MetricKey]] = {}
+    for key in first.tasks[name].values:
+        if key not in second.tasks[name].values:
+            continue
+        mine, theirs = (judges_behind(run.results, name, key) for run in (first, second))
+        if said := judges_differ(mine, theirs):
+            refused.setdefault(said, []).append(key)
+            if not mix_judges:
+                comparison.two_judges[name, key] = said
+                continue
+        yield key
+    for said, keys in refused.items():
+        named = ", ".join(key.label for key in keys)
+        end = "compared all the same (--mix_judges)" if mix_judges else "not compared"
+        comparison.differs.append(f"{name}: two judges gave {named}: {said}; {end}")
+
+
+def _changes(
+    pair: tuple[RecordedRun, RecordedRun],
+    name: str,
+    keys: Sequence[MetricKey],
+    comparison: Comparison,
+    categories: bool,
+) -> Iterator[Change]:
+    mine, other = (run.recorded_docs(name) for run in pair)
+    same = [i for i in mine if i in other and mine[i].doc == other[i].doc]
+    if left_out := len(mine.keys() | other.keys()) - len(same):
+        are = counted(left_out, "doc is", "docs are")
+        comparison.differs.append(f"{name}: {are} not the same in both runs, or in one only: left out")
+    data = [run.spec["tasks"].get(name, {}).get("data") for run in pair]
+    shown = [(mine[i].pictures, other[i].pictures) for i in same] if data[0] != data[1] else []
+    if others := sum(all(each) and each[0] != each[1] for each in shown):
+        comparison.differs.append(f"{name}: {counted(others, 'doc')} of {len(same):,} showed other pictures")
+    comparison.answers[name] = (sum(mine[i].answers != other[i].answers for i in same), len(same))
+    kinds = tuple({i: docs[i].kinds for i in same if docs[i].kinds} for docs in (mine, other))
+    if any(kinds):
+        comparison.kinds[name] = kinds[0], kinds[1]
+    first, second = (run.tasks[name] for run in pair)
+    headlines = set(headline_keys(first))
+    main = pair[0].results.headline(name)
+    answered = [set().union(*task.values.values()) for task in (first, second)]
+    failed = answered[0].symmetric_difference(answered[1]).intersection(same)
+    if failed:
+        comparison.differs.append(f"{name}: {counted(len(failed), 'doc')} failed in one of the runs: left out of both")
+    in_one: dict[frozenset[int], list[str]] = {}
+    unknown = list[str]()
+    known: list[tuple[list[int], Change]] = []
+    for key in sorted(
+        keys, key=lambda key: main is None or key != main.key
+    ):  # other forms of the main number are the copies
+        scored = [i for i in same if i in first.values[key]]
+        shared = sorted(i for i in scored if i in second.values[key])
+        if lacking := frozenset(scored).symmetric_difference(i for i in same if i in second.values[key]) - failed:
+            in_one.setdefault(lacking, []).append(key.label)
+        change = change_of(first, second, key, shared)
+        if change is not None:
+            same_docs = (earlier for docs, earlier in known if docs == shared)
+            copied = next((earlier.key for earlier in same_docs if _is_copy(earlier, change)), None)
+            known.append((shared, change))
+            is_main = main is not None and main.key == key
+            yield replace(change, headline=key in headlines, main=is_main, copy_of=copied)
+            if categories and is_main:
+                yield from _by_category(first, second, key, shared)
+        elif shared:
+            unknown.append(key.label)
+    if unknown:
+        comparison.unknown.append(f"{name}: {', '.join(unknown)} can't be compared: {UNKNOWN}")
+        comparison.differs.append(comparison.unknown[-1])
+    for docs, labels in in_one.items():  # such as those that one of several judges gave
+        have = counted(len(docs), "doc has", "docs have")
+        comparison.differs.append(f"{name}: {have} {listed(labels, 3)} in one of the runs only: left out of it")
+
+
+def _is_copy(a: Change, b: Change) -> bool:
+    """Whether two numbers over the same docs are one, in other units: a count of hits and their share."""
+    if a.difference.interval is None:
+        return False  # equal values alone may be chance
+    return are_proportional(
+        *([n for each in (c.first, c.second, c.difference) for n in number_and_ends(each)] for c in (a, b))
+    )
+
+
+def _by_category(first: RecordedTask, second: RecordedTask, key: MetricKey, shared: list[int]) -> Iterator[Change]:
+    """The change of a number in each category of the first run, in the order of its results.json."""
+    both = set(shared)
+    for level, found in first.categories.items():
+        for category, doc_ids in found.items():
+            change = change_of(first, second, key, sorted(both.intersection(doc_ids)))
+            if change is not None:
+                yield replace(change, headline=False, category=(level, category))
+
+
+def _with_groups(run: RecordedRun, comparison: Comparison) -> list[Change]:
+    """All changes, those of groups first; changes of a group's tasks are not headlines.
+
+    A group with a task that two judges scored has no number: it would be over the other tasks only.
+    """
+    changes, refused = comparison.changes, {task for task, _ in comparison.two_judges}
+    by_task: dict[str, dict[MetricKey, Triple]] = {}
+    for change in (change for change in changes if change.category is None):
+        by_task.setdefault(change.task, {})[change.key] = (change.first, change.second, change.difference)
+    ahead: list[Change] = []
+    inside: set[str] = set()
+    for group in run.results.groups:
+        below = run.results.leaves(group)
+        if refused.intersection(below):
+            continue
+        for key, first, second, difference in group_differences(run, group, by_task):
+            outermost = group not in inside
+            up = run.results.better(group, key.metric)
+            headline = run.results.headline(group)
+            main = outermost and headline is not None and headline.key == key
+            ahead.append(Change(group, key, first, second, difference, None, up, headline=outermost, main=main))
+            inside.update(below, run.results.members[group])
+    ahead = [replace(each, main=each.main and each.task not in inside) for each in ahead]
+    outside = {change.task for change in changes} - inside
+    return ahead + [
+        replace(
+            change, headline=change.headline and change.task in outside, main=change.main and change.task in outside
+        )
+        for change in changes
+    ]
+
+
+def count_kinds(kinds: Kinds) -> dict[str, int]:
+    """How many docs are of each kind, in the order of the table's columns.
+
+    >>> count_kinds({3: ("filtered", "truncated"), 7: ("truncated",)})
+    {'filtered': 1, 'truncated': 2}
+    """
+    found = {kind: sum(kind in of_doc for of_doc in kinds.values()) for kind in KINDS}
+    return {kind: count for kind, count in found.items() if count}
+
+
+def _correct(compared: Sequence[Comparison], family: Callable[[Change], Hashable]) -> None:
+    """Holm's correction over the changes of each family."""
+    families: dict[Hashable, list[tuple[Comparison, int, float]]] = {}
+    for comparison in compared:
+        for place, change in enumerate(comparison.changes):
+            of = (family(change), change.category is not None)
+            if (p := change.difference.p_value) is not None and of[0] is not None:
+                families.setdefault(of, []).append((comparison, place, p))
+    for found in families.values():
+        for (comparison, place, _), p in zip(found, holm([p for *_, p in found]), strict=True):
+            comparison.changes[place] = replace(comparison.changes[place], corrected=p)
+
+
+def verdict(change: Change, name: str, baseline: str) -> str:
+    """A sentence on one number: which run is better and by how much, or how many docs would show a difference."""
+    found, metric = change.difference, change.key.metric
+    docs = found.n or 0
+    where = f"{change.task} ({metric})"
+    if change.difference.p_value is None:
+        return f"{name} and {baseline} on {where}: no interval: {found.note}".removesuffix(": ")
+    if change.told_apart:
+        up = found.value > 0
+        word = ("higher" if up else "lower") if change.better is None else "better" if up == change.better else "worse"
+        amount = _amount(found, change.unit)
+        return f"{name} is {word} than {baseline} on {where} by {amount} (p {p_text(change.corrected, '= ')})."
+    if found.value == 0:
+        return f"{name} and {baseline} score the same on {where} with {counted(docs, 'doc')}."
+    needed = found.docs_needed
+    if needed is None or needed <= docs:
+        between = f"On {where} no difference between {name} and {baseline}"
+        return f"{between} can be told apart once corrected for the number of comparisons."
+    return (
+        f"On {where} no difference between {name} and {baseline} can be told apart with {counted(docs, 'doc')}; "
+        f"about {rounded(needed):,} would be needed if it is as large as seen ({change.unit.signed(found.value)})."
+    )
+
+
+def _amount(found: Number, unit: Unit) -> str:
+    """The size of a difference with its interval, without the sign that the words around it have."""
+    if found.interval is None or found.margin is not None or found.interval[0] < 0 < found.interval[1]:
+        return f"{unit.signless(found.value)} {unit.spread(found)}".rstrip()
+    low, high = sorted(map(abs, found.interval))
+    return f"{unit.signless(found.value)} [{unit.ends((low, high))}]{f' {EXACT}' if found.exact else ''}"

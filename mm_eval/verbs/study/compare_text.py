@@ -1,0 +1,321 @@
+"""Comparisons of runs with a first one: as text for the terminal, as JSON for programs, and as a page with every sample.
+
+The rows of a table are built once (`_rows`); the terminal and the page show them in two layouts.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+from mm_eval.results.changes import Change
+from mm_eval.results.number_text import EXACT_NOTE, IN_PERCENT, p_text
+from mm_eval.results.page import about_differences, run_fact
+from mm_eval.results.recorded import RecordedRun, told_apart
+from mm_eval.results.run_table import brief_warnings
+from mm_eval.results.table import Cell, Column, DocCount, Row, Table, fitted, left_out, to_page, to_text
+from mm_eval.values.safe import in_line, json_safe
+from mm_eval.values.types import Number
+from mm_eval.values.words import counted, of_all
+from mm_eval.values.words import listed as listed_names
+from mm_eval.verbs.study.cells import change_json, difference_cells, reach, with_margin
+from mm_eval.verbs.study.compare import Comparison, Kinds, count_kinds, verdict
+from mm_eval.verbs.study.task_variants import VariantRun
+from mm_eval.verbs.study.variants import Variants
+from mm_eval.verbs.study.variants_text import write_samples
+
+HINT = (
+    "Positive differences are in favour of the later run, except where lower is better (↓). Only docs that both "
+    "runs scored are paired; docs on one picture are drawn together. * can be told apart from 0 at 5%, corrected (Holm) "
+    "for the main numbers of all runs, and on their own for the others. Detectable: what as many docs would tell apart in 80% "
+    "of evaluations. Shares are in percent."
+)
+
+
+class Runs(Variants):
+    """Recorded runs of any models: A, B, C..."""
+
+    noun: ClassVar[str] = "run"
+    title: ClassVar[str] = "{models}"
+
+    @classmethod
+    def compared_with(cls, first: RecordedRun, compared: Sequence[Comparison]) -> Self:
+        """Runs that are compared with the first."""
+        names = [chr(ord("B") + n) if n < 25 else f"run {n + 2}" for n in range(len(compared))]
+        others = dict(zip(names, compared, strict=True))
+        first, *runs = told_apart([first, *(other.run for other in compared)])
+        return cls(first.model, {"A": first, **dict(zip(names, runs, strict=True))}, others)
+
+    def texts(self) -> dict[str, str]:
+        """Each run's model and prompts."""
+        return {
+            letter: f"{run.model}, prompt {'/'.join(sorted(set(run.prompt_keys.values())))}"
+            f"{', sample data' if run.results.run.sample else ''}"
+            for letter, run in self.runs.items()
+        }
+
+
+def render(
+    first: RecordedRun,
+    compared: Sequence[Comparison],
+    listed: int = 10,
+    page: Path | None = None,
+    every: bool = False,
+    width: int | None = None,
+) -> str:
+    """All comparisons: first how the requests differ, then the numbers, a verdict, and the docs that flipped.
+
+    listed: flipped docs to list each way. page: the page of this comparison, to which the docs link; else they link to each
+    run's own report. every: all numbers, not each benchmark's main one. width: of the terminal; None for any.
+    """
+    found = Runs.compared_with(first, compared)
+    parts = [f"{letter}: {found.runs[letter].folder} ({text})" for letter, text in found.texts().items()]
+    for letter, run in found.runs.items():
+        stated = run.stated if isinstance(run, VariantRun) and run.stated else run
+        parts += [f"warning: {letter}: {text}" for text in brief_warnings(stated.results)]
+    for letter, comparison in found.compared.items():
+        if comparison.differs:
+            said = _in_brief(comparison.differs)
+            parts += ["", f"A and {letter} were not asked the same:", *(f"  {text}" for text in said)]
+    for letter, comparison in found.compared.items():
+        changes = [change for change in _unlike(comparison) if every or change.main]
+        hidden = sum(not change.main for change in _unlike(comparison)) if not every else 0
+        table, out = fitted(Table(_terminal_columns(letter, every), _rows(changes, letter)), width)
+        parts += ["", *to_text(table).split("\n"), "", *left_out(out)]
+        parts += [f"{counted(hidden, 'further number')} of these benchmarks: --categories"] if hidden else []
+        parts += [*_below(comparison, changes, letter), *_flipped(comparison, changes, listed, page)]
+    return "\n".join(map(in_line, parts))
+
+
+MOST_PROMPTS = 2
+"""Pairs of prompts whose words the terminal quotes; the page and JSON have all."""
+
+
+def _in_brief(differs: Sequence[str]) -> list[str]:
+    """How two runs differ, with many prompts in one line."""
+    start = "the prompt differs on "
+    prompts = [said.removeprefix(start).partition(": ") for said in differs if said.startswith(start)]
+    if len(prompts) <= MOST_PROMPTS:
+        return list(differs)
+    blocks = dict.fromkeys(how for _, _, how in prompts)
+    names = [name for task, _, _ in prompts for name in task.split(", ")]
+    rest = [said for said in differs if not said.startswith(start)]
+    words = f"{start}{counted(len(names), 'task')} ({listed_names(names, 6)}), in {len(blocks)} ways"
+    return [*rest, f"{words}: `mm-eval compare --html FILE` and --format json have the words"]
+
+
+def write_comparison(path: Path, first: RecordedRun, compared: Sequence[Comparison]) -> Path:
+    """Writes the page and returns its path."""
+    found = Runs.compared_with(first, compared)
+    title = " and ".join(dict.fromkeys(run.model for run in found.runs.values()))
+    return write_samples(path, title, [found], lambda: _about(path.parent, found))
+
+
+def as_json(first: RecordedRun, compared: Sequence[Comparison]) -> str:
+    """The comparisons as a JSON document."""
+    rows = [
+        {
+            "run": str(comparison.run.folder),
+            "differs": comparison.differs,
+            "changed_answers": {task: {"changed": a, "docs": n} for task, (a, n) in comparison.answers.items()},
+            "kinds": {
+                task: {way: count_kinds(kinds) for way, kinds in zip(("first", "second"), both, strict=True)}
+                for task, both in comparison.kinds.items()
+            },
+            "changes": [change_json(change) for change in comparison.changes],
+            **({"variants": comparison.said} if comparison.said else {}),
+        }
+        for comparison in compared
+    ]
+    return json_safe(json.dumps({"first": str(first.folder), "compared": rows}, indent=2, ensure_ascii=False))
+
+
+def _unlike(comparison: Comparison) -> list[Change]:
+    """The changes without those of numbers that are another form of one of them."""
+    return [change for change in comparison.changes if change.copy_of is None]
+
+
+def _rows(changes: Sequence[Change], letter: str) -> list[Row]:
+    """A row for each change, with the cells of both layouts."""
+    rows, last = [], ""
+    drawn_together: dict[tuple[str, bool, str], list[Number]] = {}
+
+    def line(change: Change) -> tuple[str, bool, str]:
+        """What is drawn on lines of one length: the shares of a task, and points of one kind."""
+        points = max(abs(change.first.value), abs(change.second.value)) > 1
+        return change.task, change.headline, change.key.label if points and change.headline else ""
+
+    levels = {(change.task, change.category[0]) for change in changes if change.category}
+    several = {task: sum(task == other for other, _ in levels) > 1 for task, _ in levels}
+    for change in changes:
+        drawn_together.setdefault(line(change), []).append(change.difference)
+    for change in changes:
+        found, flips = change.difference, change.flips
+        unit = change.unit
+        metric = change.key.label
+        if change.category is not None:
+            metric = f"  {': '.join(change.category) if several[change.task] else change.category[1]}"
+        cells: dict[str, Cell] = {
+            "task": change.task if change.task != last else "",
+            "metric": metric,
+            "name": change.task if change.main else f"  {metric}" if change.task == last else f"{change.task} {metric}",
+            "metric and direction": metric + (" ↓" if change.better is False else ""),
+            "first": with_margin(change.first, unit),
+            "second": with_margin(change.second, unit),
+            "A": unit.text(change.first.value),
+            "other": unit.text(change.second.value),
+            **difference_cells(change, found, unit, reach(drawn_together[line(change)])),
+            "p": p_text(found.p_value),
+            "detectable": unit.text(found.detectable),
+            "docs": str(found.n),
+            "lost": "",
+            "gained": "",
+            "McNemar p": "",
+        }
+        if flips is not None:
+            for way, doc_ids in (("lost", flips.lost), ("gained", flips.gained)):
+                said = f"{way} by {letter} in {change.task} ({metric.strip()})"
+                cells[way] = DocCount([(change.task, doc_id) for doc_id in doc_ids], said)
+            cells["McNemar p"] = p_text(flips.p_value)
+        rows.append(Row(cells, part=not change.headline, marked=change.told_apart))
+        last = change.task
+    return rows
+
+
+def _terminal_columns(letter: str, every: bool) -> list[Column]:
+    """The layout of the terminal: where there is no room, the difference with its interval stays."""
+    return [
+        *([Column("task", "text", "name")] if every else [Column("task", "text"), Column("metric", "text", spare=2)]),
+        Column("A", cell="A"),
+        Column(letter, cell="other"),
+        Column(f"{letter} - A", cell="difference"),
+        Column("95% interval"),
+        Column("p (Holm)", spare=1),
+        Column("docs", spare=3),
+        Column("lost", spare=4),
+        Column("gained", spare=4),
+        Column("detectable", spare=5),
+        Column("p", spare=6),
+        Column("McNemar p", spare=6),
+        Column("A ± 95%", cell="first", spare=7),
+        Column(f"{letter} ± 95%", cell="second", spare=7),
+    ]
+
+
+def _page_columns(letter: str) -> list[Column]:
+    return [
+        Column("task", "text"),
+        Column("metric", "text", "metric and direction"),
+        Column(f"{letter} − A", cell="difference"),
+        Column("95% interval"),
+        Column("", "text", "drawing"),
+        Column("A", cell="first"),
+        Column(letter, cell="second"),
+        *map(Column, ("p (Holm)", "lost", "gained")),
+        Column("McNemar p", spare=1),
+        Column("p alone", cell="p", spare=1),
+        Column("detectable", spare=1),
+        Column("docs", spare=1),
+    ]
+
+
+def _about(folder: Path, found: Runs) -> dict[str, Any]:
+    """The part of the page above the samples."""
+    labels = [f"{letter}: {run.model}" for letter, run in found.runs.items()]
+    facts = [run_fact(letter, found.runs[letter], folder, text) for letter, text in found.texts().items()]
+    title = f"{', '.join(labels[1:])} against {labels[0]}"
+    about = about_differences("compare", title, found.runs, facts, labels[0], labels[1:])
+    sections = []
+    for letter, comparison in found.compared.items():
+        if comparison.differs:
+            about["differs"].append({"title": f"A and {letter} were not asked the same", "said": comparison.differs})
+        table = Table(_page_columns(letter), _rows(_unlike(comparison), letter))
+        said = list(_below(comparison, [change for change in _unlike(comparison) if change.headline], letter))
+        summary = said_of_all(comparison, letter, "A")
+        section = {"title": f"{letter} against A", "summary": summary, "tables": [to_page(table)], "said": said}
+        sections.append(section)
+    return {**about, "sections": sections, "hint": HINT}
+
+
+def said_of_all(comparison: Comparison, letter: str, other: str) -> str:
+    """On how many headline numbers a run is ahead of the first one, behind, or neither, by the corrected tests."""
+    changes = [change for change in _unlike(comparison) if change.headline and change.better is not None]
+    if not changes:
+        return ""
+    apart = [change for change in changes if change.told_apart]
+    ahead = sum((change.difference.value > 0) == change.better for change in apart)
+    behind, same = len(apart) - ahead, len(changes) - len(apart)
+    if not apart:
+        return f"{letter} and {other} can't be told apart on any of {counted(len(changes), 'number')}."
+    first, second, count = ("ahead of", ", behind on {}", ahead) if ahead else ("behind", "", behind)
+    parts = [f"{letter} is {first} {other} on {count} of {counted(len(changes), 'number')}"]
+    parts += [second.format(behind)] if behind else []
+    parts += [f"; {same} can't be told apart"] if same else []
+    return "".join(parts) + "."
+
+
+def _below(comparison: Comparison, changes: Sequence[Change], letter: str) -> Iterator[str]:
+    """Verdicts on the headline numbers, and what limits them. changes: those of the table."""
+    for change in changes:
+        if change.headline:
+            yield verdict(change, letter, "A")
+    yield from comparison.said
+    if any(change.unit.is_percent for change in changes):
+        yield IN_PERCENT
+    if any(change.category for change in changes):
+        yield "p (Holm) of categories is corrected for the categories alone"
+    if any(e.exact for c in changes for e in (c.first, c.second, c.difference)):
+        yield EXACT_NOTE
+    few = [c for c in changes if c.headline and c.difference.few and c.difference.interval and not c.difference.exact]
+    for change in few:
+        found = change.difference
+        changed = "" if found.rarer is None else f" and {counted(found.rarer, 'doc')} that changed"
+        are = "is" if found.clusters == 1 and not changed else "are"
+        few_are = f"{counted(found.clusters or 0, 'cluster')}{changed} {are} few"
+        yield f"note: {change.task} ({change.key.metric}): {few_are}: its interval may be too short"
+    reworded = [f"{of_all(some, docs, 'doc')} of {task}" for task, (some, docs) in comparison.answers.items()]
+    yield f"answered in other words: {', '.join(reworded)}"
+    for task, (first, second) in comparison.kinds.items():
+        of = counted(comparison.answers[task][1], "doc")
+        yield f"{task}: of {of} in both, A has {_said(first)}; {letter} has {_said(second)}"
+        for change in (each for each in changes if each.task == task and each.headline and each.flips):
+            yield from _flipped_by_kind(change, first, second, letter)
+
+
+def _said(kinds: Kinds) -> str:
+    """How many docs are filtered, refused and truncated, in words."""
+    return (
+        ", ".join(f"{count:,} {kind}" for kind, count in count_kinds(kinds).items())
+        or "none filtered, refused or truncated"
+    )
+
+
+def _flipped_by_kind(change: Change, first: Kinds, second: Kinds, letter: str) -> Iterator[str]:
+    """How many of the docs that flipped were filtered, refused or truncated in the run that has them wrong."""
+    if change.flips is None:
+        return
+    metric = change.key.label
+    for way, docs, kinds, wrong in (
+        ("lost", change.flips.lost, second, letter),
+        ("gained", change.flips.gained, first, "A"),
+    ):
+        if found := {doc_id: kinds[doc_id] for doc_id in docs if doc_id in kinds}:
+            yield f"  of the {counted(len(docs), 'doc')} {way} in {metric}, in {wrong}: {_said(found)}"
+
+
+def _flipped(comparison: Comparison, changes: Sequence[Change], listed: int, page: Path | None) -> Iterator[str]:
+    """The docs that flipped each way in each headline number, with a link to the first of them."""
+    for change in changes if listed else ():
+        if change.flips is None or not change.headline:
+            continue
+        metric = change.key.metric
+        for way, docs in (("lost", change.flips.lost), ("gained", change.flips.gained)):
+            if docs:
+                shown = ", ".join(map(str, docs[:listed])) + (f", ... ({len(docs)})" if len(docs) > listed else "")
+                run = comparison.run
+                name = run.own.get(change.task, change.task) if isinstance(run, VariantRun) else change.task
+                own = run.folder / "report.html"
+                link = f"{page}#{change.task}" if page else f"{own}#{name}" if own.is_file() else ""
+                yield f"{change.task} ({metric}) {way}: {shown}" + (f"   {link}/{docs[0]}" if link else "")

@@ -1,0 +1,112 @@
+"""Compares runs with the first, paired by doc and clustered by picture: differences with 95% intervals, p-values, the docs that
+flipped.
+
+Differences in data, tasks and prompts are reported before any number."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from mm_eval.cli.folders import add_code_option, add_format_option, run_folders
+from mm_eval.cli.options import add_option, add_options, read_names
+from mm_eval.cli.say import say, say_lines, say_report
+from mm_eval.config.arguments import PATH, WHOLE_FROM_0
+from mm_eval.values.errors import ConfigError
+
+READS_FOLDERS = True
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "runs", nargs="+", metavar="RUN", help="run folders, or a release's; the first is compared with"
+    )
+    parser.add_argument("--tasks", metavar="A,B", help="only these tasks (default: all that the runs share)")
+    parser.add_argument(
+        "--categories", action="store_true", help="all numbers of each benchmark, and its main number by category"
+    )
+    add_option(parser, "flips", "N", "flipped docs to list each way (default 10)", default=10, rule=WHOLE_FROM_0)
+    add_option(
+        parser,
+        "html",
+        "FILE",
+        "write a page: the table, and each sample with all answers; opens with no network",
+        rule=PATH,
+    )
+    what = "intervals that hold whenever you look, also at runs that go on: for stopping when you have seen enough"
+    parser.add_argument("--anytime", action="store_true", help=what)
+    add_options(parser, "compare")
+    add_format_option(parser)
+    add_code_option(parser)
+
+
+def main(args: argparse.Namespace) -> int:
+    from mm_eval.results.recorded import RecordedRun
+    from mm_eval.results.table import terminal_width
+    from mm_eval.verbs.study.compare import compare
+    from mm_eval.verbs.study.compare_text import as_json, render
+    from mm_eval.verbs.study.task_variants import first_of
+
+    folders = run_folders(args.runs)
+    if len(folders) < 2:
+        raise ConfigError("at least two runs are needed.", hint="mm-eval compare RUN_A RUN_B")
+    if args.anytime:
+        return _anytime(args, folders)
+    runs = [RecordedRun.read(folder, include_path=args.include_path) for folder in folders]
+    runs[0] = first_of(runs)
+    only = read_names(args.tasks) if args.tasks else None
+    compared = compare(runs, only, categories=args.categories, mix_judges=args.mix_judges)
+    for comparison in compared:
+        if not comparison.changes and comparison.two_judges:
+            (task, key), said = next(iter(comparison.two_judges.items()))
+            where = f"{folders[0]} and {comparison.run.folder}"
+            what = f"two judges gave {key.label} of {task} in {where}: {said}."
+            hint = "mm-eval score RUN --judge NAME judges both runs by the same one; --mix_judges compares them all the same."
+            raise ConfigError(what, hint=hint)
+        if not comparison.changes and comparison.unknown:
+            raise ConfigError(f"{comparison.unknown[0]}.", where=str(comparison.run.folder))
+        if not comparison.changes:
+            hint = "Did they run on the same data? Did all docs of one of them fail? Was one run with --no_judge?"
+            what = f"{folders[0]} and {comparison.run.folder} have no scored doc in common."
+            raise ConfigError(what, hint=hint)
+    page = Path(args.html) if args.html else None
+    if page:
+        from mm_eval.verbs.study.compare_text import write_comparison
+
+        write_comparison(page, runs[0], compared)
+    if args.format == "json":
+        say_lines(as_json(runs[0], compared))
+        return 0
+    say_report(render(runs[0], compared, args.flips, page, every=args.categories, width=terminal_width()))
+    if page:
+        say()
+        say(f"page: {page}")
+    return 0
+
+
+def _anytime(args: argparse.Namespace, folders: list[str]) -> int:
+    """Compares what is answered so far, with intervals that hold at every moment."""
+    import json
+
+    from mm_eval.deciding.live import LiveRun, looked_at, render
+
+    for name in ("categories", "html", "mix_judges"):
+        if getattr(args, name):
+            raise ConfigError(
+                f"--{name} and --anytime exclude each other.", where=f"--{name}", hint="Give one of them."
+            )
+    only = read_names(args.tasks) if args.tasks else None
+    runs = [LiveRun.read(folder, args.include_path) for folder in folders]
+    found = {
+        str(run.folder): [each for each in looked_at(runs[0], run) if only is None or each.unit.name in only]
+        for run in runs[1:]
+    }
+    if not any(found.values()):
+        what = f"{folders[0]} and {', '.join(folders[1:])} have no answered doc in common of a number that can be compared so."
+        raise ConfigError(what, hint="Wait for more answers; corpus metrics can't be compared before the end.")
+    if args.format == "json":
+        rows = [{"run": folder, "numbers": [each.to_json() for each in of_run]} for folder, of_run in found.items()]
+        say_lines(json.dumps({"first": folders[0], "compared": rows}, indent=2))
+    else:
+        say_report(render(runs, found))
+    return 0

@@ -1,0 +1,62 @@
+"""Runs of one model with several prompt blocks or rules of frames."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar
+
+from mm_eval.prompt.blocks import FRAMES_KEY
+from mm_eval.verbs.study.compare import verdict
+from mm_eval.verbs.study.variants import Variants
+
+
+class Prompts(Variants):
+    """One model's runs by the name of their prompt: its key, its rule of frames, or both."""
+
+    noun: ClassVar[str] = "prompt"
+    title: ClassVar[str] = "Which prompt suits {models}?"
+
+    def asked_as(self, prompt: str, name: str) -> str:
+        """The prompt's name, or the key of the block that was used instead where the task has no block of its key."""
+        run = self.runs[prompt]
+        found = {run.prompt_keys[task] for task in self.members(name)}
+        return prompt if {prompt, run.request.get("prompt_key")} & {*found, None} else "/".join(sorted(found))
+
+    def _asked(self, prompt: str, name: str) -> list[tuple[str, str | None]]:
+        """How each task below a name was asked: the key of its block, and the rule of the frames where it shows some."""
+        run = self.runs[prompt]
+        prompts = {task: run.results.run.prompts[task] for task in self.members(name)}
+        return [
+            (each["key"], each.get(FRAMES_KEY) if run.tasks[task].shows_frames else None)
+            for task, each in prompts.items()
+        ]
+
+    def verdicts(self, name: str) -> Iterator[str]:
+        """A sentence for each number and prompt, and what limits it."""
+        for prompt, comparison in self.compared.items():
+            if self._asked(prompt, name) == self._asked(self.baseline, name):
+                lacks = f"no block {prompt!r}" if self.asked_as(prompt, name) != prompt else "no video"
+                yield f"{name} has {lacks}: it was asked as with {self.baseline}."
+                continue
+            for change in comparison.changes:
+                if change.task == name and change.headline:
+                    unsure = change.difference.few and not change.difference.exact and change.difference.value != 0
+                    few = " (few docs: the interval may be too short)" if unsure else ""
+                    yield verdict(change, prompt, self.baseline) + few
+
+    def texts(self) -> dict[str, str]:
+        """The text of each prompt block with its rule of frames, task by task."""
+        found = {}
+        for key, run in self.runs.items():
+            prompts = run.results.run.prompts
+            stated = {}
+            for task, prompt in prompts.items():
+                rule = prompt.get(FRAMES_KEY) if run.tasks[task].shows_frames else None  # unless it is the default one
+                stated[task] = {**prompt["kwargs"], **({FRAMES_KEY: rule} if rule else {})}
+            found[key] = "; ".join(f"{task} {block_text(block)}" for task, block in stated.items())
+        return found
+
+
+def block_text(kwargs: Mapping[str, Any]) -> str:
+    """A block in one line: post_prompt='\\nAnswer:'; empty entries are left out."""
+    return ", ".join(f"{key}={value!r}" for key, value in kwargs.items() if value != "") or "(nothing)"

@@ -1,0 +1,264 @@
+"""The readers of other suites' logs: every version's form, whole files and damaged ones, large ones as a stream."""
+
+import csv
+import json
+import warnings
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from mm_eval.values.errors import ConfigError
+from mm_eval.verbs.exports.logs import files
+from mm_eval.verbs.exports.logs.find import find_logs
+from mm_eval.verbs.exports.logs.values import Log
+
+REAL = Path(__file__).parent / "real"
+
+
+def logs_of(path: Path) -> dict[str, Log]:
+    found, _ = find_logs(path)
+    return {log.task: log for log in found}
+
+
+def write(path: Path, content: object) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(content if isinstance(content, str) else json.dumps(content))
+    return path
+
+
+def lines(*rows: object) -> str:
+    return "".join(json.dumps(row) + "\n" for row in rows)
+
+
+def test_a_real_log_of_lm_eval() -> None:
+    found = logs_of(REAL / "lm_eval-0.4.13")
+    arc, gsm = found["arc_easy"], found["gsm8k"]
+    assert (arc.said, arc.model) == ("lm-eval 0.4.13", "acme/toy-1b")
+    assert arc.numbers == {"acc,none": 0.21875, "acc_norm,none": 0.25}
+    first = next(arc.rows())
+    assert first.resps == [[-1.85, True], [-5.53, True], [-0.92, True], [-7.68, True]]
+    assert list(first.choices) == [" the Sun", " a mirror", " a window", " the Moon"]
+    assert first.scores == {"acc": 0.0, "acc_norm": 0.0} and first.target == "0"
+    rows = list(gsm.rows())
+    assert [row.filter for row in rows] == ["strict-match"] * 8 + ["flexible-extract"] * 8
+    assert rows[0].resps == ["I get 7 and then 12 in the end"] and rows[8].read == "12"
+
+
+def test_a_real_log_of_lmms_eval() -> None:
+    pope = logs_of(REAL / "lmms_eval-0.7.3")["pope"]
+    assert (pope.suite, pope.model) == ("lmms-eval", "acme/toyvlm")
+    row = next(pope.rows())
+    assert row.doc is None and isinstance(row.prompt, str) and row.prompt.startswith("Is there")
+    assert row.resps == ["A. the Sun"] and row.scores["pope_accuracy"] == 0.0
+
+
+def test_a_real_log_of_inspect_that_is_packed_with_zstandard() -> None:
+    log = logs_of(REAL / "inspect_ai-0.3.285")["gsm8k"]
+    assert (log.said, log.numbers) == ("inspect_ai 0.3.285", {"match": pytest.approx(4 / 6)})
+    rows = list(log.rows())
+    assert [row.id for row in rows] == ["1", "2", "3", "4", "5", "6"]
+    assert rows[0].resps == ["ANSWER: 20"] and rows[0].scores == {"match": 1.0} and rows[0].target == "20"
+    assert list(rows[5].ended) == ["length"]
+
+
+def test_a_table_of_vlmevalkit_with_its_scores() -> None:
+    log = logs_of(REAL / "vlmevalkit")["MMBench_DEV_EN"]
+    assert (log.model, log.numbers["Overall"]) == ("toyvlm", pytest.approx(12 / 17))
+    rows = list(log.rows())
+    assert rows[0].id == "7" and rows[0].resps == ["B"] and rows[0].scores == {"hit": 1.0}
+    assert rows[4].failed == "Failed to obtain answer via API."
+
+
+RESULTS = {"results": {"mme": {"mme_score,none": 1.5}}, "model_name": "m", "configs": {"mme": {}}}
+SAMPLE = {"doc_id": 3, "target": "Yes", "resps": [["Yes"]], "filtered_resps": ["Yes"], "mme_score": {"score": 1.0}}
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "results", "suite"),
+    [
+        ("samples_mme_2025-01-02T03-04-05.678.jsonl", lines(SAMPLE), "results_2025-01-02T03-04-05.678.json", "lm-eval"),
+        ("20250102_030405_samples_mme.jsonl", lines(SAMPLE), "20250102_030405_results.json", "lmms-eval"),
+        ("pretrained__m_mme.jsonl", json.dumps([SAMPLE]), "results.json", "lm-eval"),
+        ("mme.json", '{"args": {"a": 1}, "logs": [' + json.dumps(SAMPLE) + "]}", "results.json", "lmms-eval"),
+    ],
+)
+def test_the_files_of_each_version(tmp_path: Path, name: str, content: str, results: str, suite: str) -> None:
+    write(tmp_path / "m" / name, content)
+    write(tmp_path / "m" / results, RESULTS)
+    log = logs_of(tmp_path)["mme"]
+    assert (log.suite, log.model, log.numbers) == (suite, "m", {"mme_score,none": 1.5})
+    [row] = log.rows()
+    assert (row.doc_id, row.resps, row.scores, row.target) == (3, ["Yes"], {"mme_score": 1.0}, "Yes")
+
+
+@pytest.mark.parametrize(
+    ("resps", "read"),
+    [
+        ("Yes", ["Yes"]),
+        (["Yes"], ["Yes"]),
+        ([["Yes"]], ["Yes"]),
+        ([["Yes", "No"]], ["Yes", "No"]),
+        ([["3", "4"]], ["3", "4"]),
+    ],
+)
+def test_answers_in_any_number_of_brackets(tmp_path: Path, resps: object, read: list[str]) -> None:
+    write(tmp_path / "20250102_030405_samples_mme.jsonl", lines({**SAMPLE, "resps": resps}))
+    [row] = logs_of(tmp_path)["mme"].rows()
+    assert row.resps == read
+
+
+def test_lmms_eval_leaves_answers_out_that_no_filter_changed(tmp_path: Path) -> None:
+    write(tmp_path / "20250102_030405_samples_mme.jsonl", lines({k: v for k, v in SAMPLE.items() if k != "resps"}))
+    [row] = logs_of(tmp_path)["mme"].rows()
+    assert row.resps == ["Yes"]
+
+
+def test_the_newer_of_two_logs_counts(tmp_path: Path) -> None:
+    for day, answer in (("02", "No"), ("01", "Yes")):
+        write(tmp_path / f"samples_mme_2025-01-{day}T03-04-05.jsonl", lines({**SAMPLE, "resps": [[answer]]}))
+    [log], notes = find_logs(tmp_path)
+    assert next(log.rows()).resps == ["No"] and "2025-01-01" in notes[0]
+
+
+def test_logs_of_two_models_are_refused(tmp_path: Path) -> None:
+    for model in ("a", "b"):
+        write(tmp_path / model / "samples_mme_2025-01-02T03-04-05.jsonl", lines(SAMPLE))
+    with pytest.raises(ConfigError, match="of 2 models: a, b"):
+        find_logs(tmp_path)
+
+
+CELLS = {"index": "1", "question": "q", "prediction": "A"}
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        (
+            "samples_t_2025-01-02T03-04-05.jsonl",
+            lines(SAMPLE) + '{"doc_id": 1, "res',
+            "the file ends in the middle of a line",
+        ),
+        ("samples_t_2025-01-02T03-04-05.jsonl", lines(SAMPLE) + "{'doc_id'}\n", "Expecting property name"),
+        ("samples_t_2025-01-02T03-04-05.jsonl", lines({"resps": ["A"]}), "it has no doc_id"),
+        ("samples_t_2025-01-02T03-04-05.jsonl", lines(SAMPLE) + "[" * 5000 + "]" * 5000 + "\n", "deep in each other"),
+        ("t.json", '{"args": {}, "logs": [{"doc_id": 1}, {"doc_', "the file ends in the middle"),
+        ("t.eval", "PK nonsense", "it is not a whole zip file"),
+        ("m_t.tsv", 'index\tprediction\n1\t"A', "the file ends in the middle of a cell"),
+        ("m_t.tsv", "index\tprediction\n1\tA\n2\tA\tB\n", "the row has 3 cells where the first line names 2 columns"),
+    ],
+)
+def test_a_damaged_file_is_one_sentence(tmp_path: Path, name: str, content: str, said: str) -> None:
+    write(tmp_path / "m" / name, content)
+    with pytest.raises(ConfigError, match=said) as caught:
+        for log in find_logs(tmp_path)[0]:
+            list(log.rows())
+    assert name in caught.value.where and "\n" not in str(caught.value)
+
+
+def test_a_damaged_member_of_an_eval_file(tmp_path: Path) -> None:
+    [source] = (REAL / "inspect_ai-0.3.285").glob("*.eval")
+    content = bytearray(source.read_bytes())
+    with zipfile.ZipFile(source) as archive:
+        info = archive.getinfo("samples/3_epoch_1.json")
+    for at in range(info.header_offset + 100, info.header_offset + 160):
+        content[at] ^= 0xFF
+    (tmp_path / "a.eval").write_bytes(bytes(content))
+    with pytest.raises(ConfigError, match=r"samples/3_epoch_1.json in it is damaged"):
+        list(logs_of(tmp_path)["gsm8k"].rows())
+
+
+def test_a_sample_that_was_asked_again_counts_once_and_a_score_that_is_no_number_not_at_all(tmp_path: Path) -> None:
+    """inspect_ai adds a requeued sample to the file under its old name; newer versions write scores of NaN."""
+    header = {"version": 2, "eval": {"task": "t", "model": "m"}, "status": "success"}
+    sample = {
+        "id": 1,
+        "epoch": 1,
+        "input": "q",
+        "target": "A",
+        "output": {"completion": "B", "choices": [{"message": {}}]},
+    }
+    with zipfile.ZipFile(tmp_path / "a.eval", "w") as archive, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        archive.writestr("header.json", json.dumps(header))
+        archive.writestr("samples/1_epoch_1.json", json.dumps({**sample, "scores": {"match": {"value": "I"}}}))
+        again = {**sample, "output": {"completion": "A", "choices": [{"message": {}}]}}
+        archive.writestr(
+            "samples/1_epoch_1.json",
+            json.dumps({**again, "scores": {"match": {"value": "C"}, "x": {"value": float("nan")}}}),
+        )
+        archive.writestr("samples/2_epoch_1.json", json.dumps({**sample, "id": 2, "score": {"value": "C"}}))
+    first, second = logs_of(tmp_path)["t"].rows()
+    assert (first.resps, first.scores, second.scores) == (["A"], {"match": 1.0}, {"score": 1.0})
+
+
+@pytest.mark.parametrize(
+    ("reason", "ended"), [("stop", "stop"), ("max_tokens", "length"), ("unknown", ""), ("of_tomorrow", "")]
+)
+def test_an_answer_whose_end_inspect_does_not_know_is_failed(tmp_path: Path, reason: str, ended: str) -> None:
+    """inspect_ai writes "unknown" for an abort of the server; its text may be half an answer, and is quoted."""
+    output = {"completion": "The answer is A", "choices": [{"message": {}, "stop_reason": reason}]}
+    sample = {"id": 1, "epoch": 1, "input": "q", "target": "A", "output": output}
+    write(tmp_path / "a.json", {"version": 2, "status": "success", "eval": {"task": "t"}, "samples": [sample]})
+    [row] = logs_of(tmp_path)["t"].rows()
+    if ended:
+        assert (row.resps, list(row.ended), row.failed) == (["The answer is A"], [ended], "")
+    else:
+        assert row.resps == [] and reason in row.failed and "The answer is A" in row.failed
+
+
+def test_a_log_that_is_a_link_or_a_pipe_is_not_read(tmp_path: Path) -> None:
+    outside = write(tmp_path / "outside.jsonl", lines(SAMPLE))
+    (tmp_path / "m").mkdir()
+    (tmp_path / "m" / "samples_t_2025-01-02T03-04-05.jsonl").symlink_to(outside)
+    with pytest.raises(ConfigError, match="no log of"):
+        find_logs(tmp_path / "m")
+
+
+def test_a_document_is_read_one_entry_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An inspect log may have gigabytes. What is read before the first sample is given is a chunk of it."""
+    read = []
+    monkeypatch.setattr(files, "opened", lambda path: read.append(path.open("rb")) or read[-1])
+    path = tmp_path / "big.json"
+    with path.open("w") as file:
+        file.write('{"version": 2, "text": "\\u00e4\u00e4 [{", "samples": [')
+        file.write(",".join(json.dumps({"id": n, "text": "ä" * 1000}, ensure_ascii=False) for n in range(5000)))
+        file.write('], "end": null}')
+    values = files.document(path, ["samples"])
+    assert next(values) == ("version", 2) and next(values) == ("text", "ää [{")
+    key, first = next(values)
+    assert (key, first["id"]) == ("samples", 0)
+    assert read[0].tell() == files.CHUNK < path.stat().st_size / 5
+    rest = list(values)
+    assert len(rest) == 5000 and rest[-1] == ("end", None) and rest[-2][1]["id"] == 4999
+
+
+def test_a_spreadsheet(tmp_path: Path) -> None:
+    openpyxl = pytest.importorskip("openpyxl", reason="pip install openpyxl")
+    book = openpyxl.Workbook()
+    long = "x" * files.XLSX_CELL
+    for row in (["index", "question", "prediction", "answer"], [1.0, "q1", "=B", "B"], [2, "q2", long, 3]):
+        book.active.append(row)
+    book.active["C2"].data_type = "s"
+    (tmp_path / "m").mkdir()
+    book.save(tmp_path / "m" / "m_T.xlsx")
+    first, second = logs_of(tmp_path)["T"].rows()
+    assert (first.id, first.resps, first.ended) == ("1", ["=B"], ())
+    assert list(second.ended) == ["length"], "a cell holds no more characters: the rest of the answer is lost"
+    (tmp_path / "m" / "m_T.xlsx").write_bytes((tmp_path / "m" / "m_T.xlsx").read_bytes()[:3000])
+    with pytest.raises(ConfigError, match="it is not a whole xlsx file"):
+        find_logs(tmp_path)
+
+
+def test_a_table_of_predictions_as_json_and_with_reasoning_beside(tmp_path: Path) -> None:
+    write(tmp_path / "m" / "m_T.json", [{**CELLS, "thinking": "so"}, {**CELLS, "index": 2}])
+    first, second = logs_of(tmp_path)["T"].rows()
+    assert first.resps == ["<think>so</think>\nA"] and second.resps == ["A"] and second.id == "2"
+
+
+def test_cells_with_tabs_breaks_and_quotes(tmp_path: Path) -> None:
+    (tmp_path / "m").mkdir()
+    with (tmp_path / "m" / "m_T.tsv").open("w", newline="") as file:
+        writer = csv.writer(file, delimiter="\t", quoting=csv.QUOTE_ALL)
+        writer.writerows([["index", "prediction"], ["1", 'a\tb\n"c"'], ["2", "nan"]])
+    assert [row.resps for row in logs_of(tmp_path)["T"].rows()] == [['a\tb\n"c"'], ["nan"]]

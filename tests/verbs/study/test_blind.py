@@ -1,0 +1,167 @@
+"""`--blind` and `mm-eval blind`: recorded, part of the run's identity, never ranked with a run that sees; the gain is paired."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from mm_eval.cli import main
+from mm_eval.engine.model import Model, ModelFacts, register_model
+from mm_eval.results.recorded import RecordedRun
+from mm_eval.values.types import Answer
+from mm_eval.verbs.report.release.numbers import release_table
+from mm_eval.verbs.report.release.text import as_markdown
+from tests.results.conftest import in_page
+from tests.rounds.talking import write
+
+SEEN: dict[int, tuple[str, ...]] = {}
+ASKED: list[int] = []
+
+
+@register_model("sees")
+class Sees(Model):
+    """Right for four of five docs where it is shown what it was shown first, else it says no."""
+
+    facts = ModelFacts(chat=True)
+
+    def generate(self, instances):  # type: ignore[no-untyped-def]
+        for instance in instances:
+            ASKED.append(instance.doc_id)
+            right = instance.image_digests and SEEN.setdefault(instance.doc_id, instance.image_digests)
+            right = right == instance.image_digests and right and instance.doc_id % 5
+            yield instance, Answer(str(instance.target) if right else "No")
+
+
+def run(folder: Path, *more: str) -> int:
+    command = ["--tasks", "mme", "--sample", "--model", "sees", "--limit", "60", "--output_path", str(folder)]
+    return main([*command, "--no_report", *more])
+
+
+@pytest.mark.full
+def test_the_gain_of_seeing_stands_beside_each_blind_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "run"
+    assert run(folder) == 0
+    ASKED.clear()
+    capsys.readouterr()
+    assert main(["blind", str(folder)]) == 0
+    said = capsys.readouterr().out
+    lines = {line.split("  ")[0]: line for line in said.splitlines()}
+    assert re.search(r"blind +.+ +\+\d+\.\d\d ± \d+\.\d\d \* +<0\.001", lines["blind"]), said
+    assert "gain of seeing" in said and "mme (mme_perception_score): the gain of seeing is +" in said
+    [found] = json.loads((folder / "blind" / "blind.json").read_text())["models"]
+    assert list(found["blocks"]) == ["seeing", "blind", "shuffled"] and found["baseline"] == "seeing"
+    assert in_page(folder / "blind" / "blind.html", "data")["own"] == "seeing"
+    asked = len(ASKED)
+    assert 60 < asked <= 120
+    assert main(["blind", str(folder)]) == 0
+    assert len(ASKED) == asked  # nothing is asked twice
+    assert main(["blind", str(folder), "--docs", "20"]) == 0
+    assert len(ASKED) == asked
+    for blind in (folder / "blind").glob("blind-*/run.json"):
+        assert json.loads(blind.read_text())["spec"]["blind"] == "without"
+
+
+def test_some_tasks_of_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "run"
+    command = ["--tasks", "mme,pope", "--sample", "--model", "sees", "--limit", "6", "--output_path", str(folder)]
+    assert main([*command, "--no_report"]) == 0
+    capsys.readouterr()
+    assert main(["blind", str(folder), "--tasks", "pope", "--format", "json"]) == 0
+    [found] = json.loads(capsys.readouterr().out)["models"]
+    assert {task for block in found["blocks"].values() for task in block["numbers"]} == {"pope"}
+
+
+def test_a_blind_run_says_so_everywhere(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    seeing, blind = tmp_path / "seeing", tmp_path / "blind"
+    assert run(seeing, "--name", "Big") == 0 and run(blind, "--name", "Big", "--blind") == 0
+    said = capsys.readouterr().out
+    assert "model: sees (blind: without pictures)" in said and "note: --blind: their pictures were left out" in said
+    results = json.loads((blind / "results.json").read_text())
+    assert results["run"]["blind"] == "without"
+    assert "blind" not in json.loads((seeing / "run.json").read_text())["spec"]
+
+    def keys(folder: Path) -> set[str]:
+        lines = "".join(path.read_text() for path in folder.glob("journal/*.jsonl")).splitlines()
+        return {json.loads(line)["key"] for line in lines}
+
+    assert not keys(seeing) & keys(blind)
+    table = release_table([RecordedRun.read(seeing), RecordedRun.read(blind)])
+    assert table.columns == ["Big", "Big (blind: without pictures)"]
+    ranks = {name: [row[name].rank for row in table.rows.values()] for name in table.columns}
+    assert set(ranks["Big (blind: without pictures)"]) == {None} and not any(
+        found.best for row in table.rows.values() for found in row.values()
+    )
+    assert "Big (blind: without pictures): blind: without pictures: not ranked with the others." in as_markdown(table)
+
+    capsys.readouterr()
+    assert run(blind) == 2  # the folder is that of a blind run
+    assert 'blind was "without"' in capsys.readouterr().err
+    assert main(["score", str(blind)]) == 0
+    assert "(blind: without pictures)" in capsys.readouterr().out
+
+
+def test_a_blind_run_matches_no_report(tmp_path: Path) -> None:
+    assert run(tmp_path / "run", "--blind", "shuffled", "--protocol", "llava-1.5") == 0
+    [row, *_] = json.loads((tmp_path / "run" / "results.json").read_text())["protocol"]["rows"]
+    assert row["verdict"].startswith("not comparable")
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [(("--docs", "0"), "at least one doc"), (("--tasks", "pope"), "'pope' is not a task of the run")],
+)
+def test_mistakes_are_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], more: tuple[str, ...], said: str
+) -> None:
+    assert run(tmp_path / "run") == 0
+    assert main(["blind", str(tmp_path / "run"), *more]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_a_blind_run_has_no_blind_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(tmp_path / "run", "--blind") == 0
+    assert main(["blind", str(tmp_path / "run")]) == 2
+    assert "the run was made with --blind" in capsys.readouterr().err
+    assert run(tmp_path / "other", "--blind", "sometimes") == 2
+
+
+def test_frames_of_videos_are_left_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["show", "mvbench_action_sequence", "--doc", "1", "--blind"]) == 0
+    said = capsys.readouterr().out
+    assert "of which 0 stand for pictures" in said and "blind: without pictures" in said
+
+
+def test_where_all_docs_gain_alike_the_gain_has_an_exact_interval(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["--tasks", "mme", "--sample", "--limit", "4", "--output_path", str(tmp_path / "run"), "--no_report"]
+    assert main(command) == 0
+    capsys.readouterr()
+    assert main(["blind", str(tmp_path / "run")]) == 0
+    said = capsys.readouterr().out
+    for over in ("of seeing", "over shuffled"):
+        assert f"mme (mme_perception_score): no gain {over} can be told from 0 with 4 docs (+" in said
+    assert "no interval" not in said and "\n\n\n" not in said
+
+
+def test_a_task_with_rounds_is_asked_without_pictures_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Its function shows the doc's own pictures, so those of other docs can't stand in for them."""
+    task, folder = write(tmp_path / "task", docs=4), tmp_path / "run"
+    command = [
+        "--tasks",
+        task,
+        "--model",
+        "dummy",
+        "--apply_chat_template",
+        "--output_path",
+        str(folder),
+        "--no_report",
+    ]
+    assert main(command) == 0
+    capsys.readouterr()
+    assert main(["blind", str(folder), "--include_path", str(tmp_path / "task")]) == 0
+    said = capsys.readouterr().out
+    assert "no run with pictures of other docs: `rounds` gets the doc's own pictures" in " ".join(said.split())
+    [found] = json.loads((folder / "blind" / "blind.json").read_text())["models"]
+    assert list(found["blocks"]) == ["seeing", "blind"]

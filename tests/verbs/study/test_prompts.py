@@ -1,0 +1,188 @@
+"""`prompts`: the same model under several blocks, in one process, resumable, with a verdict."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from mm_eval.models.dummy import Dummy
+
+from mm_eval.values.types import MetricKey
+from mm_eval.verbs.study.prompts import Prompts
+from mm_eval.verbs.study.variants_text import render
+from tests.processes import HANGS
+from tests.results.conftest import answers_with, in_page, ran
+
+
+@pytest.fixture
+def mine(tmp_path):
+    path = tmp_path / "mine.yaml"
+    path.write_text('mine: {post_prompt: " Say yes or no."}\nmme:\n  of_mme: {post_prompt: "!"}\n')
+    return path
+
+
+def test_every_block_is_asked_by_one_model_and_compared_with_the_first(cli, tmp_path, mine, monkeypatch):
+    prepared = []
+    monkeypatch.setattr(Dummy, "prepare", lambda self: prepared.append(self))
+    out = tmp_path / "trial"
+    words = [
+        "prompts",
+        "--tasks",
+        "mme,seedbench",
+        "--model",
+        "dummy",
+        "--sample",
+        "--prompt_file",
+        mine,
+        "--keys",
+        "default,qwen_vl,mine,of_mme",
+        "--limit",
+        "60",
+    ]
+    done = cli(*words, "--output_path", out)
+    assert done.code == 0, done.err
+    assert len(prepared) == 1
+    order = ["default", "qwen_vl", "mine", "of_mme"]
+    asked = {
+        path.name: json.loads((path / "samples/mme.jsonl").read_text().splitlines()[0])
+        for path in sorted((out / "dummy").iterdir(), key=lambda path: order.index(path.name))
+    }
+    assert list(asked) == order
+    assert asked["mine"]["prompt"].endswith("? Say yes or no.") and asked["qwen_vl"]["prompt"].endswith("? Answer:")
+    assert asked["of_mme"]["prompt"].endswith("?!")
+    data, rows = in_page(out / "prompts.html", "data"), in_page(out / "prompts.html", "rows")
+    assert len(rows) == 120 and data["own"] == "default" and data["beside"] == ["qwen_vl", "mine", "of_mme"]
+    assert rows[0]["w"][1]["p"].endswith("? Say yes or no.") and "p" not in rows[60]["w"][2], "asked as with default"
+    titles = [section["title"] for section in data["sections"]]
+    assert titles == ["dummy: mme", "dummy: seedbench"] and [fact["name"] for fact in data["facts"]] == list(asked)
+    blocks = [row["cells"][1] for row in data["sections"][1]["tables"][0]["rows"]][:4]
+    assert blocks == ["default", "qwen_vl", "mine", "of_mme (as default)"]
+    assert str(out / "prompts.html") in done.out
+    assert "of_mme (as default)" in done.out and "seedbench has no block 'of_mme'" in done.out
+    assert "vs default" in done.out and "p (Holm)" in done.out and "unparsed" in done.out
+    again = cli(*words, "--output_path", out)
+    assert again.out == done.out
+    assert all(len(list((folder / "journal").iterdir())) == 1 for folder in (out / "dummy").iterdir()), (
+        "nothing is asked twice"
+    )
+
+
+def test_blocks_share_a_cache_and_each_has_its_limit_of_failures(cli, tmp_path):
+    words = ["prompts", "--tasks", "mme", "--sample", "--keys", "default,qwen_vl", "--limit", "6"]
+    cached = ["--model", "dummy", "--use_cache", tmp_path / "cache"]
+    outs = []
+    for name in ("one", "two"):
+        done = cli(*words, *cached, "--output_path", tmp_path / name)
+        assert done.code == 0, done.err
+        rows = [json.loads(line) for path in sorted((tmp_path / name).rglob("journal/*.jsonl")) for line in path.open()]
+        outs.append([row["attempts"] for row in rows if row["kind"] == "answer"])
+    assert outs == [[1] * 12, [0] * 12]
+    (tmp_path / "none.jsonl").write_text("")
+    failing = ["--model", "replay", "--model_args", f"path={tmp_path / 'none.jsonl'}", "--fail_on_error", "2"]
+    done = cli(*words, *failing, "--output_path", tmp_path / "three")
+    assert done.code == 3
+    for key in ("default", "qwen_vl"):
+        [journal] = (tmp_path / "three" / "replay" / key / "journal").glob("*.jsonl")
+        assert len([line for line in journal.open() if '"error"' in line]) == 2
+
+
+def test_json_holds_what_the_table_says(cli, tmp_path):
+    words = ["prompts", "--tasks", "mme", "--model", "dummy", "--sample", "--keys", "qwen_vl,default", "--limit", "40"]
+    done = cli(*words, "--output_path", tmp_path / "trial", "--format", "json")
+    [model] = json.loads(done.out)["models"]
+    assert model["baseline"] == "qwen_vl" and json.loads((tmp_path / "trial/prompts.json").read_text())["models"] == [
+        model
+    ]
+    [change] = [change for change in model["blocks"]["default"]["changes"] if change["metric"].startswith("mme_p")]
+    a, b = (model["blocks"][key]["numbers"]["mme"][change["metric"]]["value"] for key in ("qwen_vl", "default"))
+    assert change["difference"]["value"] == pytest.approx(b - a)
+
+
+def trial_of(folders):
+    """Recorded answers as if each run had been asked with the block that it is called by."""
+    trial = Prompts.read("recorded", folders)
+    for key, run in trial.runs.items():
+        run.results.run.prompts["mme"]["key"] = key
+    return trial
+
+
+@pytest.mark.full
+def test_a_better_block_is_called_better(perfect, worse, base, mme_rows):
+    path = answers_with(base / "bit.jsonl", mme_rows, set(range(21)))
+    bit = ran(base / "bit", "--tasks", "mme", "--model", "replay", "--model_args", f"path={path}")
+    trial = trial_of({"worse": worse, "perfect": perfect, "bit": bit})
+    text = render([trial, trial])
+    assert "perfect is better than worse on mme (mme_perception_score) by" in text and "(p <0.001)" in text
+    assert "perfect and worse score the same on mme (mme_cognition_score) with 120 docs." in text
+    assert trial.best("mme", MetricKey("mme_perception_score", "none")) == ["perfect"]
+    assert trial.best("mme", MetricKey("mme_cognition_score", "none")) == []
+    close = render([trial_of({"perfect": perfect, "bit": bit})])
+    assert "can be told apart with 300 docs; about" in close and "would be needed" in close
+
+
+@pytest.mark.full
+def test_several_models_make_a_matrix(cli, tmp_path):
+    words = ["prompts", "--tasks", "mme", "--model", "dummy", "--model", "dummy", "--sample", "--limit", "30"]
+    done = cli(*words, "--output_path", tmp_path / "trial")
+    assert done.code == 0 and {path.name for path in (tmp_path / "trial").iterdir()} == {
+        "dummy",
+        "dummy_",
+        "prompts.html",
+        "prompts.json",
+    }
+    data, rows = in_page(tmp_path / "trial/prompts.html", "data"), in_page(tmp_path / "trial/prompts.html", "rows")
+    assert data["models"] == ["dummy", "dummy'"] and [row["m"] for row in rows] == [0] * 30 + [1] * 30
+    assert data["sections"][0]["title"] == "Models and prompts" and data["sections"][2]["title"] == "dummy': mme"
+    matrix = done.out[done.out.index("mme mme_perception_score") :]
+    assert matrix.splitlines()[2].startswith("dummy ") and matrix.splitlines()[3].startswith("dummy'")
+
+
+@pytest.mark.parametrize(
+    ("extra", "said"),
+    [
+        (["--keys", "default,qwen_v"], "Did you mean 'qwen_vl'"),
+        (["--keys", "default"], "two different prompt keys"),
+        (["--keys", "default,default"], "two different prompt keys"),
+        (["--prompt_key", "qwen_vl"], "--keys default,qwen_vl"),
+        (["--prompt_file", "nowhere.yaml"], "nowhere.yaml"),
+        (["--model_args", "a=1", "--model_args", "b=2"], "give one of each"),
+    ],
+)
+def test_mistakes_are_told_before_anything_is_asked(cli, tmp_path, extra, said):
+    done = cli("prompts", "--tasks", "mme", "--model", "dummy", "--sample", *extra, "--output_path", tmp_path / "trial")
+    assert done.code == 2 and said in done.err
+    assert not (tmp_path / "trial").exists()
+
+
+def test_validate_checks_every_block_of_a_task(cli, tmp_path):
+    whole = Path(__file__).parents[3] / "tasks/mme/mme.yaml"
+    blocks = "model_specific_prompt_kwargs:\n  default: {post_prompt: ''}\n  qwen_vl: {post_promtp: ' A:'}\n"
+    (tmp_path / "typo.yaml").write_text(f"include: {whole}\ntask: typo\n{blocks}")
+    done = cli("validate", "typo", "--sample", "--include_path", tmp_path)
+    assert done.code == 2 and "'post_promtp'" in done.out and "'qwen_vl'" in done.out and "typo.yaml:3" in done.out
+
+
+def test_a_misspelt_key_in_a_block_of_ones_own_is_an_error(cli, tmp_path):
+    (tmp_path / "mine.yaml").write_text('mine: {post_promtp: "!"}\n')
+    words = ["prompts", "--tasks", "mme", "--model", "dummy", "--sample", "--prompt_file", tmp_path / "mine.yaml"]
+    done = cli(*words, "--output_path", tmp_path / "trial")
+    assert done.code == 2 and "'post_promtp'" in done.err and "'post_prompt'" in done.err
+    assert not (tmp_path / "trial").exists()
+
+
+@pytest.mark.full
+def test_of_several_processes_one_tells(tmp_path):
+    words = ["--tasks", "mme", "--model", "dummy", "--sample", "--limit", "20", "--keys", "default,qwen_vl"]
+    launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2", "-m", "mm_eval"]
+    done = subprocess.run(
+        [*launcher, "prompts", *words, "--output_path", str(tmp_path / "trial")],
+        env={**os.environ, "ACCELERATE_USE_CPU": "true", "OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        timeout=HANGS,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("page with the flips") == 1 and (tmp_path / "trial/prompts.html").exists()
+    assert len(list((tmp_path / "trial/dummy/qwen_vl/journal").iterdir())) == 2
