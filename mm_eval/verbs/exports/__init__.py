@@ -4,5 +4,5 @@ inspect    one log of inspect_ai for each task, for `inspect view`
 harness    the folders that lm-evaluation-harness and lmms-eval write
 hub        the model-index of a model card, and the hub's eval-results
 logs       readers of what lm-eval, lmms-eval, VLMEvalKit and inspect_ai write
-importing  a run folder of such logs; matching finds the document of each row (mm_eval/imported keeps the other suite's own scores)
+importing  a run folder of such logs; matching finds the document of each row; imported keeps its own scores
 """
