@@ -156,7 +156,7 @@ def test_33_nothing_here_unpacks_an_archive() -> None:
         str(p.relative_to(ROOT)): p for folder in ("mm_eval", "models", "tasks") for p in (ROOT / folder).rglob("*.py")
     }
     texts = {name: path.read_text(encoding="utf-8") for name, path in files.items()}
-    read_texts = "suites/child/stand_ins"  # whose methods `extract` read texts
+    read_texts = "foreign_code/child/stand_ins"  # whose methods `extract` read texts
     assert [name for name, text in texts.items() if unpacking.search(text) and read_texts not in name] == []
     assert sorted(name for name, text in texts.items() if opening.search(text)) == [
         "mm_eval/data/archives.py",

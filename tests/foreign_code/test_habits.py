@@ -41,7 +41,7 @@ def test_a_task_without_such_habits_does_not_load_them(tmp_path: Path, more: str
     (tmp_path / "utils.py").write_text(f"{code}def f(doc, results): return {{'exact_match': 1.0}}\n")
     (tmp_path / "t.yaml").write_text(f"task: t\n{TEXT}{more}")
     command = [sys.executable, "-c", SCORES, str(tmp_path), "t"]
-    root = Path(__file__).parents[3]
+    root = Path(__file__).parents[2]
     assert subprocess.run(command, capture_output=True, text=True, check=True, cwd=root).stdout.strip() == loaded
 
 

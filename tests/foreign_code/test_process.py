@@ -30,7 +30,7 @@ from mm_eval.values.types import ScoredDoc, Video
 from mm_eval.verbs.study.compare import compare
 from tests.sets import each_of
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[2]
 TASKS = ROOT / "tests" / "baselines" / "tasks"
 Load = Callable[..., Any]
 

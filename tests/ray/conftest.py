@@ -19,7 +19,7 @@ from tests.folders import results_of
 from tests.processes import HANGS
 from tests.ray.kills import kill_a_worker, noted
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[2]
 ENVIRONMENT = {
     **os.environ,
     "COLUMNS": "1000",  # a sentence stands in one line, wherever the tests run

@@ -16,7 +16,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import IO
 
 from mm_eval.engine.outcome import StopSignal
@@ -144,7 +144,7 @@ class Drivers:
         for stream in driver.streams:
             os.set_blocking(stream.fileno(), False)
             self._selector.register(stream, selectors.EVENT_READ)
-        given = {"request": asdict(request), "verbosity": logging.getLogger().getEffectiveLevel()}
+        given = {"request": request.options(), "verbosity": logging.getLogger().getEffectiveLevel()}
         assert process.stdin is not None
         with suppress(BrokenPipeError):  # it died at once, which is noticed later
             process.stdin.write(json.dumps(given).encode() + b"\n")
