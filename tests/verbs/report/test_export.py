@@ -162,7 +162,7 @@ def test_the_layout_of_the_harnesses(cli, run, tmp_path: Path, layout: str, resu
     [path] = folder.glob("*samples_gsm8k*")
     rows = [json.loads(line) for line in path.read_text().splitlines()]
     assert [(row["doc_id"], row["filter"]) for row in rows[:2]] == [(0, "strict-match"), (0, "flexible-extract")]
-    assert len(rows) == 8 and rows[0]["metrics"] == ["exact_match"] and rows[0]["exact_match"] in (0.0, 1.0)
+    assert len(rows) == 12 and rows[0]["metrics"] == ["exact_match"] and rows[0]["exact_match"] in (0.0, 1.0)
     [path] = folder.glob("*samples_mme*")
     assert [json.loads(line)["doc_id"] for line in path.read_text().splitlines()] == [0, 1, 3], (
         "a failed doc has no row"
