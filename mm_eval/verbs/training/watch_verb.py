@@ -188,7 +188,7 @@ class Watch:
         """Whether a run folder has results; those of the reference must be of all docs."""
         if not (folder / "results.json").is_file():
             return False
-        if not getattr(self.base, "stop_when", None) or self._reference() != folder:
+        if not self.base.deciding.stop_when or self._reference() != folder:
             return True
         return not any(row.stopped for row in RecordedRun.read(folder).results.rows.values())
 
