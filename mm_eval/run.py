@@ -449,7 +449,7 @@ def _report(
         notes_of(opened, state, outcome, changed, stopped) + said + left,
         problems_of(scores, outcome, further),
         categories=opened.request.categories,
-        requested=sum(each.requested for each in (outcome, *outcome.of_parts.values())),
+        requested=outcome.all_requested,
     )
     if isinstance(opened, Prepared) and processes().count == 1:
         again = (
@@ -465,5 +465,4 @@ def _report(
 
 
 def _exit_code(outcome: Outcome, incomplete: bool) -> int:
-    stopped = outcome.stopped or any(each.stopped for each in outcome.of_parts.values())
-    return INTERRUPTED if outcome.interrupted else PARTIAL if incomplete or stopped else 0
+    return INTERRUPTED if outcome.interrupted else PARTIAL if incomplete or outcome.ended_early else 0

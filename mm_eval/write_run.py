@@ -237,9 +237,8 @@ def further_problems(opened: OpenedRun, scores: Mapping[str, TaskScores], outcom
     scores: by task; empty where nothing is scored.
     """
     problems = opened.judging.problems(outcome, scores) if opened.judging else []
-    undecided = outcome.of_parts.get("deciding")
-    if undecided is not None and undecided.stopped:
-        problems.append(f"stopped early: {undecided.stopped}")
+    if outcome.undecided:
+        problems.append(f"stopped early: {outcome.undecided}")
     return problems + (opened.submissions.problems() if opened.submissions else [])
 
 

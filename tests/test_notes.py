@@ -33,10 +33,10 @@ def notes(outcome: Outcome, damaged: int = 0, in_part: dict[str, list[int]] | No
         (Outcome(reused=2, requested=1), "resumed an earlier launch: 2 answers were there, 1 was requested"),
         (Outcome(cached=1), "1 answer came from earlier runs"),
         (
-            Outcome(of_parts={"judge": Outcome(reused=1, requested=2, shared=1)}),
+            Outcome(verdicts=Outcome(reused=1, requested=2, shared=1)),
             "verdicts: 1 was there already, 2 were requested, 1 is equal to another one",
         ),
-        (Outcome(of_parts={"judge": Outcome()}), "verdicts: none was needed"),
+        (Outcome(verdicts=Outcome()), "verdicts: none was needed"),
     ],
 )
 def test_what_became_of_the_requests(outcome: Outcome, said: str) -> None:

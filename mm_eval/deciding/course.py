@@ -73,7 +73,7 @@ class Course:
                 # each doc once in a launch; answers of an earlier one may lack their verdicts, too
                 self.asking.doc_ids = self._asked_in(range(self._graded, allowed))
                 yield self._requests()
-                if any(part.stopped for part in self.asking.outcome.of_parts.values()):
+                if (verdicts := self.asking.outcome.verdicts) is not None and verdicts.stopped:
                     self.stopped = True
                     return
                 self._graded = allowed

@@ -10,7 +10,6 @@ from mm_eval.deciding.looks import Schedule, forget_looks, kept_looks
 from mm_eval.deciding.record import Record
 from mm_eval.deciding.rules import Rule, WhenDecided, WhenNarrow
 from mm_eval.deciding.units import Unit, units_of
-from mm_eval.engine.outcome import Outcome
 from mm_eval.engine.ranks import processes
 from mm_eval.open_run import OpenedRun
 from mm_eval.open_tasks import Asking, PendingDocs
@@ -97,8 +96,7 @@ class Deciding:
             self.recorded.write(asking.folder)
         if self.broken:
             what = f"{listed(self.broken, 4)} failed, so the comparison is not decided."
-            stopped = ModelError(what, hint="The same command goes on where each model stopped.")
-            asking.outcome.of_parts["deciding"] = Outcome(stopped=stopped)
+            asking.outcome.undecided = ModelError(what, hint="The same command goes on where each model stopped.")
 
 
 def _option(request: RunRequest) -> str:

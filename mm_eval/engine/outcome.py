@@ -7,7 +7,7 @@ import signal
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil
 from types import FrameType
@@ -29,7 +29,8 @@ class Outcome:
     answered, failed: slots that got an answer, or a failure, in this pass.
     stopped: the error that ended the run early. interrupted: by the user. waiting: for what the run waits before its results; the
         same command goes on.
-    of_parts: the same of the passes over the answers that features add, by name.
+    verdicts: the same of the judges' questions; None where none was asked.
+    undecided: why a comparison ended without a decision.
     """
 
     reused: int = 0
@@ -41,21 +42,32 @@ class Outcome:
     stopped: MMEvalError | None = None
     interrupted: bool = False
     waiting: str = ""
-    of_parts: dict[str, Outcome] = field(default_factory=dict)
+    verdicts: Outcome | None = None
+    undecided: MMEvalError | None = None
+
+    @property
+    def all_requested(self) -> int:
+        """The requests to the model and to its judges."""
+        return self.requested + (self.verdicts.requested if self.verdicts else 0)
+
+    @property
+    def ended_early(self) -> bool:
+        """Whether an error ended the answers, the verdicts or a comparison."""
+        return bool(self.stopped or self.undecided or self.verdicts and self.verdicts.stopped)
 
     def counts(self) -> dict[str, int]:
         """The counts as ranks exchange them."""
         own = {name: getattr(self, name) for name in COUNTS}
-        parts = {f"{part}_{name}": n for part, each in self.of_parts.items() for name, n in each.counts().items()}
-        return {**own, **parts}
+        verdicts = self.verdicts.counts() if self.verdicts else {}
+        return {**own, **{f"judge_{name}": count for name, count in verdicts.items()}}
 
     def add(self, others: Iterable[Mapping[str, int]]) -> None:
         """Adds the counts of the launch's other processes."""
         for counts in others:
             for name in COUNTS:
                 setattr(self, name, getattr(self, name) + counts[name])
-                for part, each in self.of_parts.items():
-                    setattr(each, name, getattr(each, name) + counts.get(f"{part}_{name}", 0))
+                if self.verdicts:
+                    setattr(self.verdicts, name, getattr(self.verdicts, name) + counts.get(f"judge_{name}", 0))
 
     def hold_to(self, fail_at: int, elsewhere: int = 0) -> None:
         """Stops the run once `fail_at` requests have failed. elsewhere: failures in other processes."""

@@ -44,8 +44,8 @@ def ask_judges(opened: OpenedTasks, judges: Sequence[Judge], asking: Asking) -> 
     judged = docs_to_judge(opened, state, asking.doc_ids)
     requests = sum(map(len, [*opened.doc_ids.values(), *judged.values()]))
     fail_at = failure_limit(opened.request.fail_on_error, requests)
-    earlier = outcome.of_parts.get("judge")  # of the passes before, where a run is made in several
-    verdicts = outcome.of_parts["judge"] = Outcome()
+    earlier = outcome.verdicts  # of the passes before, where a run is made in several
+    verdicts = outcome.verdicts = Outcome()
     over = budget_check(
         lambda: judges_spent(judges, state),
         opened.request.judge.budget,

@@ -167,7 +167,7 @@ class Judging:
             used = state.judge_usage.get(judge.name, {})
             if judge.model is not None and (tokens := account(judge.model, used)):
                 notes.append(f"judge {judge.name}: {tokens}")
-        if (verdicts := outcome.of_parts.get("judge")) is not None:
+        if (verdicts := outcome.verdicts) is not None:
             ends = [
                 (verdicts.reused, "was there already", "were there already"),
                 (verdicts.requested, "was requested", "were requested"),
@@ -179,7 +179,7 @@ class Judging:
 
     def problems(self, outcome: Outcome, scores: Mapping[str, TaskScores]) -> list[str]:
         """Why judging stopped, and the docs of each task without a verdict."""
-        stopped = outcome.of_parts["judge"].stopped if "judge" in outcome.of_parts else None
+        stopped = outcome.verdicts.stopped if outcome.verdicts else None
         found = [f"judging stopped early: {stopped}"] if stopped is not None else []
         return found + [problem for name, of_task in scores.items() for problem in self._without_verdict(name, of_task)]
 
