@@ -1,12 +1,14 @@
-"""Writes docs/reference/tasks.md from the headers of the shipped task files. Run it after a task has changed; a test compares."""
+"""The tables of docs/reference/tasks.md, made of the headers of the shipped task files when the documentation is built."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+from tables import table
 
 from mm_eval.config.group import GroupConfig
 from mm_eval.config.index import Entry
@@ -17,21 +19,7 @@ from mm_eval.config.yaml import load_file
 from mm_eval.values.safe import markdown
 from mm_eval.values.types import main_metrics
 
-PAGE = Path(__file__).parent.parent / "reference" / "tasks.md"
 TASKS = Path(__file__).parent.parent.parent / "tasks"
-HEAD = """---
-hide: [toc]
----
-
-# Tasks that are shipped
-
-This page is written by `python docs/make/catalogue.py` from the task files. `mm-eval ls tasks` prints the same in short, with
-those of your own. *Prompts* are the keys of the prompt blocks beside `default`; *tokens* the mean characters of the default
-prompt divided by four. *Raw* and *extracted* are published rows that a test under `tests/papers` computes from recordings:
-raw from a model's own texts, through the shipped rule and the judge's recorded replies where the authors used one; extracted
-from letters or verdicts that somebody else had read from them, so that the rule for reading an answer is not what was tested.
-
-"""
 NOT_A_SKILL = ("image", "multi_image", "video", "text", "english", "chinese", "multilingual")
 SKILLS = {
     "general": "General perception",
@@ -51,23 +39,34 @@ SKILLS = {
     "language_modelling": "Language modelling",
     "": "Others",
 }
-COLUMNS = ("task", "metric", "docs", "tokens", "data set", "tags", "prompts", "licence", "paper", "raw", "extracted")
+COLUMNS = (
+    "task",
+    "metric",
+    "documents",
+    "tokens",
+    "data set",
+    "tags",
+    "prompts",
+    "licence",
+    "paper",
+    "raw",
+    "extracted",
+)
 
 
-def page() -> str:
-    """The whole page."""
+def made() -> str:
+    """The groups, and a section of benchmarks for each skill."""
     manager = TaskManager()
     shipped = {e.name: e for e in manager.entries.values() if e.file and e.file.is_relative_to(TASKS)}
     entries = {name: entry for name, entry in shipped.items() if entry.kind == "task" or is_benchmark(entry)}
-    rows: dict[str, list[str]] = {}
+    rows: dict[str, list[list[str]]] = {}
     for name in sorted(entries):
         config, about = read(manager, entries[name])
         skill = next((tag for tag in config.tag if tag in SKILLS), "")
         rows.setdefault(skill, []).append(row_of(entries[name], config, about, shipped))
-    head = f"| {' | '.join(COLUMNS)} |\n|{'---|' * len(COLUMNS)}\n"
-    sections = [f"## {title}\n\n{head}{''.join(rows[skill])}" for skill, title in SKILLS.items() if skill in rows]
+    sections = [f"## {title}\n\n{table(COLUMNS, rows[skill])}" for skill, title in SKILLS.items() if skill in rows]
     groups = [entry for entry in shipped.values() if entry.kind == "group" and not is_benchmark(entry)]
-    return HEAD + "".join(groups_of(sorted(groups, key=lambda entry: entry.name))) + "\n".join(sections)
+    return "\n\n".join([groups_of(sorted(groups, key=lambda entry: entry.name)), *sections])
 
 
 def is_benchmark(entry: Entry) -> bool:
@@ -75,10 +74,9 @@ def is_benchmark(entry: Entry) -> bool:
     return entry.kind == "group" and bool(entry.inline)
 
 
-def groups_of(groups: list[Entry]) -> Iterator[str]:
+def groups_of(groups: list[Entry]) -> str:
     """The table of the groups."""
-    if groups:
-        yield "## Groups\n\n| group | members | number | raw | extracted |\n|---|---|---|---|---|\n"
+    rows = []
     for entry in groups:
         assert entry.file is not None
         group = GroupConfig.from_mapping(load_file(entry.file), file=entry.file)
@@ -86,9 +84,8 @@ def groups_of(groups: list[Entry]) -> Iterator[str]:
         numbers = ", ".join(f"`{each.metric}`" for each in group.aggregate_metric_list)
         found = reproduced(str(group.metadata.get("published", "")))
         cells = named(group.name, group.aliases), members, numbers, markdown(found["raw"]), markdown(found["extracted"])
-        yield f"| {' | '.join(cells)} |\n"
-    if groups:
-        yield "\n"
+        rows.append(cells)
+    return f"## Groups\n\n{table(('group', 'members', 'metric', 'raw', 'extracted'), rows)}"
 
 
 def read(manager: TaskManager, entry: Entry) -> tuple[TaskConfig, Mapping[str, Any]]:
@@ -101,8 +98,8 @@ def read(manager: TaskManager, entry: Entry) -> tuple[TaskConfig, Mapping[str, A
     return replace(config, tag=group.tag or config.tag), {**config.metadata, **group.metadata}
 
 
-def row_of(entry: Entry, config: TaskConfig, about: Mapping[str, Any], entries: Mapping[str, Entry]) -> str:
-    """The row of one benchmark."""
+def row_of(entry: Entry, config: TaskConfig, about: Mapping[str, Any], entries: Mapping[str, Entry]) -> list[str]:
+    """The cells of one benchmark."""
     name = named(entry.name, [alias for alias, _ in entry.aliases])
     if entry.inline:
         name += f" ({sum(kind == 'task' for _, kind, _ in entry.inline)} tasks)"
@@ -112,7 +109,7 @@ def row_of(entry: Entry, config: TaskConfig, about: Mapping[str, Any], entries: 
     cells = {
         "task": name,
         "metric": ", ".join(f"`{metric}`" for metric in main_metrics(about) or main_metrics(entry.card)),
-        "docs": str(about.get("size", "")),
+        "documents": str(about.get("size", "")),
         "tokens": str(about.get("prompt_tokens", "")),
         "data set": "<br>".join(f"[{markdown(one)}](https://huggingface.co/datasets/{one})" for one in ids),
         "tags": ", ".join(config.tag),
@@ -121,7 +118,7 @@ def row_of(entry: Entry, config: TaskConfig, about: Mapping[str, Any], entries: 
         "paper": linked(str(about.get("paper", ""))),
         **{kind: markdown(text) for kind, text in reproduced(str(about.get("published", ""))).items()},
     }
-    return f"| {' | '.join(cells[column] for column in COLUMNS)} |\n"
+    return [cells[column] for column in COLUMNS]
 
 
 def reproduced(published: str) -> dict[str, str]:
@@ -156,7 +153,3 @@ def linked(paper: str) -> str:
     if paper.startswith("arXiv:"):
         return f"[{markdown(paper)}](https://arxiv.org/abs/{paper.removeprefix('arXiv:').split()[0]})"
     return f"[paper]({paper})" if paper.startswith("https://") else markdown(paper)
-
-
-if __name__ == "__main__":
-    PAGE.write_text(page(), encoding="utf-8")

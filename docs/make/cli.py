@@ -1,25 +1,17 @@
-"""Writes docs/reference/cli.md from the command's own --help. Run it after an option has changed; a test compares."""
+"""The text of docs/reference/cli.md: what --help prints when the documentation is built."""
 
 from __future__ import annotations
 
 import io
 import os
 from contextlib import redirect_stdout, suppress
-from pathlib import Path
 
 from mm_eval.cli import VERBS, main
 
-PAGE = Path(__file__).parent.parent / "reference" / "cli.md"
-HEAD = """# Command line
 
-This page is written by `python docs/make/cli.py` from `mm-eval VERB --help`. In option names `-` and `_` are the same.
-
-"""
-
-
-def page() -> str:
-    """The whole page."""
-    return HEAD + "\n".join(f"## {title}\n\n```text\n{help_of(words)}```\n" for title, words in sections())
+def made() -> str:
+    """A section for the command and for each verb."""
+    return "\n".join(f"## {title}\n\n```text\n{help_of(words)}```\n" for title, words in sections())
 
 
 def sections() -> list[tuple[str, list[str]]]:
@@ -39,7 +31,3 @@ def help_of(words: list[str]) -> str:
         if before is not None:
             os.environ["COLUMNS"] = before
     return printed.getvalue()
-
-
-if __name__ == "__main__":
-    PAGE.write_text(page(), encoding="utf-8")

@@ -1,6 +1,5 @@
-"""Writes docs/reference/data.md from assets/data_sets.json, and with --check compares that file with the hub.
+"""The table of docs/reference/data.md, made of assets/data_sets.json; with --check compares that file with the hub.
 
-    python docs/make/manifest.py             the page; needs no network
     python docs/make/manifest.py --check     what differs from the hub (HF_ENDPOINT); ends with 1 if anything does, 3 without one
     python docs/make/manifest.py --check A B only these data sets
 
@@ -17,42 +16,33 @@ import sys
 import urllib.error
 import urllib.request
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
+
+from tables import table
 
 from mm_eval.data.manifest import KnownDataSet, manifest
 from mm_eval.values.safe import markdown
 from mm_eval.verbs.bundle.copying import size_text
-
-PAGE = Path(__file__).parent.parent / "reference" / "data.md"
-HEAD = """# Data sets of the shipped tasks
-
-This page is written by `python docs/make/manifest.py` from `assets/data_sets.json`, the one file that the search on the hub,
-its errors, `mm-eval ls tasks`, `bundle`, `fetch` and `validate` read. Nothing here was loaded from the hub: most facts are from
-stored pages and other suites. *Sources* says whether these agree with the task files. `python docs/make/manifest.py --check`
-compares the file with the hub wherever there is one, each night in the project's workflow.
-
-| data set | now at | rows | gate | size | sources | notes |
-|---|---|---|---|---|---|---|
-"""
 
 
 class NoHub(Exception):
     """The hub can't be reached."""
 
 
-def page() -> str:
-    """The whole page."""
-    return HEAD + "".join(row_of(entry) for entry in manifest().values())
+def made() -> str:
+    """The table."""
+    columns = ("data set", "now at", "rows", "gate", "size", "sources", "notes")
+    text: str = table(columns, [row_of(entry) for entry in manifest().values()])
+    return text
 
 
-def row_of(entry: KnownDataSet) -> str:
-    """The row of one data set."""
+def row_of(entry: KnownDataSet) -> tuple[str, ...]:
+    """The cells of one data set."""
     rows = ", ".join(f"{split} {count:,}" for split, count in list(entry.rows.items())[:4])
     more = f" and {len(entry.rows) - 4} more" if len(entry.rows) > 4 else ""
     gate = {True: f"yes: {entry.terms}", False: "no", None: ""}[entry.gated]
     access = ["`mm-eval fetch`"] if entry.fetch else []
-    cells = (
+    return (
         f"[{markdown(entry.id)}](https://huggingface.co/datasets/{entry.id})" if entry.on_hub else markdown(entry.id),
         markdown(entry.moved_to or ""),
         rows + more,
@@ -61,7 +51,6 @@ def row_of(entry: KnownDataSet) -> str:
         entry.sources,
         markdown("; ".join(entry.notes)) + ("; " if entry.notes and access else "") + "".join(access),
     )
-    return f"| {' | '.join(cells)} |\n"
 
 
 def differences(entry: KnownDataSet) -> Iterator[str]:
@@ -164,12 +153,9 @@ def check(names: Sequence[str]) -> int:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--check", nargs="*", metavar="ID", help="compare with the hub")
+    parser.add_argument("--check", nargs="*", metavar="ID", required=True, help="compare with the hub")
     args = parser.parse_args(arguments)
-    if args.check is not None:
-        return check(args.check)
-    PAGE.write_text(page(), encoding="utf-8")
-    return 0
+    return check(args.check)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,7 @@
 """The catalogue of tasks in a browser: what is typed leaves the rows that have it, and stands in the address."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -15,7 +17,8 @@ ROWS = "[...document.querySelectorAll('tbody tr')].filter((row) => row.getClient
 @pytest.fixture(scope="module")
 def catalogue(tmp_path_factory) -> Path:
     markdown = pytest.importorskip("markdown")
-    text = (DOCS / "reference/tasks.md").read_text(encoding="utf-8")
+    command = [sys.executable, str(DOCS / "make/tables.py"), str(DOCS / "reference/tasks.md")]
+    text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     folder = tmp_path_factory.mktemp("docs")
     for name in ("catalogue.js", "styles.css"):
         (folder / name).write_text((DOCS / name).read_text(encoding="utf-8"), encoding="utf-8")
