@@ -8,10 +8,11 @@ write it, or read by a rule that stands in the tool's description (`log`).
 
 from __future__ import annotations
 
+import ast
 import math
+import operator
 import re
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -27,7 +28,7 @@ DIGITS = 12
 
 Value = Fraction | float
 _TOKEN = re.compile(
-    r"\s*(?:(\d+(?:\.\d*)?(?:[eE][+-]?\d{1,4})?|\.\d+(?:[eE][+-]?\d{1,4})?)|((?:math\.)?[A-Za-z_]+\d*)|(\*\*|//|[-+*/^%!(),]))"
+    r"\s*(?:(\d+(?:\.\d*)?(?:[eE][+-]?\d{1,4})?|\.\d+(?:[eE][+-]?\d{1,4})?)|((?:math\.)?[A-Za-z_]+\d*)|(\*\*|//|%%|[-+*/^%!(),]))"
 )
 _GROUPED = re.compile(r"\s*(\d{1,3}(?:,\d{3})+(?![\d,])(?:\.\d*)?)")
 """A number with thousands separators."""
@@ -48,7 +49,7 @@ def calculate(expression: str) -> str:
     if len(expression) > MOST_CHARACTERS:
         raise ToolError(f"the expression has {len(expression):,} characters; at most {MOST_CHARACTERS} are allowed.")
     try:
-        return written(_Reader(expression).whole())
+        return written(value_of(expression))
     except ZeroDivisionError:
         raise ToolError("the expression divides by zero.") from None
     except OverflowError:
@@ -68,150 +69,86 @@ def written(value: Value) -> str:
     return f"{float(value):.{DIGITS}g}"
 
 
-@dataclass(frozen=True)
-class _Token:
-    """A number, name or sign. spaced: white space stands before it."""
+def value_of(text: str) -> Value:
+    """The value of an expression. Raises what `calculate` makes a ToolError.
 
-    text: str
-    spaced: bool = False
+    Python parses its signs only: `x` stands for each number and name, and each token has a line of its own, so the line of a
+    node tells its token. `!` and the percent sign become an attribute, which binds as they do.
+    """
+    tokens = list(_tokens(_marked(text.translate(_SIGNS).strip().rstrip("= "))))
+    if not tokens:
+        raise ToolError("the expression is empty.")
+    try:
+        tree = ast.parse("\n".join(["(", *_python(tokens), ")"]), mode="eval")
+    except SyntaxError as error:
+        raise _not_expected(tokens, error.lineno or 0, error.end_lineno or 0) from None
+    values = dict[ast.AST, Value]()
+    for node in reversed(list(ast.walk(tree.body))):  # operands come before what is made of them
+        first, last = getattr(node, "lineno", 0), getattr(node, "end_lineno", 0)
+        match node:
+            case ast.Name():
+                if (token := tokens[first - 2]) not in _FUNCTIONS:
+                    values[node] = CONSTANTS[token] if token in CONSTANTS else bounded(number(token))
+            case ast.UnaryOp(op=op, operand=operand):
+                values[node] = -values[operand] if isinstance(op, ast.USub) else values[operand]
+            case ast.BinOp(left=left, op=op, right=right):
+                values[node] = bounded(_OPERATORS[type(op)](values[left], values[right]))
+            case ast.Attribute(value=operand):
+                values[node] = bounded(_POSTFIXES[tokens[last - 2]](values[operand]))
+            case ast.Call(func=ast.Name(lineno=line), args=args, keywords=[]) if tokens[line - 2] in _FUNCTIONS:
+                values[node] = _of_function(tokens[line - 2], [values[each] for each in args])
+            case ast.expr() | ast.keyword():
+                raise _not_expected(tokens, first, last)
+    return values[tree.body]
 
 
-_END = _Token("", True)
+def _not_expected(tokens: Sequence[str], first: int, last: int) -> ToolError:
+    """The error for the tokens on lines of the parsed text, from the first to the last one: several stand side by side."""
+    wrong = tokens[first - 2 : max(first, last) - 1]
+    hint = " Is an operator missing?" if len(wrong) > 1 else ""
+    return ToolError(
+        f"{brief(' '.join(wrong).replace('%%', '%'))} is not expected here.{hint}"
+        if wrong
+        else "the expression ends too early."
+    )
 
 
-class _Reader:
-    """Reads an expression from left to right; every method reads one kind of it and returns its value."""
+def _python(tokens: Sequence[str]) -> Iterator[str]:
+    """What stands for each token in the text that Python parses. ToolError for an unknown name."""
+    for token, after in zip(tokens, [*tokens[1:], ""], strict=True):
+        if token in _FUNCTIONS and after != "(":
+            raise ToolError(f"the expression is incomplete: '(' is missing after {token!r}.")
+        if not (token in _PYTHON or token in _FUNCTIONS or token in CONSTANTS or token[0].isdigit() or token[0] == "."):
+            raise ToolError(f"{token!r} is not expected here. Functions are {', '.join(sorted(FUNCTIONS))}.")
+        yield _PYTHON.get(token, "x")
 
-    def __init__(self, text: str) -> None:
-        self.tokens = list(_tokens(text.translate(_SIGNS).strip().rstrip("= ")))
-        self.place = self.depth = 0
 
-    def at(self, place: int) -> _Token:
-        return self.tokens[place] if place < len(self.tokens) else _END
+def _marked(text: str) -> str:
+    """The text with %% for each percent sign: a `%` that is not the remainder of what follows it.
 
-    @property
-    def next(self) -> str:
-        return self.at(self.place).text
+    Before a sign the blanks decide: `5% - 3` is a percentage, `5 % -3` a remainder.
+    """
 
-    def take(self, *signs: str) -> str:
-        found = self.next
-        if found and found in signs:
-            self.place += 1
-            return found
-        return ""
-
-    def expect(self, sign: str) -> None:
-        if not self.take(sign):
-            raise ToolError(
-                f"the expression is incomplete: {sign!r} is missing{f' before {self.next!r}' if self.next else ''}."
-            )
-
-    def whole(self) -> Value:
-        if not self.tokens:
-            raise ToolError("the expression is empty.")
-        found = self.sum()
-        if self.next:
-            hint = " Write numbers without thousands separators." if self.next == "," else ""
-            raise ToolError(f"{self.next!r} is not expected here.{hint}")
-        return found
-
-    def sum(self) -> Value:
-        self.depth += 1
-        if self.depth > MOST_DEPTH:
-            raise ToolError(f"there are more than {MOST_DEPTH} brackets in each other.")
-        found = self.product()
-        while sign := self.take("+", "-"):
-            other = self.product()
-            found = bounded(_both(found, other, _SUMS[sign]))
-        self.depth -= 1
-        return found
-
-    def product(self) -> Value:
-        found = self.signed()
-        while sign := self.take("*", "/", "//", "%"):
-            found = bounded(_both(found, self.signed(), _PRODUCTS[sign]))
-        return found
-
-    def signed(self) -> Value:
-        minus = False
-        while sign := self.take("-", "+"):
-            minus ^= sign == "-"
-        found = self.power()
-        return -found if minus else found
-
-    def power(self) -> Value:
-        base = self.postfix()
-        if not self.take("^", "**"):
-            return base
-        self.depth += 1
-        if self.depth > MOST_DEPTH:
-            raise ToolError("there are too many powers in each other.")
-        exponent = self.signed()
-        self.depth -= 1
-        return bounded(raised(base, exponent))
-
-    def postfix(self) -> Value:
-        found = self.atom()
-        while True:
-            if self.take("!"):
-                found = factorial(found)
-            elif self.next == "%" and self.is_percent():
-                self.place += 1
-                found = bounded(_both(found, Fraction(100), lambda a, b: a / b))
-            else:
-                return found
-
-    def is_percent(self) -> bool:
-        """Whether the `%` that is next is a percent sign, not the remainder of what follows it.
-
-        Before a sign the blanks decide: `5% - 3` is a percentage, `5 % -3` a remainder.
-        """
-        mark, after, last = (self.at(self.place + number) for number in range(3))
-        if after.text not in ("-", "+"):
-            return not (after.text == "(" or after.text[:1].isalnum() or after.text[:1] == ".")
-        if mark.spaced == last.spaced:
-            what = f"'% {after.text}' can be a percentage or a remainder. Write (5/100) {after.text} 3, or mod(5, {after.text}3)."
+    def mark(found: re.Match[str]) -> str:
+        before, after, behind = found.groups()
+        is_sign = after in ("-", "+")
+        if is_sign and bool(before) == bool(behind):
+            what = f"'% {after}' can be a percentage or a remainder. Write (5/100) {after} 3, or mod(5, {after}3)."
             raise ToolError(what)
-        return last.spaced
+        remains = after in ("(", ".") or after.isalnum() or (is_sign and not behind)
+        return found[0] if remains else f"{before}%%"
 
-    def atom(self) -> Value:
-        found = self.next
-        if self.take("("):
-            value = self.sum()
-            self.expect(")")
-            return value
-        self.place += 1
-        if found[:1].isdigit() or found[:1] == ".":
-            return bounded(number(found))
-        name = found.lower()
-        if name == "math.log":  # the one that is another function under Python's name
-            return self.of_function("log", _log_of_python)
-        name = name.removeprefix("math.")
-        if name in CONSTANTS:
-            return CONSTANTS[name]
-        if name in FUNCTIONS:
-            return self.of_function(name)
-        if not found:
-            raise ToolError("the expression ends too early.")
-        known = f" Functions are {', '.join(sorted(FUNCTIONS))}." if found[0].isalpha() else ""
-        raise ToolError(f"{found!r} is not expected here.{known}")
-
-    def of_function(self, name: str, other: Callable[..., Value] | None = None) -> Value:
-        """The value of a function. other: what is computed in place of the function of this name."""
-        least, most, function = FUNCTIONS[name]
-        self.expect("(")
-        values = [] if self.next == ")" else [self.sum()]
-        while values and self.take(","):
-            values.append(self.sum())
-        self.expect(")")
-        if not least <= len(values) <= most:
-            raise ToolError(
-                f"{name} takes {least if least == most else f'{least} to {most}'} values (got {len(values)})."
-            )
-        return bounded((other or function)(*values))
+    return re.sub(r"(\s?)%(?=\s*(\S?)(\s?))", mark, text)
 
 
-def _tokens(text: str) -> Iterator[_Token]:
+def _of_function(name: str, values: Sequence[Value]) -> Value:
+    least, most, function = _FUNCTIONS[name]
+    if not least <= len(values) <= most:
+        raise ToolError(f"{name} takes {least if least == most else f'{least} to {most}'} values (got {len(values)}).")
+    return bounded(function(*values))
+
+
+def _tokens(text: str) -> Iterator[str]:
     """The tokens. Directly inside a function's brackets a comma stands between values, elsewhere between thousands."""
     place, before = 0, ""
     of_functions = list[bool]()
@@ -220,15 +157,27 @@ def _tokens(text: str) -> Iterator[_Token]:
         token = (None if separates else _GROUPED.match(text, place)) or _TOKEN.match(text, place)
         if token is None:
             raise ToolError(f"{text[place:].strip()[:1]!r} is not part of an expression.")
-        found = next(filter(None, token.groups()))
+        found = next(filter(None, token.groups())).lower()
         if found == "(":
             of_functions.append(before[:1].isalpha())
+            if len(of_functions) > MOST_DEPTH:
+                raise ToolError(f"there are more than {MOST_DEPTH} brackets in each other.")
             if of_functions[-1]:
                 _check_values(text, token.end())
-        elif found == ")" and of_functions:
+        elif found == "," and not separates:
+            raise ToolError("',' is not expected here. Write numbers without thousands separators.")
+        elif found == ")" and (not of_functions or before == "," or (before == "(" and not separates)):
+            raise ToolError("')' is not expected here.")
+        elif found == ")":
             of_functions.pop()
-        yield _Token(found.replace(",", "") if found[0].isdigit() else found, token[0][:1].isspace())
+        elif found[0].isdigit():
+            found = found.replace(",", "")
+        elif found not in _FUNCTIONS:
+            found = found.removeprefix("math.")
+        yield found
         place, before = token.end(), found
+    if of_functions:
+        raise ToolError("the expression is incomplete: ')' is missing.")
 
 
 def _check_values(text: str, start: int) -> None:
@@ -267,20 +216,15 @@ def bounded(value: Value) -> Value:
     return value
 
 
-def _both(a: Value, b: Value, compute: Callable[[Any, Any], Any]) -> Value:
-    """An operation on two values: exact if both are fractions."""
-    if isinstance(a, Fraction) and isinstance(b, Fraction):
-        return Fraction(compute(a, b))
-    return float(compute(float(a), float(b)))
+def _exact(compute: Callable[[Any, Any], Any]) -> Callable[[Value, Value], Value]:
+    """An operation on two values that is exact if both are fractions."""
 
+    def computed(a: Value, b: Value) -> Value:
+        if isinstance(a, Fraction) and isinstance(b, Fraction):
+            return Fraction(compute(a, b))
+        return float(compute(float(a), float(b)))
 
-_SUMS: Mapping[str, Callable[[Any, Any], Any]] = {"+": lambda a, b: a + b, "-": lambda a, b: a - b}
-_PRODUCTS: Mapping[str, Callable[[Any, Any], Any]] = {
-    "*": lambda a, b: a * b,
-    "/": lambda a, b: a / b,
-    "//": lambda a, b: a // b,
-    "%": lambda a, b: a % b,
-}
+    return computed
 
 
 def raised(base: Value, exponent: Value) -> Value:
@@ -346,13 +290,13 @@ FUNCTIONS: Mapping[str, tuple[int, int, Callable[..., Value]]] = {
     "round": (1, 2, _rounded),
     "floor": (1, 1, lambda value: Fraction(math.floor(value))),
     "ceil": (1, 1, lambda value: Fraction(math.ceil(value))),
-    "min": (1, 50, min),
-    "max": (1, 50, max),
+    "min": (1, 50, lambda *values: min(values)),
+    "max": (1, 50, lambda *values: max(values)),
     "sum": (1, 50, lambda *values: sum(values, Fraction(0))),
     "mean": (1, 50, lambda *values: sum(values, Fraction(0)) / len(values)),
     "factorial": (1, 1, factorial),
     "pow": (2, 2, raised),
-    "mod": (2, 2, lambda a, b: _both(a, b, _PRODUCTS["%"])),
+    "mod": (2, 2, _exact(operator.mod)),
     "exp": (1, 1, _real(math.exp)),
     "ln": (1, 1, _real(math.log)),
     "log": (1, 2, _log),
@@ -368,6 +312,27 @@ FUNCTIONS: Mapping[str, tuple[int, int, Callable[..., Value]]] = {
     "degrees": (1, 1, _real(math.degrees)),
 }
 """{name: (fewest values, most values, function)}. Angles are in radians, `log` of one value is to the base of 10."""
+_FUNCTIONS = {**FUNCTIONS, "math.log": (1, 2, _log_of_python)}
+"""With the one that is another function under Python's name."""
+_OPERATORS: Mapping[type[ast.operator], Callable[[Value, Value], Value]] = {
+    ast.Add: _exact(operator.add),
+    ast.Sub: _exact(operator.sub),
+    ast.Mult: _exact(operator.mul),
+    ast.Div: _exact(operator.truediv),
+    ast.FloorDiv: _exact(operator.floordiv),
+    ast.Mod: _exact(operator.mod),
+    ast.Pow: raised,
+}
+_PYTHON = {sign: sign for sign in ("+", "-", "*", "/", "//", "%", "**", "(", ")", ",")} | {
+    "^": "**",
+    "!": ".x",
+    "%%": ".x",
+}
+"""What stands for a sign in the text that Python parses."""
+_POSTFIXES: Mapping[str, Callable[[Value], Value]] = {
+    "!": factorial,
+    "%%": lambda value: _exact(operator.truediv)(value, Fraction(100)),
+}
 
 
 def _parameters(unit: str) -> dict[str, Any]:
