@@ -402,8 +402,6 @@ def _conflicts_of_parts(config: TaskConfig) -> Iterator[tuple[str, str, str]]:
         if value is not None and config.output_type != "generate_until":
             yield f"{key} needs output_type generate_until, not {config.output_type!r}.", key, ""
     if config.judge is not None:
-        if config.repeats > 1:
-            yield "a judged task asks its model once a doc.", "repeats", "`repeats` under judge gives more verdicts."
         if config.judge.replaces_rules and not (config.metric_list or config.process_results):
             yield "extracts and only_unparsed need the task's own metric_list.", "judge", ""
         if config.judge.replaces_rules and len(config.filter_list) > 1:

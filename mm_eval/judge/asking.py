@@ -20,18 +20,18 @@ from mm_eval.engine.order import by_cost
 from mm_eval.engine.outcome import Outcome, failure_limit, model_boundary
 from mm_eval.engine.prices import budget_check
 from mm_eval.judge.code import verdicts_of
-from mm_eval.judge.config import judge_of_task
+from mm_eval.judge.config import answers_judged, judge_of_task
 from mm_eval.judge.cost import questions_about
 from mm_eval.judge.judges import RENDERED, Judge
 from mm_eval.judge.scoring import rules_read_nothing
 from mm_eval.judge.trial import judges_spent
-from mm_eval.judge.verdicts import ASTRAY, PURE, is_astray
+from mm_eval.judge.verdicts import ASTRAY, PURE, Verdicts, is_astray
 from mm_eval.open_tasks import Asking, OpenedTasks
 from mm_eval.prompt.task import Task
 from mm_eval.scoring.answered import scored_text
 from mm_eval.scoring.of_task import scorers_of
 from mm_eval.values.errors import JudgeError, MMEvalError
-from mm_eval.values.types import Instance, ScoredDoc, Slot
+from mm_eval.values.types import Instance, Slot
 
 AT_ONCE = 1024
 """Questions that are written before they are asked. The task's code may open no connection (`no_judge`), which holds for the
@@ -41,8 +41,9 @@ whole process: so it never runs while a judge's adapter opens one."""
 def ask_judges(opened: OpenedTasks, judges: Sequence[Judge], asking: Asking) -> None:
     """Asks the judges for the verdicts that the docs of this process lack."""
     state, outcome, stop, progress = asking.state, asking.outcome, asking.stop, asking.progress
-    judged = docs_to_judge(opened, state, asking.doc_ids)
-    requests = sum(map(len, [*opened.doc_ids.values(), *judged.values()]))
+    judged = answers_to_judge(opened, state, asking.doc_ids)
+    answers = sum(len(numbers) for of_task in judged.values() for numbers in of_task.values())
+    requests = sum(map(len, opened.doc_ids.values())) + answers
     fail_at = failure_limit(opened.request.fail_on_error, requests)
     earlier = outcome.verdicts  # of the passes before, where a run is made in several
     verdicts = outcome.verdicts = Outcome()
@@ -93,14 +94,14 @@ def ask_judges(opened: OpenedTasks, judges: Sequence[Judge], asking: Asking) -> 
 class JudgePass:
     """One judge over the docs of this process.
 
-    doc_ids: {task: docs with an answer that is to be judged}.
+    answers: {task: {doc: which of its answers are to be judged}}.
     """
 
     opened: OpenedTasks
     judge: Judge
     model: Model
     state: JournalState
-    doc_ids: Mapping[str, list[int]]
+    answers: Mapping[str, Mapping[int, Sequence[int]]]
     replies: dict[tuple[str, int, int], int] = field(default_factory=dict)
     """{(task, doc, repeat): the replies that were read when a question was last pending}."""
 
@@ -108,9 +109,9 @@ class JudgePass:
     def total(self) -> int:
         """The questions of this process, if every reply can be read."""
         found = 0
-        for name, ids in self.doc_ids.items():
-            config = judge_of_task(self.opened.tasks[name].config)
-            found += len(ids) * config.repeats * self._questions(name, config) if config else 0
+        for name, answers in self.answers.items():
+            if (config := judge_of_task(self.opened.tasks[name].config)) is not None:
+                found += sum(map(len, answers.values())) * config.repeats * self._questions(name, config)
         return found
 
     def _questions(self, name: str, config: JudgeConfig) -> int:
@@ -118,7 +119,7 @@ class JudgePass:
         if config.total is None:
             return max(1, len(config.steps))
         task = self.opened.tasks[name]
-        texts = task.docs.texts(self.doc_ids[name][:RENDERED])
+        texts = task.docs.texts(list(self.answers[name])[:RENDERED])
         return max((len(questions_about(task, doc_id, doc, "answer")) for doc_id, doc in texts), default=1)
 
     def ask(self, asker: Asker) -> None:
@@ -140,14 +141,12 @@ class JudgePass:
         tried: gets the slots of these. unread: gets those with the last reply to a doc, where that can't be read.
         """
         first = not tried
-        for name, ids in self.doc_ids.items():
+        for name, answers in self.answers.items():
             task, retries = self.opened.tasks[name], self.opened.request.judge.retries
             verdicts = verdicts_of(task, self.judge.name, self.state.lookup, retries, self.model.facts.chat, asks=True)
-            for doc_id, doc in task.docs.texts(ids):
-                answer = self.state.lookup(Slot(task.path, doc_id))
-                answered = answer is not None and answer.error is None
-                for repeat in range(verdicts.config.repeats if answered else 0):
-                    chain = verdicts.chain(doc_id, doc, scored_text(answer) if answer else "", repeat)
+            for doc_id, doc in task.docs.texts(list(answers)):
+                for answer, repeat in self._verdicts(task, doc_id, answers[doc_id], verdicts):
+                    chain = verdicts.chain(doc_id, doc, answer, repeat)
                     outcome.reused += sum(int(row["attempts"]) for row in chain.rows) if first else 0
                     if chain.pending is not None:
                         if chain.pending.slot not in tried:
@@ -159,34 +158,57 @@ class JudgePass:
                         unread.add(chain.unreadable)
                         outcome.failed += 1
 
+    def _verdicts(
+        self, task: Task, doc_id: int, numbers: Sequence[int], verdicts: Verdicts
+    ) -> Iterator[tuple[str, int]]:
+        """(answer, which of the doc's verdicts) of each verdict on the answers of a doc that are there."""
+        for number in numbers:
+            answer = self.state.lookup(Slot(task.path, doc_id, number))
+            if answer is not None and answer.error is None:
+                yield from ((scored_text(answer), repeat) for repeat in verdicts.repeats_of(number))
 
-def docs_to_judge(opened: OpenedTasks, state: JournalState, mine: Mapping[str, list[int]]) -> dict[str, list[int]]:
-    """{task: docs of this process whose answers are judged}. mine: {task: docs of this process}."""
-    found: dict[str, list[int]] = {}
+
+def answers_to_judge(
+    opened: OpenedTasks, state: JournalState, mine: Mapping[str, list[int]]
+) -> dict[str, dict[int, list[int]]]:
+    """{task: {doc: which of its answers are judged}}. mine: {task: docs of this process}."""
+    found: dict[str, dict[int, list[int]]] = {}
     for name, task in opened.tasks.items():
         if (judge := judge_of_task(task.config)) is None:
             continue
-        ids = [doc_id for doc_id in mine[name] if state.answer(Slot(task.path, doc_id)) is not None]
-        found[name] = list(_unread(opened, name, task, ids, state)) if judge.only_unparsed else ids
+        numbers = range(answers_judged(task.config))
+        there = {
+            doc_id: of_doc
+            for doc_id in mine[name]
+            if (of_doc := [number for number in numbers if state.answer(Slot(task.path, doc_id, number)) is not None])
+        }
+        found[name] = _unread(opened, name, task, there, state) if judge.only_unparsed else there
     return found
 
 
-def _unread(opened: OpenedTasks, name: str, task: Task, ids: list[int], state: JournalState) -> Iterator[int]:
-    """The docs whose answers the task's own rules could not read."""
+def _unread(
+    opened: OpenedTasks, name: str, task: Task, there: Mapping[int, list[int]], state: JournalState
+) -> dict[int, list[int]]:
+    """The answers that the task's own rules could not read. there: those that are recorded."""
     [scorer] = scorers_of(task.config)  # of its own: the rules of the run's scorers may draw at random
-    by_doc: dict[int, list[Instance]] = {}
+    by_answer: dict[int, dict[int, list[Instance]]] = {}
+    unread: dict[int, list[int]] = {}
 
-    def unread() -> Iterator[int]:
-        scored: Mapping[int, ScoredDoc] = scorer.run_docs(by_doc) if by_doc else {}
-        yield from (doc_id for doc_id, doc in scored.items() if rules_read_nothing(doc))
-        by_doc.clear()
+    def read() -> None:
+        for number, by_doc in by_answer.items():
+            for doc_id, doc in scorer.run_docs(by_doc).items():
+                if rules_read_nothing(doc):
+                    unread.setdefault(doc_id, []).append(number)
+        by_answer.clear()
 
-    at_once = len(ids) if scorer.filter.needs_all_docs else 512
-    for instance in task.instances(ids, opened.styles[name], lambda doc_id: None):
-        found = state.lookup(instance.slot)
-        if found is not None and found.error is None and instance.error is None:
-            instance.resps = [scored_text(found) if instance.request_type == "generate_until" else found.output]
-            by_doc.setdefault(instance.doc_id, []).append(instance)
-        if len(by_doc) >= at_once:
-            yield from unread()
-    yield from unread()
+    at_once = len(there) if scorer.filter.needs_all_docs else 512
+    for instances in task.requests(list(there), opened.styles[name], lambda doc_id: None):
+        for instance in instances:
+            found = state.lookup(instance.slot)
+            if found is not None and found.error is None and instance.error is None:
+                instance.resps = [scored_text(found)]
+                by_answer.setdefault(instance.repeat, {})[instance.doc_id] = [instance]
+        if max(map(len, by_answer.values()), default=0) >= at_once:
+            read()
+    read()
+    return {doc_id: unread[doc_id] for doc_id in there if doc_id in unread}

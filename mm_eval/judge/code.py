@@ -76,7 +76,7 @@ class CodeVerdicts(Verdicts):
         error = self.error(asked, doc_id) if asked.waits else None
         if error is not None and rows:
             rows[-1]["error"] = str(error)
-        return DocVerdict(None, error, rows[0] if len(rows) == 1 else rows)
+        return DocVerdict(None, error, rows)
 
     def doc(self, doc_id: int, doc: Doc) -> Doc:
         """The doc as the task's code gets it: with its pictures, decoded when they are looked up."""

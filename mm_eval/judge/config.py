@@ -11,3 +11,9 @@ def judge_of_task(config: TaskConfig) -> JudgeConfig | None:
     if config.judge is not None:
         return config.judge
     return JudgeConfig((), by_code=True) if config.code_asks_judge else None
+
+
+def answers_judged(config: TaskConfig) -> int:
+    """How many answers to a doc have verdicts of their own: as many as are asked for. A task's own code judges the first one."""
+    judge = judge_of_task(config)
+    return 1 if judge is None or judge.by_code else config.times_asked

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from mm_eval.engine.generation import GenerationOptions
 from mm_eval.engine.model import Model, dollars, flatten, show
 from mm_eval.judge.code import CodeVerdicts, first_questions, without_replies
-from mm_eval.judge.config import judge_of_task
+from mm_eval.judge.config import answers_judged, judge_of_task
 from mm_eval.judge.prompts import all_questions, judge_instance
 from mm_eval.judge.verdicts import first_value
 from mm_eval.prompt.task import PromptStyle, Task
@@ -74,7 +74,7 @@ def cost_of(task: Task, style: PromptStyle, doc_ids: Sequence[int], model: Model
     counts = [[_tokens(model, each) for each in questions] for questions in asked]
     prompts = sum(tokens for questions in counts for tokens, _ in questions)
     measured = all(exact for questions in counts for _, exact in questions)
-    verdicts, of_doc = len(doc_ids) * config.repeats, float(max(1, len(config.steps)))
+    verdicts, of_doc = len(doc_ids) * answers_judged(task.config) * config.repeats, float(max(1, len(config.steps)))
     if config.total is not None:
         of_doc = sum(map(len, asked)) / max(1, len(asked))
     options = [each.generation_kwargs for each in next(iter(asked), [])]

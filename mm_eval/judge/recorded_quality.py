@@ -51,13 +51,15 @@ class JudgedTask:
     """The verdicts of one task of a run.
 
     verdicts: {judge: {doc_id: verdicts}} of answers that were sent, each repeat on its own, unread ones left out.
-    empty: docs with an empty answer, which are not sent. lengths: characters of each answer.
+    answers: how many answers to a doc are judged. empty: docs of which no answer was sent, because it is empty.
+    lengths: characters of each doc's first answer.
     readable: (doc id, answer, value) of answers from which the task's `verdict` reads a value; None where that is not known.
     """
 
     name: str
     judges: Sequence[RecordedJudge]
     verdicts: dict[str, dict[int, list[Any]]] = field(default_factory=dict)
+    answers: int = 1
     empty: set[int] = field(default_factory=set)
     lengths: dict[int, int] = field(default_factory=dict)
     clusters: Mapping[int, Hashable] = field(default_factory=dict)
@@ -104,7 +106,7 @@ def _judged_task(run: RecordedRun, name: str) -> JudgedTask:
         if not all(map(was_sent, judged.values())):
             task.empty.add(doc_id)
             continue
-        task.lengths[doc_id] = len(answer)
+        task.lengths[doc_id], task.answers = len(answer), max(task.answers, len(row["resps"]))
         for at, entries in judged.items():
             values = [_value(verdict, judge, row["doc"]) for verdict in final_verdicts(entries, steps)]
             if known := [value for value in values if value is not None]:
@@ -215,6 +217,8 @@ def _compared(
 
 
 def _noise(task: JudgedTask, judge: str) -> Iterator[Finding]:
+    if task.answers > 1:
+        return  # verdicts on several answers differ as these do
     of_docs = {i: found for i, found in task.verdicts.get(judge, {}).items() if len(found) > 1}
     if not of_docs or any(isinstance(verdict, str) for found in of_docs.values() for verdict in found):
         return

@@ -5,7 +5,9 @@ Three kinds of tasks, one scorer (`Scorer.grader`):
 - `extracts`: what the judge read takes the place of the answer, and the task's own scorer scores it;
 - `only_unparsed`: the task's own scorer scores what it can read, and the verdict is the value of the other docs.
 
-A doc whose verdict is missing or can't be read has no value: it is left out of the mean and counted (`ungraded`).
+Where a task asks for several answers to a doc (`repeats`), each of them is graded by itself, and the doc's value is the mean, or
+what the `reduction` of a metric makes of them. A doc whose verdict is missing or can't be read, on one of its answers, has no
+value: it is left out of the mean and counted (`ungraded`).
 """
 
 from __future__ import annotations
@@ -16,10 +18,13 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from mm_eval.config.judge import JudgeConfig
 from mm_eval.config.task_config import TaskConfig
-from mm_eval.judge.config import judge_of_task
+from mm_eval.judge.config import answers_judged, judge_of_task
 from mm_eval.scoring.base import Grader, Scorer
 from mm_eval.scoring.filters.base import TRUNCATED, UNPARSED, FilterEnsemble, is_unanswered
-from mm_eval.scoring.metrics.metric import Metric
+from mm_eval.scoring.metrics.aggregation import mean
+from mm_eval.scoring.metrics.metric import Metric, reduction_named
+from mm_eval.scoring.metrics.traits import traits_of
+from mm_eval.scoring.number import answers_left
 from mm_eval.scoring.of_task import scorers_of
 from mm_eval.scoring.process_results import ProcessResultsScorer, declared_metric
 from mm_eval.values.errors import ConfigError, MMEvalError, did_you_mean
@@ -32,17 +37,34 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class DocVerdict:
-    """A judge's verdict on one doc. error: why there is none. shown: what samples/ shows of it."""
+    """A judge's verdict on an answer. error: why there is none. shown: what samples/ shows of it, an entry a question."""
 
     value: Any
     error: MMEvalError | None
-    shown: Any
+    shown: list[dict[str, Any]]
 
 
 class VerdictSource(Protocol):
     """Where verdicts come from: the journal."""
 
-    def of_doc(self, doc_id: int, doc: Doc, answer: str) -> DocVerdict: ...
+    def of_answer(self, doc_id: int, doc: Doc, answer: str, number: int) -> DocVerdict: ...
+
+
+def mean_verdict(values: Sequence[Any]) -> Any:
+    """The mean of several verdicts, of each of their parts where they are mappings or lists; a single one as it is."""
+    if len(values) == 1:
+        return values[0]
+    if all(isinstance(value, Mapping) for value in values):
+        names = dict.fromkeys(name for value in values for name in value)
+        return {name: mean_verdict([value[name] for value in values if name in value]) for name in names}
+    if all(isinstance(value, list) for value in values) and len({len(value) for value in values}) == 1:
+        return [mean_verdict(parts) for parts in zip(*values, strict=True)]
+    return sum(values) / len(values)
+
+
+def mean_of_answers(references: Any, predictions: Sequence[Any]) -> Any:
+    """The mean of the verdicts on a doc's answers, where its metric states no `reduction`."""
+    return mean_verdict(predictions)
 
 
 def _missing(answer: Any) -> str:
@@ -64,7 +86,36 @@ class JudgeGrader(Grader):
     source: VerdictSource
 
     def grade(self, scorer: Scorer, by_doc: Mapping[int, list[Instance]]) -> Mapping[int, ScoredDoc]:
-        self.entries = {}
+        answers: dict[int, dict[int, Instance]] = {}
+        for doc_id, group in by_doc.items():
+            for number, instance in enumerate(group):
+                answers.setdefault(number, {})[doc_id] = instance
+        shown: dict[int, list[Any]] = {}
+        graded: dict[int, list[ScoredDoc]] = {}
+        for number, of_docs in answers.items():
+            scored = self._grade_answers(scorer, {doc_id: [each] for doc_id, each in of_docs.items()}, number, shown)
+            for doc_id, found in scored.items():
+                graded.setdefault(doc_id, []).append(found)
+        self.entries = {doc_id: rows[0] if len(rows) == 1 else rows for doc_id, rows in shown.items()}
+        return {doc_id: self._together(found) for doc_id, found in graded.items()}
+
+    def _together(self, answers: Sequence[ScoredDoc]) -> ScoredDoc:
+        """The doc of its graded answers: a value an answer, or none where one of them has none."""
+        first = answers[0]
+        if len(answers) == 1:
+            return first
+        if failed := next((each for each in answers if each.error is not None), None):
+            return failed
+        names = dict.fromkeys(name for each in answers for name in each.scores)
+        scores = {name: [value for each in answers for value in each.scores.get(name, ())] for name in names}
+        scores = {} if first.doc_id in self.ungraded else scores
+        rules = tuple(rule for each in answers for rule in each.rules)
+        return replace(first, scores=scores, rules=rules, tied=any(each.tied for each in answers))
+
+    def _grade_answers(
+        self, scorer: Scorer, by_doc: Mapping[int, list[Instance]], number: int, shown: dict[int, list[Any]]
+    ) -> dict[int, ScoredDoc]:
+        """Grades one answer to each doc. number: which of its answers. shown: gets what samples/ shows."""
         judged: Mapping[int, list[Instance]] = by_doc
         scored: dict[int, ScoredDoc] = {}
         if self.judge.only_unparsed:
@@ -74,8 +125,8 @@ class JudgeGrader(Grader):
         for doc_id, group in judged.items():
             first = group[0]
             missing = _missing(first.resps[0])
-            verdict = self.source.of_doc(doc_id, first.doc, as_text(first.resps[0]))
-            self.entries[doc_id] = verdict.shown
+            verdict = self.source.of_answer(doc_id, first.doc, as_text(first.resps[0]), number)
+            shown.setdefault(doc_id, []).extend(verdict.shown)
             values: dict[str, list[Any]] = {}
             if verdict.error is not None:
                 self.ungraded[doc_id] = verdict.error
@@ -112,7 +163,15 @@ def rules_read_nothing(doc: ScoredDoc) -> bool:
 def judge_metrics(config: TaskConfig) -> list[Metric[Any, Any]]:
     """The metrics that a task's judge states; none where its verdicts work on the task's own."""
     judge = judge_of_task(config)
-    return [] if judge is None or judge.replaces_rules else [declared_metric(entry) for entry in judge.metric_list]
+    if judge is None or judge.replaces_rules:
+        return []
+    return [replace(declared_metric(entry), reduction=_reduction(entry)) for entry in judge.metric_list]
+
+
+def _reduction(entry: Mapping[str, Any]) -> Any:
+    """What makes one value of the verdicts on several answers: as a metric states, else their mean."""
+    stated = entry.get("reduction")
+    return mean_of_answers if stated is None else reduction_named(stated)
 
 
 def check_judge_metrics(config: TaskConfig, scorers: Sequence[Scorer]) -> None:
@@ -133,6 +192,30 @@ def check_judge_metrics(config: TaskConfig, scorers: Sequence[Scorer]) -> None:
             f"under only_unparsed the verdict is a value of the task's own metrics, and {unknown[0]!r} is none of them."
         )
         raise ConfigError(what, where=where, hint=did_you_mean(unknown[0], own))
+    if answers_judged(config) > 1:
+        _check_several_answers(config, judge, scorers)
+
+
+def _check_several_answers(config: TaskConfig, judge: JudgeConfig, scorers: Sequence[Scorer]) -> None:
+    """ConfigError where nothing says how the verdicts on several answers to a doc become a number."""
+    count, metrics = config.times_asked, [m for m in judge_metrics(config) if m.reduction is mean_of_answers]
+    if judge.replaces_rules:
+        metrics = [metric for scorer in scorers for metric in without_reduction(config, scorer)]
+        if any(answers_left(scorer.filter, count)[0] != count for scorer in scorers):
+            what = f"each of the {count} answers to a doc is judged, and a filter of the task leaves fewer."
+            raise ConfigError(what, where=config.where("filter_list"), hint="Leave it out, or say repeats: 1.")
+    for metric in metrics:
+        if not traits_of(metric.aggregation or mean).is_mean:
+            what = f"{metric.name!r} is no mean, and nothing says what the {count} verdicts on a doc make of it."
+            hint = f"State it in metric_list, as in {{metric: {metric.name}, reduction: mean}}, or say repeats: 1."
+            raise ConfigError(what, where=config.where("judge"), hint=hint)
+
+
+def without_reduction(config: TaskConfig, scorer: Scorer) -> list[Metric[Any, Any]]:
+    """The metrics of a scorer for which the task's file states no `reduction`."""
+    entries = [entry for pipeline in config.pipelines() for entry in pipeline["metric_list"]]
+    stated = [entry.get("metric") for entry in entries if entry.get("reduction") is not None]
+    return [metric for metric in scorer.metrics or () if metric.name not in stated]
 
 
 @dataclass(kw_only=True)
@@ -154,7 +237,7 @@ class CodeGrader(JudgeGrader):
                 continue
             found: DocVerdict = self.source.outcome(doc_id, asked)
             if found.shown:
-                self.entries[doc_id] = found.shown
+                self.entries[doc_id] = found.shown[0] if len(found.shown) == 1 else found.shown
             if found.error is not None:
                 self.ungraded[doc_id] = found.error
         return scored
@@ -173,6 +256,12 @@ def with_judges(config: TaskConfig, scorers: Sequence[Scorer], sources: Mapping[
     for number, (name, source) in enumerate(sources.items()):
         if judge.replaces_rules:
             own = scorers if not number else scorers_of(config)  # each with its own state
+            for scorer in own if answers_judged(config) > 1 else ():
+                several = without_reduction(config, scorer)
+                scorer.metrics = [
+                    replace(metric, reduction=mean_of_answers) if metric in several else metric
+                    for metric in scorer.metrics or ()
+                ]
         else:
             own = [Scorer(name="none", filter=FilterEnsemble("none", []), metrics=judge_metrics(config))]
             own[0].draws = config.draws()

@@ -7,17 +7,19 @@ missing, its question is pending; once all are known, the value is the verdict.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 from mm_eval.config.arguments import shortly
 from mm_eval.config.foreign_code import NO_CALLS, during
 from mm_eval.config.judge import JudgeConfig, JudgeStep
-from mm_eval.judge.config import judge_of_task
+from mm_eval.judge.config import answers_judged, judge_of_task
 from mm_eval.judge.prompts import NO_SOCKET, doc_of, judge_instance, next_question
-from mm_eval.judge.scoring import DocVerdict
+from mm_eval.judge.scoring import DocVerdict, mean_verdict
 from mm_eval.prompt.task import Task
+from mm_eval.scoring.of_task import frames_read_by
 from mm_eval.values.errors import JudgeError, MMEvalError, kind_and_text
 from mm_eval.values.reasoning.recorded import as_text, parts_of
 from mm_eval.values.reasoning.split import unframed
@@ -26,9 +28,12 @@ from mm_eval.values.types import Answer, Doc, Instance, Slot, plain
 Lookup = Callable[[Slot], Answer | None]
 
 
-def shown_answer(answer: str) -> str:
-    """The answer as a judge is shown it: without its thinking; empty where it ended while thinking."""
-    return unframed(_without_thinking(answer))
+def shown_answer(answer: str, kept: Sequence[str] = ()) -> str:
+    """The answer as a judge is shown it: without its thinking and the frames around it; empty where it ended while thinking.
+
+    kept: frames that the task's judge reads itself.
+    """
+    return unframed(_without_thinking(answer), kept)
 
 
 def _without_thinking(text: str) -> str:
@@ -91,9 +96,14 @@ class Verdicts:
         assert judge is not None
         return judge
 
+    @cached_property
+    def frames(self) -> tuple[str, ...]:
+        """The frames around an answer that the judge's functions read themselves."""
+        return frames_read_by(self.task.config, ("judge",))
+
     def chain(self, doc_id: int, doc: Doc, answer: str, repeat: int = 0) -> Chain:
-        """The verdict of a doc with this answer. doc: without its pictures. repeat: which of its verdicts."""
-        config, value = self.config, shown_answer(answer)
+        """The verdict of a doc with this answer. doc: without its pictures. repeat: which of the doc's verdicts."""
+        config, value = self.config, shown_answer(answer, self.frames)
         if not value.strip():
             try:
                 empty = "" if config.extracts else config.of_empty(doc)
@@ -154,18 +164,23 @@ class Verdicts:
         rows[-1]["total"] = value
         return Chain(value, rows=rows)
 
-    def of_doc(self, doc_id: int, doc: Doc, answer: str) -> DocVerdict:
-        """All verdicts of a doc as one value: their mean where there are several."""
-        chains = [self.chain(doc_id, doc, answer, repeat) for repeat in range(self.config.repeats)]
+    def repeats_of(self, number: int) -> range:
+        """Which of a doc's verdicts are those of one of its answers. number: of the answer, from 0."""
+        return range(number * self.config.repeats, (number + 1) * self.config.repeats)
+
+    def of_answer(self, doc_id: int, doc: Doc, answer: str, number: int) -> DocVerdict:
+        """All verdicts on an answer as one value: their mean where there are several. number: of the doc's answers, from 0."""
+        chains = [self.chain(doc_id, doc, answer, repeat) for repeat in self.repeats_of(number)]
         rows = [row for chain in chains for row in chain.rows]
+        if answers_judged(self.task.config) > 1:
+            rows = [{"answer": number + 1, **row} for row in rows]
         self.models.update(row["model"] for row in rows if row["model"])
-        shown: Any = rows[0] if len(rows) == 1 else rows
         if error := next((chain.error for chain in chains if chain.error is not None), None):
-            return DocVerdict(None, error, shown)
+            return DocVerdict(None, error, rows)
         try:
-            return DocVerdict(_mean([chain.value for chain in chains]), None, shown)
+            return DocVerdict(mean_verdict([chain.value for chain in chains]), None, rows)
         except TypeError:
-            return DocVerdict(None, JudgeError("the mean of its verdicts needs numbers."), shown)
+            return DocVerdict(None, JudgeError("the mean of its verdicts needs numbers."), rows)
 
     def _reading(self, step: JudgeStep, instance: Instance, last: bool, verdicts: Sequence[Any] = ()) -> Chain:
         """The verdict of one step from the recorded replies to its question. verdicts: of the questions before."""
@@ -190,7 +205,8 @@ class Verdicts:
             if value is not None:
                 row["verdict"] = value
                 return Chain(value, rows=[row])
-            instance = replace(instance, repeat=first + row["attempts"] * self.config.repeats)
+            verdicts_of_doc = self.config.repeats * answers_judged(self.task.config)
+            instance = replace(instance, repeat=first + row["attempts"] * verdicts_of_doc)
         failure, where = found.error if found is not None else None, f"{self.task.path} doc {instance.doc_id}"
         error = JudgeError(why or "it was not judged.", where=where)
         if failure is not None:
@@ -248,18 +264,6 @@ def total_of(judge: JudgeConfig, verdicts: list[Any], doc: Doc, answer: Any) -> 
         return None, f"the task's `total` failed: {kind_and_text(error)}"
     fault = "it is None." if value is None else judge.fault(value)
     return (None, f"what the task's `total` gives can't be used: {fault}") if fault else (value, "")
-
-
-def _mean(values: list[Any]) -> Any:
-    """The mean of several verdicts, of each of their parts where they are mappings or lists; a single one as it is."""
-    if len(values) == 1:
-        return values[0]
-    if all(isinstance(value, Mapping) for value in values):
-        names = dict.fromkeys(name for value in values for name in value)
-        return {name: _mean([value[name] for value in values if name in value]) for name in names}
-    if all(isinstance(value, list) for value in values) and len({len(value) for value in values}) == 1:
-        return [_mean(list(parts)) for parts in zip(*values, strict=True)]
-    return sum(values) / len(values)
 
 
 def first_value(step: JudgeStep) -> Any:

@@ -8,7 +8,7 @@ and its notes say who judged what. A row of samples/<task>.jsonl has
 
     {"judge": {"prompt": ..., "reply": "GRADE: C", "verdict": 1, "model": "gpt-4o-2024-11-20", "attempts": 1}, "judge@llama": ...}
 
-Where a task judges in several steps or several times, the entry of a judge is a list.
+Where a task judges in several steps, several times, or several answers (`"answer": 2`), the entry of a judge is a list.
 """
 
 from __future__ import annotations
@@ -258,7 +258,7 @@ def disagree(row: SampleRow, judges: Mapping[str, Sequence[Entry]]) -> bool:
 
 
 def final_verdicts(entries: list[Entry], steps: int) -> list[Any]:
-    """The verdicts of one judge on a doc, one for each repeat; None for one that is missing.
+    """The verdicts of one judge on a doc, one for each answer and repeat; None for one that is missing.
 
     steps: questions a verdict takes; 0 where that is not the same for all docs, and the last entry has the `total`.
     """
@@ -273,8 +273,8 @@ def final_verdicts(entries: list[Entry], steps: int) -> list[Any]:
 
 
 def was_sent(entries: list[Entry]) -> bool:
-    """Whether the judge was asked: an empty answer gets its verdict from the task."""
-    return not any(entry.get("empty") for entry in entries)
+    """Whether the judge was asked about an answer: an empty one gets its verdict from the task."""
+    return not all(entry.get("empty") for entry in entries)
 
 
 def further(row: SampleRow) -> tuple[str, ...]:

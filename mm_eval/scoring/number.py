@@ -146,7 +146,7 @@ def _as_number(value: Any) -> Any:
 
 def check_repeats(pipeline: FilterEnsemble, metrics: Sequence[Metric[Any, Any]], repeats: int) -> None:
     """ConfigError where a pipeline needs more repeats than a task asks for (take_first_k, pass@k)."""
-    left, _ = _answers_left(pipeline, repeats)
+    left, _ = answers_left(pipeline, repeats)
     for metric in metrics:
         keywords = metric.reduction.keywords if isinstance(metric.reduction, partial) else {}
         too_many = [k for k in checked_k(keywords["k"]) if k > left] if "k" in keywords else []
@@ -161,13 +161,13 @@ def counting_the_first(
     pipeline: FilterEnsemble, metrics: Sequence[Metric[Any, Any]], repeats: int
 ) -> list[Metric[Any, Any]]:
     """The metrics that get several answers to a doc and count the first: corpus metrics, and those that take the first."""
-    left, known = _answers_left(pipeline, repeats)
+    left, known = answers_left(pipeline, repeats)
     if left < 2 or not known:
         return []
     return [each for each in metrics if each.reduction is take_first or isinstance(each.fn, CorpusMetric)]
 
 
-def _answers_left(pipeline: FilterEnsemble, repeats: int) -> tuple[int, bool]:
+def answers_left(pipeline: FilterEnsemble, repeats: int) -> tuple[int, bool]:
     """How many answers a pipeline leaves of a doc's repeats, and whether that is known: a function of the user may drop some."""
     left, known = repeats, True
     for step in pipeline.filters:

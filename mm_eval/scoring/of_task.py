@@ -77,7 +77,7 @@ def scorers_of(config: TaskConfig) -> list[Scorer]:
     process_results = config.process_results
     of_lmms_eval = config.doc_to_visual is not None or config.doc_to_messages is not None or bool(config.prompt_kwargs)
     strips = of_lmms_eval and config.output_type == "generate_until"
-    keeps = _frames_read_by(config) if config.output_type == "generate_until" else ()
+    keeps = frames_read_by(config) if config.output_type == "generate_until" else ()
     for pipeline in config.pipelines():
         pipeline["keeps_frames"] = keeps
         try:
@@ -127,9 +127,13 @@ def counting_the_first_answer(config: TaskConfig, scorers: Sequence[Scorer]) -> 
     return f"{which} the first of the {config.times_asked} answers to each doc, as `reduction: take_first` does."
 
 
-def _frames_read_by(config: TaskConfig) -> tuple[str, ...]:
-    """The frames around an answer that a task's own rules or functions look for: they must be left for these."""
-    stated = [config.source.get(key) for key in ("filter_list", "process_results", "metric_list", "scorer", "formats")]
+_READERS = ("filter_list", "process_results", "metric_list", "scorer", "formats")
+"""Keys of a task file whose rules and functions read an answer."""
+
+
+def frames_read_by(config: TaskConfig, keys: Sequence[str] = _READERS) -> tuple[str, ...]:
+    """The frames around an answer that a task's own rules or functions look for: they must be left for these. keys: theirs."""
+    stated = [config.source.get(key) for key in keys]
     files = {function.module: function for function in functions_in(stated)}.values()
     sources = {file for function in files for file in with_siblings(function.source())}
     texts = [repr(stated), *(_source(file, stamp_of(file)) for file in sources)]

@@ -140,12 +140,15 @@ def unframed(answer: str, kept: Sequence[str] = ()) -> str:
 
     >>> unframed("It is <answer><|begin_of_box|>B<|end_of_box|></answer>")
     'B'
+    >>> unframed("<answer><|begin_of_box|>B<|end_of_box|></answer>", ["<|begin_of_box|>"])
+    '<|begin_of_box|>B<|end_of_box|>'
     """
     if not (_may_have_marks(answer) and _ANY_FRAME.search(answer)):
         return answer
-    found = answer
+    found, left = answer, list[re.Pattern[str]]()
     for opening, closing in _FRAMES:
         if any(opening.fullmatch(frame) for frame in kept):
+            left.append(closing)
             continue
         closes = _last(closing, found, len(found))
         end = closes.start() if closes else len(found)
@@ -155,6 +158,8 @@ def unframed(answer: str, kept: Sequence[str] = ()) -> str:
         elif opens is None and closes is not None and not found[closes.end() :].strip():
             found = found[:end].strip()
     while (mark := _LAST.search(bare := found.rstrip(), max(0, len(bare) - 40))) is not None:
+        if any(closing.fullmatch(mark[0]) for closing in left):
+            break
         found = bare[: mark.start()].rstrip()
     return found
 
