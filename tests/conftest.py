@@ -17,6 +17,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")  # a process a core runs tests alr
 import pytest
 
 from mm_eval.cli import main
+from mm_eval.sandbox.environment import environments
 from tests.processes import Started
 from tests.results.conftest import base, dummy_run, mme_rows, perfect, worse  # noqa: F401 - recorded runs that many folders read
 
@@ -150,6 +151,7 @@ def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         patch.setenv("HF_DATASETS_CACHE", data := str(tmp_path_factory.mktemp("datasets")))
         if "datasets" in sys.modules:
             patch.setattr(sys.modules["datasets"].config, "HF_DATASETS_CACHE", Path(data))
+        patch.setenv("MM_EVAL_SANDBOX", str(environments()))  # the one that is made stays
         patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
         patch.setenv("MM_EVAL_CACHE", str(tmp_path_factory.mktemp("cache")))
         yield

@@ -23,6 +23,7 @@ ORDER: list[tuple[str, str]] = [
     ("ray", "ray"),
     ("aliases", "aliases"),
     ("adapters", "adapters"),
+    ("sandbox", "sandbox"),
     ("tools", "tools"),
     ("models", "models"),
     ("rounds", "rounds"),
@@ -52,7 +53,7 @@ ORDER: list[tuple[str, str]] = [
         "verbs",
         "verbs cli.run cli.score judge.verb judge.show judge.quality judge.quality_text "
         "protocols.verb protocols.check protocols.show rounds.show "
-        "deciding.plan_verb verbs.validate.verb",
+        "deciding.plan_verb verbs.validate.verb sandbox.verb",
     ),
     ("cli", "cli"),
     ("api", "api __main__"),

@@ -87,6 +87,10 @@ VERBS = {
         "mm_eval.verbs.report.view_verb",
         "serve run folders on this machine: tables, samples, pictures in full size, runs that go on",
     ),
+    "sandbox": (
+        "mm_eval.sandbox.verb",
+        "the Python that models may use: make it, and try its walls from inside",
+    ),
     "show": ("mm_eval.verbs.show.verb", "the prompt of a doc as a model gets it, without loading weights"),
     "blind": (
         "mm_eval.verbs.study.blind_verb",

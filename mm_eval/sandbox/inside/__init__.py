@@ -1,0 +1,1 @@
+"""What runs inside the sandbox, with the packages of the sandbox alone. Nothing else of mm-eval is there."""
