@@ -532,11 +532,15 @@ def bounds_of(scorer: Scorer, docs: Mapping[int, ReducedDoc]) -> list[float] | N
     if scorer.grader is None or not scorer.grader.ends or metric is None:
         return None
     bounds: list[float] = []
+    names = {each.name for each in scorer.metrics or ()}
     for end in (0, 1):
         values = {doc_id: doc[metric] for doc_id, doc in docs.items() if metric in doc}
         for doc_id, pair in scorer.grader.ends.items():
             bound = pair[end]
-            values[doc_id] = bound[metric] if isinstance(bound, Mapping) and metric in bound else bound
+            if not isinstance(bound, Mapping) or names.isdisjoint(bound):
+                values[doc_id] = bound
+            elif metric in bound:  # else the doc has no value of this metric, whatever its verdict is
+                values[doc_id] = bound[metric]
         try:
             with scorer.draws.used(goes_on=False):
                 bounds.append(float(scorer.aggregation_of(metric)([values[doc_id] for doc_id in sorted(values)])))
