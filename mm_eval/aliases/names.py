@@ -169,6 +169,7 @@ SAME: dict[str, tuple[str, str]] = {
     "OlympiadBench_CN": ("olympiadbench_cn", ""),
     "OmniDocBench": ("omnidocbench", ""),
     "OSWorld_G": ("osworld_g", "the hub's 510 rows, asked in the units of each family"),
+    "PerceptionBench": ("perceptionbench", ""),
     "POPE": ("pope", ""),
     "RealWorldQA": ("realworldqa", ""),
     "RefCOCO": ("refcoco,refcocoplus,refcocog", ""),
