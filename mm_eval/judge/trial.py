@@ -24,7 +24,7 @@ from mm_eval.engine.journal import Journal, JournalState, add_record
 from mm_eval.engine.model import another_of, close_model, dollars, recall
 from mm_eval.engine.prices import unknown_price
 from mm_eval.judge.code import verdicts_of
-from mm_eval.judge.config import judge_of_task
+from mm_eval.judge.config import answers_judged, judge_of_task
 from mm_eval.judge.cost import Cost, cost_of, gold_answer
 from mm_eval.judge.judges import EXEMPT, Judge
 from mm_eval.judge.scoring import JudgeGrader, with_judges
@@ -345,18 +345,23 @@ def _does_not_tell(judge: Judge, misses: Sequence[tuple[_Trial, int, str, float,
 
 
 def _score(opened: OpenedTasks, trial: _Trial, doc_id: int, answer: str) -> float | None:
-    """The task's judged number over the one doc, negative where lower is better; None where it has no such number."""
-    own = Slot(trial.task.path, doc_id)
-    [*_, judged] = with_judges(
-        trial.task.config,
-        trial.scorers,
-        {trial.verdicts.judge: verdicts_of(trial.task, trial.verdicts.judge, trial.verdicts.lookup)},
-    )
+    """The task's judged number over the one doc, negative where lower is better; None where it has no such number.
+
+    Where the task asks for several answers, or verdicts, all of a doc's are the one that was tried.
+    """
+    of_doc = trial.verdicts.config.repeats * answers_judged(trial.task.config)
+
+    def reply(slot: Slot) -> Answer | None:
+        return trial.verdicts.lookup(slot._replace(repeat=slot.repeat // of_doc * of_doc))
+
+    def given(slot: Slot) -> Answer | None:
+        return Answer(answer) if (slot.task, slot.doc_id) == (trial.task.path, doc_id) else None
+
+    verdicts = verdicts_of(trial.task, trial.verdicts.judge, reply)
+    [*_, judged] = with_judges(trial.task.config, trial.scorers, {trial.verdicts.judge: verdicts})
     if isinstance(judged.grader, JudgeGrader):  # whether or not the task's rules can read the answer
         judged.grader.judge = replace(judged.grader.judge, only_unparsed=False)
-    scoring = TaskScoring(
-        trial.task, opened.styles[trial.name], [judged], lambda slot: Answer(answer) if slot == own else None
-    )
+    scoring = TaskScoring(trial.task, opened.styles[trial.name], [judged], given)
     list(scoring.samples([doc_id]))
     scores = scoring.aggregate(bootstrap_iters=0)
     if scores.without_grade or scores.failed:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+import tests.judge.server as scripted
 from tests.judge.conftest import JUDGE, TASK, UTILS
 from tests.judge.server import Server
 from tests.judge.test_kinds import EXTRACTS, FILTERS, LETTER
@@ -150,3 +151,14 @@ def test_a_killed_run_asks_only_for_the_verdicts_that_lack(judged: Any, server: 
     assert ran.code == 0, ran.out + ran.err
     assert ran.results["results"]["graded"]["judge_score,none"] == pytest.approx((1 / 3 + 2 / 3 + 2 / 3) / 3)
     assert sum(server.asked.values()) - at <= 9 - before
+
+
+@pytest.mark.parametrize("task", [THREE, TASK + JUDGE + "  repeats: 2\n"])
+def test_a_judge_is_tried_before_several_answers(judged: Any, server: Server, monkeypatch: Any, task: str) -> None:
+    """A good judge passes, one that passes everything does not."""
+    write(judged, [["0", "0", "5"], ["1", "2", "3"], ["2", "2", "2"]], task)
+    ran = judged.with_server(server, preflight=True)
+    assert ran.code == 0 and ran.results["judges"]["graded"][0]["preflight"] == "passed", ran.err
+    monkeypatch.setattr(scripted, "replied", lambda text, prompt: "GRADE: C")
+    ran = judged.with_server(server, "--output_path", judged.folder / "lax", preflight=True, model="lax")
+    assert ran.code == 2 and "choose another judge" in ran.err, ran.out + ran.err
