@@ -7,8 +7,11 @@ is too long, too deep or of unknown words is not read, and a number beyond 10^30
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
+from contextvars import ContextVar
+from fractions import Fraction
 from functools import cache, lru_cache
 from hashlib import sha256
 from threading import Lock
@@ -23,6 +26,7 @@ MOST_BARS = 6
 DIGITS = 50
 MOST_FACTORS = 1000
 """Factorials of more have no value. Others are those of the gamma function, so that n! is compared at any n."""
+_DIGITS = ContextVar("digits", default=DIGITS)
 _LARGEST = 3000
 """Numbers of more decimal places than this have no value."""
 
@@ -74,13 +78,19 @@ def expression(text: str) -> Any:
     return tree if isinstance(tree, Basic) else None
 
 
-def value_of(text: str, symbols: Mapping[str, Value] | None = None) -> Value | None:
+def value_of(text: str, symbols: Mapping[str, Value] | None = None, digits: int = DIGITS) -> Value | None:
     """The number that an expression stands for; None where it has none within the bounds.
 
     symbols: the values of variables; an expression with another variable has no value.
     """
     tree = expression(text)
-    return None if tree is None else tree_value(tree, symbols or {})
+    if tree is None:
+        return None
+    before = _DIGITS.set(digits)
+    try:
+        return tree_value(tree, symbols or {})
+    finally:
+        _DIGITS.reset(before)
 
 
 def tree_value(tree: Any, symbols: Mapping[str, Value]) -> Value | None:
@@ -91,18 +101,63 @@ def tree_value(tree: Any, symbols: Mapping[str, Value]) -> Value | None:
         return None
 
 
+def rational_of(text: str) -> Fraction | None:
+    """The exact number that an expression of whole numbers stands for; None where it is none, or is beyond the bounds."""
+    tree = expression(text)
+    try:
+        return None if tree is None else _rational(tree)
+    except (_NoValueError, ZeroDivisionError, RecursionError):
+        return None
+
+
+def _rational(node: Any) -> Fraction:
+    """A tree's exact value. No step makes a number of more than 10^`_LARGEST`, above or below the line."""
+    import sympy
+
+    if isinstance(node, sympy.Rational):
+        return _check_digits(Fraction(int(node.p), int(node.q)))
+    if isinstance(node, sympy.UnevaluatedExpr):
+        return _rational(node.args[0])
+    if isinstance(node, sympy.Add | sympy.Mul):
+        total = Fraction(int(isinstance(node, sympy.Mul)))
+        for each in node.args:
+            value = _rational(each)
+            total = _check_digits(total + value if isinstance(node, sympy.Add) else total * value)
+        return total
+    if isinstance(node, sympy.Pow):
+        base, exponent = map(_rational, node.args)
+        bits = max(base.numerator.bit_length(), base.denominator.bit_length())
+        if exponent.denominator != 1 or abs(exponent) * bits > 4 * _LARGEST:
+            raise _NoValueError
+        return _check_digits(base ** int(exponent))
+    if isinstance(node, sympy.factorial):
+        number = _rational(node.args[0])
+        if number.denominator != 1 or not 0 <= number <= MOST_FACTORS:
+            raise _NoValueError
+        return Fraction(math.factorial(int(number)))
+    raise _NoValueError
+
+
+def _check_digits(number: Fraction) -> Fraction:
+    if max(number.numerator.bit_length(), number.denominator.bit_length()) > 4 * _LARGEST:
+        raise _NoValueError
+    return number
+
+
 def variables(text: str) -> frozenset[str]:
     """The names of the variables of an expression; empty if it is not read."""
     tree = expression(text)
     return frozenset() if tree is None else frozenset(symbol.name for symbol in tree.free_symbols)
 
 
-def samples(names: frozenset[str], count: int = 4, mixed_signs: bool = False) -> list[dict[str, Value]]:
+def samples(
+    names: frozenset[str], count: int = 4, mixed_signs: bool = False, digits: int = DIGITS
+) -> list[dict[str, Value]]:
     """Fixed values for each variable, of both signs: expressions equal at all of them are taken as equal.
 
     mixed_signs: the variables of a point differ in sign; sqrt(a) sqrt(b) is then not sqrt(a b), which holds for positive ones.
     """
-    numbers = _numbers()
+    numbers = _context(digits)
     points = []
     for number in range(count):
         at = {}
@@ -139,13 +194,17 @@ def _is_prose(text: str) -> bool:
     return only_letters or any(len(run) > 3 for run in runs) or len(set("".join(runs)) - {"e", "i"}) > 3
 
 
-@cache
 def _numbers() -> Any:
-    """mpmath with 50 digits, apart from the precision of the rest of the process."""
+    """mpmath with the digits of this evaluation, apart from the precision of the rest of the process."""
+    return _context(_DIGITS.get())
+
+
+@cache
+def _context(digits: int) -> Any:
     from mpmath.ctx_mp import MPContext  # type: ignore[import-untyped]
 
     numbers = MPContext()
-    numbers.dps = DIGITS
+    numbers.dps = digits
     return numbers
 
 

@@ -11,7 +11,6 @@ import re
 from collections.abc import Sequence
 
 from mm_eval.tasks.rules.math_answer import last_boxed
-from mm_eval.tasks.rules.math_equality import plain_math
 from mm_eval.tasks.rules.written_numbers import is_float
 
 from mm_eval.scoring.filters.base import UNPARSED, WHOLE_ANSWER
@@ -22,6 +21,21 @@ LONGEST = 20_000
 SHORT = 60
 """A text of at most so many characters without a phrase is taken for the answer itself."""
 
+_TEXT = re.compile(r"\\(?:text|textbf|textit|mathrm|mathbf|mathit|mbox|operatorname|rm|bf)\s*\{([^{}]*)\}")
+_UNIT = re.compile(
+    r"(?<=[\d}\s)])\s*(?:square|cubic|sq\.?|cu\.?)?\s*(?:degrees?|cm|mm|km|centimet(?:er|re)s?|met(?:er|re)s?|miles?|seconds?|"
+    r"minutes?|hours?|days?|weeks?|months?|years?|foot|feet|inch(?:es)?|yards?|units?|dollars?|cents?|mph)\s*(?:\^\{?\d\}?)?\.?$",
+    re.IGNORECASE,
+)
+_GONE = ("\\left", "\\right", "\\!", "\\,", "\\;", "\\:", "\\ ", "~", "\\$", "$", "\\%", "%", "^{\\circ}", "^\\circ",
+         "\\degree", "°", "\\displaystyle", "\\quad", "\\(", "\\)", "\\[", "\\]")  # fmt: skip
+_SAME = {
+    "\\tfrac": "\\frac", "\\dfrac": "\\frac", "\\cfrac": "\\frac", "−": "-", "–": "-", "×": "\\times ", "·": "\\cdot ",
+    "÷": "/", "π": "\\pi ", "∞": "\\infty ", "²": "^2", "³": "^3", "\\infinity": "\\infty", "{,}": ",", "\\{": "{", "\\}": "}",
+    "\\lbrace": "{", "\\rbrace": "}", "∪": "\\cup ", "\\le ": "\\leq ", "\\ge ": "\\geq ", "≤": "\\leq ", "≥": "\\geq ",
+}  # fmt: skip
+_MIXED = re.compile(r"(?<![\d./])(-?)(\d+) +(?:\\frac\{(\d+)\}\{(\d+)\}|(\d+)/(\d+))")
+_MATRIX = re.compile(r"\\begin\{[bpvBV]?(?:matrix|array)\}(.*)\\end\{[bpvBV]?(?:matrix|array)\}", re.DOTALL)
 _QUOTED = re.compile(r'The answer is "(.*)"\.')
 _PHRASE = re.compile(
     r"(?:answer|option|choice|value|result)(?:\s+(?:is|would\s+be|should\s+be|equals)\b\s*:?|\s*[:：]|\*\*\s*:?)|答案(?:是|为|：|:)|\btherefore,?|\bhence,?",
@@ -46,7 +60,7 @@ def mathvista_extraction(response: str, choices: Sequence[str], answer_type: str
         return quoted[1], "quoted"
     boxed = last_boxed(text)
     if boxed is not None:
-        found = plain_math(boxed) if choices or answer_type != "list" else boxed
+        found = _plain(boxed) if choices or answer_type != "list" else boxed
         return _within(found, choices, answer_type) or found, "boxed"
     for phrase in reversed(list(_PHRASE.finditer(text))[-2:]):
         clause: str = re.split(r"\n|(?<!\d)\.\s|\.(?=\s|$)", text[phrase.end() :].strip(), maxsplit=1)[0]
@@ -76,6 +90,29 @@ def mathvista_normal(
     except (ValueError, OverflowError):
         return None, False
     return extraction, bool(extraction)
+
+
+def _plain(text: str) -> str:
+    """An answer in one notation: without blanks, units, signs of currency, percent and degree, and without LaTeX's layout."""
+    text = text.strip().rstrip(".").strip().replace("\\\\", "\1" if _MATRIX.search(text) else "\\")
+    for _ in range(3):
+        text = _TEXT.sub(r" \1 ", text)
+    for written in _GONE:
+        text = re.sub(re.escape(written) + ("(?![A-Za-z])" if written[-1].isalpha() else ""), "", text)
+    for written, same in _SAME.items():
+        text = text.replace(written, same)
+    text = re.sub(r"\s+(?:or|and)\s+", ",", text.strip().rstrip("."))
+    text = _UNIT.sub("", text.strip())
+    text = _MIXED.sub(lambda m: f"{m[1]}({m[2]}+\\frac{{{m[3] or m[5]}}}{{{m[4] or m[6]}}})", text)
+    text = re.sub(r"(\\[A-Za-z]+)\s+(?=[A-Za-z])", "\\1\0", text)  # a command's end
+    text = re.sub(r"_(\w)", r"_{\1}", text)
+    text = re.sub(r"\s+", "", text).replace("\0", " ").replace("\1", "\\\\")
+    text = re.sub(r"\\frac(\d)(\d)", r"\\frac{\1}{\2}", text)
+    name, equals, rest = text.partition("=")
+    if equals and re.fullmatch(r"[A-Za-z](?:_\{?\w\}?)?", name) and rest and "=" not in rest and "," not in rest:
+        text = rest
+    text = re.sub(r"^[A-Za-z]\\in(?![a-z]) ?", "", text)  # an interval of x
+    return text[1:] if text.startswith("+") else text
 
 
 def _choice(extraction: str, choices: Sequence[str]) -> tuple[str | None, bool]:

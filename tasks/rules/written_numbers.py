@@ -37,6 +37,19 @@ def number_in_words(text: str) -> int | float | None:
     return float(f"{whole}.{''.join(map(str, digits))}") if max(digits) < 10 else None
 
 
+def is_number_in_words(words: list[str]) -> bool:
+    """Whether words are one number and nothing else: "two hundred five", not "two five" and not "two dots"."""
+    kinds = "".join(_KINDS.get(word, "?") for word in words)
+    return re.fullmatch(r"(?:z|(?=.)(?:(?:ah)?(?:ta|[tab])?s)*(?:(?:ah)?(?:ta|[tab])?))(?:p[za]+)?", kinds) is not None
+
+
+_KINDS = {
+    word: "zabtshp"[kind]
+    for kind, words in enumerate((_ONES[:1], _ONES[1:10], _ONES[10:], _TENS, _SCALES, ("hundred",), ("point",)))
+    for word in words
+}
+
+
 def _whole(words: list[str]) -> int:
     total = current = 0
     for word in words:
