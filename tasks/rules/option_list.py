@@ -17,21 +17,28 @@ from mm_eval.scoring.filters.reading import boxed, lines_of, plain, unwrapped
 from mm_eval.values.types import Doc
 
 _ITEM = r"[\"'(\[{]*(?:[A-Za-z]|\d{1,2})[\"')\]}]*"
-_BETWEEN = r"\s*(?:,\s*(?:and\s+|or\s+)?|;|/|&|\s(?:and|or|und|et|y)\s|、|和|\n)\s*"
+_BETWEEN = r"\s*(?:,\s*(?:and\s+|or\s+)?|;|/|&|\s(?:and|or|und|et|y|plus|as\s+well\s+as)\s|、|和|\n)\s*"
 _LIST = re.compile(rf"\W*({_ITEM}(?:{_BETWEEN}{_ITEM})*)[^\w%°]*")
 _RUN = re.compile(r"\W*([A-H]{2,5})\W*")
 _SEVERAL = rf"{_ITEM}(?:{_BETWEEN}{_ITEM})+"
 _CHOSEN = re.compile(
-    rf"\b(?i:answers?|options?|choices?|choose|chose|select|pick)\b(?i:\s+(?:are|is|should\s+be|would\s+be))?\s*:?\s*({_SEVERAL})(?![A-Za-z0-9])"
+    rf"\b(?i:answers?|options?|choices?|choose|chose|select|pick)\b"
+    rf"(?i:\s+(?:that|which)\s+(?:apply|match|fit|are\s+(?:correct|right|true)))?(?i:\s+(?:are|is|should\s+be|would\s+be))?\s*:?\s*"
+    rf"({_SEVERAL})(?![A-Za-z0-9])|(?:选|选择|答案(?:是|为|：|:))\s*({_SEVERAL})(?![A-Za-z0-9])"
 )
-_BOTH = re.compile(rf"\b(?i:both|options?|choices?)\s+({_SEVERAL})(?![A-Za-z0-9])")
+_IN_JSON = re.compile(rf"[\"'](?i:answers?|options?|choices?)[\"']\s*:\s*\[\s*({_ITEM}(?:\s*,\s*{_ITEM}){{0,25}})\s*\]")
+_BOTH = re.compile(rf"\b(?i:both|options?|choices?|statements?|all\s+of|only)\s+({_SEVERAL})(?![A-Za-z0-9])")
 _OPTION = re.compile(r"\(([A-H])\)([^()]*(?:\((?![A-H]\))[^()]*\)?[^()]*)*)")
 _LETTER = re.compile(r"(?<![A-Za-z0-9])(?:[A-Za-z]|\d{1,2})(?![A-Za-z0-9])")
 _BULLET = re.compile(r"^\s*(?:[-•+]|\d{1,2}[.)])\s+(?=\W{0,3}[A-Za-z](?![A-Za-z0-9]))", re.MULTILINE)
 _BOXES = re.compile(r"(?:\\boxed\s*\{[^{}]{0,40}\}[\s,;&$]*(?:and\s+)?){2,26}")
 _BOXED = re.compile(r"\\boxed\s*\{([^{}]{0,40})\}")
-_JUDGED = re.compile(r"\(?([A-Ha-h])\)?\s*[:=-]\s*(true|false|yes|no|correct|incorrect|right|wrong)\W*", re.IGNORECASE)
-_YES = ("true", "yes", "correct", "right")
+_JUDGED = re.compile(
+    r"\(?([A-Ha-h])[.)]?\s*(?:[:=-]\s*|(?<=[.)\s]))(?:(true|false|yes|no|correct|incorrect|right|wrong)\b|([✓✔✅☑✗✘❌☒]\ufe0f?))[^\w(✓✔✅☑✗✘❌☒]*",
+    re.IGNORECASE,
+)
+_YES = ("true", "yes", "correct", "right", *"✓✔✅☑")
+_ONLY = re.compile(r"\A\W*(?:only)\s+|\s+only\W*\Z", re.IGNORECASE)
 _LABELLED = re.compile(r"(?:^|[,;\n]\s*|\band\s+)\(?([A-H])[.):]\s+(?=\S)")
 _TWICE = re.compile(r"(?<![A-Za-z0-9])([A-Za-z])[\"')\]]?\s+(?:and|or|&)\s+[\"'(\[]?\1(?![A-Za-z0-9])", re.IGNORECASE)
 _LONGEST = 2000
@@ -79,11 +86,13 @@ class OptionListFilter(Filter):
                     return found_by(joined(found[1]), f"option_list:{name}")
                 if (found := _RUN.fullmatch(part)) and list(found[1]) == sorted(set(found[1])):
                     return found_by(", ".join(found[1]), f"option_list:{name}")
+        if in_json := _last(_IN_JSON, whole[-_LONGEST:]):
+            return found_by(joined(in_json[1]), "option_list:json")
         if letters := _labelled(plain(whole)):
             return found_by(letters, "option_list:labelled")
         end = plain(whole)[-_LONGEST:]
         if found := _last(_CHOSEN, end) or _last(_BOTH, end):
-            return found_by(joined(found[1]), "option_list:chosen")
+            return found_by(joined(next(filter(None, found.groups()))), "option_list:chosen")
         letter = self.single.one(text, options)
         return letter if rule_of(letter) != UNPARSED else unread(answer, None)
 
@@ -110,7 +119,7 @@ def _boxed(whole: str) -> list[str]:
 
 def _in_a_row(text: str) -> str:
     """A text without the bullets and numbers before its items, and with commas between brackets side by side."""
-    return _BULLET.sub("", text).replace(")(", "), (")
+    return _ONLY.sub("", _BULLET.sub("", text)).replace(")(", "), (")
 
 
 def _judged(text: str) -> str | None:
@@ -119,7 +128,7 @@ def _judged(text: str) -> str | None:
         return None
     verdicts = _JUDGED.findall(text)
     return (
-        joined(", ".join(letter for letter, verdict in verdicts if verdict.lower() in _YES))
+        joined(", ".join(letter for letter, word, sign in verdicts if (word.lower() or sign[0]) in _YES))
         if len(verdicts) > 1
         else None
     )

@@ -15,7 +15,9 @@ from mm_eval.scoring.filters.extraction import rule_for, unread
 
 _WIDE = str.maketrans("（）［］，；：", "()[],;:")
 _NUMBER = r"([-+]?(?:\d{1,9}(?:\.\d{0,20})?|\.\d{1,20}))"
-_LABEL = r"(?:[\"']?\s{0,3}[xy]_?(?:min|max|[12])?[\"']?\s{0,3}[:=]\s{0,3}[\"']?)?"
+_AXIS = r"(?:[xy]_?(?:min|max|[12])?|left|top|right|bottom)"
+_STATED = rf"[\"']?\s{{0,3}}{_AXIS}[\"']?\s{{0,3}}[:=]\s{{0,3}}[\"']?"
+_LABEL = rf"(?:{_STATED})?"
 _COMMA = r"[\"']?\s{0,3}[,;]\s{0,9}"
 _PAIR = r"\s{0,3}[\])]\s{0,3},?\s{0,3}[\[(]\s{0,3}"
 """Between the two corners of "(1,2),(3,4)"."""
@@ -41,15 +43,31 @@ _TAGGED = re.compile(
     r"<\|?box(?:_start)?\|?>\s{0,3}[\[(]\s{0,3}" + _NUMBER + _COMMA + _NUMBER + _PAIR + _NUMBER + _COMMA + _NUMBER
 )
 _FLAT_BOXES = (_listed(_COMMA, _COMMA, _COMMA), _spaced(4))
-_BOXES = (*_FLAT_BOXES, _listed(_COMMA, _PAIR, _COMMA), _TAGGED, _listed(_COMMA, _WORDS, _COMMA))
+_IN_MARKS = re.compile(r"<\|?box(?:_start)?\|?>" + rf"\s{{0,3}}<{_NUMBER}>" * 4)
+_LOCATIONS = re.compile(r"\s{0,3}".join([r"<loc(\d{4})>"] * 4))
+"""PaliGemma's boxes, which are [top, left, bottom, right]."""
+_BOXES = (_IN_MARKS, _LOCATIONS, *_FLAT_BOXES, _listed(_COMMA, _PAIR, _COMMA), _TAGGED, _listed(_COMMA, _WORDS, _COMMA))
 _POINT_TAG = re.compile(
     rf"<points?\s{{1,9}}x1?\s{{0,3}}=\s{{0,3}}[\"']?{_NUMBER}[\"']?\s{{1,9}}y1?\s{{0,3}}=\s{{0,3}}[\"']?{_NUMBER}",
     re.IGNORECASE,
 )
 """Molmo's tags of one point, and of several, whose first counts."""
-_POINTS = (_listed(_COMMA), _spaced(2), _POINT_TAG)
-_ROWS_FIRST = re.compile(r"(?<![A-Za-z_])box_2d[\"']?\s{0,3}[:=]\s{0,9}[\[(]\s{0,9}\Z")
-"""Before the numbers of Gemini's boxes, which are [top, left, bottom, right]."""
+_APART = re.compile(
+    _BEFORE + _STATED + _NUMBER + r"[\"']?(?:\s{1,9}|\s{0,3}[,;]?\s{0,3}\band\s{1,3})" + _STATED + _NUMBER + _AFTER,
+    re.IGNORECASE,
+)
+"""A point in words: "x = 10 and y = 20", or each on its line."""
+_TURNED_TAG = re.compile(
+    rf"<points?\s{{1,9}}y1?\s{{0,3}}=\s{{0,3}}[\"']?{_NUMBER}[\"']?\s{{1,9}}x1?\s{{0,3}}=\s{{0,3}}[\"']?{_NUMBER}",
+    re.IGNORECASE,
+)
+_POINTS = (_listed(_COMMA), _spaced(2), _POINT_TAG, _TURNED_TAG, _APART)
+_NAMED = re.compile(rf"(?<![A-Za-z])({_AXIS})[\"']?\s{{0,3}}[:=]", re.IGNORECASE)
+_ROWS_FIRST = re.compile(
+    r"(?:(?<![A-Za-z_])box_2d[\"']?\s{0,3}[:=]|y_?(?:min|1),\s{0,3}x_?(?:min|1),\s{0,3}y_?(?:max|2),\s{0,3}x_?(?:max|2)[\])]?\s{0,3}[:=]?)"
+    r"\s{0,9}[\[(]?\s{0,9}\Z"
+)
+"""Before the numbers of boxes that are [top, left, bottom, right], as Gemini's are."""
 
 
 def first_box(text: str) -> list[float] | None:
@@ -65,9 +83,16 @@ def first_box(text: str) -> list[float] | None:
     return _in_order(_first(_BOXES, text)[1])
 
 
-def _columns_first(numbers: list[float], text: str, start: int) -> list[float]:
-    """The numbers of a box with x before y."""
-    if len(numbers) == 4 and _ROWS_FIRST.search(text[max(0, start - 40) : start]):
+def _columns_first(numbers: list[float], text: str, match: re.Match[str]) -> list[float]:
+    """The numbers of a box or point with x before y, by their own names or by what stands before them."""
+    names = [name.lower() for name in _NAMED.findall(match[0])]
+    if len(names) == len(numbers):
+        columns = [n for n, name in zip(numbers, names, strict=True) if name[0] in "x" or name in ("left", "right")]
+        rows = [n for n, name in zip(numbers, names, strict=True) if name[0] in "y" or name in ("top", "bottom")]
+        if len(columns) == len(rows):
+            return [number for pair in zip(columns, rows, strict=True) for number in pair]
+    start = match.start()
+    if len(numbers) == 4 and (_ROWS_FIRST.search(text[max(0, start - 60) : start]) or match[0].startswith("<loc")):
         return [numbers[1], numbers[0], numbers[3], numbers[2]]
     return numbers
 
@@ -78,7 +103,10 @@ def first_point(text: str) -> list[float] | None:
     >>> first_point("pyautogui.click(x=0.25, y=0.5)"), first_point("[10, 20, 30, 40]"), first_point("(1, 2), (3, 4)")
     ([0.25, 0.5], [20.0, 30.0], [1.0, 2.0])
     """
-    (at_box, box), (at_point, point) = _first((*_FLAT_BOXES, _TAGGED), text), _first(_POINTS, text)
+    (at_box, box), (at_point, point) = (
+        _first((*_FLAT_BOXES, _TAGGED, _IN_MARKS, _LOCATIONS), text),
+        _first(_POINTS, text),
+    )
     if box and at_box <= at_point:
         return [(box[0] + box[2]) / 2, (box[1] + box[3]) / 2]
     return point
@@ -91,7 +119,7 @@ def _first(patterns: Sequence[re.Pattern[str]], text: str) -> tuple[int, list[fl
     if not found:
         return len(text), None
     first = min(found, key=lambda match: match.start())
-    return first.start(), _columns_first([float(number) for number in first.groups()], text, first.start())
+    return first.start(), _columns_first([float(number) for number in first.groups()], text, first)
 
 
 def _in_order(corners: list[float] | None) -> list[float] | None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from mm_eval.tasks.grounding import refcoco
 from mm_eval.tasks.rules.grounding import Units, box_iou, other_units, point_in_box
-from mm_eval.tasks.rules.places import first_point
+from mm_eval.tasks.rules.places import first_box, first_point
 from PIL import Image
 
 from mm_eval.config.manager import TaskManager
@@ -126,6 +126,33 @@ POINTS = [
     ("The button is at the top left.", None),
     ("", None),
 ]
+
+
+@each_of(
+    "answer",
+    [
+        "<box><10><20><30><40></box>", "<loc0020><loc0010><loc0040><loc0030>", "[ymin, xmin, ymax, xmax] = [20, 10, 40, 30]",
+        "box_2d: 20, 10, 40, 30", '{"y_min": 20, "x_min": 10, "y_max": 40, "x_max": 30}', "ymin=20, xmin=10, ymax=40, xmax=30",
+        "left=10, top=20, right=30, bottom=40", '{"top": 20, "left": 10, "bottom": 40, "right": 30}',
+        '[{"box_2d": [20, 10, 40, 30]}]',
+        "x_min: 10, y_min: 20, x_max: 30, y_max: 40", "<|det|>[[10, 20, 30, 40]]<|/det|>",
+    ],
+)  # fmt: skip
+def test_a_box_is_read_by_the_names_of_its_numbers(answer: str) -> None:
+    """Boxes whose rows come first were read as if their columns did."""
+    assert first_box(answer) == [10, 20, 30, 40]
+
+
+@each_of(
+    "answer",
+    [
+        "y=20, x=10", '{"y": 20, "x": 10}', '<point y="20" x="10">', "x: 10\ny: 20", "coordinates are x = 10 and y = 20",
+        "x=10 y=20",
+        "X=10, Y=20", '{"x": 10, "y": 20}',
+    ],
+)  # fmt: skip
+def test_a_point_is_read_by_the_names_of_its_numbers(answer: str) -> None:
+    assert first_point(answer) == [10, 20]
 
 
 @each_of(("answer", "right"), POINTS)

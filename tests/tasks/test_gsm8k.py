@@ -91,7 +91,11 @@ def test_a_box_behind_which_a_dollar_stands(cli: Callable[..., Ran], tmp_path: P
     """The last-number rule matched "$." and counted it as read."""
     boxes = {
         "The total is $\\boxed{20}$.": "20",
-        "\\boxed{\\$1,020.50}": "1,020.50",
+        "\\boxed{\\$1,020.50}": "1020.5",
+        "\\boxed{\\$9{,}500}, \\boxed{12 + 8 = 20}": "20",
+        "\\boxed{2\\,020}": "2020",
+        "\\boxed{\\text{20}}": "20",
+        "\\boxed{12 \\text{ or } 20}": None,
         "\\boxed{7} or \\boxed{20 apples}": "20",
         "\\boxed{x}": None,
     }
