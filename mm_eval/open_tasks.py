@@ -30,6 +30,8 @@ from mm_eval.values.errors import ConfigError, NotHereError, raise_all
 from mm_eval.values.types import Instance
 from mm_eval.values.words import counted
 
+BARE = "code that the model wrote was run without a sandbox (--sandbox none)"
+
 
 @dataclass(kw_only=True)
 class OpenedTasks:
@@ -167,6 +169,8 @@ def open_tasks(
         for name, task in tasks.items()
     }
     notes = loaded.notes + ([_left_out_note(loaded, left_out)] if left_out else [])
+    if request.tools.sandbox == "none" and any(each.tools and each.tools.runs_code for each in configs.values()):
+        notes.append(BARE)
     notes += [
         f"{name}: the data lacks the column {task.lacking[0]!r} of cluster_key; standard errors go by pictures instead"
         for name, task in tasks.items()

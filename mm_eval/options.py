@@ -268,6 +268,26 @@ OF_PARTS: tuple[PartOptions, ...] = (
         ),
     ),
     PartOptions(
+        "tools",
+        ("run",),
+        (
+            Option(
+                "sandbox",
+                "KIND",
+                "where code of the model is run: bwrap (default), docker:IMAGE, podman:IMAGE, or none: no walls at all",
+            ),
+            Option(
+                "sandbox_args",
+                "K=V,...",
+                "limits of a document's interpreter: memory=2048 and files=512 (MiB), processes=64, seconds=60 of a call, "
+                "doc_seconds=300",
+                pairs="typed",
+                more={"metavar": "K=V,..."},
+                rule=MAPPING,
+            ),
+        ),
+    ),
+    PartOptions(
         "trackers",
         ("run", "score"),
         (

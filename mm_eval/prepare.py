@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -40,8 +41,11 @@ if TYPE_CHECKING:
     from mm_eval.imported.theirs import Theirs
     from mm_eval.judge.judging import Judging
     from mm_eval.protocols.protocol import Protocol
+    from mm_eval.sandbox.walls import Sandbox
     from mm_eval.submissions.submissions import Submissions
     from mm_eval.trackers.tracking import Tracking
+
+log = logging.getLogger(__name__)
 
 FIRST_DOCS = 20
 """Docs of each task that a model may look at before the first request."""
@@ -53,12 +57,14 @@ class Prepared(OpenedRun):
 
     known: makes the answers that are taken over of other runs. given: the model is the caller's, who closes it.
     deciding: the run stops when it is decided (`--stop_when`, `--until_interval`).
+    sandbox: where code of the model is run; None where no task offers the tool.
     """
 
     model: Model
     given: bool = False
     known: Callable[[Model], KnownAnswers] | None = None
     deciding: Deciding | None = None
+    sandbox: Sandbox | None = None
 
     def spec(self) -> dict[str, Any]:
         """What decides the answers, for run.json: two launches with equal specs are one run."""
@@ -70,6 +76,7 @@ class Prepared(OpenedRun):
             "system": style.system,
             **({"on_long_prompt": "fail"} if self.request.on_long_prompt == "fail" else {}),
             **({"blind": style.blind} if style.blind else {}),
+            **({"sandbox": self.sandbox.to_json()} if self.sandbox else {}),
             "tasks": {
                 name: {
                     "path": task.path,
@@ -172,6 +179,7 @@ def prepare(
         tracking=tracking,
     )
     plan.check_first_docs()
+    plan.sandbox = sandbox_of_run(request, opened.configs, progress)
     running = [name for name, style in plan.styles.items() if style.turns and not (style.chat or style.turns.fresh)]
     plan.notes += [f"the turns of {name} are running text, without a chat template" for name in running]
     plan.notes += [*said, *_check_parts(plan), *_notes_on_request(plan)]
@@ -218,6 +226,19 @@ def check_rounds(opened: OpenedTasks) -> None:
         if opened.request.blind == SHUFFLED and config.rounds is not None:
             what = "`rounds` gets the doc's own pictures, so those of other docs can't stand in for them."
             raise ConfigError(what, where=config.where("rounds"), hint="Use --blind alone.")
+
+
+def sandbox_of_run(
+    request: RunRequest, configs: Mapping[str, TaskConfig], progress: Callable[[str], None] = lambda phase: None
+) -> Sandbox | None:
+    """Where code of the model is run; None where no task offers it. ConfigError where it can't be had."""
+    if not any(config.tools is not None and config.tools.runs_code for config in configs.values()):
+        return None
+    from mm_eval.sandbox.limits import Limits
+    from mm_eval.sandbox.walls import sandbox_of
+
+    limits = Limits.of_options(request.tools.limits or {})
+    return sandbox_of(request.tools.sandbox, limits, offline=request.offline, say=log.warning)
 
 
 def is_imported(request: RunRequest) -> bool:

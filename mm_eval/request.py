@@ -99,6 +99,14 @@ class DecidingRequest:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ToolsRequest:
+    """Where code that a model writes is run. sandbox: None for bubblewrap. limits: of it, by their names."""
+
+    sandbox: str | None = None
+    limits: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class TrackersRequest:
     """Where the numbers are sent: the arguments of each tracker. run.json has none of them: an address may hold a password."""
 
@@ -129,6 +137,8 @@ FLAT_NAMES: Mapping[str, tuple[str, str]] = {
     "alpha": ("deciding", "alpha"),
     "margin": ("deciding", "margin"),
     "until_interval": ("deciding", "until_interval"),
+    "sandbox": ("tools", "sandbox"),
+    "sandbox_args": ("tools", "limits"),
     "wandb_args": ("trackers", "wandb"),
     "mlflow_args": ("trackers", "mlflow"),
     "trackio_args": ("trackers", "trackio"),
@@ -203,6 +213,7 @@ class RunRequest:
     protocol: ProtocolRequest = ProtocolRequest()
     ray: RayRequest = RayRequest()
     deciding: DecidingRequest = DecidingRequest()
+    tools: ToolsRequest = ToolsRequest()
     trackers: TrackersRequest = TrackersRequest()
     video: str | None = None
 

@@ -13,7 +13,7 @@ import os
 import re
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import closing, nullcontext, suppress
+from contextlib import AbstractContextManager, closing, nullcontext, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -69,6 +69,8 @@ from mm_eval.write_run import (
 if TYPE_CHECKING:
     from mm_eval.deciding.record import Record
 
+WARM = 2
+"""Interpreters that are started ahead."""
 __all__ = ["Progress", "Report", "RunRequest", "evaluate", "run", "score"]
 
 
@@ -313,6 +315,7 @@ def _answer(
             closing(_open_journal(folder)) as journal,
             thumbnails(prepared, folder, own) as journal.make_room,
             open_cache(request.use_cache, model, prepared.known) as cache,
+            _interpreters(prepared, folder, journal, state, pending.share - pending.answered),
         ):
             prepared.notes += cache_notes(request.use_cache, model) if prepared.known is None else []
             if judging:
@@ -339,6 +342,22 @@ def _answer(
             if fail_at is not None:
                 outcome.hold_to(fail_at)
     return outcome
+
+
+def _interpreters(
+    prepared: Prepared, folder: RunFolder, journal: Journal, state: JournalState, pending: int
+) -> AbstractContextManager[object]:
+    """Lets the tasks run code of the model while they are asked; nothing where none offers it.
+
+    pending: docs without an answer. Where there are some the walls of the sandbox are tried first. ConfigError where one is open.
+    """
+    if prepared.sandbox is None or not pending:
+        return nullcontext()
+    from mm_eval.sandbox.check import refuse_if_open
+    from mm_eval.tools.turns import running_code
+
+    refuse_if_open(prepared.sandbox)
+    return running_code(prepared, prepared.sandbox, folder.path, journal, state, min(WARM, pending - 1))
 
 
 def _read_journal(folder: RunFolder, opened: OpenedTasks, of_adapter: Marks | None = None) -> JournalState:

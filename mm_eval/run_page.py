@@ -12,7 +12,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mm_eval.config.tools import PYTHON
 from mm_eval.engine.folder import RunFolder
+from mm_eval.open_tasks import BARE
 from mm_eval.results.estimates import estimates
 from mm_eval.results.findings import Diagnosis
 from mm_eval.results.judged import judges_by_task
@@ -195,7 +197,7 @@ def _table(run: RecordedRun) -> Iterator[dict[str, Any]]:
             "numbers": numbers,
             "main": [str(number.key) for number in main],
             "better": row.better,
-            "notes": [*of_protocol, *_missing_notes(run, name), *row.notes],
+            "notes": [*of_protocol, *_missing_notes(run, name), *_sandbox_notes(run, name), *row.notes],
             "warnings": row.warnings,
             **counts,
             "ungraded": sum(row.ungraded[grader].docs for grader in row.graders),
@@ -211,6 +213,14 @@ def _missing_notes(run: RecordedRun, name: str) -> Iterator[str]:
     units = {number.key: unit_of(number) for number in row.numbers}
     found = ", ".join(f"{each.key.label} {units[each.key].text(each.value)}" for each in row.without_unanswered)
     yield f"{said} have no answer and count as wrong. Without them: {found}."
+
+
+def _sandbox_notes(run: RecordedRun, name: str) -> Iterator[str]:
+    """Whether code of the model was run without walls."""
+    stated = (run.spec["tasks"].get(name) or {}).get("config", {}).get("stated", {}).get("tools")
+    use = stated.get("use", ()) if isinstance(stated, Mapping) else stated or ()
+    if (run.spec.get("sandbox") or {}).get("kind") == "none" and PYTHON in use:
+        yield f"{BARE}."
 
 
 def _task_charts(run: RecordedRun, task: RecordedTask, categories: Mapping[str, Sequence[int]]) -> dict[str, Any]:

@@ -286,6 +286,7 @@ def run_facts(
         "chat_template": spec["chat"],
         "system_instruction": spec["system"],
         **({"blind": spec["blind"]} if spec.get("blind") else {}),
+        **({"sandbox": spec["sandbox"]} if spec.get("sandbox") else {}),
         "reasoning_tags": request.reasoning_tags,
         "prompts": {name: task["prompt"] for name, task in spec["tasks"].items()},
         "data": {name: task["data"] for name, task in spec["tasks"].items()},

@@ -11,6 +11,13 @@ or, with limits and with what the family's table does not know:
       edge: 2048        # the longest side of a picture that a tool returns, in pixels
       format: hermes    # of the calls, for a model of an unknown family
       boxes: pixels     # the unit of boxes, in place of the family's
+
+With `python` the defaults are 50 calls and 50 rounds, and there are two limits more:
+
+    tools:
+      use: [python]
+      pictures: 4       # that a call returns, at most
+      characters: 20000 # of what a call prints; beyond them the middle is cut
 """
 
 from __future__ import annotations
@@ -25,7 +32,9 @@ from mm_eval.config.located import located, where_item
 from mm_eval.config.schema import POSITIVE, check_keys, is_function
 from mm_eval.values.errors import ConfigError, did_you_mean
 
-BUILT_IN = ("zoom", "crop", "rotate", "calculator")
+PYTHON = "python"
+"""The tool that runs code: a sandbox is needed for it."""
+BUILT_IN = ("zoom", "crop", "rotate", "calculator", PYTHON)
 """The names of tools that task files need no function for."""
 CALL_FORMATS = (
     "hermes", "qwen_xml", "glm", "seed", "kimi", "gemma4", "mistral", "harmony", "intern", "hunyuan",
@@ -37,11 +46,17 @@ LEAST_SIDE = 32
 """The shortest side of a part of a picture in pixels; a smaller box grows around its centre, as far as the picture reaches."""
 MOST_ROUNDS = 10
 """Answers of a document where the task does not state `rounds`."""
+OF_PYTHON = 50
+"""Calls, and answers, of a document with `python` where the task does not state them."""
 KEYS: dict[str, Rule] = {
     "use": Rule("a list of tools", lambda v: isinstance(v, list) and bool(v)),
     "calls": POSITIVE,
     "rounds": Rule("a whole number from 2", lambda v: POSITIVE.fits(v) and v >= 2),
     "edge": Rule(f"a whole number from {LEAST_SIDE}", lambda v: POSITIVE.fits(v) and v >= LEAST_SIDE),
+    "pictures": Rule(
+        "a whole number from 0 to 16", lambda v: v == 0 and v is not False or POSITIVE.fits(v) and v <= 16
+    ),
+    "characters": Rule("a whole number from 200 to 1,000,000", lambda v: POSITIVE.fits(v) and 200 <= v <= 1_000_000),
     "format": Rule(f"one of {', '.join(CALL_FORMATS)}", lambda v: isinstance(v, str) and v in CALL_FORMATS),
     "boxes": Rule(f"one of {', '.join(BOX_UNITS)}", lambda v: isinstance(v, str) and v in BOX_UNITS),
 }
@@ -53,7 +68,7 @@ class ToolsConfig:
 
     stated: the whole, as the file has it. use: names and functions. calls: of a document; the ones that follow are refused.
     edge: the longest side of a picture that a tool returns, in pixels. rounds: answers of a document. format, boxes: None for
-    the family's.
+    the family's. pictures, characters: of what a call of `python` returns.
     """
 
     stated: Any
@@ -64,6 +79,13 @@ class ToolsConfig:
     format: str | None = None
     boxes: str | None = None
     where: str = ""
+    pictures: int = 4
+    characters: int = 20_000
+
+    @property
+    def runs_code(self) -> bool:
+        """Whether a model may run code."""
+        return PYTHON in self.use
 
 
 def tools_of(stated: Any, where: str) -> ToolsConfig:
@@ -72,22 +94,39 @@ def tools_of(stated: Any, where: str) -> ToolsConfig:
         raise ConfigError(f"'tools' must be a list of tools or a mapping, not {stated!r:.80}.", where=where)
     if isinstance(stated, list):
         _check_use(stated, where)
-        return ToolsConfig(stated, tuple(stated), where=where)
+        calls, rounds = _usual(stated)
+        return ToolsConfig(stated, tuple(stated), calls, rounds=rounds, where=where)
     entry = located(stated)
     check_keys(entry, KEYS, "tools")
     if entry.get("use") is None:
         raise ConfigError("tools needs `use`.", where=where, hint=f"Tools are {', '.join(BUILT_IN)}.")
     _check_use(entry["use"], entry.where("use"))
+    for name in OF_CODE:
+        if entry.get(name) is not None and PYTHON not in entry["use"]:
+            raise ConfigError(
+                f"{name!r} is a limit of the tool {PYTHON!r}, which is not used.", where=entry.where(name)
+            )
+    calls, rounds = _usual(entry["use"])
     return ToolsConfig(
         stated,
         tuple(entry["use"]),
-        entry.get("calls") or ToolsConfig.calls,
+        entry.get("calls") or calls,
         entry.get("edge") or ToolsConfig.edge,
-        entry.get("rounds") or MOST_ROUNDS,
+        entry.get("rounds") or rounds,
         entry.get("format"),
         entry.get("boxes"),
         where,
+        **{name: entry[name] for name in OF_CODE if entry.get(name) is not None},
     )
+
+
+OF_CODE = ("pictures", "characters")
+"""Keys that only the tool python has a use for."""
+
+
+def _usual(use: list[Any]) -> tuple[int, int]:
+    """(calls, rounds) of a document where the task does not state them."""
+    return (OF_PYTHON, OF_PYTHON) if PYTHON in use else (ToolsConfig.calls, MOST_ROUNDS)
 
 
 def _check_use(stated: list[Any], where: str) -> None:

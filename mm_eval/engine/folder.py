@@ -29,7 +29,7 @@ from mm_eval.values.files import make_folder, write_all, write_atomic
 from mm_eval.values.run_files import FORMAT, UNREADABLE, journal_files, odd_content, read_json, refuse_links_out
 from mm_eval.values.words import counted, listed
 
-WRITTEN = ("journal", "samples", "submissions", "media")
+WRITTEN = ("journal", "samples", "submissions", "media", "tool_files")
 """The folders in a run folder that a launch writes to."""
 RESTORE = "Restore it, or choose another --output_path."
 

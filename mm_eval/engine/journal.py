@@ -14,6 +14,8 @@ takes more than a second:
 
     {"v":2,"kind":"answers","keys":[...],"slots":[...],"outputs":[[ll,is_greedy],...],"cut":false,"attempts":1,"t":...,"crc":...}
 
+A call of `python` is a record of the kind "tool" (tool_records.py).
+
 A `slots` record adds slots that the same answer fills (the same question in two tasks). A judge's replies are records of the
 kind "judge". In a conversation each turn is an answer record, with the messages before it; a record of the kind "end" says that
 nothing more is asked, what is scored, and of which answers it is the end: a turn may be asked again with another answer. In a
@@ -52,6 +54,8 @@ from mm_eval.engine.records import (
     error_of,
     single_records,
 )
+from mm_eval.engine.tool_records import KIND as OF_TOOL
+from mm_eval.engine.tool_records import ToolRecord
 from mm_eval.values.errors import StoreError, kind_and_text
 from mm_eval.values.files import make_folder, sync, sync_folder, write_all
 from mm_eval.values.reasoning.recorded import Reading, Recorded
@@ -66,6 +70,7 @@ class JournalState:
     """The answers of a run: the union of its journal files, and what this process has recorded since.
 
     slots: answers and failures by slot. answers: answers by request key. ends: of conversations, by the slot of their first turn.
+    tools: calls of `python`, by their keys.
     conversations: the paths of tasks whose docs are conversations. One answer may fill slots of these and of other tasks.
     damaged: lines with a wrong crc or form; what they held is requested again.
     mixed: the first slot that was given answers to two questions: a file of another run lies in the journal.
@@ -76,6 +81,7 @@ class JournalState:
     slots: AnswersBySlot = field(init=False)
     answers: AnswersByKey = field(init=False)
     ends: dict[Slot, End] = field(default_factory=dict)
+    tools: dict[str, ToolRecord] = field(default_factory=dict)
     conversations: Container[str] = ()
     damaged: int = 0
     mixed: Slot | None = None
@@ -218,6 +224,12 @@ class JournalState:
         if old is None or end.at >= old.at:
             self.ends[first] = end
 
+    def add_tool(self, record: ToolRecord) -> None:
+        """Adds a call of `python`; of two with one key the later one counts, in whatever order files are read."""
+        old = self.tools.get(record.key)
+        if old is None or record.at >= old.at:
+            self.tools[record.key] = record
+
     def count(self, usage: Any, slots: Sequence[Slot]) -> None:
         """Adds the tokens of an answer to `usage`, or to those of the judge whose slots it fills."""
         judge = slots[0].judge if slots else ""
@@ -229,6 +241,7 @@ class JournalState:
         """Drops the answers when they are no longer needed. The counts stay."""
         self._empty()
         self.ends.clear()
+        self.tools.clear()
 
 
 _INVISIBLE = b"\r\0 \t\xef\xbb\xbf"
@@ -308,6 +321,9 @@ def add_record(state: JournalState, record: Mapping[str, Any]) -> None:
             end = End.of_json(record)
             for slot in map(Slot.from_json, record["slots"]):
                 state.add_end(slot, end)
+            return
+        if record["kind"] == OF_TOOL:
+            state.add_tool(ToolRecord.of_json(record))
             return
         found = [
             (

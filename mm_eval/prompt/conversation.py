@@ -130,6 +130,7 @@ class _Chain:
                 shown=counts,
                 of_examples=sum(self.first.metadata.get("turn_pictures", ())[:-1]),
                 kwargs=self.shown.kwargs(),
+                clips=self.first.clips,
             )
             found = self.turns.next(conversation)
             if isinstance(found, End):

@@ -88,6 +88,13 @@ def reasoning_tags(run: RecordedRun) -> str:
     return "none are cut" if marks.off else ", ".join(map(" ".join, marks.pairs)) or "those of known models"
 
 
+def _sandbox(stated: Any) -> str:
+    """A sandbox as run.json states it, in a few words."""
+    if not isinstance(stated, Mapping):
+        return repr(stated)[:80]
+    return ", ".join(f"{name} {value}" for name, value in stated.items())[:300]
+
+
 def differences_in_spec(first: RecordedRun, second: RecordedRun, renamed: Collection[str] = ()) -> Iterator[str]:
     """A sentence for each cause by which the requests of two runs differ; none for two models under equal conditions.
 
@@ -97,6 +104,9 @@ def differences_in_spec(first: RecordedRun, second: RecordedRun, renamed: Collec
     for what, named in names.items():
         if first.spec.get(what) != second.spec.get(what):
             yield f"the {named} differs: {first.spec.get(what)!r} and {second.spec.get(what)!r}"
+    walls = [run.spec.get("sandbox") for run in (first, second)]
+    if walls[0] and walls[1] and walls[0] != walls[1]:
+        yield f"the sandbox of the code differs: {_sandbox(walls[0])} and {_sandbox(walls[1])}"
     if (rules := [run.spec.get("on_long_prompt", "cut") for run in (first, second)])[0] != rules[1]:
         yield f"what happens to a prompt that is too long differs: {rules[0]} and {rules[1]}"
     if (tags := [reasoning_tags(run) for run in (first, second)])[0] != tags[1]:

@@ -10,9 +10,11 @@ from contextlib import closing
 from dataclasses import dataclass
 
 from mm_eval.sandbox.environment import environment
-from mm_eval.sandbox.interpreter import Asked, Interpreter, Ran
+from mm_eval.sandbox.interpreter import Asked, Interpreter, Ran, SandboxError
 from mm_eval.sandbox.pool import Pool
-from mm_eval.sandbox.walls import Sandbox, of_folder
+from mm_eval.sandbox.walls import OTHERWISE, Sandbox, of_folder
+from mm_eval.values.errors import ConfigError
+from mm_eval.values.safe import in_line
 
 OWN = {*environment("python", ""), *of_folder("")} | {"PWD", "OLDPWD", "SHLVL", "_", "TERM", "HOSTNAME"}
 """Variables that the sandbox has of its own, or that any program makes."""
@@ -29,12 +31,29 @@ class Wall:
     said: str
 
 
-def check_walls(sandbox: Sandbox) -> list[Wall]:
-    """Tries every wall of a sandbox in one interpreter. SandboxError where it does not start."""
+def refuse_if_open(sandbox: Sandbox) -> None:
+    """Tries the walls of a sandbox before a run uses it. ConfigError where it does not start, or where one does not hold.
+
+    The limits are not tried, which takes as long as filling them. A sandbox without walls was asked for by its name.
+    """
+    if sandbox.is_bare:
+        return
+    try:
+        found = [wall for wall in check_walls(sandbox, limits=False) if not wall.holds]
+    except SandboxError as error:
+        raise ConfigError(error.what, where="--sandbox", hint=OTHERWISE) from error
+    if found:
+        what = "; ".join(f"{wall.name} ({in_line(wall.said, 80)})" for wall in found)
+        hint = "No code of a model is run in it: see mm-eval sandbox check."
+        raise ConfigError(f"these walls of the sandbox do not hold: {what}.", where="--sandbox", hint=hint)
+
+
+def check_walls(sandbox: Sandbox, limits: bool = True) -> list[Wall]:
+    """Tries every wall of a sandbox in one interpreter. SandboxError where it does not start. limits: those too."""
     pool = Pool(sandbox, 0)
     with closing(pool), tempfile.NamedTemporaryFile("w", prefix="mm-eval-check-") as file, _listening() as server:
         os.chmod(file.name, 0o644)
-        return _walls(sandbox, pool.take(), file.name, server.getsockname()[1])
+        return _walls(sandbox, pool.take(), file.name, server.getsockname()[1], limits)
 
 
 def _listening() -> closing[socket.socket]:
@@ -45,7 +64,7 @@ def _listening() -> closing[socket.socket]:
     return closing(server)
 
 
-def _walls(sandbox: Sandbox, interpreter: Interpreter, marker: str, port: int) -> list[Wall]:
+def _walls(sandbox: Sandbox, interpreter: Interpreter, marker: str, port: int, with_limits: bool) -> list[Wall]:
     limits, found = sandbox.limits, list[Wall]()
 
     def run(code: str, seconds: float = 30.0) -> Ran:
@@ -65,6 +84,8 @@ def _walls(sandbox: Sandbox, interpreter: Interpreter, marker: str, port: int) -
     wall("no other processes", PROCESSES.format(), says_no)
     wall("a read-only system", SYSTEM, says_no)
     wall("no rights", RIGHTS, says_no)
+    if not with_limits:
+        return found
     room = limits.files
     wall(f"{room} MiB of files", ROOM.format(most=room), says_no, 120)
     wall(f"{limits.processes} processes", MANY.format(most=limits.processes), says_no, 60)

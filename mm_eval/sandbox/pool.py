@@ -26,6 +26,10 @@ class Pool:
         self._taken: set[Interpreter] = set()
         self._closed = False
 
+    @property
+    def is_closed(self) -> bool:
+        return self._closed
+
     def take(self) -> Interpreter:
         """One that is ready and that nobody has used. SandboxError where none can be started."""
         with self._lock:

@@ -6,28 +6,38 @@ The rules, in this order:
 - After the last of its rounds a document has no answer. What stands beside a call is none: it was written before the result.
 - After the first turn in which no call can be read, the model is told how to write one. The second such turn ends the document
   without an answer.
-- All calls of a turn are made, in their order. A call that was made before is not made again; its result says so.
+- All calls of a turn are made, in their order. A call that was made before is not made again; its result says so. Code is run
+  again: what it returns depends on what ran before it.
 - Calls beyond the limit, of unknown tools, or with wrong arguments are errors that the model reads.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mm_eval.config.task_config import TaskConfig
-from mm_eval.config.tools import ToolsConfig
+from mm_eval.config.tools import PYTHON, ToolsConfig
+from mm_eval.engine.journal import Journal, JournalState
 from mm_eval.engine.model import ModelFacts
+from mm_eval.engine.tool_records import ToolFiles
+from mm_eval.open_tasks import OpenedTasks
+from mm_eval.sandbox.pool import Pool
+from mm_eval.sandbox.walls import Sandbox
 from mm_eval.tools.boxes import resized
 from mm_eval.tools.built_in import tools_in
 from mm_eval.tools.calls import ERROR, Said, said_in, signature
 from mm_eval.tools.formats.as_text import announced
 from mm_eval.tools.formats.call import Broken, Call
 from mm_eval.tools.formats.table import FORMATS, Family, Format, family_of
-from mm_eval.tools.tool import Given, Limits, Result, Tool, brief, harmless
+from mm_eval.tools.python import Call as PythonCall
+from mm_eval.tools.python import PythonCalls, interpreters
+from mm_eval.tools.tool import Given, Limits, Result, Tool, ToolError, brief, check_arguments, harmless
 from mm_eval.values.conversation import Conversation
 from mm_eval.values.errors import ConfigError
 from mm_eval.values.types import CALL_FORMAT, Answer, End, Instance, Message
@@ -53,7 +63,7 @@ class ToolTurns:
 
     form: the name of the format of calls. unit: of boxes. resized: (factor, fewest, most pixels), for boxes in the picture that
     the model sees. native: the model takes `tools` and messages with calls, so that nothing is written as text.
-    known: the format is the family's, or stated.
+    known: the format is the family's, or stated. python: the calls of code; None where the task offers none.
     """
 
     tools: tuple[Tool, ...]
@@ -66,6 +76,7 @@ class ToolTurns:
     known: bool = True
     fresh: bool = False
     ends_when_full: bool = True
+    python: PythonCalls | None = field(default=None, compare=False)
 
     @classmethod
     def of_task(cls, config: TaskConfig, facts: ModelFacts) -> ToolTurns | None:
@@ -106,6 +117,7 @@ class ToolTurns:
             tuple(shown) if shown else None,
             bool(stated.get("native")),
             bool(stated.get("known", True)),
+            python=PythonCalls(found.pictures, found.characters, found.edge) if found.runs_code else None,
         )
 
     def to_json(self) -> Mapping[str, Any]:
@@ -157,6 +169,12 @@ class ToolTurns:
         return {"role": "assistant", "content": _text(last.reading.before), "tool_calls": calls}
 
     def next(self, conversation: Conversation) -> Sequence[Message] | End:
+        found = self._next(conversation)
+        if self.python is not None and isinstance(found, End):
+            self.python.end(conversation)
+        return found
+
+    def _next(self, conversation: Conversation) -> Sequence[Message] | End:
         said = [said_in(answer, self.schemas) for answer in conversation.answers]
         last = said[-1]
         if not last.closed or not last.reading.calls:
@@ -192,6 +210,7 @@ class ToolTurns:
         made, count = {signature(call) for call in before}, len(before)
         pictures: list[Image] | None = None
         results = []
+        code, run = self._code_in(said), len(self._code_in(said[:-1]))
         for each in said[-1].reading.calls:
             if isinstance(each, Broken):
                 what = f"{UNREADABLE}{harmless(each.why)} {self._form_of_calls()}"
@@ -201,18 +220,42 @@ class ToolTurns:
             if each.name not in self.by_name:
                 names = ", ".join(tool.name for tool in self.tools)
                 results.append(Result(f"{ERROR}there is no tool {brief(each.name)}. Tools are {names}.", failed=True))
-            elif signature(each) in made:
+            elif signature(each) in made and self.by_name[each.name].key != PYTHON:
                 results.append(Result("This call was made before: its result stands above."))
             elif count > self.limits.calls:
                 what = f"{ERROR}only {self.limits.calls} calls are allowed. Answer the question now."
                 results.append(Result(what, failed=True))
             else:
                 pictures = conversation.pictures()[conversation.of_examples :] if pictures is None else pictures
-                found = self.by_name[each.name].call(each.arguments, self._given(pictures, conversation.doc))
+                if self.python is not None and self._is_code(each):
+                    run += 1
+                    found = self.python.result(conversation, code[:run], pictures)
+                else:
+                    found = self.by_name[each.name].call(each.arguments, self._given(pictures, conversation.doc))
                 pictures = [*pictures, *found.pictures]
                 results.append(found)
             made.add(signature(each))
         return results
+
+    def _is_code(self, call: Call) -> bool:
+        """Whether a call is one of code that is run. Arguments that are none are told to the model."""
+        if self.by_name[call.name].key != PYTHON:
+            return False
+        try:
+            check_arguments(call.arguments, self.schemas[call.name])
+        except ToolError:
+            return False
+        return True
+
+    def _code_in(self, said: Sequence[Said]) -> list[PythonCall]:
+        """The calls of code that a conversation has run."""
+        found, count = list[PythonCall](), 0
+        for number, answer in enumerate(said):
+            for call in answer.calls:
+                count += 1
+                if call.name in self.by_name and count <= self.limits.calls and self._is_code(call):
+                    found.append(PythonCall(call.arguments["code"], number, len(found)))
+        return found
 
     def _given(self, pictures: Sequence[Image], doc: Mapping[str, Any]) -> Given:
         shown_as = None
@@ -248,6 +291,26 @@ class ToolTurns:
         if is_last:
             told += _text(LAST)
         return [*messages, {"role": "user", "content": told}] if told else messages
+
+
+@contextmanager
+def running_code(
+    opened: OpenedTasks, sandbox: Sandbox, folder: Path, journal: Journal, state: JournalState, warm: int
+) -> Iterator[None]:
+    """Gives the tasks with `python` their interpreters. folder: of the run, where calls are recorded. warm: started ahead."""
+    calls = {
+        opened.tasks[name].path: style.turns.python
+        for name, style in opened.styles.items()
+        if isinstance(style.turns, ToolTurns) and style.turns.python is not None
+    }
+    with interpreters(Pool(sandbox, warm), journal, state, ToolFiles(folder)) as running:
+        for path, python in calls.items():
+            python.open(path, running)
+        try:
+            yield
+        finally:
+            for path, python in calls.items():
+                python.open(path, None)
 
 
 def _resized(family: Family | None, facts: ModelFacts) -> tuple[int, int, int] | None:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
-from mm_eval.values.types import Answer, Context, Doc, End, Instance, Message
+from mm_eval.values.types import Answer, Clip, Context, Doc, End, Instance, Message
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -29,6 +29,7 @@ class Conversation:
     pictures: loads the pictures that the model has seen, RGB, in the order of their places in `context`. shown: how many of
         them each turn has added. of_examples: how many of them, the first ones, are few-shot examples'.
     kwargs: those of the prompt block, as functions of tasks get them.
+    clips: which of the question's pictures are the frames of a video.
     """
 
     doc: Doc
@@ -41,6 +42,7 @@ class Conversation:
     shown: Sequence[int] = ()
     of_examples: int = 0
     kwargs: Mapping[str, Any] = field(default_factory=dict)
+    clips: Sequence[Clip] = ()
 
 
 class Turns(Protocol):

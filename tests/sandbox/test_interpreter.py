@@ -10,6 +10,7 @@ from mm_eval.sandbox.check import check_walls
 from mm_eval.sandbox.interpreter import Asked, Interpreter, Ran
 from tests.sandbox.there import pool, sandbox
 
+pytestmark = pytest.mark.full  # one start of a sandbox in the default set: tests/tools/test_python.py
 Run = Callable[..., Ran]
 
 
@@ -62,7 +63,6 @@ BAD = {
 }
 
 
-@pytest.mark.full
 @pytest.mark.parametrize("name", BAD)
 def test_a_call_that_is_ended_says_why(name: str, run: Run) -> None:
     code, why = BAD[name]
@@ -82,7 +82,6 @@ def test_what_the_code_may_not_do_is_an_error_that_it_sees(run: Run) -> None:
     assert left.remarks == ("1 process that the code had left running was ended.",)
 
 
-@pytest.mark.full
 def test_code_that_breaks_its_own_output_breaks_nothing_else(run: Run) -> None:
     assert run("print = len\nprint('abc')").text == "3"
     run("import sys, os\nsys.stdout.close()\nos.close(1)")
@@ -93,7 +92,6 @@ def test_code_that_breaks_its_own_output_breaks_nothing_else(run: Run) -> None:
     assert (again.text, again.fresh) == ("3", True)
 
 
-@pytest.mark.full
 @pytest.mark.parametrize(
     ("code", "holds"),
     [
@@ -120,6 +118,5 @@ def test_harmless_forms_of_bad_input(code: str, holds: Callable[[Ran], bool], ru
     assert run("1 + 1").text == "2"
 
 
-@pytest.mark.full
 def test_every_wall_holds() -> None:
     assert not [wall for wall in check_walls(sandbox()) if not wall.holds]

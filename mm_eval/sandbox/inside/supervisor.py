@@ -42,6 +42,15 @@ FORMATS = ("PNG", "JPEG", "WEBP", "BMP", "GIF", "TIFF")
 ENDINGS = (".png", ".jpg", ".jpeg", ".webp", ".bmp", ".gif", ".tif", ".tiff")
 MOST_TRACEBACK, LINES_OF_TRACEBACK = 3000, 30
 ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07]*\x07")
+CELL = re.compile(r"[^\s'\"]*/ipykernel_\d+/\d+\.py")
+"""The file that a kernel says its code to be in: its name differs from kernel to kernel."""
+WARM_UP = """
+for _each in ("numpy", "PIL.Image"):
+    __import__(_each)
+__import__("warnings").filterwarnings("ignore", category=DeprecationWarning)
+del _each
+"""
+"""What a later release of a library changes says nothing about a question."""
 KERNEL = ".kernel"
 """The folder of the kernel's sockets, inside of the working folder."""
 
@@ -159,7 +168,7 @@ class Supervisor:
         client.start_channels(stdin=False, hb=False)
         client.wait_for_ready(timeout=START)
         self._client = client
-        self._quietly("for _each in ('numpy', 'PIL.Image'): __import__(_each)\ndel _each")
+        self._quietly(WARM_UP)
 
     def _limit(self) -> None:
         """In the kernel's process, before it is one."""
@@ -217,7 +226,7 @@ class Supervisor:
         if left and self._kernel:
             remarks.append(f"{left} process{'es' * (left > 1)} that the code had left running {_were(left)} ended.")
         return {
-            "text": ANSI.sub("", output.text()).strip("\n"),
+            "text": CELL.sub("<cell>", ANSI.sub("", output.text())).strip("\n"),
             "ending": ending,
             "reason": reason,
             "remarks": remarks,

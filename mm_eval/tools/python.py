@@ -1,0 +1,306 @@
+"""The tool `python`: code of the model, in an interpreter that a document keeps to its end.
+
+What code returns depends on what ran before it, so it is no function of its arguments: each call is recorded before the model is
+told its result, and a run that goes on shows what is recorded. Where a call follows that is not, the recorded ones are run again
+in a fresh interpreter, which restores its state; a result that is another one by then is noted in the record.
+
+The pictures of the question lie in the working folder in the order in which they are shown, with the pixels that the data has;
+pictures that tools return join them under the number of their place.
+"""
+
+from __future__ import annotations
+
+import io
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from mm_eval.config.tools import PYTHON
+from mm_eval.data.media import picture_digest
+from mm_eval.engine.journal import Journal, JournalState
+from mm_eval.engine.records import now
+from mm_eval.engine.tool_records import ToolFiles, ToolRecord
+from mm_eval.sandbox.interpreter import Asked, Interpreter, Ran, SandboxError
+from mm_eval.sandbox.pool import Pool
+from mm_eval.tools.calls import ERROR
+from mm_eval.tools.tool import Given, Result, Tool
+from mm_eval.values.conversation import Conversation
+from mm_eval.values.files import digest_of
+from mm_eval.values.types import Clip, Slot
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+MOST_OPEN = 64
+"""Interpreters at a time. The one that has waited longest gives way, and is restored when its document goes on."""
+NO_OUTPUT = "(no output)"
+LIBRARIES = "numpy, scipy, sympy, PIL, cv2, skimage, matplotlib, pandas and networkx"
+
+
+def _parameters(unit: str) -> dict[str, Any]:
+    code = {"type": "string", "description": "The code to run."}
+    return {"type": "object", "properties": {"code": code}, "required": ["code"]}
+
+
+def _use(arguments: Mapping[str, Any], given: Given) -> Result:
+    raise SandboxError("code of a model is run by a run alone.")
+
+
+PYTHON_TOOL = Tool(PYTHON, PYTHON, "Runs Python code.", _parameters, _use)
+"""Its calls are made by `PythonCalls`, and its description by `described`."""
+
+
+def described(pictures: int) -> Tool:
+    """The tool as it is told to a model, in the same words for every question. pictures: that a call returns at most."""
+    about = (
+        "Runs Python code in a Jupyter kernel. Variables, imports and files stay until the question is answered. "
+        "The pictures of the question lie in the working folder in the order in which they are shown: image_01.png, "
+        "image_02.png, ... (frames of a video: video_01_frame_0001.png, ...). Pictures that tools return are saved there too. "
+        f"{LIBRARIES} are installed; there is no network. "
+        "Returned are what the code prints, the value of its last line, a traceback, and pictures: what matplotlib shows, "
+        f"a PIL picture that is the last value, and picture files that the code saves (at most {pictures} a call)."
+    )
+    return replace(PYTHON_TOOL, about=about)
+
+
+def file_names(pictures: int, clips: Sequence[Clip] = (), before: int = 0) -> list[str]:
+    """The file names of a question's pictures. clips: which of them are frames. before: pictures of examples."""
+    frames: dict[int, str] = {}
+    for number, clip in enumerate(clips, 1):
+        for frame in range(clip.first, clip.last):
+            frames[frame - before] = f"video_{number:02d}_frame_{frame - clip.first + 1:04d}.png"
+    width = max(2, len(str(pictures)))
+    return [frames.get(place) or f"image_{place + 1:0{width}d}.png" for place in range(pictures)]
+
+
+@dataclass
+class _Open:
+    """An interpreter of a document. keys: of the calls that it has made. put: pictures that lie in its folder."""
+
+    interpreter: Interpreter
+    keys: list[str] = field(default_factory=list)
+    put: int = 0
+    used: int = 0
+    busy: bool = True
+
+
+@dataclass(frozen=True)
+class Call:
+    """A call of python. answer: the number of the answer that makes it. number: of the call, among those of python."""
+
+    code: str
+    answer: int
+    number: int
+
+
+class Interpreters:
+    """The interpreters of a run's documents, and where their calls are recorded."""
+
+    def __init__(self, pool: Pool, journal: Journal, state: JournalState, files: ToolFiles) -> None:
+        self._pool, self._journal, self._state, self._files = pool, journal, state, files
+        self._lock, self._count = threading.Lock(), 0
+        self._open: dict[tuple[str, int, int], _Open] = {}
+
+    @property
+    def limits(self) -> Any:
+        return self._pool.sandbox.limits
+
+    def recorded(self, key: str) -> ToolRecord | None:
+        return self._state.tools.get(key)
+
+    def read(self, record: ToolRecord) -> tuple[Image, ...]:
+        """The pictures of a recorded call."""
+        return tuple(self._files.read(digest) for _, digest in record.pictures)
+
+    def record(self, record: ToolRecord, pictures: Sequence[tuple[str, Image]]) -> None:
+        """Keeps a call. It is on the disk when the method returns. pictures: (digest, picture) that belong to it."""
+        for digest, picture in pictures:
+            self._files.put(digest, _png(picture))
+        record = replace(record, sandbox=self._pool.sandbox.digest, at=now())
+        self._journal.put(record.to_json())
+        self._journal.drain()
+        self._state.add_tool(record)
+
+    def take(self, doc: tuple[str, int, int], keys: Sequence[str]) -> tuple[_Open, bool]:
+        """(the interpreter of a document, whether it has made these calls and no others)."""
+        while True:
+            with self._lock:
+                self._count += 1
+                found = self._open.get(doc)
+                if found is not None and found.keys == list(keys) and not found.interpreter.is_closed:
+                    found.used, found.busy = self._count, True
+                    return found, True
+                idle = [key for key, each in self._open.items() if not each.busy]
+                gone = doc if found is not None else None
+                if gone is None and len(self._open) >= MOST_OPEN and idle:
+                    gone = min(idle, key=lambda key: self._open[key].used)
+                left = self._open.pop(gone) if gone is not None else None
+            if left is None:
+                break
+            self._pool.give_back(left.interpreter)
+        taken = _Open(self._pool.take(), used=self._count)
+        with self._lock:
+            self._open[doc] = taken
+        return taken, False
+
+    def renew(self, opened: _Open) -> None:
+        """Gives a document another interpreter, with an empty folder, in place of one that has ended."""
+        self._pool.give_back(opened.interpreter)
+        opened.interpreter, opened.put = self._pool.take(), 0
+
+    def leave(self, doc: tuple[str, int, int]) -> None:
+        """Ends the interpreter of a document."""
+        with self._lock:
+            found = self._open.pop(doc, None)
+        if found is not None:
+            self._pool.give_back(found.interpreter)
+
+    def check_open(self) -> None:
+        """SandboxError where the run has ended: what its interpreters say then is nothing of the model's doing."""
+        if self._pool.is_closed:
+            raise SandboxError("the run was interrupted while code ran.")
+
+
+class PythonCalls:
+    """The calls of python in one task. interpreters: None outside of a run that asks a model."""
+
+    def __init__(self, pictures: int, characters: int, edge: int) -> None:
+        self.pictures, self._characters, self._edge = pictures, characters, edge
+        self._interpreters: Interpreters | None = None
+        self._path = ""
+
+    def open(self, path: str, interpreters: Interpreters | None) -> None:
+        """Gives the task its interpreters. path: of the task."""
+        self._path, self._interpreters = path, interpreters
+
+    def end(self, conversation: Conversation) -> None:
+        """The document has its answer."""
+        if self._interpreters is not None:
+            self._interpreters.leave(self._doc(conversation))
+
+    def result(self, conversation: Conversation, calls: Sequence[Call], pictures: Sequence[Image]) -> Result:
+        """The result of the last of a document's calls. pictures: all that were shown before it, those of examples left out."""
+        if (runs := self._interpreters) is None:
+            raise SandboxError("code of a model is run while a run asks it, and not here.")
+        keys, call = self._keys(conversation, calls), calls[-1]
+        if (record := runs.recorded(keys[-1])) is not None:
+            return Result(record.text, runs.read(record), record.failed)
+        earlier = [runs.recorded(key) for key in keys[:-1]]
+        known = [each for each in earlier if each is not None]
+        slot = Slot(self._path, conversation.doc_id, conversation.repeat, turn=call.answer)
+        asked = conversation.shown[0] - conversation.of_examples
+        names = file_names(asked, conversation.clips, conversation.of_examples)
+        given = list(zip(names, pictures[:asked], strict=True))
+        digests = [picture_digest(picture) for _, picture in given]
+        made = ToolRecord(
+            keys[-1],
+            slot,
+            call.number,
+            call.code,
+            "",
+            shown=len(pictures),
+            given=tuple(zip(names, digests, strict=True)),
+        )
+        kept = list(zip(digests, (picture for _, picture in given), strict=True))
+        left = runs.limits.doc_seconds - sum(each.seconds for each in known)
+        if left <= 0:
+            text = f"{ERROR}the {runs.limits.doc_seconds:g} s of this question are spent: no code is run any more."
+            made = replace(made, text=text, ending="refused")
+            runs.record(made, kept)
+            return Result(made.text, failed=True)
+        doc = self._doc(conversation)
+        opened, is_whole = runs.take(doc, keys[:-1])
+        try:
+            restored = None
+            if not is_whole and len(keys) > 1:
+                restored = tuple(self._restore(opened, known, names, pictures))
+            opened.keys = list(keys)
+            found = self._run(opened, call.code, min(left, runs.limits.seconds), names, pictures)
+            runs.check_open()
+        finally:
+            opened.busy = False
+        text = self._text(found, len(pictures), opened.interpreter.is_closed)
+        returned = [(name, picture_digest(picture), picture) for name, picture in found.pictures]
+        made = replace(
+            made,
+            text=text,
+            pictures=tuple((name, digest) for name, digest, _ in returned),
+            ending=found.ending,
+            seconds=round(found.seconds, 3),
+            restored=restored,
+        )
+        runs.record(made, [*kept, *((digest, picture) for _, digest, picture in returned)])
+        return Result(text, tuple(picture for _, _, picture in returned), made.failed)
+
+    def _doc(self, conversation: Conversation) -> tuple[str, int, int]:
+        return self._path, conversation.doc_id, conversation.repeat
+
+    def _keys(self, conversation: Conversation, calls: Sequence[Call]) -> list[str]:
+        """The keys of calls: each is a digest of the document, of all code up to it, and of the pictures that were shown."""
+        shown = list[list[str]]()
+        for answer in conversation.answers:
+            parts = [part for message in answer.messages or () for part in message.get("content") or ()]
+            shown.append([str(part.get("digest")) for part in parts if part.get("type") == "image"])
+        begun = [*self._doc(conversation), self.pictures, self._characters, self._edge]
+        codes = [call.code for call in calls]
+        return [digest_of([begun, codes[: n + 1], shown[: call.answer + 1]]) for n, call in enumerate(calls)]
+
+    def _restore(
+        self, opened: _Open, known: Sequence[ToolRecord], names: Sequence[str], pictures: Sequence[Image]
+    ) -> Iterator[int]:
+        """Makes recorded calls again. Yields the numbers of those whose result is another one."""
+        assert self._interpreters is not None
+        for record in known:
+            if record.ending == "refused":
+                continue
+            found = self._run(opened, record.code, self._interpreters.limits.seconds, names, pictures[: record.shown])
+            self._interpreters.check_open()
+            text = self._text(found, record.shown, opened.interpreter.is_closed)
+            digests = [picture_digest(picture) for _, picture in found.pictures]
+            if text != record.text or digests != [digest for _, digest in record.pictures]:
+                yield record.call
+
+    def _run(self, opened: _Open, code: str, seconds: float, names: Sequence[str], pictures: Sequence[Image]) -> Ran:
+        """Runs code, with all pictures that were shown by then in the working folder."""
+        if opened.interpreter.is_closed:  # the call before has ended its sandbox
+            assert self._interpreters is not None
+            self._interpreters.renew(opened)
+        files = [
+            (names[place] if place < len(names) else f"image_{place + 1:02d}.png", _png(pictures[place]))
+            for place in range(opened.put, len(pictures))
+        ]
+        opened.interpreter.put(files)
+        opened.put = len(pictures)
+        asked = Asked(code, seconds, self._characters, self.pictures, self._edge, len(pictures) + 1)
+        return opened.interpreter.run(asked)
+
+    def _text(self, found: Ran, shown: int, is_gone: bool) -> str:
+        """What the model is told of what came of its code."""
+        kept = "Its variables and files are gone." if is_gone else "Its variables are gone, files are kept."
+        said = {
+            "error": f"{ERROR}the code raised an exception.",
+            "stopped": f"{ERROR}the code was stopped: {found.reason}. Variables and files are kept.",
+            "ended": f"{ERROR}the interpreter was ended: {found.reason}. {kept}",
+        }
+        returned = [f"Picture {shown + n} is {name}." for n, (name, _) in enumerate(found.pictures)]
+        fresh = ["The interpreter is a new one: variables of earlier calls are gone."] if found.fresh else []
+        lines = [said.get(found.ending, ""), found.text, *found.remarks, *returned, *fresh]
+        return "\n".join(line for line in lines if line) or NO_OUTPUT
+
+
+def _png(picture: Image) -> bytes:
+    file = io.BytesIO()
+    picture.save(file, "PNG", compress_level=1)
+    return file.getvalue()
+
+
+@contextmanager
+def interpreters(pool: Pool, journal: Journal, state: JournalState, files: ToolFiles) -> Iterator[Interpreters]:
+    """The interpreters of a run, which end with it."""
+    try:
+        yield Interpreters(pool, journal, state, files)
+    finally:
+        with suppress(Exception):
+            pool.close()

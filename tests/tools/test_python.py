@@ -1,0 +1,206 @@
+"""The tool python in a run: what the model is told, what is recorded, and what a run that goes on does."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mm_eval import evaluate
+from mm_eval.engine.journal import read_journal
+from mm_eval.tools.python import described, file_names
+from mm_eval.values.errors import ConfigError
+from mm_eval.values.types import Clip
+from tests.conftest import Ran
+from tests.folders import write_task
+from tests.sandbox.there import sandbox
+from tests.tools.scripted import Scripted, Way, call, rows_of, run, way
+
+TASK = """task: counts
+dataset_path: json
+dataset_kwargs: {data_files: {test: rows.jsonl}}
+test_split: test
+doc_to_text: q
+doc_to_target: a
+doc_to_visual: !function utils.visual
+tools: {use: [python, zoom]}
+metric_list: [{metric: exact_match}]
+"""
+UTILS = """
+from PIL import Image
+
+
+def visual(doc):
+    picture = Image.new("RGB", (60, 40), "white")
+    picture.paste("red", (0, 0, 3 + doc["n"], 5))
+    return [picture]
+"""
+COUNT = """from PIL import Image
+picture = Image.open('image_01.png')
+red = sum(pixel == (255, 0, 0) for pixel in picture.getdata())
+print(red)"""
+
+
+def code(text: str) -> str:
+    return call("python", code=text)
+
+
+def write(folder: Path, docs: int = 1, task: str = TASK) -> str:
+    rows = [{"n": n, "q": "How many red pixels are there?", "a": str(5 * (3 + n))} for n in range(docs)]
+    return write_task(folder, "counts", task, UTILS, rows)
+
+
+class Counting(Scripted):
+    """Counts by code, and answers with what the code printed."""
+
+    def __init__(self, first: str = COUNT) -> None:
+        super().__init__([Way((code(first), code("red"), "?"), {})] * 20)
+
+    def generate(self, instances: Any) -> Any:
+        for instance, answer in super().generate(instances):
+            if answer.output == "?":
+                shown = self.prompts[instance.doc_id, instance.turn].rstrip().splitlines()
+                answer = answer.having(
+                    output=next(line for line in reversed(shown) if line.strip().isdecimal()).strip()
+                )
+            yield instance, answer
+
+
+def test_a_model_counts_by_code_and_all_of_it_is_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sandbox()
+    monkeypatch.setattr("mm_eval.sandbox.check.refuse_if_open", lambda sandbox: None)  # a start of its own
+    model = Counting()
+    results = run(write(tmp_path / "task", 1), tmp_path / "run", model)
+    (row,) = rows_of(tmp_path / "run", "counts")
+    assert results.exit_code == 0 and row["scores"]["exact_match,none"] == 1.0, row
+    assert row["tools"]["by_tool"] == {"python": 2, "zoom": 0} and row["tools"]["failed"] == 0
+    assert "image_01.png" in model.prompts[0, 0]
+    first, second = sorted(read_journal(tmp_path / "run").tools.values(), key=lambda record: record.call)
+    assert (first.text, second.text, first.code) == ("15", "15", COUNT)
+    spec = json.loads((tmp_path / "run" / "run.json").read_text())["spec"]["sandbox"]
+    assert spec["kind"] == "bwrap" and first.sandbox == second.sandbox != ""
+    (given,) = first.given
+    assert given[0] == "image_01.png" and (tmp_path / "run" / "tool_files" / f"{given[1]}.png").is_file()
+    again = Counting()
+    run(str(tmp_path / "task" / "counts.yaml"), tmp_path / "run", again)
+    assert again.asked == []
+
+
+def test_the_files_of_a_question_have_names_in_their_order() -> None:
+    assert file_names(2) == ["image_01.png", "image_02.png"] and file_names(100)[0] == "image_001.png"
+    clip = Clip(1, (0.0, 1.0), (0, 1), 2, 2.0, 1.0, "a.mp4")
+    assert file_names(3, [clip]) == ["image_01.png", "video_01_frame_0001.png", "video_01_frame_0002.png"]
+    assert file_names(2, [clip], before=1) == ["video_01_frame_0001.png", "video_01_frame_0002.png"]
+    assert "image_01.png, image_02.png, ..." in described(4).about and "at most 4 a call" in described(4).about
+
+
+@pytest.mark.parametrize(
+    ("tools", "said"),
+    [
+        ("{use: [zoom], pictures: 2}", "'pictures' is a limit of the tool 'python', which is not used"),
+        ("{use: [python], pictures: 17}", "pictures"),
+        ("{use: [python], characters: 10}", "characters"),
+    ],
+)
+def test_wrong_limits_are_errors_of_the_file(tools: str, said: str, tmp_path: Path) -> None:
+    task = write(tmp_path / "task", 1, TASK.replace("{use: [python, zoom]}", tools))
+    with pytest.raises(ConfigError, match=said):
+        run(task, tmp_path / "run", Scripted([way("B")]))
+
+
+def test_without_bubblewrap_nothing_is_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    task, model = write(tmp_path / "task"), Scripted([way("B")])
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(ConfigError, match="apt-get install bubblewrap"):
+        run(task, tmp_path / "run", model)
+    assert model.asked == [] and not (tmp_path / "run").exists()
+
+
+@pytest.mark.full
+def test_a_run_that_goes_on_shows_what_is_recorded_and_restores_the_rest(tmp_path: Path) -> None:
+    sandbox()
+    task = write(tmp_path / "task", 1)
+    unlike = f"import random, os\n{COUNT}\nmark = int.from_bytes(os.urandom(4))\nprint(mark)\nred"
+    run(task, tmp_path / "run", Counting(unlike))
+    (journal,) = (tmp_path / "run" / "journal").iterdir()
+    lines = journal.read_text().splitlines(keepends=True)
+    kinds = [json.loads(line)["kind"] for line in lines]
+    assert kinds == ["answer", "tool", "answer", "tool", "answer", "end"]
+    journal.write_text("".join(lines[:3]))  # as a kill would leave it
+    before = json.loads(lines[1])["text"]
+    model = Counting(unlike)
+    run(task, tmp_path / "run", model)
+    assert model.asked == [(0, 2)] and before in model.prompts[0, 2]
+    second = next(each for each in read_journal(tmp_path / "run").tools.values() if each.call == 1)
+    assert second.text == "15" and second.restored == (0,)
+    (row,) = rows_of(tmp_path / "run", "counts")
+    assert row["scores"]["exact_match,none"] == 1.0
+
+
+WAYS = {
+    "an exception": (way(code("1 / 0"), "B"), "Error: the code raised an exception.\nTraceback"),
+    "prints nothing": (way(code("x = 1"), "B"), "(no output)"),
+    "never ends": (way(code("while True: pass"), "B"), "Error: the code was stopped: it ran for more than 2 s."),
+    "ends itself": (
+        way(code("import os; os._exit(1)"), code("1"), "B"),
+        "Error: the interpreter was ended: the code ended it with exit code 1. Its variables are gone, files are kept.",
+    ),
+    "no code": (way(call("python", file="a.py"), "B"), "the argument 'code' is missing"),
+    "a picture": (
+        way(code("from PIL import Image\nImage.open('image_01.png').crop((0, 0, 9, 9))"), "B"),
+        "Picture 1 is image_02.png.",
+    ),
+    "a part that zoom returned": (
+        way(call(bbox_2d=[0, 0, 500, 500]), code("__import__('PIL.Image').Image.open('image_02.png').size"), "B"),
+        "Picture 1 is this part",
+    ),
+}
+
+
+@pytest.mark.full
+def test_what_comes_of_each_way_of_using_it(tmp_path: Path) -> None:
+    sandbox()
+    model = Scripted([each for each, _ in WAYS.values()])
+    task = write(tmp_path / "task", len(WAYS))
+    evaluate(model=model, tasks=[task], output_path=str(tmp_path / "run"), report=False, sandbox_args={"seconds": 2})
+    rows = rows_of(tmp_path / "run", "counts")
+    for number, (name, (_, told)) in enumerate(WAYS.items()):
+        assert told in model.prompts[number, 1], (name, model.prompts[number, 1])
+        assert rows[number]["status"] == "answered", name
+    zoomed = list(WAYS).index("a part that zoom returned")
+    assert "\n(512, 512)\n" in model.prompts[zoomed, 2]
+    ended = list(WAYS).index("ends itself")
+    assert "The interpreter is a new one" in model.prompts[ended, 2]
+
+
+@pytest.mark.full
+def test_a_sandbox_that_does_not_start_fails_the_request(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sandbox()
+    monkeypatch.setattr("mm_eval.sandbox.check.refuse_if_open", lambda sandbox: monkeypatch.setenv("PATH", "/nowhere"))
+    task = write(tmp_path / "task", 1)
+    results = run(task, tmp_path / "run", Counting())
+    (row,) = rows_of(tmp_path / "run", "counts")
+    assert results.exit_code == 3 and row["status"] == "failed" and "sandbox can't be started" in row["error"]["what"]
+
+
+@pytest.mark.full
+def test_another_sandbox_is_another_run(tmp_path: Path) -> None:
+    sandbox()
+    task = write(tmp_path / "task", 1)
+    run(task, tmp_path / "run", Counting())
+    with pytest.raises(ConfigError, match="sandbox"):
+        run(task, tmp_path / "run", Counting(), sandbox_args={"memory": 1024})
+
+
+@pytest.mark.full
+def test_without_walls_run_table_and_page_say_so(tmp_path: Path, cli: Callable[..., Ran]) -> None:
+    sandbox()
+    task = write(tmp_path / "task", 1)
+    results = evaluate(model=Counting(), tasks=[task], output_path=str(tmp_path / "run"), sandbox="none")
+    assert results.exit_code == 0
+    said = "code that the model wrote was run without a sandbox"
+    assert said in (tmp_path / "run" / "report.html").read_text() and said in cli("score", tmp_path / "run").out
+    assert json.loads((tmp_path / "run" / "run.json").read_text())["spec"]["sandbox"]["kind"] == "none"
