@@ -64,7 +64,7 @@ def test_a_plain_run_imports_no_part_and_no_templates(tmp_path: Path) -> None:
         "import sys; from mm_eval.cli import main\n"
         f"main(['--tasks', 'mme', '--limit', '2', '--sample', '--model', 'dummy', '--output_path', {str(tmp_path)!r}])\n"
         "ends = ('.judging', '.submissions', '.deciding', '.tracking', '.theirs', '.verdicts', '.counting', '.lmms_eval', "
-        "'.first_rows', '.text', 'jinja2')\n"
+        "'.first_rows', '.text', 'jinja2', 'matplotlib')\n"
         "print([name for name in sys.modules if name.endswith(ends)])"
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -1,160 +1,206 @@
-"""The figures of a release as SVG files: a heat map of models by benchmarks, and bars with 95% intervals of each benchmark.
+"""The figures of a release: a heat map of models by benchmarks, and bars with 95% intervals of each benchmark.
 
-    write_figures(Path("figures"), release_table(runs))
+    write_release_figures(Path("figures"), release_table(runs))
 
-They are drawn without a library, dark on white, with their text as text, so that a paper's tools can open, scale and edit them.
+`preview` is the picture that other sites show beside a link to the release's page: title, sentence and the first rows.
 """
 
 from __future__ import annotations
 
-import math
 import textwrap
-import unicodedata
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from mm_eval.engine.folder import RunFolder
 from mm_eval.results.number_text import PERCENT, Unit
 from mm_eval.results.sample_rows import sample_name
-from mm_eval.values.safe import html, in_line
+from mm_eval.values.safe import in_line
+from mm_eval.values.words import counted
+from mm_eval.verbs.figures import (
+    COLOURS,
+    INK,
+    LINE,
+    SIZE,
+    SMALL,
+    SOFT,
+    WIDTH,
+    content,
+    new_figure,
+    settings,
+    text_width,
+    wrapped,
+    write_figures,
+)
 from mm_eval.verbs.report.release.average import AVERAGE
 from mm_eval.verbs.report.release.ranking import ranked_columns
 from mm_eval.verbs.report.release.table import ReleaseNumber, ReleaseTable
 
-INK, SOFT, LINE = "#1d2125", "#5c6570", "#c8cdd3"
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7a7a00", "#8b4fbf")
-SIZE, SMALL = 12, 9.5
-"""Heights of text, in pixels of the figure."""
-CELL, ROW, BAR = 96, 36, 26
-"""Least width and height of a cell of the heat map, and height of a bar with its space."""
-LONGEST = 24
-"""Characters of a line of a model's name above its column."""
-FULL = 340
-"""Length of the longest bar."""
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+ROW, BAR = 0.36, 0.24
+"""Heights of a row of the heat map and of a bar with its space, in inches."""
+LEAST_WIDTH, MOST_CELL = 3.3, 1.2
+"""Width of the heat map of few models, which fits a column of a page in two, and of a cell that has room, in inches."""
+LONGEST = 1.3
+"""Inches of a line of a benchmark's name."""
+PREVIEW = (1200, 630)
+"""Pixels of the preview, as most sites ask for."""
+MOST_ROWS, MOST_COLUMNS = 7, 6
+"""Of the preview."""
 
 
-def write_figures(folder: Path, table: ReleaseTable) -> list[Path]:
-    """Writes heat-map.svg and bars-<benchmark>.svg into the folder and returns their paths. Raises StoreError or OSError."""
-    folder.mkdir(parents=True, exist_ok=True)
-    files = RunFolder(folder)
-    written = [files.write_lines("heat-map.svg", heat_map(table))]
+def write_release_figures(folder: Path, table: ReleaseTable) -> list[Path]:
+    """Writes heat-map and bars-<benchmark> into the folder, as SVG, PDF and PNG, and returns their paths. Raises OSError."""
+    figures = {"heat-map": partial(heat_map, table)}
     for row in table.rows:
         several = sum(task == row[0] for task, _ in table.rows) > 1
-        name = sample_name(".".join(row) if several else row[0])
-        written.append(files.write_lines(f"bars-{name}.svg", bars(table, row)))
-    return written
+        figures[f"bars-{sample_name('.'.join(row) if several else row[0])}"] = partial(bars, table, row)
+    return write_figures(folder, figures)
 
 
-def heat_map(table: ReleaseTable) -> Iterator[str]:
+def heat_map(table: ReleaseTable) -> Figure:
     """A row for each benchmark's main number and their average, a column for each model, in the shades of the release page:
     white for the worst of a row."""
-    heads = [textwrap.wrap(in_line(name), LONGEST) or [""] for name in table.columns]
-    rows: list[tuple[str, Mapping[str, ReleaseNumber], bool | None, Unit]] = [
-        (
-            table.shown_label(row) + (" ↓" if table.better.get(row) is False else ""),
-            table.rows[row],
-            table.better.get(row, True),
-            table.unit(row),
-        )
-        for row in table.shown()
-    ]
-    rows += [(AVERAGE, table.average, True, PERCENT)] if table.average else []
-    left = 20 + max((width(name) for name, *_ in rows), default=0)
-    across = max([CELL, *(16 + width(line) for head in heads for line in head)])
-    top = 14 + 15 * max(map(len, heads), default=1)
-    remarks = _remarks(table)
-    high = top + ROW * len(rows)
-    wide = max([left + across * len(heads) + 10, *(20 + width(remark, SMALL) for remark in remarks)])
-    yield from _opened(wide, high + 12 + 14 * len(remarks), "Models by benchmarks")
-    for place, head in enumerate(heads):
-        for at, line in enumerate(reversed(head)):
-            yield _text(left + across * (place + 0.5), top - 8 - 15 * at, line, anchor="middle", bold=True)
-    for at, (name, numbers, better, unit) in enumerate(rows):
-        y, ranks = top + ROW * at, dict(ranked_columns(numbers))
-        yield _text(left - 10, y + ROW / 2 + 4, name, anchor="end", bold=name == AVERAGE)
-        for place, column in enumerate(table.columns):
-            x, found = left + across * place, numbers.get(column)
-            yield _cell(x, y, across, found, shade(found, list(numbers.values()), better))
-            yield from _value(x, y, across, found, ranks.get(column), unit)
-    yield from _below(remarks, high + 18)
-    yield "</svg>"
+    rows = _rows(table)
+    names = [wrapped(row.name, LONGEST) for row in rows]
+    left = 0.3 + max((text_width(line) for name in names for line in name.split("\n")), default=0)
+    for between in (" to ", "\nto "):  # on two lines, where the page is too narrow for one
+        ends = [line for row in rows for text in row.ends(between) for line in text.split("\n")]
+        cell = 0.15 + max([text_width(line, SMALL) for line in ends] + [text_width("100.0 *")])
+        if left + cell * len(table.columns) <= WIDTH:
+            break
+    count = max(1, len(table.columns))
+    cell = max(cell, min(MOST_CELL, (WIDTH - left) / count), (LEAST_WIDTH - left) / count)
+    heads = {name: wrapped(name, cell - 0.05, SIZE, "bold") for name in table.columns}
+    most_lines = max((head.count("\n") + 1 for head in heads.values()), default=0)
+    height = 0.25 + 0.15 * most_lines + (ROW + 0.12 * between.count("\n")) * len(rows)
+    figure = new_figure(height, _remarks(table), left + cell * count)
+    _draw(figure.add_subplot(), list(zip(names, rows, strict=True)), heads, SIZE, between)
+    return figure
 
 
-def bars(table: ReleaseTable, row: tuple[str, str]) -> Iterator[str]:
+def bars(table: ReleaseTable, row: tuple[str, str]) -> Figure:
     """A bar for each model of a row, from 0, with a whisker for its 95% interval.
 
     Pale bars are not ranked, hollow ones are reported numbers.
     """
-    numbers = table.rows[row]
+    numbers, unit = table.rows[row], table.unit(row)
     columns = [name for name in table.columns if name in numbers]
-    left = 20 + max((width(in_line(name, LONGEST * 2)) for name in columns), default=0)
-    ends = [end for found in numbers.values() for end in (found.value, *(found.bounds or ()))]
-    unit = table.unit(row)
-    low: float = min([0.0, *ends])
-    high: float = max([1.0 if unit.is_percent else 0.0, *ends])
-    remarks = _remarks(table, row)
-    bottom = 30 + BAR * len(columns)
-    wide: float = max([left + FULL + 80, *(20 + width(remark, SMALL) for remark in remarks)])
-    title = table.label(row) + (" (lower is better)" if table.better.get(row) is False else "")
-
-    def at(value: float) -> float:
-        return left + FULL * (value - low) / ((high - low) or 1)
-
-    yield from _opened(wide, bottom + 30 + 14 * len(remarks), title)
-    yield _text(left, 18, title, bold=True)
-    for value in _ticks(low, high):
-        yield _line(at(value), 28, at(value), bottom, LINE)
-        yield _text(at(value), bottom + 14, f"{unit.factor * value:g}", anchor="middle", size=SMALL, colour=SOFT)
+    names = [wrapped(in_line(name, 50), 1.25 * LONGEST) for name in columns]
+    high = 0.7 + sum(BAR * (name.count("\n") + 1) ** 0.5 for name in names)
+    figure = new_figure(high, _remarks(table, row))
+    axes = figure.add_subplot()
+    axes.spines["left"].set_visible(True)
     for place, name in enumerate(columns):
-        found, y = numbers[name], 32 + BAR * place
-        colour = COLOURS[table.columns.index(name) % len(COLOURS)]
-        looks = f'fill="{colour}" fill-opacity="{0.3 if found.set_apart else 0.8}"'
-        looks = looks if found.ours else f'fill="white" stroke="{colour}" stroke-width="1.5"'
-        start, end = sorted((at(0), at(found.value)))
-        yield f'<rect x="{start:.1f}" y="{y}" width="{end - start:.1f}" height="{BAR - 8}" {looks}/>'
-        yield from _whisker(found, at, y + (BAR - 8) / 2)
-        yield _text(left - 10, y + 13, in_line(name, LONGEST * 2), anchor="end")
-        yield _text(left + FULL + 14, y + 13, unit.text(found.value) + ("" if found.ours else " *"), bold=found.best)
-    yield from _below(remarks, bottom + 34)
-    yield "</svg>"
+        found, colour = numbers[name], COLOURS[table.columns.index(name) % len(COLOURS)]
+        value = unit.factor * found.value
+        drawn = axes.barh(place, value, 0.7, color=colour, alpha=0.35 if found.set_apart else 1)
+        if not found.ours:
+            drawn[0].set(facecolor="white", edgecolor=colour, linewidth=1)
+        if found.bounds:
+            start, end = (unit.factor * bound for bound in found.bounds)
+            axes.plot([start, end], [place, place], color=INK, linewidth=0.8, marker="|", markersize=5)
+        said, beside = unit.text(found.value) + ("" if found.ours else " *"), axes.get_yaxis_transform()
+        axes.text(1.02, place, said, transform=beside, va="center", weight=_weight(found))
+    ends = [end for found in numbers.values() for end in (found.value, *(found.bounds or ()))]
+    most = 1.0 if unit.is_percent else 1.02 * max(0.0, *ends) or 1.0
+    axes.set_xlim(unit.factor * min(0.0, *ends), unit.factor * max(most, *ends))
+    axes.set_xlabel("percent" if unit.is_percent else "")
+    axes.set_yticks(range(len(columns)), names, fontsize=SIZE, color=INK)
+    axes.set_ylim(len(columns) - 0.4, -0.6)
+    axes.grid(axis="x")
+    axes.set_title(table.label(row) + (" (lower is better)" if table.better.get(row) is False else ""), weight="bold")
+    return figure
 
 
-def width(text: str, size: float = SIZE) -> float:
-    """About how wide a text is: no font is read."""
-    wide = sum(unicodedata.east_asian_width(character) in "WF" for character in in_line(text))
-    return size * (0.62 * (len(in_line(text)) - wide) + 1.05 * wide)
+def preview(table: ReleaseTable) -> bytes:
+    """The picture of a release that other sites show beside a link to its page, as PNG."""
+    rows = _rows(table)
+    kept = rows[:MOST_ROWS] + (rows[-1:] if table.average and len(rows) > MOST_ROWS else [])
+    hidden = [counted(len(rows) - len(kept), "more benchmark")] if len(rows) > len(kept) else []
+    if len(table.columns) > MOST_COLUMNS:
+        hidden.insert(0, counted(len(table.columns) - MOST_COLUMNS, "more model"))
+    numbers = [found for columns in table.rows.values() for found in columns.values()]
+    said = ["Sample data: no result on a benchmark"] if _has_sample(numbers) else []
+    said += [f"{' and '.join(hidden)} on the page"] if hidden else []
+    columns = table.columns[:MOST_COLUMNS]
+    with settings():
+        figure = new_figure(PREVIEW[1] / 100, width=PREVIEW[0] / 100)
+        figure.text(0.03, 0.95, in_line(table.title, 50), fontsize=28, weight="bold", va="top")
+        lines = textwrap.wrap(in_line(table.sentence), 100)[:2]
+        figure.text(0.03, 0.85, "\n".join(lines), fontsize=15, color=SOFT, va="top")
+        figure.text(0.03, 0.03, ". ".join(said) or "mm-eval", fontsize=13, color=SOFT)
+        figure.set_layout_engine("constrained", rect=(0.02, 0.08, 0.96, 0.77 - 0.05 * len(lines)))
+        heads = {name: wrapped(in_line(name, 34), 8.6 / max(1, len(columns)), 15, "bold") for name in columns}
+        _draw(figure.add_subplot(), [(in_line(row.name, 24), row) for row in kept], heads, 15)
+        return content(figure, "png", 100)
 
 
-def _opened(wide: float, high: float, title: str) -> Iterator[str]:
-    size = f'width="{wide:.0f}" height="{high:.0f}" viewBox="0 0 {wide:.0f} {high:.0f}"'
-    yield f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img" font-family="Helvetica, Arial, sans-serif">'
-    yield f"<title>{html(title)}</title>"
-    yield '<rect width="100%" height="100%" fill="white"/>'
-    yield '<defs><pattern id="apart" width="8" height="8" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">'
-    yield '<rect width="8" height="8" fill="white"/><rect width="3" height="8" fill="#e6e9ed"/></pattern></defs>'
+@dataclass(frozen=True)
+class _Row:
+    """A row of the heat map."""
+
+    name: str
+    numbers: Mapping[str, ReleaseNumber]
+    better: bool | None
+    unit: Unit
+
+    def ends(self, between: str) -> list[str]:
+        """The intervals of its numbers."""
+        return [self.unit.ends(found.bounds, between) for found in self.numbers.values() if found.bounds]
 
 
-def _cell(x: float, y: float, across: float, found: ReleaseNumber | None, shade: float) -> str:
-    """The field of a number; hatched where it is not ranked."""
-    fill = "url(#apart)" if found and found.set_apart else blue(shade)
-    return f'<rect x="{x:.1f}" y="{y}" width="{across:.1f}" height="{ROW}" fill="{fill}" stroke="{LINE}"/>'
+def _rows(table: ReleaseTable) -> list[_Row]:
+    rows = []
+    for row in table.shown():
+        better = table.better.get(row, True)
+        name = in_line(table.shown_label(row)) + (" ↓" if better is False else "")
+        rows.append(_Row(name, table.rows[row], better, table.unit(row)))
+    return [*rows, _Row(AVERAGE, table.average, True, PERCENT)] if table.average else rows
 
 
-def _value(
-    x: float, y: float, across: float, found: ReleaseNumber | None, rank: str | None, unit: Unit
-) -> Iterator[str]:
-    if found is None:
-        yield _text(x + across / 2, y + ROW / 2 + 4, "–", anchor="middle", colour=SOFT)
-        return
-    said = unit.text(found.value) + ("" if found.ours else " *") + (" !" if found.flaw else "")
-    bounds = found.bounds
-    middle = y + (16 if bounds else ROW / 2 + 4)
-    yield _text(x + across / 2, middle, said, anchor="middle", bold=found.best)
-    if rank:
-        yield _text(x + 4, y + 11, f"#{rank}", size=SMALL, colour=SOFT)
-    if bounds:
-        text = unit.ends(bounds, " to ")
-        yield _text(x + across / 2, y + 29, text, anchor="middle", size=SMALL, colour=SOFT)
+def _draw(
+    axes: Axes, rows: Sequence[tuple[str, _Row]], heads: Mapping[str, str], size: float, between: str = ""
+) -> None:
+    """Draws the cells of the heat map. rows: with their names. heads: the columns, with what stands above each.
+
+    between: stands between the ends of an interval; without it a cell has neither interval nor rank.
+    """
+    from matplotlib.patches import Rectangle
+
+    small = size * SMALL / SIZE
+    for y, (_, row) in enumerate(rows):
+        ranks = dict(ranked_columns(row.numbers)) if between else {}
+        for x, column in enumerate(heads):
+            found = row.numbers.get(column)
+            colour = blue(shade(found, list(row.numbers.values()), row.better))
+            cell = Rectangle((x, y), 1, 1, facecolor=colour, edgecolor=LINE, linewidth=0.6, clip_on=False)
+            if found and found.set_apart:
+                cell.set(hatch="///", hatchcolor="#e6e9ed")
+            axes.add_patch(cell)
+            value = "–" if found is None else row.unit.text(found.value) + _marks(found)
+            ends = row.unit.ends(found.bounds, between) if between and found and found.bounds else ""
+            middle = y + (0.4 if ends else 0.5)
+            axes.text(x + 0.5, middle, value, ha="center", va="center", weight=_weight(found), fontsize=size)
+            axes.text(x + 0.5, y + 0.94, ends, ha="center", va="bottom", fontsize=small, color=SOFT, linespacing=1)
+            if column in ranks:
+                axes.text(x + 0.03, y + 0.05, f"#{ranks[column]}", va="top", fontsize=small, color=SOFT)
+    axes.set(xlim=(0, len(heads)), ylim=(len(rows), 0))
+    axes.xaxis.tick_top()
+    axes.set_xticks([x + 0.5 for x in range(len(heads))], list(heads.values()), weight="bold", fontsize=size, color=INK)
+    axes.set_yticks([y + 0.5 for y in range(len(rows))], [name for name, _ in rows], fontsize=size, color=INK)
+
+
+def _weight(found: ReleaseNumber | None) -> str:
+    return "bold" if found and found.best else "normal"
+
+
+def _marks(found: ReleaseNumber) -> str:
+    return ("" if found.ours else " *") + (" !" if found.flaw else "")
 
 
 def blue(shade: float) -> str:
@@ -170,23 +216,6 @@ def shade(found: ReleaseNumber | None, numbers: Sequence[ReleaseNumber], higher:
         return 0.0
     share = (found.value - min(values)) / (max(values) - min(values))
     return (share if higher else 1 - share) * (1.0 if any((each.rank or 1) > 1 for each in ranked) else 0.3)
-
-
-def _ticks(low: float, high: float) -> list[float]:
-    """Round numbers within an axis, 3 to 9 of them."""
-    rough = (high - low) / 4 or 1.0
-    power = 10.0 ** math.floor(math.log10(rough))
-    step = next(each for each in (1, 2, 2.5, 5, 10) if each * power >= 0.8 * rough) * power
-    first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
-    return [round(place * step, 12) for place in range(first, last + 1)]
-
-
-def _whisker(found: ReleaseNumber, at: Callable[[float], float], y: float) -> Iterator[str]:
-    if found.bounds:
-        start, end = map(at, found.bounds)
-        yield _line(start, y, end, y, INK)
-        for x in (start, end):
-            yield _line(x, y - 4, x, y + 4, INK)
 
 
 def _remarks(table: ReleaseTable, row: tuple[str, str] | None = None) -> list[str]:
@@ -205,29 +234,10 @@ def _remarks(table: ReleaseTable, row: tuple[str, str] | None = None) -> list[st
         remarks.append("* as reported, not measured by us.")
     if any(found.flaw for found in numbers) and row is None:
         remarks.append("! documents failed or were cut: see the table.")
-    if any(found.run and found.run.results.run.sample for found in numbers):
+    if _has_sample(numbers):
         remarks.append("Sample data, not the benchmarks: no result to publish.")
     return remarks
 
 
-def _below(remarks: Sequence[str], y: float) -> Iterator[str]:
-    for at, remark in enumerate(remarks):
-        yield _text(10, y + 14 * at, remark, size=SMALL, colour=SOFT)
-
-
-def _line(x1: float, y1: float, x2: float, y2: float, colour: str) -> str:
-    return f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" stroke="{colour}"/>'
-
-
-def _text(
-    x: float,
-    y: float,
-    text: str,
-    anchor: str = "start",
-    size: float = SIZE,
-    colour: str = INK,
-    bold: bool = False,
-) -> str:
-    weight = ' font-weight="bold"' if bold else ""
-    looks = f'font-size="{size}" fill="{colour}" text-anchor="{anchor}"{weight}'
-    return f'<text x="{x:.1f}" y="{y:.1f}" {looks}>{html(text)}</text>'
+def _has_sample(numbers: Sequence[ReleaseNumber]) -> bool:
+    return any(found.run and found.run.results.run.sample for found in numbers)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from mm_eval.cli.folders import add_code_option, run_folders
 from mm_eval.cli.options import add_option, add_options, option
-from mm_eval.cli.say import complain_briefly, say, say_lines, say_report
+from mm_eval.cli.say import say, say_lines, say_report
 from mm_eval.config.arguments import PATH, TEXT
 from mm_eval.values.errors import ConfigError
 from mm_eval.values.files import write_atomic
@@ -61,7 +61,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         parser,
         "figures",
         "DIR",
-        "write the table's figures, and nothing else: a heat map and each benchmark's bars as SVG, and as PDF with matplotlib",
+        "write the table's figures, and nothing else: a heat map and each benchmark's bars, or the curves of a training, as SVG, "
+        "PDF and PNG (needs pip install 'mm-eval[figures]')",
         rule=PATH,
     )
     what = "html: the release page, each run's page and all pictures in full size, as files for a web server in a new folder"
@@ -71,7 +72,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         parser,
         "url",
         "URL",
-        "with --site: the address where it will stand, for the picture beside links to it",
+        "with --site: the address where it will stand, for the picture beside links to it (needs pip install 'mm-eval[figures]')",
         rule=TEXT,
     )
     add_option(parser, "output", "FILE", "the file to write to", rule=PATH)
@@ -87,6 +88,10 @@ def main(args: argparse.Namespace) -> int:
 
     if args.url and not (args.site and args.url.startswith(("https://", "http://"))):
         raise ConfigError(f"--url is the address of a site: https://... (got {args.url!r}).", hint="Add --site DIR.")
+    if args.figures or args.url:
+        from mm_eval.verbs.figures import require_matplotlib
+
+        require_matplotlib()
     if _report_study(args):
         return 0
     runs, holes = read_runs(run_folders(args.runs), args.include_path)
@@ -106,7 +111,11 @@ def main(args: argparse.Namespace) -> int:
         return found
 
     if args.figures:
-        _write_figures(Path(args.figures), table())
+        from mm_eval.verbs.report.figures import write_release_figures
+
+        with writing("the figures", args.figures):
+            for path in write_release_figures(Path(args.figures), table()):
+                say(path)
         return say_holes(holes)
     if args.format in FORMATS:
         from mm_eval.verbs.report.export_verb import write_exports
@@ -174,18 +183,6 @@ def _report_study(args: argparse.Namespace) -> bool:
     else:
         say_lines(study.text(args.format))
     return True
-
-
-def _write_figures(folder: Path, table: ReleaseTable) -> None:
-    from mm_eval.verbs.report import pdf
-    from mm_eval.verbs.report.figures import write_figures
-
-    with writing("the figures", str(folder)):
-        drawn = write_figures(folder, table)
-        for path in [*drawn, *(pdf.write_pdfs(drawn) if pdf.is_available() else ())]:
-            say(path)
-        if not pdf.is_available():
-            complain_briefly(pdf.MISSING)
 
 
 def _write(path: str, text: str) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import base64
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from itertools import islice
 from pathlib import Path
 from threading import Lock
@@ -26,12 +26,13 @@ from mm_eval.results.table import to_page
 from mm_eval.results.thumbnails import Wanted, write_thumbnails
 from mm_eval.trust import for_data_alone, trusted_request
 from mm_eval.values.errors import ConfigError, MMEvalError
-from mm_eval.values.files import write_atomic
 from mm_eval.values.run_files import real_path
 from mm_eval.values.words import counted
+from mm_eval.verbs.figures import write_figures
 from mm_eval.verbs.training.curve import Curve, Evaluation, Study
+from mm_eval.verbs.training.curve_chart import chart
+from mm_eval.verbs.training.curve_figure import curve_figure
 from mm_eval.verbs.training.curve_text import HINT, in_format, regressions, said, table, title
-from mm_eval.verbs.training.figure import figure
 from mm_eval.verbs.training.study import is_study
 
 PAGE = "curve.html"
@@ -39,6 +40,8 @@ WAIT = 3000
 """Milliseconds after which a served page asks for a new step."""
 MOST_DOCS = 3_000
 """Samples of a page, those that changed last first."""
+MOST_REMARKS = 4
+"""Below a figure."""
 
 
 def open_study(folder: Path, include_path: str | None = None) -> StudyPage | None:
@@ -71,15 +74,12 @@ class StudyPage:
         return in_format(self.study, form)
 
     def write_figures(self, folder: Path) -> list[Path]:
-        """Writes curve-<row>.svg and .png of each row into a folder and returns their paths."""
-        folder.mkdir(parents=True, exist_ok=True)
-        files, written = RunFolder(folder), list[Path]()
-        for curve in map(self.study.curve, self.study.names):
-            drawing, name = figure(curve), f"curve-{sample_name(curve.name)}"
-            written.append(files.write_lines(f"{name}.svg", drawing.svg().splitlines()))
-            written.append(folder / f"{name}.png")
-            write_atomic(written[-1], drawing.png(), durable=False)
-        return written
+        """Writes curve-<row> for each row, as SVG, PDF and PNG, and returns their paths. Raises OSError."""
+        remarks, curves = self.study.remarks, map(self.study.curve, self.study.names)
+        if len(remarks) > MOST_REMARKS:
+            remarks[MOST_REMARKS:] = [f"{counted(len(remarks) - MOST_REMARKS, 'further remark')} on the page."]
+        draw = {f"curve-{sample_name(each.name)}": partial(curve_figure, each, remarks) for each in curves}
+        return write_figures(folder, draw)
 
     def pieces(self, folder: Path, live: Mapping[str, Any] | None = None) -> Iterator[str]:
         """The page in pieces. folder: where it will lie, for its links. live: what else a page has that is served."""
@@ -209,7 +209,7 @@ def _section(curve: Curve) -> dict[str, Any]:
     tables = [to_page(table(curve, on_page=True))]
     return {
         "title": title(curve),
-        "figure": "data:image/svg+xml;base64," + base64.b64encode(figure(curve).svg().encode()).decode(),
+        "figure": "data:image/svg+xml;base64," + base64.b64encode(chart(curve).svg().encode()).decode(),
         "tables": tables,
         "said": list(said(curve)),
         "folded": curve.inner,

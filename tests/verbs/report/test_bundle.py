@@ -63,7 +63,10 @@ def first_picture(run):
     return row["images"][0]
 
 
-def test_a_bundle_has_every_picture_as_the_prompt_showed_it_and_no_address_elsewhere(run, tmp_path, capsys):
+def test_a_bundle_has_every_picture_as_the_prompt_showed_it_and_no_address_elsewhere(
+    run, tmp_path, capsys, monkeypatch
+):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)  # the extra is for --url only
     assert main(["report", str(run), "--site", str(tmp_path / "site")]) == 0
     assert "80 samples, 60 pictures in full size" in capsys.readouterr().out
     pictures = list((tmp_path / "site/pictures").glob("*/*"))
@@ -75,7 +78,7 @@ def test_a_bundle_has_every_picture_as_the_prompt_showed_it_and_no_address_elsew
             r"""(?:src|href)\\?["']?[=:]\s*\\?["']([^"'\\]+)""", (tmp_path / "site" / page).read_text()
         ):
             assert not found.startswith(("http", "/", "file:")), found
-    assert not (tmp_path / "site/dummy/rows/2.js").exists()
+    assert not (tmp_path / "site/dummy/rows/2.js").exists() and not (tmp_path / "site/preview.png").exists()
 
 
 @pytest.mark.full

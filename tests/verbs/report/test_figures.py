@@ -1,38 +1,68 @@
-"""The figures of a release: SVG files that any reader opens, with every number, interval, rank and hole of the table."""
+"""The figures of a release: every number, interval, rank and hole of the table, and nothing is cut off."""
 
 import re
+import sys
+from collections.abc import Iterator
+from functools import partial
+from itertools import combinations
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+from matplotlib.text import Text
 
 from mm_eval.cli import main
 from mm_eval.results.recorded import RecordedRun
-from mm_eval.verbs.report import pdf
-from mm_eval.verbs.report.figures import _ticks, heat_map, write_figures
+from mm_eval.verbs.figures import WIDTH, content, settings, wrapped, write_figures
+from mm_eval.verbs.report.figures import PREVIEW, bars, heat_map, preview
 from mm_eval.verbs.report.release.numbers import Reported, release_table
 from mm_eval.verbs.report.release.table import ReleaseNumber, ReleaseTable
 from tests.sets import each_of
 
-ODD = "</svg><script>alert(1)</script> & \x00\x1b[31m \u202e 'model' 模型" + "x" * 60
+ODD = "</svg><script>alert(1)</script> & \x00\x1b[31m \u202e 'model' $x$ 模型" + "x" * 60
+ROW = ("mme", "mme_perception_score")
 
 
 @pytest.fixture(scope="module")
 def table(perfect, worse, dummy_run) -> ReleaseTable:
     runs = [RecordedRun.read(perfect, "good"), RecordedRun.read(worse, ODD), RecordedRun.read(dummy_run, "dummy")]
-    return release_table(runs, [Reported("paper", "mme", "mme_perception_score", 1880.0, 30.0, "arXiv:1")])
+    return release_table(runs, [Reported("paper", *ROW, 1880.0, 30.0, "arXiv:1")])
 
 
-def texts(path: Path) -> list[str]:
-    return [each.text or "" for each in ElementTree.parse(path).iter("{http://www.w3.org/2000/svg}text")]
+@pytest.fixture(autouse=True)
+def drawing() -> Iterator[None]:
+    with settings():
+        yield
 
 
-def test_the_heat_map_has_every_headline_number_interval_and_rank(table: ReleaseTable, tmp_path: Path) -> None:
-    path, *_ = write_figures(tmp_path / "new" / "folder", table)
-    found = texts(path)
+def of_shares(models: int, rows: int = 3, name: str = "LLaVA-OneVision-1.5-8B-Instruct") -> ReleaseTable:
+    """A table of benchmarks in percent."""
+    columns = [f"{number}-{name}" for number in range(models)]
+    numbers = {
+        column: ReleaseNumber(0.4 + 0.3 / (1 + n), 0.02, best=n == 0, rank=1 + n) for n, column in enumerate(columns)
+    }
+    keys = [(f"a_benchmark_with_a_long_name_{number}", "acc") for number in range(rows)]
+    return ReleaseTable(columns, dict.fromkeys(keys, numbers), headlines=set(keys), average=dict(numbers))
+
+
+def texts(figure: Figure) -> list[str]:
+    """All that is written in a figure, on one line each."""
+    return [
+        found for text in figure.findobj(Text) if (found := text.get_text().replace("\n", " ")) and text.get_visible()
+    ]
+
+
+def cells(figure: Figure) -> list[Rectangle]:
+    return [patch for patch in figure.axes[0].patches if isinstance(patch, Rectangle)]
+
+
+def test_the_heat_map_has_every_headline_number_interval_and_rank(table: ReleaseTable) -> None:
+    found = texts(heat_map(table))
     assert len(table.shown()) < len(table.rows) and not any("existence" in text for text in found)
     for row in table.shown():
-        assert table.shown_label(row) in found
+        assert wrapped(table.shown_label(row), 1.3).replace("\n", " ") in found
         for each in table.rows[row].values():
             assert any(text.startswith(table.text(row, each.value)) for text in found)
             if each.bounds:
@@ -41,44 +71,81 @@ def test_the_heat_map_has_every_headline_number_interval_and_rank(table: Release
     assert any("Sample data" in text for text in found)
 
 
-def test_there_are_bars_of_each_benchmark_with_whiskers(table: ReleaseTable, tmp_path: Path) -> None:
-    written = write_figures(tmp_path, table)
-    assert len(written) == 1 + len(table.rows) == len(set(written))
-    bars = tmp_path / "bars-mme.mme_perception_score.svg"
-    drawn = bars.read_text()
-    assert drawn.count('height="18"') == len(table.rows["mme", "mme_perception_score"]) == 4
-    assert drawn.count(f'stroke="{"#1d2125"}"') == 3 * 3, "three of ours have whiskers, the reported number has none"
-    assert "good" in texts(bars) and "1880.00 *" in texts(bars)
+def test_bars_have_whiskers_and_stand_at_their_values(table: ReleaseTable) -> None:
+    figure = bars(table, ROW)
+    numbers = table.rows[ROW]
+    assert [bar.get_width() for bar in cells(figure)] == [found.value for found in numbers.values()]
+    whiskers = [line.get_xdata() for line in figure.axes[0].lines]
+    assert [tuple(ends) for ends in whiskers] == [found.bounds for found in numbers.values() if found.bounds]
+    assert len(whiskers) == 3 and len(numbers) == 4, "the reported number has no interval"
+    assert "good" in texts(figure) and "1880.00 *" in texts(figure)
+    shares = bars(of_shares(2), ("a_benchmark_with_a_long_name_0", "acc"))
+    assert [bar.get_width() for bar in cells(shares)] == pytest.approx([70, 55]) and "percent" in texts(shares)
+    assert shares.axes[0].get_xlim() == (0, 100)
 
 
-def test_no_name_reaches_the_figure_as_markup(table: ReleaseTable, tmp_path: Path) -> None:
-    for path in write_figures(tmp_path, table):
-        ElementTree.parse(path)
-        assert "<script" not in path.read_text() and "\x00" not in path.read_text()
-        assert not re.search(r"(href|src|url)\W+https?:", path.read_text().replace("http://www.w3.org/2000/svg", ""))
+@each_of("models", [1, 6])
+def test_nothing_is_cut_off_or_lies_on_another_text(models: int) -> None:
+    check_places(models)
 
 
-def test_nothing_reaches_beyond_the_frame(table: ReleaseTable, tmp_path: Path) -> None:
-    for path in write_figures(tmp_path, table):
-        root = ElementTree.parse(path).getroot()
-        wide, high = float(root.attrib["width"]), float(root.attrib["height"])
-        for each in root.iter():
-            if "x" in each.attrib:
-                assert 0 <= float(each.attrib["x"]) <= wide and 0 <= float(each.attrib["y"]) <= high
+@pytest.mark.full
+@each_of("models", [2, 3, 4, 5, 12])
+def test_nothing_is_cut_off_of_other_numbers_of_models(models: int) -> None:
+    check_places(models)
+
+
+def check_places(models: int) -> None:
+    table = of_shares(models)
+    for figure in (heat_map(table), bars(table, ("a_benchmark_with_a_long_name_0", "acc"))):
+        assert models > 7 or figure.get_figwidth() <= WIDTH, "as wide as a page"
+        figure.draw_without_rendering()
+        drawn = [text for text in figure.findobj(Text) if text.get_text().strip() and text.get_visible()]
+        boxes = [text.get_window_extent() for text in drawn]
+        for text, box in zip(drawn, boxes, strict=True):
+            inside = figure.bbox.contains(box.x0, box.y0) and figure.bbox.contains(box.x1, box.y1)
+            assert inside, (text.get_text(), box, figure.bbox)
+        for (one, box), (other, another) in combinations(zip(drawn, boxes, strict=True), 2):
+            across = min(box.x1, another.x1) - max(box.x0, another.x0)
+            down = min(box.y1, another.y1) - max(box.y0, another.y0)
+            assert across < 2 or down < 2, (one.get_text(), other.get_text())
+
+
+def test_no_name_reaches_the_figure_as_markup_or_as_a_formula(table: ReleaseTable) -> None:
+    for draw in (partial(heat_map, table), partial(bars, table, ROW)):
+        drawn = content(draw(), "svg").decode()
+        ElementTree.fromstring(drawn)
+        assert "<script" not in drawn and "\x00" not in drawn
+        assert not re.search(r"""(href|src)=["'](?!#)""", drawn)
+        assert content(draw(), "svg").decode() == drawn, "equal tables give equal files"
+    assert "a$x$b</text>" in content(heat_map(of_shares(1, 1, "a$x$b")), "svg").decode()
 
 
 def test_a_number_that_is_not_ranked_is_hatched_and_one_of_a_lone_model_is_white() -> None:
     numbers = {"a": ReleaseNumber(0.5), "b": ReleaseNumber(0.9, set_apart=True)}
-    drawn = "".join(heat_map(ReleaseTable(["a", "b"], {("mme", "acc"): numbers}, headlines={("mme", "acc")})))
-    assert drawn.count("url(#apart)") == 1 and "#ffffff" in drawn and "not ranked with it" in drawn
+    figure = heat_map(ReleaseTable(["a", "b"], {("mme", "acc"): numbers}, headlines={("mme", "acc")}))
+    assert [bool(cell.get_hatch()) for cell in cells(figure)] == [False, True]
+    assert all(cell.get_facecolor() == (1, 1, 1, 1) for cell in cells(figure))
+    assert any("not ranked with it" in text for text in texts(figure))
 
 
 @each_of(
-    ("low", "high", "ticks"),
-    [(0, 1, [0, 0.2, 0.4, 0.6, 0.8, 1]), (0, 1750.96, [0, 500, 1000, 1500]), (0, 0, [0]), (-0.1, 1.2, [0, 0.5, 1])],
+    ("name", "width", "lines"),
+    [
+        ("mme", 1, ["mme"]),
+        ("mathvista_testmini", 0.9, ["mathvista_", "testmini"]),
+        ("LLaVA-OneVision", 0.5, ["LLaVA-", "One", "Vision"]),
+        ("a b", 1, ["a b"]),
+        ("x" * 30, 1, ["x" * 15, "x" * 15]),
+    ],
 )
-def test_the_ticks_are_round(low: float, high: float, ticks: list[float]) -> None:
-    assert _ticks(low, high) == ticks
+def test_names_are_broken_where_a_reader_expects_it(name: str, width: float, lines: list[str]) -> None:
+    assert wrapped(name, width).split("\n") == lines
+
+
+def test_a_preview_has_the_first_rows_and_says_what_it_leaves_out() -> None:
+    drawn = preview(of_shares(9, rows=10))
+    assert drawn.startswith(b"\x89PNG") and int.from_bytes(drawn[16:20]) == PREVIEW[0]
 
 
 @pytest.mark.full
@@ -86,33 +153,35 @@ def test_the_command_writes_the_figures_and_nothing_else(perfect, worse, tmp_pat
     monkeypatch.chdir(tmp_path)
     assert main(["report", str(perfect), str(worse), "--figures", "out"]) == 0
     names = ("heat-map", "bars-mme.mme_perception_score", "bars-mme.mme_cognition_score")
-    endings = ["svg", *(["pdf"] if pdf.is_available() else [])]
-    assert capsys.readouterr().out.split() == [f"out/{name}.{ending}" for ending in endings for name in names]
+    written = [f"out/{name}.{ending}" for name in names for ending in ("svg", "pdf", "png")]
+    assert capsys.readouterr().out.split() == written
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
+    starts = {".svg": b"<?xml", ".pdf": b"%PDF-", ".png": b"\x89PNG"}
+    before = {path: Path(path).read_bytes() for path in written}
+    assert all(found.startswith(starts[Path(path).suffix]) for path, found in before.items())
+    assert main(["report", str(perfect), str(worse), "--figures", "out"]) == 0
+    assert before == {path: Path(path).read_bytes() for path in written}, "equal runs give equal files"
     Path("file").write_text("")
-    assert main(["report", str(perfect), "--figures", "file/here"]) == 3
+    assert main(["report", str(perfect), "--figures", "file/here"]) == 2
     assert "can't be written" in capsys.readouterr().err
 
 
-@pytest.mark.full
-def test_each_figure_is_a_pdf_with_the_same_texts_at_the_same_places(table: ReleaseTable, tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib", reason="pip install -e '.[figures]'")
-    drawn = write_figures(tmp_path, table)
-    written = pdf.write_pdfs(drawn[:2])
-    assert [path.name for path in written] == [path.with_suffix(".pdf").name for path in drawn[:2]]
-    assert all(path.read_bytes().startswith(b"%PDF-") for path in written)
-    before = written[0].read_bytes()
-    assert pdf.write_pdfs(drawn[:1])[0].read_bytes() == before, "equal tables give equal files"
-    [axes] = pdf.figure_of(drawn[0]).axes
-    assert [text.get_text() for text in axes.texts] == texts(drawn[0])
-    assert len(axes.patches) == drawn[0].read_text().count("<rect") - 3, "without the page and the two of the pattern"
-
-
-def test_without_matplotlib_there_are_svg_files_and_a_message(
-    perfect: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+@each_of("words", [("--figures", "out"), ("--site", "out", "--url", "https://example.org/x")])
+def test_without_matplotlib_nothing_is_written(
+    words: tuple[str, ...],
+    perfect: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setattr(pdf, "is_available", lambda: False)
-    assert main(["report", str(perfect), "--figures", str(tmp_path)]) == 0
-    said = capsys.readouterr()
-    assert "heat-map.svg" in said.out and "pip install 'mm-eval[figures]'" in said.err
-    assert list(tmp_path.glob("*.svg")) and not list(tmp_path.glob("*.pdf"))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    assert main(["report", str(perfect), "--model_index", "card.yaml", *words]) == 2
+    assert "pip install 'mm-eval[figures]'" in capsys.readouterr().err and not list(tmp_path.iterdir())
+
+
+def test_a_figure_that_fails_leaves_the_earlier_file(tmp_path: Path) -> None:
+    (tmp_path / "a.svg").write_text("before")
+    with pytest.raises(ZeroDivisionError):
+        write_figures(tmp_path, {"a": lambda: Figure((1 / 0, 1))})
+    assert (tmp_path / "a.svg").read_text() == "before"

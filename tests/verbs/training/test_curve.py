@@ -10,12 +10,13 @@ from PIL import Image
 
 from mm_eval.cli import main
 from mm_eval.results.recorded import RecordedRun
+from mm_eval.verbs.figures import content, settings
 from mm_eval.verbs.study.compare import compare
 from mm_eval.verbs.training.curve import Study
+from mm_eval.verbs.training.curve_chart import chart, nice
+from mm_eval.verbs.training.curve_figure import curve_figure
 from mm_eval.verbs.training.curve_page import changed_docs, open_study
 from mm_eval.verbs.training.curve_text import in_format, lines
-from mm_eval.verbs.training.drawing import SCALE
-from mm_eval.verbs.training.figure import figure, nice
 from mm_eval.verbs.training.study import is_study
 from tests.verbs.training.studies import gold_of, write_step
 
@@ -148,16 +149,31 @@ def test_a_page_shows_the_docs_that_changed_with_the_answers_around_each_change_
     assert (tmp_path / "there.html").is_file()
 
 
-def test_figures_and_tables_of_a_study(folder, tmp_path, capsys):
+def test_figures_of_a_study(folder, tmp_path, capsys):
     assert main(["report", str(folder), "--figures", str(tmp_path / "figures")]) == 0
-    svg, png = sorted((tmp_path / "figures").iterdir(), reverse=True)
-    assert [svg.name, png.name] == [f"curve-{TASK}.svg", f"curve-{TASK}.png"]
-    root = ElementTree.parse(svg).getroot()
+    written = [tmp_path / "figures" / f"curve-{TASK}.{ending}" for ending in ("svg", "pdf", "png")]
+    assert capsys.readouterr().out.split() == list(map(str, written))
+    root = ElementTree.parse(written[0]).getroot()
     texts = [each.text for each in root.iter("{http://www.w3.org/2000/svg}text")]
     assert "step 200: nothing later is better" in texts and {"100", "200", "300", "400"} <= set(texts)
-    picture = Image.open(png)
-    assert picture.size == (int(root.attrib["width"]) * SCALE, int(root.attrib["height"]) * SCALE)
-    assert len(picture.convert("RGB").getcolors(1 << 20)) > 20
+    assert any("sample data" in text for text in texts)
+    assert written[1].read_bytes().startswith(b"%PDF-")
+    assert len(Image.open(written[2]).convert("RGB").getcolors(1 << 20)) > 20
+
+
+def test_a_figure_has_each_number_and_tells_changes_apart_by_more_than_colour(study):
+    with settings():
+        drawn = curve_figure(study.curve(TASK))
+        values, changes = drawn.axes
+        points = study.curve(TASK).points
+        assert list(values.lines[0].get_ydata()) == [100 * point.number.value for point in points]
+        found = {line.get_xdata()[0]: line.get_marker() for line in changes.lines if len(line.get_xdata()) == 1}
+        assert found == {200: "^", 300: "o", 400: "v"}
+        box = drawn.get_tightbbox()
+        assert box.x0 >= 0 and box.y0 >= 0 and box.x1 <= drawn.get_figwidth() and box.y1 <= drawn.get_figheight()
+
+
+def test_tables_of_a_study(folder, capsys):
     for form, sign in (("md", "| 200 |"), ("latex", "\\toprule"), ("csv", "seedbench,")):
         capsys.readouterr()
         assert main(["report", str(folder), "--format", form]) == 0
@@ -240,6 +256,8 @@ def test_a_single_step_and_a_flat_curve_are_drawn(folder, tmp_path):
     for step in (100, 101):
         place = tmp_path / f"step-{step:08d}"
         shutil.copytree(folder / "step-00000100", place)
-        drawing = figure(Study(tmp_path).curve(TASK))
-        assert ElementTree.fromstring(drawing.svg()) is not None and drawing.png().startswith(b"\x89PNG")
+        curve = Study(tmp_path).curve(TASK)
+        assert ElementTree.fromstring(chart(curve).svg()) is not None
+        with settings():
+            assert content(curve_figure(curve), "png").startswith(b"\x89PNG")
     assert in_format(Study(tmp_path), "md").count("| 101 |") == 1

@@ -22,7 +22,7 @@ from mm_eval.results.table import to_page
 from mm_eval.values.run_files import is_inside
 from mm_eval.values.safe import href, html, in_script
 from mm_eval.values.words import counted
-from mm_eval.verbs.report.preview import SIZE
+from mm_eval.verbs.report.figures import PREVIEW
 from mm_eval.verbs.report.release.average import AVERAGE
 from mm_eval.verbs.report.release.ranking import ranked_columns
 from mm_eval.verbs.report.release.table import ReleaseNumber, ReleaseTable
@@ -96,7 +96,7 @@ def _meta(table: ReleaseTable, picture: str | None) -> Iterator[str]:
     described = table.sentence or f"{models} on {benchmarks}"
     said = {"og:type": "article", "og:title": table.title, "og:description": described}
     if picture:
-        said |= {"og:image": picture, "og:image:width": str(SIZE[0]), "og:image:height": str(SIZE[1])}
+        said |= {"og:image": picture, "og:image:width": str(PREVIEW[0]), "og:image:height": str(PREVIEW[1])}
     yield f'<meta name="description" content="{html(described)}">'
     for name, text in said.items():
         yield f'<meta property="{name}" content="{html(text)}">'

@@ -2,7 +2,8 @@
 
     write_bundle(Path("site"), [RecordedRun.read("runs/llava")], release_table(runs))
 
-    index.html  preview.png         the release page, and its picture for links
+    index.html                      the release page
+    preview.png                     its picture for links, where the address of the site is known
     <run>/report.html  <run>/rows/  the page of a run, and its samples
     thumbnails/ab/<digest>.jpg      of all runs
     pictures/ab/<digest>.png        in full size
@@ -24,7 +25,7 @@ from mm_eval.values.errors import ConfigError
 from mm_eval.values.files import write_atomic
 from mm_eval.values.run_files import real_path
 from mm_eval.values.words import counted
-from mm_eval.verbs.report.preview import preview
+from mm_eval.verbs.report.figures import preview
 from mm_eval.verbs.report.release.page import write_release_page
 from mm_eval.verbs.report.release.table import ReleaseTable
 from mm_eval.verbs.report.site.parts import ENDINGS, PAGE, RunPictures, write_run_page
@@ -64,7 +65,8 @@ def write_bundle(
 ) -> Path:
     """Writes the files into a new or empty folder and returns the page to open first. index.html is written last.
 
-    url: where the folder will stand, for the picture that other sites show beside a link: they need its whole address.
+    url: where the folder will stand, for the picture that other sites show beside a link: they need its whole address. It is
+    drawn by matplotlib.
     said: gets a sentence on each run when it is written. Errors: ConfigError for a folder with files in it; OSError; StoreError.
     """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
@@ -76,8 +78,9 @@ def write_bundle(
             count = write_run_page(folder / name, run, beside(names, runs, run), FOLDERS, files.of_row)
         said(f"{run.folder}: {counted(count, 'sample')}{files.said()}")
     pages = {run.folder: f"{name}/{PAGE}" for name, run in zip(names, runs, strict=True)}
-    write_atomic(folder / PICTURE, preview(table), durable=False)
-    return write_release_page(folder / INDEX, table, pages, f"{url.rstrip('/')}/{PICTURE}" if url else PICTURE)
+    if url:
+        write_atomic(folder / PICTURE, preview(table), durable=False)
+    return write_release_page(folder / INDEX, table, pages, f"{url.rstrip('/')}/{PICTURE}" if url else None)
 
 
 class _Files:

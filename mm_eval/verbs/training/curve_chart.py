@@ -1,10 +1,11 @@
-"""The figure of a curve: the number over the steps with its 95% interval, and below it the paired change of each step."""
+"""The chart of a curve on its page: the number over the steps with its 95% interval, and the paired change of each step below."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
 
+from mm_eval.results.changes import Change
 from mm_eval.verbs.training.curve import Curve, Point, is_worse
 from mm_eval.verbs.training.curve_text import title, unit_in
 from mm_eval.verbs.training.drawing import Drawing, width_of
@@ -13,19 +14,23 @@ INK, SOFT, LINE, PALE = "#1d2125", "#5c6570", "#dfe2e6", "#cfe3f1"
 BLUE, GREEN, RED = "#0072b2", "#009e73", "#c44e00"
 WIDTH, TOP, UPPER, GAP, LOWER, FOOT = 720, 46, 210, 36, 110, 44
 SIZE, SMALL = 12.0, 10.5
+CHANGE_TITLE = "change from the step before, paired by doc, with its 95% interval"
 MOST_WHISKERS = 60
 """Steps above which intervals are an area only."""
 
 
-def figure(curve: Curve) -> Drawing:
+def chart(curve: Curve) -> Drawing:
     """Draws a curve. Steps are on a linear axis; the second part has the changes, coloured where they can be told apart."""
     points, several = curve.points, len(curve.points) > 1
     height = TOP + UPPER + (GAP + LOWER if several else 0) + FOOT
     drawing = Drawing(WIDTH, height, title(curve))
-    ends = [end for point in points for end in _interval(point)]
+    ends = [end for point in points for end in interval(point)]
     low, high = _padded(min(ends), max(ends))
     changed = [point for point in points if point.change is not None]
-    reach = max((abs(end) for point in changed for end in _of_change(point)), default=0.0) or 1.0
+    reach = (
+        max((abs(end) for each in curve.points if each.change for end in change_interval(each.change)), default=0.0)
+        or 1.0
+    )
     ticks, small_ticks = nice(low, high, 5), nice(-reach * 1.1, reach * 1.1, 3)
     factor = unit_in(curve).factor
     labels = [f"{round(factor * each, 9):,g}" for each in ticks]
@@ -39,7 +44,7 @@ def figure(curve: Curve) -> Drawing:
     if several:
         base = TOP + UPPER + GAP
         z = _scaled(-reach * 1.1, reach * 1.1, base + LOWER, base)
-        drawing.text(left, base - 10, "change from the step before, paired by doc, with its 95% interval", SMALL, SOFT)
+        drawing.text(left, base - 10, CHANGE_TITLE, SMALL, SOFT)
         _axis(drawing, left, z, small_ticks, labels[len(ticks) :])
         drawing.line([(left, z(0)), (WIDTH - 12, z(0))], SOFT)
         for point in changed:
@@ -51,19 +56,19 @@ def figure(curve: Curve) -> Drawing:
 def _values(drawing: Drawing, curve: Curve, x: Callable[[float], float], y: Callable[[float], float]) -> None:
     points = curve.points
     if len(points) > 1:
-        ends = [(x(point.step), [y(end) for end in _interval(point)]) for point in points]
+        ends = [(x(point.step), [y(end) for end in interval(point)]) for point in points]
         drawing.area([(at, high) for at, (_, high) in ends] + [(at, low) for at, (low, _) in reversed(ends)], PALE)
         drawing.line([(x(point.step), y(point.number.value)) for point in points], BLUE, 2)
     for point in points:
         place = x(point.step), y(point.number.value)
         if len(points) <= MOST_WHISKERS:
-            low, high = _interval(point)
+            low, high = interval(point)
             drawing.line([(place[0], y(low)), (place[0], y(high))], BLUE)
         drawing.dot(place, 3.2 if len(points) <= MOST_WHISKERS else 1.8, BLUE)
-        if point.step == curve.settled and not curve.improves:
+        if is_settled(curve, point):
             said = f"step {point.step:,}: nothing later is better"
             right = place[0] + width_of(said, SMALL) > WIDTH - 12
-            drawing.line([(place[0], TOP + 4), (place[0], y(_interval(point)[1]))], SOFT)
+            drawing.line([(place[0], TOP + 4), (place[0], y(interval(point)[1]))], SOFT)
             drawing.text(place[0] + (4 if right else -4), TOP, said, SMALL, INK, "end" if right else "start")
             drawing.dot(place, 6.5, "white", INK)
             drawing.dot(place, 3.2, BLUE)
@@ -74,7 +79,7 @@ def _change(drawing: Drawing, point: Point, x: Callable[[float], float], z: Call
     if change is None:
         return
     colour = (RED if is_worse(change) else GREEN) if change.told_apart else SOFT
-    low, high = _of_change(point)
+    low, high = change_interval(change)
     at = x(point.step)
     drawing.line([(at, z(low)), (at, z(high))], colour, 1.5)
     drawing.dot((at, z(change.difference.value)), 3.2, colour)
@@ -102,14 +107,19 @@ def _steps(drawing: Drawing, steps: Sequence[int], x: Callable[[float], float], 
         drawing.text(x(step), top + 18, f"{step:,}", SMALL, SOFT, "middle")
 
 
-def _interval(point: Point) -> tuple[float, float]:
+def interval(point: Point) -> tuple[float, float]:
+    """The 95% interval of a step's number; the number twice where it has none."""
     return point.number.interval or (point.number.value, point.number.value)
 
 
-def _of_change(point: Point) -> tuple[float, float]:
-    assert point.change is not None
-    found = point.change.difference
-    return found.interval or (found.value, found.value)
+def change_interval(change: Change) -> tuple[float, float]:
+    """The 95% interval of a change; the change twice where it has none."""
+    return change.difference.interval or (change.difference.value, change.difference.value)
+
+
+def is_settled(curve: Curve, point: Point) -> bool:
+    """Whether a step is marked as the first one that no later one improves on."""
+    return point.step == curve.settled and not curve.improves
 
 
 def _padded(low: float, high: float) -> tuple[float, float]:
