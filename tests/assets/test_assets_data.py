@@ -141,6 +141,7 @@ def test_samples_are_small_and_say_what_they_are() -> None:
     assert all("**This is not" in card.read_text(encoding="utf-8") for card in cards)
 
 
+@pytest.mark.full
 def test_the_scripts_write_the_committed_files(tmp_path: Path) -> None:
     import sample_data
     import text_data

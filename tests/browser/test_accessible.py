@@ -99,6 +99,7 @@ def test_axe_finds_nothing_serious(request, opened, axe, name, dark):
         assert serious(page, axe) == []
 
 
+@pytest.mark.full
 def test_axe_finds_nothing_serious_in_what_the_server_shows(opened, axe, served, odd, perfect):
     address = served(odd, perfect)
     assert serious(opened(address, width=390), axe) == []

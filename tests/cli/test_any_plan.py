@@ -18,6 +18,7 @@ def run(folder: Path, *options: str) -> tuple[str, dict[str, bytes]]:
     return results_of(folder), samples
 
 
+@pytest.mark.full
 def test_results_are_equal_whatever_the_window(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """dummy: byte-equal results and samples, asked one by one, in windows of seven, in windows of five hundred."""
     found = []

@@ -61,6 +61,7 @@ def test_kill_9_and_repeat_asks_only_what_is_owed_and_gives_the_same_bytes(tmp_p
     assert results_of(folder) == results_of(tmp_path / "whole")
 
 
+@pytest.mark.full
 def test_one_interrupt_keeps_every_finished_answer_and_exits_130(tmp_path: Path) -> None:
     log, folder = tmp_path / "log", tmp_path / "run"
     child = start(log, folder)

@@ -15,6 +15,7 @@ from mm_eval.prompt.blocks import PromptBlock
 from mm_eval.prompt.question import choices_of
 from mm_eval.scoring.filters.options import as_list
 from mm_eval.values.errors import ConfigError
+from tests.sets import few
 
 Write = Callable[..., Path]
 
@@ -179,7 +180,7 @@ class Circle:
 LONG = "[" + "(1, [2, {3: -4}]), " * 400 + "]"
 
 
-@pytest.mark.parametrize("what", ["files", "choices", "options"])
+@pytest.mark.parametrize("what", few(["files", "choices", "options"], "options"))
 def test_python_is_read_in_threads(what: str, tmp_path: Path) -> None:
     """Python 3.11 fails where two threads make syntax trees: "AST constructor recursion depth mismatch"."""
     path = tmp_path / "long.py"

@@ -16,6 +16,7 @@ from tests.judge.conftest import JUDGE, NO_WAIT, TASK, Judged, judged, server
 __all__ = ["judged", "server"]
 
 
+@pytest.mark.full
 def test_looks_wait_for_the_verdicts_and_the_judge_sees_no_more_docs(judged, server) -> None:
     docs = 300
     judged.write([{"q": f"{n}", "a": "1"} for n in range(docs)], ["1" if n % 4 else "2" for n in range(docs)])

@@ -198,6 +198,7 @@ def chain(folder: Path, count: int, text: Callable[[str, str, int], str]) -> Non
         (folder / f"e{step}.yaml").write_text(text(f"e{step}", below, step))
 
 
+@pytest.mark.full
 def test_forty_groups_that_each_name_the_next_one_twice(tmp_path: Path) -> None:
     chain(tmp_path, 40, lambda name, below, _: f"group: {name}\ntask:\n  - {below}\n  - {below}\n")
     message = refused(tmp_path, "e0")

@@ -76,6 +76,7 @@ def kills_in_a_row(folder: Path, count: int, kills: int, delay: float = 0) -> in
     return len(lines(folder / "calls")) - count
 
 
+@pytest.mark.full
 def test_04_kills_in_a_row(tmp_path: Path) -> None:
     kills_in_a_row(tmp_path, 200, 5, delay=0.005)
 

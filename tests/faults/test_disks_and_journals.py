@@ -271,6 +271,7 @@ def test_a_model_that_cannot_be_loaded_leaves_no_new_folder(cli, monkeypatch) ->
     assert refused.code == 2 and not refused.folder.exists()
 
 
+@pytest.mark.full
 def test_docs_that_an_interrupt_left_are_not_requested_and_none_of_them_failed(cli, tmp_path: Path) -> None:
     folder, log = tmp_path / "run", tmp_path / "log"
     words = ["--tasks", "mme,seedbench", "--model", "slow", "--sample", "--limit", "60", "--output_path", str(folder)]

@@ -169,6 +169,7 @@ def faults_change_nothing(count: int, seeds: range) -> None:
         assert len(server.requests) > count
 
 
+@pytest.mark.full
 def test_27_random_faults_of_seven_kinds_change_no_answer() -> None:
     faults_change_nothing(400, range(3))
 

@@ -207,6 +207,7 @@ def test_a_journal_line_without_end_or_too_deep_costs_that_line(tmp_path: Path) 
     assert state.damaged == 3 and list(state.answers) == ["k"]
 
 
+@pytest.mark.full
 def test_writing_into_a_folder_follows_no_link_out_of_it(tmp_path: Path, recorded: Path, capsys: Any) -> None:
     """`score` takes the lock, mends torn journals and writes samples: none of it may reach a file outside."""
     outside = tmp_path / "outside"

@@ -233,6 +233,7 @@ def ranks_that_die(folder: Path, count: int, ranks: int, dead: int) -> None:
     assert len(keys) == len(set(keys)) == count
 
 
+@pytest.mark.full
 def test_14_of_4_writing_ranks_2_are_killed_and_the_union_is_resumed(tmp_path: Path) -> None:
     ranks_that_die(tmp_path, 100, 4, 2)
 

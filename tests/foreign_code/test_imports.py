@@ -210,6 +210,7 @@ def reads(doc, results):
 """
 
 
+@pytest.mark.full
 def test_a_client_of_a_server_can_be_made_and_its_call_is_refused(load: Load) -> None:
     assert load("utils.reads", utils=CLIENT)({"answer": "a"}, ["a"]) == 1.0
     for name, called in (("graded", "openai.OpenAI"), ("posts", "requests_cache.CachedSession")):
@@ -217,6 +218,7 @@ def test_a_client_of_a_server_can_be_made_and_its_call_is_refused(load: Load) ->
             load(f"utils.{name}")({"answer": "a"}, ["a"])
 
 
+@pytest.mark.full
 def test_files_of_the_hub_are_named_where_they_are_opened(load: Load) -> None:
     text = (
         "from pathlib import Path\nfrom huggingface_hub import snapshot_download\n"

@@ -123,6 +123,7 @@ def test_a_known_reply_is_what_the_function_reads(load: Load) -> None:
     assert found.value == {"score": 0.5, "model": "gpt-4o"} and [q.repeat for q in found.questions] == [0]
 
 
+@pytest.mark.full
 def test_a_bare_except_hides_no_question(load: Load) -> None:
     function = load(COMPARED, "compared")
     found = asked(function)

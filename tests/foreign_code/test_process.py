@@ -130,6 +130,7 @@ def crossing(tmp_path_factory: pytest.TempPathFactory) -> RemoteFunction:
     return remote(tmp_path_factory.mktemp("crossing"), text)
 
 
+@pytest.mark.full
 @each_of("value", VALUES, ids=repr)
 def test_a_value_comes_back_as_it_went(crossing: RemoteFunction, value: Any) -> None:
     found = crossing(value)
@@ -350,6 +351,7 @@ def state() -> list[Any]:
     ]
 
 
+@pytest.mark.full
 def test_eight_evaluations_in_threads_replace_nothing_and_give_the_same_numbers(tmp_path: Path) -> None:
     """Half of them are tasks with the habits of another suite."""
     import random
@@ -432,6 +434,7 @@ def f(number):
     assert max(count for _, count in found) <= 2
 
 
+@pytest.mark.full
 def test_a_comparison_sends_the_values_of_a_run_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An interval calls the aggregation once a document: in the process where it is."""
     tasks = tmp_path / "tasks"

@@ -113,6 +113,7 @@ def test_a_prompt_that_never_ends_is_a_fault_of_its_doc(several, server, monkeyp
     assert ran.code == 3 and "asks more than 5 questions about one answer" in ran.out
 
 
+@pytest.mark.full
 def test_validate_show_and_quality_know_of_all_questions(several, server, cli) -> None:
     folder = ("--include_path", several.folder)
     ran = cli("validate", "--tasks", "graded", *folder)

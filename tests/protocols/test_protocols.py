@@ -264,6 +264,7 @@ def test_a_release_file_states_a_protocol_for_a_model(cli, own: Path, run: RunOw
     assert ran.code == 0 and "§" in ran.out, ran.err
 
 
+@pytest.mark.full
 def test_on_sample_data_every_verdict_on_a_benchmark_of_the_protocol_is_that_it_is_a_sample(cli) -> None:
     ran = cli("--protocol", "llava-1.5", "--model", "dummy", "--sample", "--tasks", "mme,pope,mmvet,gsm8k")
     assert ran.code == 0, ran.err

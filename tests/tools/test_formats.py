@@ -214,6 +214,7 @@ def test_a_call_inside_of_the_reasoning_is_not_read_and_one_that_ends_it_is() ->
     assert ends.closed and call_in(ends.answer).name == "zoom"
 
 
+@pytest.mark.full
 def test_an_answer_of_calls_alone_is_bounded() -> None:
     found = read_calls('<tool_call>{"name": "zoom"}</tool_call>' * 1000)
     assert len(found.calls) == MOST_CALLS

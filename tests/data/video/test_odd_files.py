@@ -170,6 +170,7 @@ def test_joined_recordings_are_read_in_a_row_as_by_ffmpeg(tmp_path: Path, codec:
     assert index.by_order and index.rate == 25
 
 
+@pytest.mark.full
 def test_a_recording_that_is_cut_where_another_begins_gives_no_frame_that_was_not_recorded(tmp_path: Path) -> None:
     """Its last frame may end in the middle, and a decoder gives a picture for it all the same."""
     one = drawn(tmp_path / "one.ts", "-c:v", "libx264", "-x264-params", GROUPS)

@@ -274,6 +274,7 @@ assert not logging.getLogger().handlers
     assert (run.returncode, run.stdout, run.stderr) == (0, "", "")
 
 
+@pytest.mark.full
 def test_two_models_in_one_process_do_not_mix(adapter: Adapter) -> None:
     rows = mixed(generation_kwargs={"max_new_tokens": 6})
     expected = {kind: outputs(adapter(kind).generate(rows)) for kind in ("llava", "qwen2_vl")}

@@ -215,6 +215,7 @@ def test_an_unlisted_type_that_fails_its_check_runs_alone_and_says_so_once(
     assert "idefics3" in said and "one prompt at a time" in said
 
 
+@pytest.mark.full
 @pytest.mark.usefixtures("unlisted")
 @pytest.mark.parametrize("memory", few(["enough", "little"], "little"))
 @pytest.mark.parametrize("dtype", few(["bfloat16", "float16"], "bfloat16"))

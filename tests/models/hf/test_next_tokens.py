@@ -126,6 +126,7 @@ def test_a_model_that_draws_or_fills_a_canvas_is_refused() -> None:
     assert reason_of(model) == ""
 
 
+@pytest.mark.full
 def test_diffusion_gemma_is_refused(adapter: Callable[..., Any]) -> None:
     """Its log-likelihoods were other ones in each run, with exit code 0."""
     with pytest.raises(ConfigError, match="diffusion_gemma.*next token"):

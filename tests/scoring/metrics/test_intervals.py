@@ -188,6 +188,7 @@ def test_the_standard_error_is_the_plain_one_over_clusters():
     assert mean_stderr(values, where) == pytest.approx(plain, rel=1e-12)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("sizes", [[1] * 100 + [100], [20, 20, 1, 1, 1, 1, 1, 1, 1, 1]])
 def test_an_interval_holds_where_one_picture_has_many_of_the_questions(sizes):
     """It held in 66% and 81%: the large cluster draws the mean towards itself, and there is little else to tell the spread by."""

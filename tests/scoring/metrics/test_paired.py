@@ -43,6 +43,7 @@ def test_an_interval_holds_where_nearly_all_docs_are_right_or_wrong(accuracy, do
     assert all(simulate(random.Random(seed)).few for seed in range(50))
 
 
+@pytest.mark.full
 def test_an_interval_holds_where_nearly_no_doc_flips():
     def flipped(generator):
         first = [float(generator.random() < 0.7) for _ in range(40)]

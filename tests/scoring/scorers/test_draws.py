@@ -80,6 +80,7 @@ def test_the_seed_at_the_top_of_a_file_is_where_its_functions_draw_from(run: Run
     assert drawn(ran, "numpy_drawn") == list(np.random.RandomState(5).random(DOCS))
 
 
+@pytest.mark.full
 def test_what_the_import_draws_after_its_seed_is_gone(run: Run, tmp_path: Path) -> None:
     write(tmp_path, "random.seed(42)\nFIRST = random.random()\n")
     assert drawn(run("guessing")) == stream(42, DOCS + 1)[1:]
@@ -127,6 +128,7 @@ def test_tasks_of_one_file_and_of_several_draw_each_from_its_own_start(run: Run,
     assert drawn(run("two", "alone"), task="two") == stream(42)
 
 
+@pytest.mark.full
 def test_a_seed_in_a_file_beside_it_counts_whoever_imports_it_first(run: Run, tmp_path: Path) -> None:
     (tmp_path / "shared.py").write_text("import random\nrandom.seed(42)\ndef text(doc):\n    return doc['question']\n")
     write(tmp_path, "from .shared import text\n")

@@ -226,6 +226,7 @@ def test_several_runs_have_a_folder_each_and_a_bad_folder_is_said(cli, run, tmp_
     assert failed.code == 2 and "can't be written" in failed.err and "Traceback" not in failed.err
 
 
+@pytest.mark.full
 def test_a_table_on_a_full_disk_leaves_the_one_before(run, cli, tmp_path, monkeypatch):
     """It was emptied first, and the new one was not written. Links are followed, and devices are written to."""
     table, link = tmp_path / "table.md", tmp_path / "link.md"

@@ -132,6 +132,7 @@ def test_frames_of_videos_are_left_out(tmp_path: Path, capsys: pytest.CaptureFix
     assert "of which 0 stand for pictures" in said and "blind: without pictures" in said
 
 
+@pytest.mark.full
 def test_where_all_docs_gain_alike_the_gain_has_an_exact_interval(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

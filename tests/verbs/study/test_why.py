@@ -114,6 +114,7 @@ def test_what_can_change_no_answer_is_not_tried(own: Path, capsys: pytest.Captur
     assert len(ASKED) == 40, "the prompt alone is tried"
 
 
+@pytest.mark.full
 def test_a_longer_cap_is_tried_where_an_answer_was_cut(
     own: Path,  # noqa: F811
     monkeypatch: pytest.MonkeyPatch,

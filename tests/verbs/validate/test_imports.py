@@ -79,6 +79,7 @@ def test_metrics_and_filters_of_each_task_are_built(tree: Path) -> None:
     assert "'exact_mach'" in said and "'rex'" in said
 
 
+@pytest.mark.full
 def test_the_verb_ends_with_2_where_a_task_does_not_import(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["validate", "--imports", "--include_path", str(tree), "tree_fine,tree_raises"]) == 2
     assert "1 of 2 tasks loads and imports" in capsys.readouterr().out

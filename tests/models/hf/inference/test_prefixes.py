@@ -254,6 +254,7 @@ def test_a_batch_of_one_goes_on_with_the_last_prompts_picture(adapter: Adapter, 
         close({(row.doc_id, 0): found[row.doc_id, 0]}, outputs(fresh.loglikelihood([row])))
 
 
+@pytest.mark.full
 def test_where_memory_is_too_small_to_keep_anything_every_question_is_answered(
     adapter: Adapter, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -89,6 +89,7 @@ def test_ctrl_c_ends_all_with_130_and_the_same_command_goes_on(start: Start, tmp
         assert sorted(calls(tmp_path, name)) == sorted(set(calls(tmp_path, name))) and len(calls(tmp_path, name)) == 40
 
 
+@pytest.mark.full
 def test_drivers_end_when_the_release_is_killed(start: Start, tmp_path: Path) -> None:
     child = start([slow(name, tmp_path, seconds=0.3) for name in "AB"], parallel=2)
     wait_for(lambda: calls(tmp_path, "A") and calls(tmp_path, "B"))
