@@ -53,6 +53,7 @@ def _is_pairs(value: Any) -> bool:
 
 ADAPTERS = Rule("a model's name, or a list of them", lambda value: all(map(is_text, _as_list(value))))
 ARGUMENTS = Rule(f"{MAPPING.needed}, or a list of them", lambda value: all(map(MAPPING.fits, _as_list(value))))
+ADDED_TOOLS = Rule("python", lambda value: value == "python")
 SETTINGS = Rule(
     "names of settings of the protocol",
     lambda value: isinstance(value, (list, tuple)) and all(map(is_text, value)),
@@ -271,6 +272,12 @@ OF_PARTS: tuple[PartOptions, ...] = (
         "tools",
         ("run",),
         (
+            Option(
+                "tools",
+                "python",
+                "ask every task with a Python interpreter that sees its pictures, as TASK@python does for one",
+                rule=ADDED_TOOLS,
+            ),
             Option(
                 "sandbox",
                 "KIND",

@@ -574,7 +574,11 @@ def load_configs(
         of_parts |= task_overrides(protocol)
     manager = TaskManager(include_path=request.include_path)
     loaded = manager.load(
-        names, overrides=overrides or None, faults=faults, below={**of_parts, **(below or {})} or None
+        names,
+        overrides=overrides or None,
+        faults=faults,
+        below={**of_parts, **(below or {})} or None,
+        python=request.tools.added is not None,
     )
     for name in request.samples or ():
         if name not in loaded.tasks:

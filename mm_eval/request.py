@@ -100,8 +100,9 @@ class DecidingRequest:
 
 @dataclass(frozen=True, kw_only=True)
 class ToolsRequest:
-    """Where code that a model writes is run. sandbox: None for bubblewrap. limits: of it, by their names."""
+    """Tools of a whole run. added: "python", to every task. sandbox: where code runs; None for bubblewrap. limits: of it."""
 
+    added: str | None = None
     sandbox: str | None = None
     limits: Mapping[str, Any] | None = None
 
@@ -137,6 +138,7 @@ FLAT_NAMES: Mapping[str, tuple[str, str]] = {
     "alpha": ("deciding", "alpha"),
     "margin": ("deciding", "margin"),
     "until_interval": ("deciding", "until_interval"),
+    "tools": ("tools", "added"),
     "sandbox": ("tools", "sandbox"),
     "sandbox_args": ("tools", "limits"),
     "wandb_args": ("trackers", "wandb"),

@@ -27,6 +27,7 @@ from mm_eval.config.inline import config_of
 from mm_eval.config.located import NOWHERE, LocatedDict, located, merge, shown_path, without
 from mm_eval.config.suites.habits import with_default_weights
 from mm_eval.config.task_config import TASK_KEYS, TaskConfig
+from mm_eval.config.tools import answers_with_code, with_python
 from mm_eval.values.errors import ConfigError, InvalidValue, Unbounded, did_you_mean
 
 log = logging.getLogger(__name__)
@@ -51,7 +52,7 @@ class Scope:
     group_names, names: all names by which run-time overrides may refer to the groups around it, and to itself.
     defaults, overrides: keys of the groups around it, applied under and over the config. for_members: keys that the
     nearest group states for all its members: over a config from elsewhere, but under one that is defined in the group.
-    format: the one requested with @.
+    format: the one requested with @. python: the tool python is added (`@python`).
     open_files: the groups being opened, to find a group within itself. where: file:line of the name.
     """
 
@@ -62,6 +63,7 @@ class Scope:
     overrides: LocatedDict = field(default_factory=LocatedDict)
     for_members: LocatedDict = field(default_factory=LocatedDict)
     format: str | None = None
+    python: bool = False
     open_files: tuple[Path, ...] = ()
     where: str = ""
 
@@ -160,6 +162,17 @@ def _task_config(
     return TaskConfig.from_mapping(merged, file=file, path=path, format_asked=format_asked)
 
 
+def check_python(config: TaskConfig) -> None:
+    """ConfigError for a task that can't be asked with `@python`. config: of the task without it."""
+    if config.output_type != "generate_until":
+        what = f"{config.name!r} is scored by log-likelihoods, and code runs between generated answers only."
+        base = config.path.rpartition("::")[2].partition("@")[0]
+        raise ConfigError(what, where=config.where("output_type"), hint=f"Ask {base}@generate{schema.WITH_PYTHON}.")
+    if config.rounds is not None:
+        what = f"{config.name!r} makes its own turns (`rounds`), to which no tool can be added."
+        raise ConfigError(what, where=config.where("rounds"))
+
+
 def _group_config(
     config: LocatedDict, about: LocatedDict, at_run_time: LocatedDict, file: Path | None, path: str
 ) -> GroupConfig:
@@ -197,14 +210,16 @@ class Expander:
         entries: Mapping[str, Entry],
         runtime: RuntimeOverrides,
         faults: list[tuple[str, ConfigError]] | None = None,
+        python: bool = False,
     ) -> None:
         self.entries, self.runtime, self.faults = entries, runtime, faults
+        self._outside = Scope(python=python)
         self.inline_paths = inline_paths(entries)
         self.notes: dict[str, None] = {}
         self._requested = ""
         self._files: dict[Path, LocatedDict] = {}
         self._times_opened: Counter[Path] = Counter()
-        self._opened: dict[tuple[str, str | None], list[Node]] = {}
+        self._opened: dict[tuple[str, str | None, bool], list[Node]] = {}
 
     # ------------------------------------------------------------------ specs
 
@@ -213,7 +228,7 @@ class Expander:
         self._times_opened.clear()
         self._requested = str(spec)
         try:
-            return self.spec(spec, Scope())
+            return self.spec(spec, self._outside)
         except ConfigError as error:
             if self.faults is None:
                 raise
@@ -240,9 +255,11 @@ class Expander:
         scope = replace(scope, names=(*scope.names, text))
         if "::" in text and "@" in text and (found := self._walk(text.split("::"), scope, optional=True)):
             return found  # a member that is written with this format in its group
+        text, python = schema.split_python(text)
         name, requested = schema.split_format(text)
-        if requested:
-            scope = replace(scope, format=scope.format or requested, names=(*scope.names, name))
+        if requested or python:
+            format_, names = scope.format or requested, dict.fromkeys((*scope.names, text, name))
+            scope = replace(scope, format=format_, python=scope.python or python, names=tuple(names))
             if self._is_file(name):
                 return [self.file(Path(name).expanduser().absolute(), scope)]
         if "::" in name:
@@ -356,7 +373,7 @@ class Expander:
         """The nodes of the first part of a path; opened once for all paths that are requested outside of a group."""
         if scope.group_names or scope.overrides or self.runtime.by_name:
             return self.spec(name, scope)
-        key = (name, scope.format)
+        key = (name, scope.format, scope.python)
         if key not in self._opened:
             self._opened[key] = self.spec(name, scope)
         return self._opened[key]
@@ -393,11 +410,18 @@ class Expander:
         """A task: its own keys, which are canonical, over the defaults and under the overrides of its scope."""
         name, named_format = schema.split_format(str(config.get("task") or ""))
         requested = scope.format or named_format
-        identity = scope.below(name) + (f"@{requested}" if requested else "")
+        python = scope.python or schema.split_python(str(config.get("task") or ""))[1]
+        identity = scope.below(name) + (f"@{requested}" if requested else "") + (schema.WITH_PYTHON if python else "")
         names = (*scope.names, name, scope.below(name), identity)
         merged = merge(merge(scope.defaults, config), scope.overrides)
         merged.put("task", name, config.places.get("task", config.place))
         runtime = without(self.runtime.of(scope.group_names, names), ["task"])
+        if python:
+            check_python(_task_config(merged, runtime, path, identity, requested))
+            places = config.places
+            merged.put("tools", with_python(merged.get("tools")), places.get("tools", config.place))
+            options = answers_with_code(merged.get("generation_kwargs"))
+            merged.put("generation_kwargs", options, places.get("generation_kwargs", config.place))
         made = _task_config(merged, runtime, path, identity, requested)
         overridden = bool(scope.overrides or self.runtime.about((*scope.group_names, *names)))
         return TaskNode(made, overridden, at_run_time=runtime)
@@ -412,7 +436,7 @@ class Expander:
         names = (*scope.names, name, full)
         about_it = self.runtime.about(names)
         runtime = merge(_only(self.runtime.of(scope.group_names, names), ["num_fewshot"]), _about(about_it))
-        identity = full + (f"@{scope.format}" if scope.format else "")
+        identity = full + (f"@{scope.format}" if scope.format else "") + (schema.WITH_PYTHON if scope.python else "")
         made = _group_config(config, _about(scope.overrides), runtime, path, identity)
         defaults = scope.defaults
         if made.include is not None:

@@ -16,6 +16,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from mm_eval.config import schema
 from mm_eval.config.expand import Expander, RuntimeOverrides
 from mm_eval.config.group import GroupConfig, Node, TaskNode, leaves_of
 from mm_eval.config.index import Entry, build_index, inline_paths
@@ -183,6 +184,7 @@ class TaskManager:
         overrides: Mapping[str, Any] | None = None,
         faults: list[tuple[str, ConfigError]] | None = None,
         below: Mapping[str, Mapping[str, Any]] | None = None,
+        python: bool = False,
     ) -> Loaded:
         """The configs of the given specs.
 
@@ -191,6 +193,7 @@ class TaskManager:
         overrides: keys for all tasks (`{"num_fewshot": 5}`) or by name (`{"arc_easy": {"num_fewshot": 5}}`); they take
             precedence over every file.
         below: keys by name that the overrides take precedence over; a name that the specs do not load is ignored.
+        python: every spec is meant with `@python`.
         faults: if given, specs and members with errors are left out, and (spec, error) is appended here.
         Errors: ConfigError on anything unknown or invalid, with file, line and a suggestion. Nothing is imported.
         """
@@ -200,7 +203,7 @@ class TaskManager:
                 "metadata": {**self.metadata, **((overrides or {}).get("metadata") or {})},
             }
         runtime = RuntimeOverrides(overrides, below)
-        expander = Expander(self.entries, runtime, faults)
+        expander = Expander(self.entries, runtime, faults, python)
         listed: list[Spec] = [specs] if isinstance(specs, (str, Path, Mapping)) else list(specs)
         requested = [part for spec in listed for part in _parts(spec)]
         if not requested:
@@ -267,12 +270,18 @@ def _keys(nodes: Mapping[str, Node]) -> dict[str, tuple[str, str]]:
     Of nodes that share even the path, the one without overrides keeps it; the others get a digest of their content
     appended: "t#1f2e3d4c".
     """
-    names = Counter(node.config.name for node in nodes.values())
+    short = {identity: _short(node) for identity, node in nodes.items()}
+    names = Counter(short.values())
     paths = Counter(node.path for node in nodes.values())
     plain = Counter(node.path for node in nodes.values() if not node.overridden)
     keys = {}
     for identity, node in nodes.items():
         kept = paths[node.path] == 1 or not node.overridden and plain[node.path] == 1
         path = node.path if kept else f"{node.path}#{identity[:8]}"
-        keys[identity] = (node.config.name if names[node.config.name] == 1 else path, path)
+        keys[identity] = (short[identity] if names[short[identity]] == 1 else path, path)
     return keys
+
+
+def _short(node: Node) -> str:
+    """The short name of a node: `task`, and `task@python` where the tool was added."""
+    return node.config.name + (schema.WITH_PYTHON if schema.split_python(node.path)[1] else "")

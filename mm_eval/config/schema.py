@@ -171,8 +171,19 @@ def fault_of_name(config: LocatedDict, key: str) -> ConfigError | None:
     return ConfigError(what, where=config.where(key), hint=f'Put the name in quotes: `{key}: "..."`.')
 
 
+WITH_PYTHON = "@python"
+"""The end of a name that asks a task with the tool python: `task@python`, `task@format@python`."""
+
+
+def split_python(name: str) -> tuple[str, bool]:
+    """(name, whether it asks for the tool python) of `task@format@python`."""
+    plain = name.partition("#")[0]  # of two tasks with one path
+    return (plain.removesuffix(WITH_PYTHON), True) if plain.endswith(WITH_PYTHON) else (name, False)
+
+
 def split_format(name: str) -> tuple[str, str | None]:
-    """(name, format) of `task@format` or `group::task@format`; the format is None where none is named."""
+    """(name, format) of `task@format` or `group::task@format@python`; the format is None where none is named."""
+    name = split_python(name)[0]
     if "@" not in name.rpartition("::")[2]:
         return name, None
     name, _, chosen = name.rpartition("@")
@@ -182,7 +193,7 @@ def split_format(name: str) -> tuple[str, str | None]:
 def shown_name(key: str, path: str) -> str:
     """The name of a task in all outputs: its key in the results, with the format that was requested. path: its identity."""
     last = path.rpartition("::")[2]
-    return last if split_format(last)[0] == key else key
+    return last if split_format(last)[0] == split_format(key)[0] else key
 
 
 def is_group(config: Mapping[Any, Any]) -> bool:

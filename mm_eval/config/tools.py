@@ -28,7 +28,7 @@ from typing import Any
 
 from mm_eval.config.arguments import Rule
 from mm_eval.config.functions import FunctionRef
-from mm_eval.config.located import located, where_item
+from mm_eval.config.located import TOKEN_CAPS, LocatedDict, located, where_item
 from mm_eval.config.schema import POSITIVE, check_keys, is_function
 from mm_eval.values.errors import ConfigError, did_you_mean
 
@@ -46,6 +46,8 @@ LEAST_SIDE = 32
 """The shortest side of a part of a picture in pixels; a smaller box grows around its centre, as far as the picture reaches."""
 MOST_ROUNDS = 10
 """Answers of a document where the task does not state `rounds`."""
+LEAST_TOKENS = 8192
+"""Tokens of an answer of a task with `@python`, where its own cap is lower."""
 OF_PYTHON = 50
 """Calls, and answers, of a document with `python` where the task does not state them."""
 KEYS: dict[str, Rule] = {
@@ -127,6 +129,34 @@ OF_CODE = ("pictures", "characters")
 def _usual(use: list[Any]) -> tuple[int, int]:
     """(calls, rounds) of a document where the task does not state them."""
     return (OF_PYTHON, OF_PYTHON) if PYTHON in use else (ToolsConfig.calls, MOST_ROUNDS)
+
+
+def with_python(stated: Any) -> Any:
+    """The `tools` of a task with `python` beside those that it has. What is none is left, and an error later."""
+    if stated is None:
+        return [PYTHON]
+    if isinstance(stated, Mapping) and isinstance(stated.get("use"), list):
+        entry = LocatedDict(stated)
+        entry["use"] = with_python(stated["use"])
+        return entry
+    return [*stated, PYTHON] if isinstance(stated, list) and PYTHON not in stated else stated
+
+
+def answers_with_code(stated: Any) -> Any:
+    """The `generation_kwargs` of a task for answers that may hold code: at least `LEAST_TOKENS`, and no text that ends them.
+
+    A cap of 16 tokens, as tasks of a word have it, leaves no room for a call, and a stop at a line's end cuts one.
+    """
+    if stated is not None and not isinstance(stated, Mapping):
+        return stated
+    found = LocatedDict(stated or {})
+    capped = [name for name in TOKEN_CAPS if found.get(name) is not None] or [TOKEN_CAPS[0]]
+    for name in capped:
+        if not POSITIVE.fits(found.get(name)) or found[name] < LEAST_TOKENS:
+            found[name] = LEAST_TOKENS
+    if found.get("until"):
+        found["until"] = []
+    return found
 
 
 def _check_use(stated: list[Any], where: str) -> None:

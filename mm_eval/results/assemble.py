@@ -8,6 +8,7 @@ from dataclasses import fields, replace
 
 from mm_eval.config.group import GroupConfig, GroupMetric, leaves_of
 from mm_eval.config.manager import Loaded
+from mm_eval.config.schema import WITH_PYTHON, split_python
 from mm_eval.config.task_config import TaskConfig
 from mm_eval.prompt.task import Task
 from mm_eval.results.number_text import unit_for
@@ -75,6 +76,7 @@ def _shown_name(loaded: Loaded, tasks: Mapping[str, Task], name: str) -> str:
         return str(loaded.groups[name].source.get("group_alias") or "")
     config = tasks[name].config
     asked = f"@{config.format_asked}" if config.format_asked else ""
+    asked += WITH_PYTHON if split_python(config.path)[1] else ""
     return f"{config.task_alias}{asked}" if config.task_alias else ""
 
 

@@ -95,6 +95,11 @@ def with_counts(
     return [*scorers, ToolCounts.of_task(turns, marks, lookup)] if isinstance(turns, ToolTurns) else scorers
 
 
+def _has_box(schema: Mapping[str, Any]) -> bool:
+    """Whether a tool takes a box. A function of a task may name a parameter as it likes, so all others count."""
+    return set(schema.get("properties", ())) != {"code"}
+
+
 def check_tools(opened: OpenedTasks) -> list[str]:
     """How the tools are offered, for whoever reads the table.
 
@@ -112,5 +117,7 @@ def check_tools(opened: OpenedTasks) -> list[str]:
         if not turns.known and not turns.native:
             way += ", since the format of this model is not known"
         fits = f", of {turns.resized[1]:,} to {turns.resized[2]:,} pixels" if turns.resized else ""
-        notes.append(f"{name}: tools are called {way}; boxes are {UNITS[turns.unit]}{fits}")
+        boxes = f"; boxes are {UNITS[turns.unit]}{fits}" if any(map(_has_box, turns.schemas.values())) else ""
+        most = f"; at most {turns.limits.calls} calls and {turns.rounds} answers of a doc" if turns.python else ""
+        notes.append(f"{name}: tools are called {way}{boxes}{most}")
     return notes

@@ -45,14 +45,17 @@ def main(args: argparse.Namespace) -> int:
     from mm_eval.results.table import terminal_width
     from mm_eval.verbs.study.compare import compare
     from mm_eval.verbs.study.compare_text import as_json, render
-    from mm_eval.verbs.study.task_variants import first_of
+    from mm_eval.verbs.study.task_variants import first_of, has_variants
 
     folders = run_folders(args.runs)
-    if len(folders) < 2:
-        raise ConfigError("at least two runs are needed.", hint="mm-eval compare RUN_A RUN_B")
-    if args.anytime:
+    if args.anytime and len(folders) > 1:
         return _anytime(args, folders)
     runs = [RecordedRun.read(folder, include_path=args.include_path) for folder in folders]
+    if len(folders) == 1 and has_variants(runs[0]):  # its tasks with and without tools
+        folders, runs = folders * 2, runs * 2
+    if len(folders) < 2:
+        hint = "mm-eval compare RUN_A RUN_B; one alone is compared where it has a task twice, as TASK and TASK@python."
+        raise ConfigError("at least two runs are needed.", hint=hint)
     runs[0] = first_of(runs)
     only = read_names(args.tasks) if args.tasks else None
     compared = compare(runs, only, categories=args.categories, mix_judges=args.mix_judges)

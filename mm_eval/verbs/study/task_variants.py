@@ -10,6 +10,8 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
+from mm_eval.config.schema import split_python
+from mm_eval.config.tools import PYTHON
 from mm_eval.results.recorded import RecordedRun
 from mm_eval.results.sample_rows import sample_name, tokens_of_docs
 from mm_eval.scoring.metrics.paired import right_or_wrong
@@ -47,7 +49,7 @@ def with_variants(first: RecordedRun, second: RecordedRun) -> RecordedRun:
     same = first.folder.resolve() == second.folder.resolve()
     own = {}
     for name, config in second.results.configs.items():
-        plain = _plain_of(config)
+        plain = _plain_of(config, name)
         if (
             plain in first.spec["tasks"]
             and name in second.spec["tasks"]
@@ -80,8 +82,16 @@ def first_of(runs: Sequence[RecordedRun]) -> RecordedRun:
     return first
 
 
-def _plain_of(config: Mapping[str, Any]) -> str:
-    """The task that a config is a variant of, as it was written; empty for none."""
+def has_variants(run: RecordedRun) -> bool:
+    """Whether a run has a task and a variant of it, which `mm-eval compare RUN` pairs."""
+    return isinstance(with_variants(run, run), VariantRun)
+
+
+def _plain_of(config: Mapping[str, Any], name: str) -> str:
+    """The task that a config is a variant of, as it was written, or as its name says (`task@python`); empty for none."""
+    plain, is_variant = split_python(name)
+    if is_variant:
+        return plain
     stated = config.get("metadata")
     entries = stated if isinstance(stated, list) else [stated]
     found = next((entry[KEY] for entry in entries if isinstance(entry, Mapping) and entry.get(KEY)), "")
@@ -106,6 +116,7 @@ def said_of(first: RecordedRun, second: RecordedRun, task: str, key: MetricKey) 
     stated = second.results.configs.get(task, {}).get("tools")
     used = stated.get("use") if isinstance(stated, Mapping) else stated
     what = ", ".join(map(str, used)) if isinstance(used, list) else name
+    what = PYTHON if split_python(name)[1] else what  # it may have tools besides, as the plain task has
     before, after = (run.tasks[task].values.get(key, {}) for run in (first, second))
     pairs = [(_right(before[doc_id]), _right(after[doc_id])) for doc_id in before.keys() & after.keys()]
     parts = []

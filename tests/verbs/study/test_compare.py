@@ -361,3 +361,20 @@ def test_frames_of_videos_are_no_difference_where_none_was_shown(base):
     assert said.startswith("the prompt differs on mvbench_action_sequence: ") and "frames=4" in said
     notes = release_table([RecordedRun.read(folder, name) for folder, name in zip(folders, "ab", strict=True)]).notes
     assert sum(note.startswith("The prompt differs on 1 benchmark (mvbench_action_sequence)") for note in notes) == 1
+
+
+def test_one_run_is_compared_where_it_has_a_task_with_and_without_python(cli, tmp_path, monkeypatch):
+    """The names say which belongs to which. No model calls here, so no sandbox is started."""
+    from tests.sandbox.there import why_not
+
+    if why := why_not():
+        pytest.skip(why)
+    monkeypatch.setattr("mm_eval.sandbox.check.refuse_if_open", lambda sandbox: None)
+    ran = cli("--tasks", "mme,mme@python", "--sample", "--limit", 8, "--model", "dummy", "--no_report")
+    assert ran.code == 0 and "mme@python" in ran.out
+    compared = cli("compare", ran.folder)
+    assert compared.code == 0 and "mme and mme@python: python gained 0 docs, lost 0" in compared.out
+    plain = cli(
+        "--tasks", "mme", "--sample", "--limit", 8, "--model", "dummy", "--no_report", "--output_path", tmp_path / "p"
+    )
+    assert cli("compare", plain.folder).code == 2

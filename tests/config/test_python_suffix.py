@@ -1,0 +1,83 @@
+"""`@python`: any task, asked with the tool python, without touching its file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mm_eval.config.manager import TaskManager
+from mm_eval.config.schema import split_format, split_python
+from mm_eval.values.errors import ConfigError
+from tests.conftest import Ran
+
+
+def load(*specs: Any, **more: Any) -> Any:
+    return TaskManager().load(list(specs), **more)
+
+
+def test_the_suffix_stands_behind_an_optional_format() -> None:
+    assert split_python("g::t@generate@python") == ("g::t@generate", True) and split_python("t@x") == ("t@x", False)
+    assert split_format("t@generate@python") == ("t", "generate") and split_format("t@python") == ("t", None)
+
+
+def test_a_task_keeps_all_but_its_tools_and_limits() -> None:
+    loaded = load("mme,mme@python")
+    plain, with_python = loaded.tasks["mme"], loaded.tasks["mme@python"]
+    assert plain.tools is None and plain.generation_kwargs["max_new_tokens"] == 16
+    assert with_python.tools.use == ("python",) and (with_python.tools.calls, with_python.tools.rounds) == (50, 50)
+    assert with_python.generation_kwargs == {**plain.generation_kwargs, "max_new_tokens": 8192}
+    same = (
+        "doc_to_text",
+        "doc_to_target",
+        "process_results",
+        "metric_list",
+        "prompt_kwargs",
+        "dataset_path",
+        "metadata",
+    )
+    assert all(getattr(plain, name) == getattr(with_python, name) for name in same)
+    assert loaded.roots == ["mme", "mme@python"]
+
+
+def test_alone_its_row_has_the_same_name() -> None:
+    assert list(load("mme@python").tasks) == ["mme@python"]
+    assert list(load("mme", python=True).tasks) == ["mme@python"] == list(load("mme@python", python=True).tasks)
+
+
+def test_it_adds_to_tools_that_are_there() -> None:
+    found = load("vstar_tools@python").tasks["vstar_tools@python"].tools
+    assert found.use == ("zoom", "python") and (found.calls, found.rounds) == (8, 10)
+    assert load("vstar_tools").tasks["vstar_tools"].tools.use == ("zoom",)
+
+
+def test_a_format_a_group_a_tag_a_glob_a_path_and_a_file(tmp_path: Path) -> None:
+    assert list(load("mmlu@generate@python").tasks)[0].endswith("@python")
+    assert load("mmlu@generate@python").roots == ["mmlu@python"]
+    assert all(name.endswith("@python") for name in load("mathvista*@python").tasks)
+    anatomy = load("mmlu::mmlu_anatomy@generate@python").tasks
+    (config,) = anatomy.values()
+    assert list(anatomy) == ["mmlu_anatomy@python"] and config.format_asked == "generate" and config.tools.runs_code
+    file = tmp_path / "mine.yaml"
+    file.write_text(
+        "task: mine\ndataset_path: json\ntest_split: test\ndoc_to_text: q\ndoc_to_target: a\n"
+        "generation_kwargs: {until: ['\\n\\n'], max_gen_toks: 9000}\nmetric_list: [{metric: exact_match}]\n"
+    )
+    (mine,) = load(f"{file}@python").tasks.values()
+    assert mine.path == "mine@python" and mine.generation_kwargs == {"until": [], "max_gen_toks": 9000}
+    group = {"group": "two", "task": ["mme@python", "mme"]}
+    assert load(group).group_map["two"] == ["mme@python", "mme"]
+
+
+def test_a_cap_of_the_command_holds() -> None:
+    (config,) = load("mme@python", overrides={"generation_kwargs": {"max_new_tokens": 100}}).tasks.values()
+    assert config.generation_kwargs["max_new_tokens"] == 100
+
+
+def test_a_task_of_log_likelihoods_names_what_can_be_asked(cli: Callable[..., Ran]) -> None:
+    with pytest.raises(ConfigError, match="Ask mmlu_\\w+@generate@python."):
+        load("mmlu_anatomy@python")
+    ran = cli("--tasks", "arc_easy@python", "--model", "dummy", "--sample")
+    assert ran.code == 2 and "arc_easy@generate@python" in ran.err
