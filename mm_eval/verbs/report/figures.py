@@ -180,7 +180,7 @@ def _draw(
             colour = blue(shade(found, list(row.numbers.values()), row.better))
             cell = Rectangle((x, y), 1, 1, facecolor=colour, edgecolor=LINE, linewidth=0.6, clip_on=False)
             if found and found.set_apart:
-                cell.set(hatch="///", hatchcolor="#e6e9ed")
+                cell.set_hatch("///")  # in the colour of its edge: a colour of its own needs matplotlib 3.11
             axes.add_patch(cell)
             value = "–" if found is None else row.unit.text(found.value) + _marks(found)
             ends = row.unit.ends(found.bounds, between) if between and found and found.bounds else ""
