@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from mm_eval.adapters import in_our_words, model_settings, on_executor
+from mm_eval.config.manager import Loaded
 from mm_eval.config.task_config import TaskConfig
 from mm_eval.config.values import WithSource, to_json
 from mm_eval.engine.folder import RunFolder
@@ -27,6 +28,7 @@ from mm_eval.judge.prompts import all_questions, judge_instance
 from mm_eval.judge.verdicts import first_value
 from mm_eval.prompt.task import Task
 from mm_eval.request import RunRequest, model_arguments
+from mm_eval.results.findings import as_command
 from mm_eval.values.errors import ConfigError, raise_all
 from mm_eval.values.files import digest_of
 from mm_eval.values.types import Instance
@@ -148,8 +150,30 @@ def judged_configs(configs: Mapping[str, TaskConfig]) -> dict[str, TaskConfig]:
     return {name: config for name, config in configs.items() if judge_of_task(config) is not None}
 
 
-def check_stated(request: RunRequest, configs: Mapping[str, TaskConfig], recorded: Sequence[Any] = ()) -> None:
-    """ConfigError if a task needs a judge and the request names none and does not do without. recorded: of the run folder."""
+def names_by_rule(loaded: Loaded) -> list[str]:
+    """What was requested without the tasks that need a judge: of a group that has some, its other members."""
+    judged = judged_configs(loaded.tasks)
+
+    def without(name: str) -> Iterator[str]:
+        if judged.keys().isdisjoint(loaded.leaves(name)):
+            yield name
+            return
+        for member in loaded.group_map.get(name, ()):
+            yield from without(member)
+
+    return list(dict.fromkeys(name for root in loaded.roots for name in without(root)))
+
+
+def check_stated(
+    request: RunRequest,
+    configs: Mapping[str, TaskConfig],
+    recorded: Sequence[Any] = (),
+    by_rule: Sequence[str] = (),
+) -> None:
+    """ConfigError if a task needs a judge and the request names none and does not do without.
+
+    recorded: the judges of the run folder. by_rule: the requested names that need no judge, whose command the error says.
+    """
     judged = judged_configs(configs)
     if judged and not (judges_of(request) or request.judge.left_out or request.predict_only or recorded):
         names = ", ".join(list(judged)[:5]) + (" ..." if len(judged) > 5 else "")
@@ -159,11 +183,12 @@ def check_stated(request: RunRequest, configs: Mapping[str, TaskConfig], recorde
         example = (
             f"--judge openai --judge_args base_url=https://api.openai.com/v1,model={official or 'gpt-4o-2024-11-20'}"
         )
+        without = f" Those by rule alone: `{as_command(replace(request, tasks=tuple(by_rule)))}`." if by_rule else ""
         raise ConfigError(
             f"the answers to {names} are scored by a judge model, and none is given.",
             where="--judge",
             hint=f"Name one, as in `{example}` (`hf` and `vllm` work too), or give --no_judge to leave its numbers out.{whose} "
-            f"`mm-eval show {first} --judge` prints what it is asked.",
+            f"`mm-eval show {first} --judge` prints what it is asked.{without}",
         )
 
 

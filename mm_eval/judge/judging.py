@@ -22,6 +22,7 @@ from mm_eval.judge.judges import (
     judged_configs,
     judges_of,
     make_judges,
+    names_by_rule,
     record_judges,
 )
 from mm_eval.judge.scoring import with_judges
@@ -63,7 +64,7 @@ class Judging:
 
         loaded: the configs of the run, which take notes. Errors: ConfigError where a task needs a judge that is not named.
         """
-        check_stated(request, loaded.tasks)
+        check_stated(request, loaded.tasks, by_rule=names_by_rule(loaded))
         if not judged_configs(loaded.tasks) or request.predict_only:
             if judges_of(request):
                 loaded.notes.append("no task of this run is judged: --judge was not asked")

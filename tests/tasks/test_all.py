@@ -34,7 +34,7 @@ WAVE = {
     "videos": ["videomme", "videomme_w_subtitle", "mvbench", "egoschema_subset", "longvideobench_val_i", "longvideobench_val_v",
                "mlvu_dev", "tempcompass", "tempcompass_judged", "nextqa_mc", "perceptiontest_val_mc", "video_mmmu", "vsi_bench",
                "charades_sta"],
-    "groups": ["release_core", "hallucination", "ocr", "math", "multi_image", "text_core"],
+    "groups": ["release_core", "release_2026", "hallucination", "ocr", "math", "multi_image", "text_core"],
 }  # fmt: skip
 """The names of the first wave of release benchmarks, with their groups."""
 
