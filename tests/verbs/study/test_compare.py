@@ -373,7 +373,7 @@ def test_one_run_is_compared_where_it_has_a_task_with_and_without_python(cli, tm
     ran = cli("--tasks", "mme,mme@python", "--sample", "--limit", 8, "--model", "dummy", "--no_report")
     assert ran.code == 0 and "mme@python" in ran.out
     compared = cli("compare", ran.folder)
-    assert compared.code == 0 and "mme and mme@python: python gained 0 docs, lost 0" in compared.out
+    assert compared.code == 0 and "mme and mme@python: python gained 1 doc, lost 3" in compared.out
     plain = cli(
         "--tasks", "mme", "--sample", "--limit", 8, "--model", "dummy", "--no_report", "--output_path", tmp_path / "p"
     )
