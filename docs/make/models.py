@@ -5,13 +5,16 @@ from __future__ import annotations
 from mm_eval.models.hf.families import FAMILIES, Family
 from tables import table
 
+_TORCHVISION = (
+    "cohere2_vision", "gemma4_unified", "inkling2", "kimi_k25", "lfm2_vl", "lighton_ocr", "llama4", "minicpm_ocr",
+    "minimax_m3_vl", "mistral3", "mistral_large4", "molmo2", "muse_glimmer", "muse_spark", "nemotron_h_omni",
+    "phi4_multimodal", "step3p7", "unlimited_ocr",
+)  # fmt: skip
 NEEDS = {
-    "cohere2_vision": "torchvision", "fast_vlm": "timm", "gemma3n": "timm", "gemma4_unified": "torchvision",
-    "kimi_k25": "torchvision", "lfm2_vl": "torchvision", "llama4": "torchvision", "minimax_m3_vl": "torchvision",
-    "molmo2": "torchvision",
-    "perception_lm": "timm, torchvision", "phi4_multimodal": "torchvision", "smolvlm": "num2words", "step3p7": "torchvision",
+    **dict.fromkeys(_TORCHVISION, "torchvision"), "fast_vlm": "timm", "gemma3n": "timm", "inkling_mm_model": "scipy, torchvision",
+    "perception_lm": "timm, torchvision", "smolvlm": "num2words",
 }  # fmt: skip
-"""Packages that transformers asks for: its only image processor of the type, or its vision tower."""
+"""Packages that transformers asks for: its processor or only image processor of the type, or its vision tower."""
 
 
 def made() -> str:

@@ -17,7 +17,7 @@ from typing import Any
 logger = logging.getLogger(__name__)
 _OF_TORCH = ("torchvision", "torchaudio", "torchcodec")
 _OF_SOUND = ("soundfile", "soxr")
-_NOT_BESIDE = ("transformers", "transformers_modules", "torch", "mm_eval", "importlib", "__main__", "__mp_main__")
+NOT_BESIDE = ("transformers", "transformers_modules", "torch", "mm_eval", "importlib", "__main__", "__mp_main__")
 
 
 def leave_out_broken() -> None:
@@ -43,16 +43,16 @@ def leave_out_broken() -> None:
 def broken_package(error: BaseException) -> str:
     """The package whose import failed, where that is why something else did; empty if no import of another package failed."""
     found = ""
-    for each in _causes(error):
+    for each in causes(error):
         trace = each.__traceback__
         while trace is not None:
             if trace.tb_frame.f_code.co_name == "<module>":
                 found = str(trace.tb_frame.f_globals.get("__name__", "")).partition(".")[0]
             trace = trace.tb_next
-    return "" if found in _NOT_BESIDE or isinstance(error, ModuleNotFoundError) else found
+    return "" if found in NOT_BESIDE or isinstance(error, ModuleNotFoundError) else found
 
 
-def _causes(error: BaseException | None) -> Iterator[BaseException]:
+def causes(error: BaseException | None) -> Iterator[BaseException]:
     """An error, and those that it was raised from."""
     while error is not None:
         yield error

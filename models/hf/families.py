@@ -41,6 +41,8 @@ class Family:
     chats: checkpoints of this type expect chat turns, so that a missing chat template is an error.
     answer_type: `token_type_ids` of an answer's tokens; paligemma reads a prompt in both directions, an answer in one.
     video: its own video input; None: the frames of videos are shown as pictures.
+    types_on_request: its processor writes `mm_token_type_ids`, which the model can't do without, only if it is asked to
+        (cosmos3_edge in transformers 5.23).
     """
 
     prompt_keys: tuple[str, ...] = ()
@@ -59,6 +61,7 @@ class Family:
     chats: bool = True
     answer_type: int = 0
     video: VideoInput | None = None
+    types_on_request: bool = False
 
 
 _OMNI = "<|vision_bos|><|IMAGE|><|vision_eos|>"
@@ -116,8 +119,12 @@ FAMILIES: dict[str, Family] = {
     "cohere_compass": Family(
         ("cohere_compass",), placeholder="<|VISION_START|><|IMAGE_PAD|><|VISION_END|>", mrope=True
     ),
+    "cosmos3_edge": replace(_QWEN, prompt_keys=("cosmos3_edge",), types_on_request=True),
+    "cosmos3_omni": replace(_QWEN, prompt_keys=("cosmos3_omni",)),
+    "deepseek_ocr2": Family(("deepseek_ocr2",)),
     "deepseek_vl": Family(("deepseek_vl",)),
     "deepseek_vl_hybrid": Family(("deepseek_vl_hybrid", "deepseek_vl")),
+    "dots3_note": Family(("dots3_note",), placeholder="<|img|><|imgpad|><|endofimg|>"),
     "ernie4_5_vl_moe": Family(
         ("ernie4_5_vl_moe", "ernie4_5_vl"), placeholder="<|IMAGE_START|><|IMAGE_PLACEHOLDER|><|IMAGE_END|>", mrope=True
     ),
@@ -130,12 +137,20 @@ FAMILIES: dict[str, Family] = {
     "glm46v": _glm("glm46v"),
     "glm4v": _glm(),
     "glm4v_moe": _glm("glm4v_moe"),
+    "glm5_next": replace(_glm("glm5_next"), mrope=False),
     "glm_ocr": _glm("glm_ocr"),
+    "glmga": _glm("glmga", "glm46v"),
     "got_ocr2": Family(("got_ocr2",), flat=True),
     "granite4_vision": Family(("granite4_vision", "llava_next", "llava"), features=False, heads=False),
+    "granite_docling": Family(("granite_docling",), pictures="prompt"),
     "hunyuan_vl": Family(("hunyuan_vl",), mrope=True, axes=4, batched=False),  # pictures are counted over all rows
+    "hyperclovax_vision_v2": Family(("hyperclovax_vision_v2",), placeholder=_QWEN.placeholder),
     "idefics2": Family(("idefics2",), pictures="prompt"),
     "idefics3": Family(("idefics3", "idefics2"), pictures="prompt"),
+    "inkling2": Family(("inkling2", "inkling_mm_model")),
+    "inkling_mm_model": Family(
+        ("inkling_mm_model",), batched=False, holes=False
+    ),  # its queries are scaled by their place, padding included
     "instructblip": _without_chat("instructblip"),
     "internvl": Family(("internvl",), video=VideoInput("frames=32,middle", given="frames")),
     "janus": Family(("janus",)),
@@ -151,14 +166,19 @@ FAMILIES: dict[str, Family] = {
     "llava_next": Family(("llava_next", "llava")),
     "llava_next_video": Family(("llava_next_video", "llava_next", "llava"), video=VideoInput("frames=32,ends")),
     "llava_onevision": Family(("llava_onevision", "llava"), pictures="prompt", video=VideoInput("frames=32,ends")),
+    "minicpm_ocr": Family(("minicpm_ocr",), pictures="prompt"),
     "minicpmv4_6": Family(("minicpmv4_6",), pictures="prompt"),
     "minicpmv4_7": Family(("minicpmv4_7", "minicpmv4_6"), mrope=True, pictures="prompt"),
     "minimax_m3_vl": Family(("minimax_m3_vl",), batched=False, holes=False),  # padding moves blocks of its attention
     "mistral3": Family(("mistral3",)),
+    "mistral_large4": Family(("mistral_large4", "mistral3")),
     "mllama": Family(("mllama",), pictures="prompt", features=False, holes=False, beside=True, heads=False),
     "molmo2": Family(
         ("molmo2",), pictures="prompt", features="alone", heads=False
     ),  # pictures of a prompt see each other
+    "muse_glimmer": Family(("muse_glimmer",)),
+    "muse_spark": Family(("muse_spark", "muse_glimmer")),
+    "nemotron_h_omni": Family(("nemotron_h_omni",), pictures="prompt"),  # they share a budget of patches
     "ovis2": Family(("ovis2",)),
     "paddleocr_vl": Family(
         ("paddleocr_vl",), placeholder="<|IMAGE_START|><|IMAGE_PLACEHOLDER|><|IMAGE_END|>", mrope=True
@@ -166,6 +186,7 @@ FAMILIES: dict[str, Family] = {
     "paligemma": Family(("paligemma",), causal=False, answer_type=1),
     "perception_lm": Family(("perception_lm",)),
     "phi4_multimodal": Family(("phi4_multimodal",), pictures="prompt"),
+    "pp_chart2table": Family(("pp_chart2table", "got_ocr2")),
     "qianfan_ocr": Family(("qianfan_ocr", "internvl")),
     "qwen2_vl": _qwen("qwen2_vl", video=_QWEN_VIDEO),
     "qwen2_5_vl": _qwen("qwen2_5_vl", video=replace(_QWEN_VIDEO, rate=True, proven="5.18.0")),
@@ -182,6 +203,7 @@ FAMILIES: dict[str, Family] = {
         video=VideoInput("fps=1,max=64,nearest,skip=1,ends", given="pictures"),
     ),
     "step3p7": Family(("step3p7",), pictures="prompt", heads=False),
+    "unlimited_ocr": _plainest("unlimited_ocr"),  # its windows tell an answer's tokens from the prompt's by the cache
     "video_llama_3": Family(("video_llama_3",), video=_LLAMA3_VIDEO),
     "vipllava": Family(("vipllava", "llava")),
 }
@@ -194,9 +216,9 @@ TEXT_FAMILIES: dict[str, Family] = {
     "afmoe", "apertus", "arcee", "biogpt", "bitnet", "bloom", "codegen", "cohere", "cohere2", "ctrl", "deepseek_v2",
     "deepseek_v3", "diffllama", "ernie4_5", "exaone4", "falcon", "flex_olmo", "gemma", "gemma2", "gemma3_text", "glm", "glm4",
     "gpt2", "gpt_bigcode", "gpt_neox", "gpt_neox_japanese", "gpt_oss", "gptj", "granite", "granitemoe", "helium",
-    "hunyuan_v1_dense", "jetmoe", "lfm2", "lfm2_moe", "llama", "mimo_v2_flash", "ministral", "ministral3", "mistral", "mixtral",
-    "modernbert-decoder", "mpt", "nemotron", "olmo", "olmo2", "olmo3", "olmoe", "opt", "persimmon", "phi", "phi3", "qwen2",
-    "qwen2_moe", "qwen3", "qwen3_moe", "seed_oss", "smollm3", "stablelm", "starcoder2", "vaultgemma", "xglm",
+    "hunyuan_v1_dense", "jetmoe", "lfm2", "lfm2_moe", "llama", "mimo_v2_flash", "ministral", "ministral3", "mistral", "mistral4",
+    "mixtral", "modernbert-decoder", "mpt", "nemotron", "olmo", "olmo2", "olmo3", "olmoe", "opt", "persimmon", "phi", "phi3",
+    "qwen2", "qwen2_moe", "qwen3", "qwen3_moe", "seed_oss", "smollm3", "stablelm", "starcoder2", "vaultgemma", "xglm",
 ), TEXT),
     "doge": _plainest(),  # its mask drops other tokens with a cache or with padding
     "gpt_neo": Family(holes=False),  # its windows count masked places of the cache too

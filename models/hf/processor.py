@@ -19,7 +19,7 @@ from typing import Any
 from mm_eval.values.errors import ConfigError
 
 from .arguments import WHERE, PromptArguments
-from .beside import broken_package
+from .beside import NOT_BESIDE, broken_package, causes
 
 
 @contextlib.contextmanager
@@ -40,12 +40,16 @@ def quiet() -> Iterator[None]:
             logging.enable_progress_bar()
 
 
+TEXT_ALONE = ("mistral4",)
+"""Types of text that transformers 5.23 lists among those that read pictures, and nowhere else: mistral3 shows it pictures."""
+
+
 def is_image_text(model_type: str) -> bool:
     """Whether checkpoints of this type read pictures and write text. transformers lists those that hear as well elsewhere."""
     from transformers.models.auto import modeling_auto
 
     if model_type in modeling_auto.MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES:
-        return True
+        return model_type not in TEXT_ALONE
     more = getattr(modeling_auto, "MODEL_FOR_MULTIMODAL_LM_MAPPING_NAMES", {})  # from transformers 5.0 on
     if model_type not in more:
         return False
@@ -71,6 +75,13 @@ def image_text_loader(model_type: str) -> Any:
         return getattr(transformers, thinker)
     listed = model_type in LISTED or not is_image_text(model_type)
     return transformers.AutoModelForImageTextToText if listed else transformers.AutoModelForMultimodalLM
+
+
+def text_loader(model_type: str) -> Any:
+    """The class of transformers that loads a model of text."""
+    import transformers
+
+    return transformers.AutoModelForImageTextToText if model_type in TEXT_ALONE else transformers.AutoModelForCausalLM
 
 
 def load_config(folder: Path, arguments: PromptArguments) -> Any:
@@ -117,7 +128,31 @@ def load_processor(folder: Path, arguments: PromptArguments) -> Any:
                     hint="Leave it out.",
                 )
             processor.image_processor = AutoImageProcessor.from_pretrained(folder, **options, **limits)
+        _check_expansion(processor.image_processor, arguments.pretrained)
     return processor
+
+
+_UNEVEN = ((31, 29), (90, 30), (400, 30), (150, 230))
+
+
+def _check_expansion(image_processor: Any, pretrained: str) -> None:
+    """ConfigError for one that ignores its `patch_expand_factor`, to whose multiples pictures are resized.
+
+    Those of glmga and glm5_next for Pillow do, in transformers 5.23: small pictures get a quarter of their tokens.
+    """
+    factor = getattr(image_processor, "patch_expand_factor", None) or 1
+    if factor == 1:
+        return
+    from PIL import Image
+
+    shown = [Image.new("RGB", size) for size in _UNEVEN]
+    grids = image_processor(shown, return_tensors="pt")["image_grid_thw"].tolist()
+    if any(side % (image_processor.merge_size * factor) for _, *sides in grids for side in sides):
+        raise ConfigError(
+            f"{pretrained!r} states patch_expand_factor={factor}, which transformers' {type(image_processor).__name__} ignores.",
+            where=WHERE,
+            hint="With torchvision transformers has another one: pip install torchvision.",
+        )
 
 
 def _processor_class(folder: Path, arguments: PromptArguments) -> Any:
@@ -174,8 +209,20 @@ def _given_parts() -> Any:
 
 
 _MISSING = re.compile(
-    r"requires the (?P<one>\w+) library but it was not found|Missing optional dependencies: (?P<some>\w+(?:, \w+)*)"
+    r"requires the (?P<one>\w+) library but it was not found"
+    r"|Missing optional dependencies: (?P<some>\w+(?:, \w+)*)"
+    r"|packages that were not found in your environment: (?P<own>\w+(?:, \w+)*)"
 )
+
+
+def _missing(error: Exception) -> str:
+    """The packages that an error asks for, one or several, as pip takes them; empty for another error."""
+    for each in causes(error) if isinstance(error, ImportError) else ():
+        package = (getattr(each, "name", "") or "").partition(".")[0]
+        if isinstance(each, ModuleNotFoundError) and package and package not in NOT_BESIDE:
+            return package  # inkling needs scipy, and imports it without a word
+    found = _MISSING.search(str(error))
+    return (found["one"] or found["some"] or found["own"]).lower().replace(",", "") if found else ""
 
 
 @contextlib.contextmanager
@@ -189,15 +236,14 @@ def naming(pretrained: str, part: str) -> Iterator[None]:
     except ConfigError:
         raise
     except Exception as error:  # third-party code on a user's files
-        first = str(error).strip().split("\n")[0][:300].rstrip(".")
+        first = str(error).strip().split("\n")[0].split(" Check out the instructions")[0][:300].rstrip(".")
         own_code = "trust_remote_code" in str(error)
-        missing = _MISSING.search(str(error))
+        missing = _missing(error)
         hint = "A file may be damaged or missing: fetch the checkpoint again."
         if own_code:
             hint = "It comes with its own code: read it, then add trust_remote_code=true."
         elif missing:
-            packages = (missing["one"] or missing["some"]).lower().replace(",", "")
-            hint = f"transformers needs more packages for this type: pip install {packages}."
+            hint = f"transformers needs more packages for this type: pip install {missing}."
         elif broken := broken_package(error):
             hint = (
                 f"The package {broken} can't be imported here: install a build of it that fits torch, or uninstall it."

@@ -20,7 +20,7 @@ from mm_eval.values.errors import ConfigError
 
 from .arguments import WHERE, Arguments
 from .checkpoint import check_whole, joint_digest
-from .processor import image_text_loader, naming, quiet
+from .processor import image_text_loader, naming, quiet, text_loader
 
 SETTINGS = "adapter_config.json"
 TENSORS = ("adapter_model.safetensors", "adapter_model.bin")
@@ -166,10 +166,9 @@ def load_model(
     loaded onto their device, since some kinds can't be moved.
     """
     import torch
-    from transformers import AutoModelForCausalLM
 
     with naming(arguments.pretrained, "class"):
-        loader = image_text_loader(kind) if image_text else AutoModelForCausalLM
+        loader = image_text_loader(kind) if image_text else text_loader(kind)
     options: dict[str, Any] = {"dtype": getattr(torch, dtype), "trust_remote_code": arguments.trust_remote_code}
     if arguments.attn_implementation:
         options["attn_implementation"] = arguments.attn_implementation

@@ -1,10 +1,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+OF_PIXTRAL = ("lighton_ocr", "mistral3", "mistral3_of_4", "mistral_large4", "pixtral_llava")
 
 
 @pytest.fixture(autouse=True)
@@ -35,11 +38,8 @@ def adapter(checkpoint: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) 
     def build(kind: str, name: str = "hf", batch_size: int | str = 1, seed: int = 0, **args: Any) -> Any:
         from mm_eval.engine.model import MODELS, ModelSettings
 
-        if kind in (
-            "lighton_ocr",
-            "mistral3",
-            "pixtral_llava",
-        ):  # loading this processor's class needs torchvision, the processor does not
+        # loading this processor's class needs torchvision, the processor does not
+        if kind in OF_PIXTRAL and find_spec("torchvision") is None:
             from tests.models.tiny_more import MORE
 
             monkeypatch.setattr("mm_eval.models.hf.processor.load_processor", lambda *_: MORE[kind]()[1])

@@ -203,7 +203,7 @@ FAMILIES = ("llava", "llava_next", "llava_onevision", "qwen2_vl", "qwen2_5_vl", 
 
 def _made(kind: str) -> tuple[Any, Any]:
     """A model and its processor, in memory."""
-    from tests.models import tiny_newest, tiny_recent  # noqa: F401  (they add to MORE)
+    from tests.models import tiny_2026, tiny_newest, tiny_recent  # noqa: F401  (they add to MORE)
     from tests.models.tiny_more import MORE
     from tests.models.tiny_others import OTHERS
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 
-from ..prompts.preprocessing import LastValues, Picture
+from ..prompts.preprocessing import LastValues, Picture, joined
 
 MOST_BYTES = 512 * 2**20
 """Bytes of features that are kept: about a hundred pictures of LLaVA-1.5-7B in half precision, 576 x 4096 each."""
@@ -84,9 +84,9 @@ class FeatureCache:
         groups: dict[Any, list[int]] = {}
         sizes: dict[Any, int] = {}
         for place, picture in enumerate(pictures):
-            shape = tuple(sorted((name, tuple(value.shape[1:])) for name, value in picture.tensors.items()))
+            shape = tuple(sorted((name, tuple(_shape(value)[1:])) for name, value in picture.tensors.items()))
             key = shape if self._together else place
-            size = sum(value.nbytes for value in picture.tensors.values())
+            size = sum(value.nbytes for value in picture.tensors.values() if isinstance(value, torch.Tensor))
             if key in groups and sizes[key] + size > PIXEL_BYTES:
                 yield groups.pop(key)
             if key not in groups:
@@ -96,7 +96,7 @@ class FeatureCache:
         yield from groups.values()
 
     def _run(self, pictures: Sequence[Picture]) -> Any:
-        tensors = {name: torch.cat([p.tensors[name] for p in pictures]) for name in pictures[0].tensors}
+        tensors = {name: joined([p.tensors[name] for p in pictures]) for name in pictures[0].tensors}
         kind = VIDEOS if pictures[0].is_video else IMAGES
         accepted = {name: on_device(self._model, value) for name, value in tensors.items() if name in self._takes[kind]}
         return _slim(getattr(self._owner, kind)(**accepted, return_dict=True))
@@ -109,9 +109,18 @@ def supported(model: Any) -> bool:
 
 
 def on_device(model: Any, value: Any) -> Any:
-    """A tensor of the processor on the model's device, pixels in the model's dtype. Times (one dimension) keep theirs."""
+    """A tensor of the processor on the model's device, pixels in the model's dtype. Times (one dimension) keep theirs.
+
+    A list is as it was.
+    """
+    if not isinstance(value, torch.Tensor):
+        return value
     is_pixels = value.is_floating_point() and value.ndim > 1
     return value.to(model.device, model.dtype) if is_pixels else value.to(model.device)
+
+
+def _shape(value: Any) -> Sequence[int]:
+    return value.shape if isinstance(value, torch.Tensor) else ()
 
 
 def _owner(model: Any) -> Any:

@@ -100,12 +100,20 @@ class LastValues(Generic[Value]):
 class Preprocessor:
     """A checkpoint's processor with the tensors of the last pictures. Threads may share it.
 
-    depends: "picture", "prompt" or "processor" (`Family.pictures`). flat: as of `Family`. The processor's options are fixed, so
-    that digests are the key.
+    depends: "picture", "prompt" or "processor" (`Family.pictures`). flat, types_on_request: as of `Family`. The processor's
+    options are fixed, so that digests are the key.
     """
 
-    def __init__(self, processor: Any, depends: str, flat: bool = False, most_bytes: int = MOST_BYTES) -> None:
+    def __init__(
+        self,
+        processor: Any,
+        depends: str,
+        flat: bool = False,
+        types_on_request: bool = False,
+        most_bytes: int = MOST_BYTES,
+    ) -> None:
         self._processor, self._depends, self._is_flat = processor, depends, flat
+        self._options = {"return_mm_token_type_ids": True} if types_on_request else {}
         self._kept: LastValues[Known] = LastValues(most_bytes)
         self._locks = WeakValueDictionary[tuple[str, ...], threading.Lock]()
         self._taking = threading.Lock()
@@ -122,7 +130,7 @@ class Preprocessor:
         loaded: the pictures, or None if the instance `knows` them. special: whether special tokens are added.
         Raises DataError for a broken picture, and whatever the processor raises.
         """
-        options = {"text": [text], "add_special_tokens": special, "return_tensors": "pt"}
+        options = {"text": [text], "add_special_tokens": special, "return_tensors": "pt", **self._options}
         if loaded is not None:
             return self._processed(list(loaded), options), []
         units: list[Known] = []
@@ -250,9 +258,11 @@ def _combined(outputs: Sequence[Mapping[str, Any]]) -> Any:
 
 
 def joined(parts: Sequence[Any]) -> Any:
-    """Concatenated tensors. If later dimensions differ (tiles of a picture), they are padded with zeros."""
+    """Concatenated tensors, or lists. If later dimensions differ (tiles of a picture), they are padded with zeros."""
     import torch
 
+    if isinstance(parts[0], list):  # unlimited_ocr counts tiles in lists
+        return [each for part in parts for each in part]
     shape = [max(sizes) for sizes in zip(*(part.shape[1:] for part in parts), strict=True)]
     filled = []
     for part in parts:
@@ -338,7 +348,7 @@ def pictures_of(
         rows = [1] * count if len(value) == count else patches
         if len(rows) != count or sum(rows) != len(value):
             return (Picture(digests if known else (), dict(tensors)),)
-        divided[name] = value.split(rows)
+        divided[name] = [value[n : n + 1] for n in range(count)] if isinstance(value, list) else value.split(rows)
     return tuple(
         Picture((digests[place],) if known else (), {name: values[place] for name, values in divided.items()})
         for place in range(count)

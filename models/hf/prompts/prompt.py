@@ -116,7 +116,7 @@ class PromptWriter:
         clock: Callable[[str], str] | None = None,
     ) -> None:
         self.name, self.family, self.tokenizer, self.processor = name, family, tokenizer, processor
-        self._preprocessor = Preprocessor(processor, family.pictures, family.flat)
+        self._preprocessor = Preprocessor(processor, family.pictures, family.flat, family.types_on_request)
         self.add_bos, self.variables = arguments.add_bos_token, dict(arguments.chat_template_kwargs or {})
         self._clock = clock
         own = getattr(processor, "chat_template", None) or tokenizer.chat_template

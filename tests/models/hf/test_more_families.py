@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 import tests.models.tiny_others  # noqa: F401  (it adds to MORE)
+from tests.models import tiny_2026
 from tests.models.questions import instance, outputs, picture
 from tests.models.tiny_more import MORE
 from tests.models.tiny_newest import NEWEST
@@ -23,7 +24,7 @@ Adapter = Callable[..., Any]
 QUICK = ("gemma3", "glm4v", "internvl", "qwen3_5", "mllama", "blip2", "kosmos2", *RECENT, *NEWEST)
 SINGLE = ("blip2", "instructblip", "kosmos2")
 """Types that take one picture in each prompt and have no chat template."""
-PALIGEMMA = ("paligemma", "paligemma2")
+PALIGEMMA = ("paligemma", "paligemma2", *tiny_2026.ONE_PICTURE)
 """Types that take one picture in each prompt, and have one."""
 NEEDS_PICTURES = ("got_ocr2",)
 """Types that take several, and refuse a prompt without any."""
@@ -52,6 +53,8 @@ def _inputs(model: Any, row: Any, continuation: str = "") -> Any:
     """What the processor makes of prompt and continuation."""
     written, pictures = model.writer.write(row).text, row.images() if row.images else []
     images = {"images": pictures if model.writer.family.flat else [pictures]} if pictures else {}
+    if model.writer.family.types_on_request:
+        images["return_mm_token_type_ids"] = True
     inputs = model.writer.processor(text=[written + continuation], return_tensors="pt", **images)
     return inputs.to(model.runtime.dtype)  # llama4's processor makes bfloat16 pixels
 
@@ -183,6 +186,10 @@ def test_prompts_of_other_kinds_of_attention_share_forwards(adapter: Adapter, ki
         ("TimmWrapperModel requires the timm library but it was not found in your environment.", "timm"),
         ("None could be imported. Missing optional dependencies: torchvision. Please install", "torchvision"),
         ("Missing optional dependencies: timm, torchvision. Please", "timm torchvision"),
+        (
+            "This modeling file requires the following packages that were not found in your environment: einops. Run",
+            "einops",
+        ),
     ],
 )
 def test_a_package_that_a_type_needs_is_named(message: str, packages: str) -> None:
@@ -192,6 +199,35 @@ def test_a_package_that_a_type_needs_is_named(message: str, packages: str) -> No
 
     with pytest.raises(ConfigError, match=f"pip install {packages}\\."), naming("org/model", "weights"):
         raise ImportError(message)
+
+
+def test_a_package_that_is_imported_without_a_word_is_named() -> None:
+    """inkling's vision tower imports scipy, and transformers 5.23 does not say that it needs it."""
+    from mm_eval.models.hf.processor import naming
+
+    from mm_eval.values.errors import ConfigError
+
+    with pytest.raises(ConfigError, match="pip install no_such_package\\.") as found, naming("org/model", "weights"):
+        try:
+            importlib.import_module("no_such_package.optimize")
+        except ModuleNotFoundError as error:
+            raise ImportError("Could not import module 'X'") from error
+    assert "damaged" not in str(found.value)
+    with pytest.raises(ConfigError, match="damaged"), naming("org/model", "weights"):
+        importlib.import_module("transformers.models.no_such_type")
+
+
+def test_the_sentence_about_a_package_is_whole() -> None:
+    from mm_eval.models.hf.processor import naming
+
+    from mm_eval.values.errors import ConfigError
+
+    said = (
+        "\nPixtralProcessor requires the Torchvision library but it was not found in your environment. Check out the"
+        " instructions on the\ninstallation page: https://pytorch.org"
+    )
+    with pytest.raises(ConfigError, match=r"environment\)\. transformers needs"), naming("org/model", "processor"):
+        raise ImportError(said)
 
 
 def test_a_missing_flash_attention_is_no_damaged_file() -> None:
@@ -232,6 +268,7 @@ def test_the_table_lists_what_is_tested() -> None:
         "pixtral_llava": "llava",
         "gemma4_large": "gemma4",
         "paligemma2": "paligemma",
+        "mistral3_of_4": "mistral3",
     }
     tested = {renamed.get(kind, kind) for kind in (*FIRST, *ALL)}
     assert set(FAMILIES) == tested and len(FAMILIES) >= 57

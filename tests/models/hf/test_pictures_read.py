@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from mm_eval.models.hf.processor import image_text_loader, is_image_text
+from mm_eval.models.hf.processor import TEXT_ALONE, image_text_loader, is_image_text, text_loader
 from mm_eval.models.hf.prompts.preprocessing import Preprocessor
 
 from tests.models.questions import instance, picture
@@ -17,7 +17,7 @@ def test_types_that_hear_as_well_read_pictures_and_those_that_only_hear_do_not()
     from transformers.models.auto import modeling_auto
 
     listed = set(modeling_auto.MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES)
-    assert all(map(is_image_text, listed))
+    assert {kind for kind in listed if not is_image_text(kind)} == set(TEXT_ALONE)
     more = set(modeling_auto.MODEL_FOR_MULTIMODAL_LM_MAPPING_NAMES) - listed
     assert {kind for kind in more if is_image_text(kind)} == HEARS_TOO
     assert not is_image_text("llama") and not is_image_text("")
@@ -25,6 +25,8 @@ def test_types_that_hear_as_well_read_pictures_and_those_that_only_hear_do_not()
     assert image_text_loader("qwen3_omni_moe").__name__ == "Qwen3OmniMoeThinkerForConditionalGeneration"
     assert image_text_loader("phi4_multimodal").__name__ == "AutoModelForMultimodalLM"
     assert image_text_loader("llava").__name__ == "AutoModelForImageTextToText"
+    assert text_loader("mistral4").__name__ == "AutoModelForImageTextToText"
+    assert text_loader("llama").__name__ == text_loader("a-type-of-its-own").__name__ == "AutoModelForCausalLM"
 
 
 class Flat:

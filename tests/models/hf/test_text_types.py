@@ -28,6 +28,11 @@ ROUTED = {
     "kv_lora_rank": 16, "q_lora_rank": 16, "qk_rope_head_dim": 8, "qk_nope_head_dim": 8, "v_head_dim": 16,
     "num_key_value_heads": 4, "first_k_dense_replace": 1,
 }  # fmt: skip
+SCALED = {
+    "rope_type": "yarn", "rope_theta": 10000.0, "factor": 32.0, "original_max_position_embeddings": 16, "beta_fast": 32.0,
+    "beta_slow": 1.0, "mscale": 1.0, "mscale_all_dim": 1.0, "llama_4_scaling_beta": 0.1, "partial_rotary_factor": 0.5,
+}  # fmt: skip
+"""Queries are scaled by their position from 16 on."""
 WINDOW = {"sliding_window": 16, "head_dim": 16}
 OWN: dict[str, dict[str, Any]] = {
     "afmoe": {**WINDOW, "num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 32},
@@ -71,6 +76,7 @@ OWN: dict[str, dict[str, Any]] = {
         "intermediate_size_mlp": 128,
         "floor_scale": 16,
     },
+    "mistral4": {**ROUTED, "rope_parameters": SCALED},
     "ministral": WINDOW,
     "ministral3": {"head_dim": 16},
     "mistral": {"sliding_window": 16},
@@ -102,6 +108,7 @@ Adapter = Callable[..., Any]
 def _model(kind: str, **options: Any) -> Any:
     import torch
     import transformers
+    from mm_eval.models.hf.processor import text_loader
 
     from tests.models.tiny_random import scaled
 
@@ -113,7 +120,7 @@ def _model(kind: str, **options: Any) -> Any:
     for name in set(own) & set(common):
         setattr(config, name, own[name])
     torch.manual_seed(0)
-    model = scaled(transformers.AutoModelForCausalLM.from_config(config)).eval()
+    model = scaled(text_loader(kind).from_config(config)).eval()
     model.generation_config = transformers.GenerationConfig(bos_token_id=1, eos_token_id=2, pad_token_id=0)
     return model
 

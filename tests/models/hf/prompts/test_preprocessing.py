@@ -247,3 +247,16 @@ def test_few_runs_are_ahead_however_many_questions_a_picture_has(monkeypatch: py
         assert made == n
         most = max(most, len(taken) - n)
     assert most <= 5 * ahead.LONGEST_RUN + 1
+
+
+def test_what_a_processor_gives_as_lists_is_divided_and_joined() -> None:
+    """unlimited_ocr counts the tiles of each picture in a list, and its model takes no tensor."""
+    import torch
+    from mm_eval.models.hf.inference.features import on_device
+    from mm_eval.models.hf.prompts import preprocessing
+
+    tensors = {"pixel_values": torch.zeros(2, 3, 4, 4), "num_local_patches": [2, 0]}
+    pictures = preprocessing.pictures_of(tensors, [], 2, ("a", "b"))
+    assert [picture.tensors["num_local_patches"] for picture in pictures] == [[2], [0]]
+    assert preprocessing.joined([picture.tensors["num_local_patches"] for picture in pictures]) == [2, 0]
+    assert on_device(None, [2, 0]) == [2, 0]
