@@ -360,7 +360,9 @@ def prepare_from_spec(
             if name in configs
         }
 
-    opened = open_tasks(request, load_configs(request), uses_sample(request), recorded, check_scorers)
+    loaded = load_configs(request)
+    _refuse_earlier_versions(loaded.tasks, spec)
+    opened = open_tasks(request, loaded, uses_sample(request), recorded, check_scorers)
     run = OpenedRun(
         **vars(opened),
         judging=_recorded_judging(request, opened.loaded, without_judges),
@@ -398,6 +400,22 @@ def _recorded_judging(request: RunRequest, loaded: Loaded, left_out: bool) -> Ju
     from mm_eval.judge.judging import Judging
 
     return Judging.of_recorded(request, loaded, left_out)
+
+
+def _refuse_earlier_versions(tasks: Mapping[str, TaskConfig], spec: Mapping[str, Any]) -> None:
+    """ConfigError if a task was recorded as an earlier version of its benchmark that is a task of its own by now.
+
+    `metadata: {earlier: {"1.0": NAME}}` names that task.
+    """
+    for name, stored in spec["tasks"].items():
+        version = ((stored["config"].get("stated") or {}).get("metadata") or {}).get("version")
+        if name in tasks and (now := (tasks[name].metadata.get("earlier") or {}).get(str(version))):
+            hint = f'Replay samples/{name}.jsonl with "task": "{now}" in its rows (--tasks {now} --model replay), or run {now}.'
+            raise ConfigError(
+                f"the run is of version {version} of {name!r}, which is the task {now!r} now; "
+                f"{name!r} is version {tasks[name].version}.",
+                hint=hint,
+            )
 
 
 def _of_other_data(name: str, why: str = "") -> ConfigError:

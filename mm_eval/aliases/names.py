@@ -167,7 +167,7 @@ SAME: dict[str, tuple[str, str]] = {
     "OlympiadBench": ("olympiadbench", ""),
     "OlympiadBench_EN": ("olympiadbench_en", ""),
     "OlympiadBench_CN": ("olympiadbench_cn", ""),
-    "OmniDocBench": ("omnidocbench", ""),
+    "OmniDocBench": ("omnidocbench_v1", "version 1.0 with one partner for each piece; omnidocbench is 1.5"),
     "OSWorld_G": ("osworld_g", "the hub's 510 rows, asked in the units of each family"),
     "PerceptionBench": ("perceptionbench", ""),
     "POPE": ("pope", ""),

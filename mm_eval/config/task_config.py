@@ -35,7 +35,18 @@ _T = TypeVar("_T")
 DISPLAY_KEYS = ("task_alias", "group_alias", "tag", "group")
 ASKS_NOTHING = ("aliases", "categories", "gold_answer", "dataset_mirrors", *schema.NUMBERS_ELSEWHERE)
 """Keys that a run folder's spec leaves out: a task that gets them goes on with its older runs. Data has its own digest there."""
-HEADER_KEYS = ("paper", "languages", "licence", "size", "hub", "metric", "published", "prompt_tokens", "variant_of")
+HEADER_KEYS = (
+    "paper",
+    "languages",
+    "licence",
+    "size",
+    "hub",
+    "metric",
+    "published",
+    "prompt_tokens",
+    "variant_of",
+    "earlier",
+)
 """Keys of `metadata` that describe a benchmark; the spec leaves them out too."""
 
 

@@ -1,63 +1,54 @@
-"""OmniDocBench: a page as Markdown, by the edit distance of its texts and formulas and the similarity of its tables.
+"""OmniDocBench 1.5: a page as Markdown, by the edit distance of texts, formulas and order and the similarity of tables.
 
-Source: Ouyang et al. 2024, arXiv:2412.07626; github.com/opendatalab/OmniDocBench with match_method simple_match.
+Source: Ouyang et al. 2024, arXiv:2412.07626; github.com/opendatalab/OmniDocBench, v1.5 (main of 2025-11, through the fork
+pichiu/OmniDocBench at 7bd6c2e) with match_method quick_match.
 """
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mm_eval.tasks.rules.matching import matched
 from mm_eval.tasks.rules.tables import teds
 
 from mm_eval.scoring.metrics import smooth
-from mm_eval.types import shown_picture
+from mm_eval.scoring.process_results import NO_VALUE
 
-from .pages import annotated, pair_distance, plain_formula, plain_text, written
+from .pages import compared, gold_markdown, order_distance, share_of_edits
 from .prompt import PROMPT
 
-
-def doc_to_visual(doc: Mapping[str, Any]) -> list[Any]:
-    """The page, in base64 in the TSV file."""
-    return [shown_picture(doc["image"])]
+Doc = Mapping[str, Any]
 
 
-def doc_to_text(doc: Mapping[str, Any], model_specific_prompt_kwargs: Mapping[str, str] | None = None) -> str:
+def doc_to_visual(doc: Doc) -> list[str]:
+    """The page's file in the folder images/."""
+    return [f"images/{doc['page_info']['image_path']}"]
+
+
+def doc_to_text(doc: Doc, model_specific_prompt_kwargs: Mapping[str, str] | None = None) -> str:
     """The instruction, the same for all pages."""
     block = model_specific_prompt_kwargs or {}
     return f"{block.get('pre_prompt', '')}{PROMPT}{block.get('post_prompt', '')}"
 
 
-def doc_to_target(doc: Mapping[str, Any]) -> str:
-    """The page in Markdown, its texts first."""
-    found = annotated(json.loads(doc["answer"]))
-    formulas = [f"$${plain_formula(latex)}$$" for _, latex in found["formula"]]
-    return "\n\n".join([*(text for _, text in found["text"]), *formulas, *(html for _, html in found["table"])])
+def doc_to_target(doc: Doc) -> str:
+    """The page in Markdown."""
+    return gold_markdown(doc)
 
 
-def process_results(doc: Mapping[str, Any], results: Sequence[str | None]) -> dict[str, Any]:
-    """The distances of a page's texts and formulas and the similarities of its tables, for what the page has."""
-    gold, said = annotated(json.loads(doc["answer"])), written(results[0] or "")
-    distances = {
-        "text_edit_distance": pair_distance(gold["text"], said["text"], plain_text),
-        "formula_edit_distance": pair_distance(gold["formula"], said["formula"], plain_formula),
+def process_results(doc: Doc, results: Sequence[str | None]) -> Any:
+    """The distances of a page's texts, formulas and order and the similarities of its tables, for what the page has.
+
+    A page that has nothing of it (a header and pictures) is in no number.
+    """
+    page = compared(doc, results[0] or "")
+    found: dict[str, Any] = {
+        "text_edit_distance": share_of_edits(page.texts),
+        "formula_edit_distance": share_of_edits(page.formulas),
+        "reading_order_edit_distance": order_distance(page),
     }
-    tables = [html for _, html in gold["table"]]
-    partners = [said["table"][at] if at >= 0 else "" for at in matched(tables, said["table"])]
-    similar = {
-        name: [
-            teds(one, other, structure_only=name != "table_teds") for one, other in zip(partners, tables, strict=True)
-        ]
-        for name in ("table_teds", "table_teds_structure")
-    }
-    parts = [[1 - distance] if distance is not None else [] for distance in distances.values()] + [
-        similar["table_teds"]
-    ]
-    means = [sum(part) / len(part) for part in parts if part]
-    scores: dict[str, Any] = {"overall": {"score": sum(means) / len(means) if means else None, "parts": parts}}
-    for name, values in similar.items() if tables else ():
-        scores[name] = {"score": sum(values) / len(values), "tables": values}
-    return scores | {name: distance for name, distance in distances.items() if distance is not None}
+    for name, structure_only in (("table_teds", False), ("table_teds_structure", True)):
+        values = [teds(said, gold, structure_only=structure_only) for gold, said in page.tables]
+        found[name] = {"score": sum(values) / len(values), "tables": values} if values else None
+    return {name: value for name, value in found.items() if value is not None} or NO_VALUE
 
 
 @smooth
@@ -67,38 +58,26 @@ def mean_of_tables(results: Sequence[Mapping[str, Any]]) -> float:
     return sum(tables) / len(tables)
 
 
-@smooth
-def overall(results: Sequence[Mapping[str, Any]]) -> float:
-    """100 times the mean of three: pages' texts and formulas (1 minus the distance) and tables, of those that occur."""
-    parts = [[score for page in results for score in page["parts"][kind]] for kind in range(3)]
-    means = [sum(part) / len(part) for part in parts if part]
-    return 100 * sum(means) / len(means) if means else 0.0
-
-
-def attribute(doc: Mapping[str, Any], name: str) -> Any:
+def attribute(doc: Doc, name: str) -> Any:
     """An attribute of the page."""
-    return (json.loads(doc["answer"])["page_info"].get("page_attribute") or {}).get(name)
+    return (doc["page_info"].get("page_attribute") or {}).get(name)
 
 
-def data_source(doc: Mapping[str, Any]) -> Any:
+def data_source(doc: Doc) -> Any:
     """The kind of document."""
     return attribute(doc, "data_source")
 
 
-def language(doc: Mapping[str, Any]) -> Any:
+def language(doc: Doc) -> Any:
     """The page's language."""
     return attribute(doc, "language")
 
 
-def layout(doc: Mapping[str, Any]) -> Any:
+def layout(doc: Doc) -> Any:
     """The columns of the page."""
     return attribute(doc, "layout")
 
 
-def special_issue(doc: Mapping[str, Any]) -> list[str]:
-    """What makes the page hard: a list, or attributes that are true."""
-    listed = attribute(doc, "special_issue") or []
-    return [
-        *listed,
-        *(name for name in ("watermark", "fuzzy_scan", "colorful_backgroud") if attribute(doc, name) is True),
-    ]
+def special_issue(doc: Doc) -> list[str]:
+    """What makes the page hard. What makes its tables hard is left out, as in the script."""
+    return [issue for issue in attribute(doc, "special_issue") or [] if "table" not in issue]

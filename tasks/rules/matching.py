@@ -19,6 +19,69 @@ def normalised_distance(one: str, other: str) -> float:
     return edit_distance(one, other) / longest if longest else 0.0
 
 
+class Packed:
+    """Texts side by side in one integer, for the edit distances of another text to all of them at once.
+
+    `edit_distance` with the columns of all tables in one integer, a bit for each character and an empty one behind each text,
+    where an addition carries no further. In the end a distance is the other text's length plus the rises and minus the falls.
+
+    >>> Packed(["cat", "", "a cat"]).distances("cat")
+    [0, 3, 2]
+    """
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        places: dict[str, list[int]] = {}
+        self.starts, at = list[int](), 0
+        for text in texts:
+            self.starts.append(at)
+            for i, character in enumerate(text, at):
+                places.setdefault(character, []).append(i)
+            at += len(text) + 1
+        self.lengths = [len(text) for text in texts]
+        self.places = {character: _bits(found, at) for character, found in places.items()}
+        self.every = _bits([i for found in places.values() for i in found], at)
+        self.first = _bits([start for start, length in zip(self.starts, self.lengths, strict=True) if length], at)
+
+    def distances(self, text: str) -> list[int]:
+        """The edit distance of a text to each of the texts."""
+        up, down, every, first, places = self.every, 0, self.every, self.first, self.places
+        for character in text:
+            equal = places.get(character, 0)
+            diagonal = ((((equal & up) + up) ^ up) | equal | down) & every
+            right_up, right_down = down | (every & ~(diagonal | up)), up & diagonal
+            right_up, right_down = (right_up << 1) & every | first, (right_down << 1) & every
+            up, down = right_down | (every & ~(diagonal | right_up)), right_up & diagonal
+        found: list[int] = []
+        for start, length in zip(self.starts, self.lengths, strict=True):
+            own = ((1 << length) - 1) << start
+            found.append(len(text) + (up & own).bit_count() - (down & own).bit_count())
+        return found
+
+    def normalised(self, text: str) -> NDArray[Any]:
+        """The distances, each divided by the length of the longer text; 0 for two empty texts."""
+        import numpy as np
+
+        longest = [max(length, len(text), 1) for length in self.lengths]
+        return np.array(self.distances(text), dtype=np.float64) / np.array(longest, dtype=np.float64)
+
+
+def _bits(places: Sequence[int], size: int) -> int:
+    """The integer of up to `size` bits that has ones at these places."""
+    content = bytearray(size // 8 + 1)
+    for place in places:
+        content[place >> 3] |= 1 << (place & 7)
+    return int.from_bytes(content, "little")
+
+
+def distances(reference: Sequence[str], answer: Sequence[str]) -> NDArray[Any]:
+    """The normalised distance of each text of a reference (rows) to each text of an answer (columns)."""
+    import numpy as np
+
+    packed = Packed(reference)
+    columns = {text: packed.normalised(text) for text in dict.fromkeys(answer)}
+    return np.array([columns[text] for text in answer]).T.reshape(len(reference), len(answer))
+
+
 WORD = 64
 """The bits of a word."""
 LONGEST_SIDE_BY_SIDE = 256
@@ -90,7 +153,9 @@ class Texts:
 def assignment(cost: NDArray[Any]) -> list[int]:
     """For each row the column that it gets, or -1, so that the sum of costs is least and each column is used once at most.
 
-    cost: finite, of shape (rows, columns). The Hungarian method by shortest paths (Jonker and Volgenant 1987).
+    Of several such assignments it is the one that scipy's `linear_sum_assignment` gives, which the benchmarks' scripts use: among
+    columns at the same distance a free one comes first, the last in a list from which the script takes those that are done.
+    cost: finite, of shape (rows, columns). The Hungarian method by shortest paths (Jonker and Volgenant 1987; Crouse 2016).
     """
     import numpy as np
 
@@ -100,30 +165,37 @@ def assignment(cost: NDArray[Any]) -> list[int]:
         for column, row in enumerate(back):
             given[row] = column
         return given
-    owner = np.full(columns + 1, -1)  # the row of each column; the last column is where a new row begins
-    row_price, column_price = np.zeros(rows), np.zeros(columns + 1)
+    owner, given = np.full(columns, -1), [-1] * rows
+    row_price, column_price = np.zeros(rows), np.zeros(columns)
     for row in range(rows):
-        owner[columns], at = row, columns
-        least, behind, seen = np.full(columns, np.inf), np.full(columns, columns), np.zeros(columns + 1, dtype=bool)
-        while owner[at] >= 0:
-            seen[at] = True
-            free = ~seen[:columns]
-            reduced = cost[owner[at]] - row_price[owner[at]] - column_price[:columns]
-            better = free & (reduced < least)
-            least[better], behind[better] = reduced[better], at
-            following = int(np.where(free, least, np.inf).argmin())
-            step = least[following]
-            row_price[owner[seen]] += step
-            column_price[seen] -= step
-            least[free] -= step
-            at = following
-        while at != columns:
-            owner[at] = owner[behind[at]]
-            at = int(behind[at])
-    given = [-1] * rows
-    for column in range(columns):
-        if owner[column] >= 0:
-            given[owner[column]] = column
+        left, at = np.arange(columns)[::-1].copy(), row
+        least, behind = np.full(columns, np.inf), np.full(columns, -1)
+        seen_rows, seen_columns, so_far = list[int](), list[int](), 0.0
+        while True:
+            seen_rows.append(at)
+            reduced = so_far + cost[at, left] - row_price[at] - column_price[left]
+            better = reduced < least[left]
+            least[left[better]], behind[left[better]] = reduced[better], at
+            so_far = float(least[left].min())
+            nearest = np.flatnonzero(least[left] == so_far)
+            free = nearest[owner[left[nearest]] < 0]
+            place = int(free[-1] if len(free) else nearest[0])
+            column = int(left[place])
+            seen_columns.append(column)
+            left[place] = left[-1]
+            left = left[:-1]
+            if owner[column] < 0:
+                break
+            at = int(owner[column])
+        row_price[row] += so_far
+        for other in seen_rows[1:]:
+            row_price[other] += so_far - least[given[other]]
+        column_price[seen_columns] -= so_far - least[seen_columns]
+        at = -1
+        while at != row:
+            at = int(behind[column])
+            owner[column] = at
+            given[at], column = column, given[at]
     return given
 
 

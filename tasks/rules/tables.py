@@ -26,7 +26,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 ROW, SECTION, CELLS = "tr", ("thead", "tbody", "tfoot"), ("td", "th")
-WITHOUT_END = ("br", "hr", "img", "col", "input", "wbr")
+WITHOUT_END = frozenset(
+    ("area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track", "wbr")
+)
+"""Tags of elements that hold nothing. In a cell they count as two edits, the beginning and the end, like others."""
 LAYOUT = ("th", "thead", "tbody", "span", "sup", "sub", "div", "p", "html", "body", "colgroup", "col")
 """Tags that OmniDocBench removes before it compares tables; their text stays, and a `th` is a `td`."""
 MOST_PAIRS = 16_000_000
@@ -77,7 +80,7 @@ class _Reader(HTMLParser):
             )
             return
         if self.open[-1].tag == "td":
-            self.handle_data(mark(f"<{tag}>"))
+            self.handle_data(mark(f"<{tag}>") + (mark(f"</{tag}>") if tag in WITHOUT_END else ""))
             self.nodes += 1
         else:
             self._add(Node(tag))
@@ -150,12 +153,12 @@ def teds(
     ignored: Sequence[str] = LAYOUT,
     plain: Callable[[str], str] = cell_text,
 ) -> float:
-    """1 minus the tree edit distance of two tables in HTML divided by the elements of the larger one, from 0 to 1.
+    """1 minus the tree edit distance of two tables in HTML divided by the elements of the larger one: 1 for equal tables.
 
     Deleting or inserting a node costs 1, as does replacing one that has another tag or spans; a cell with other text costs the
     normalised edit distance of the texts, or nothing with `structure_only`. A text without a table has similarity 0. The text
-    of a head (`th`) is not compared. Equal tables of any size have similarity 1; tables that are too large to compare (see
-    `tree_distance`) have 0, which is reported.
+    of a head (`th`) is not compared. As in the published code the result may be a little below 0. Equal tables of any size have
+    similarity 1; tables that are too large to compare (see `tree_distance`) have 0, which is reported.
     ignored: tags that are left out, as if only their content were written; with "th" a head is a cell.
     plain: what is compared of a cell's text.
     """
@@ -164,7 +167,9 @@ def teds(
         return 0.0
     elements = max(read[1], gold[1])
     distance = tree_distance(read[0], gold[0], structure_only)
-    return max(0.0, 1 - distance / elements) if elements else 1.0
+    if distance == float("inf"):
+        return 0.0
+    return 1 - distance / elements if elements else 1.0
 
 
 def _postorder(root: Node) -> tuple[list[Node], list[int]]:

@@ -51,7 +51,7 @@ HEADER = {
     "metric": (str, list),
     "published": str,
 }
-OPTIONAL = {"prompt_tokens": int, "num_fewshot": int, "variant_of": str}
+OPTIONAL = {"prompt_tokens": int, "num_fewshot": int, "variant_of": str, "earlier": dict}
 MOST_LINES, MOST_CODE, MOST_BYTES, MOST_IN_ALL = 45, 80, 60_000, 2_500_000
 TABLES = ("metadata", "categories", "dataset_mirrors", "fewshot_config")
 """Keys that hold facts, a line each, or the text of worked examples: their lines don't count."""

@@ -1,4 +1,4 @@
-"""OmniDocBench: small pages with texts, formulas and tables, annotated as the benchmark's are."""
+"""OmniDocBench: small pages with texts, formulas and tables, annotated as in v1.5 and in v1.0."""
 
 import base64
 import json
@@ -39,8 +39,21 @@ PAGES: list[tuple[tuple[str, str, str, list[str]], list[Piece], list[tuple[int, 
 ]  # fmt: skip
 
 
-def row(number: int) -> Row:
-    """One page and its annotation."""
+TEXT = Value("string")
+PARTS = {
+    "category_type": TEXT, "anno_id": Value("int64"), "order": Value("int64"), "ignore": Value("bool"), "text": TEXT,
+    "latex": TEXT, "html": TEXT,
+}  # fmt: skip
+INFO = {
+    "page_no": Value("int64"), "image_path": TEXT,
+    "page_attribute": {"data_source": TEXT, "language": TEXT, "layout": TEXT, "special_issue": [TEXT]},
+}  # fmt: skip
+RELATION = {"source_anno_id": Value("int64"), "target_anno_id": Value("int64"), "relation_type": TEXT}
+PAGE_FEATURES = {"layout_dets": [PARTS], "page_info": INFO, "extra": {"relation": [RELATION]}}
+
+
+def annotation(number: int) -> dict[str, Any]:
+    """The annotation of a page."""
     (source, language, layout, issues), pieces, joined = PAGES[number]
     found: list[dict[str, Any]] = []
     for place, (kind, content) in enumerate(pieces):
@@ -50,17 +63,32 @@ def row(number: int) -> Row:
         {"source_anno_id": one, "target_anno_id": other, "relation_type": "truncated"} for one, other in joined
     ]
     about = {"data_source": source, "language": language, "layout": layout, "special_issue": issues}
-    answer = {
+    return {
         "layout_dets": found,
         "page_info": {"page_no": 1, "image_path": f"page_{number}.png", "page_attribute": about},
         "extra": {"relation": relations},
     }
-    picture = png(page("\n".join(content[:60] for _, content in pieces if content.isascii()), (320, 90)))["bytes"]
-    return {
-        "index": number, "image": base64.b64encode(picture).decode(), "answer": json.dumps(answer, ensure_ascii=False),
-    }  # fmt: skip
+
+
+def picture(number: int) -> bytes:
+    """The page."""
+    text = "\n".join(content[:60] for _, content in PAGES[number][1] if content.isascii())
+    drawn: bytes = png(page(text, (320, 90)))["bytes"]
+    return drawn
 
 
 def samples() -> list[Sample]:
-    """The only split."""
-    return [Sample("ouyanglinke/OmniDocBench_tsv", "train", FEATURES, [row(number) for number in range(len(PAGES))])]
+    """The only split of either version."""
+    numbers = range(len(PAGES))
+    answers = [json.dumps(annotation(number), ensure_ascii=False) for number in numbers]
+    rows: list[Row] = [
+        {"index": number, "image": base64.b64encode(picture(number)).decode(), "answer": answers[number]}
+        for number in numbers
+    ]
+    pages = [annotation(number) for number in numbers]
+    files = {f"images/page_{number}.png": picture(number) for number in numbers}
+    files["OmniDocBench.json"] = json.dumps(pages, ensure_ascii=False).encode()
+    return [
+        Sample("ouyanglinke/OmniDocBench_tsv", "train", FEATURES, rows),
+        Sample("opendatalab/OmniDocBench", "train", PAGE_FEATURES, pages, files=files),
+    ]
