@@ -222,6 +222,31 @@ def test_beyond_the_bound_ter_is_an_upper_end_that_a_reader_is_told_of(monkeypat
     assert Ter()._rows([([huge], [f"first {huge} last"])])[0] == (2.0, 3_000.0), "without a table of sacrebleu's"
 
 
+def test_beyond_the_bound_turned_texts_have_no_fewer_edits_than_sacrebleu(monkeypatch: pytest.MonkeyPatch) -> None:
+    """sacrebleu looks at 25 words around the diagonal; the fewest edits of turned texts are below its number."""
+    from sacrebleu.metrics.lib_ter import translation_edit_rate
+
+    monkeypatch.setattr("mm_eval.scoring.metrics.ter.MOST_STEPS", 5_000)
+    words = [f"w{n}" for n in range(100)]
+    for turn in (30, 45, 60):
+        turned = words[turn:] + words[:turn]
+        edits, is_exact = edits_of(turned, words)
+        assert not is_exact and edits >= translation_edit_rate(turned, words)[0]
+
+
+def test_single_edits_are_those_of_sacrebleus_beam() -> None:
+    from sacrebleu.metrics.lib_ter import BeamEditDistance
+
+    from mm_eval.scoring.metrics.ter import _beam_edits
+
+    draws = random.Random(3)
+    for _ in range(60):
+        vocabulary = [str(n) for n in range(draws.choice([3, 20, 1000]))]
+        one, other = (draws.choices(vocabulary, k=draws.randint(1, 80)) for _ in range(2))
+        for words in (one, other[30:] + other[:30], one[:1]):
+            assert _beam_edits(words, other) == BeamEditDistance(other)(words)[0]
+
+
 def test_the_words_of_ter_are_those_that_it_compares() -> None:
     """A Chinese text is one word between blanks, and as many words as it has characters to `asian_support`."""
     metric = Ter(normalized=True, asian_support=True)
