@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, Literal, Protocol
 
-from mm_eval.config.located import LocatedDict
+from mm_eval.config.located import TOKEN_CAPS, LocatedDict
 from mm_eval.config.schema import SCORING_KEYS
 from mm_eval.values.errors import ConfigError, DataError, did_you_mean
 from mm_eval.values.registry import Registry
@@ -468,13 +468,10 @@ def _stated_format(name: str, stated: Any, where: str) -> Format | None:
     return build_format(spec, where=where)
 
 
-_CAPS = ("max_new_tokens", "max_gen_toks", "max_tokens")
-
-
 def _is_short(key: str, value: Any, layout: Format) -> bool:
     """Whether a generation option caps the answer to a task's own prompt, such as a lone letter, below what a format asks for."""
     least = (layout.generation_kwargs or {}).get("max_new_tokens", 256)
-    return key in _CAPS and isinstance(value, (int, float)) and value < least
+    return key in TOKEN_CAPS and isinstance(value, (int, float)) and value < least
 
 
 def with_format(values: dict[str, Any], source: LocatedDict, layout: Format, requested: str | None) -> dict[str, Any]:
@@ -506,8 +503,8 @@ def with_format(values: dict[str, Any], source: LocatedDict, layout: Format, req
         }
     if layout.generation_kwargs is not None:
         options = kept.get("generation_kwargs") or {}
-        capped = any(options.get(name) is not None for name in _CAPS)
-        of_format = {k: v for k, v in layout.generation_kwargs.items() if not (capped and k in _CAPS)}
+        capped = any(options.get(name) is not None for name in TOKEN_CAPS)
+        of_format = {k: v for k, v in layout.generation_kwargs.items() if not (capped and k in TOKEN_CAPS)}
         kept["generation_kwargs"] = {**of_format, **options}
     kept.pop("doc_to_messages", None)  # the format makes the prompt, for chat models too
     kept["doc_to_text"] = FormatField("text", layout, **inputs)

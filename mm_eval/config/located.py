@@ -10,8 +10,10 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-TOKEN_CAPS = ("max_new_tokens", "max_gen_toks", "max_tokens", "max_completion_tokens")
-"""The names under which tasks state the most tokens of an answer. The first one that is given counts."""
+TOKEN_CAPS = (
+    "max_new_tokens", "max_gen_toks", "max_tokens", "max_completion_tokens", "max_output_tokens", "n_predict", "num_predict",
+)  # fmt: skip
+"""The names under which tasks and servers state the most tokens of an answer. The first one that is given counts."""
 
 
 class Place(NamedTuple):

@@ -25,7 +25,7 @@ SERVER_OPTIONS = (
     "structured_outputs", "thinking_token_budget", "truncate_prompt_tokens", "use_beam_search",
     # llama.cpp
     "cache_prompt", "dry_allowed_length", "dry_base", "dry_multiplier", "dynatemp_exponent", "dynatemp_range", "grammar",
-    "min_keep", "mirostat", "mirostat_eta", "mirostat_tau", "n_keep", "n_predict", "n_probs", "repeat_last_n", "repeat_penalty",
+    "min_keep", "mirostat", "mirostat_eta", "mirostat_tau", "n_keep", "n_probs", "repeat_last_n", "repeat_penalty",
     "samplers", "top_n_sigma", "typical_p", "xtc_probability", "xtc_threshold",
 )  # fmt: skip
 """Generation options of known servers."""
@@ -43,7 +43,7 @@ TRANSFORMERS_OPTIONS = (
     "target_lookbehind", "token_healing", "top_h", "use_cache", "use_mtp", "watermarking_config",
 )  # fmt: skip
 """Generation options of transformers beside those. In words, since importing the library takes seconds."""
-SEVERAL_ANSWERS = ("n", "num_return_sequences")
+SEVERAL_ANSWERS = ("n", "best_of", "num_return_sequences")
 """Options that ask for several answers at once, of which one would be kept."""
 
 Num = TypeVar("Num", int, float)

@@ -24,6 +24,7 @@ from urllib.request import getproxies
 
 from mm_eval.config.arguments import JSON_OBJECT, Rule, is_count, is_number, is_text, read_arguments, switch
 from mm_eval.config.arguments import number as read_number
+from mm_eval.config.located import TOKEN_CAPS
 from mm_eval.engine.generation import GenerationOptions, check_one_answer
 from mm_eval.values.errors import ConfigError, did_you_mean
 
@@ -283,7 +284,7 @@ def own_fields(args: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
     except ConfigError as error:
         raise ConfigError(f"extra_body: {error.what}", where=WHERE, hint=error.hint) from error
     stated = str(args.get("max_tokens_name") or "")
-    caps = [name for name in dict.fromkeys((*([stated] if stated else ()), *CAPS)) if name in fields]
+    caps = [name for name in dict.fromkeys((*([stated] if stated else ()), *CAPS, *TOKEN_CAPS)) if name in fields]
     name = stated or (caps[0] if len(caps) == 1 else cap_name(str(args["model"])))
     if len({str(fields[cap]) for cap in caps}) > 1 or stated and caps and stated not in caps:
         listed = " and ".join([*(f"extra_body.{cap}" for cap in caps), *(["max_tokens_name"] if stated else ())])

@@ -154,7 +154,7 @@ def test_a_judges_cap_replaces_the_default() -> None:
 
 
 def caps_of(body: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in body.items() if "tokens" in name}
+    return {name: value for name, value in body.items() if "tokens" in name or "predict" in name}
 
 
 @each_of(
@@ -163,6 +163,8 @@ def caps_of(body: dict[str, Any]) -> dict[str, Any]:
         ({"max_tokens": 512}, {"max_tokens": 512}),
         ({"max_completion_tokens": 512}, {"max_completion_tokens": 512}),
         ({"max_completion_tokens": 512, "max_tokens": 512}, {"max_tokens": 512}),
+        ({"n_predict": 512}, {"n_predict": 512}),
+        ({"max_output_tokens": 512}, {"max_output_tokens": 512}),
     ],
 )
 def test_one_cap_is_sent_where_the_user_states_the_field(args: dict[str, int], sent: dict[str, int]) -> None:
@@ -183,6 +185,7 @@ def test_a_cap_under_its_other_name_is_asked_of_a_model_that_wants_that() -> Non
     "args",
     [
         {"extra_body": {"max_completion_tokens": 512, "max_tokens": 100}},
+        {"extra_body": {"n_predict": 512, "max_tokens": 100}},
         {"extra_body": {"max_completion_tokens": 512}, "max_tokens_name": "max_tokens"},
         {"extra_body": {"max_tokens": 512}, "max_tokens_name": "max_output_tokens"},
         {"extra_body": {"mm_processor_kwargs": {}}, "mm_processor_kwargs": {"max_pixels": 1}},
@@ -198,10 +201,18 @@ def test_two_caps_of_different_values_are_refused(cli: Any, tmp_path: Path) -> N
         ran = asked(server, cli, tmp_path, "", "--gen_kwargs", "max_tokens=512,max_completion_tokens=100")
         assert ran.code == 2 and "max_tokens is 512 and max_completion_tokens is 100" in ran.err
         assert "--gen_kwargs" in ran.err and not server.asked
+        for name in ("max_output_tokens", "n_predict", "num_predict"):
+            ran = asked(server, cli, tmp_path, "", "--gen_kwargs", f"{name}=100,max_new_tokens=512")
+            assert ran.code == 2 and f"{name} is 100" in ran.err and not server.asked
+        ran = asked(server, cli, tmp_path, "", "--gen_kwargs", "best_of=3")
+        assert ran.code == 2 and "best_of is 3" in ran.err and "--repeats 3" in ran.err and not server.asked
         ran = asked(server, cli, tmp_path, "", task=TASK.replace("16}", "16, max_gen_toks: 32}"))
         assert ran.code == 2 and "max_new_tokens is 16 and max_gen_toks is 32" in ran.err and "caps.yaml:8" in ran.err
         assert asked(server, cli, tmp_path, "", task=TASK.replace("16}", "16, max_gen_toks: 16}")).code == 0
         assert [caps_of(body) for body in server.questions] == [{"max_tokens": 16}]
+        for place, name in enumerate(("max_output_tokens", "n_predict", "num_predict"), start=20):
+            assert asked(server, cli, tmp_path, "", "--gen_kwargs", f"{name}={place}").code == 0
+            assert caps_of(server.questions[-1]) == {"max_tokens": place}, name
 
 
 @each_of(
