@@ -65,6 +65,8 @@ class Scope:
     format: str | None = None
     python: bool = False
     open_files: tuple[Path, ...] = ()
+    inline: Mapping[str, tuple[LocatedDict, Path | None]] = field(default_factory=dict)
+    open_inline: tuple[str, ...] = ()
     where: str = ""
 
     def for_reference(self, stated: LocatedDict) -> Scope:
@@ -291,6 +293,8 @@ class Expander:
     def _named(self, name: str, scope: Scope) -> list[Node]:
         entry = self.entries.get(name)
         if entry is None:
+            if name in scope.inline:
+                return self._inline(name, scope)
             if len(paths := self.inline_paths.get(name, [])) == 1:
                 return self._walk(paths[0].split("::"), scope)
             if not paths and (nodes := self._of_others(name, scope)):
@@ -306,6 +310,18 @@ class Expander:
             return [node for name in entry.members for node in self._open_member(partial(self.spec, name, scope))]
         assert entry.file is not None
         return [self.file(entry.file, scope)]
+
+    def _inline(self, name: str, scope: Scope) -> list[Node]:
+        """A task or group that a group around defines, as a member of this one, too."""
+        if name in scope.open_inline:
+            circle = " -> ".join((*scope.open_inline[scope.open_inline.index(name) :], name))
+            raise ConfigError(f"a group is a member of itself: {circle}.", where=scope.where)
+        definition, file = scope.inline[name]
+        stated, scope = scope.overrides, replace(scope, open_inline=(*scope.open_inline, name), overrides=LocatedDict())
+        own = merge(definition, without(stated, ["task", "group"]))
+        if "group" in definition:
+            return [self.group(definition, file, replace(scope, overrides=stated))]
+        return self.member(own, scope, outside=False, file=file)
 
     def _of_others(self, name: str, scope: Scope) -> list[Node]:
         """The nodes of a name that another program uses; none where none does."""
@@ -452,6 +468,7 @@ class Expander:
             overrides=without(scope.overrides, ABOUT_A_GROUP),
             for_members=merge(scope.for_members, made.overrides),
         )
+        inner = replace(inner, inline={**scope.inline, **self._defined(made, path)})
         node = GroupNode(made, overridden=bool(scope.overrides or about_it), at_run_time=runtime)
         for index, member in enumerate(made.members):
             where = made.where_member(index)
@@ -479,7 +496,8 @@ class Expander:
             return [self.group(member, file, scope)]
         base = schema.split_format(name)[0] or name
         defines = schema.defines_task(member)
-        if base in self.entries or "::" in base or base in self.inline_paths and not defines:
+        known = base in self.inline_paths or base in scope.inline
+        if base in self.entries or "::" in base or known and not defines:
             stated = without(member, [key])
             schema.check_keys(without(stated, ["class"]), GROUP_KEYS, f"the overrides of {base!r}")
             return self.spec(name, scope.for_reference(stated))
@@ -491,6 +509,20 @@ class Expander:
         if outside:
             error.hint = f"{error.hint} A config of your own needs dataset_path."
         raise error
+
+    @staticmethod
+    def _defined(group: GroupConfig, file: Path | None) -> dict[str, tuple[LocatedDict, Path | None]]:
+        """The tasks and groups that a group defines among its members, by name."""
+        found = dict[str, tuple[LocatedDict, Path | None]]()
+        for stated in group.members:
+            if not isinstance(stated, Mapping):
+                continue
+            member = schema.canonical_keys(located(stated))
+            is_group = "group" in member and "task" in member
+            name = member.get("group" if is_group else "task")
+            if isinstance(name, str) and (is_group or schema.defines_task(member)):
+                found[schema.split_format(name)[0] or name] = (member, file)
+        return found
 
     @staticmethod
     def _keys_of_includes(stated: LocatedDict, file: Path | None) -> LocatedDict:

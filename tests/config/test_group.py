@@ -180,6 +180,25 @@ class TestMembers:
         write("q.yaml", "group: q\ntask: [a, p]\n")
         assert "a group is a member of itself: p -> q -> p." in refused(manager, "p")
 
+    def test_a_nested_group_has_what_a_group_around_it_defines(self, manager: Manager, write: Write) -> None:
+        """It was found by its path through the group around, which is open: "a group is a member of itself"."""
+        own = "dataset_path: d, test_split: t, doc_to_text: q, doc_to_target: a"
+        write(
+            "g.yaml",
+            f"group: g\ntask:\n  - {{task: x, {own}}}\n  - {{group: one, task: [x]}}\n"
+            "  - {group: two, num_fewshot: 2, task: [a, one, {task: x, num_fewshot: 3}]}\n",
+        )
+        loaded = manager().load("g")
+        assert loaded.group_map["g"] == ["g::x", "g::one", "two"] and len(loaded.group_map["g::one"]) == 1
+        found = {config.path: config.num_fewshot for config in loaded.tasks.values()}
+        assert (found["g::x"], found["g::two::a"], found["g::two::x"]) == (0, 2, 3)
+
+    def test_groups_that_name_each_other_where_they_are_defined_are_refused(
+        self, manager: Manager, write: Write
+    ) -> None:
+        write("g.yaml", "group: g\ntask:\n  - {group: h, task: [i]}\n  - {group: i, task: [h]}\n")
+        assert "a group is a member of itself: i -> h -> i." in refused(manager, "g")
+
     def test_a_group_file_of_one_member_and_a_task_file_with_a_group_are_told_apart(
         self, manager: Manager, write: Write
     ) -> None:
