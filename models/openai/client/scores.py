@@ -99,8 +99,9 @@ class Scores:
     ) -> tuple[dict[int, Answer | MMEvalError], dict[int, Answer | MMEvalError]]:
         """Scores of the options that are among the likeliest first tokens; and those of all options.
 
-        Among the second, a chat's options are tokens without spaces, and an option that is not listed has an upper bound. They
-        are empty where no option is listed. temperature is 1: some servers divide by it.
+        Among the second, a chat's options are tokens without spaces, and an option that is not listed has an upper bound; where
+        none is listed, each is an error that says so. They are empty where the server lists no token.
+        temperature is 1: some servers divide by it.
         """
         first = group[0]
         fields: dict[str, Any] = {self._max_tokens_name: 1, "temperature": 1.0}
@@ -150,6 +151,11 @@ class Scores:
                 bound = upper_bound(name, tokens)
                 usage_of_first = used if place == 0 else {}
                 bounded.setdefault(place, Answer(UpperBound((bound, False)), usage=usage_of_first, attempts=attempts))
+        elif top:
+            listed_options = ", ".join(map(repr, options[:6])) + (", ..." if len(options) > 6 else "")
+            what = f"none of the options {listed_options} is among the {len(top)} likeliest first tokens of the server"
+            unlisted = ModelError(f"{what}{'' if self._way == 'token' else ', which scores no prompts'}.", hint=HINT)
+            bounded = dict.fromkeys(range(len(options)), unlisted)
         if self._way == "token" and len(found) < len(group):
             found, bounded = bounded, {}
             for place, option in enumerate(options):
@@ -193,8 +199,11 @@ class Scores:
             return error
         return replace(answer, attempts=attempts)
 
-    def _no_numbers(self) -> Passing | Fatal:
+    def _no_numbers(self) -> MMEvalError:
+        """The error of a reply without numbers: asked again from a server that has given some for a prompt, or nothing yet."""
         self._prompt_failures += 1
-        if self._by_token or self._from_prompt or self._prompt_failures < ENOUGH:
+        if self._by_token and not self._from_prompt:
+            return ModelError(REFUSAL, hint=HINT)
+        if self._from_prompt or self._prompt_failures < ENOUGH:
             return Passing(REFUSAL)
         return Fatal(REFUSAL, where="--model openai", hint=HINT)

@@ -86,6 +86,36 @@ def test_where_no_letter_is_listed_each_fails() -> None:
     assert all(isinstance(each, MMEvalError) for each in found)
 
 
+@pytest.mark.parametrize("way", ["auto", "token"])
+def test_a_doc_whose_likeliest_tokens_are_no_options_says_so_and_is_asked_once(way: str) -> None:
+    """It was said to be without log-probabilities, and asked again until the retries were spent."""
+
+    def handle(body: dict[str, Any], nth: int) -> httpx.Response:
+        is_odd = "Which letter? 1" in str(body["messages"])
+        return tops(("The", -0.1), ("I", -2.5)) if is_odd else tops(*LETTERS)
+
+    server = Server(handle)
+    found = list(server.model(loglikelihood=way, max_retries=5).loglikelihood(docs(3)))
+    errors = [str(each) for instance, each in found if instance.doc_id == 1]
+    assert len(errors) == 3 and all(
+        "none of the options ' A', ' B', ' C' is among the 2 likeliest" in e for e in errors
+    )
+    assert all(isinstance(each, Answer) for instance, each in found if instance.doc_id != 1)
+    assert len(server.requests) == 3 + (way == "auto"), "one a doc, and one to find out whether prompts are scored"
+
+
+def test_a_text_whose_likeliest_tokens_are_no_options_is_not_asked_again() -> None:
+    def handle(body: dict[str, Any], nth: int) -> httpx.Response:
+        top = {" the": -0.2, " a": -3.0} if not body.get("echo") else None
+        choice = {"text": " B", "finish_reason": "length", "logprobs": {"top_logprobs": [top]} if top else None}
+        return httpx.Response(200, json={"choices": [choice]})
+
+    server = Server(handle)
+    found = [str(each) for _, each in server.model(max_retries=5).loglikelihood(scored("Q", " A", " B"))]
+    assert all("none of the options ' A', ' B' is among the 2 likeliest" in each for each in found)
+    assert len(server.requests) == 3, "the tokens, and the prompt of each option"
+
+
 @each_of(
     ("option", "tokens", "bound"),
     [
