@@ -199,7 +199,7 @@ class Scores:
             return error
         return replace(answer, attempts=attempts)
 
-    def _no_numbers(self) -> MMEvalError:
+    def _no_numbers(self) -> Passing | Fatal | ModelError:
         """The error of a reply without numbers: asked again from a server that has given some for a prompt, or nothing yet."""
         self._prompt_failures += 1
         if self._by_token and not self._from_prompt:
