@@ -106,7 +106,9 @@ def test_all_recorded_runs_have_their_bytes_in_any_order(seed: int, tmp_path: Pa
     names = [name for name in RUNS if name != "ray"]
     found = shuffled(tmp_path, seed, *names)
     differing = {
-        name: sorted(file for file in {*found[name], *EXPECTED[name]} if found[name].get(file) != EXPECTED[name].get(file))
+        name: sorted(
+            file for file in {*found[name], *EXPECTED[name]} if found[name].get(file) != EXPECTED[name].get(file)
+        )
         for name in names
     }
     assert {name: files for name, files in differing.items() if files} == {}
