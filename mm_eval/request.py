@@ -116,6 +116,19 @@ class TrackersRequest:
     trackio: Mapping[str, Any] | None = None
 
 
+@dataclass(frozen=True, kw_only=True)
+class ScoreOptions:
+    """What a recorded run is scored again with, in place of what it was run with.
+
+    judge: None to ask no judge; verdicts that are there count. protocol: whose reported numbers a run without one is compared
+    with. trackers: where the numbers are sent.
+    """
+
+    judge: JudgeRequest | None = None
+    protocol: str | None = None
+    trackers: TrackersRequest = TrackersRequest()
+
+
 FLAT_NAMES: Mapping[str, tuple[str, str]] = {
     "executor": ("ray", "executor"),
     "judge": ("judge", "models"),

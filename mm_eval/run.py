@@ -43,7 +43,7 @@ from mm_eval.open_run import OpenedRun
 from mm_eval.open_tasks import Asking, OpenedTasks
 from mm_eval.pending import find_pending
 from mm_eval.prepare import Prepared, check_same_questions, is_imported, prepare, prepare_from_spec
-from mm_eval.request import DEFAULT_MODEL, TRACKERS, RunRequest, named_tasks
+from mm_eval.request import DEFAULT_MODEL, RunRequest, ScoreOptions, named_tasks
 from mm_eval.results.assemble import assemble
 from mm_eval.results.file import part_of, read_run, results_json
 from mm_eval.scoring.answered_by import versions
@@ -131,13 +131,13 @@ def score(
     folder_path: Path,
     bootstrap_iters: int = 100_000,
     progress: Progress | None = None,
-    options: Mapping[str, Any] | None = None,
+    options: ScoreOptions | None = None,
     include_path: str | None = None,
     reasoning_tags: str | None = None,
 ) -> Report:
     """Scores a recorded run again. No model is needed: the journal holds its answers.
 
-    options: fields of `RunRequest` for the run's parts. What they name is asked for what the journal lacks.
+    options: the judge, protocol and trackers of now. A judge is asked for the verdicts that the journal lacks.
     include_path: a folder with task code that is trusted. Task code comes from there and from the installation, whatever the
         folder says. UntrustedCode where the run needs other code.
     reasoning_tags: the marks around the reasoning, in place of those of the run.
@@ -148,10 +148,10 @@ def score(
     of_adapter = marks_of(request.reasoning_tags)
     if reasoning_tags is not None:
         request = replace(request, reasoning_tags=reasoning_tags)
-    options = options or {}
+    options = options or ScoreOptions()
     request = _as_scored_now(request, options)
     other_data: list[str] = []
-    without_judges = bool(options.get("no_judge"))
+    without_judges = options.judge is not None and options.judge.left_out
     opened, outcome = prepare_from_spec(request, recorded["spec"], other_data, without_judges), Outcome()
     with folder.locked():
         folder.hold_files(opened.picture_files)
@@ -173,7 +173,7 @@ def score(
         return _report(opened, folder, recorded, state, outcome, recorded["spec"], started, progress, stopped)
 
 
-def _as_scored_now(request: RunRequest, options: Mapping[str, Any]) -> RunRequest:
+def _as_scored_now(request: RunRequest, options: ScoreOptions) -> RunRequest:
     """A recorded request as its answers are scored again: with its own data, and the judge, protocol and trackers of now."""
     from mm_eval.judge.judges import for_scoring
     from mm_eval.protocols.run_under import compared_with
@@ -182,8 +182,7 @@ def _as_scored_now(request: RunRequest, options: Mapping[str, Any]) -> RunReques
         from mm_eval.imported.theirs import with_own_data
 
         request = with_own_data(request)
-    request = compared_with(for_scoring(request, options), options.get("protocol"))
-    return request.with_options(**{name: options.get(name) for name in TRACKERS})
+    return replace(compared_with(for_scoring(request, options.judge), options.protocol), trackers=options.trackers)
 
 
 def _recorded_looks(folder: RunFolder, opened: OpenedTasks) -> Record | None:

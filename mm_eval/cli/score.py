@@ -22,9 +22,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     from mm_eval.cli.progress import ProgressBar
+    from mm_eval.request import RunRequest, ScoreOptions
     from mm_eval.run import score
 
-    options, path = read_part_options(args, "score"), args.include_path
-    report = score(Path(args.run), args.bootstrap_iters, ProgressBar(), options, path, args.reasoning_tags)
+    now = RunRequest.of_options((), **read_part_options(args, "score"))
+    options = ScoreOptions(judge=now.judge, protocol=now.protocol.name, trackers=now.trackers)
+    report = score(Path(args.run), args.bootstrap_iters, ProgressBar(), options, args.include_path, args.reasoning_tags)
     say_report(report_lines(replace(report, categories=args.categories or report.categories), args))
     return report.exit_code

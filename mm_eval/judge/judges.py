@@ -27,7 +27,7 @@ from mm_eval.judge.config import judge_of_task
 from mm_eval.judge.prompts import all_questions, judge_instance
 from mm_eval.judge.verdicts import first_value
 from mm_eval.prompt.task import Task
-from mm_eval.request import RunRequest, model_arguments
+from mm_eval.request import JudgeRequest, RunRequest, model_arguments
 from mm_eval.results.findings import as_command
 from mm_eval.values.errors import ConfigError, raise_all
 from mm_eval.values.files import digest_of
@@ -192,12 +192,12 @@ def check_stated(
         )
 
 
-def for_scoring(request: RunRequest, judging: Mapping[str, Any]) -> RunRequest:
+def for_scoring(request: RunRequest, judge: JudgeRequest | None) -> RunRequest:
     """The recorded request with the judges of `mm-eval score`: the run's own are not asked again unless they are named."""
-    own = {name: value for name, value in judging.items() if "judge" in name}
-    scored = request.with_options(**{"judge": (), "judge_args": (), "no_judge": False, "predict_only": False, **own})
-    without = request.judge.left_out and not scored.judge.models
-    return scored.with_options(no_judge=True) if without else scored
+    own = judge or replace(request.judge, models=(), args=(), left_out=False)
+    if request.judge.left_out and not own.models:
+        own = replace(own, left_out=True)
+    return replace(request, judge=own, predict_only=False)
 
 
 def make_judges(request: RunRequest) -> list[Judge]:

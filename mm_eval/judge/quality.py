@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Sequence, Set
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -37,6 +37,7 @@ from mm_eval.judge.verdicts import (
 from mm_eval.open_tasks import OpenedTasks
 from mm_eval.prepare import prepare_from_spec
 from mm_eval.prompt.task import Task
+from mm_eval.request import JudgeRequest
 from mm_eval.results.file import read_run
 from mm_eval.scoring.answered import scored_text
 from mm_eval.scoring.gold import gold_texts
@@ -105,54 +106,54 @@ class Quality:
 
 def ask_the_judge(
     path: Path,
-    judging: Mapping[str, Any],
+    judge: JudgeRequest,
     docs: int,
     progress: Progress,
     only: Sequence[str] = (),
     include_path: str | None = None,
     trust_run: bool = False,
 ) -> Quality:
-    """Asks the judge of a run, or that of `judging`, about answers to `docs` docs of each judged task.
+    """Asks the judge of a run about answers to `docs` docs of each judged task.
 
-    judging: the options about judges, as fields of `RunRequest`; without a judge the run's first one is asked.
+    judge: another one that is asked instead, with its arguments; without its model the run's first one is asked.
     include_path: a folder with task code that is trusted. trust_run: the judge that the folder names is, whoever made it.
     Errors: ConfigError if the judge or the data can't be opened; UntrustedRun for a judge that another user named.
     """
     folder = RunFolder(path)
     recorded = read_run(path)
     known = [Judge.from_json(entry) for entry in recorded.get("judges", ())]
-    if not judging.get("judge") and known:
+    if not judge.models and known:
         if not trust_run:
             entry = recorded["judges"][0]
             marked = is_own(named_by(entry), entry.get("mark"))
             check_named("--judge", known[0].adapter, known[0].args, marked, path)
-        judging = {**judging, "judge": (known[0].adapter,), "judge_args": ({**known[0].args, "name": known[0].name},)}
+        judge = JudgeRequest(models=(known[0].adapter,), args=({**known[0].args, "name": known[0].name},))
     request = trusted_request(recorded["request"], include_path, path)
-    request = for_scoring(request, {**judging, "no_judge": False})
+    request = for_scoring(request, replace(request.judge, models=judge.models, args=judge.args, left_out=False))
     quality = Quality()
     if not judges_of(request):
         quality.left_out.append("the checks that ask the judge: no judge is recorded. Name one: --judge, --judge_args.")
         return quality
     opened = prepare_from_spec(request, recorded["spec"])
     assert opened.judging is not None  # the request names one
-    judge = opened.judging.judges[0]
-    quality.judge = judge.name
-    if judge.adapter in EXEMPT:
+    asked = opened.judging.judges[0]
+    quality.judge = asked.name
+    if asked.adapter in EXEMPT:
         quality.left_out.append("the checks that ask the judge: a file of recorded verdicts can't judge other answers.")
         return quality
-    same = next((entry for entry in known if entry.name == judge.name), None)
-    if same is not None and not same.is_model_of(judge):
-        hint = f"Give this one another name: --judge_args name={judge.name}-2,..."
+    same = next((entry for entry in known if entry.name == asked.name), None)
+    if same is not None and not same.is_model_of(asked):
+        hint = f"Give this one another name: --judge_args name={asked.name}-2,..."
         raise ConfigError(
-            f"the folder has verdicts of another judge called {judge.name!r}.", where=str(path), hint=hint
+            f"the folder has verdicts of another judge called {asked.name!r}.", where=str(path), hint=hint
         )
     with folder.locked():
         folder.hold_files(opened.picture_files)
         with StopSignal().listening() as stop, closing(Journal(path)) as journal:
             state = read_journal(path, opened.conversations)
-            judge.recall(folder)
-            _ask(opened, judge, state, journal, stop, docs, progress, quality, only)
-            judge.keep_findings(folder)
+            asked.recall(folder)
+            _ask(opened, asked, state, journal, stop, docs, progress, quality, only)
+            asked.keep_findings(folder)
     return quality
 
 

@@ -50,6 +50,7 @@ def main(args: argparse.Namespace) -> int:
     from mm_eval.judge.quality import Quality, ask_the_judge
     from mm_eval.judge.quality_text import as_json, render
     from mm_eval.judge.recorded_quality import judged_tasks, recorded_findings
+    from mm_eval.request import JudgeRequest
     from mm_eval.results.recorded import RecordedRun
     from mm_eval.trust import UntrustedRun
 
@@ -58,15 +59,13 @@ def main(args: argparse.Namespace) -> int:
     ids = {task.name: task.lengths.keys() | task.empty for task in tasks}
     labels = read_labels(args.judge_labels, ids) if args.judge_labels else {}
     quality, left_out = Quality(), list[str]()
-    judging = {
-        "judge": tuple(args.judge),
-        "judge_args": tuple(read_pairs(given, "--judge_args") for given in args.judge_args),
-    }
+    its_args = tuple(read_pairs(given, "--judge_args") for given in args.judge_args)
+    judge = JudgeRequest(models=tuple(args.judge), args=its_args)
     if args.docs:
         try:
             names = [task.name for task in tasks]
             quality = ask_the_judge(
-                Path(args.run), judging, args.docs, ProgressBar(), names, args.include_path, args.trust_run
+                Path(args.run), judge, args.docs, ProgressBar(), names, args.include_path, args.trust_run
             )
         except ConfigError as error:
             if args.judge or isinstance(error, (UntrustedCode, UntrustedRun)):

@@ -8,6 +8,7 @@ import pytest
 
 from mm_eval.cli import main
 from mm_eval.errors import ConfigError
+from mm_eval.request import ScoreOptions, TrackersRequest
 from mm_eval.results.recorded import RecordedRun
 from mm_eval.run import score
 from mm_eval.trackers import process
@@ -83,7 +84,8 @@ def test_scoring_again_sends_only_what_is_asked_for_and_run_json_holds_no_addres
     results = run(trackio_args={"project": "secret-project"})
     assert "secret-project" not in (results.folder / "run.json").read_text()
     assert not any("called" in note for note in score(results.folder).notes)
-    assert any("called" in note for note in score(results.folder, options={"trackio_args": {}}).notes)
+    sent = ScoreOptions(trackers=TrackersRequest(trackio={}))
+    assert any("called" in note for note in score(results.folder, options=sent).notes)
 
 
 @pytest.mark.full
