@@ -53,7 +53,7 @@ ORDER: list[tuple[str, str]] = [
         "verbs",
         "verbs cli.run cli.score judge.verb judge.show judge.quality judge.quality_text "
         "protocols.verb protocols.check protocols.show rounds.show "
-        "deciding.plan_verb verbs.validate.verb sandbox.verb",
+        "deciding.plan_verb verbs.validate.verb sandbox.verb tools.verb",
     ),
     ("cli", "cli"),
     ("api", "api __main__"),

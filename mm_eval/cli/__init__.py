@@ -92,6 +92,7 @@ VERBS = {
         "the Python that models may use: make it, and try its walls from inside",
     ),
     "show": ("mm_eval.verbs.show.verb", "the prompt of a doc as a model gets it, without loading weights"),
+    "tools": ("mm_eval.tools.verb", "run the code that a run has recorded again, and list what differs"),
     "blind": (
         "mm_eval.verbs.study.blind_verb",
         "how much the pictures matter: a run again without them, and with those of other docs",

@@ -1,7 +1,7 @@
 """A call of a tool that depends on more than its arguments, as a record of the journal: code that ran in a sandbox.
 
     {"v":1,"kind":"tool","key":...,"slots":[[task,doc_id,repeat,choice,turn]],"call":0,"code":"...","text":"...",
-     "pictures":[{"name":"a.png","digest":sha256,"size":[640,480]}],"ending":"ok","seconds":0.1,"shown":1,"sandbox":"...","t":...}
+     "pictures":[{"name":"a.png","digest":sha256,"size":[640,480]}],"given":[["image_01.png",sha256]],"ending":"ok","seconds":0.1,"after":"","sandbox":"...","t":...}
 
 It is synced before the model is told the result. A run that goes on shows what stands here. The pictures lie in
 `tool_files/DIGEST.png`, as do those that the code could read: they are part of the record, and never removed.
@@ -38,7 +38,9 @@ class ToolRecord:
     key: of all that decides its result. slot: of the answer that made it. call: its number in the document, from 0.
     text: as the model is shown it. pictures: (name, digest) of those that it returned.
     ending: as of `sandbox.interpreter.Ran`, or "refused" where its time was spent. seconds: that it took.
-    shown: pictures that were there before it. given: (name, digest) of the question's.
+    given: (name, digest) of the pictures that lay in its folder: those of the question, then those that tools had returned.
+    after: the key of the call before it in the conversation; empty for the first.
+    most: characters, pictures and the longest side of a picture that it could return.
     restored: earlier calls whose results were others when they were made again before it; None where none was made again.
     """
 
@@ -50,8 +52,9 @@ class ToolRecord:
     pictures: tuple[tuple[str, str], ...] = ()
     ending: str = "ok"
     seconds: float = 0.0
-    shown: int = 0
     given: tuple[tuple[str, str], ...] = ()
+    after: str = ""
+    most: tuple[int, int, int] = (0, 0, 0)
     restored: tuple[int, ...] | None = None
     sandbox: str = ""
     at: float = field(default=0.0, compare=False)
@@ -65,7 +68,8 @@ class ToolRecord:
         record: dict[str, Any] = {"v": FIRST, "kind": KIND, "key": self.key, "slots": [self.slot.to_json()]}
         record |= {"call": self.call, "code": self.code, "text": self.text}
         record |= {"pictures": list(map(list, self.pictures)), "given": list(map(list, self.given))}
-        record |= {"ending": self.ending, "seconds": self.seconds, "shown": self.shown, "sandbox": self.sandbox}
+        record |= {"ending": self.ending, "seconds": self.seconds, "after": self.after}
+        record |= {"most": list(self.most), "sandbox": self.sandbox}
         if self.restored is not None:
             record["restored"] = list(self.restored)
         return {**record, "t": self.at or now()}
@@ -78,7 +82,7 @@ class ToolRecord:
         if not all(isinstance(each, str) for each in texts):
             raise TypeError("a text is none")
         key, code, text, ending, sandbox = texts
-        restored = record.get("restored")
+        restored, most = record.get("restored"), record["most"]
         return cls(
             key,
             Slot.from_json(slot),
@@ -88,8 +92,9 @@ class ToolRecord:
             _named(record["pictures"]),
             ending,
             float(record["seconds"]),
-            int(record["shown"]),
             _named(record["given"]),
+            str(record["after"]),
+            (int(most[0]), int(most[1]), int(most[2])),
             None if restored is None else tuple(map(int, restored)),
             sandbox,
             float(record["t"]),

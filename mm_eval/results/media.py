@@ -17,6 +17,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO
 
+from mm_eval.engine.tool_records import ToolFiles
 from mm_eval.values.files import write_atomic
 from mm_eval.values.run_files import is_inside, lines_of, open_regular, read_bytes, refuse_links_out
 from mm_eval.values.safe import href
@@ -42,6 +43,7 @@ class Media:
 
     def __init__(self, folder: Path) -> None:
         self._run, self._folder = folder, folder / "media"
+        self.tool_files = ToolFiles(folder)
         self._path = self._folder / "thumbnails.jsonl"
         self._beside = self._folder / f".{self._path.name}.{os.getpid()}.tmp"
         self._pack: BinaryIO | None = None

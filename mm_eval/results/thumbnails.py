@@ -134,7 +134,15 @@ def write_thumbnails_of_turns(media: Media, task: Task, style: PromptStyle, rows
     made = 0
     for row in rows:
         turns = [turn for turns in row.get("turns") or () for turn in turns[1:]]
-        if missing := {digest for turn in turns for digest in _digests_in(turn) if digest not in media}:
+        missing = {digest for turn in turns for digest in _digests_in(turn) if digest not in media}
+        for digest in sorted(missing):
+            with suppress(
+                MMEvalError
+            ):  # what code has returned lies in the folder, and no other picture of a turn does
+                media.add(digest, thumbnail_of(media.tool_files.read(digest)))
+                made += 1
+                missing.discard(digest)
+        if missing:
             for instance in task.instances([row["doc_id"]], style):
                 if instance.then is not None and instance.repeat < len(row["turns"]):
                     with suppress(MMEvalError), decoding(f"doc {row['doc_id']}"):

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from mm_eval.config.tools import PYTHON
 from mm_eval.tools.formats.call import Broken, Call, Reading
 from mm_eval.tools.formats.reading import read_calls
 from mm_eval.values.reasoning.recorded import as_text, parts_of
@@ -20,6 +21,13 @@ _FINAL = re.compile(r"<answer>\s*[^\s<]|\\boxed\s*\{\s*[^\s}]")
 """The frames of an answer that a model intends as its last one."""
 ERROR = "Error: "
 """The beginning of the result of a call that failed."""
+UNREADABLE = f"{ERROR}the call can't be read: "
+STOPPED = f"{ERROR}the code was stopped: "
+"""The same of code that met a limit, and whose interpreter goes on."""
+ENDED = f"{ERROR}the interpreter was ended: "
+"""The same of code that ended its interpreter, or met a limit that ends it."""
+NO_OUTPUT = "(no output)"
+"""The result of code that printed and returned nothing."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +71,32 @@ def signature(call: Call) -> str:
 
 
 @dataclass
+class CodeCounts:
+    """What a conversation did with `python`.
+
+    raised: calls that ended by an exception. stopped, ended: by a limit, with the interpreter kept or gone.
+    silent: that printed and returned nothing. opened: whether any of them names a file of a picture.
+    """
+
+    raised: int = 0
+    stopped: int = 0
+    ended: int = 0
+    silent: int = 0
+    opened: bool = False
+
+    def add(self, code: str, result: str) -> None:
+        self.stopped += result.startswith(STOPPED)
+        self.ended += result.startswith(ENDED)
+        self.raised += result.startswith(f"{ERROR}the code raised")
+        self.silent += result == NO_OUTPUT
+        self.opened = self.opened or _PICTURE.search(code) is not None
+
+
+_PICTURE = re.compile(r"image_|video_|glob|listdir|iterdir|scandir")
+"""What code has that opens a picture of the question, or looks which there are."""
+
+
+@dataclass
 class Counts:
     """What a conversation, or all of a task, did with its tools.
 
@@ -78,6 +112,7 @@ class Counts:
     repeated: int = 0
     pictures: int = 0
     unanswered: bool = False
+    code: CodeCounts | None = None
     by_tool: Counter[str] = field(default_factory=Counter)
 
     @property
@@ -88,7 +123,8 @@ class Counts:
     def to_json(self) -> dict[str, Any]:
         """For a row of samples."""
         names = ("turns", "calls", "failed", "malformed", "repeated", "pictures", "looked", "unanswered")
-        return {**{name: getattr(self, name) for name in names}, "by_tool": dict(sorted(self.by_tool.items()))}
+        code = {"code": vars(self.code)} if self.code is not None else {}
+        return {**{name: getattr(self, name) for name in names}, "by_tool": dict(sorted(self.by_tool.items())), **code}
 
 
 UNKNOWN = "unknown"
@@ -97,6 +133,7 @@ UNKNOWN = "unknown"
 def counts_of(turns: Sequence[Answer], schemas: Schemas, keys: Mapping[str, str]) -> Counts:
     """The counts of a conversation. keys: {name of a tool for the model: its name in the task file}."""
     found, seen = Counts(turns=len(turns)), set[str]()
+    found.code = CodeCounts() if PYTHON in keys.values() else None
     said = [said_in(turn, schemas) for turn in turns]
     for number, each in enumerate(said):
         found.malformed += len(each.broken)
@@ -110,6 +147,10 @@ def counts_of(turns: Sequence[Answer], schemas: Schemas, keys: Mapping[str, str]
             pictures, texts = sum(pictures for pictures, _ in results), [text for _, text in results]
             found.pictures += pictures
             failed = sum(text.startswith(ERROR) for text in texts) - len(each.broken)
+            told = [text for text in texts if not text.startswith(UNREADABLE)]
+            for call, text in zip(each.calls, told, strict=False):
+                if found.code is not None and keys.get(call.name) == PYTHON:
+                    found.code.add(str(call.arguments.get("code")), text)
             found.failed += max(0, min(len(each.calls), failed))
         else:
             found.failed += len(each.calls)  # nobody has answered them

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from mm_eval.config.tools import PYTHON
 from mm_eval.values.words import of_all
 
 NAME = "tools"
@@ -42,6 +43,7 @@ class ToolFindings:
         self._of: dict[str, _Docs] = {}
         self._calls: Counter[str] = Counter()
         self._failed = 0
+        self._with_code = 0
 
     def add(self, row: Mapping[str, Any]) -> None:
         """Counts a row of samples/<task>.jsonl."""
@@ -57,6 +59,14 @@ class ToolFindings:
             "no look": not found["looked"],
             "no answer": found["unanswered"],
         }
+        if isinstance(code := found.get("code"), Mapping) and found["by_tool"].get(PYTHON):
+            self._with_code += 1
+            holds |= {
+                "stopped code": code["stopped"] + code["ended"] > 0,
+                "code that raises": code["raised"] > 0,
+                "silent code": code["silent"] > 0,
+                "code without a picture": not code["opened"],
+            }
         for kind, it_does in holds.items():
             if it_does:
                 self._of.setdefault(kind, _Docs()).add(row)
@@ -85,6 +95,7 @@ class ToolFindings:
             "ended without an answer",
             "it calls until its rounds are spent, or in a form that can't be read",
         )
+        yield from self._of_code()
         if self._docs < LEAST_DOCS:
             return
         if (silent := self._of.get("no look")) is not None and silent.count >= MOST * self._docs:
@@ -101,6 +112,23 @@ class ToolFindings:
                 "show",
                 [],
             )
+
+    def _of_code(self) -> Iterator[Finding]:
+        """Faults of the code that was run."""
+        limits = "it searches too long, or a limit is too low (`--sandbox_args`)"
+        yield from self._fault("stopped code", "ran code that a limit stopped or ended", limits)
+        if self._counted("code that raises") >= MOST * self._with_code > 0:
+            cause = "the model takes other libraries or names of files for granted than the tool's description says"
+            yield from self._fault("code that raises", "ran code that raised an exception", cause)
+        if self._counted("silent code") >= MOST * self._with_code > 0:
+            cause = "the model takes it for a file that is run: it does not print, and its last line has no value"
+            yield from self._fault("silent code", "ran code that printed nothing", cause)
+        if self._counted("code without a picture") >= MOST * self._with_code > 0:
+            cause = "the model computes with what it has seen, and does not look at the picture by code"
+            yield from self._fault("code without a picture", "ran code that opened no picture", cause)
+
+    def _counted(self, kind: str) -> int:
+        return docs.count if (docs := self._of.get(kind)) is not None else 0
 
     def _fault(self, kind: str, said: str, cause: str) -> Iterator[Finding]:
         if (docs := self._of.get(kind)) is not None:

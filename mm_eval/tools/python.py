@@ -24,7 +24,7 @@ from mm_eval.engine.records import now
 from mm_eval.engine.tool_records import ToolFiles, ToolRecord
 from mm_eval.sandbox.interpreter import Asked, Interpreter, Ran, SandboxError
 from mm_eval.sandbox.pool import Pool
-from mm_eval.tools.calls import ERROR
+from mm_eval.tools.calls import ENDED, ERROR, NO_OUTPUT, STOPPED
 from mm_eval.tools.tool import Given, Result, Tool
 from mm_eval.values.conversation import Conversation
 from mm_eval.values.files import digest_of
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
 MOST_OPEN = 64
 """Interpreters at a time. The one that has waited longest gives way, and is restored when its document goes on."""
-NO_OUTPUT = "(no output)"
 LIBRARIES = "numpy, scipy, sympy, PIL, cv2, skimage, matplotlib, pandas and networkx"
 
 
@@ -76,7 +75,7 @@ def file_names(pictures: int, clips: Sequence[Clip] = (), before: int = 0) -> li
 
 
 @dataclass
-class _Open:
+class Open:
     """An interpreter of a document. keys: of the calls that it has made. put: pictures that lie in its folder."""
 
     interpreter: Interpreter
@@ -101,7 +100,7 @@ class Interpreters:
     def __init__(self, pool: Pool, journal: Journal, state: JournalState, files: ToolFiles) -> None:
         self._pool, self._journal, self._state, self._files = pool, journal, state, files
         self._lock, self._count = threading.Lock(), 0
-        self._open: dict[tuple[str, int, int], _Open] = {}
+        self._open: dict[tuple[str, int, int], Open] = {}
 
     @property
     def limits(self) -> Any:
@@ -114,16 +113,16 @@ class Interpreters:
         """The pictures of a recorded call."""
         return tuple(self._files.read(digest) for _, digest in record.pictures)
 
-    def record(self, record: ToolRecord, pictures: Sequence[tuple[str, Image]]) -> None:
-        """Keeps a call. It is on the disk when the method returns. pictures: (digest, picture) that belong to it."""
-        for digest, picture in pictures:
-            self._files.put(digest, _png(picture))
+    def record(self, record: ToolRecord, pictures: Sequence[tuple[str, bytes]]) -> None:
+        """Keeps a call. It is on the disk when the method returns. pictures: (digest, PNG) of those that belong to it."""
+        for digest, content in pictures:
+            self._files.put(digest, content)
         record = replace(record, sandbox=self._pool.sandbox.digest, at=now())
         self._journal.put(record.to_json())
         self._journal.drain()
         self._state.add_tool(record)
 
-    def take(self, doc: tuple[str, int, int], keys: Sequence[str]) -> tuple[_Open, bool]:
+    def take(self, doc: tuple[str, int, int], keys: Sequence[str]) -> tuple[Open, bool]:
         """(the interpreter of a document, whether it has made these calls and no others)."""
         while True:
             with self._lock:
@@ -140,15 +139,23 @@ class Interpreters:
             if left is None:
                 break
             self._pool.give_back(left.interpreter)
-        taken = _Open(self._pool.take(), used=self._count)
+        taken = Open(self._pool.take(), used=self._count)
         with self._lock:
             self._open[doc] = taken
         return taken, False
 
-    def renew(self, opened: _Open) -> None:
+    def renew(self, opened: Open) -> None:
         """Gives a document another interpreter, with an empty folder, in place of one that has ended."""
         self._pool.give_back(opened.interpreter)
         opened.interpreter, opened.put = self._pool.take(), 0
+
+    def run(self, opened: Open, record: ToolRecord, seconds: float, files: Sequence[tuple[str, bytes]]) -> Ran:
+        """Runs the code of a call, with these files in the working folder. SandboxError where the run has ended meanwhile."""
+        if opened.interpreter.is_closed:  # the call before has ended its sandbox
+            self.renew(opened)
+        found = run_in(opened, record, seconds, files)
+        self.check_open()
+        return found
 
     def leave(self, doc: tuple[str, int, int]) -> None:
         """Ends the interpreter of a document."""
@@ -192,18 +199,20 @@ class PythonCalls:
         slot = Slot(self._path, conversation.doc_id, conversation.repeat, turn=call.answer)
         asked = conversation.shown[0] - conversation.of_examples
         names = file_names(asked, conversation.clips, conversation.of_examples)
-        given = list(zip(names, pictures[:asked], strict=True))
-        digests = [picture_digest(picture) for _, picture in given]
+        names += [returned_name(place) for place in range(asked, len(pictures))]
+        files = [(name, png_of(picture)) for name, picture in zip(names, pictures, strict=True)]
+        digests = list(map(picture_digest, pictures))
         made = ToolRecord(
             keys[-1],
             slot,
             call.number,
             call.code,
             "",
-            shown=len(pictures),
             given=tuple(zip(names, digests, strict=True)),
+            after=keys[-2] if len(keys) > 1 else "",
+            most=(self._characters, self.pictures, self._edge),
         )
-        kept = list(zip(digests, (picture for _, picture in given), strict=True))
+        kept = [(digest, content) for digest, (_, content) in zip(digests, files, strict=True)]
         left = runs.limits.doc_seconds - sum(each.seconds for each in known)
         if left <= 0:
             text = f"{ERROR}the {runs.limits.doc_seconds:g} s of this question are spent: no code is run any more."
@@ -215,13 +224,12 @@ class PythonCalls:
         try:
             restored = None
             if not is_whole and len(keys) > 1:
-                restored = tuple(self._restore(opened, known, names, pictures))
+                restored = tuple(self._restore(opened, known, files))
             opened.keys = list(keys)
-            found = self._run(opened, call.code, min(left, runs.limits.seconds), names, pictures)
-            runs.check_open()
+            found = runs.run(opened, made, min(left, runs.limits.seconds), files)
         finally:
             opened.busy = False
-        text = self._text(found, len(pictures), opened.interpreter.is_closed)
+        text = told(found, len(pictures), opened.interpreter.is_closed)
         returned = [(name, picture_digest(picture), picture) for name, picture in found.pictures]
         made = replace(
             made,
@@ -231,7 +239,7 @@ class PythonCalls:
             seconds=round(found.seconds, 3),
             restored=restored,
         )
-        runs.record(made, [*kept, *((digest, picture) for _, digest, picture in returned)])
+        runs.record(made, [*kept, *((digest, png_of(picture)) for _, digest, picture in returned)])
         return Result(text, tuple(picture for _, _, picture in returned), made.failed)
 
     def _doc(self, conversation: Conversation) -> tuple[str, int, int]:
@@ -247,50 +255,54 @@ class PythonCalls:
         codes = [call.code for call in calls]
         return [digest_of([begun, codes[: n + 1], shown[: call.answer + 1]]) for n, call in enumerate(calls)]
 
-    def _restore(
-        self, opened: _Open, known: Sequence[ToolRecord], names: Sequence[str], pictures: Sequence[Image]
-    ) -> Iterator[int]:
+    def _restore(self, opened: Open, known: Sequence[ToolRecord], files: Sequence[tuple[str, bytes]]) -> Iterator[int]:
         """Makes recorded calls again. Yields the numbers of those whose result is another one."""
-        assert self._interpreters is not None
+        runs = self._interpreters
+        assert runs is not None
         for record in known:
-            if record.ending == "refused":
-                continue
-            found = self._run(opened, record.code, self._interpreters.limits.seconds, names, pictures[: record.shown])
-            self._interpreters.check_open()
-            text = self._text(found, record.shown, opened.interpreter.is_closed)
-            digests = [picture_digest(picture) for _, picture in found.pictures]
-            if text != record.text or digests != [digest for _, digest in record.pictures]:
-                yield record.call
-
-    def _run(self, opened: _Open, code: str, seconds: float, names: Sequence[str], pictures: Sequence[Image]) -> Ran:
-        """Runs code, with all pictures that were shown by then in the working folder."""
-        if opened.interpreter.is_closed:  # the call before has ended its sandbox
-            assert self._interpreters is not None
-            self._interpreters.renew(opened)
-        files = [
-            (names[place] if place < len(names) else f"image_{place + 1:02d}.png", _png(pictures[place]))
-            for place in range(opened.put, len(pictures))
-        ]
-        opened.interpreter.put(files)
-        opened.put = len(pictures)
-        asked = Asked(code, seconds, self._characters, self.pictures, self._edge, len(pictures) + 1)
-        return opened.interpreter.run(asked)
-
-    def _text(self, found: Ran, shown: int, is_gone: bool) -> str:
-        """What the model is told of what came of its code."""
-        kept = "Its variables and files are gone." if is_gone else "Its variables are gone, files are kept."
-        said = {
-            "error": f"{ERROR}the code raised an exception.",
-            "stopped": f"{ERROR}the code was stopped: {found.reason}. Variables and files are kept.",
-            "ended": f"{ERROR}the interpreter was ended: {found.reason}. {kept}",
-        }
-        returned = [f"Picture {shown + n} is {name}." for n, (name, _) in enumerate(found.pictures)]
-        fresh = ["The interpreter is a new one: variables of earlier calls are gone."] if found.fresh else []
-        lines = [said.get(found.ending, ""), found.text, *found.remarks, *returned, *fresh]
-        return "\n".join(line for line in lines if line) or NO_OUTPUT
+            if record.ending != "refused":
+                there = len(record.given)
+                found = runs.run(opened, record, runs.limits.seconds, files[:there])
+                if differs(record, found, opened.interpreter.is_closed):
+                    yield record.call
 
 
-def _png(picture: Image) -> bytes:
+def run_in(opened: Open, record: ToolRecord, seconds: float, files: Sequence[tuple[str, bytes]]) -> Ran:
+    """Runs the code of a call in an interpreter, in whose folder these files lie by then."""
+    opened.interpreter.put(files[opened.put :])
+    opened.put = len(files)
+    characters, pictures, edge = record.most
+    return opened.interpreter.run(Asked(record.code, seconds, characters, pictures, edge, len(files) + 1))
+
+
+def differs(record: ToolRecord, found: Ran, is_gone: bool) -> str:
+    """How a call that was made again differs from its record, in a few words; empty where it does not."""
+    if told(found, len(record.given), is_gone) != record.text:
+        return "another text"
+    digests = [picture_digest(picture) for _, picture in found.pictures]
+    return "" if digests == [digest for _, digest in record.pictures] else "other pictures"
+
+
+def told(found: Ran, shown: int, is_gone: bool) -> str:
+    """What the model is told of what came of its code. shown: pictures before it. is_gone: its sandbox has ended."""
+    kept = "Its variables and files are gone." if is_gone else "Its variables are gone, files are kept."
+    said = {
+        "error": f"{ERROR}the code raised an exception.",
+        "stopped": f"{STOPPED}{found.reason}. Variables and files are kept.",
+        "ended": f"{ENDED}{found.reason}. {kept}",
+    }
+    returned = [f"Picture {shown + n} is {name}." for n, (name, _) in enumerate(found.pictures)]
+    fresh = ["The interpreter is a new one: variables of earlier calls are gone."] if found.fresh else []
+    lines = [said.get(found.ending, ""), found.text, *found.remarks, *returned, *fresh]
+    return "\n".join(line for line in lines if line) or NO_OUTPUT
+
+
+def returned_name(place: int) -> str:
+    """The file of a picture that a tool has returned. place: of it among all that were shown."""
+    return f"image_{place + 1:02d}.png"
+
+
+def png_of(picture: Image) -> bytes:
     file = io.BytesIO()
     picture.save(file, "PNG", compress_level=1)
     return file.getvalue()

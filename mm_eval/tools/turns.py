@@ -31,7 +31,7 @@ from mm_eval.sandbox.pool import Pool
 from mm_eval.sandbox.walls import Sandbox
 from mm_eval.tools.boxes import resized
 from mm_eval.tools.built_in import tools_in
-from mm_eval.tools.calls import ERROR, Said, said_in, signature
+from mm_eval.tools.calls import ERROR, UNREADABLE, Said, said_in, signature
 from mm_eval.tools.formats.as_text import announced
 from mm_eval.tools.formats.call import Broken, Call
 from mm_eval.tools.formats.table import FORMATS, Family, Format, family_of
@@ -50,7 +50,6 @@ NO_ANSWER = "no answer"
 MALFORMED = "malformed calls"
 """The same: two turns whose calls can't be read."""
 LAST = "This was the last result: answer the question now."
-UNREADABLE = f"{ERROR}the call can't be read: "
 FITS = ("factor", "min_pixels", "max_pixels")
 """Names of `ModelFacts.fits`."""
 DEFAULT = "hermes"

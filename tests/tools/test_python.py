@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -184,6 +185,39 @@ def test_a_sandbox_that_does_not_start_fails_the_request(tmp_path: Path, monkeyp
     results = run(task, tmp_path / "run", Counting())
     (row,) = rows_of(tmp_path / "run", "counts")
     assert results.exit_code == 3 and row["status"] == "failed" and "sandbox can't be started" in row["error"]["what"]
+
+
+@pytest.mark.full
+def test_the_page_shows_returned_pictures_also_when_it_is_made_again(tmp_path: Path, cli: Callable[..., Ran]) -> None:
+    sandbox()
+    crop = code("from PIL import Image\nImage.open('image_01.png').crop((0, 0, 9, 9))")
+    task, model = write(tmp_path / "task", 1), Scripted([Way((crop, "B"), {})])
+    evaluate(model=model, tasks=[task], output_path=str(tmp_path / "run"))
+    (row,) = rows_of(tmp_path / "run", "counts")
+    (digest,) = [part["digest"] for part in row["turns"][0][1]["messages"][0]["content"] if part["type"] == "image"]
+    shutil.rmtree(tmp_path / "run" / "media", ignore_errors=True)
+    assert cli("score", tmp_path / "run").code == 0
+    assert digest in (tmp_path / "run" / "media" / "thumbnails.jsonl").read_text()
+
+
+@pytest.mark.full
+def test_recorded_code_is_run_again_and_what_differs_is_listed(tmp_path: Path, cli: Callable[..., Ran]) -> None:
+    sandbox()
+    steady = (
+        code("picture = 1"),
+        call(bbox_2d=[0, 0, 500, 500]),
+        code("len(open('image_02.png', 'rb').read()) > 0"),
+        "B",
+    )
+    unlike = (code("import os\nos.urandom(8).hex()"), "B")
+    task = write(tmp_path / "task", 2)
+    run(task, tmp_path / "run", Scripted([Way(steady, {}), Way(unlike, {})]))
+    ran = cli("tools", "replay", tmp_path / "run")
+    assert ran.code == 1 and "counts doc 1, call 1: another text" in ran.out, ran.out + ran.err
+    assert "3 calls of 2 conversations made again: 1 result differs" in ran.out
+    assert cli("tools", "replay", tmp_path / "run", "--sandbox", "none").code == 2
+    (row, _) = rows_of(tmp_path / "run", "counts")
+    assert row["tools"]["code"] == {"raised": 0, "stopped": 0, "ended": 0, "silent": 1, "opened": True}
 
 
 @pytest.mark.full
