@@ -96,7 +96,7 @@ function verdicts(row, judge) {
   // What one judge said of the answer, and what was read from it
   const parts = [], name = judge.n || about.graders?.[row.t]?.[0]?.name || "";
   judge.e.forEach((one, place) => {
-    const of = judge.e.length > 1 ? `, ${place + 1} of ${judge.e.length}` : "", version = one.m && one.m !== name ? ` (${one.m})` : "";
+    const of = `${one.w ? ` on answer ${one.w}` : ""}${judge.e.length > 1 ? `, ${place + 1} of ${judge.e.length}` : ""}`, version = one.m && one.m !== name ? ` (${one.m})` : "";
     const box = make("section", { class: "verdict" }, make("h4", {}, `Judge${name ? ` ${name}` : ""}${version}${of}`));
     if (one.r !== null && one.r !== undefined) box.append(...marked("Its reply", one.r));
     if (one.b) box.append(make("p", { class: "hint" }, "An empty answer is not sent: this is the verdict that the task states for it."));

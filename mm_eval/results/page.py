@@ -276,6 +276,7 @@ def _judge_cells(row: SampleRow) -> dict[str, Any]:
                     "a": entry.get("attempts"),
                     "e": entry.get("error"),
                     "b": bool(entry.get("empty")),
+                    **({"w": entry["answer"]} if "answer" in entry else {}),
                 }
                 for entry in entries
             ],

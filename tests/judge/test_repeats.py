@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import tests.judge.server as scripted
+from mm_eval.results.page import _judge_cells
 from tests.judge.conftest import JUDGE, TASK, UTILS
 from tests.judge.server import Server
 from tests.judge.test_kinds import EXTRACTS, FILTERS, LETTER
@@ -122,6 +123,8 @@ def test_samples_and_quality_know_of_several_answers(judged: Any, server: Server
     first = judged.with_server(server, preflight=True)
     assert first.code == 0, first.out + first.err
     path = first.folder / "samples" / "graded.jsonl"
+    shown = [entry["w"] for entry in _judge_cells(first.samples("graded")[1])["j"][0]["e"]]
+    assert shown == [1, 2, 3]
     again = judged.run("--judge", "replay", "--judge_args", f"path={path}", "--output_path", judged.folder / "again")
     assert again.results["results"]["graded"] == first.results["results"]["graded"], again.out
     said = cli("judge", first.folder, "--docs", 3)
