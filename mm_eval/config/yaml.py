@@ -20,7 +20,7 @@ import yaml
 from mm_eval.config.functions import FunctionRef
 from mm_eval.config.located import LocatedDict, LocatedList, Place, located, merge, without
 from mm_eval.config.schema import canonical_keys, is_group
-from mm_eval.values.errors import ConfigError, Unbounded, did_you_mean, raise_all
+from mm_eval.values.errors import ConfigError, Unbounded, did_you_mean, first_line, raise_all
 
 log = logging.getLogger(__name__)
 
@@ -146,7 +146,7 @@ def load_text(text: str, path: Path) -> LocatedDict:
         what = " ".join(part for part in (error.context, error.problem) if part)
         raise ConfigError(f"invalid YAML: {what}.", where=str(Place(path, mark.line + 1 if mark else 0))) from error
     except yaml.YAMLError as error:
-        raise ConfigError(f"invalid YAML: {str(error).splitlines()[0]}.", where=str(Place(path))) from error
+        raise ConfigError(f"invalid YAML: {first_line(error)}.", where=str(Place(path))) from error
     finally:
         loader.dispose()
     if not isinstance(value, LocatedDict):

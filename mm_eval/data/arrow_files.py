@@ -35,7 +35,7 @@ from mm_eval.data.text_files import (
     numbers_of,
     stored,
 )
-from mm_eval.values.errors import DataError
+from mm_eval.values.errors import DataError, first_line
 from mm_eval.values.files import replacing
 from mm_eval.values.words import listed
 
@@ -241,8 +241,8 @@ class TextFiles:
             values = [declared(value, feature) for value in values]
             return pa.array(values, kind) if _is_plain(feature) else pa.array(values).cast(kind)
         except (ValueError, TypeError, KeyError, AttributeError, pa.ArrowException) as error:
-            what = f"{self._said()}: the column {name!r} can't be read as {_in_words(feature)}: {error}"
-            raise DataError(what.splitlines()[0].rstrip(".") + ".") from error
+            what = f"{self._said()}: the column {name!r} can't be read as {_in_words(feature)}: {first_line(error)}."
+            raise DataError(what) from error
 
     def _said(self) -> str:
         return listed([str(path) for path in self._paths], 3)

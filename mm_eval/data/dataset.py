@@ -39,7 +39,7 @@ from mm_eval.data.source import (
     token_of,
 )
 from mm_eval.data.splits import configurations
-from mm_eval.values.errors import ConfigError, DataError, MMEvalError, NotHereError, kind_and_text
+from mm_eval.values.errors import ConfigError, DataError, MMEvalError, NotHereError, first_line, kind_and_text
 from mm_eval.values.run_files import is_shallow
 from mm_eval.values.words import listed
 
@@ -374,7 +374,7 @@ def _read_all(
     try:
         return datasets.concatenate_datasets([part.select_columns(columns) for part in parts])
     except ValueError as error:
-        what = f"the configurations of {str(place)!r} can't follow one another: {str(error).splitlines()[0]}"
+        what = f"the configurations of {str(place)!r} can't follow one another: {first_line(error)}."
         raise DataError(what, where=where, hint="Name configurations with equal columns.") from error
 
 
@@ -495,7 +495,7 @@ def _features(stated: Any, where: str) -> Any:
         _ = features.arrow_schema
         return features
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        what = f"the features of dataset_kwargs can't be read: {str(error).splitlines()[0]}."
+        what = f"the features of dataset_kwargs can't be read: {first_line(error)}."
         hint = "Write each column as {dtype: string}, or {dtype: string, sequence: true} for a list."
         raise ConfigError(what, where=where, hint=hint) from error
 

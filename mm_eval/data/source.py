@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 from mm_eval.config.foreign_code import ForeignCode
 from mm_eval.data.manifest import hub_ids
-from mm_eval.values.errors import NotHereError
+from mm_eval.values.errors import NotHereError, first_line
 
 LOCAL_FILES = frozenset({"json", "csv", "parquet", "text", "arrow", "imagefolder", "webdataset"})
 """Dataset paths for files of the user's own (`dataset_kwargs: {data_files: ...}`); they are read with `--sample` too."""
@@ -108,7 +108,7 @@ def repository(ids: Sequence[tuple[str, str | None]], offline: bool, where: str 
             )
             return [Path(got)]
         except (LocalEntryNotFoundError, HfHubHTTPError, HFValidationError, OSError, ValueError) as error:
-            failures.append(f"{hub_id}: {str(error).strip().splitlines()[0]}")
+            failures.append(f"{hub_id}: {first_line(error)}")
     raise NotHereError(
         f"the files of the dataset {ids[0][0]!r} are not on this machine: {'; '.join(failures)}",
         where=where,

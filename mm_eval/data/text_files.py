@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from mm_eval.data.rows import AnyValue, ClassLabel, Image, List, Value
-from mm_eval.values.errors import DataError
+from mm_eval.values.errors import DataError, first_line
 
 CHUNK = 10 * 2**20
 """Characters of JSON lines that are parsed at a time; `datasets` parses as many bytes."""
@@ -186,8 +186,8 @@ def _csv(path: Path, form: TextFormat) -> Iterator[Columns]:
         what = f"{path}: the rows have more cells than the header names."
         raise DataError(what, hint="Name each column in the first line.") from error
     except pandas.errors.ParserError as error:
-        said = str(error).strip().splitlines()[0].removeprefix("Error tokenizing data. C error: ")
-        raise DataError(f"{path} can't be read as csv: {said.rstrip('.')}.") from error
+        said = first_line(error).removeprefix("Error tokenizing data. C error: ")
+        raise DataError(f"{path} can't be read as csv: {said}.") from error
 
 
 def _cells(column: Any) -> list[Any]:

@@ -28,7 +28,7 @@ from mm_eval.engine.folder import OtherRunError, RunFolder
 from mm_eval.engine.journal import JournalState
 from mm_eval.engine.ranks import Launch, Processes, claimed, processes
 from mm_eval.prompt.task import Task
-from mm_eval.values.errors import ConfigError, ModelError
+from mm_eval.values.errors import ConfigError, ModelError, first_line
 from mm_eval.values.types import Slot
 
 START = timedelta(minutes=5)
@@ -99,7 +99,7 @@ def store_of(own: Processes) -> Any:
     try:
         store = dist.TCPStore(host, port, is_master=False, timeout=START)
     except RuntimeError as error:
-        what = f"no connection to the launcher at {host}:{port} ({str(error).strip().splitlines()[0]:.200})."
+        what = f"no connection to the launcher at {host}:{port} ({first_line(error):.200})."
         raise ConfigError(what, where=f"rank {own.rank} of {own.count}", hint="Nothing was requested.") from error
     return dist.PrefixStore(f"mm_eval-{restart}", store)
 

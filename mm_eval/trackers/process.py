@@ -14,7 +14,7 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from mm_eval.values.errors import ConfigError, MMEvalError
+from mm_eval.values.errors import ConfigError, MMEvalError, kind_and_text
 
 SECONDS = 300.0
 """How long a tracker may take to get the values of a run."""
@@ -65,7 +65,7 @@ def main() -> None:
     except ConfigError as error:
         said = {"wrong": error.what, "hint": error.hint}
     except Exception as error:  # a library, its server, its settings
-        said = {"failed": f"{type(error).__name__}: {str(error).strip().splitlines()[0] if str(error).strip() else ''}"}
+        said = {"failed": kind_and_text(error).splitlines()[0]}
     with os.fdopen(answer, "w") as line:
         line.write(json.dumps(said) + "\n")
 

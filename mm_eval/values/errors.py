@@ -27,6 +27,16 @@ def kind_and_text(error: BaseException) -> str:
     return f"{type(error).__name__}: {text}" if text.strip() else type(error).__name__
 
 
+def first_line(error: BaseException) -> str:
+    """The first line of what an exception says, without a full stop at its end; its kind for one without a text.
+
+    >>> first_line(ValueError("line 1.\\nline 2")), first_line(ValueError())
+    ('line 1', 'ValueError')
+    """
+    lines = said_by(error).strip().splitlines()
+    return lines[0].rstrip().rstrip(".") if lines else type(error).__name__
+
+
 class MMEvalError(Exception):
     """What went wrong, where (file:line, or task and doc id), and what to do about it."""
 

@@ -12,7 +12,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any, TypeVar
 
-from mm_eval.values.errors import ConfigError, ModelError
+from mm_eval.values.errors import ConfigError, ModelError, first_line, said_by
 
 from ..hf.arguments import WHERE
 
@@ -79,8 +79,8 @@ class Engine:
         try:
             outputs = [each async for each in self._engine.generate(prompt, options, number, lora_request=self._lora)]
         except self._refusals as error:  # the prompt is too long, a picture too large, a second video too much
-            reason = str(error).strip() or str(error.__cause__).strip() or type(error).__name__
-            raise ModelError(f"vLLM refused the prompt: {reason.splitlines()[0]}") from error
+            said = error.__cause__ if error.__cause__ is not None and not said_by(error).strip() else error
+            raise ModelError(f"vLLM refused the prompt: {first_line(said)}.") from error
         if not outputs:
             raise ModelError("vLLM gave no output.")
         return outputs[-1]

@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mm_eval.data.decode import LONGEST_BRANDS, brands_of
 from mm_eval.data.video.containers import is_whole_matroska, states_matrix
-from mm_eval.values.errors import ConfigError, DataError, MMEvalError
+from mm_eval.data.video.webp import as_animated_png, is_webp
+from mm_eval.values.errors import ConfigError, DataError, MMEvalError, first_line
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -488,9 +489,9 @@ def _is_stuffed(packet: bytes) -> bool:
 def _opened(path: str) -> Iterator[tuple[Any, Any]]:
     """(the open file, its first video stream). What FFmpeg raises inside becomes a DataError."""
     av = _av()
-    _refuse_webp(path)
     try:
-        with av.open(os.path.abspath(path), options={"format_whitelist": CONTAINERS}) as file:
+        source = as_animated_png(os.path.abspath(path)) if is_webp(path) else os.path.abspath(path)
+        with av.open(source, options={"format_whitelist": CONTAINERS}) as file:
             covers = av.stream.Disposition.attached_pic
             streams = [each for each in file.streams.video if each.codec_context and not each.disposition & covers]
             if not streams:
@@ -516,15 +517,6 @@ def _is_sequence(path: str) -> bool:
     return False
 
 
-def _refuse_webp(path: str) -> None:
-    """Raises DataError for a WebP: FFmpeg's library does not decode animated ones."""
-    with suppress(OSError), open(path, "rb") as file:
-        head = file.read(12)
-        if head[:4] == b"RIFF" and head[8:] == b"WEBP":
-            hint = "Convert it to GIF or MP4."
-            raise DataError(f"the video {_name(path)} is an animated WebP, which is not supported.", hint=hint)
-
-
 def _name(path: str) -> str:
     return repr(os.path.basename(path)[:100])
 
@@ -532,7 +524,17 @@ def _name(path: str) -> str:
 def _av() -> Any:
     try:
         import av
-    except ImportError as error:
+    except ModuleNotFoundError as error:
+        if error.name != "av":
+            raise _broken(error) from error
         hint = "Install it: pip install 'mm-eval[video]'"
         raise ConfigError("a video is read with PyAV, which is not installed.", hint=hint) from error
+    except (ImportError, OSError, AttributeError, RuntimeError, SystemError, TypeError, ValueError) as error:
+        raise _broken(error) from error
     return av
+
+
+def _broken(error: BaseException) -> ConfigError:
+    """The error of a PyAV that is installed and can't be imported: a library is missing, or it was built for another Python."""
+    hint = "Install it anew: pip install --force-reinstall 'mm-eval[video]'"
+    return ConfigError(f"a video is read with PyAV, whose installation is broken: {first_line(error)}.", hint=hint)

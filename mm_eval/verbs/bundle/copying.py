@@ -19,7 +19,7 @@ from mm_eval.engine.folder import RunFolder
 from mm_eval.foreign_code.runner import FOREIGN_CODE
 from mm_eval.prepare import load_configs, prepare_without_model
 from mm_eval.request import RunRequest
-from mm_eval.values.errors import ConfigError, NotHereError
+from mm_eval.values.errors import ConfigError, NotHereError, first_line
 from mm_eval.values.words import counted
 
 __all__ = ["Bundle", "Bundled", "DataSet"]
@@ -178,7 +178,7 @@ def _fetch_repository(ids: Sequence[tuple[str, str | None]], folder: Path, offli
             huggingface_hub.snapshot_download(hub_id, repo_type="dataset", local_dir=folder, revision=revision)
             return hub_id
         except (HfHubHTTPError, HFValidationError, OSError, ValueError) as error:
-            failures.append(f"{hub_id}: {str(error).strip().splitlines()[0]}")
+            failures.append(f"{hub_id}: {first_line(error)}")
     raise NotHereError(f"dataset {path!r} can't be downloaded: {'; '.join(failures)}")
 
 

@@ -6,6 +6,7 @@ import random
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,8 @@ import av
 import pytest
 from PIL import Image
 
-from mm_eval.data.video.reader import frames_at, index_of
-from mm_eval.values.errors import DataError
+from mm_eval.data.video.reader import _av, frames_at, index_of
+from mm_eval.values.errors import ConfigError, DataError
 from tests.sets import few
 
 if shutil.which("ffmpeg") is None:
@@ -93,13 +94,76 @@ def _decoded(packet: Any) -> list[Any]:
         return []
 
 
-def test_an_animated_webp_is_refused_in_one_sentence(tmp_path: Path) -> None:
-    frames = [Image.new("RGB", SIZE, (number * 40, 0, 0)) for number in range(5)]
-    frames[0].save(tmp_path / "a.webp", save_all=True, append_images=frames[1:], duration=100)
-    with av.open(str(tmp_path / "a.webp")) as file:
+def _webp(path: Path, durations: list[int], equal: bool = False) -> list[Image.Image]:
+    frames = [Image.new("RGB", SIZE, (0 if equal else number * 40, 9, 200)) for number in range(len(durations))]
+    options: dict[str, Any] = {
+        "append_images": frames[1:],
+        "duration": durations,
+        "lossless": True,
+        "minimize_size": False,
+    }
+    frames[0].save(path, save_all=True, **options)
+    return frames
+
+
+def test_an_animated_webp_has_its_own_pixels_and_times(tmp_path: Path) -> None:
+    """PyAV's FFmpeg does not decode it, so that it is read by Pillow."""
+    path = tmp_path / "a.webp"
+    frames = _webp(path, [100, 200, 100, 70_000, 50])
+    with av.open(str(path)) as file:
         assert not [frame for packet in file.demux(video=0) for frame in _decoded(packet)], "FFmpeg reads it now"
-    with pytest.raises(DataError, match=r"'a\.webp' is an animated WebP, which is not supported\. Convert it"):
-        index_of(str(tmp_path / "a.webp"))
+    index = index_of(str(path))
+    times = [float(tick * index.tick) for tick in index.ticks]
+    assert times == pytest.approx([0, 0.1, 0.3, 0.4, 70.4])
+    assert float(index.last * index.tick) == pytest.approx(0.05)
+    shown = list(frames_at(str(path), index.ticks, [index.key_of(tick) for tick in index.ticks]))
+    assert [picture.convert("RGB").tobytes() for picture in shown] == [frame.tobytes() for frame in frames]
+
+
+def test_a_damaged_or_huge_webp_is_refused_in_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "a.webp"
+    _webp(path, [100] * 5)
+    whole = path.read_bytes()
+    monkeypatch.setattr("mm_eval.data.video.webp.MOST_PIXELS", 4 * SIZE[0] * SIZE[1])
+    with pytest.raises(DataError, match=r"'a\.webp' can't be read: its 5 frames of .* convert it to MP4"):
+        index_of(str(path))
+    monkeypatch.undo()
+    for end in (40, len(whole) * 2 // 3):
+        path.write_bytes(whole[:end])
+        with pytest.raises(DataError, match=r"'a\.webp' can't be read: "):
+            index_of(str(path))
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (ModuleNotFoundError("No module named 'av'", name="av"), "PyAV, which is not installed"),
+        (
+            ModuleNotFoundError("No module named 'av.logging'", name="av.logging"),
+            "installation is broken: No module named",
+        ),
+        (
+            ImportError("libavdevice.so.62: cannot open shared object file"),
+            "installation is broken: libavdevice.so.62: cannot",
+        ),
+        (OSError(), "installation is broken: OSError"),
+        (
+            AttributeError("module 'numpy' has no attribute 'x'\nmore"),
+            "installation is broken: module 'numpy' has no attribute 'x'.",
+        ),
+    ],
+)
+def test_a_pyav_that_cannot_be_imported_is_named(error: Exception, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Finder:
+        def find_spec(self, name: str, *more: Any) -> None:
+            if name == "av":
+                raise error
+
+    monkeypatch.delitem(sys.modules, "av", raising=False)
+    monkeypatch.setattr(sys, "meta_path", [Finder(), *sys.meta_path])
+    with pytest.raises(ConfigError) as caught:
+        _av()
+    assert said in str(caught.value) and "mm-eval[video]" in str(caught.value)
 
 
 def test_a_transport_stream_that_begins_in_a_group_is_read_from_its_first_key_frame(tmp_path: Path) -> None:
