@@ -39,7 +39,7 @@ def model_class_of(request: RunRequest) -> type[Model]:
     name = request.model or DEFAULT_MODEL
     if name not in MODELS and ("/" in name or Path(name).is_dir()):
         hint = f"A checkpoint is an argument of an adapter: --model hf --model_args pretrained={name}."
-        raise InvalidValue(f"{name!r} is no adapter.", where="--model", hint=hint)
+        raise InvalidValue(f"{name!r} is not an adapter.", where="--model", hint=hint)
     return MODELS.get(name, where="--model")
 
 

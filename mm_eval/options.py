@@ -105,7 +105,7 @@ OF_PARTS: tuple[PartOptions, ...] = (
             Option(
                 "no_judge",
                 "",
-                "go without the numbers that need a judge; their rows say so",
+                "leave out the scores that need a judge; their rows say so",
                 more=_FLAG,
                 rule=SWITCH,
             ),
@@ -157,7 +157,7 @@ OF_PARTS: tuple[PartOptions, ...] = (
             Option(
                 "mix_judges",
                 "",
-                "compare numbers that different judges gave, and rank them in one table (default: say so instead); an entry of "
+                "compare scores of different judges, and rank them in one table (default: say so instead); an entry of "
                 "`mm-eval report --reference` may name its `judge`",
                 more=_FLAG,
                 is_field=False,
@@ -189,7 +189,7 @@ OF_PARTS: tuple[PartOptions, ...] = (
             Option(
                 "protocol",
                 "NAME",
-                "compare a run that has no protocol with this one's reported numbers (a run under a protocol keeps its own)",
+                "compare a run that has no protocol with this one's reported scores (a run under a protocol keeps its own)",
             ),
         ),
     ),
@@ -239,13 +239,13 @@ OF_PARTS: tuple[PartOptions, ...] = (
             Option(
                 "stop_when",
                 "decided",
-                "end the runs of a release (--config) when their comparisons are decided; the same command without it goes on",
+                "end the runs of a release (--config) when their comparisons are decided; the same command without it continues",
                 rule=ENDING,
             ),
             Option(
                 "looks",
                 "N",
-                "after how many equal parts of the docs the comparisons are tested (default 20)",
+                "after how many equal parts of the documents the comparisons are tested (default 20)",
                 rule=LOOKS,
             ),
             Option(
@@ -263,7 +263,7 @@ OF_PARTS: tuple[PartOptions, ...] = (
             Option(
                 "until_interval",
                 "POINTS",
-                "end the run when half of the main number's interval is at most this, in the table's unit",
+                "end the run when half of the main metric's interval is at most this, in the table's unit",
                 rule=ABOVE_0,
             ),
         ),

@@ -150,7 +150,7 @@ def _check_turns(model: Model, state: JournalState, first: Instance, answer: Ans
 def _other_question(instance: Instance) -> ConfigError:
     """The error that a recorded answer is to another question than the one of an instance."""
     hint = "The task's functions, or a file that they read, must have changed; give the run another --output_path."
-    what = "the recorded answer is to another question than the one that this doc makes now"
+    what = "the recorded answer is to another question than the one that this document makes now"
     what += f" ({instance.error.what})." if instance.error is not None else "."
     turn = f", turn {instance.turn + 1}" if instance.turn else ""
     return ConfigError(what, where=f"{instance.task} doc {instance.doc_id}{turn}", hint=hint)

@@ -224,7 +224,7 @@ def check_rounds(opened: OpenedTasks) -> None:
     """ConfigError where a task's function of rounds, which gets the doc with its own pictures, would show them."""
     for config in opened.configs.values():
         if opened.request.blind == SHUFFLED and config.rounds is not None:
-            what = "`rounds` gets the doc's own pictures, so those of other docs can't stand in for them."
+            what = "`rounds` gets the document's own pictures, so those of other documents can't stand in for them."
             raise ConfigError(what, where=config.where("rounds"), hint="Use --blind alone.")
 
 
@@ -308,7 +308,7 @@ def _notes_on_request(plan: Prepared) -> Iterator[str]:
     request = plan.request
     own = [name for name, config in plan.configs.items() if config.process_results is not None]
     if (request.repeats or 1) > 1 and own:
-        what = f"process_results of {listed(own, 3)} gets the {request.repeats} answers of a doc as a list"
+        what = f"process_results of {listed(own, 3)} gets the {request.repeats} answers of a document as a list"
         yield f"{what}; one that reads results[0] scores the first"
     facts = plan.model.facts
     yield from pixel_notes(
@@ -379,12 +379,12 @@ def prepare_from_spec(
             if stored is None or other_data is None:
                 raise _of_other_data(name)
             if stored["docs"] != docs_digest(opened.doc_ids[name]):
-                raise _of_other_data(name, "It has other docs.")
+                raise _of_other_data(name, "It has other documents.")
             other_data.append(name)
         if stored["asked"] != requests_digest(task, opened.styles[name], opened.doc_ids[name]):
             if other_data and name in other_data:
                 continue  # a doc may have failed for its gold answer; `check_same_questions` compares those that were asked
-            hint = "Only filters, metrics and scorers may change; run it anew."
+            hint = "Only filters, metrics and scorers may change; run it again."
             raise ConfigError(
                 f"the prompts of {name!r} are not what the run was requested with.",
                 where=task.config.file_name,

@@ -256,7 +256,7 @@ class RunRequest:
                 single = name in ("judge", "judge_args") and isinstance(value, (str, Mapping))  # one judge, from Python
                 of_parts.setdefault(part, {})[field_name] = (value,) if single else value
         if unknown := options.keys() - own.keys() - FLAT_NAMES.keys():
-            raise TypeError(f"a part of a request is no option: {', '.join(sorted(unknown))}.")
+            raise TypeError(f"a part of a request is not an option: {', '.join(sorted(unknown))}.")
         parts = {part: replace(getattr(self, part), **stated) for part, stated in of_parts.items()}
         return replace(self, **own, **parts)
 
@@ -322,7 +322,7 @@ def _read_samples(text: str) -> Any:
     chosen = parse_json(text, "--samples")
     for task, ids in chosen.items() if isinstance(chosen, dict) else ():
         if not _is_doc_ids({task: ids}):
-            hint = "Each is a list of doc ids: whole numbers from 0, none twice."
+            hint = "Each is a list of document ids: whole numbers from 0, none twice."
             raise ConfigError(f"--samples has {shortly(ids)} for {shortly(task)}.", hint=hint)
     return chosen
 
@@ -350,7 +350,7 @@ _TABLE = (
     Option(
         "categories",
         "",
-        "show all numbers of each task, and its main number by category (default: its main number)",
+        "show all metrics of each task, and its main metric by category (default: its main metric)",
         more=_FLAG,
         rule=SWITCH,
     ),
@@ -369,13 +369,13 @@ OPTIONS: Mapping[str, tuple[Option, ...]] = {
         Option(
             "limit",
             "N",
-            "only the first N docs of each task, or a share below 1",
+            "only the first N documents of each task, or a share below 1",
             rule=Rule(_SHARE, _is_count_or_share, number),
         ),
         Option(
             "metadata",
             "K=V,...",
-            "laid over the tasks' `metadata`, the arguments of those that make their own docs (custom_dataset)",
+            "override keys of the tasks' `metadata`, the arguments of tasks that make their own documents (custom_dataset)",
             pairs="typed",
             more={"action": "append"},
             rule=MAPPING,
@@ -383,7 +383,7 @@ OPTIONS: Mapping[str, tuple[Option, ...]] = {
         Option(
             "samples",
             "JSON",
-            'only these docs: {"mme": [0, 3]} or a file with such JSON',
+            'only these documents: {"mme": [0, 3]} or a file with such JSON',
             rule=Rule("{task: [doc ids]}, whole numbers from 0 and none twice,", _is_doc_ids, _read_samples),
         ),
         Option("data_root", "DIR", "data sets at DIR/org/name are read from there (env MM_EVAL_DATA_ROOT)", rule=PATH),
@@ -411,7 +411,7 @@ OPTIONS: Mapping[str, tuple[Option, ...]] = {
         Option(
             "batch_size",
             "N",
-            "rows a batch, or auto (default)",
+            "rows per batch, or auto (default)",
             rule=Rule(
                 "auto or a count from 1",
                 lambda value: value == "auto" or is_count(value, 1),
@@ -454,7 +454,7 @@ OPTIONS: Mapping[str, tuple[Option, ...]] = {
         Option(
             "blind",
             "shuffled",
-            "ask without the pictures (--blind), or with those of other docs (--blind shuffled); `mm-eval blind` compares",
+            "ask without the pictures (--blind), or with those of other documents (--blind shuffled); `mm-eval blind` compares",
             more={"nargs": "?", "const": "without"},
             rule=Rule("without or shuffled", lambda value: value in BLIND),
         ),
@@ -473,7 +473,7 @@ OPTIONS: Mapping[str, tuple[Option, ...]] = {
             "fail_on_error",
             "LIMIT",
             "stop when so many requests have failed: true (the first), a count, or a share below 1 of all requests, "
-            "reached or passed; false (default): go on. Exit code 3 in any case, with the partial results",
+            "reached or passed; false (default): continue. Exit code 3 in any case, with the partial results",
             rule=Rule(
                 f"true, false, {_SHARE}",
                 lambda value: isinstance(value, bool) or _is_count_or_share(value),
@@ -630,7 +630,7 @@ def of_names(tasks: Sequence[str | Mapping[str, Any]], names: Iterable[str]) -> 
         base = key.partition("#")[0]
         own = [each for name, each in stated if name == base]
         if len(own) > 1 or own and base in tasks:
-            what = f"the run states {base!r} more than once; they can't be told apart by name."
+            what = f"the run states {base!r} more than once, so the name does not say which one."
             raise ConfigError(what, where="--tasks", hint="Name all tasks of the run, or none.")
         found += own or [key]
     return tuple(found)

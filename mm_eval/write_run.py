@@ -165,15 +165,19 @@ def notes_of(
     notes = list(opened.notes)
     if changed:
         names = listed(changed, 4)
-        notes.append(f"scoring of {names} changed since the folder was made: all answers are scored anew")
-    if parts := [f"{of_all(some, every, 'doc')} of {name}" for name, (some, every) in opened.in_part.items()]:
+        notes.append(f"scoring of {names} changed since the folder was made: all answers are scored again")
+    if parts := [f"{of_all(some, every, 'document')} of {name}" for name, (some, every) in opened.in_part.items()]:
         more = f" and of {counted(len(parts) - 4, 'more task')}" if len(parts) > 4 else ""
         were = "was" if [some for some, _ in opened.in_part.values()] == [1] else "were"
-        notes.append(f"only {', '.join(parts[:4])}{more} {were} requested: no result on a benchmark")
+        notes.append(f"only {', '.join(parts[:4])}{more} {were} requested; these scores are not benchmark results")
     if opened.request.blind:
-        seen = "their pictures were left out" if opened.request.blind == WITHOUT else "other docs' pictures were shown"
+        seen = (
+            "their pictures were left out"
+            if opened.request.blind == WITHOUT
+            else "other documents' pictures were shown"
+        )
         notes.append(
-            f"--blind: {seen}; the standard errors do not know which docs share a picture: no result on a benchmark"
+            f"--blind: {seen}. Standard errors ignore which documents share a picture. These scores are not benchmark results"
         )
     if outcome.reused and not outcome.requested and not outcome.failed:
         answers = counted(outcome.reused, "answer was", "answers were")
@@ -201,9 +205,7 @@ def notes_of(
     if opened.submissions:
         notes += opened.submissions.notes()
     if state.mixed is not None:
-        notes.append(
-            "a file of another run lies in the journal; the answers in it are to other questions, and not used"
-        )
+        notes.append("a file of another run is in the journal; its answers are to other questions and are not used")
     if state.damaged:
         skipped = counted(state.damaged, "damaged journal line was", "damaged journal lines were")
         notes.append(f"{skipped} skipped; `mm-eval run` requests their answers again")
@@ -216,7 +218,8 @@ def problems_of(scores: Mapping[str, TaskScores], outcome: Outcome, further: Seq
     problems += further
     for name, task in scores.items():
         if task.failed:
-            what = f"{of_all(task.failed, task.n, 'doc')} failed and {'is' if task.failed == 1 else 'are'} in no number"
+            are = "is" if task.failed == 1 else "are"
+            what = f"{of_all(task.failed, task.n, 'document')} failed and {are} left out of all scores"
             problems.append(f"{name}: {what}:")
             problems += [f"  {error}" for error in task.errors]
         if task.missing:
@@ -225,9 +228,9 @@ def problems_of(scores: Mapping[str, TaskScores], outcome: Outcome, further: Seq
             problems.append(f"{name}: {what} no value (see the notes)")
     if left := {name: task for name, task in scores.items() if task.not_requested}:
         docs, every = (sum(getattr(task, count) for task in left.values()) for count in ("not_requested", "n"))
-        what = of_all(docs, every, "doc", "was not requested and is", "were not requested and are")
+        what = of_all(docs, every, "document", "has no answer yet and is", "have no answer yet and are")
         of = next(iter(left)) if len(left) == 1 else counted(len(left), "task")
-        problems.append(f"{of}: {what} in no number; the command that began this run requests them")
+        problems.append(f"{of}: {what} left out of all scores. Run the same command again to finish")
     return problems
 
 

@@ -31,7 +31,7 @@ from mm_eval.values.errors import ConfigError, ModelError, kind_and_text
 from mm_eval.values.types import ENDINGS, Answer, Ended, Instance, UpperBound, plain
 
 FAILED = "an answer that failed"
-ANOTHER = "the answer to another doc"
+ANOTHER = "the answer to another document"
 
 
 @register_model("replay")
@@ -112,7 +112,7 @@ class Replay(Model):
     def generate(self, instances: Iterable[Instance]) -> Answers:
         for instance in instances:
             if self._is_of_another_doc(instance):
-                yield instance, self._missing(instance, "an answer to this doc", ANOTHER)
+                yield instance, self._missing(instance, "an answer to this document", ANOTHER)
                 continue
             if instance.then is not None and (place := self._place(instance)) in self._turns:
                 yield instance, self._turn(instance, self._turns[place])
@@ -130,7 +130,7 @@ class Replay(Model):
     def loglikelihood(self, instances: Iterable[Instance]) -> Answers:
         for instance in instances:
             if self._is_of_another_doc(instance):
-                yield instance, self._missing(instance, "an answer to this doc", ANOTHER)
+                yield instance, self._missing(instance, "an answer to this document", ANOTHER)
                 continue
             answer, _ = self._answer(instance, instance.choice, len(instance.metadata.get("choices") or ()))
             match answer:

@@ -47,21 +47,22 @@ def test_damaged_lines_and_parts_of_the_data() -> None:
     [damaged] = notes(Outcome(), damaged=1)
     assert damaged == "1 damaged journal line was skipped; `mm-eval run` requests their answers again"
     [part] = notes(Outcome(), in_part={"mme": [1, 60]})
-    assert part == "only 1 of 60 docs of mme was requested: no result on a benchmark"
+    assert part == "only 1 of 60 documents of mme was requested; these scores are not benchmark results"
     [parts] = notes(Outcome(), in_part={name: [2, 60] for name in "abcde"})
     assert (
-        parts.startswith("only 2 of 60 docs of a, ") and "2 of 60 docs of d and of 1 more task were requested" in parts
+        parts.startswith("only 2 of 60 documents of a, ")
+        and "2 of 60 documents of d and of 1 more task were requested" in parts
     )
 
 
 @pytest.mark.parametrize(
     ("count", "failed", "not_requested"),
-    [(1, "is", "was not requested and is"), (2, "are", "were not requested and are")],
+    [(1, "is", "has no answer yet and is"), (2, "are", "have no answer yet and are")],
 )
 def test_docs_without_an_answer(count: int, failed: str, not_requested: str) -> None:
     found = problems_of({"t": TaskScores(n=60, failed=count, not_requested=count)}, Outcome())
-    assert found[0] == f"t: {count} of 60 docs failed and {failed} in no number:"
-    assert found[1].startswith(f"t: {count} of 60 docs {not_requested} in no number; the command that began")
+    assert found[0] == f"t: {count} of 60 documents failed and {failed} left out of all scores:"
+    assert found[1].startswith(f"t: {count} of 60 documents {not_requested} left out of all scores. Run the same")
 
 
 @pytest.mark.parametrize(("others", "said"), [((), "a,none has"), (("b", "c"), "a,none and 2 more have")])
@@ -72,6 +73,6 @@ def test_numbers_without_a_value_are_one_line(others: tuple[str, ...], said: str
 
 def test_a_note_on_several_numbers_is_one_line() -> None:
     keys = ["a,none", "b,none", "c,none"]
-    found = ["a,none: few docs", "cut: all", "b,none: few docs", "c,none: none", "no colon"]
-    said = ["a,none and 1 more: few docs", "cut: all", "c,none: none", "no colon"]
+    found = ["a,none: few documents", "cut: all", "b,none: few documents", "c,none: none", "no colon"]
+    said = ["a,none and 1 more: few documents", "cut: all", "c,none: none", "no colon"]
     assert list(merged_notes(found, keys)) == said

@@ -54,7 +54,7 @@ def test_the_first_command_prints_the_words_that_the_readme_shows(cli) -> None:
     for text in (printed.out, SHOWN):
         assert re.search(r"^task .* metric  .* value  ± +stderr .* docs +n$", text, re.MULTILINE)
     assert rows.findall(printed.out) == rows.findall(SHOWN) and len(rows.findall(SHOWN)) == 3
-    always = ("sample data", "model: ", "prompt of ", "shares are", "note: no --model")
+    always = ("Bundled sample data", "model: ", "prompt of ", "shares are", "note: no --model")
     shown = [line for line in SHOWN.splitlines() if line.startswith(always)]
     assert [line for line in lines if line.startswith(always)] == shown and len(shown) == 6
 
@@ -74,7 +74,7 @@ def test_the_group_lines_run(cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     rows_by_path = {name: row["exact_match,none"] for name, row in done.results["results"].items()}
     macro = [value for name, value in rows_by_path.items() if name.rsplit("::", 1)[-1] == "colours"]
     assert macro == [0.5, 0.5], "the mean over tasks, under each parent"
-    assert rows_by_path["both"] == pytest.approx(0.75), "the mean over docs"
+    assert rows_by_path["both"] == pytest.approx(0.75), "the mean over documents"
     assert len([name for name in rows_by_path if name.rsplit("::", 1)[-1] == "red"]) == 2, "two results of one task"
     leaf = cli(*words, "--tasks", "both::brief::red", "--output_path", "two")
     assert leaf.code == 0, leaf.err

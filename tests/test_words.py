@@ -17,8 +17,8 @@ def test_only_a_count_of_one_has_the_singular() -> None:
 
 
 def test_of_a_part_the_verb_agrees_with_the_part_and_the_noun_with_the_whole() -> None:
-    said = [of_all(some, every, "doc", "has", "have") for some, every in ((0, 3), (1, 3), (3, 3), (1, 1))]
-    assert said == ["0 of 3 docs have", "1 of 3 docs has", "3 of 3 docs have", "1 of 1 doc has"]
+    said = [of_all(some, every, "document", "has", "have") for some, every in ((0, 3), (1, 3), (3, 3), (1, 1))]
+    assert said == ["0 of 3 documents have", "1 of 3 documents has", "3 of 3 documents have", "1 of 1 document has"]
 
 
 def test_a_list_is_cut_only_where_it_is_longer() -> None:

@@ -3,7 +3,7 @@
 function drawnCell(cell) {
   if (typeof cell === "string") return cell;
   if (cell.kind === "interval") return track(cell, -cell.reach, cell.reach, { zero: 0 });
-  const button = make("button", { type: "button", class: "count", title: `Show the docs ${cell.said}` }, String(cell.count));
+  const button = make("button", { type: "button", class: "count", title: `Show the documents ${cell.said}` }, String(cell.count));
   button.addEventListener("click", () => showOnly(cell));
   return button;
 }

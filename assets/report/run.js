@@ -3,7 +3,7 @@
 function header() {
   const top = byId("top"), used = about.usage, docs = about.table.filter((row) => !row.group).reduce((sum, row) => sum + row.n, 0);
   top.append(make("h1", {}, about.model));
-  const said = [`${about.tasks.length} ${about.tasks.length === 1 ? "task" : "tasks"}`, `${docs.toLocaleString("en")} docs`, about.parameters ? `${inWords(about.parameters)} parameters` : null, about.date?.slice(0, 10)];
+  const said = [`${about.tasks.length} ${about.tasks.length === 1 ? "task" : "tasks"}`, `${docs.toLocaleString("en")} documents`, about.parameters ? `${inWords(about.parameters)} parameters` : null, about.date?.slice(0, 10)];
   top.append(make("div", { class: "soft" }, said.filter(Boolean).join(" · ")));
   if (about.sample) top.append(sampleBanner(about.datasets));
   const facts = make("dl", { class: "facts" });
@@ -75,7 +75,7 @@ function imported() {
 }
 
 // The table, each number with its interval drawn. A task's name leads to its samples, a count to the samples that it counts
-const COUNTS = { n: "docs", failed: "failed", not_requested: "not requested", filtered: "filtered", refused: "refused", truncated: "truncated", unparsed: "unparsed", cut: "cut", ungraded: "no verdict" };
+const COUNTS = { n: "documents", failed: "failed", not_requested: "not requested", filtered: "filtered", refused: "refused", truncated: "truncated", unparsed: "unparsed", cut: "cut", ungraded: "no verdict" };
 const samplesAt = (stated) => `#?${new URLSearchParams(stated)}`;
 function countText(row, name) { return `${row[name].toLocaleString("en")}${name !== "n" && row[name] ? ` (${percent(row[name] / row.n)})` : ""}`; }
 const isMain = (row, one) => row.main.includes(`${one.metric},${one.filter}`);
@@ -99,7 +99,7 @@ function overview() {
       name.append(make("small", { class: "on-narrow soft" }, [metric, ...odd].join(" · ")));
       line.append(name, make("td", { class: "metric" }, metric));
       line.append(make("td", { class: "n value", title: typeof one.value === "number" ? String(one.value) : null }, shownAs(one.value, share, size)));
-      line.append(make("td", { class: "interval" }, one.interval ? make("span", { class: "nowrap" }, one.interval.map((end) => shownAs(end, share, size)).join(" to ")) : "none", one.interval && (one.exact || one.few) ? make("small", { class: "soft" }, one.exact ? " exact" : " few docs") : null));
+      line.append(make("td", { class: "interval" }, one.interval ? make("span", { class: "nowrap" }, one.interval.map((end) => shownAs(end, share, size)).join(" to ")) : "none", one.interval && (one.exact || one.few) ? make("small", { class: "soft" }, one.exact ? " exact" : " few documents") : null));
       line.append(make("td", { class: "drawn" }, typeof one.value === "number" ? track(one, low, high) : ""));
       for (const each of counts) {
         const bad = each !== "n" && row[each], text = index ? "" : countText(row, each);
@@ -114,9 +114,9 @@ function overview() {
   if (warnings.length) section.append(make("details", { class: "banner", open: narrow() ? null : "" }, make("summary", {}, `⚠ ${warnings.length === 1 ? "A warning" : `${warnings.length} warnings`}: look at the answers before these numbers`), ...warnings.map((said) => make("p", { role: "alert" }, ...inCode(said)))));
   section.append(make("div", { class: "card scroll" }, table));
   if (hidden) section.append(make("p", {}, moreNumbers(body, hidden)));
-  for (const row of about.table) if (row.bounds) section.append(make("p", { class: "hint" }, `${row.alias}: ${row.ungraded} docs without a verdict are in no number; with all of them at the lowest or the highest verdict it would be ${row.bounds.map((bound) => shownAs(bound, row.numbers.some((one) => isMain(row, one) && one.share))).join(" or ")}.`));
+  for (const row of about.table) if (row.bounds) section.append(make("p", { class: "hint" }, `${row.alias}: ${row.ungraded} documents have no verdict and are left out; with all of them at the lowest or the highest verdict the score would be ${row.bounds.map((bound) => shownAs(bound, row.numbers.some((one) => isMain(row, one) && one.share))).join(" or ")}.`));
   for (const row of about.table) for (const note of row.notes) section.append(make("p", { class: "hint" }, `${row.alias}: ${note}`));
-  section.append(make("p", { class: "hint" }, "Shares are in percent; a number's full digits are shown when the mouse is over it. Intervals are 95%, docs on one picture drawn together; exact ones are of numbers with nearly all docs right or wrong. Failed docs are in no number; unparsed answers score 0, unless the benchmark's own rule gives them an answer. A prompt that was cut lost its beginning, since it did not fit into the model's length."));
+  section.append(make("p", { class: "hint" }, "Shares are in percent. Hover for all digits. Intervals are 95% and treat questions about one picture as one cluster. \"exact\" marks scores close to 0 or 100%. Failed documents are excluded. Unparsed answers score 0, unless the benchmark's own rule gives them an answer. A cut prompt lost its beginning, because it did not fit into the model's length."));
 }
 
 function charts() {
@@ -124,9 +124,9 @@ function charts() {
   section.replaceChildren();
   for (const task of about.tasks) {
     const boxes = [], card = (title, drawing, said) => boxes.push(make("div", { class: "card" }, make("h3", {}, title), drawing, make("p", { class: "hint" }, said)));
-    for (const level of task.levels) if (level.parts.some((part) => part.n > 1)) card(level.by, bars(level.parts, (part) => showCategory(task.name, part.label)), "Bars with 95% intervals, and the number of docs. A click on a category shows its samples.");
-    if (task.parts.length > 1) card(task.by, bars(task.parts), "Bars with 95% intervals, and the number of docs.");
-    for (const sizes of task.sizes) card(sizes.by, bars(sizes.parts, (part) => showCell(["length", task.name, sizes.unit, part.first, part.last])), "The share of right docs by the length of their first answer, with 95% intervals and the number of docs. A click on a length shows its samples.");
+    for (const level of task.levels) if (level.parts.some((part) => part.n > 1)) card(level.by, bars(level.parts, (part) => showCategory(task.name, part.label)), "Bars with 95% intervals, and the number of documents. A click on a category shows its samples.");
+    if (task.parts.length > 1) card(task.by, bars(task.parts), "Bars with 95% intervals, and the number of documents.");
+    for (const sizes of task.sizes) card(sizes.by, bars(sizes.parts, (part) => showCell(["length", task.name, sizes.unit, part.first, part.last])), "The share of right documents by the length of their first answer, with 95% intervals and the number of documents. A click on a length shows its samples.");
     boxes.push(confusion(task.name));
     const there = boxes.filter(Boolean);
     if (there.length) section.append(make("h2", {}, task.name), make("div", { class: "charts" }, ...there));

@@ -273,7 +273,7 @@ function openOnFailures() {
   if (about.kind !== "run" || (location.hash.length > 1 && !partOfAddress()) || !failure) return;
   offerFilters([{ t: about.tasks[0].name, c: "", s: failure }].filter(() => about.next));
   byId("f-result").value = failure;
-  opening = `These docs first: ${failure}.`;
+  opening = `These documents first: ${failure}.`;
 }
 // What the address asks for: a part of the page, filters, or a sample. A sample that is not there (yet) is said to be missing
 const asksForSample = () => location.hash.length > 1 && !location.hash.startsWith("#?") && !partOfAddress();

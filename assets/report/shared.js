@@ -49,7 +49,8 @@ function track(one, low, high, { bar, zero, colour } = {}) {
 // Sample data is no benchmark: said in one line
 function sampleBanner(names = []) {
   const most = names.length === 4 ? 4 : 3, more = names.length - most;
-  return make("div", { class: "banner" }, `Sample data${names.length ? `, not ${names.slice(0, most).join(", ")}${more > 0 ? ` and ${more} more` : ""}` : ""}: drawn for trying mm-eval out, and no result on a benchmark.`);
+  const shown = names.slice(0, most), last = more > 0 ? `${more} more` : shown.length > 1 ? shown.pop() : "";
+  return make("div", { class: "banner" }, `Bundled sample data${names.length ? `, not ${shown.join(", ")}${last ? ` and ${last}` : ""}` : ""}. These scores are not benchmark results.`);
 }
 const inWords = (count) => count < 1e6 ? count.toLocaleString("en") : count < 1e9 ? `${(count / 1e6).toPrecision(3)} million` : `${(count / 1e9).toPrecision(3)} billion`;
 // A button that shows the lines of a table that are no headline

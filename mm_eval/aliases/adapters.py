@@ -347,7 +347,7 @@ _OWN_CONFIG = "the checkpoint's own config decides"
 _TURNS = "the checkpoint's chat template writes the turns"
 _DECODER = "videos are decoded by PyAV, each frame exactly"
 _RESUMES = "the run folder keeps every answer"
-_PLACES = "pictures stand where the task's text puts them"
+_PLACES = "pictures are where the task's text puts them"
 _SERVER_SIDE = "prompts are sent as texts, and the server's tokenizer reads them"
 _MEMORY = "device_map=auto places weights by the free memory of the devices"
 _QUICKER = "the adapter adapts the number of requests under way to the server; num_concurrent= is the most"
@@ -384,9 +384,9 @@ DROPPED: dict[str, str] = {
         ),
         "videos are shown as frames, not as parts of their coding",
     ),
-    **dict.fromkeys(("max_images", "limit_mm_per_prompt", "max_audios"), "every picture of a doc is shown"),
+    **dict.fromkeys(("max_images", "limit_mm_per_prompt", "max_audios"), "every picture of a document is shown"),
     **dict.fromkeys(("truncation", "truncate", "truncate_context", "truncation_side"), "--on_long_prompt cut|fail says it"),
-    **dict.fromkeys(("logits_cache", "enable_visual_feature_caching"), "what prompts share is computed once"),
+    **dict.fromkeys(("logits_cache", "enable_visual_feature_caching"), "the common part of prompts is computed once"),
     **dict.fromkeys(
         ("max_memory_per_gpu", "max_cpu_memory", "offload_folder", "low_cpu_mem_usage", "infer_auto_device_map"), _MEMORY
     ),

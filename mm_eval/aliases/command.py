@@ -378,7 +378,7 @@ def _limit(text: str) -> tuple[str | None, str]:
         return None, ""
     if re.fullmatch(r"[0-9]+-[0-9]+", text.strip()):
         raise ConfigError(
-            f"--limit {text} is a range; a count is needed.", hint="Name docs with --samples '{\"mme\": [9]}'."
+            f"--limit {text} is a range; a count is needed.", hint="Name documents with --samples '{\"mme\": [9]}'."
         )
     return text, ""
 

@@ -35,16 +35,14 @@ SHORT = {
 }  # fmt: skip
 """Short options, of which mm-eval has none. lm-eval has called the model -m and -M."""
 
-_LOGGED = "answers and scores of every doc are always in samples/ of the run folder"
+_LOGGED = "answers and scores of every document are always in samples/ of the run folder"
 _SHOWN = "prompts are in samples/ of the run folder, and `mm-eval show TASK` prints one without a run"
-_SETTINGS = (
-    "a task's settings stand in its file; --gen_kwargs, --num_fewshot and others of `mm-eval run` override some."
-)
-_STUDY = "`mm-eval plan` says how many docs a difference takes"
+_SETTINGS = "a task's settings are in its file; --gen_kwargs, --num_fewshot and others of `mm-eval run` override some."
+_STUDY = "`mm-eval plan` says how many documents a difference takes"
 _COMPARE = "runs are compared afterwards: mm-eval compare RUN_A RUN_B"
-_TRACKER = "this installation has no such tracker; results.json and `mm-eval report` have the numbers"
+_TRACKER = "this installation has no such tracker; results.json and `mm-eval report` have the scores"
 _AGENTS = "mm-eval asks models and runs no agents, solvers or sandboxes"
-_KEPT = "every answer is on disk as soon as it is there, and the same command goes on where the run stopped"
+_KEPT = "every answer is on disk as soon as it is there, and the same command continues where the run stopped"
 _SCORED = "log-likelihoods are requested where a task scores by them"
 _TOOLS = "tools are those of the task's file"
 _ONE_PROMPT = "an answer is requested again until the server gives one (max_retries= in --model_args)"
@@ -72,7 +70,7 @@ LMMS_EVAL = {
     "swanlab_args": Flag(1, note=_TRACKER),
     "swanlab_log_samples": Flag(0, note=_LOGGED),
     "timezone": Flag(1, note="times are recorded in UTC"),
-    "process_with_media": Flag(0, note="a task's functions always get the media of its docs"),
+    "process_with_media": Flag(0, note="a task's functions always get the media of its documents"),
     "process_docs_parallel": Flag(1, note="scoring is parallel where it pays"),
     "launcher_args": Flag(1, note="no server is launched; start one, and give base_url=URL,model=NAME of the adapter openai"),
     "force_simple": Flag(0, note="an adapter has one mode: chat where the checkpoint has a chat template"),
@@ -80,7 +78,7 @@ LMMS_EVAL = {
     "agentic_trace_mode": Flag(1, note="every request and answer is in the journal"),
     "baseline": Flag(1, note=_COMPARE),
     "num_samples": Flag(1, ours="--repeats"),
-    "offset": Flag(1, refused="name the docs: --samples '{\"mme\": [8, 9, 10]}'."),
+    "offset": Flag(1, refused="name the documents: --samples '{\"mme\": [8, 9, 10]}'."),
     "tui": Flag(0, refused="there is no terminal interface; `mm-eval view RUN` serves run folders in a browser."),
     "power_analysis": Flag(0, refused=f"{_STUDY}."),
     **dict.fromkeys(("effect_size", "alpha", "power", "correlation", "std_a", "std_b"), Flag(1, note=_STUDY)),
@@ -106,11 +104,11 @@ VLMEVALKIT = {
     "top_p": Flag(1, into=("--gen_kwargs", "top_p")),
     "top_k": Flag(1, into=("--gen_kwargs", "top_k")),
     "repetition_penalty": Flag(1, into=("--gen_kwargs", "repetition_penalty")),
-    "reuse": Flag(0, note="a run with the same --output_path goes on where it stopped"),
+    "reuse": Flag(0, note="a run with the same --output_path continues where it stopped"),
     "reuse_aux": Flag("?", note="verdicts are kept in the journal like answers"),
-    "rerun": Flag(0, note="another --output_path is another run; the same one goes on where it stopped"),
-    "ignore": Flag(0, note="docs that failed are left out of the mean, counted, and requested again by the same command"),
-    "keep_failed": Flag(0, note="docs that failed are counted, and requested again by the same command"),
+    "rerun": Flag(0, note="another --output_path is another run; the same one continues where it stopped"),
+    "ignore": Flag(0, note="documents that failed are left out of the mean, counted, and requested again by the same command"),
+    "keep_failed": Flag(0, note="documents that failed are counted, and requested again by the same command"),
     "use_vllm": Flag(0, refused="write --model vllm --model_args pretrained=CHECKPOINT."),
     "custom_prompt": Flag(1, ours="--prompt_key"),
     "data_config": Flag(1, refused="a benchmark's settings are a task file: --include_path DIR."),
@@ -139,13 +137,13 @@ INSPECT = {
     "stop_seqs": Flag(1, into=("--gen_kwargs", "until")),  # `command.stops`
     "log_dir": Flag(1, ours="--output_path"),
     "log_level": Flag(1, ours="--verbosity"),
-    "cost_limit": Flag(1, note="a limit for each doc is not kept; --budget DOLLARS limits the run"),
+    "cost_limit": Flag(1, note="a limit for each document is not kept; --budget DOLLARS limits the run"),
     "no_score": Flag(0, means=("--predict_only",)),
     "no_fail_on_error": Flag(0, means=("--fail_on_error", "false")),
     "continue_on_fail": Flag(0, means=("--fail_on_error", "false")),
-    "sample_id": Flag(1, refused="name the docs: --samples '{\"mme\": [0, 3]}'."),
-    "sample_shuffle": Flag("?", note="the order of docs changes no number"),
-    "score_on_error": Flag(0, note="what failed is counted and left out of the mean"),
+    "sample_id": Flag(1, refused="name the documents: --samples '{\"mme\": [0, 3]}'."),
+    "sample_shuffle": Flag("?", note="the order of documents changes no score"),
+    "score_on_error": Flag(0, note="failures are counted and left out of the mean"),
     "retry_on_error": Flag("?", note=_ONE_PROMPT),
     "display": Flag(1, note="progress is a bar on a terminal and lines elsewhere"),
     "tags": Flag(1, note="a run folder has no tags"),
@@ -179,7 +177,7 @@ INSPECT = {
     ),
     "notification": Flag("?", note="nobody is asked during a run"),
     "detach": Flag(0, note="the run stays in the foreground; nohup ... & puts it behind"),
-    "json": Flag(0, note="the numbers are in results.json of the run folder"),
+    "json": Flag(0, note="the scores are in results.json of the run folder"),
     "checkpoint": Flag("?", note=_KEPT),
     **dict.fromkeys(
         (
@@ -240,7 +238,7 @@ FLAGS = {**INSPECT, **VLMEVALKIT, **LMMS_EVAL, **LM_EVAL, **OF_PARTS}
 ARGUMENTS = {
     **dict.fromkeys(("rewrite_requests_cache", "delete_requests_cache"), LM_EVAL["cache_requests"]),
     "evaluation_tracker": Flag(
-        note="the run folder has everything; wandb_args= and its like send the numbers elsewhere"
+        note="the run folder has everything; wandb_args= and its like send the scores elsewhere"
     ),
     "verbosity": Flag(note="the level of Python's logging is the caller's"),
     "cli_args": Flag(note="the options of this call are all there is"),
@@ -279,7 +277,7 @@ VERBS = {
     "power": f"{_STUDY}.",
     "list": "Write mm-eval ls tasks.",
     "eval-set": "Write mm-eval run --config FILE with several `models:`.",
-    "eval-retry": "Write the command of the run again: it goes on where it stopped.",
+    "eval-retry": "Write the command of the run again: it continues where it stopped.",
     "log": "`mm-eval view RUN` shows a run folder, and results.json is JSON.",
 }
 """Commands of other suites, and what to write."""

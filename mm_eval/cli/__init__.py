@@ -60,7 +60,7 @@ VERBS = {
     ),
     "import": (
         "mm_eval.verbs.exports.import_verb",
-        "a run folder of the logs of another suite, scored by our rules",
+        "convert another suite's logs into a run and score them with mm-eval's rules",
     ),
     "fetch": (
         "mm_eval.verbs.fetch.verb",
@@ -76,7 +76,7 @@ VERBS = {
     ),
     "protocols": (
         "mm_eval.protocols.verb",
-        "named protocols of reports: settings with their provenance, and reported numbers; check them",
+        "named protocols of reports: settings with their sources, and reported scores; check them",
     ),
     "report": ("mm_eval.verbs.report.report_verb", "report.html of a run, or a release table of several"),
     "export": (
@@ -85,29 +85,29 @@ VERBS = {
     ),
     "view": (
         "mm_eval.verbs.report.view_verb",
-        "serve run folders on this machine: tables, samples, pictures in full size, runs that go on",
+        "serve run folders on this machine: tables, samples, full-size pictures, live runs",
     ),
     "sandbox": (
         "mm_eval.sandbox.verb",
         "the Python that models may use: make it, and try its walls from inside",
     ),
-    "show": ("mm_eval.verbs.show.verb", "the prompt of a doc as a model gets it, without loading weights"),
+    "show": ("mm_eval.verbs.show.verb", "print the prompt of a document as a model gets it, without loading weights"),
     "tools": ("mm_eval.tools.verb", "run the code that a run has recorded again, and list what differs"),
     "blind": (
         "mm_eval.verbs.study.blind_verb",
-        "how much the pictures matter: a run again without them, and with those of other docs",
+        "how much the pictures matter: a run again without them, and with those of other documents",
     ),
     "compare": (
         "mm_eval.verbs.study.compare_verb",
-        "two runs or more, paired by doc: differences with intervals, and which docs flipped",
+        "two runs or more, paired by document: differences with intervals, and which documents flipped",
     ),
     "plan": (
         "mm_eval.deciding.plan_verb",
-        "how many docs a difference takes, and what a release can tell",
+        "how many documents a difference takes, and what a release can detect",
     ),
     "prompts": (
         "mm_eval.verbs.study.prompts_verb",
-        "which prompt suits a model: the same model under several prompt blocks, compared doc by doc",
+        "which prompt suits a model: the same model under several prompt blocks, compared document by document",
     ),
     "why": (
         "mm_eval.verbs.study.why_verb",
@@ -115,7 +115,7 @@ VERBS = {
     ),
     "watch": (
         "mm_eval.verbs.training.watch_verb",
-        "evaluate each new checkpoint of a training: numbers over steps, paired differences",
+        "evaluate each new checkpoint of a training: scores over steps, paired differences",
     ),
     "validate": (
         "mm_eval.verbs.validate.verb",
@@ -377,7 +377,7 @@ def _overview() -> str:
     verbs = "\n".join(wrapped(f"  {verb:<11}{meaning}", " " * 13) for verb, (_, meaning) in VERBS.items())
     return (
         "usage: mm-eval [VERB] [OPTIONS]\n\n"
-        "Evaluates vision-language and text models: numbers with error bars, and no\n"
+        "Evaluates vision-language and text models: scores with error bars, and no\n"
         "answer is ever lost.\n\n"
         "  mm-eval --tasks mme,seedbench\n"
         "      the bundled tiny model on the bundled sample data; needs no network\n"

@@ -79,7 +79,7 @@ class CategoryLevel:
             return [self._below(item, path) for item in value]
         if not isinstance(value, Mapping) or path[0] not in value:
             known = list(value) if isinstance(value, Mapping) else []
-            what = f"categories name the column {self.column!r}, which the docs lack."
+            what = f"categories name the column {self.column!r}, which the documents lack."
             raise DataError(what, where=self.where, hint=did_you_mean(path[0], known) if known else "")
         return self._below(value[path[0]], path[1:])
 

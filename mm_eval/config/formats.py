@@ -80,7 +80,7 @@ class Format:
             return list(range(1, count + 1))
         if isinstance(self.choice_labels, tuple):
             if count > len(self.choice_labels):
-                raise DataError(f"the doc has {count} choices, but choice_labels names {len(self.choice_labels)}.")
+                raise DataError(f"the document has {count} choices, but choice_labels names {len(self.choice_labels)}.")
             return list(self.choice_labels[:count])
         return []
 

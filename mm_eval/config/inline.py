@@ -73,8 +73,8 @@ def _function(function: Any, where: str) -> str:
     except TypeError:
         file = None
     if file is None or "." in name or "<" in name or module == "__main__":
-        what = f"{name} can't be found again when the run goes on or is scored"
-        which = "it stands in the running script" if module == "__main__" else "it is not a function of a file"
+        what = f"{name} can't be found again when the run continues or is scored"
+        which = "it is in the running script" if module == "__main__" else "it is not a function of a file"
         raise ConfigError(f"{what}: {which}.", where=where, hint=HINT)
     return f"{TAG}{Path(file).resolve().with_suffix('')}.{name}"
 

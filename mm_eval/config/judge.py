@@ -56,9 +56,9 @@ LAST_KEYS: dict[str, Rule] = {
     "only_unparsed": BOOLEAN,
     "extracts": BOOLEAN,
     "total": FUNCTION,
-    "empty": Rule("a verdict: a number, a text, a mapping, or a !function of the doc", lambda v: v is not None),
+    "empty": Rule("a verdict: a number, a text, a mapping, or a !function of the document", lambda v: v is not None),
     "range": Rule(
-        "[lowest, highest] or a function of the doc",
+        "[lowest, highest] or a function of the document",
         lambda v: is_function(v) or isinstance(v, list) and len(v) == 2,
     ),
     "repeats": REPEATS,
@@ -220,7 +220,7 @@ def judge_of(stated: Any, fallback: str) -> JudgeConfig:
             raise ConfigError(what, where=last.where("metric_list"))
         made = replace(made, metric_list=entries_of)
     if made.extracts and made.repeats > 1:
-        raise ConfigError("`extracts` takes one verdict a doc, so repeats is 1.", where=last.where("repeats"))
+        raise ConfigError("`extracts` takes one verdict per document, so repeats is 1.", where=last.where("repeats"))
     if not made.extracts and not is_function(made.empty) and (fault := made.fault(made.empty)):
         what = f"the verdict of an empty answer can't be used: {fault}"
         raise ConfigError(what, where=last.where("empty" if "empty" in last else "range"), hint="State it as `empty`.")

@@ -38,7 +38,7 @@ OF_LMMS_EVAL = ("lmms_eval_specific_kwargs", "model_specific_generation_kwargs")
 HARMLESS = {
     "should_decontaminate": "mm-eval has no decontamination",
     "doc_to_decontamination_query": "mm-eval has no decontamination",
-    "full_docs": "process_results always gets the doc",
+    "full_docs": "process_results always gets the document",
     "model_specific_generation_kwargs": "options of lmms-eval's own adapters (image_aspect_ratio, patch_size)",
     "auto_strip_thinking": "reasoning is always cut",
     "score_key": "where lmms-eval looks for its clustered standard errors; ours are made of what is scored",
@@ -91,7 +91,7 @@ CHOICES = Rule(
     lambda v: isinstance(v, str) or _is_texts(list(v.values()) if isinstance(v, Mapping) else v) or is_function(v),
 )
 MARKS = Rule("pairs of marks, or none", lambda v: isinstance(v, (str, list)) or v is False)
-SAMPLES = Rule("a list of docs or a function", lambda v: is_mappings(v) or is_function(v))
+SAMPLES = Rule("a list of documents or a function", lambda v: is_mappings(v) or is_function(v))
 NAMED = Rule("a name or a mapping", lambda v: isinstance(v, (str, Mapping)))
 BATCH = Rule('a whole number from 1 or "auto"', lambda v: v == "auto" or is_count(v, 1))
 

@@ -107,7 +107,7 @@ def load_docs(
         fingerprint = fingerprint_of(rows)
         rows = _with_short_floats(rows)
     except RecursionError as error:
-        what = f"a column of {dataset_path!r} holds values that lie more than {DEEPEST} deep in each other."
+        what = f"a column of {dataset_path!r} holds values nested more than {DEEPEST} deep."
         raise ConfigError(what, where=where, hint="Store such values as JSON text.") from error
     repository_of = None
     if folder is None and ids[0].path not in LOCAL_FILES:
@@ -148,7 +148,7 @@ def _as_rows(found: Any) -> Any:
     if isinstance(found, list) and all(isinstance(doc, Mapping) for doc in found):
         found = dataset_of_docs(found)
     if not hasattr(found, "column_names"):
-        raise ConfigError(f"process_docs returned {type(found).__name__}; expected a data set, or a list of docs.")
+        raise ConfigError(f"process_docs returned {type(found).__name__}; expected a data set, or a list of documents.")
     return with_pictures_declared(found)
 
 
@@ -332,7 +332,7 @@ def _check_own_files(path: str, kwargs: Mapping[str, Any], where: str, elsewhere
         kind = _OF_SUFFIX.get(Path(path).suffix.lower(), Path(path).suffix.lower().lstrip("."))
         hint = f"Write dataset_path: {kind}, and dataset_kwargs: {{data_files: {path}}}."
         if kind not in LOCAL_FILES:
-            hint = f"Write the folder that it lies in, dataset_path: {Path(path).parent}."
+            hint = f"Write its folder, dataset_path: {Path(path).parent}."
         raise ConfigError(f"the dataset_path {path!r} is a file.", where=where, hint=hint)
     if path.startswith(("/", "./", "../", "~")) and not Path(path).is_dir() and not elsewhere:
         hint = "Give a folder with data files; `~` is not replaced, and a path is relative to the working directory."
@@ -528,7 +528,7 @@ def _no_progress_bar() -> Iterator[None]:
 
 
 def _no_docs(path: str, split: str, where: str) -> ConfigError:
-    return ConfigError(f"split {split!r} of {path!r} has no docs.", where=where, hint="Name another split.")
+    return ConfigError(f"split {split!r} of {path!r} has no documents.", where=where, hint="Name another split.")
 
 
 def load_further(source: DataSource, path: str, name: str | None = None, **options: Any) -> Any:

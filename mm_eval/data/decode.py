@@ -280,7 +280,7 @@ class PixelCount:
         """Raises ValueError if the doc has more pixels than the limit."""
         self.pixels += picture.width * picture.height
         if self.pixels > self.most:
-            raise ValueError(f"the pictures of this doc have more than {self.most:,} pixels together.")
+            raise ValueError(f"the pictures of this document have more than {self.most:,} pixels together.")
 
 
 def eight_bits(picture: Image) -> Image:

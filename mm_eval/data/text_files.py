@@ -114,7 +114,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
         names = [name for name, _ in pairs]
-        raise ValueError(f"the key {next(n for n in names if names.count(n) > 1)!r} stands twice in an object")
+        raise ValueError(f"the key {next(n for n in names if names.count(n) > 1)!r} is twice in an object")
     return found
 
 

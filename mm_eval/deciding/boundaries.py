@@ -172,7 +172,7 @@ class GroupSequential:
 def group_sequential(times: tuple[float, ...], alpha: float, spending: Spending = obrien_fleming) -> GroupSequential:
     """The boundaries of a two-sided test at these shares of the docs. ValueError for times that do not increase within (0, 1]."""
     if not times or any(not a < b for a, b in zip((0.0, *times), times, strict=False)) or times[-1] > 1 + 1e-12:
-        raise ValueError(f"looks must be at increasing shares of the docs within (0, 1], not {times!r}")
+        raise ValueError(f"looks must be at increasing shares of the documents within (0, 1], not {times!r}")
     import numpy as np
 
     critical: list[float] = []

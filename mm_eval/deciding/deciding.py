@@ -55,7 +55,7 @@ class Deciding:
         """Finds what can be stopped, and draws the order. Notes on what can't be; ConfigError where nothing can."""
         where = _option(self.request)
         if opened.judging and opened.judging.asked and opened.judging.needs_memory:
-            what = "what grades the answers has its weights on this machine, and would be loaded anew for each look."
+            what = "the judge has its weights on this machine, and would be loaded again for each look."
             raise ConfigError(what, where=where, hint="Let a model behind a server grade them.")
         units = units_of(opened)
         self.units = [unit for unit in units if not unit.refusal]
@@ -68,7 +68,7 @@ class Deciding:
             opened, self.request.deciding.looks if self.request.deciding.stop_when else FINE, seed, launch
         )
         self.rule.begin(self.units, self.schedule)
-        return [f"{each}: all of its docs are asked" for each in refused]
+        return [f"{each}: all of its documents are asked" for each in refused]
 
     def passes(self, opened: OpenedRun, asking: Asking, pending: PendingDocs) -> Iterator[Iterable[Instance]]:
         """The requests of the run look by look. After each pass the judges are asked about its answers, then the next is taken.
@@ -96,7 +96,7 @@ class Deciding:
             self.recorded.write(asking.folder)
         if self.broken:
             what = f"{listed(self.broken, 4)} failed, so the comparison is not decided."
-            asking.outcome.undecided = ModelError(what, hint="The same command goes on where each model stopped.")
+            asking.outcome.undecided = ModelError(what, hint="The same command continues where each model stopped.")
 
 
 def _option(request: RunRequest) -> str:

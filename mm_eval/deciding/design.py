@@ -200,7 +200,7 @@ def planned_of_tasks(
         sizes = [size for leaf in leaves if isinstance(size := leaf.metadata.get("size"), int) and size > 0]
         if not leaves or len(sizes) < len(leaves):
             hint = "Give runs of two models: --from runs/a runs/b."
-            raise ConfigError(f"{root} does not state how many docs it has.", where="--tasks", hint=hint)
+            raise ConfigError(f"{root} does not state how many documents it has.", where="--tasks", hint=hint)
         metric = next(iter(main_metrics(leaves[0].metadata)), "")
         if question.spread is None and (unlike := next(filter(None, map(_no_share_of_docs, leaves)), "")):
             hint = "Give runs of two models (--from runs/a runs/b), or --spread."
@@ -230,7 +230,7 @@ def _no_share_of_docs(config: Any) -> str:
         return ""
     traits = traits_of(chosen.aggregation)
     if traits.marks is not None:
-        return "a share of questions of several docs each"
+        return "a share of questions of several documents each"
     of_groups = not traits.is_mean and not traits.fraction and traits.stratum is not None
     return "measured in points of its own" if of_groups and known is None else ""
 

@@ -190,7 +190,7 @@ def render(runs: Sequence[LiveRun], found: Mapping[str, Sequence[LookedAt]]) -> 
         ]
         parts += ["", *to_text(Table(columns, rows)).split("\n"), ""]
     parts.append(
-        "The intervals hold at every moment at once (95% for all numbers of a comparison together): look as often as you like, "
+        "The intervals hold at every moment at once (95% for all metrics of a comparison together): look as often as you like, "
         "and stop when one excludes 0."
     )
     if loose := [
@@ -198,7 +198,7 @@ def render(runs: Sequence[LiveRun], found: Mapping[str, Sequence[LookedAt]]) -> 
     ]:
         named = " and ".join(str(run.folder) for run in loose)
         parts.append(
-            f"{named}: the docs come in the order of the data, so that the first ones may not stand for all. A run with "
+            f"{named}: the documents come in the order of the data, so that the first ones may not stand for all. A run with "
             "--stop_when or --until_interval asks them in random order."
         )
     return "\n".join(map(in_line, parts))

@@ -29,7 +29,7 @@ COLUMNS = (
     Column("", "text", "verdict"),
 )
 HINT = (
-    "The docs that both runs have answered so far. The intervals hold at every moment at once (95% for all numbers of a "
+    "The documents that both runs have answered so far. The intervals hold at every moment at once (95% for all metrics of a "
     "comparison together): look as often as you like, and stop when one excludes 0. A run asks in the order of the data, whose "
     "beginning may not stand for the whole, unless --stop_when or --until_interval drew a random order."
 )
@@ -54,7 +54,9 @@ class Comparison:
 
     def said(self) -> str:
         first, *others = self._folders
-        return f"{', '.join(each.name for each in others)} against {first.name}, on the docs that both have answered"
+        return (
+            f"{', '.join(each.name for each in others)} against {first.name}, on the documents that both have answered"
+        )
 
     def about(self) -> dict[str, Any]:
         with self._lock:
@@ -109,7 +111,7 @@ class Comparison:
         except MMEvalError as error:
             problems.append(str(error))
         reach = max((abs(end) for each in found for end in each.interval or ()), default=0.0) or 1.0
-        said = [] if found else ["No doc is answered by both so far."]
+        said = [] if found else ["No document is answered by both so far."]
         rows = [Row(_cells(each, reach), marked=each.verdict.startswith("B is")) for each in found]
         return {
             "title": f"B: {second.name} against A: {first.name}",
@@ -130,9 +132,9 @@ def _cells(each: LookedAt, reach: float) -> dict[str, Any]:
         "B − A": unit.signed(each.difference.value),
         "at any time": "" if each.interval is None else " to ".join(map(unit.signed, each.interval)),
         "drawing": drawing or "",
-        "docs": f"{each.docs:,} of about {each.total:,} docs"
+        "docs": f"{each.docs:,} of about {each.total:,} documents"
         if each.estimated
-        else of_all(each.docs, each.total, "doc"),
+        else of_all(each.docs, each.total, "document"),
         "verdict": each.verdict,
     }
 

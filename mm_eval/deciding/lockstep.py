@@ -57,7 +57,7 @@ def linked(requests: Mapping[str, RunRequest], at_a_time: int) -> Linked:
         raise ConfigError("a comparison needs two models.", where="--stop_when", hint=hint)
     for option in SAME_DOCS:
         if len({repr(request.options()[option]) for request in requests.values()}) > 1:
-            what = f"the models of a comparison must answer the same docs, and their `{option}` differs."
+            what = f"the models of a comparison must answer the same documents, and their `{option}` differs."
             raise ConfigError(what, where="--stop_when", hint="State it once for all models.")
     first = next(iter(requests.values()))
     pairs = pairs_of(list(requests), first.deciding.pairs)

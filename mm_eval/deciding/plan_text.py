@@ -32,7 +32,7 @@ def of_release(runs: Sequence[RecordedRun]) -> TablePart | None:
     missing = sorted(_of_several(runs) - with_members((row.name for row in rows), runs))
     left = f"Not in this table, since no difference there has a standard error: {', '.join(missing)}."
     note = (
-        f"What this release can tell apart in 80% of evaluations, in points, corrected for {pairs} and {numbers}: "
+        f"Differences that this release would detect in 80% of evaluations, in points, corrected for {pairs} and {numbers}: "
         f"{'; '.join(said)}."
     )
     return TablePart(
@@ -58,8 +58,8 @@ def _columns(question: Question) -> Iterator[str]:
     if question.difference is not None:
         points = f"{question.difference:g} points"
         yield (
-            f"Docs for {question.difference:g}: how many docs a difference of {points} takes. Docs with --stop_when: the share "
-            "of a benchmark's docs that a release which stops when it is decided needs on average for such a difference."
+            f"Documents for {question.difference:g}: how many documents a difference of {points} takes. "
+            "With --stop_when: the average share of documents needed before the comparison is decided."
         )
 
 
@@ -73,8 +73,8 @@ def as_table(rows: Sequence[Planned], question: Question) -> Table:
         Column("smallest difference"),
     ]
     if question.difference is not None:
-        columns += [Column(f"docs for {question.difference:g}"), Column("enough")]
-        columns += [Column("docs with --stop_when", spare=3)]
+        columns += [Column(f"documents for {question.difference:g}"), Column("enough")]
+        columns += [Column("documents with --stop_when", spare=3)]
     return Table(columns, [Row(_cells(row, question)) for row in rows])
 
 
@@ -89,9 +89,9 @@ def _cells(row: Planned, question: Question) -> dict[str, Cell]:
     if question.difference is not None and row.needed is not None and row.share is not None:
         low, high = (rounded(each) for each in row.needed)
         enough = "yes" if row.needed[1] <= row.docs else "no" if row.needed[0] > row.docs else "for like models"
-        cells[f"docs for {question.difference:g}"] = f"{low:,}" if low == high else f"{low:,} to {high:,}"
+        cells[f"documents for {question.difference:g}"] = f"{low:,}" if low == high else f"{low:,} to {high:,}"
         cells["enough"] = enough
-        cells["docs with --stop_when"] = _range((100 * row.share[0], 100 * row.share[1]), ".0f", "%")
+        cells["documents with --stop_when"] = _range((100 * row.share[0], 100 * row.share[1]), ".0f", "%")
     return cells
 
 
@@ -111,9 +111,9 @@ def sentences(rows: Sequence[Planned], question: Question) -> Iterator[str]:
         if least > row.docs:
             fewest, many = f"{rounded(least):,}", f"{rounded(most):,}"
             needed = fewest if fewest == many else f"{fewest} to {many}"
-            yield f"{what}: that takes about {needed} docs, and it has {row.docs:,}."
+            yield f"{what}: that takes about {needed} documents, and it has {row.docs:,}."
         else:
-            yield f"{what} between unlike models: that takes about {rounded(most):,} docs, and it has {row.docs:,}."
+            yield f"{what} between unlike models: that takes about {rounded(most):,} documents, and it has {row.docs:,}."
     if any(row.is_average for row in rows):
         yield "The average counts each task the same and is planned as one number of its own, not corrected for the tasks."
 
@@ -127,8 +127,8 @@ def _basis(rows: Sequence[Planned], question: Question) -> Iterator[str]:
     if any(not row.measured for row in rows):
         if question.spread is None:
             low, high = (f"{share:.0%}" for share in FLIPPED)
-            yield f"The spread is assumed: two models differ in {low} (like models) to {high} (unlike ones) of right/wrong docs."
+            yield f"The spread is assumed: two models differ in {low} (like models) to {high} (unlike ones) of the documents."
         else:
             yield f"The spread of {question.spread:g} is as stated."
     else:
-        yield "The spread is that of the runs: the standard deviation of a doc's difference, docs of one picture drawn together."
+        yield "Spread: standard deviation of the per-document difference, measured on these runs and clustered by picture."

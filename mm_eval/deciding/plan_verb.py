@@ -1,10 +1,9 @@
-"""Says how many docs a difference takes, and which differences a release can show, before it is run.
+"""Prints how many documents a difference takes, and which differences a release can show, before it is run.
 
-Per task and for the average: the smallest difference that is found with the stated power, corrected for all comparisons;
-with --difference, how many docs it takes, whether the benchmark has them, and which share of them a release with --stop_when
-decided needs on average. The standard deviation of a difference comes from runs of two models or more (--from), else from a
-stated or an assumed range. Differences are paired by doc, and docs of one picture count as one draw.
-All in the table's unit: points of percent for fractions."""
+Per task and for the average: the smallest difference that is found with the stated power, corrected for all comparisons. With
+--difference: how many documents it takes, whether the benchmark has them, and the average share that a release with --stop_when
+decided needs. The standard deviation of a difference comes from two or more runs (--from), else from a stated or assumed range.
+Differences are paired by document and clustered by picture. All are in the table's unit: points of percent for fractions."""
 
 from __future__ import annotations
 
@@ -38,7 +37,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     what = "compare each model with one of them only (default: all pairs)"
     parser.add_argument("--reference", action="store_true", help=what)
     add_option(parser, "alpha", "ALPHA", "false alarms over all comparisons (default 0.05)", default=0.05)
-    what = "the standard deviation of one doc's difference between two models, in the table's unit (default: assumed)"
+    what = (
+        "the standard deviation of one document's difference between two models, in the table's unit (default: assumed)"
+    )
     add_option(parser, "spread", "POINTS", what, rule=ABOVE_0)
     add_format_option(parser)
     add_code_option(parser)
@@ -68,7 +69,7 @@ def main(args: argparse.Namespace) -> int:
         rows = planned_of_runs(runs, names)
         if not rows:
             what = (
-                f"the runs share no number of {', '.join(names)}" if names else "the runs share no number that varies"
+                f"the runs share no number of {', '.join(names)}" if names else "the runs share no metric that varies"
             )
             raise ConfigError(f"{what}.", where="--from", hint="mm-eval compare shows what they share.")
     else:

@@ -53,9 +53,9 @@ class Record:
             known = all(name in opened.tasks and set(ids) <= set(opened.doc_ids[name]) for name, ids in docs.items())
             rows, comparisons = stored["looks"]["rows"], stored["looks"]["comparisons"]
             if not known or not isinstance(rows, dict) or not isinstance(comparisons, list):
-                raise ValueError("other docs")
+                raise ValueError("other documents")
         except UNREADABLE as error:
-            hint = "Repeat the command of the run: it writes it anew."
+            hint = "Repeat the command of the run to write it again."
             raise ConfigError(
                 "it is not the record of this run's looks.", where=str(folder.path / RECORD), hint=hint
             ) from error
@@ -88,14 +88,14 @@ def said(row: Mapping[str, Any]) -> str:
     """What a reader should know of a row that ended early."""
     option = "--stop_when" if row["why"] in (DECIDED, BROKEN) else "--until_interval"
     of = f"{row['docs']:,} of {row['of']:,}"
-    more = f"the command without {option} goes on to all docs"
+    more = f"the command without {option} continues to all documents"
     return f"{stopped(row)} ({of}). It is not a number of the whole benchmark; {more}."
 
 
 def stopped(row: Mapping[str, Any]) -> str:
     """ "stopped after 41% of the docs: decided" """
     why = "a compared model failed" if row["why"] == BROKEN else row["why"]
-    return f"stopped after {max(1, round(100 * row['share']))}% of the docs: {why}"
+    return f"stopped after {max(1, round(100 * row['share']))}% of the documents: {why}"
 
 
 def cell_mark(run: RecordedRun, name: str, key: MetricKey) -> tuple[str, str]:
@@ -107,8 +107,8 @@ def cell_mark(run: RecordedRun, name: str, key: MetricKey) -> tuple[str, str]:
 def _still_wide(each: Mapping[str, Any], goal: Any) -> str:
     """What a reader should know of a number whose interval did not become as narrow as was asked for."""
     if each["half"] is None:
-        return f"{each['row']}: all docs were asked, too few for the interval of --until_interval {goal}"
-    return f"{each['row']}: all docs were asked, and half its interval is {each['half']:.2f}, above --until_interval {goal}"
+        return f"{each['row']}: all documents were asked, too few for the interval of --until_interval {goal}"
+    return f"{each['row']}: all documents were asked, and half its interval is {each['half']:.2f}, above --until_interval {goal}"
 
 
 def _widened(number: Number, factor: float) -> tuple[float, float] | None:
@@ -133,10 +133,10 @@ def sentence(each: Mapping[str, Any]) -> str:
         around = f" [{', '.join(f'{end * unit:+.2f}' for end in corrected['interval'])}]" if corrected else ends
         return (
             f"{each['second']} is {word} than {each['first']} on {each['row']} by {abs(shown * unit):.2f}{around} "
-            f"(corrected for stopping; measured {each['difference'] * unit:+.2f}), decided after {share}% of the docs"
+            f"(corrected for stopping; measured {each['difference'] * unit:+.2f}), decided after {share}% of the documents"
         )
     if each["ended"] == "equivalent":
-        return f"{pair} are within the margin{ends}, decided after {share}% of the docs"
+        return f"{pair} are within the margin{ends}, decided after {share}% of the documents"
     if each["ended"] == BROKEN:
-        return f"{pair}: broken off after {share}% of the docs{ends}"
-    return f"{pair}: no difference after all docs{ends}"
+        return f"{pair}: broken off after {share}% of the documents{ends}"
+    return f"{pair}: no difference after all documents{ends}"

@@ -90,7 +90,7 @@ def _of_task(opened: OpenedRun, name: str) -> Unit:
     named = (pair for main in stated for pair in metrics if MetricKey(pair[1].name, pair[0].name).is_named(main))
     chosen = next(named, metrics[0] if metrics else None)
     if chosen is None:
-        return Unit(name, (), refusal="it has no metric that is known before its docs are scored")
+        return Unit(name, (), refusal="it has no metric that is known before its documents are scored")
     scorer, metric = chosen
     leaf = Leaf(name, metric.name, scorer.name, in_range(metric.aggregation or mean, metric.range))
     refusal = _refusal(metric, leaf.aggregation) or _needs_all(scorer)
@@ -102,7 +102,7 @@ def _of_group(opened: OpenedRun, name: str, leaves: Sequence[str]) -> Unit:
     if entry is None:
         return Unit(name, (), refusal="the group has no number of its own: name its tasks")
     if entry.of or entry.aggregation != "mean":
-        return Unit(name, (), refusal="the number of the group is not a mean over docs or tasks: name its tasks")
+        return Unit(name, (), refusal="the number of the group is not a mean over documents or tasks: name its tasks")
     parts, refusal, better = [], "", entry.higher_is_better
     for leaf in dict.fromkeys(leaves):
         own = [
@@ -129,14 +129,14 @@ def _refusal(metric: Metric[Any, Any], aggregation: Aggregation) -> str:
     if traits.is_mean:
         return ""
     if isinstance(metric.fn, CorpusMetric):
-        return f"{metric.name} is a number of the whole corpus: no doc has a value of its own"
+        return f"{metric.name} is a number of the whole corpus: no document has a value of its own"
     if traits.smooth or traits.influence is not None or traits.sums is not None:
         return ""
     return f"the aggregation of {metric.name} does not declare that it is smooth"
 
 
 def _needs_all(scorer: Scorer) -> str:
-    return "a filter of it reads the answers to all docs" if scorer.filter.needs_all_docs else ""
+    return "a filter of it reads the answers to all documents" if scorer.filter.needs_all_docs else ""
 
 
 def number_of(unit: Unit, values: Values) -> Number | None:

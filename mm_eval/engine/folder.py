@@ -377,7 +377,7 @@ DIGESTS = {
     "asked": "the prompts differ",
     "data": "the data differs",
     "examples": "the data of the few-shot examples differs",
-    "sha256": "the docs differ",
+    "sha256": "the documents differ",
     "fingerprint": "the model's files differ",
 }
 """What a difference between two digests of a spec means, by the digest's name."""

@@ -544,7 +544,7 @@ class Journal:
         if has_run:
             log.warning("A file of the journal was deleted; its answers are in %s.", path)
             return
-        hint = f"What it recorded is in {path}: begin the same command anew, interrupt it, and move that file into its journal."
+        hint = f"Its records are in {path}. Start the same command again, interrupt it, and move that file into its journal."
         raise StoreError("the run folder was deleted while the run wrote to it.", where=str(folder), hint=hint)
 
 

@@ -98,6 +98,6 @@ def budget_check(
         if limit is None or (now := spent()) < limit:
             return None
         said = f"{what} cost ${now:,.2f}, and {option} is ${budget:,.2f}."
-        return ModelError(said, hint="They are kept; the same command with a higher budget goes on.")
+        return ModelError(said, hint="They are kept; the same command with a higher budget continues.")
 
     return over

@@ -40,7 +40,7 @@ class SuiteTask(Task):
             raise ConfigError(what, where=config.where("task_class")) from error
         if not about["docs"]:
             raise ConfigError(
-                f"the class {cls._name!r} has neither test nor validation docs.", where=config.where("task_class")
+                f"the class {cls._name!r} has neither test nor validation documents.", where=config.where("task_class")
             )
 
         def method(name: str) -> RemoteFunction:

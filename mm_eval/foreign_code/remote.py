@@ -242,7 +242,9 @@ def answer_of_process(what: str, about: Any) -> Any:
         path, name, options = about
         return load(path, name, **options)
     if what == "data":
-        raise DataError("further data can be loaded while the docs are made (process_docs, custom_dataset), not later.")
+        raise DataError(
+            "further data can be loaded while the documents are made (process_docs, custom_dataset), not later."
+        )
     raise DataError(f"the process of the task's own code asks for {what!r}, which is not known.")
 
 

@@ -368,7 +368,7 @@ class Reader:
     def _z(self, stated: list[Any], _: Any) -> Any:
         load, number = self.lazy, int(stated[0])
         if load is None:
-            raise ValueError("the message has a doc that can't be loaded")
+            raise ValueError("the message has a document that can't be loaded")
         entries, columns = self.value(stated[1]), stated[2]
         if not columns:
             return LazyDoc(entries, lambda: load(number))

@@ -42,7 +42,7 @@ def first_rows(opened: OpenedTasks) -> Iterator[str]:
         if not found and not opened.request.predict_only:
             found = _gold_that_fails(opened, name, task)
         if found:
-            yield f"{name}: {'; '.join(found)}: its numbers may be wrong. `mm-eval validate {name}` checks all rows."
+            yield f"{name}: {'; '.join(found)}: its scores may be wrong. `mm-eval validate {name}` checks all rows."
 
 
 @dataclass(frozen=True)
@@ -188,7 +188,7 @@ def _own_gold_that_fails(opened: OpenedTasks, name: str, task: Task) -> str:
     hint = (
         f"`mm-eval validate {name}` checks all rows; state `gold_answer` if a right answer is written in another form."
     )
-    return f"{_said(first)}: its numbers may be wrong. {first.example}. {hint}"
+    return f"{_said(first)}: its scores may be wrong. {first.example}. {hint}"
 
 
 def _is_own_pattern(pipeline: Mapping[str, Any]) -> bool:

@@ -93,7 +93,7 @@ def agreement(first: Sequence[Any], second: Sequence[Any], clusters: Clusters = 
     Errors: ScoringError for no doc, and for texts beside numbers.
     """
     if not first:
-        raise ScoringError("no doc has verdicts of both judges.")
+        raise ScoringError("no document has verdicts of both judges.")
     same = [float(a == b) for a, b in zip(first, second, strict=True)]
     equal = estimate(mean, same, clusters)
     differing = tuple(place for place, mark in enumerate(same) if not mark)
@@ -252,8 +252,8 @@ def corrected_interval(
 def _slope(sensitivity: float, specificity: float) -> float:
     if sensitivity + specificity <= 1 + 1e-12:
         raise ScoringError(
-            f"sensitivity {sensitivity:.2f} and specificity {specificity:.2f} sum to at most 1: on the labelled docs the "
-            "judge is not better than chance, and no correction can mend its number.",
+            f"sensitivity {sensitivity:.2f} and specificity {specificity:.2f} sum to at most 1: on the labelled documents the "
+            "judge is not better than chance, and no correction can mend its score.",
             hint="Check that 1 means right in the labels, or take another judge.",
         )
     return sensitivity + specificity - 1

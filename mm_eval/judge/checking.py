@@ -52,7 +52,7 @@ def check_judge(task: Task, doc_ids: Sequence[int]) -> str:
                 raise ConfigError(what, where=step.where or task.config.where("judge"))
             examples += 1
     read = counted(examples, "example of replies was", "examples of replies were")
-    return f"the judge's prompts of {counted(len(first), 'doc')} were written and {read} read"
+    return f"the judge's prompts of {counted(len(first), 'document')} were written and {read} read"
 
 
 def _check_code(task: Task, doc_ids: Sequence[int]) -> str:
@@ -65,7 +65,7 @@ def _check_code(task: Task, doc_ids: Sequence[int]) -> str:
             place = f"{task.config.where('process_results')}: {error.where}"
             raise ConfigError(error.what, where=place, hint=error.hint) from error
         asked += found.pending is not None
-    return f"its own code asks the judge about {asked} of the first {len(doc_ids)} docs"
+    return f"its own code asks the judge about {asked} of the first {len(doc_ids)} documents"
 
 
 def _equal(value: Any, expected: Any) -> bool:

@@ -187,7 +187,7 @@ def check_stated(
         raise ConfigError(
             f"the answers to {names} are scored by a judge model, and none is given.",
             where="--judge",
-            hint=f"Name one, as in `{example}` (`hf` and `vllm` work too), or give --no_judge to leave its numbers out.{whose} "
+            hint=f"Name one, as in `{example}` (`hf` and `vllm` work too), or give --no_judge to leave its scores out.{whose} "
             f"`mm-eval show {first} --judge` prints what it is asked.{without}",
         )
 

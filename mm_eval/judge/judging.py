@@ -39,7 +39,7 @@ from mm_eval.scoring.task_scores import TaskScores
 from mm_eval.values.errors import MMEvalError
 from mm_eval.values.words import counted, of_all
 
-NOT_JUDGED = "not judged: the numbers that a judge gives are left out (--no_judge)."
+NOT_JUDGED = "not judged: judged scores are left out (--no_judge)."
 
 
 @dataclass
@@ -195,7 +195,7 @@ class Judging:
                 continue
             whose = f" of {judge}" if len(entries) > 1 else ""
             what = of_all(
-                missing.docs, scores.n, "doc", f"has no verdict{whose} and is", f"have no verdict{whose} and are"
+                missing.docs, scores.n, "document", f"has no verdict{whose} and is", f"have no verdict{whose} and are"
             )
             found.append(f"{name}: {what} not in its number:")
             found += [f"  {error}" for error in missing.errors]

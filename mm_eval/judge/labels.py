@@ -41,7 +41,7 @@ def read_labels(path: str, tasks: Mapping[str, Collection[int]]) -> dict[str, di
         if found.setdefault(task, {}).setdefault(int(doc_id), label) != label:
             raise ConfigError(f"{task} doc {int(doc_id)} has another label on an earlier line.", where=where)
     if not found:
-        raise ConfigError("the file has no labels.", where=path, hint=f"A line a doc: {FORM}")
+        raise ConfigError("the file has no labels.", where=path, hint=f"One line per document: {FORM}")
     return found
 
 
@@ -64,9 +64,11 @@ def _rows(path: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
         try:
             row = json.loads(line)
         except ValueError as error:
-            raise ConfigError(f"it is not JSON: {error}.", where=where, hint=f"A line a doc: {FORM}") from error
+            raise ConfigError(
+                f"it is not JSON: {error}.", where=where, hint=f"One line per document: {FORM}"
+            ) from error
         if not isinstance(row, dict):
-            raise ConfigError("it is not a mapping.", where=where, hint=f"A line a doc: {FORM}")
+            raise ConfigError("it is not a mapping.", where=where, hint=f"One line per document: {FORM}")
         yield where, row
 
 
@@ -80,6 +82,6 @@ def _number(value: Any, name: str, where: str) -> float:
     except (TypeError, ValueError):
         number = math.nan
     if not math.isfinite(number) or name == "doc_id" and (isinstance(value, bool) or number != int(number)):
-        needed = "a doc's number" if name == "doc_id" else "1 (right), 0 (wrong) or a number"
+        needed = "a document's number" if name == "doc_id" else "1 (right), 0 (wrong) or a number"
         raise ConfigError(f"{name} is {value!r}; {needed} is needed.", where=where)
     return number

@@ -56,7 +56,7 @@ CHECKS = {
     GOLD: "gold answers pass",
     EMPTY: "empty answers fail",
     NOTHING: f'"{KNOWS_NOTHING}" fails',
-    OTHER: "another doc's gold answer fails",
+    OTHER: "another document's gold answer fails",
 }
 
 
@@ -251,7 +251,7 @@ class _Trial:
     def why_no_gold(self) -> str:
         if any(probe.kind == GOLD for probe in self.probes):
             return ""
-        return "no gold answer is known, so neither it nor that of another doc was tried."
+        return "no gold answer is known, so neither it nor that of another document was tried."
 
     def chains(self, probe: Probe) -> list[Chain]:
         """The verdict on a probe; of a pair those of both orders."""
@@ -350,7 +350,9 @@ class _Trial:
             clusters.append(probe.doc_id)
         self.unanswered += unanswered
         check = "instructions in a wrong answer flip its verdict"
-        notes = [f"{counted(len(passed), 'doc')} left out, whose wrong answer passes without any"] if passed else []
+        notes = (
+            [f"{counted(len(passed), 'document')} left out, whose wrong answer passes without any"] if passed else []
+        )
         notes += [f"{unanswered} of {unanswered + len(marks)} have no verdict"] if unanswered else []
         if not marks:
             return Finding(check, "no verdict", note="; ".join(notes))

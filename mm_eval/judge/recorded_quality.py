@@ -206,7 +206,7 @@ def _compared(
         yield Finding(check, "not known", note=str(error))
         return
     differing = [shared[place] for place in found.differing]
-    count = f"the same verdict on {of_all(found.docs - len(differing), found.docs, 'doc')}"
+    count = f"the same verdict on {of_all(found.docs - len(differing), found.docs, 'document')}"
     yield _estimated(check, found.equal, count, differing)
     if found.kappa is not None:
         yield _estimated("  beyond chance (Cohen's kappa)", found.kappa, f"{found.kappa.value:.3f}")
@@ -279,7 +279,7 @@ def _by_people(task: JudgedTask, judge: str, labels: Mapping[int, float]) -> Ite
     shared = sorted(verdicts.keys() & labels.keys())
     known, of_people = [verdicts[i] for i in shared], [labels[i] for i in shared]
     unjudged = len(labels) - len(shared)
-    docs = counted(unjudged, "labelled doc has", "labelled docs have")
+    docs = counted(unjudged, "labelled document has", "labelled documents have")
     note = f"{docs} no verdict of the judge and {'is' if unjudged == 1 else 'are'} left out." if unjudged else ""
     if not shared or not is_nominal([*verdicts.values(), *of_people]):
         yield from _compared(f"{judge} and people agree", known, of_people, shared, task, f"people - {judge}")

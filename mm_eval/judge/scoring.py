@@ -202,11 +202,11 @@ def _check_several_answers(config: TaskConfig, judge: JudgeConfig, scorers: Sequ
     if judge.replaces_rules:
         metrics = [metric for scorer in scorers for metric in without_reduction(config, scorer)]
         if any(answers_left(scorer.filter, count)[0] != count for scorer in scorers):
-            what = f"each of the {count} answers to a doc is judged, and a filter of the task leaves fewer."
+            what = f"each of the {count} answers to a document is judged, and a filter of the task leaves fewer."
             raise ConfigError(what, where=config.where("filter_list"), hint="Leave it out, or say repeats: 1.")
     for metric in metrics:
         if not traits_of(metric.aggregation or mean).is_mean:
-            what = f"{metric.name!r} is no mean, and nothing says what the {count} verdicts on a doc make of it."
+            what = f"{metric.name!r} is not a mean, and nothing says how the {count} verdicts on a document are joined."
             hint = f"State it in metric_list, as in {{metric: {metric.name}, reduction: mean}}, or say repeats: 1."
             raise ConfigError(what, where=config.where("judge"), hint=hint)
 

@@ -49,7 +49,7 @@ def show_judge(args: argparse.Namespace, prepared: Prepared) -> None:
         official = config.official or next((str(each.metadata.get("model", "")) for each in questions), "")
         say(f"official judge: {official or 'none is stated'}")
         cost = cost_of(task, style, prepared.doc_ids[name], model)
-        docs = counted(len(prepared.doc_ids[name]), "doc")
+        docs = counted(len(prepared.doc_ids[name]), "document")
         say(f"verdicts on {docs}{f' by {judge.name}' if judge else ''}: {cost}")
         if model is not None and dollars(model, {}) is None:
             say("prices: give input_price=...,output_price=... (dollars per million tokens) in --judge_args")

@@ -314,7 +314,9 @@ def _compare(opened: OpenedTasks, judge: Judge, trials: Sequence[_Trial], tried:
     if len(misses) > allowed:
         raise _does_not_tell(judge, misses, docs)
     chance = chance_of_passing(docs, len(trials[0].others), allowed)
-    told = f"the judge {judge.name} scored the gold answer highest on {docs - len(misses)} of {counted(docs, 'doc')}"
+    told = (
+        f"the judge {judge.name} scored the gold answer highest on {docs - len(misses)} of {counted(docs, 'document')}"
+    )
     log.info("%s; a judge that answers at random passes in at most %.1f%% of cases.", told, 100 * chance)
     if docs and chance > 0.05:
         tried.notes.append(f"{told}: too few to tell it from chance, which passes in up to {chance:.0%} of cases")
@@ -339,7 +341,7 @@ def _does_not_tell(judge: Judge, misses: Sequence[tuple[_Trial, int, str, float,
     said = [shortly(trial.chain(doc_id, each).rows[-1]["reply"]) for each in (gold, answer)]
     what = (
         f"the judge {judge.name} scores the gold answer {shortly(gold)} to doc {doc_id} with {high:g} and {answer!r} with "
-        f"{low:g}; it said {said[0]} and {said[1]}. So it did on {len(misses)} of {counted(docs, 'doc')}."
+        f"{low:g}; it said {said[0]} and {said[1]}. So it did on {len(misses)} of {counted(docs, 'document')}."
     )
     return ConfigError(what, where=trial.name, hint=f"It can't judge this task: choose another judge. {SKIP}")
 

@@ -1,7 +1,7 @@
-"""How good the judge of a run is: answers whose worth is known, both orders of a pair, agreement of two judges, noise, length,
-and what people's labels say.
+"""Measures how good the judge of a run is: answers of known worth, both orders of a pair, agreement of two judges, noise, length,
+and people's labels.
 
-The questions to the judge are recorded in the run folder: the same command asks nothing twice. With --docs 0 nothing is asked."""
+The judge's replies are recorded in the run folder, and the same command asks nothing twice. With --docs 0 nothing is asked."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         parser,
         "docs",
         "N",
-        "docs of each task about which the judge is asked (default 20; 0: none)",
+        "documents of each task about which the judge is asked (default 20; 0: none)",
         default=20,
         rule=WHOLE_FROM_0,
     )

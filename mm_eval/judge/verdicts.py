@@ -69,7 +69,7 @@ def is_astray(chain: Chain, asked: dict[Any, int], key: Any) -> bool:
 
 
 ASTRAY = "the judge's prompt is different each time it is written, so no reply belongs to it."
-PURE = "It must depend on the doc and the answer alone: no time, no random numbers, no set in its own order."
+PURE = "It must depend on the document and the answer alone: no time, no random numbers, no set in its own order."
 
 
 @dataclass

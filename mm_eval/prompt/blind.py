@@ -14,7 +14,7 @@ from mm_eval.values.types import IMAGE_MARK, Message
 
 WITHOUT, SHUFFLED = "without", "shuffled"
 BLIND = (WITHOUT, SHUFFLED)
-SAID = {WITHOUT: "blind: without pictures", SHUFFLED: "blind: with pictures of other docs"}
+SAID = {WITHOUT: "blind: without pictures", SHUFFLED: "blind: with pictures of other documents"}
 """How a run is marked in tables."""
 
 _MARK = re.compile(rf"(?:{re.escape(IMAGE_MARK)}|<image ?\d+>)(?:[ \t]*\n|[ \t])?")

@@ -80,7 +80,7 @@ class ExamplePool:
         if len(chosen) < count:
             raise ConfigError(
                 f"{counted(count, 'few-shot example is', 'few-shot examples are')} requested, "
-                f"but only {of_all(len(chosen), len(self.docs), 'doc')} can be used.",
+                f"but only {of_all(len(chosen), len(self.docs), 'document')} can be used.",
                 where=self.where,
             )
         return chosen

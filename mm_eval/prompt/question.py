@@ -249,7 +249,7 @@ def choices_of(
         if choice is None or choice != choice:  # NaN: pandas writes it for an empty cell
             what = f"doc_to_choice gave {choice!r} as choice {number} of {len(choices)}; each must have a text."
             raise DocError(
-                what, where=where, hint="Leave empty options out in doc_to_choice, or the doc in process_docs."
+                what, where=where, hint="Leave empty options out in doc_to_choice, or the document in process_docs."
             )
     return [str(choice) for choice in choices]
 
@@ -328,6 +328,8 @@ def require_column(doc: Doc, column: str, what: str, where: str) -> Any:
     """doc[column]; a DataError with a suggestion if the doc lacks it."""
     if column not in doc:
         raise DataError(
-            f"{what} names the column {column!r}, which the doc lacks.", where=where, hint=did_you_mean(column, doc)
+            f"{what} names the column {column!r}, which the document lacks.",
+            where=where,
+            hint=did_you_mean(column, doc),
         )
     return doc[column]

@@ -585,7 +585,7 @@ def _check_continuations(question: Question) -> None:
             raise DocError("doc_to_target gave no text, so there is nothing to score.")
     elif "" in question.choices:
         number, count = question.choices.index(""), len(question.choices)
-        hint = "Leave empty options out in doc_to_choice, or the doc in process_docs."
+        hint = "Leave empty options out in doc_to_choice, or the document in process_docs."
         raise DocError(f"doc_to_choice gave an empty text as choice {number} of {count}.", hint=hint)
 
 

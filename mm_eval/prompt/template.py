@@ -251,7 +251,7 @@ def render(
         raise ConfigError(f"{what} reaches outside the sandbox: {error}: {template!r}", where=where) from error
     except jinja2.UndefinedError as error:
         beside = f" The prompt block has: {', '.join(sorted(keywords))}." if keywords else ""
-        hint = f"The doc has: {', '.join(sorted(doc))}.{beside}"
+        hint = f"The document has: {', '.join(sorted(doc))}.{beside}"
         raise DataError(f"{what}: {error}", where=where, hint=hint) from error
     except (RecursionError, MemoryError, SyntaxError) as error:
         why = f"it is nested too deeply or calls itself without end ({type(error).__name__})"

@@ -102,7 +102,7 @@ def _check_pixels(visuals: Sequence[Visual], where: str) -> None:
     """Raises DataError if what a doc shows has more pixels together than may be in memory."""
     if (pixels := sum(map(_pixels, visuals))) > MOST_PIXELS_OF_A_DOC:
         frames = any(isinstance(visual, Frames) for visual in visuals)
-        what = f"the {'frames' if frames else 'pictures'} of this doc have {pixels:,} pixels"
+        what = f"the {'frames' if frames else 'pictures'} of this document have {pixels:,} pixels"
         hint = "Make them smaller, for example with --video frames=32,size=448." if frames else ""
         raise DataError(f"{what}; the limit is {MOST_PIXELS_OF_A_DOC:,}.", where=where, hint=hint)
 
@@ -215,7 +215,9 @@ def _undecoded_columns(doc: Doc) -> str:
     if not names:
         return ""
     said = ", ".join(map(repr, names[:5]))
-    return f"Pictures stand there as bytes ({said}): give the columns the type of pictures, cast_column(NAME, datasets.Image())."
+    return (
+        f"The pictures are bytes ({said}): give the columns the type of pictures, cast_column(NAME, datasets.Image())."
+    )
 
 
 def pictures_of_another(
@@ -234,7 +236,7 @@ def pictures_of_another(
         except DataError:
             continue
     if own:
-        raise DataError("no other doc of the task has other pictures.", where=where, hint="Use --blind alone.")
+        raise DataError("no other document of the task has other pictures.", where=where, hint="Use --blind alone.")
     return own
 
 

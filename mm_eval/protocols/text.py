@@ -27,7 +27,7 @@ def listed(protocols: Sequence[Protocol]) -> Iterator[str]:
         for each in protocols
     ]
     yield from to_broken_text(Table(columns, rows), terminal_width()).split("\n")
-    yield "`mm-eval protocols NAME` lists its report, settings and numbers."
+    yield "`mm-eval protocols NAME` lists its report, settings and scores."
 
 
 def _fitted(protocol: Protocol) -> Iterator[str]:

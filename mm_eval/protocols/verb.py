@@ -1,8 +1,7 @@
-"""Named protocols: how a report measured its benchmarks, with the numbers that it printed.
+"""Lists the named protocols: settings and scores of published reports.
 
-Without a word all of them are listed; a name prints that protocol in full, each setting with how it is known. `check` checks
-protocols (all, or those named after it) against the tasks: every task exists, every setting is known, every prompt renders on
-the bundled sample data."""
+A name prints that protocol in full, with the source of each setting. `check` checks all protocols, or those named after it,
+against the tasks: every task exists, every setting is known, every prompt renders on the bundled sample data."""
 
 from __future__ import annotations
 

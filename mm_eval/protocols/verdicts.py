@@ -265,13 +265,13 @@ class _Measured:
 
     def _obstacles(self, reported: ReportedNumbers, has_number: bool) -> Iterator[str]:
         if self.opened.request.blind:
-            yield "asked without the docs' pictures (--blind)"
+            yield "asked without the documents' pictures (--blind)"
         parts = [self.results.run.in_part[leaf] for leaf in self.leaves if leaf in self.results.run.in_part]
         if parts:
-            shown = of_all(sum(requested for requested, _ in parts), sum(every for _, every in parts), "doc")
+            shown = of_all(sum(requested for requested, _ in parts), sum(every for _, every in parts), "document")
             yield f"part of the data ({shown})"
         elif reported.docs is not None and reported.docs != self.row.n:
-            yield f"other data ({counted(self.row.n, 'doc')}, the report's has {reported.docs:,})"
+            yield f"other data ({counted(self.row.n, 'document')}, the report's has {reported.docs:,})"
         if reported.not_comparable:
             yield reported.not_comparable
         if reported.passes > 1:

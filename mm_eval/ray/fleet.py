@@ -143,7 +143,7 @@ class Fleet(Model):
         while not there():
             list(self._heard(0.5, deque()))
             if tell < self.clock() and all(worker.heard is None for worker in self._workers.values()):
-                log.warning("No worker has found room on the cluster yet; they go on waiting.")
+                log.warning("No worker has found room on the cluster yet; they keep waiting.")
                 tell = float("inf")
 
     def close(self) -> None:

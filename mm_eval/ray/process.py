@@ -137,7 +137,7 @@ class RayProcess:
     def failure(self) -> ModelError:
         log.debug("Ray said last: %s", self._last)
         what = "Ray has ended on this machine: its raylet or the head of its cluster was killed, or can't be reached any more."
-        hint = "What was answered is recorded, and the same command continues. Is memory short on the machine?"
+        hint = "Answers are recorded, and the same command continues. Is memory short on the machine?"
         return ModelError(what, where="--executor ray", hint=hint)
 
     def end(self, at_once: bool = False) -> None:
@@ -306,7 +306,7 @@ def _speaks_grpc(host: str, port: int) -> None:
         if os.environ.get("RAY_USE_TLS", "0") in ("", "0"):
             connection.sendall(HTTP2)
             if connection.recv(9, socket.MSG_WAITALL)[3:4] != SETTINGS:
-                raise ConnectionError("what listens there is not Ray")
+                raise ConnectionError("the program that listens there is not Ray")
 
 
 def _is_loopback(host: str) -> bool:

@@ -132,7 +132,7 @@ FORMS: tuple[Form, ...] = (
     Form(
         "empty",
         "are empty",
-        "the model ends at once: the chat template is not the one it was trained with, or a stop string stands at the "
+        "the model ends at once: the chat template is not the one it was trained with, or a stop string is at the "
         "beginning of its answers",
         "show",
         lambda answer: not answer.text.strip(),
@@ -140,13 +140,13 @@ FORMS: tuple[Form, ...] = (
     Form(
         "marks",
         "hold marks that look like those of a reasoning, which was not cut",
-        "the marks of this model are unknown: what it wrote before its answer is read as its answer",
+        "the marks of this model are unknown, so its text before the answer is read as its answer",
         "marks",
         lambda answer: bool(answer.marks),
     ),
     Form(
         "dialogue",
-        "go on with a dialogue of their own",
+        "continue with a dialogue of their own",
         "the model continues the text in place of answering it: its chat template is missing or is another model's",
         "template",
         lambda answer: _ROLES.search(answer.text) is not None,

@@ -71,7 +71,7 @@ def data_asked(run: RecordedRun, name: str) -> dict[str, Any]:
     task = run.spec["tasks"].get(name, {})
     return {
         "the data": task.get("data"),
-        "the choice of docs": task.get("docs"),
+        "the choice of documents": task.get("docs"),
         "the number of examples": run.results.shots.get(name),
         "the task's version": run.results.versions.get(name),
     }
@@ -134,9 +134,9 @@ def _differences_on(first: RecordedRun, second: RecordedRun, name: str) -> Itera
         if value == wheres[1][what]:
             continue
         if what == "the data":
-            yield f"{what} differs: only docs that are equal in both are paired"
-        elif what == "the choice of docs":
-            yield f"not the same docs were asked: {a['docs']['count']} and {b['docs']['count']}"
+            yield f"{what} differs: only documents that are equal in both are paired"
+        elif what == "the choice of documents":
+            yield f"not the same documents were asked: {a['docs']['count']} and {b['docs']['count']}"
         else:
             yield f"{what} differs: {value} and {wheres[1][what]}"
     if a["config"] != b["config"] and wheres[0]["the task's version"] == wheres[1]["the task's version"]:
@@ -146,7 +146,7 @@ def _differences_on(first: RecordedRun, second: RecordedRun, name: str) -> Itera
     if a["config"] == b["config"] and None not in by and by[0] != by[1]:
         yield "the rules of scoring differ: `mm-eval score` of both folders scores them by the same ones"
     if a.get("examples") != b.get("examples") and a["data"] == b["data"]:
-        yield "the docs that examples come from differ"
+        yield "the documents that examples come from differ"
     if a.get("multiturn") != b.get("multiturn") and first.results.shots.get(name):
         yield f"the examples as turns of a chat differ: {a.get('multiturn')} and {b.get('multiturn')}"
     prompts = [prompt_asked(run, name) for run in (first, second)]

@@ -135,7 +135,7 @@ def _read(folder: Path, name: str, needed: frozenset[str]) -> dict[str, Any]:
     except OSError as error:
         raise StoreError(f"it can't be read: {error.strerror or error}.", where=where) from error
     if not needed <= {key for key, value in found.items() if isinstance(value, dict)}:
-        hint = "" if name == "run.json" else "mm-eval score RUN writes it anew."
+        hint = "" if name == "run.json" else "mm-eval score RUN writes it again."
         raise StoreError("it is not what a run writes.", where=where, hint=hint)
     return found
 
@@ -175,7 +175,7 @@ _COUNTS = frozenset([*COUNTS, *RARE_COUNTS])
 
 
 def _odd(what: str, path: Path) -> StoreError:
-    return StoreError(f"{what}.", where=str(path), hint="mm-eval score RUN writes it anew.")
+    return StoreError(f"{what}.", where=str(path), hint="mm-eval score RUN writes it again.")
 
 
 def _has_circle(members: Mapping[str, Sequence[str]]) -> bool:

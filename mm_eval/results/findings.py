@@ -299,8 +299,8 @@ class _Case:
 
 def _failures(case: _Case, seen: _Seen) -> Iterator[Fault]:
     for what, kept in seen.failures.items():
-        said = f"{of_all(kept.docs, seen.docs, 'doc', 'has', 'have')} no answer: {what}"
-        cause = "the reason stands in the message; the answers of the other docs are kept"
+        said = f"{of_all(kept.docs, seen.docs, 'document', 'has', 'have')} no answer: {what}"
+        cause = "the reason is in the message; the answers of the other documents are kept"
         yield case.finding("failed", kept, seen.docs, said, cause, "again")
 
 
@@ -316,7 +316,7 @@ def _forms(case: _Case, seen: _Seen) -> Iterator[Fault]:
         if name == "truncated" and (silent := seen.without_text[name]):
             parts.append(f"{silent} before any text")
         also = f" ({', '.join(parts)})" if parts else ""
-        said = f"the answers to {of_all(kept.docs, seen.answered, 'doc')} {form.said}{also}"
+        said = f"the answers to {of_all(kept.docs, seen.answered, 'document')} {form.said}{also}"
         if form.name == "marks":
             case = replace(case, marks=unknown_marks(kept.kept[0].answer))
             said += f": {' '.join(case.marks)}"
@@ -333,7 +333,7 @@ def _no_template(case: _Case, seen: _Seen) -> Iterator[Fault]:
 
 def _cut(case: _Case, seen: _Seen) -> Iterator[Fault]:
     if seen.cut.docs:
-        said = f"the prompts of {of_all(seen.cut.docs, seen.answered, 'doc')} were cut at their beginning"
+        said = f"the prompts of {of_all(seen.cut.docs, seen.answered, 'document')} were cut at their beginning"
         cause = "the prompt with its examples is longer than the model's length, so instructions may be missing"
         yield case.finding("cut prompt", seen.cut, seen.answered, said, cause, "length")
 
@@ -341,7 +341,7 @@ def _cut(case: _Case, seen: _Seen) -> Iterator[Fault]:
 def _remarks(case: _Case, seen: _Seen) -> Iterator[Fault]:
     """What metrics say of the docs' scores."""
     for remark, kept in seen.remarks.items():
-        said = f"in {of_all(kept.docs, seen.answered, 'doc')} {remark}"
+        said = f"in {of_all(kept.docs, seen.answered, 'document')} {remark}"
         yield case.finding("remark", kept, seen.answered, said, "the published rule of the metric", "show")
 
 
@@ -359,7 +359,7 @@ def _golds(case: _Case, seen: _Seen) -> Iterator[Fault]:
     """Answers that were compared with right answers of another kind, where no answer has a mark and most are such."""
     for kind, kept in seen.golds.items():
         if not seen.scored and 2 * kept.docs >= seen.answered:
-            said = f"the answers to {of_all(kept.docs, seen.answered, 'doc')} {_KINDS[kind]}"
+            said = f"the answers to {of_all(kept.docs, seen.answered, 'document')} {_KINDS[kind]}"
             cause = (
                 "doc_to_target and filter_list do not fit together, so that no answer can be right (mm-eval validate)"
             )
@@ -419,9 +419,7 @@ def _bias(case: _Case, seen: _Seen) -> Iterator[Fault]:
         wrong = _Kept(
             round((1 - same) * total), [one for kept in seen.wrong_picks.values() for one in kept.kept][:MOST_KEPT]
         )
-        said = (
-            f"the answers agree with the right ones in {same:.1%} of {total} docs; by chance it would be {chance:.1%}"
-        )
+        said = f"the answers agree with the right ones in {same:.1%} of {total} documents; by chance it would be {chance:.1%}"
         cause = "the answers do not depend on what is asked: the model may not see the picture, or the answers are read wrongly"
         yield case.finding("chance", wrong, total, said, cause, "show")
 
@@ -478,7 +476,7 @@ def render(run: RecordedRun, findings: Sequence[Fault]) -> str:
     """Each fault with its count, likely cause, command and examples; one sentence where there is none."""
     lines = [f"{run.folder} ({run.model})"]
     if not findings:
-        lines.append("Nothing odd was found: every doc has an answer that the task's rules could read.")
+        lines.append("Nothing odd was found: every document has an answer that the task's rules could read.")
     for task, found in groupby(findings, key=lambda finding: finding.task):
         lines += ["", task]
         for finding in found:

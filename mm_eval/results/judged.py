@@ -101,7 +101,7 @@ class RecordedJudge:
         """Who judged, in one line: "gpt-4o (gpt-4o-2024-11-20), 3 verdicts a doc; official gpt-4-0613: not comparable"."""
         parts = [self.described() + (f" through {self.adapter}" if self.adapter else "")]
         if self.repeats > 1:
-            parts.append(f", {self.repeats} verdicts a doc")
+            parts.append(f", {self.repeats} verdicts per document")
         if self.is_official is not None:
             parts.append("; the official judge" if self.is_official else f"; official {self.official}: not comparable")
         if self.preflight == "skipped":

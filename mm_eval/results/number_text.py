@@ -17,7 +17,7 @@ from typing import Any
 from mm_eval.values.types import Number
 
 EXACT = "†"
-EXACT_NOTE = f"{EXACT} exact 95% interval: nearly all docs are right or wrong, or nearly none changed"
+EXACT_NOTE = f"{EXACT} exact 95% interval: nearly all documents are right or wrong, or nearly none changed"
 
 NO_SHARES = frozenset(
     ("bits_per_byte", "bpb", "brier_score", "byte_perplexity", "perplexity", "word_perplexity", "cider")

@@ -286,7 +286,7 @@ class RecordedRun:
         except OSError as error:
             raise StoreError(f"the samples can't be read: {error.strerror}.", where=str(path)) from error
         except ValueError as error:
-            hint = "mm-eval score RUN writes it anew."
+            hint = "mm-eval score RUN writes it again."
             raise StoreError(f"a row can't be read: {error}.", where=f"{path}:{read + 1}", hint=hint) from error
         if table is not None:
             self._tables[task] = self._complete(table)
@@ -306,8 +306,8 @@ class RecordedRun:
         if name in self.results.rows:
             table.row = self.results.rows[name]
             if table.row.n != len(table.clusters):
-                what = f"it has {len(table.clusters)} docs, and results.json is of {table.row.n}."
-                raise StoreError(what, where=str(self.samples_path(name)), hint="mm-eval score RUN writes both anew.")
+                what = f"it has {len(table.clusters)} documents, and results.json is of {table.row.n}."
+                raise StoreError(what, where=str(self.samples_path(name)), hint="mm-eval score RUN writes both again.")
         levels = self.results.categories.get(name, {})
         table.categories = {
             level: {each: table.categories[level][each] for each in found if each in table.categories[level]}
@@ -406,7 +406,7 @@ def _gives(function: Aggregation, values: Sequence[Any], recorded: Any) -> bool:
 
 def parts_of(run: RecordedRun) -> dict[str, str]:
     """{task: "60 of 420 docs"} where docs were left out."""
-    return {name: of_all(requested, every, "doc") for name, (requested, every) in run.results.run.in_part.items()}
+    return {name: of_all(requested, every, "document") for name, (requested, every) in run.results.run.in_part.items()}
 
 
 def _without_edges(said: Any) -> Any:

@@ -16,7 +16,7 @@ from mm_eval.scoring.answered_by import sentence as answer_names
 from mm_eval.scoring.run_results import Results
 from mm_eval.scoring.task_scores import Scores
 from mm_eval.values.safe import in_line
-from mm_eval.values.types import Number
+from mm_eval.values.types import NO_SPREAD, Number
 from mm_eval.values.words import counted, listed, of_all
 
 if TYPE_CHECKING:
@@ -42,6 +42,7 @@ SPARE = {"n-shot": 3, "docs": 2, **dict.fromkeys(COUNTED[2:], 1)}
 SPARE_ZEROS = 4
 """How soon a column is left out where the table is too wide: first counts that are all 0."""
 BLANK = {column.key: "" for column in COLUMNS}
+EXACT_95 = "exact 95%: Clopper-Pearson interval, used because"
 LONGEST_NAME = 40
 """Characters of a category's name."""
 SILENT = {
@@ -53,7 +54,10 @@ SILENT = {
 
 def said_of_sample(names: Sequence[str]) -> str:
     """The sentence above numbers of bundled sample data. names: the benchmarks that it is not."""
-    return f"sample data, not {listed(names, MOST_NAMES)}: drawn for trying mm-eval out, and no result on a benchmark"
+    said = listed(names, MOST_NAMES)
+    if len(names) <= MOST_NAMES:
+        said = " and ".join(said.rsplit(", ", 1))
+    return f"Bundled sample data, not {said}. These scores are not benchmark results."
 
 
 def render(report: Report, width: int | None = None, markdown: bool = False) -> str:
@@ -204,11 +208,11 @@ def _footer(results: Results, every: bool = True) -> Iterator[str]:
         yield IN_PERCENT
     exact = [(number.value, *number.exact) for number in numbers if number.exact]
     if any(low < value < high for value, low, high in exact):
-        yield "exact 95%: the interval where no cluster of docs differs from the others, so that a standard error would be 0"
+        yield f"{EXACT_95} all clusters of documents score the same and the standard error would be 0"
     elif exact:
-        yield "exact 95%: the interval where all docs are right or all are wrong, so that a standard error would be 0"
+        yield f"{EXACT_95} every answer is right (or wrong) and the standard error would be 0"
     if unvaried := [name for name in by_category if _has_unvaried(results, name)]:
-        what = "the docs of a category do not vary: a standard error of 0 says nothing about other docs"
+        what = "every document of a category scored the same, so no standard error can be estimated there"
         yield f"note: {', '.join(unvaried)}: {what}"
     yield from unanswered_lines(results)
     if results.run.answered_by:
@@ -250,7 +254,7 @@ def unanswered_words(row: Scores) -> str:
         *([f"{row.refused:,} refused"] if row.refused else []),
         *([f"{cut:,} cut before an answer"] if cut > 0 else []),
     ]
-    return f"{of_all(row.unanswered, row.n, 'doc')} ({', '.join(kinds)})"
+    return f"{of_all(row.unanswered, row.n, 'document')} ({', '.join(kinds)})"
 
 
 def incomplete(row: Scores) -> list[str]:
@@ -264,7 +268,9 @@ def incomplete(row: Scores) -> list[str]:
     found = [of_all(count, row.n, *said) for name, said in flaws.items() if (count := getattr(row, name))]
     ungraded = (row.ungraded[grader].docs for grader in row.graders)
     return (
-        stopped + found + [of_all(docs, row.n, "doc", "has no verdict", "have no verdict") for docs in ungraded if docs]
+        stopped
+        + found
+        + [of_all(docs, row.n, "document", "has no verdict", "have no verdict") for docs in ungraded if docs]
     )
 
 
@@ -300,7 +306,7 @@ def unanswered_lines(results: Results) -> Iterator[str]:
 def _has_unvaried(results: Results, name: str) -> bool:
     """Whether a category of a task has a standard error of 0 and no exact interval, and no note of the task says so."""
     headline = results.headline(name)
-    if headline is None or any("the docs do not vary" in note for note in results.rows[name].notes):
+    if headline is None or any(NO_SPREAD in note for note in results.rows[name].notes):
         return False
     rows = [row for level in results.categories[name].values() for row in level.values()]
     found = [number for row in rows if (number := row.number(headline.key)) is not None]
@@ -316,10 +322,8 @@ def hidden_numbers(results: Results) -> Iterator[str]:
     numbers = sum(len(row.numbers) - len(main_numbers(results, name)) for name, row in results.rows.items())
     categories = sum(len(found) for levels in results.categories.values() for found in levels.values())
     parts = [
-        *([counted(numbers, "further number")] if numbers else []),
+        *([counted(numbers, "more metric")] if numbers else []),
         *([counted(categories, "category", "categories")] if categories else []),
     ]
     if parts:
-        verb, them, they = ("is", "it", "it is") if numbers + categories == 1 else ("are", "them", "they are")
-        where = f"--categories shows {them}; {they} in results.json and on the page"
-        yield f"{' and '.join(parts)} {verb} not in this table: {where}"
+        yield f"Not shown: {', '.join(parts)}. Use --categories, or open report.html."

@@ -25,7 +25,7 @@ def show_turns(args: argparse.Namespace, prepared: Prepared) -> None:
         turns = prepared.styles[name].turns
         if turns is None:
             hint = "`rounds` or `tools` in a task file makes a conversation."
-            raise ConfigError(f"{name} asks one question a doc.", where="--turns", hint=hint)
+            raise ConfigError(f"{name} asks one question per document.", where="--turns", hint=hint)
         say(f"task: {task.config.row_name}   doc: {args.doc}   the answers are scripted, no model is asked")
         first = next(iter(task.instances([args.doc], prepared.styles[name])))
         _show_chain(first, _script(args.turns, turns))

@@ -195,7 +195,7 @@ class Scorer:
                 scored = self.score_instances(whole)
             except Exception:  # a batch that fails as a whole is tried doc by doc
                 scored = {doc_id: self._alone(doc_id, group) for doc_id, group in whole.items()}
-        missing = ScoringError("the scorer gave no result for this doc.")
+        missing = ScoringError("the scorer gave no result for this document.")
         results = {}
         for doc_id, group in by_doc.items():
             doc = unscored[doc_id] or scored.get(doc_id)
@@ -330,7 +330,7 @@ class Scorer:
                 yield metric.name, f"{type(self).__name__} gives no such score. {did_you_mean(metric.name, values)}"
             scores = (doc.scores.get(metric.name, ()) for doc in self._raw_docs.values())
             if isinstance(metric.fn, CorpusMetric) and any(len(of_doc) > 1 for of_doc in scores):
-                yield metric.name, "of several answers to a doc the first counts."
+                yield metric.name, "of several answers to a document the first counts."
 
     def results(
         self, docs: Mapping[int, ReducedDoc], bootstrap_iters: int, most_calls: int | None = None

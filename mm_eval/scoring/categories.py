@@ -79,13 +79,13 @@ class CategoryDocs:
             if len(found) > MOST_CATEGORIES
         ]
         said += [
-            f"no doc has a value that `names` of the categories {level.name!r} has, such as {next(iter(level.names))!r}."
+            f"no document has a value that `names` of the categories {level.name!r} has, such as {next(iter(level.names))!r}."
             for level in self.levels
             if level.names and (found := self.found.get(level.name)) and not found.keys() & set(level.names.values())
         ]
         said += self.failed_scorers.values()
         return said + [
-            f"{counted(len(faults), 'doc is', 'docs are')} in no category of {name!r}, the first is {faults[0]}"
+            f"{counted(len(faults), 'document is', 'documents are')} in no category of {name!r}, the first is {faults[0]}"
             for name, faults in self.faults.items()
         ]
 
@@ -119,6 +119,6 @@ class CategoryDocs:
         try:
             found = scorer.results(docs, draws, calls)
         except Exception as error:  # a user's own scorer, on a part of the docs
-            self.failed_scorers[scorer.name] = f"{scorer.name}: no numbers by category: {kind_and_text(error)}"
+            self.failed_scorers[scorer.name] = f"{scorer.name}: no scores by category: {kind_and_text(error)}"
             return []
         return [number for number in found if scorer.aggregation_of(number.metric) is not bypass_agg]

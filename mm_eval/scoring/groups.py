@@ -248,7 +248,7 @@ def _absent(leaves: Mapping[str, Leaf], metric: GroupMetric) -> str:
     wanted = metric.metric if metric.filter_list is None else f"{metric.metric} with {', '.join(metric.filter_list)}"
     keys = [number.key for leaf in leaves.values() for number in leaf.numbers]
     known = {key.metric if metric.filter_list is None else str(key) for key in keys}
-    return f"No member has {wanted}. {did_you_mean(metric.metric, known)}" if known else "Its members have no number."
+    return f"No member has {wanted}. {did_you_mean(metric.metric, known)}" if known else "Its members have no score."
 
 
 def _is_number(value: Any) -> bool:

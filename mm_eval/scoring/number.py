@@ -22,7 +22,7 @@ from mm_eval.scoring.metrics.stderr import standard_error
 from mm_eval.scoring.metrics.traits import CorpusMetric, Undefined, traits_of
 from mm_eval.values.columns import Clusters
 from mm_eval.values.errors import ConfigError, MMEvalError, ScoringError, kind_and_text, without_objects
-from mm_eval.values.types import Instance, MetricKey, Number, ReducedDoc, ScoredDoc
+from mm_eval.values.types import NO_SPREAD, Instance, MetricKey, Number, ReducedDoc, ScoredDoc
 
 _LARGEST = 2**53
 """From here on a whole number is a float, as it is for whoever reads results.json."""
@@ -64,7 +64,7 @@ class NoReduction(ScoringError, ValueError):
         """The error for a name with this many scores a doc."""
         stated = f"{{metric: {name}, reduction: mean}} (or take_first, or pass@k)"
         hint = f"State one in metric_list, as in {stated}, or say repeats: 1."
-        return cls(f"{name!r} has {scores} scores a doc and no reduction.", hint=hint)
+        return cls(f"{name!r} has {scores} scores per document and no reduction.", hint=hint)
 
 
 _OF_NUMBERS = (mean, nanmean, median, perplexity)
@@ -226,7 +226,7 @@ def number_of(
         return _in_range(Number(key, value, stderr.value, None, len(values), note=stderr.note, scale=scale), function)
     interval, note = with_interval(Number(key, value, 0.0), function, values, drawn).exact, stderr.note
     if interval is None and function is not bypass_agg:
-        note = "the docs do not vary: a standard error of 0 says nothing about other docs."
+        note = f"{NO_SPREAD}, so no standard error can be estimated."
     return _in_range(Number(key, value, 0.0, interval, len(values), note=note, scale=scale), function)
 
 
@@ -262,4 +262,4 @@ def _not_finite(value: float, function: Callable[..., Any], of_docs: Mapping[int
         for part in of_doc if isinstance(of_doc, (tuple, list)) else [of_doc]:
             if isinstance(part, Real) and not math.isfinite(part):
                 return f"{kind}: the {what} of doc {doc_id} is {float(part)}"
-    return f"{kind}, though the {what} of each doc is finite"
+    return f"{kind}, though the {what} of each document is finite"

@@ -124,7 +124,7 @@ def counting_the_first_answer(config: TaskConfig, scorers: Sequence[Scorer]) -> 
     if not found:
         return ""
     which = f"{listed(list(found), 3)} {'counts' if len(found) == 1 else 'count'}"
-    return f"{which} the first of the {config.times_asked} answers to each doc, as `reduction: take_first` does."
+    return f"{which} the first of the {config.times_asked} answers to each document, as `reduction: take_first` does."
 
 
 _READERS = ("filter_list", "process_results", "metric_list", "scorer", "formats")

@@ -157,7 +157,7 @@ class Results:
         return list({number.key: number for number in first if number is not None}.values())
 
     def headline(self, name: str) -> Number | None:
-        """The number by which a row is compared: its first main number, else its first. None if it has no numbers."""
+        """The number by which a row is compared: its first main number, else its first. None if it has no scores."""
         return next(iter(self.main_numbers(name) or self.rows[name].numbers), None)
 
     @property

@@ -235,8 +235,8 @@ class IndexTargets:
         """A note where every index is the text of a choice, and of some docs not of the one at the index."""
         if self.named < self.docs or not self.elsewhere:
             return []
-        docs = counted(self.elsewhere, "doc")
-        what = f"the target of every doc is an int that is also a choice, in {docs} another one than that"
+        docs = counted(self.elsewhere, "document")
+        what = f"the target of every document is an int that is also a choice, in {docs} another one than that"
         hint = "If it means the choice itself, write doc_to_target as a text: {{ COLUMN | string }}."
         return [f"{what} at this index: it was taken as an index from 0. {hint}"]
 
@@ -250,19 +250,19 @@ def remarks_of(
     """
     found, generates = [], config.output_type == "generate_until"
     if generates and config.repeats > 1 and same:
-        what = f"the {config.repeats} answers to each doc are equal, as greedy decoding makes them"
+        what = f"the {config.repeats} answers to each document are equal, as greedy decoding makes them"
         found.append(f"{what}: `repeats` adds nothing.")
     if with_frames:
-        found.append(f"{of_all(with_frames, scores.n, 'doc', 'shows', 'show')} a {frames}.")
+        found.append(f"{of_all(with_frames, scores.n, 'document', 'shows', 'show')} a {frames}.")
     if scores.ties:
-        what = f"in {of_all(scores.ties, scores.n, 'doc')} several choices share the best score"
+        what = f"in {of_all(scores.ties, scores.n, 'document')} several choices share the best score"
         found.append(f"{what}: the first of them was taken.")
     for said, docs in scores.too_large_for.items():
         what, has = parts_of(said)
-        found.append(f"{of_all(docs, scores.n, 'doc', 'has', 'have')} {has}: too large for {what}.")
-    found += [f"in {of_all(docs, scores.n, 'doc')} {what}" for what, docs in scores.remarked.items()]
+        found.append(f"{of_all(docs, scores.n, 'document', 'has', 'have')} {has}: too large for {what}.")
+    found += [f"in {of_all(docs, scores.n, 'document')} {what}" for what, docs in scores.remarked.items()]
     has_own = config.process_results is not None or config.is_scored_elsewhere
     if without_target and generates and config.doc_to_target is not None and not has_own:
-        what = f"{of_all(without_target, scores.n, 'doc', 'has', 'have')} no target (doc_to_target gives null)"
+        what = f"{of_all(without_target, scores.n, 'document', 'has', 'have')} no target (doc_to_target gives null)"
         found.append(f"{what}: no answer can equal that. Perhaps the split's answers are not published.")
     return found

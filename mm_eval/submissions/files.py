@@ -83,7 +83,7 @@ class Submission:
         """What its reader must know before it is sent."""
         if not self.failed:
             return []
-        lacking = of_all(self.failed, self.n, "doc", "has", "have")
+        lacking = of_all(self.failed, self.n, "document", "has", "have")
         what = f"{self.name}: {self.file} is incomplete: {lacking} no record"
         return [f"{what}{':' if self.errors else ''}", *(f"  {error}" for error in self.errors)]
 

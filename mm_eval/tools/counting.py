@@ -109,7 +109,7 @@ def check_tools(opened: OpenedTasks) -> list[str]:
     for name, turns in found.items():
         own = next((tool.name for tool in turns.tools if tool.sees_doc), None)
         if own and opened.request.blind == SHUFFLED:
-            what = f"the tool {own!r} gets the doc's own pictures, so those of other docs can't stand in for them."
+            what = f"the tool {own!r} gets the document's own pictures, so those of other documents can't stand in for them."
             raise ConfigError(what, where=opened.tasks[name].config.where("tools"), hint="Use --blind alone.")
     notes = list[str]()
     for name, turns in found.items():
@@ -118,6 +118,6 @@ def check_tools(opened: OpenedTasks) -> list[str]:
             way += ", since the format of this model is not known"
         fits = f", of {turns.resized[1]:,} to {turns.resized[2]:,} pixels" if turns.resized else ""
         boxes = f"; boxes are {UNITS[turns.unit]}{fits}" if any(map(_has_box, turns.schemas.values())) else ""
-        most = f"; at most {turns.limits.calls} calls and {turns.rounds} answers of a doc" if turns.python else ""
+        most = f"; at most {turns.limits.calls} calls and {turns.rounds} answers per document" if turns.python else ""
         notes.append(f"{name}: tools are called {way}{boxes}{most}")
     return notes

@@ -77,7 +77,7 @@ class ToolFindings:
         yield from self._fault(
             "loop",
             f"made a call again, {LOOP} times or more",
-            "the model does not go on from a result: it may not see the picture, or it repeats itself when greedy",
+            "the model does not continue from a result: it may not see the picture, or it repeats itself when greedy",
         )
         yield from self._fault(
             "malformed calls",
@@ -102,7 +102,7 @@ class ToolFindings:
             cause = "the prompt asks for a letter at once, the model does not know tools, or the things are large enough without"
             yield from self._fault("no look", "answered without looking closer", cause)
         for tool in sorted(tool for tool, count in self._calls.items() if not count and tool != "unknown"):
-            said = f"the tool {tool} was not called in any of {self._docs:,} docs"
+            said = f"the tool {tool} was not called in any of {self._docs:,} documents"
             yield (
                 "unused tool",
                 self._docs,
@@ -132,5 +132,5 @@ class ToolFindings:
 
     def _fault(self, kind: str, said: str, cause: str) -> Iterator[Finding]:
         if (docs := self._of.get(kind)) is not None:
-            whose = of_all(docs.count, self._docs, "doc")
+            whose = of_all(docs.count, self._docs, "document")
             yield kind, docs.count, self._docs, f"{whose} {said}", cause, "show", docs.kept

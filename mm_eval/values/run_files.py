@@ -155,7 +155,7 @@ def is_shallow(value: Any, depth: int = DEPTH) -> bool:
 
 
 def too_deep() -> ValueError:
-    return ValueError(f"values lie more than {DEPTH} deep in each other")
+    return ValueError(f"values are nested more than {DEPTH} deep")
 
 
 def read_json(folder: Path, name: str, hint: str = "") -> dict[str, Any]:
@@ -203,7 +203,7 @@ UNREADABLE = (
 def odd_content(error: Exception, where: Path | str) -> MMEvalError:
     """The error of a run folder whose values are not what a run writes."""
     said = kind_and_text(error)[:300]
-    hint = "mm-eval score RUN writes results and samples anew."
+    hint = "mm-eval score RUN writes results and samples again."
     return StoreError(f"the run folder is not what a run writes ({said}).", where=str(where), hint=hint)
 
 

@@ -190,7 +190,7 @@ class Checkpoint:
                 raise ModelError("the weights were removed while they were loaded.", where=str(path), hint=hint)
             if _stamp_of(path.stat())[:2] != stamp:
                 hint = "Give the same command again once they are complete."
-                raise ModelError("the weights were written anew while they were loaded.", where=str(path), hint=hint)
+                raise ModelError("the weights were written again while they were loaded.", where=str(path), hint=hint)
 
     def _fetch(self, allow: list[str] | None, ignore: list[str]) -> Path:
         import huggingface_hub

@@ -175,7 +175,7 @@ def _differs(
     try:
         quick = answering(family, len(questions) * len(_CONTINUATIONS))
         if not (quick.caches or family.batched):
-            return "its forward can't go on from a cache"
+            return "its forward can't continue from a cache"
         scores, texts = _answers(quick, questions)
     except Exception as error:  # the model's own code, in a combination that nobody has tested
         return _said(error)

@@ -201,9 +201,7 @@ def _check_together(instance: Instance) -> None:
         for previous, part in zip([None, *parts], parts, strict=False):
             if part["type"] == "image":
                 if place in frames and (previous is None or previous["type"] != "image"):
-                    raise DataError(
-                        "text stands between the frames of a video, so that its file can't be sent.", hint=HINT
-                    )
+                    raise DataError("text is between the frames of a video, so its file can't be sent.", hint=HINT)
                 place += 1
 
 

@@ -118,7 +118,7 @@ def test_what_does_nothing_is_one_note_and_no_suggestion(run: Callable[[list[str
     """`--log_samples` suggested `--sample`, which swaps in toy data."""
     said = run(["--model", "hf", "--model_args", "pretrained=x", "--tasks", "mme", "--log_samples", "--log_samples"])
     assert said.count("note:") == 1
-    assert "--log_samples: answers and scores of every doc are always in samples/" in said
+    assert "--log_samples: answers and scores of every document are always in samples/" in said
     assert "Did you mean" not in said
 
 

@@ -58,7 +58,7 @@ def test_a_difference_is_a_note_of_the_run() -> None:
     [
         ("mathvista_test", "the answers of the test split are not public"),
         ("docvqa_val_lite", "docvqa_val is the whole; --limit N"),
-        ("docvqa_val_reasoning", "docvqa_val has the same docs"),
+        ("docvqa_val_reasoning", "docvqa_val has the same documents"),
         ("videomme_no_visual", "videomme --blind"),
         ("refcoco_bbox_val", "captions of regions"),
         ("screenspot_reg_test", "`screenspot` here asks where it is"),

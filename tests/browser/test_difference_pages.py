@@ -34,7 +34,7 @@ def test_the_pages_draw_at_each_width_and_never_scroll_sideways(opened, request,
     page = opened(request.getfixturevalue(name), width=width, dark=dark)
     assert page.execute_script("return document.documentElement.scrollWidth <= innerWidth")
     text = page.execute_script("return document.body.innerText")
-    for words in ("mme_perception_score", "95% interval", "p (Holm)", "lost", "gained", "Sample data, not MME"):
+    for words in ("mme_perception_score", "95% interval", "p (Holm)", "lost", "gained", "Bundled sample data, not MME"):
         assert words in text
     assert page.execute_script("return document.querySelectorAll('#overview .track').length") >= 2
     size = page.execute_script("return document.querySelector('#overview .track').getBoundingClientRect().width")
@@ -67,8 +67,8 @@ def counts(page):
 def test_a_count_shows_its_docs_and_all_answers_to_each(opened, compared):
     page = opened(compared)
     assert counts(page)[:2] == [
-        ["Show the docs lost by B in mme (mme_perception_score)", "130"],
-        ["Show the docs gained by B in mme (mme_perception_score)", "10"],
+        ["Show the documents lost by B in mme (mme_perception_score)", "130"],
+        ["Show the documents gained by B in mme (mme_perception_score)", "10"],
     ]
     page.execute_script("document.querySelectorAll('button.count')[1].click()")
     assert count(page) == "10 of 420" and "10 gained by B in mme" in page.execute_script(

@@ -53,7 +53,7 @@ def test_the_page_draws_at_each_width_and_never_scrolls_sideways(opened, dummy_r
         "mme_perception_score",
         "95% interval",
         "unparsed",
-        "Sample data, not MME",
+        "Bundled sample data, not MME",
         "Says yes to",
         "By category",
     ):
@@ -164,7 +164,7 @@ def test_the_findings_are_a_part_of_the_page_and_their_examples_open_samples(ope
     page = opened(odd / "report.html")
     page.find_element("id", "tab-problems").click()
     findings = page.execute_script("return document.getElementById('findings').innerText")
-    assert "What went wrong" in findings and "empty: the answers to 12 of 40 docs are empty" in findings
+    assert "What went wrong" in findings and "empty: the answers to 12 of 40 documents are empty" in findings
     page.execute_script("document.querySelectorAll('details.finding').forEach((one) => { one.open = true; })")
     findings = page.execute_script("return document.getElementById('findings').innerText")
     for words in ("Likely: ", "mm-eval ", "doc 0", "right: "):
@@ -239,7 +239,7 @@ def test_the_run_of_another_version_has_a_page_whose_findings_lack_a_command(ope
     page = opened(write_report(RecordedRun.read(folder)), "#problems")
     page.execute_script("document.querySelectorAll('details.finding').forEach((one) => { one.open = true; })")
     findings = page.find_element("id", "findings").text
-    assert "12 of 40 docs are empty" in findings and "doc 0" in findings and "Try" not in findings
+    assert "12 of 40 documents are empty" in findings and "doc 0" in findings and "Try" not in findings
 
 
 def test_cells_of_charts_show_their_samples_and_stand_in_the_address(opened, worse):

@@ -22,7 +22,7 @@ def test_a_comparison_is_drawn_again_as_answers_come_in(opened, served, tmp_path
     journal.write_text("".join(whole.splitlines(keepends=True)[:20]))
     (tmp_path / "b" / "results.json").unlink()
     browser = opened(served(tmp_path / "a", tmp_path / "b") + "together/anytime.html")
-    assert "20 of 40 docs" in browser.find_element("id", "overview").text
+    assert "20 of 40 documents" in browser.find_element("id", "overview").text
     assert not browser.find_element("id", "samples").is_displayed()
     journal.write_text(whole)
     until = time.monotonic() + HANGS

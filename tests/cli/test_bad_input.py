@@ -55,7 +55,7 @@ def data_root(tmp_path: Path, pictures: list[bytes], **columns: list) -> Path:
             "'hot'; a number is needed",
         ),
         (["--tasks", "mme", "--sample", "--model", "dummy", "--gen_kwargs", "max_gen_toks=-5"], "make no sense"),
-        (["--tasks", "mme", "--samples", '{"mme": []}'], "list of doc ids"),
+        (["--tasks", "mme", "--samples", '{"mme": []}'], "list of document ids"),
         (["--tasks", "mme", "--samples", '{"mmee": [1]}'], "Did you mean 'mme'"),
         (["--tasks", "mme", "--sample", "--model", "dummy", "--samples", '{"mme": [100000]}'], "which has 0 to"),
         (["--tasks", "mme", "--sample", "--model", "dummy", "--batch_size", "0"], "--batch_size"),
@@ -106,7 +106,7 @@ def test_a_broken_picture_fails_its_doc_only_and_is_named(cli, tmp_path: Path) -
         assert f"mme doc {doc_id}" in ran.out
     statuses = [sample["status"] for sample in ran.samples("mme")]
     assert statuses == ["answered", "failed", "answered", "failed", "failed"]
-    assert "3 of 5 docs failed" in ran.out
+    assert "3 of 5 documents failed" in ran.out
 
 
 def test_a_failed_doc_is_in_no_mean(cli, tmp_path: Path) -> None:
@@ -136,7 +136,7 @@ def test_a_column_that_the_docs_lack_stops_before_anything_is_asked(cli, tmp_pat
 def test_an_empty_split_is_an_error(cli, tmp_path: Path) -> None:
     root = data_root(tmp_path, [])
     ran = cli("--tasks", "mme", "--model", "dummy", "--data_root", root)
-    assert ran.code == 2 and "no docs" in ran.err
+    assert ran.code == 2 and "no documents" in ran.err
 
 
 @pytest.mark.parametrize(

@@ -92,7 +92,7 @@ def test_a_doc_that_failed_for_its_gold_stays_failed_and_the_others_are_scored(
     write()
     (tmp_path / "shots.jsonl").write_text(json.dumps(rows[1]) + "\n")
     ran = cli("--tasks", "graded", "--include_path", tmp_path, "--model", "dummy")
-    assert ran.code == 3 and "1 of 3 docs failed" in ran.out + ran.err
+    assert ran.code == 3 and "1 of 3 documents failed" in ran.out + ran.err
     before = [row["scores"] for row in ran.samples("graded")]
     rows[2]["a"], rows[1]["a"] = "y", "x"
     write()

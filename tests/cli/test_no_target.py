@@ -24,4 +24,4 @@ def test_docs_without_a_target_are_counted_below_the_table(
     (tmp_path / "test.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     ran = cli("--tasks", "hidden", "--include_path", tmp_path, "--model", "dummy")
     assert ran.code == 0
-    assert ("note: hidden: 1 of 3 docs has no target (doc_to_target gives null)" in ran.out) is bool(without)
+    assert ("note: hidden: 1 of 3 documents has no target (doc_to_target gives null)" in ran.out) is bool(without)

@@ -127,6 +127,6 @@ def test_a_bundle_asks_the_hub_for_sizes_and_takes_the_pinned_revision(
     )
     done = cli("bundle", "--tasks", "own", "--include_path", tmp_path, tmp_path / "root")
     assert done.code == 0, done.err
-    assert done.out.startswith("1 data set to copy: 2.0 MB") and "own: mirror/data, 2 docs" in done.out
+    assert done.out.startswith("1 data set to copy: 2.0 MB") and "own: mirror/data, 2 documents" in done.out
     assert asked == [("org/unknown", "111"), ("mirror/data", "222")] * 2
     assert cli("bundle", "--tasks", "own", "--include_path", tmp_path, tmp_path / "root").out.startswith("0 data sets")

@@ -22,7 +22,7 @@ def test_only_what_is_sampled_is_called_so(cli, tmp_path: Path) -> None:
     assert "sample data" not in own.out
     assert own.results["run"]["sample"] == []
     both = cli("--tasks", "capitals,mme", *options, "--output_path", tmp_path / "both")
-    assert both.out.startswith("sample data, not MME: ")
+    assert both.out.startswith("Bundled sample data, not MME. ")
     assert both.results["run"]["sample"] == ["MME"]
     assert "bundled sample" not in cli("show", "capitals", "--doc", "0", "--include_path", tmp_path).out
     assert "bundled sample" in cli("show", "mme", "--doc", "0").out
@@ -32,6 +32,6 @@ def test_a_long_list_of_data_sets_is_cut_in_the_line_and_whole_in_the_results(cl
     tasks = "mme,seedbench,gqa,mmstar,pope,ai2d,ocrbench"
     ran = cli("--tasks", tasks, "--model", "dummy", "--sample", "--limit", "1", "--output_path", tmp_path / "run")
     first, *rest = ran.out.splitlines()
-    assert first.startswith("sample data, not GQA, MME, ") and " and 2 more: drawn for trying" in first
+    assert first.startswith("Bundled sample data, not GQA, MME, ") and " and 2 more. These scores" in first
     assert not any("sample data" in line for line in rest), "it is said once"
     assert len(ran.results["run"]["sample"]) == 7

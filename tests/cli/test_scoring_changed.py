@@ -9,7 +9,7 @@ from PIL import Image
 from mm_eval.cli import main
 from tests.sets import few
 
-NOTE = "scoring of shown changed since the folder was made: all answers are scored anew"
+NOTE = "scoring of shown changed since the folder was made: all answers are scored again"
 YAML = """task: shown
 dataset_path: json
 dataset_kwargs: {data_files: {test: rows.jsonl}}

@@ -67,13 +67,13 @@ def command(folder: Path, model: str = "dummy") -> tuple[object, ...]:
 def test_the_frames_are_shown_as_pictures_and_the_table_says_so(cli: Any, tmp_path: Path, visual: str) -> None:
     ran = cli(*command(made(tmp_path / "task", visual)))
     assert ran.code == 0, ran.err
-    assert "3 of 3 docs show a video: the frames are shown as pictures (frames=8,ends)" in ran.out
+    assert "3 of 3 documents show a video: the frames are shown as pictures (frames=8,ends)" in ran.out
     first, again, other = ran.samples("clips")
     assert len(first["images"]) == 8 and first["images"] == again["images"] != other["images"]
     [clip] = first["videos"]
     assert (clip["first"], clip["path"], clip["numbers"][:2], clip["seconds"][:2]) == (0, "a.mp4", [0, 7], [0.0, 0.28])
     assert [row["cluster"] for row in (first, again)] == [first["cluster"]] * 2 != [other["cluster"]] * 2
-    assert "3 of 3 docs show a video" in cli("score", ran.folder).out
+    assert "3 of 3 documents show a video" in cli("score", ran.folder).out
 
 
 def test_a_bundled_model_sees_them_and_a_second_run_decodes_nothing(
@@ -97,7 +97,7 @@ def test_a_family_with_a_video_input_gets_a_video_by_its_own_rule(cli: Any, tmp_
     folder = made(tmp_path / "task")
     ran = cli(*command(folder, "tiny-qwen2-vl"), "--limit", 2)
     assert ran.code == 0, ran.err
-    assert "2 of 2 docs show a video: the frames are shown as a video (frames=32,starts)" in ran.out
+    assert "2 of 2 documents show a video: the frames are shown as a video (frames=32,starts)" in ran.out
     recorded = json.loads((ran.folder / "run.json").read_text())["spec"]["tasks"]["clips"]["prompt"]
     assert (recorded["video"], recorded["video_input"]) == ("frames=32,starts", "video")
     assert "shown as a video (frames=32,starts)" in cli("score", ran.folder).out

@@ -115,7 +115,7 @@ def test_a_path_goes_into_structs_and_lists_of_them() -> None:
     [
         ("kidn", {"kind": 1}, "Did you mean 'kind'"),
         ("a.kidn", {"a": {"kind": 1}}, "Did you mean 'kind'"),
-        ("a.b", {"a": "text"}, "which the docs lack"),
+        ("a.b", {"a": "text"}, "which the documents lack"),
         ("a", {"a": {"b": 1}}, "Name a part of it: 'a.b'."),
     ],
 )

@@ -120,5 +120,5 @@ def test_an_object_of_another_suite_is_refused_with_what_to_give():
 
 def test_a_function_of_the_running_script_is_refused(monkeypatch):
     monkeypatch.setattr(stated_task, "__module__", "__main__")
-    with pytest.raises(ConfigError, match="it stands in the running script. Put it at the top level of a file"):
+    with pytest.raises(ConfigError, match="it is in the running script. Put it at the top level of a file"):
         stated_task({"task": "x", "doc_to_text": stated_task})

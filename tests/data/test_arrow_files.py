@@ -296,7 +296,9 @@ def test_process_docs_may_return_a_list_of_docs_and_nothing_else(tmp_path: Path)
 
     docs = load_docs("a/b", None, "test", DataSource(tmp_path), where="here", process=last_two)
     assert [doc for _, doc in docs.texts(range(2))] == [{"id": 2498, "n": 2498}, {"id": 2499, "n": 2499}]
-    with pytest.raises(ConfigError, match="process_docs returned NoneType; expected a data set, or a list of docs"):
+    with pytest.raises(
+        ConfigError, match="process_docs returned NoneType; expected a data set, or a list of documents"
+    ):
         load_docs("a/b", None, "test", DataSource(tmp_path), where="here", process=lambda rows: None)
 
 

@@ -107,7 +107,7 @@ def test_a_kind_of_files_whose_package_is_missing_names_it(file, package, folder
         ConfigError, match=f"own.yaml:4: the files of './data' need the package '{package}', which is not installed"
     ):
         load("./data")
-    with pytest.raises(ConfigError, match="is a file. Write the folder that it lies in, dataset_path: data"):
+    with pytest.raises(ConfigError, match="is a file. Write its folder, dataset_path: data"):
         load(f"data/{file}")
 
 

@@ -76,7 +76,7 @@ def test_a_picture_and_a_question_as_a_chat_turn(root: Path) -> None:
     [picture] = instance.images()
     assert picture.size == (5, 5) and picture.getpixel((0, 0)) == (40, 0, 0)
     assert instance.slot == Slot("shapes", 2) and instance.target == "cat"
-    assert "image" not in instance.doc, "a doc never holds its decoded picture"
+    assert "image" not in instance.doc, "a document never holds its decoded picture"
 
 
 def test_pictures_of_several_columns_come_in_the_order_named(root: Path) -> None:

@@ -429,7 +429,7 @@ def test_forms_of_json(text: str, rows: list[dict[str, Any]], tmp_path: Path) ->
     [
         ("t.jsonl", b'{"a": 1}\n{"a": \n', r"t.jsonl:2 is not JSON: Expecting value \(column 6\)"),
         ("t.jsonl", b'{"a": 1}\n5\n', r"t.jsonl:2 holds '5'; expected an object"),
-        ("t.jsonl", b'{"a": 1, "a": 2}\n', r"t.jsonl:1 can't be read: the key 'a' stands twice in an object"),
+        ("t.jsonl", b'{"a": 1, "a": 2}\n', r"t.jsonl:1 can't be read: the key 'a' is twice in an object"),
         ("t.jsonl", b'{"a": "\\ud800"}\n', r"t.jsonl: there is half a surrogate pair"),
         (
             "t.jsonl",
@@ -457,7 +457,7 @@ def test_a_split_has_the_columns_of_the_first_one(tmp_path: Path) -> None:
     files = {"train": str(tmp_path / "train.jsonl"), "test": str(tmp_path / "test.jsonl")}
     docs = load_docs("json", None, "test", DataSource(), where="here", kwargs={"data_files": files})
     assert rows_of(docs) == [{"q": "2021-01-01", "hint": None}]
-    with pytest.raises(ConfigError, match="no docs"):
+    with pytest.raises(ConfigError, match="no documents"):
         (tmp_path / "test.jsonl").write_text("")
         load_docs("json", None, "test", DataSource(), where="here", kwargs={"data_files": files})
 

@@ -26,7 +26,7 @@ def test_looks_wait_for_the_verdicts_and_the_judge_sees_no_more_docs(judged, ser
     assert row["n"] < docs / 2 and row["stopped"].endswith("known well enough") and row["judge_failed"] == 0
     low, high = row["intervals_after_looking"]["judge_score,none"]
     assert (high - low) / 2 <= 0.14
-    assert sum(server.asked.values()) == row["n"], "one verdict a doc that was decided on"
+    assert sum(server.asked.values()) == row["n"], "one verdict a document that was decided on"
     assert ran.results["run"]["judge_usage"]["judge-1"]["prompt_tokens"] == 10 * row["n"]
     verdicts = [line for line in ran.out.splitlines() if "verdicts:" in line]
     assert verdicts and f"{row['n']} were requested" in verdicts[0]
@@ -38,7 +38,7 @@ def test_a_judge_with_weights_on_this_machine_is_refused_before_any_request(judg
     judged.write([{"q": "1", "a": "1"}], ["1"])
     ran = judged.run("--judge", "tiny-llava", "--judge_preflight", "false", "--until_interval", "14")
     assert ran.code == 2 and not ran.folder.exists()
-    assert "--until_interval: what grades the answers has its weights on this machine" in ran.err
+    assert "--until_interval: the judge has its weights on this machine" in ran.err
     assert "Let a model behind a server grade them." in ran.err
 
 

@@ -66,7 +66,7 @@ def test_runs_that_go_on_are_compared_on_the_docs_that_both_have(cli, runs: list
 def test_nothing_in_common_is_one_clear_error(cli, runs: list[Path]) -> None:
     cut(runs[0], 0)
     done = cli("compare", *runs, "--anytime")
-    assert done.code == 2 and "no answered doc in common" in done.err
+    assert done.code == 2 and "no answered document in common" in done.err
     assert "exclude each other" in cli("compare", *runs, "--anytime", "--categories").err
 
 

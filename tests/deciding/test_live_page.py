@@ -40,14 +40,16 @@ def test_the_page_follows_the_answers_of_both_runs(runs: list[Path], tmp_path: P
     index, page = asked(shown, "", "together/anytime.html")
     assert "Comparison so far" in index.text and "together/anytime.html" in index.text
     about = json.loads(re.search(r'id="data">(.*?)</script>', page.text, re.S)[1])
-    assert cells(about)[0] == "seedbench" and cells(about)[6].startswith("100 of 252 docs") and about["live"]["state"]
+    assert (
+        cells(about)[0] == "seedbench" and cells(about)[6].startswith("100 of 252 documents") and about["live"]["state"]
+    )
     assert "'self' file:" in page.text
     state = about["live"]["state"]
     [same] = asked(shown, f"together/anytime.js?state={state}")
     assert same.text == "same();"
     journal.write_text("".join(whole.splitlines(keepends=True)[:200]))
     [fresh] = asked(shown, f"together/anytime.js?state={state}")
-    assert fresh.text.startswith("again({") and "200 of 252 docs" in fresh.text
+    assert fresh.text.startswith("again({") and "200 of 252 documents" in fresh.text
     assert "B is lower" in fresh.text
     assert asked(shown, "together/nothing.html")[0].status_code == 404
 

@@ -1,4 +1,4 @@
-"""`mm-eval plan`: how many docs a difference takes, and what a release can tell."""
+"""`mm-eval plan`: how many docs a difference takes, and what a release can detect."""
 
 import json
 import math
@@ -85,13 +85,19 @@ def test_with_runs_the_spread_is_that_of_their_paired_differences(
     for run in both:
         del run.results.members["together"]
     table = cli("plan", "--from", *runs, "--difference", "2")
-    assert table.code == 0 and "The spread is that of the runs" in table.out and "mme" in table.out
+    assert (
+        table.code == 0
+        and "Spread: standard deviation of the per-document difference" in table.out
+        and "mme" in table.out
+    )
     release = cli("report", *runs, "--format", "md")
     assert "What this release can tell apart in 80% of evaluations" in release.out
     assert cli("report", *runs, "--output", tmp_path / "release.html").code == 0
     data = re.search(r'id="data">(.*?)</script>', (tmp_path / "release.html").read_text(), re.DOTALL)
     [part] = json.loads(data[1])["parts"] if data else []
-    assert part["title"] == "What this release can tell" and "docs for 2" in [head[0] for head in part["table"]["head"]]
+    assert part["title"] == "What this release can tell" and "documents for 2" in [
+        head[0] for head in part["table"]["head"]
+    ]
     assert [row["cells"][0] for row in part["table"]["rows"]] == ["seedbench", "mme"]
     asked = {row.name: row for row in planned_of_runs([RecordedRun.read(run) for run in runs], as_asked=True)}
     assert asked["seedbench"].docs == 100, "of the part that the runs were asked"
@@ -115,7 +121,7 @@ def test_with_runs_the_spread_is_that_of_their_paired_differences(
         ((), "name --tasks, or runs by --from"),
         (("--tasks", "mme"), "points of its own"),
         (("--tasks", "mmhal"), "points of its own"),
-        (("--tasks", "mmbench_en_dev"), "is a share of questions of several docs each, whose spread is not known"),
+        (("--tasks", "mmbench_en_dev"), "is a share of questions of several documents each, whose spread is not known"),
         (("--tasks", "blinkk"), "Did you mean 'blink'"),
         (("--tasks", "blink", "--models", "1"), "needs two models"),
         (("--tasks", "blink", "--difference", "-1"), "a number above 0"),

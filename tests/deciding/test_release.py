@@ -57,11 +57,11 @@ def test_a_release_stops_when_it_is_decided_and_says_so_everywhere(cli, tmp_path
     assert docs == rows["bad"]["n"] < found["good"]["n-samples"]["seedbench"]["original"]
     for name, row in rows.items():
         [warning] = [said for said in row["warnings"] if "stopped" in said]
-        assert row["stopped"].startswith("stopped after ") and row["stopped"].endswith("of the docs: decided")
+        assert row["stopped"].startswith("stopped after ") and row["stopped"].endswith("of the documents: decided")
         assert found[name]["run"]["in_part"]["seedbench"][0] == docs
         samples = (tmp_path / "out" / name / "samples" / "seedbench.jsonl").read_text().splitlines()
         assert len(samples) == docs and "not_requested" not in row
-        assert docs <= len(calls(tmp_path / f"{name}.log")) < 252, "a model is at most a quarter of the docs ahead"
+        assert docs <= len(calls(tmp_path / f"{name}.log")) < 252, "a model is at most a quarter of the documents ahead"
         assert warning in " ".join(done.out.split()) and row["stopped"] in done.out
     key = next(key for key in rows["good"]["intervals_after_looking"])
     low, high = rows["good"]["intervals_after_looking"][key]
@@ -143,7 +143,7 @@ def test_equal_models_go_on_to_all_docs_and_a_margin_ends_them(cli, tmp_path: Pa
     done = cli("run", "--config", write_release(tmp_path, alike))
     assert done.code == 0 and "stopped after" not in done.out
     found = results(tmp_path, "one")
-    assert found["looks"]["comparisons"][0]["ended"] == "all docs" and not found["looks"]["rows"]
+    assert found["looks"]["comparisons"][0]["ended"] == "all documents" and not found["looks"]["rows"]
     assert "stopped" not in found["results"]["seedbench"]
     done = cli("run", "--config", write_release(tmp_path, alike), "--margin", "15")
     assert done.code == 0, done.err
@@ -247,7 +247,7 @@ def test_one_model_runs_until_its_interval_is_narrow(cli, tmp_path: Path) -> Non
     wide = cli(*options, "--until_interval", "0.5", "--output_path", tmp_path / "wide")
     assert wide.code == 0 and "stopped" not in wide.results["results"]["seedbench"]
     for again in (wide, cli("score", tmp_path / "wide")):
-        assert "note: seedbench: all docs were asked, and half its interval is" in again.out + again.err
+        assert "note: seedbench: all documents were asked, and half its interval is" in again.out + again.err
         assert "above --until_interval 0.5" in again.out + again.err
     whole = cli(*options, "--output_path", tmp_path / "run")
     assert whole.code == 0 and "stopped" not in whole.results["results"]["seedbench"] and "looks" not in whole.results
@@ -280,7 +280,7 @@ def test_a_comparison_needs_models_and_stated_pairs(cli, tmp_path: Path) -> None
     plain = cli("run", "--tasks", "seedbench", "--sample", "--stop_when", "decided")
     assert plain.code == 2 and "needs the models of a release" in plain.err
     other = [three[0], {**three[1], "limit": 10}]
-    assert "must answer the same docs" in cli("run", "--config", write_release(tmp_path, other)).err
+    assert "must answer the same documents" in cli("run", "--config", write_release(tmp_path, other)).err
 
 
 @pytest.mark.full

@@ -80,7 +80,7 @@ def test_a_digest_that_differs_is_explained_in_words() -> None:
     assert list(differences(old, new)) == [
         "tasks.mme: the prompts differ",
         "tasks.mme.docs.count was 60 and is 5",
-        "tasks.mme.docs: the docs differ",
+        "tasks.mme.docs: the documents differ",
     ]
 
 

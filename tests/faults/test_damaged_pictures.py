@@ -175,7 +175,7 @@ def test_whatever_a_decoder_raises_is_a_data_error(monkeypatch, raised: type[Exc
         raise raised
 
     monkeypatch.setattr("PIL.PngImagePlugin.PngImageFile.load", fail)
-    with pytest.raises(DataError, match=raised.__name__), decoding("a doc"):
+    with pytest.raises(DataError, match=raised.__name__), decoding("a document"):
         open_picture(picture((5, 5)))
 
 
@@ -306,7 +306,7 @@ def test_what_a_tasks_code_sets_for_pillow_changes_no_picture(monkeypatch, tmp_p
         function({"image": b"P5 20000 20000 255\n"})
     assert not ImageFile.LOAD_TRUNCATED_IMAGES and Image.MAX_IMAGE_PIXELS, "it runs in a process of its own"
     monkeypatch.setattr(ImageFile, "LOAD_TRUNCATED_IMAGES", True)
-    for show in (lambda: open_picture(cut), lambda: to_pictures([Image.open(io.BytesIO(cut))], "a doc")):
+    for show in (lambda: open_picture(cut), lambda: to_pictures([Image.open(io.BytesIO(cut))], "a document")):
         with pytest.raises(ConfigError, match="fills truncated pictures with grey"):
             show()
     monkeypatch.setattr(ImageFile, "LOAD_TRUNCATED_IMAGES", False)
@@ -315,7 +315,7 @@ def test_what_a_tasks_code_sets_for_pillow_changes_no_picture(monkeypatch, tmp_p
     with pytest.raises(Image.DecompressionBombError, match="20000 x 20000 pixels.*178,956,970"):
         open_picture(huge)
     with pytest.raises(DataError, match="20000 x 20000 pixels"):
-        to_pictures([Image.open(io.BytesIO(huge))], "a doc")
+        to_pictures([Image.open(io.BytesIO(huge))], "a document")
 
 
 def test_the_pictures_of_one_doc_are_bounded_together(monkeypatch) -> None:
@@ -327,7 +327,7 @@ def test_the_pictures_of_one_doc_are_bounded_together(monkeypatch) -> None:
     with pytest.raises(DataError, match="more than 300 pixels together"):
         docs.full(1)
     with pytest.raises(DataError, match="more than 300 pixels together"):
-        to_pictures([Image.new("RGB", (10, 16))] * 2, "a doc")
+        to_pictures([Image.new("RGB", (10, 16))] * 2, "a document")
 
 
 def test_a_picture_file_of_gigabytes_or_a_pipe_is_not_read(tmp_path: Path) -> None:

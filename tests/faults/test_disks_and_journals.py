@@ -288,7 +288,7 @@ def test_docs_that_an_interrupt_left_are_not_requested_and_none_of_them_failed(c
     assert [rows[name]["failed"] for name in rows] == [0, 0]
     assert sum(row["n"] - row["not_requested"] for row in rows.values()) == answered < 120
     left = sum(row["not_requested"] for row in rows.values())
-    assert f"2 tasks: {left} of 120 docs were not requested" in out and "failed and are" not in out
+    assert f"2 tasks: {left} of 120 documents have no answer yet" in out and "failed and are" not in out
     statuses = [json.loads(line)["status"] for line in (folder / "samples" / "mme.jsonl").read_text().splitlines()]
     assert statuses.count("not requested") == rows["mme"]["not_requested"]
     scored = cli("score", folder)
@@ -350,7 +350,7 @@ def test_a_journal_file_of_another_run_is_named_and_its_answers_are_not_used(cli
     assert scored.code == 2 and ": the journal has answers to two questions here" in scored.err
     again = cli(*words, f"path={tmp_path / 'yes'}")
     assert again.code == 0 and "nothing was requested" in again.out, again.err
-    assert "a file of another run lies in the journal" in again.out
+    assert "a file of another run is in the journal" in again.out
     assert all("yes" in json.dumps(row["resps"]) for row in again.samples("mme"))
     assert again.results["results"] == first.results["results"]
 

@@ -158,7 +158,7 @@ def test_the_judge_is_tried_once_for_two_ranks_and_its_refusal_ends_both(
     done = launched("run")
     assert done.returncode == 0, done.stdout + done.stderr
     worthless = [count for prompt, count in asked(judge[1]).items() if "I don't know" in prompt]
-    assert worthless and set(worthless) == {1}, "one process tries the judge, on some docs once each"
+    assert worthless and set(worthless) == {1}, "one process tries the judge, on some documents once each"
     assert max(asked(judge[1]).values()) <= 2  # the gold answer of a tried doc may be another rank's
     (tmp_path / "task" / "rows.jsonl").write_text(json.dumps({"q": "FAULTCHATTY", "a": "1"}) + "\n")
     refused = launched("refused")

@@ -143,5 +143,7 @@ def test_what_the_class_does_not_say_stands_in_its_file(tree: Path) -> None:
 
 def test_a_class_without_docs_is_one_sentence(tree: Path) -> None:
     config = TaskManager(str(tree / "tasks")).load("neither").tasks["neither"]
-    with pytest.raises(ConfigError, match=r"neither.yaml:2: the class 'Neither' has neither test nor validation docs"):
+    with pytest.raises(
+        ConfigError, match=r"neither.yaml:2: the class 'Neither' has neither test nor validation documents"
+    ):
         config.resolved(FOREIGN_CODE)

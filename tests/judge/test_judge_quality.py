@@ -41,7 +41,7 @@ def two(worse, tmp_path):
 def test_two_judges_agreement_has_intervals_and_names_the_docs(two):
     found = findings(two)
     equal, kappa = found["gpt-4o and llama agree"], found["beyond chance (Cohen's kappa)"]
-    assert equal.docs == 420 and equal.result == f"the same verdict on {420 - len(equal.doc_ids)} of 420 docs"
+    assert equal.docs == 420 and equal.result == f"the same verdict on {420 - len(equal.doc_ids)} of 420 documents"
     assert 0.8 < equal.value < 0.92 and 0.5 < kappa.interval[0] < kappa.value < kappa.interval[1] < 0.85
     rows = [json.loads(line) for line in (two / "samples/mme.jsonl").read_text().splitlines()]
     differ = {row["doc_id"] for row in rows if row["judge"]["verdict"] != row["judge@llama"]["verdict"]}

@@ -205,7 +205,9 @@ def test_include_and_overrides_reach_into_the_judge(judged) -> None:
 
 def test_validate_writes_prompts_and_reads_the_examples(judged) -> None:
     ran = judged.command("validate", "graded", "--include_path", judged.folder)
-    assert ran.code == 0 and "prompts of 3 docs were written and 3 examples of replies were read" in ran.out, ran.out
+    assert ran.code == 0 and "prompts of 3 documents were written and 3 examples of replies were read" in ran.out, (
+        ran.out
+    )
     wrong = JUDGE.replace('["well, 1 of 10", null]', '["GRADE: I", null]').replace('["GRADE: I", 0], ', "")
     judged.write(ROWS, ["x"] * 4, task=TASK + wrong)
     ran = judged.command("validate", "graded", "--include_path", judged.folder)

@@ -217,7 +217,7 @@ def _saying(text: str) -> Any:
 
 def test_validate_runs_its_code_until_it_asks(theirs, cli) -> None:
     ran = cli("validate", "graded", "--include_path", theirs.folder)
-    assert ran.code == 0 and "its own code asks the judge about 3 of the first 3 docs" in ran.out
+    assert ran.code == 0 and "its own code asks the judge about 3 of the first 3 documents" in ran.out
     theirs.write(ROWS, ANSWERS, task=TASK, utils=UTILS.replace("doc['a']}\\nAnswer", "doc['nothing']}\\nAnswer"))
     ran = cli("validate", "graded", "--include_path", theirs.folder)
     assert ran.code == 2 and "reads the column 'nothing'" in ran.out

@@ -63,7 +63,7 @@ def test_a_good_judge_passes_gold_and_fails_the_others(judged, server, cli) -> N
         "gold answers pass",
         "empty answers fail",
         '"I don\'t know." fails',
-        "another doc's gold answer fails",
+        "another document's gold answer fails",
     ):
         assert f"{check} " in said.out
     assert said.out.count("20 of 20") == 4 and "see docs 3" in said.out and "'GRADE: C' is read as 1.0" in said.out
@@ -93,7 +93,7 @@ def test_a_judge_that_passes_everything_is_shown_as_that(judged, server, cli) ->
     folder = ran(judged, server, TASK + JUDGE.replace('["GRADE: I", 0], ', ""), generous).folder
     found = findings(cli("judge", folder, "--format", "json", "--docs", 10))
     assert found["gold answers pass"]["value"] == 1 and found['"I don\'t know." fails']["value"] == 0
-    assert len(found["another doc's gold answer fails"]["doc_ids"]) == 10
+    assert len(found["another document's gold answer fails"]["doc_ids"]) == 10
 
 
 @pytest.mark.parametrize("style", few(sorted(STYLES), "system"))
@@ -110,7 +110,7 @@ def test_each_style_of_instruction_that_a_judge_obeys_is_counted(judged, server,
     found = findings(cli("judge", folder, "--format", "json", "--docs", 10))
     check = found["instructions in a wrong answer flip its verdict"]
     assert check["value"] == 1 / 6 and check["result"] == "10 of 60" and check["note"] == f"{style} 10 of 10"
-    assert check["docs"] == len(check["doc_ids"]) == 10 and found["another doc's gold answer fails"]["value"] == 1
+    assert check["docs"] == len(check["doc_ids"]) == 10 and found["another document's gold answer fails"]["value"] == 1
 
 
 def test_a_wrong_answer_that_passes_by_itself_is_no_flip(judged, server, cli, monkeypatch) -> None:
@@ -121,7 +121,7 @@ def test_a_wrong_answer_that_passes_by_itself_is_no_flip(judged, server, cli, mo
     check = findings(cli("judge", folder, "--format", "json", "--docs", 5))[
         "instructions in a wrong answer flip its verdict"
     ]
-    assert check["value"] is None and "5 docs left out, whose wrong answer passes without any" in check["note"]
+    assert check["value"] is None and "5 documents left out, whose wrong answer passes without any" in check["note"]
 
 
 @pytest.mark.full

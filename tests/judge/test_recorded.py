@@ -101,7 +101,7 @@ def test_numbers_of_one_benchmark_by_one_judge_are_one_line(folders):
     row = table.rows["mme", "judge_score"]
     table.rows["mme", "second"] = dict(row)
     assert set_apart_by_judge(table, False) == [
-        f"mme: judged by gpt-4o, official {OFFICIAL}: not comparable with published numbers."
+        f"mme: judged by gpt-4o, official {OFFICIAL}: not comparable with published scores."
     ]
     table.rows["mme", "third"] = {name: replace(found, judge="", judges={}) for name, found in row.items()}
     [said] = set_apart_by_judge(table, False)
@@ -119,7 +119,7 @@ def test_the_release_table_ranks_the_numbers_of_one_judge_only(folders):
     assert {model: found.rank for model, found in row.items()} == {"a": 2, "b": 1, "kind": None}
     text = as_markdown(table)
     assert "| mme | 50.0 | 60.0 | 90.0 ‡ |" in text and "‡ measured otherwise than the rest of its row" in text
-    assert f"mme: judged by gpt-4o, official {OFFICIAL}: not comparable with published numbers." in text
+    assert f"mme: judged by gpt-4o, official {OFFICIAL}: not comparable with published scores." in text
     assert "kind, mme: judged by llama: not ranked with the others." in text
     assert "‡" in as_latex(table) and "‡" in as_html(table)
     lines = as_csv(table).splitlines()
@@ -173,7 +173,7 @@ def test_docs_without_a_verdict_are_a_flaw_and_a_hub_card_names_the_judge(perfec
         perfect, tmp_path / "some", [judge()], lambda place, row: None if row["doc_id"] < 5 else 1.0, failed=5
     )
     run = RecordedRun.read(folder, "m")
-    assert "m, mme: 5 of 420 docs have no verdict." in release_table([run]).notes
+    assert "m, mme: 5 of 420 documents have no verdict." in release_table([run]).notes
     assert model_index([run])[0]["results"][0]["metrics"][0]["name"] == "judge_score (judged by gpt-4o)"
 
 
@@ -213,7 +213,9 @@ def test_a_dash_in_the_table_says_that_nobody_judged_or_nothing_could_be_read(pe
     with edited(unjudged / "results.json") as results:
         results["judges"]["mme"] = []
     notes = release_table([RecordedRun.read(blind, "blind"), RecordedRun.read(unjudged, "unjudged")]).notes
-    assert "blind, mme: no doc has a verdict that could be read." in notes and "unjudged, mme: not judged." in notes
+    assert (
+        "blind, mme: no document has a verdict that could be read." in notes and "unjudged, mme: not judged." in notes
+    )
 
 
 def test_a_number_says_which_judge_gave_it():

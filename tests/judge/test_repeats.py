@@ -111,7 +111,7 @@ def test_what_has_no_mean_is_refused(judged: Any) -> None:
     metric = "  metric_list: [{metric: graded, aggregation: !function utils.total, higher_is_better: true}]\n"
     write(judged, [["0", "1"]] * 3, TASK + "repeats: 2\n" + JUDGE + metric, UTILS + total)
     ran = judged.run("--no_judge")
-    assert ran.code == 2 and "'graded' is no mean" in ran.err and "graded.yaml:" in ran.err, ran.err
+    assert ran.code == 2 and "'graded' is not a mean" in ran.err and "graded.yaml:" in ran.err, ran.err
     vote = FILTERS.replace("[{function: mcq_letter}]", "[{function: mcq_letter}, {function: majority_vote}]")
     write(judged, [["0", "1"]] * 3, TASK + "repeats: 2\n" + vote + EXTRACTS + "  only_unparsed: true\n", UTILS + LETTER)
     ran = judged.run("--no_judge")

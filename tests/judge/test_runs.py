@@ -54,7 +54,7 @@ def test_a_fault_is_a_failed_verdict_and_no_score(judged, server, fault: str) ->
     assert "judge_score would be 50.0 with the lowest verdict on them, 75.0 with the highest" in ran.out
     sample = ran.samples("graded")[2]
     assert sample["judge"]["verdict"] is None and sample["judge"]["error"] and sample["status"] == "answered"
-    assert "graded: 1 of 4 docs has no verdict and is not in its number:" in ran.out
+    assert "graded: 1 of 4 documents has no verdict and is not in its number:" in ran.out
 
 
 def test_a_wrong_key_stops_the_judging_and_keeps_what_there_is(judged, server) -> None:
@@ -501,7 +501,7 @@ def test_a_verdict_that_one_of_two_judges_lacks_is_no_failed_doc(judged, tmp_pat
     runs = run("whole", [["GRADE: I"]] * 6), run("lacking", [["GRADE: I"]] * 5 + [["hm"]])
     compared = judged.command("compare", *runs, "--mix_judges")
     assert "failed in one" not in compared.out, compared.out
-    assert "graded: 1 doc has judge_score@two in one of the runs only: left out of it" in compared.out
+    assert "graded: 1 document has judge_score@two in one of the runs only: left out of it" in compared.out
 
 
 def test_the_command_of_a_recorded_run_names_its_judges(judged, server) -> None:

@@ -119,12 +119,16 @@ def test_validate_show_and_quality_know_of_all_questions(several, server, cli) -
     ran = cli("validate", "--tasks", "graded", *folder)
     assert ran.code == 0, ran.out + ran.err
     ran = cli("show", "graded", *folder, "--judge", "--doc", 1, "--answer", "1|2|3")
-    assert ran.code == 0 and ran.out.count("end of prompt") == 3 and "verdicts on 3 docs: 6 calls" in ran.out, ran.out
+    assert ran.code == 0 and ran.out.count("end of prompt") == 3 and "verdicts on 3 documents: 6 calls" in ran.out, (
+        ran.out
+    )
     run = several.with_server(server)
     ran = cli("judge", run.folder, "--docs", 0, "--format", "json")
     assert ran.code == 0, ran.out + ran.err
     length, *_ = json.loads(ran.out)["tasks"]["graded"]["findings"]
-    assert length["docs"] == 3 and length["value"] == pytest.approx(-0.866, abs=1e-3), "by what total gives for a doc"
+    assert length["docs"] == 3 and length["value"] == pytest.approx(-0.866, abs=1e-3), (
+        "by what total gives for a document"
+    )
 
 
 def test_what_total_does_not_go_with(several) -> None:

@@ -16,7 +16,9 @@ def test_the_judges_prompt_the_official_judge_and_the_cost(judged) -> None:
     assert ran.code == 0, ran.err
     assert "Reference: 3\nAnswer: 3\n" in ran.out and "judged answer: '3' (gold)" in ran.out
     assert "official judge: gpt-4o-2024-05-13" in ran.out
-    assert "verdicts on 6 docs: 6 calls, about 60 prompt tokens, at most 3,072 reply tokens, price unknown" in ran.out
+    assert (
+        "verdicts on 6 documents: 6 calls, about 60 prompt tokens, at most 3,072 reply tokens, price unknown" in ran.out
+    )
 
 
 def test_another_answer_and_a_judge_with_prices(judged, server) -> None:

@@ -88,7 +88,7 @@ CYCLES = [cycle for length in (1, 2, 3, 4) for cycle in product(("1.0", "0.0", "
 @pytest.mark.parametrize("cycle", [("1.0", "0.0", "0.5"), ("1.0", "0.0"), ("1.0", "0.9", "0.1", "0.0"), ("0.5",)])
 def test_a_judge_that_repeats_a_cycle_is_refused(judged, server, monkeypatch: pytest.MonkeyPatch, cycle) -> None:
     ran = _tried(judged, server, monkeypatch, itertools.cycle(cycle))
-    assert ran.code == 2 and "of 10 docs" in ran.err and sum(server.asked.values()) == 20
+    assert ran.code == 2 and "of 10 documents" in ran.err and sum(server.asked.values()) == 20
 
 
 def test_no_short_cycle_and_hardly_any_random_judge_passes() -> None:
@@ -123,7 +123,7 @@ def test_with_one_doc_there_are_more_worthless_answers_and_a_note(judged, server
     judged.write([{"q": "What is 0 + 1?", "a": "1"}], ["1"])
     ran = judged.with_server(server, preflight=True)
     assert ran.code == 0 and len(server.asked) == 1 + OTHERS[1]
-    assert "on 1 of 1 doc: too few to tell it from chance, which passes in up to 11% of cases" in " ".join(
+    assert "on 1 of 1 document: too few to tell it from chance, which passes in up to 11% of cases" in " ".join(
         ran.out.split()
     )
 

@@ -15,7 +15,7 @@ def test_rows_of_samples_are_not_taken_for_other_docs(cli, tmp_path) -> None:
     def replayed(name: str, rows: list) -> list[str]:
         path.write_text("\n".join(map(json.dumps, rows)))
         ran = cli(*words, "--model", "replay", "--model_args", f"path={path}", "--output_path", tmp_path / name)
-        assert ran.code == (3 if "the answer to another doc" in ran.out else 0)
+        assert ran.code == (3 if "the answer to another document" in ran.out else 0)
         return [row["status"] for row in ran.samples("mme")]
 
     assert replayed("same", rows[::-1]) == ["answered"] * 6

@@ -74,7 +74,7 @@ def test_a_written_chat_is_shuffled_too(pairs_root: Path) -> None:  # noqa: F811
 def test_a_task_of_one_picture_can_not_be_shuffled(shapes_root: Path) -> None:  # noqa: F811
     task = shapes(shapes_root, process_docs=lambda docs: docs.select([0, 1]))  # both show the same
     errors = [each.error for each in task.instances([0, 1], PromptStyle(blind=SHUFFLED))]
-    assert all("no other doc of the task has other pictures" in str(error) for error in errors)
+    assert all("no other document of the task has other pictures" in str(error) for error in errors)
 
 
 def test_the_order_is_a_derangement_by_the_seed() -> None:

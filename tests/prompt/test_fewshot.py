@@ -20,7 +20,7 @@ def test_the_same_doc_gets_the_same_examples_whatever_came_before() -> None:
     pool = ExamplePool(DOCS, seed=1, same_split=True)
     backwards = [drawn(pool, n) for n in reversed(range(20))][::-1]
     assert first == backwards
-    assert len({tuple(examples) for examples in first}) > 15, "docs get different examples"
+    assert len({tuple(examples) for examples in first}) > 15, "documents get different examples"
     assert first != [drawn(ExamplePool(DOCS, seed=2, same_split=True), n) for n in range(20)]
 
 

@@ -323,7 +323,7 @@ def test_a_template_reads_the_prompt_block_where_the_doc_has_no_such_column(
 def test_a_name_that_neither_doc_nor_block_has_is_an_error_that_lists_both() -> None:
     made = task(doc_to_text="{{ q }}{{ post_promt }}", model_specific_prompt_kwargs={"default": {"post_prompt": "!"}})
     error = asked(made, PromptStyle(choose_block(made.config, ()))).error
-    assert "'post_promt' is undefined" in str(error) and "The doc has: label, lead, n, q, word." in str(error)
+    assert "'post_promt' is undefined" in str(error) and "The document has: label, lead, n, q, word." in str(error)
     assert "The prompt block has: post_prompt, pre_prompt." in str(error)
 
 

@@ -148,7 +148,7 @@ def test_fault_the_pictures_of_a_chat_were_counted_part_by_part(root: Path, monk
     """Each was within the limit for a doc, and all of them together were not."""
     monkeypatch.setattr("mm_eval.prompt.visuals.MOST_PIXELS_OF_A_DOC", 31)
     [broken] = load(root, interleaved).instances([0], CHAT)
-    assert "the pictures of this doc have 32 pixels; the limit is 31" in str(broken.error)
+    assert "the pictures of this document have 32 pixels; the limit is 31" in str(broken.error)
 
 
 def test_fault_pictures_in_a_list_had_one_place(root: Path) -> None:
@@ -175,7 +175,7 @@ def test_it_is_for_generated_answers(root: Path) -> None:
 
 def test_pictures_without_their_type_are_told() -> None:
     doc = {"image": {"bytes": b"png", "path": None}, "question": "what?"}
-    with pytest.raises(DataError, match=r"no attribute 'convert'. Pictures stand there as bytes \('image'\): give"):
+    with pytest.raises(DataError, match=r"no attribute 'convert'. The pictures are bytes \('image'\): give"):
         visuals_of(lambda doc: [doc["image"].convert("RGB")], doc, BLOCK, "t doc 0")
     with pytest.raises(DataError, match="KeyError: 'imag'$"):
         visuals_of(lambda doc: [doc["imag"]], {"image": None}, BLOCK, "t doc 0")

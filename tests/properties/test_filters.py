@@ -42,4 +42,4 @@ def test_a_filter_reads_each_answer_alone(texts: list[str]) -> None:
         together = filtered(chain, texts)
         assert len(together) == len(texts), name
         alone = [filtered(chain, [text])[0] for text in texts]
-        assert alone == together, f"{name}: an answer depends on the docs beside it"
+        assert alone == together, f"{name}: an answer depends on the documents beside it"

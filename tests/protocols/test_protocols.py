@@ -193,11 +193,11 @@ def test_a_number_of_several_runs(run: RunOwn, own: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "more", "name", "why"),
     [
-        ("", "", ["--limit", "10"], "Big-7B", "part of the data (10 of 40 docs)"),
+        ("", "", ["--limit", "10"], "Big-7B", "part of the data (10 of 40 documents)"),
         ("", "", [], "", "other model (the report has Big-7B, Small-1B; --name says which one this is)"),
         ("", "", [], "Small-1B", "no number of Small-1B is known of the report"),
         ("known: printed in the paper", "known: from memory", [], "BIG_7B", "the reported number is not verified (from memory)"),
-        ("source: table 1", "source: table 1\n      docs: 41", [], "Big-7B", "other data (40 docs, the report's has 41)"),
+        ("source: table 1", "source: table 1\n      docs: 41", [], "Big-7B", "other data (40 documents, the report's has 41)"),
         ("source: table 1", "source: t\n      not_comparable: of another split", [], "org/big-7b", "of another split"),
         ("", "", ["--gen_kwargs", "max_new_tokens=4"], "Big-7B", "settings overridden (max_new_tokens is 4 (protocol: 9))"),
         ("", "", ["--gen_kwargs", "top_p=0.5"], "Big-7B", "settings overridden (top_p is 0.5 (protocol: not stated))"),

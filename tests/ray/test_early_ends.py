@@ -95,7 +95,8 @@ def test_prompts_are_compared_on_workers(start: Callable[..., Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("says", "why"), [(b"HTTP/1.1 400 Bad Request\r\n\r\n", "what listens there is not Ray"), (b"", "timed out")]
+    ("says", "why"),
+    [(b"HTTP/1.1 400 Bad Request\r\n\r\n", "the program that listens there is not Ray"), (b"", "timed out")],
 )
 def test_an_address_where_something_else_listens_is_told_at_the_first_try(
     start: Callable[..., Any], says: bytes, why: str

@@ -61,7 +61,7 @@ def test_runs_on_other_data_are_not_compared(cli, perfect, damaged):
     changed = [{**(row := json.loads(line)), "doc": {**row["doc"], "question": "Another?"}} for line in rows(damaged)]
     (damaged / "samples/mme.jsonl").write_text("\n".join(map(json.dumps, changed)))
     done = cli("compare", perfect, damaged)
-    assert done.code == 2 and "no scored doc in common" in done.err
+    assert done.code == 2 and "no scored document in common" in done.err
 
 
 def test_a_page_of_texts_reads_each_row_once(tmp_path, monkeypatch) -> None:

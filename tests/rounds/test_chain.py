@@ -363,7 +363,7 @@ def test_an_interrupted_conversation_is_not_scored(tmp_path: Path) -> None:
 def test_the_pictures_of_other_docs_can_not_be_shown_with_rounds(tmp_path: Path) -> None:
     """The function gets the doc with its own pictures, and would show them after the first turn."""
     model = Talker()
-    with pytest.raises(ConfigError, match="`rounds` gets the doc's own pictures"):
+    with pytest.raises(ConfigError, match="`rounds` gets the document's own pictures"):
         run(write(tmp_path / "task"), tmp_path / "run", model, blind="shuffled")
     assert not model.asked
 

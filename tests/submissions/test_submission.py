@@ -75,12 +75,12 @@ def test_a_failed_request_has_no_record_and_the_file_is_called_incomplete(cli, f
     assert ran.code == 3
     assert ran.results["submissions"]["sub"] == {"file": "submissions/test.json", "n": 3, "failed": 1}
     assert len(json.loads((ran.folder / "submissions" / "test.json").read_text())) == 2
-    assert "sub: submissions/test.json is incomplete: 1 of 3 docs has no record" in ran.out
+    assert "sub: submissions/test.json is incomplete: 1 of 3 documents has no record" in ran.out
 
 
 def test_a_record_that_cannot_be_made_is_counted(cli, folder: Path) -> None:
     ran = cli(*words(folder, answers(folder, ["a", "fail", "c"])))
-    assert ran.code == 3 and "is incomplete: 1 of 3 docs has no record:" in ran.out
+    assert ran.code == 3 and "is incomplete: 1 of 3 documents has no record:" in ran.out
     assert "doc 1: the record function failed: ValueError: no such answer" in ran.out
 
 
@@ -99,7 +99,7 @@ def test_other_forms(cli, folder: Path, form: str) -> None:
 
 def test_validate_says_that_there_is_no_gold_and_tries_the_function(cli, folder: Path) -> None:
     ran = cli("validate", "sub", "--include_path", folder)
-    assert ran.code == 0 and "3 docs; none has a gold answer" in ran.out and "a run writes test.json" in ran.out
+    assert ran.code == 0 and "3 documents; none has a gold answer" in ran.out and "a run writes test.json" in ran.out
     (folder / "sub.yaml").write_text(TASK.format(name="sub", file="a.json", more="").replace(".record", ".text"))
     ran = cli("validate", "sub", "--include_path", folder)
     assert ran.code == 2 and "the record function returned 'answer'; expected a mapping" in ran.out

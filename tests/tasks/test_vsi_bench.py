@@ -59,6 +59,6 @@ def test_prompts(cli: Any) -> None:
     assert chosen.startswith("These are frames of a video.\nWhat is the color of the ") and "\nOptions:\nA. " in chosen
     assert chosen.endswith("\nAnswer with the option's letter from the given choices directly.")
     assert cli("--tasks", "vsi_bench", "--sample", "--model", "dummy", "--limit", 1).code == 0, (
-        "no number among the docs"
+        "no number among the documents"
     )
     assert counted.splitlines()[2:] == ["Please answer the question using a single word or phrase."]

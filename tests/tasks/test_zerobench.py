@@ -45,4 +45,4 @@ def test_hard_answers(cli, tmp_path: Path) -> None:
 @pytest.mark.parametrize(("task", "docs"), [("zerobench", 6), ("zerobench_subquestions", 9)])
 def test_gold_answers_get_full_marks(cli, task: str, docs: int) -> None:
     ran = cli("validate", task, "--sample")
-    assert ran.code == 0 and f"{docs} docs" in ran.out
+    assert ran.code == 0 and f"{docs} documents" in ran.out

@@ -19,7 +19,7 @@ def test_loops_broken_calls_and_answers_without_a_look(tmp_path: Path) -> None:
     assert said["loop"] == (1, 22) and said["malformed calls"] == (1, 22) and said["no answer"] == (2, 22)
     assert said["no look"] == (21, 22) and "bias" not in said
     assert faults["loop"].examples[0].doc_id == 0 and "tool_call" in faults["loop"].examples[0].answer
-    assert faults["malformed calls"].said == "1 of 22 docs wrote a call that can't be read"
+    assert faults["malformed calls"].said == "1 of 22 documents wrote a call that can't be read"
     assert "the tool zoom" not in faults["unused tool"].said and "--doc" in faults["loop"].mend
 
 

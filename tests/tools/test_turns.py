@@ -127,7 +127,7 @@ def test_a_run_is_scored_again_without_its_model(whole: tuple[Path, Scripted, di
 
 def test_a_tool_that_gets_the_doc_does_not_go_with_the_pictures_of_others(tmp_path: Path) -> None:
     model = Scripted()
-    with pytest.raises(ConfigError, match="the tool 'read_sign' gets the doc's own pictures"):
+    with pytest.raises(ConfigError, match="the tool 'read_sign' gets the document's own pictures"):
         run(write(tmp_path / "task"), tmp_path / "run", model, blind="shuffled")
     assert model.asked == []
 

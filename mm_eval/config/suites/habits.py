@@ -29,7 +29,7 @@ def with_default_weights(node: GroupNode) -> GroupConfig:
     names = ", ".join(metric.metric for metric in unweighted if metric.aggregation == "mean")
     note = (
         f"{names}: the mean over tasks, each of which counts the same, as lmms-eval has it for its own groups; "
-        "`weight_by_size: true` in the group's file gives the mean over docs."
+        "`weight_by_size: true` in the group's file gives the mean over documents."
     )
     return replace(group, aggregate_metric_list=metrics, note=note if names else "")
 

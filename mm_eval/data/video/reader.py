@@ -240,7 +240,7 @@ def _have_times(path: str, ticks: Sequence[int]) -> bool:
     return found == list(ticks)
 
 
-REPACK = "Pack it anew: ffmpeg -i OLD -c copy NEW.mp4"
+REPACK = "Pack it again: ffmpeg -i OLD -c copy NEW.mp4"
 
 
 def frames_at(

@@ -123,7 +123,7 @@ def _refusing(connect: Callable[..., Any], resolve: Callable[..., Any]) -> Calla
 # submission file, change the values that it gets and add to a dictionary of its module. A standard error calls it once
 # for each doc that is left out, so every call is made to look like the first one.
 
-AGAIN = "and a standard error would do so once for each doc that is left out"
+AGAIN = "and a standard error would do so once for each document that is left out"
 
 
 class CommandLine(SimpleNamespace):

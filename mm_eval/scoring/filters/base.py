@@ -190,7 +190,9 @@ class FilterEnsemble:
             current = made.apply(current, docs)
         result = [list(answers) for answers in current]
         if len(result) != len(docs):
-            raise ScoringError(f"The filters of {self.name!r} returned {counted(len(result), 'doc')} for {len(docs)}.")
+            raise ScoringError(
+                f"The filters of {self.name!r} returned {counted(len(result), 'document')} for {len(docs)}."
+            )
         return result
 
     @cached_property

@@ -55,7 +55,9 @@ def options_of(doc: Doc, choices: str | Sequence[str], where: str) -> dict[str, 
     fields = [choices] if isinstance(choices, str) else list(choices)
     missing = [field for field in fields if field not in doc]
     if missing:
-        raise DataError(f"{where}: the doc has no field {missing[0]!r}.", hint=did_you_mean(missing[0], map(str, doc)))
+        raise DataError(
+            f"{where}: the document has no field {missing[0]!r}.", hint=did_you_mean(missing[0], map(str, doc))
+        )
     if len(fields) > 1:
         return by_letter([doc[field] for field in fields])
     values = doc[fields[0]]

@@ -284,7 +284,7 @@ def _label_pair(references: Any, predictions: Any) -> tuple[Any, Any]:
     golds = list(references) if isinstance(references, (list, tuple)) else [references]
     golds = [gold for gold in golds if gold != NO_GOLD]
     if not golds:
-        raise ScoringError(f"The doc has no right label: the target is {references!r}.")
+        raise ScoringError(f"The document has no right label: the target is {references!r}.")
     return (chosen if chosen in golds else golds[0]), chosen
 
 

@@ -38,11 +38,9 @@ from mm_eval.scoring.metrics.stderr import (
 )
 from mm_eval.scoring.metrics.traits import SumStatistics, declare, traits_of
 from mm_eval.values.distributions import sign_test
-from mm_eval.values.types import FEW_OF_A_KIND, NO_SHARE, UNNAMED, MetricKey, Number
+from mm_eval.values.types import FEW_OF_A_KIND, NO_SHARE, NO_SPREAD, UNNAMED, MetricKey, Number
 
 Aggregation = Callable[[Sequence[Any]], float]
-
-NO_SPREAD = "the docs do not vary."
 
 
 def estimate(
@@ -94,7 +92,7 @@ def with_interval(
     if stderr != 0:
         return found
     exact = _of_equal_clusters(value, aggregation, values, clusters)
-    return replace(found, exact=exact) if exact else replace(found, note=NO_SPREAD)
+    return replace(found, exact=exact) if exact else replace(found, note=f"{NO_SPREAD}.")
 
 
 def _marks_of(
@@ -216,7 +214,7 @@ def _of_flips(
         return found
     if not _are_marks(pairs):
         if found.rarer or not all(0 <= float(value) <= 1 for pair in pairs for value in pair):
-            return found if found.stderr else replace(found, note=NO_SPREAD)
+            return found if found.stderr else replace(found, note=f"{NO_SPREAD}.")
         room = unseen(found.clusters or 1)  # no fraction changed, and an unseen one changes by at most 1
         return replace(found, exact=(-room, room), exact_p=1.0)
     first, second = ([bool(right_or_wrong(pair[n])) for pair in pairs] for n in (0, 1))

@@ -95,7 +95,9 @@ def jackknife(
         variance += _variance(found, weights)
         replicates += found
     if not math.isfinite(variance):
-        return Jackknife(StandardError(None, "the number is not finite without some docs: no standard error."), False)
+        return Jackknife(
+            StandardError(None, "the number is not finite without some documents: no standard error."), False
+        )
     note = f"{alone} of {len(strata)} strata have a single cluster, whose spread is unknown." if alone else ""
     jumps = 2 * _distinct(replicates) < min(kinds, len(replicates))
     return Jackknife(StandardError(math.sqrt(variance), note), jumps)
@@ -115,7 +117,7 @@ def half_samples(
     generator = random.Random(seed)
     found = [float(f(_half(values, members, strata, generator))) for _ in range(draws)]
     if not all(map(math.isfinite, found)):
-        reason = StandardError(None, "the number is not finite on some halves of the docs: no standard error.")
+        reason = StandardError(None, "the number is not finite on some halves of the documents: no standard error.")
         return HalfSamples(reason, math.nan)
     return HalfSamples(StandardError(statistics.stdev(found)), statistics.fmean(found))
 

@@ -153,14 +153,17 @@ def standard_error(
     )  # they need no list of a million lists
     members = [] if of_mean else _members(len(values), clusters)
     if len(members) < 2 and not of_mean:
-        of = f"{counted(len(members), 'cluster')} of {counted(len(values), 'doc')}"
+        of = f"{counted(len(members), 'cluster')} of {counted(len(values), 'document')}"
         return StandardError(None, f"{of}: no standard error.")
     try:
         return _by_kind(aggregation, values, clusters, members, bootstrap_iters, seed, most_calls)
     except Exception as error:
         name = getattr(aggregation, "__name__", repr(aggregation))
-        said = f"no standard error: {name} raised {type(error).__name__} on a part of the docs ({without_objects(str(error))})."
-        advice = "" if isinstance(error, ScoringError) else " If it groups the docs, declare it with @stratified_by."
+        raised = f"{name} raised {type(error).__name__} on a part of the documents ({without_objects(str(error))})"
+        said = f"no standard error: {raised}."
+        advice = (
+            "" if isinstance(error, ScoringError) else " If it groups the documents, declare it with @stratified_by."
+        )
         return StandardError(None, said + advice)
 
 

@@ -1,6 +1,6 @@
-"""Copies the data sets of tasks to a data root, for a machine without network, and says first how many and how large they are.
+"""Copies the data sets of tasks to a data root, for a machine without network. Prints their number and sizes first.
 
-Use it there with --data_root DIR --offline. What is there already is not copied again."""
+Use it there with --data_root DIR --offline. Data sets that are there already are skipped."""
 
 from __future__ import annotations
 
@@ -30,6 +30,6 @@ def main(args: argparse.Namespace) -> int:
     bundle = Bundle(read_request(args, "tasks"), Path(args.dir))
     say(str(bundle))
     for each in bundle.copied():
-        say(f"{each.task}: {each.dataset}, {counted(each.docs, 'doc')}, sha256 {each.fingerprint[:16]}")
+        say(f"{each.task}: {each.dataset}, {counted(each.docs, 'document')}, sha256 {each.fingerprint[:16]}")
     say(f"use it with: --data_root {args.dir} --offline")
     return 0

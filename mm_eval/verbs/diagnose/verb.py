@@ -1,5 +1,5 @@
-"""What went wrong in a run: answers that are empty, unparsed, truncated or refused, cut prompts, a bias to one answer, a category
-far below the others. Each with its count, examples, the likely cause, and a command that mends it or shows more."""
+"""Lists what went wrong in a run: answers that are empty, unparsed, truncated or refused, cut prompts, a bias to one answer, a
+category far below the others. Each has its count, examples, the likely cause, and a command that mends it or shows more."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""A recorded run in the formats of other tools, which their own readers open; and the logs of other suites as run folders.
+"""Converts recorded runs into formats that other tools' own readers open, and other suites' logs into run folders.
 
 inspect    one log of inspect_ai for each task, for `inspect view`
 harness    the folders that lm-evaluation-harness and lmms-eval write
 hub        the model-index of a model card, and the hub's eval-results
-logs       readers of what lm-eval, lmms-eval, VLMEvalKit and inspect_ai write
-importing  a run folder of such logs; matching finds the document of each row; imported keeps its own scores
+logs       readers of the logs of lm-eval, lmms-eval, VLMEvalKit and inspect_ai
+importing  a run folder of such logs; matching finds the document of each row; imported keeps the suite's own scores
 """

@@ -1,11 +1,11 @@
-"""Makes a run folder of the logs of another suite: its answers and golds, and its own scores beside ours.
+"""Converts another suite's logs into a run folder: its answers and golds, and its own scores beside ours.
 
-DIR is what lm-eval or lmms-eval (--log_samples), VLMEvalKit (the folder of a model) or inspect_ai (its log folder) wrote, or one
-file of it. The answers are scored by our rules; `score`, `compare`, `report`, `diagnose` and `view` read the folder as any other.
-Documents are matched with our data by place and text; what can't be shown to be the same document is left out and counted.
+DIR was written by lm-eval or lmms-eval (--log_samples), VLMEvalKit (a model's folder) or inspect_ai (its log folder), or is one
+file of it. mm-eval's rules score the answers; `score`, `compare`, `report`, `diagnose` and `view` read the folder like any other.
+Documents are matched with our data by place and text. Unmatched documents are left out and counted.
 
 A table of your own (JSONL, TSV, CSV, XLSX) needs the names of its columns:
---columns resps=prediction,id=question_id,target=gold,question=question. Name that of the question by its name in our data, or as
+--columns resps=prediction,id=question_id,target=gold,question=question. Name the question's column by its name in our data, or as
 prompt=COLUMN: without a text nothing shows which document a row is about.
 """
 
@@ -39,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     what = "whose documents are scored: of our data set (data), or of the log (log); by default ours if it is on this machine"
     parser.add_argument("--docs", choices=("data", "log"), help=what)
     parser.add_argument("--no_pictures", action="store_true", help="do not read the pictures of our data set")
-    add_option(parser, "name", "NAME", "what tables call the model (default: what the log says)")
+    add_option(parser, "name", "NAME", "the model's name in tables (default: that of the log)")
     add_option(parser, "include_path", "DIR", "a folder with tasks of your own")
     add_option(parser, "data_root", "DIR", "data sets at DIR/org/name are read from there (env MM_EVAL_DATA_ROOT)")
     parser.add_argument("--sample", action="store_true", help="use the bundled sample data: not the benchmarks")

@@ -32,7 +32,7 @@ def eval_results(run: RecordedRun, folder: Path, name: str, alone: bool) -> list
 
     for task in run.spec["tasks"]:
         if flaws := hub.flaws_of(run, task):
-            said = f"warning: {name}: {task} is of {', '.join(flaws)}: no result on the benchmark, and its notes say so; do not"
+            said = f"warning: {name}: {task} is of {', '.join(flaws)}. It is not a benchmark result, and its notes say so. Do not"
             complain_briefly(f"{said} publish it")
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{name}.yaml"

@@ -48,7 +48,7 @@ def download(
         partial.unlink()
         what = f"{url} has another content: its md5 is {found}, and {md5} is known."
         raise ConfigError(
-            what, hint="It was deleted. If the authors changed the file, numbers may differ: see their page."
+            what, hint="It was deleted. If the authors changed the file, scores may differ: see their page."
         )
     partial.replace(target)
     _state(partial).unlink(missing_ok=True)
@@ -73,13 +73,13 @@ def _try_often(url: str, partial: Path, report: Callable[[int, int | None], None
                 ) from error
         except urllib.error.URLError as error:
             if attempt == TRIES - 1:
-                hint = "Run the same command where it can be reached; what is there is kept."
+                hint = "Run the same command where it can be reached; finished files are kept."
                 raise Unreachable(
                     f"{urlsplit(url).netloc} can't be reached: {in_line(str(error.reason))}.", hint=hint
                 ) from error
         except (OSError, http.client.HTTPException, EOFError) as error:
             if attempt == TRIES - 1:
-                hint = "The same command goes on there."
+                hint = "The same command continues there."
                 raise NotHereError(
                     f"{url} ended early: {in_line(str(error) or type(error).__name__)}.", hint=hint
                 ) from error

@@ -128,7 +128,7 @@ class Recipe:
             if ran.returncode:
                 said = " ".join((ran.stderr or ran.stdout).strip().splitlines()[-LINES_OF_PROGRAM:])
                 raise DataError(
-                    f"{step['run']} failed: {in_line(said)}", where=self.task, hint="The same command goes on there."
+                    f"{step['run']} failed: {in_line(said)}", where=self.task, hint="The same command continues there."
                 )
 
     def _inside(self, name: str) -> Path:

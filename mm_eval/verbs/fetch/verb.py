@@ -1,7 +1,7 @@
-"""Gets the data set of a task that can't be loaded by name, by its authors' recipe: downloads, checks and converts its files.
+"""Downloads, checks and converts the data set of a task that can't be loaded by name, by its authors' recipe.
 
-The same command goes on where it stopped. Without network, and with --offline, it prints the recipe. Data sets of the hub are
-copied by `mm-eval bundle`."""
+The same command continues where it stopped. Without network, and with --offline, it prints the recipe. `mm-eval bundle` copies
+data sets of the hub."""
 
 from __future__ import annotations
 
@@ -36,5 +36,5 @@ def main(args: argparse.Namespace) -> int:
         for line in recipe.lines():
             say(line)
         raise
-    say(f"{args.task}: {counted(docs, 'doc')} in {recipe.folder}; use it with --data_root {args.dir}")
+    say(f"{args.task}: {counted(docs, 'document')} in {recipe.folder}; use it with --data_root {args.dir}")
     return 0

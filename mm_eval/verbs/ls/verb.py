@@ -1,8 +1,8 @@
 """Lists tasks, models, metrics and other names, each with one line. Nothing is imported or executed to list tasks.
 
-Tasks stand below their groups, each with its headline metric, number of docs, modality, data set, whether there is sample data,
-and the published row that a test reproduces. One whose answers a second model grades is marked. With a word only the tasks that
-it names are listed, the members of groups too."""
+Tasks are below their groups, each with its main metric, number of documents, modality, data set, whether there is sample data,
+and the published score that a test reproduces. Judged tasks are marked. With a word only matching tasks are listed,
+the members of groups too."""
 
 from __future__ import annotations
 

@@ -20,9 +20,7 @@ READS_FOLDERS = True
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "runs", nargs="+", metavar="RUN", help="run folders; the folder of a release stands for its runs"
-    )
+    parser.add_argument("runs", nargs="+", metavar="RUN", help="run folders; the folder of a release means its runs")
     what = "inspect, lm_eval, lmms_eval: files that these tools read; eval_results: YAML for a model's repository"
     parser.add_argument("--format", choices=tuple(FORMATS), required=True, help=what)
     add_option(parser, "output", "DIR", "the folder to write to (default: export-FORMAT)", rule=PATH)

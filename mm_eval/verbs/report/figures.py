@@ -125,7 +125,7 @@ def preview(table: ReleaseTable) -> bytes:
     if len(table.columns) > MOST_COLUMNS:
         hidden.insert(0, counted(len(table.columns) - MOST_COLUMNS, "more model"))
     numbers = [found for columns in table.rows.values() for found in columns.values()]
-    said = ["Sample data: no result on a benchmark"] if _has_sample(numbers) else []
+    said = ["Sample data, not a benchmark result"] if _has_sample(numbers) else []
     said += [f"{' and '.join(hidden)} on the page"] if hidden else []
     columns = table.columns[:MOST_COLUMNS]
     with settings():

@@ -36,7 +36,7 @@ def say_holes(holes: Mapping[str, MMEvalError]) -> int:
     Returns the exit code: 2 if the files of one are damaged, 3 if all of them just did not finish.
     """
     for name, reason in holes.items():
-        log.warning("%s has no numbers: %s", name, reason)
+        log.warning("%s has no scores: %s", name, reason)
     if any(isinstance(error, StoreError) for error in holes.values()):
         return 2
     return 3 if holes else 0

@@ -28,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "runs",
         nargs="+",
         metavar="RUN",
-        help="run folders; the folder of a release stands for its runs, that of a training has a page of its own: its curve",
+        help="run folders; the folder of a release means its runs, that of a training has a page of its own: its curve",
     )
     parser.add_argument(
         "--format",
@@ -44,17 +44,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--categories",
         action="store_true",
-        help="tables: a row for each further number and category of a benchmark (csv always has them)",
+        help="tables: a row for each further metric and category of a benchmark (csv always has them)",
     )
     parser.add_argument("--intervals", action="store_true", help="tables: half the 95%% interval beside each number")
     add_option(
         parser,
         "reference",
         "FILE",
-        "tables: numbers that others reported, in YAML: reported: [{model, task, metric, value, tolerance, source}]",
+        "tables: scores that others reported, in YAML: reported: [{model, task, metric, value, tolerance, source}]",
         rule=PATH,
     )
-    what = "tables: rank only numbers that were asked with one prompt (default: each model under its own)"
+    what = "tables: rank only scores under one prompt (default: each model under its own)"
     parser.add_argument("--same_prompt", action="store_true", help=what)
     add_option(parser, "model_index", "FILE", "write the hub's model-index metadata to a file", rule=PATH)
     add_option(
@@ -72,7 +72,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         parser,
         "url",
         "URL",
-        "with --site: the address where it will stand, for the picture beside links to it (needs pip install 'mm-eval[figures]')",
+        "with --site: the address of the site, for the picture beside links to it (needs pip install 'mm-eval[figures]')",
         rule=TEXT,
     )
     add_option(parser, "output", "FILE", "the file to write to", rule=PATH)

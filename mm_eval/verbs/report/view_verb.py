@@ -1,5 +1,5 @@
-"""Serves run folders on this machine: the release page, each run's samples with the other runs' answers, pictures in full
-size, and runs that still go on.
+"""Serves run folders on this machine: the release page, each run's samples with the other runs' answers, full-size pictures, and
+live runs.
 
 The address has a random token, and nothing is written into the folders. Ctrl-C ends it."""
 
@@ -24,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "runs",
         nargs="+",
         metavar="RUN",
-        help="run folders, also of runs that go on, or that of a release or a training",
+        help="run folders, also of live runs, or that of a release or a training",
     )
     add_option(parser, "port", "N", "the port at 127.0.0.1 (default: a free one)", default=0, rule=PORT)
     add_code_option(parser)

@@ -1,4 +1,4 @@
-"""Shows a doc's prompt as a model gets it: the text after the chat template, pictures with sizes, tokens by kind.
+"""Shows a document's prompt as a model gets it: the text after the chat template, pictures with sizes, tokens by kind.
 
 No weights are loaded."""
 
@@ -32,7 +32,7 @@ NOT_SHOWN = ("batch_size", "device", "reasoning_tags", "limit", "samples")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("tasks", metavar="TASK", help="a task (or several, with commas)")
-    add_option(parser, "doc", "N", "the doc id (default 0)", default=0, rule=WHOLE_FROM_0)
+    add_option(parser, "doc", "N", "the document id (default 0)", default=0, rule=WHOLE_FROM_0)
     parser.add_argument(
         "--keys", metavar="A,B", help="the prompt under several prompt keys, side by side, what differs marked"
     )

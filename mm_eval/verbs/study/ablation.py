@@ -154,7 +154,7 @@ def plan_blind(
             if mode != SHUFFLED:
                 raise
             others = " --tasks names the others." if len(tasks or seen) > 1 else ""
-            plan.notes.append(f"no run with pictures of other docs: {error.what}{others}")
+            plan.notes.append(f"no run with pictures of other documents: {error.what}{others}")
     return plan
 
 
@@ -167,7 +167,7 @@ def _to_repeat(
         check_own(recorded.request, read_run(folder).get("mark"), folder)
     request = trusted_request(dict(recorded.request), include_path, folder)
     if docs == 0:
-        raise ConfigError("--docs is 0: at least one doc is needed.", where="--docs")
+        raise ConfigError("--docs is 0: at least one document is needed.", where="--docs")
     return recorded, replace(request, output_path=None, use_cache=None, report=False, predict_only=False)
 
 
@@ -299,7 +299,7 @@ def _docs_of(plan: Plan, task: str, count: int | None, seed: int) -> list[int]:
     least = min((each for each in needed if each), default=None)
     wanted = count or min(max(least or MOST, FEWEST), MOST)
     ids = chosen_docs(clusters, wanted, seed)
-    said = f"{task}: {len(ids):,} of the run's {counted(len(clusters), 'doc')}"
+    said = f"{task}: {len(ids):,} of the run's {counted(len(clusters), 'document')}"
     if least:
         said += f"; about {least:,} show its difference to the report, if a setting changes every seventh answer"
     plan.notes.append(said)
@@ -313,7 +313,7 @@ def _add_trials(plan: Plan, protocol: Published, base: RunRequest, differing: Di
     for setting in (name for name in LABELS if name in differing):
         label, by_task = LABELS[setting], differing[setting]
         if base.model == RECORDED and setting != "filter_list":
-            plan.notes.append(f"{label} is not tried: the answers are recorded, and no model can be asked anew")
+            plan.notes.append(f"{label} is not tried: the answers are recorded, and no model can be asked again")
             continue
         trial = prepare(reports().with_settings(base, protocol, [setting]))
         still = _differing(trial, protocol).get(setting, {})

@@ -75,11 +75,13 @@ class Blindness(Variants):
                 else:
                     needed = gain.docs_needed
                     more = (
-                        f"; about {rounded(needed):,} docs would show it" if needed and needed > (gain.n or 0) else ""
+                        f"; about {rounded(needed):,} documents would show it"
+                        if needed and needed > (gain.n or 0)
+                        else ""
                     )
-                    docs = counted(gain.n or 0, "doc")
+                    docs = counted(gain.n or 0, "document")
                     yield f"{where}: no gain {over} can be told from 0 with {docs} ({said}){more}."
 
     def texts(self) -> dict[str, str]:
-        said = {"blind": "the questions without pictures", "shuffled": "the questions with pictures of other docs"}
+        said = {"blind": "the questions without pictures", "shuffled": "the questions with pictures of other documents"}
         return {label: said.get(label, "the questions with their own pictures") for label in self.runs}

@@ -1,7 +1,7 @@
-"""Says how much the pictures matter: asks the questions of a run again without them, and with the pictures of other docs.
+"""Shows how much the pictures matter: asks a run's questions again without them, and with the pictures of other documents.
 
-The gain of seeing is paired by doc, with an interval. A benchmark that can be answered without looking has none. The frames of
-clips are pictures. The same command resumes where it stopped. A single blind run is `mm-eval run ... --blind`."""
+The gain of seeing is paired by document, with an interval. A benchmark that can be answered without looking has none. The frames
+of videos are pictures. The same command resumes where it stopped. A single blind run is `mm-eval run ... --blind`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ READS_FOLDERS = WRITES_RESULTS = True
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run", metavar="RUN", help="the folder of a run that saw its pictures")
-    docs = "about so many docs of each task (default: all of the run)"
+    docs = "about so many documents of each task (default: all of the run)"
     add_trial_options(parser, docs, "the folders of the blind runs go below it (default: RUN/blind)")
 
 

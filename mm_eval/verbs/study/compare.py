@@ -26,8 +26,8 @@ from mm_eval.verbs.study.task_variants import VariantRun, first_of, said_of, wit
 Kinds: TypeAlias = Mapping[int, tuple[str, ...]]
 """{doc id: filtered, refused, truncated, as far as they hold}."""
 UNKNOWN = (
-    "its aggregation is code of the task's own, which --include_path did not name, it fails on these docs, or samples/ do not "
-    "give the number of results.json (`mm-eval score RUN` writes both)"
+    "its aggregation is code of the task's own, which --include_path did not name, it fails on these documents, or samples/ do "
+    "not give the number of results.json (`mm-eval score RUN` writes both)"
 )
 
 
@@ -126,12 +126,12 @@ def _changes(
     mine, other = (run.recorded_docs(name) for run in pair)
     same = [i for i in mine if i in other and mine[i].doc == other[i].doc]
     if left_out := len(mine.keys() | other.keys()) - len(same):
-        are = counted(left_out, "doc is", "docs are")
+        are = counted(left_out, "document is", "documents are")
         comparison.differs.append(f"{name}: {are} not the same in both runs, or in one only: left out")
     data = [run.spec["tasks"].get(name, {}).get("data") for run in pair]
     shown = [(mine[i].pictures, other[i].pictures) for i in same] if data[0] != data[1] else []
     if others := sum(all(each) and each[0] != each[1] for each in shown):
-        comparison.differs.append(f"{name}: {counted(others, 'doc')} of {len(same):,} showed other pictures")
+        comparison.differs.append(f"{name}: {counted(others, 'document')} of {len(same):,} showed other pictures")
     comparison.answers[name] = (sum(mine[i].answers != other[i].answers for i in same), len(same))
     kinds = tuple({i: docs[i].kinds for i in same if docs[i].kinds} for docs in (mine, other))
     if any(kinds):
@@ -142,7 +142,9 @@ def _changes(
     answered = [set().union(*task.values.values()) for task in (first, second)]
     failed = answered[0].symmetric_difference(answered[1]).intersection(same)
     if failed:
-        comparison.differs.append(f"{name}: {counted(len(failed), 'doc')} failed in one of the runs: left out of both")
+        comparison.differs.append(
+            f"{name}: {counted(len(failed), 'document')} failed in one of the runs: left out of both"
+        )
     in_one: dict[frozenset[int], list[str]] = {}
     unknown = list[str]()
     known: list[tuple[list[int], Change]] = []
@@ -168,7 +170,7 @@ def _changes(
         comparison.unknown.append(f"{name}: {', '.join(unknown)} can't be compared: {UNKNOWN}")
         comparison.differs.append(comparison.unknown[-1])
     for docs, labels in in_one.items():  # such as those that one of several judges gave
-        have = counted(len(docs), "doc has", "docs have")
+        have = counted(len(docs), "document has", "documents have")
         comparison.differs.append(f"{name}: {have} {listed(labels, 3)} in one of the runs only: left out of it")
 
 
@@ -259,13 +261,13 @@ def verdict(change: Change, name: str, baseline: str) -> str:
         amount = _amount(found, change.unit)
         return f"{name} is {word} than {baseline} on {where} by {amount} (p {p_text(change.corrected, '= ')})."
     if found.value == 0:
-        return f"{name} and {baseline} score the same on {where} with {counted(docs, 'doc')}."
+        return f"{name} and {baseline} score the same on {where} with {counted(docs, 'document')}."
     needed = found.docs_needed
     if needed is None or needed <= docs:
-        between = f"On {where} no difference between {name} and {baseline}"
-        return f"{between} can be told apart once corrected for the number of comparisons."
+        between = f"On {where} {name} and {baseline} show no significant difference"
+        return f"{between} after correction for the number of comparisons."
     return (
-        f"On {where} no difference between {name} and {baseline} can be told apart with {counted(docs, 'doc')}; "
+        f"On {where} {name} and {baseline} show no significant difference with {counted(docs, 'document')}; "
         f"about {rounded(needed):,} would be needed if it is as large as seen ({change.unit.signed(found.value)})."
     )
 

@@ -18,7 +18,7 @@ from mm_eval.results.run_table import brief_warnings
 from mm_eval.results.table import Cell, Column, DocCount, Row, Table, fitted, left_out, to_page, to_text
 from mm_eval.values.safe import in_line, json_safe
 from mm_eval.values.types import Number
-from mm_eval.values.words import counted, of_all
+from mm_eval.values.words import counted
 from mm_eval.values.words import listed as listed_names
 from mm_eval.verbs.study.cells import change_json, difference_cells, reach, with_margin
 from mm_eval.verbs.study.compare import Comparison, Kinds, count_kinds, verdict
@@ -27,10 +27,10 @@ from mm_eval.verbs.study.variants import Variants
 from mm_eval.verbs.study.variants_text import write_samples
 
 HINT = (
-    "Positive differences are in favour of the later run, except where lower is better (↓). Only docs that both "
-    "runs scored are paired; docs on one picture are drawn together. * can be told apart from 0 at 5%, corrected (Holm) "
-    "for the main numbers of all runs, and on their own for the others. Detectable: what as many docs would tell apart in 80% "
-    "of evaluations. Shares are in percent."
+    "A positive difference favours the later run (for ↓ metrics, the earlier one). Only documents scored in both runs count; "
+    "questions about one picture form a cluster. * is significant at 5%, corrected (Holm) for the main metrics of all runs; the "
+    "other metrics are corrected on their own. Detectable: the smallest true difference that this many documents would reveal "
+    "in 80% of experiments. Shares are in percent."
 )
 
 
@@ -78,13 +78,13 @@ def render(
     for letter, comparison in found.compared.items():
         if comparison.differs:
             said = _in_brief(comparison.differs)
-            parts += ["", f"A and {letter} were not asked the same:", *(f"  {text}" for text in said)]
+            parts += ["", f"A and {letter} were asked differently:", *(f"  {text}" for text in said)]
     for letter, comparison in found.compared.items():
         changes = [change for change in _unlike(comparison) if every or change.main]
         hidden = sum(not change.main for change in _unlike(comparison)) if not every else 0
         table, out = fitted(Table(_terminal_columns(letter, every), _rows(changes, letter)), width)
         parts += ["", *to_text(table).split("\n"), "", *left_out(out)]
-        parts += [f"{counted(hidden, 'further number')} of these benchmarks: --categories"] if hidden else []
+        parts += [f"Not shown: {counted(hidden, 'more metric')}. Use --categories"] if hidden else []
         parts += [*_below(comparison, changes, letter), *_flipped(comparison, changes, listed, page)]
     return "\n".join(map(in_line, parts))
 
@@ -230,7 +230,7 @@ def _about(folder: Path, found: Runs) -> dict[str, Any]:
     sections = []
     for letter, comparison in found.compared.items():
         if comparison.differs:
-            about["differs"].append({"title": f"A and {letter} were not asked the same", "said": comparison.differs})
+            about["differs"].append({"title": f"A and {letter} were asked differently", "said": comparison.differs})
         table = Table(_page_columns(letter), _rows(_unlike(comparison), letter))
         said = list(_below(comparison, [change for change in _unlike(comparison) if change.headline], letter))
         summary = said_of_all(comparison, letter, "A")
@@ -248,11 +248,11 @@ def said_of_all(comparison: Comparison, letter: str, other: str) -> str:
     ahead = sum((change.difference.value > 0) == change.better for change in apart)
     behind, same = len(apart) - ahead, len(changes) - len(apart)
     if not apart:
-        return f"{letter} and {other} can't be told apart on any of {counted(len(changes), 'number')}."
+        return f"{letter} and {other} show no significant difference on any of {counted(len(changes), 'metric')}."
     first, second, count = ("ahead of", ", behind on {}", ahead) if ahead else ("behind", "", behind)
-    parts = [f"{letter} is {first} {other} on {count} of {counted(len(changes), 'number')}"]
+    parts = [f"{letter} is {first} {other} on {count} of {counted(len(changes), 'metric')}"]
     parts += [second.format(behind)] if behind else []
-    parts += [f"; {same} can't be told apart"] if same else []
+    parts += [f"; {counted(same, 'shows', 'show')} no significant difference"] if same else []
     return "".join(parts) + "."
 
 
@@ -271,14 +271,14 @@ def _below(comparison: Comparison, changes: Sequence[Change], letter: str) -> It
     few = [c for c in changes if c.headline and c.difference.few and c.difference.interval and not c.difference.exact]
     for change in few:
         found = change.difference
-        changed = "" if found.rarer is None else f" and {counted(found.rarer, 'doc')} that changed"
+        changed = "" if found.rarer is None else f" and {counted(found.rarer, 'document')} that changed"
         are = "is" if found.clusters == 1 and not changed else "are"
         few_are = f"{counted(found.clusters or 0, 'cluster')}{changed} {are} few"
         yield f"note: {change.task} ({change.key.metric}): {few_are}: its interval may be too short"
-    reworded = [f"{of_all(some, docs, 'doc')} of {task}" for task, (some, docs) in comparison.answers.items()]
-    yield f"answered in other words: {', '.join(reworded)}"
+    reworded = [f"{task} {some:,} of {docs:,}" for task, (some, docs) in comparison.answers.items()]
+    yield f"Answer text differs in: {', '.join(reworded)}"
     for task, (first, second) in comparison.kinds.items():
-        of = counted(comparison.answers[task][1], "doc")
+        of = counted(comparison.answers[task][1], "document")
         yield f"{task}: of {of} in both, A has {_said(first)}; {letter} has {_said(second)}"
         for change in (each for each in changes if each.task == task and each.headline and each.flips):
             yield from _flipped_by_kind(change, first, second, letter)
@@ -302,7 +302,7 @@ def _flipped_by_kind(change: Change, first: Kinds, second: Kinds, letter: str) -
         ("gained", change.flips.gained, first, "A"),
     ):
         if found := {doc_id: kinds[doc_id] for doc_id in docs if doc_id in kinds}:
-            yield f"  of the {counted(len(docs), 'doc')} {way} in {metric}, in {wrong}: {_said(found)}"
+            yield f"  of the {counted(len(docs), 'document')} {way} in {metric}, in {wrong}: {_said(found)}"
 
 
 def _flipped(comparison: Comparison, changes: Sequence[Change], listed: int, page: Path | None) -> Iterator[str]:

@@ -1,7 +1,7 @@
-"""Compares runs with the first, paired by doc and clustered by picture: differences with 95% intervals, p-values, the docs that
-flipped.
+"""Compares runs with the first, paired by document and clustered by picture: differences with 95% intervals, p-values, and the
+documents that flipped.
 
-Differences in data, tasks and prompts are reported before any number."""
+Differences in data, tasks and prompts are reported first."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--tasks", metavar="A,B", help="only these tasks (default: all that the runs share)")
     parser.add_argument(
-        "--categories", action="store_true", help="all numbers of each benchmark, and its main number by category"
+        "--categories", action="store_true", help="all metrics of each benchmark, and its main metric by category"
     )
-    add_option(parser, "flips", "N", "flipped docs to list each way (default 10)", default=10, rule=WHOLE_FROM_0)
+    add_option(parser, "flips", "N", "flipped documents to list each way (default 10)", default=10, rule=WHOLE_FROM_0)
     add_option(
         parser,
         "html",
@@ -33,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "write a page: the table, and each sample with all answers; opens with no network",
         rule=PATH,
     )
-    what = "intervals that hold whenever you look, also at runs that go on: for stopping when you have seen enough"
+    what = "intervals that are valid whenever you look, also at live runs: stop when you have seen enough"
     parser.add_argument("--anytime", action="store_true", help=what)
     add_options(parser, "compare")
     add_format_option(parser)
@@ -69,8 +69,8 @@ def main(args: argparse.Namespace) -> int:
         if not comparison.changes and comparison.unknown:
             raise ConfigError(f"{comparison.unknown[0]}.", where=str(comparison.run.folder))
         if not comparison.changes:
-            hint = "Did they run on the same data? Did all docs of one of them fail? Was one run with --no_judge?"
-            what = f"{folders[0]} and {comparison.run.folder} have no scored doc in common."
+            hint = "Did they run on the same data? Did all documents of one of them fail? Was one run with --no_judge?"
+            what = f"{folders[0]} and {comparison.run.folder} have no scored document in common."
             raise ConfigError(what, hint=hint)
     page = Path(args.html) if args.html else None
     if page:
@@ -105,7 +105,7 @@ def _anytime(args: argparse.Namespace, folders: list[str]) -> int:
         for run in runs[1:]
     }
     if not any(found.values()):
-        what = f"{folders[0]} and {', '.join(folders[1:])} have no answered doc in common of a number that can be compared so."
+        what = f"{folders[0]} and {', '.join(folders[1:])} have no answered document in common for a score that allows this."
         raise ConfigError(what, hint="Wait for more answers; corpus metrics can't be compared before the end.")
     if args.format == "json":
         rows = [{"run": folder, "numbers": [each.to_json() for each in of_run]} for folder, of_run in found.items()]

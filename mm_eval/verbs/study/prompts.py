@@ -41,7 +41,7 @@ class Prompts(Variants):
             for change in comparison.changes:
                 if change.task == name and change.headline:
                     unsure = change.difference.few and not change.difference.exact and change.difference.value != 0
-                    few = " (few docs: the interval may be too short)" if unsure else ""
+                    few = " (few documents: the interval may be too short)" if unsure else ""
                     yield verdict(change, prompt, self.baseline) + few
 
     def texts(self) -> dict[str, str]:

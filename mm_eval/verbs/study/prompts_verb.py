@@ -1,8 +1,8 @@
-"""Runs the same model with several prompt blocks and shows which suits it: one table, differences paired by doc.
+"""Runs the same model with several prompt blocks and shows which suits it: one table, differences paired by document.
 
-Several rules of frames (--video a --video b) are compared in the same way: with the model's own block, or with each of --keys.
-Several models (--model a --model b, each with its --model_args) give the matrix models x prompts. The same command resumes where
-it stopped."""
+Rules of frames (--video a --video b) are compared in the same way: with the model's own block, or with each of --keys. Several
+models (--model a --model b, each with its --model_args) give the matrix models x prompts. The same command resumes where it
+stopped."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def main(args: argparse.Namespace) -> int:
         if code == INTERRUPTED:
             break
     for name, error in holes.items():
-        complain_briefly(f"{name} has no numbers: {error.owner} error: {error}")
+        complain_briefly(f"{name} has no scores: {error.owner} error: {error}")
     if found:
         show_study(found, output, "prompts", args.format)
     return code

@@ -106,7 +106,7 @@ def _renamed(mapping: Mapping[str, Any], names: Mapping[str, str], hidden: Colle
 def said_of(first: RecordedRun, second: RecordedRun, task: str, key: MetricKey) -> str:
     """What a variant gained and lost in a number, and what it took; empty for a task that is none.
 
-    For vstar_tools: "zoom gained 11 docs, lost 3, at 4.2 times the tokens".
+    For vstar_tools: "zoom gained 11 documents, lost 3, at 4.2 times the tokens".
     """
     if isinstance(first, VariantRun) and task in first.own and not isinstance(second, VariantRun):
         return said_of(second, first, task, key)
@@ -121,7 +121,7 @@ def said_of(first: RecordedRun, second: RecordedRun, task: str, key: MetricKey) 
     pairs = [(_right(before[doc_id]), _right(after[doc_id])) for doc_id in before.keys() & after.keys()]
     parts = []
     if pairs and not any(right is None for pair in pairs for right in pair):
-        parts = [f"gained {counted(pairs.count((False, True)), 'doc')}", f"lost {pairs.count((True, False))}"]
+        parts = [f"gained {counted(pairs.count((False, True)), 'document')}", f"lost {pairs.count((True, False))}"]
     if ratio := _tokens(first, second, task):
         parts.append(f"at {ratio:.1f} times the tokens")
     return f"{task} and {name}: {what} {', '.join(parts)}" if parts else ""

@@ -259,7 +259,7 @@ def _about(folder: Path, models: Sequence[Variants], labels: Sequence[str]) -> d
         "models": [of_model.model for of_model in models],
         "sections": sections,
         "slopes": list(_slopes(models, labels)) if models[0].noun == "prompt" else [],
-        "hint": f"Differences are to {labels[0]!r}, paired by doc, with docs on one picture drawn together. "
-        "† is an exact interval. * can be told apart from 0 at 5%; p is corrected (Holm) for the number of blocks. "
+        "hint": f"Differences are to {labels[0]!r}, paired by document; questions about one picture form a cluster. "
+        "† is an exact interval. * is significant at 5%; p is corrected (Holm) for the number of blocks. "
         "Shares are in percent.",
     }

@@ -1,9 +1,9 @@
-"""Says which setting explains the difference between a run and the number of a report.
+"""Shows which setting explains the difference between a run and the score of a report.
 
-A part of the run's docs is asked again with one setting of the protocol at a time: prompt, system prompt, chat template,
+A part of the run's documents is asked again with one setting of the protocol at a time: prompt, system prompt, chat template,
 generation, examples, frames, model arguments such as pixel limits. Its extraction scores the same answers again. Each trial is
-compared with the run, paired by doc. A setting that is the same is not tried. Answers of the run are taken over where the request
-is the same, and the same command resumes where it stopped."""
+compared with the run, paired by document. Equal settings are not tried. Equal requests reuse the run's answers, and the same
+command resumes where it stopped."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run", metavar="RUN", help="the run folder")
     what = "a named protocol of a report (`mm-eval protocols` lists them)"
     add_option(parser, "protocol", "NAME", what, rule=TEXT)
-    docs = f"docs of each task (default: as many as the difference needs, from {FEWEST} to {MOST})"
+    docs = f"documents of each task (default: as many as the difference needs, from {FEWEST} to {MOST})"
     add_trial_options(parser, docs, "a folder for each trial goes below it (default: RUN/why-PROTOCOL)")
 
 

@@ -167,7 +167,7 @@ class Evaluations:
                 raise
             said = str(error) if isinstance(error, MMEvalError) else kind_and_text(error)
             if state.is_world_process_zero:
-                log.warning("The evaluation at step %d failed; the training goes on: %s", step, said)
+                log.warning("The evaluation at step %d failed; the training continues: %s", step, said)
             return
         if results.exit_code == INTERRUPTED:
             raise KeyboardInterrupt

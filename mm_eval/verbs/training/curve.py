@@ -208,7 +208,9 @@ class Study:
             for name, row in each.run.results.rows.items():
                 missing = row.failed + row.not_requested
                 if missing and name in each.tasks:
-                    said.append(f"step {each.step:,}: {of_all(missing, row.n, 'doc')} of {name} failed: in no number")
+                    said.append(
+                        f"step {each.step:,}: {of_all(missing, row.n, 'document')} of {name} failed and left out"
+                    )
         return said
 
     def curve(self, name: str) -> Curve:

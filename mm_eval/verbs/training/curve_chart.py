@@ -14,7 +14,7 @@ INK, SOFT, LINE, PALE = "#1d2125", "#5c6570", "#dfe2e6", "#cfe3f1"
 BLUE, GREEN, RED = "#0072b2", "#009e73", "#c44e00"
 WIDTH, TOP, UPPER, GAP, LOWER, FOOT = 720, 46, 210, 36, 110, 44
 SIZE, SMALL = 12.0, 10.5
-CHANGE_TITLE = "change from the step before, paired by doc, with its 95% interval"
+CHANGE_TITLE = "change from the step before, paired by document, with its 95% interval"
 MOST_WHISKERS = 60
 """Steps above which intervals are an area only."""
 

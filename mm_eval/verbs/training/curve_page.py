@@ -145,9 +145,9 @@ class StudyPage:
             [_step(each) for each in steps[:-1]],
         )
         if study.differs:
-            about["differs"].append({"title": "The steps were not asked the same", "said": study.differs})
+            about["differs"].append({"title": "The steps were asked differently", "said": study.differs})
         if study.failed:
-            about["differs"].append({"title": "Docs that failed", "said": study.failed})
+            about["differs"].append({"title": "Documents that failed", "said": study.failed})
         if study.waiting:
             waiting = ", ".join(f"{step:,}" for step in study.waiting)
             about["differs"].append({"title": "Without results so far", "said": [f"steps {waiting}"]})
@@ -155,8 +155,8 @@ class StudyPage:
             unreadable = [f"{name}: {why}" for name, why in study.unreadable.items()]
             about["differs"].append({"title": "Not read", "said": unreadable})
         sections = [_section(curve) for curve in sorted(map(study.curve, study.names), key=lambda curve: curve.inner)]
-        those = f"{MOST_DOCS:,} of the {changed:,} docs that changed, the latest changes first,"
-        those = those if changed > MOST_DOCS else f"the {counted(changed, 'doc')} that changed,"
+        those = f"{MOST_DOCS:,} of the {changed:,} documents that changed, the latest changes first,"
+        those = those if changed > MOST_DOCS else f"the {counted(changed, 'document')} that changed,"
         docs = f"The samples are {those} with the answers before and after."
         return {**about, "sections": sections, "hint": f"{HINT} {docs}"}
 

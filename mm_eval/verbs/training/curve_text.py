@@ -29,9 +29,9 @@ WORSE = (
     *map(Column, ("p (Holm)", "learned", "forgotten")),
 )
 HINT = (
-    "Each change is that from the step before, paired by doc, with docs on one picture drawn together. * can be told apart from "
-    "0 at 5%, corrected (Holm) for all changes of the curve; categories are corrected for all categories and pairs of steps that "
-    "were looked at. Learned and forgotten: docs that became right and that became wrong."
+    "Each change is from the step before, paired by document; questions about one picture form a cluster. * is significant at "
+    "5%, corrected (Holm) for all changes of the curve. Categories are corrected for all categories and pairs of steps that were "
+    "looked at. Learned and forgotten: documents that became right and that became wrong."
 )
 FORMATS = {"md": to_markdown, "latex": to_latex, "csv": to_csv}
 
@@ -170,7 +170,7 @@ def said(curve: Curve) -> Iterator[str]:
         if curve.improves:
             yield f"The last step is better than the one before or than earlier ones: {curve.name} still improves."
         else:
-            yield f"No step after {curve.settled:,} can be told apart from it as better (up to step {last:,})."
+            yield f"No step after {curve.settled:,} is significantly better (up to step {last:,})."
     if curve.histories is not None:
         yield _of_docs(curve.histories)
 
@@ -178,6 +178,6 @@ def said(curve: Curve) -> Iterator[str]:
 def _of_docs(found: Histories) -> str:
     every = found.right + found.wrong + found.learned + found.forgotten + found.several
     return (
-        f"Of {counted(every, 'doc')} at all steps: {found.right:,} always right, {found.wrong:,} never, {found.learned:,} "
+        f"Of {counted(every, 'document')} at all steps: {found.right:,} always right, {found.wrong:,} never, {found.learned:,} "
         f"learned and kept, {found.forgotten:,} forgotten, {found.several:,} changed more than once."
     )

@@ -1,8 +1,8 @@
-"""Evaluates each checkpoint of a folder as it appears, and prints the numbers over the steps.
+"""Evaluates each checkpoint of a folder as it appears, and prints the scores over the steps.
 
-The options are those of `mm-eval run`; each checkpoint is the model's `pretrained`, or its `peft` where it is an adapter, and has
-a run folder below --output_path. A checkpoint is complete when its index files name only weights that are whole. The same
-command goes on where it stopped."""
+The options are those of `mm-eval run`. Each checkpoint is the model's `pretrained`, or its `peft` if it is an adapter, and has a
+run folder below --output_path. A checkpoint is complete when its index files name only weights that are whole. The same command
+continues where it stopped."""
 
 from __future__ import annotations
 
@@ -180,7 +180,7 @@ class Watch:
         if before and now != before:
             self.code = max(self.code, 3)
             complain_briefly(
-                f"{checkpoint.name} was written anew after it was evaluated: {folder} has the numbers of the weights before. "
+                f"{checkpoint.name} was written again after it was evaluated: {folder} has the scores of the weights before. "
                 "Move that folder away, and the checkpoint is evaluated."
             )
 
@@ -247,9 +247,7 @@ class Watch:
         if checkpoint.is_dir():
             return ""
         folder = self._folder_of(checkpoint)
-        kept = (
-            f" Its answers are kept: `mm-eval score {folder}` makes numbers of them." if journal_files(folder) else ""
-        )
+        kept = f" Its answers are kept: `mm-eval score {folder}` scores them." if journal_files(folder) else ""
         return f"the checkpoint was removed before it was evaluated; see the training's save_total_limit.{kept}"
 
     def _run(self, request: RunRequest) -> int:
@@ -267,7 +265,7 @@ class Watch:
             if code or not is_better_than_reference(folder):
                 return code
             say(
-                f"  {folder.name} is better than {reference.name}: it goes on to all docs, and later ones are compared with it"
+                f"  {folder.name} is better than {reference.name}: it answers all documents, and later ones are compared with it"
             )
             write_atomic(self._reference_file, folder.name)  # first: a launch that ends here goes on with all docs
             code = self.run(whole)

@@ -114,7 +114,7 @@ def _examine(plan: OpenedTasks, name: str, task: Task) -> str:
     doc_ids, of_parts = plan.doc_ids[name], list[str]()
     _check_generation(task)
     trial = _trial(plan, name, task)
-    docs = counted(len(doc_ids), "doc")
+    docs = counted(len(doc_ids), "document")
     for found in validated(task, doc_ids):
         of_parts += [found.said] if found.said else []
         is_all = trial.known and not any(scorer.metrics for scorer in plan.scorers[name])
@@ -149,7 +149,7 @@ def _check_first_pictures(task: Task, doc_ids: Sequence[int], style: PromptStyle
     first = list(doc_ids[:FIRST])
     broken = {each.doc_id: each.error for each in task.instances(first, style) if each.error is not None}
     for error in broken.values():
-        of_first = f"{len(broken)} of the first {counted(len(first), 'doc')}"
+        of_first = f"{len(broken)} of the first {counted(len(first), 'document')}"
         raise _FaultError(f"the pictures of {of_first} can't be read, such as {error}")
 
 
@@ -186,7 +186,7 @@ def _scores_said(trial: Trial, said: str) -> str:
         if tried.fault:
             raise _FaultError(tried.fault)
         if tried.docs and tried.full == tried.docs and (kind == "wrong" or trial.gold_varies):
-            tried_in = "the only doc" if tried.docs == 1 else f"all {tried.docs} docs"
+            tried_in = "the only document" if tried.docs == 1 else f"all {tried.docs} documents"
             raise _FaultError(f"{said}; {kind} answers get full marks, too, in {tried_in} tried")
         said += f"; {kind} answers score 0 in {tried.zero} of {tried.docs}" if tried.docs else ""
         right, number = trial.headline(gold), trial.headline(tried)

@@ -1,5 +1,5 @@
-"""Checks task configs completely, without a model: every name and function, the data, each doc's prompt, and that the gold
-answers score full marks and wrong ones do not. With --model: requests some docs at batch 1, at the real batch and in two
+"""Checks task configs completely, without a model: every name and function, the data, each document's prompt, and that the gold
+answers score full marks and wrong ones do not. With --model: requests some documents at batch 1, at the real batch and in two
 shards, and lists every answer that differs."""
 
 from __future__ import annotations

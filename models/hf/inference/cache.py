@@ -309,7 +309,7 @@ def runtime_of(model: Any, family: Family, tokenizer: Any, batch_size: int | str
 def _why_not(runtime: Runtime) -> str:
     """Why a model can't run on `Rows`; empty if it can. It is tried on a few tokens, with and without a root."""
     if runtime.family.beside:
-        return "its pictures stand beside the tokens"
+        return "its pictures are beside the tokens"
     kinds = {type(layer) for layer in DynamicCache(config=runtime.model.config).layers}
     if other := kinds - {DynamicLayer, DynamicSlidingWindowLayer}:
         return f"it keeps a {min(kind.__name__ for kind in other)}"

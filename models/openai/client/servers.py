@@ -104,7 +104,7 @@ class Servers:
         now = loop.time()
         if server.down_since is None:
             server.down_since = now
-            log.warning("%s can't be reached (%s); its questions wait.", server.url, what)
+            log.warning("Can't reach %s (%s). Requests to it are on hold.", server.url, what)
         if server.open or probe:  # once, not for each attempt that was in flight
             server.failures += 1
             limit = self._limit(alive)

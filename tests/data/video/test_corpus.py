@@ -187,7 +187,7 @@ def test_each_frame_is_the_one_that_ffmpeg_decodes(tmp_path: Path, name: str) ->
 
 
 REFUSED = {
-    "h264.mpg": r"'h264\.mpg' does not state the times of its frames\. Pack it anew",
+    "h264.mpg": r"'h264\.mpg' does not state the times of its frames\. Pack it again",
     "xvid_b_frames.mkv": r"'xvid_b_frames\.mkv' can't be read: Invalid data",
 }
 """Files without times, or with two frames in one, as ffmpeg copies them. ffmpeg guesses, or leaves frames out."""

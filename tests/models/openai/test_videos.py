@@ -129,7 +129,7 @@ def test_what_a_file_cannot_be_sent_for_is_one_clear_error(movie: Path, tmp_path
         (asked(movie, "frames=3,middle"), "frames=3,middle can't be passed on"),
         (asked(movie, "fps=1,min=4"), "can't be passed on"),
         (asked(movie, "frames=3,size=64"), "can't be passed on"),
-        (asked(movie, between="Hello."), "text stands between the frames"),
+        (asked(movie, between="Hello."), "text is between the frames"),
     ]:
         with pytest.raises(DataError, match=said) as error:
             sent(instance, model="m", video="file")

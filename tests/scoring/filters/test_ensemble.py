@@ -75,7 +75,7 @@ def test_a_filter_that_changes_the_number_of_docs_fails_them_all_and_says_so():
     instances = asked(0, ["a"]) + asked(1, ["b"])
     ensemble.apply(instances)
     assert set(ensemble.errors) == {0, 1}
-    assert "1 doc for 2" in str(ensemble.errors[0])
+    assert "1 document for 2" in str(ensemble.errors[0])
 
 
 def test_a_registered_filter_is_found_by_name_and_names_its_answers():

@@ -64,7 +64,7 @@ def test_judges_that_never_differ_get_no_interval_of_width_zero():
 
 
 def test_nothing_is_said_where_nothing_can_be():
-    with pytest.raises(ScoringError, match="no doc has verdicts of both"):
+    with pytest.raises(ScoringError, match="no document has verdicts of both"):
         agreement([], [])
     with pytest.raises(ScoringError, match="texts and some are numbers"):
         agreement(["A", 0.5], ["B", 0.5])

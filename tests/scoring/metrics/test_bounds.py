@@ -130,7 +130,7 @@ def test_a_run_counts_them(cli: Callable[..., Ran], tmp_path: Path) -> None:
     assert ran.code == 0, ran.err
     row: dict[str, Any] = ran.results["results"]["long_texts"]
     assert (row["anls,none"], row["n"], row["failed"], row["too_large"]) == (0.5, 2, 0, 1)
-    assert any("1 of 2 docs has the worst value: too large for the edit distance" in note for note in row["notes"])
+    assert any("1 of 2 documents has the worst value: too large for the edit distance" in note for note in row["notes"])
     assert "too large for the edit distance" in ran.out
     assert ["too_large" in sample for sample in ran.samples("long_texts")] == [False, True]
 

@@ -266,7 +266,7 @@ def test_half_samples_of_a_mean_vary_as_its_closed_form_says(clustered):
     found = half_samples(mean, values, members, draws=4000)
     assert found.error.value == pytest.approx(mean_stderr(values, clusters), rel=0.05)
     strata = half_samples(mean, values, members, lambda value: value > 3, draws=400)
-    assert strata.error.value < 0.8 * found.error.value, "what divides the docs does not vary"
+    assert strata.error.value < 0.8 * found.error.value, "what divides the documents does not vary"
 
 
 def test_a_count_and_a_function_of_ids_keep_the_jackknife():

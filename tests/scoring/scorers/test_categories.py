@@ -151,8 +151,8 @@ def test_a_task_in_a_group_has_its_categories_under_its_row(cli, tmp_path: Path)
 @pytest.mark.parametrize(
     ("entry", "said"),
     [
-        ("{column: knid}", "categories name the column 'knid', which the docs lack. Did you mean 'kind'?"),
-        ("{column: about.skils}", "which the docs lack. Did you mean 'skills'?"),
+        ("{column: knid}", "categories name the column 'knid', which the documents lack. Did you mean 'kind'?"),
+        ("{column: about.skils}", "which the documents lack. Did you mean 'skills'?"),
         ("{column: about}", "Name a part of it: 'about.skills'."),
         ("{column: !function utils.fails}", "the function of the categories 'fails' raised KeyError"),
     ],
@@ -167,7 +167,7 @@ def test_a_doc_that_a_function_fails_on_is_in_no_category_and_noted(cli, tmp_pat
     ran = run(cli, tmp_path, "categories: [{column: !function utils.fails_later, name: f}]")
     assert ran.code == 0 and sum(row["n"] for row in ran.results["categories"]["kinds"]["f"].values()) == 5
     note = ran.results["results"]["kinds"]["notes"][-1]
-    assert note.startswith("1 doc is in no category of 'f', the first is doc 1: ") and "ZeroDivisionError" in note
+    assert note.startswith("1 document is in no category of 'f', the first is doc 1: ") and "ZeroDivisionError" in note
 
 
 class Numbered:
@@ -262,6 +262,6 @@ def test_a_slow_aggregation_costs_as_much_as_over_the_whole_task() -> None:
 def test_names_that_no_doc_has_are_noted() -> None:
     found = CategoryDocs(levels_of([{"column": "c", "names": {True: "Yes", False: "No"}}]))
     found.add(0, found.of_docs({0: {"c": "yes"}})[0], ["n"])
-    assert found.notes == ["no doc has a value that `names` of the categories 'c' has, such as 'True'."]
+    assert found.notes == ["no document has a value that `names` of the categories 'c' has, such as 'True'."]
     found.add(1, found.of_docs({1: {"c": True}})[1], ["n"])
     assert found.notes == []

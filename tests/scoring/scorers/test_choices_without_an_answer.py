@@ -86,7 +86,7 @@ def test_exact_ties_are_scored_by_the_first_choice_and_counted(ask) -> None:
     assert ran.code == 0
     assert (row["acc,none"], row["acc_norm,none"], row["ties"], row["failed"]) == (0.75, 0.75, 2, 0)
     assert [sample.get("ties", False) for sample in ran.samples("chosen")] == [True, True, False, False]
-    assert "in 2 of 4 docs several choices share the best score" in ran.out
+    assert "in 2 of 4 documents several choices share the best score" in ran.out
 
 
 def test_options_that_are_equal_tie(ask) -> None:

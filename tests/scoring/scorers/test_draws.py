@@ -107,7 +107,9 @@ def test_scoring_again_and_running_again_give_the_same_numbers(
     scored = cli("score", tmp_path / "first")
     assert scored.code == 0
     table = first.results["results"]["guessing"]
-    assert table["own,none"] == stream(42, DOCS + 1)[-1] + stream(7, DOCS + 1)[-1], "it goes on where the docs ended"
+    assert table["own,none"] == stream(42, DOCS + 1)[-1] + stream(7, DOCS + 1)[-1], (
+        "it goes on where the documents ended"
+    )
     assert table["own_stderr,none"] == 0, "each call of it draws the same"
     for ran in (again, Ran(0, "", "", tmp_path / "first")):
         assert ran.results["results"] == first.results["results"] and ran.samples("guessing") == first.samples(

@@ -87,11 +87,11 @@ def test_a_number_of_fewer_docs_than_the_row_says_of_how_many(cli, suite: Suite,
     ran = cli(*suite.words("g"))
     results = ran.results["results"]
     assert results["sa"]["n_by_metric"] == {"sub,none": 5} and results["g"]["n_by_metric"] == {"sub,none": 10}
-    assert "n_by_metric" not in results["sb"], "of all its docs"
+    assert "n_by_metric" not in results["sb"], "of all its documents"
     lines = [line.split() for line in ran.out.splitlines()]
     assert "docs" in next(line for line in lines if "stderr" in line)
-    assert [line[-1] for line in lines if line[:1] == ["sub"]] == ["5", "100.0"], "of 5 docs of sa, of all of sb"
-    assert ["10", "25"] in [line[-2:] for line in lines], "the group's first number is of 10 docs of 25"
+    assert [line[-1] for line in lines if line[:1] == ["sub"]] == ["5", "100.0"], "of 5 documents of sa, of all of sb"
+    assert ["10", "25"] in [line[-2:] for line in lines], "the group's first number is of 10 documents of 25"
     alone = cli(*suite.words("sb"), "--output_path", tmp_path / "alone")
     assert "docs" not in next(line for line in alone.out.splitlines() if "stderr" in line).split()
 

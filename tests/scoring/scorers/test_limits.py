@@ -39,8 +39,8 @@ def complaints(ran: Ran) -> list[str]:
 
 def test_only_a_note_about_the_number_explains_it() -> None:
     row = {"acc,none": None, "acc_stderr,none": None, "f1,none": 0.0}
-    assert unexplained({"a": {**row, "notes": ["acc,none: too few docs"]}}) == []
-    assert [text[:6] for text in unexplained({"a": row, "b": {**row, "notes": ["f1,none: few docs"]}})] == [
+    assert unexplained({"a": {**row, "notes": ["acc,none: too few documents"]}}) == []
+    assert [text[:6] for text in unexplained({"a": row, "b": {**row, "notes": ["f1,none: few documents"]}})] == [
         "a: acc",
         "b: acc",
     ]

@@ -92,7 +92,7 @@ THREE_TIMES = "repeats: 3\nmetric_list: [{metric: exact_match, reduction: pass@3
 def test_repeats_that_are_all_equal_are_told(cli, tmp_path: Path) -> None:
     """Greedy decoding answers each repeat alike: pass@3 is then pass@1, and looks like more."""
     ran = run(cli, tmp_path, THREE_TIMES, [["1"] * 3, ["0"] * 3, ["3"] * 3])
-    assert "note: sums: the 3 answers to each doc are equal, as greedy decoding makes them" in ran.out
+    assert "note: sums: the 3 answers to each document are equal, as greedy decoding makes them" in ran.out
 
 
 def test_repeats_of_which_one_differs_are_as_they_should_be(cli, tmp_path: Path) -> None:
@@ -147,8 +147,9 @@ def test_the_scores_of_a_scorer_of_ones_own_are_reduced_as_metric_list_says(tmp_
 def test_several_answers_without_a_reduction_end_the_run_before_its_first_request(tmp_path: Path) -> None:
     """Each doc would fail, after all answers are paid."""
     error, asked = own_scorer(tmp_path)
-    assert "'passed' has 3 scores a doc and no reduction. State one in metric_list, as in {metric: passed," in str(
-        error
+    assert (
+        "'passed' has 3 scores per document and no reduction. State one in metric_list, as in {metric: passed,"
+        in str(error)
     )
     assert asked == []
 
@@ -164,7 +165,7 @@ def test_a_mean_for_want_of_a_metric_is_one_note(tmp_path: Path) -> None:
 def test_a_metric_that_drops_answers_says_so_before_and_after_the_run(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    dropped = "bleu, anls count the first of the 3 answers to each doc, as `reduction: take_first` does."
+    dropped = "bleu, anls count the first of the 3 answers to each document, as `reduction: take_first` does."
     metrics: list[Any] = [{"metric": "exact_match"}, {"metric": "bleu"}, {"metric": "anls"}]
     found, _ = own_scorer(tmp_path / "a", scorer=None, metric_list=metrics)
     assert dropped in caplog.text and dropped in found.raw["results"]["own"]["notes"]

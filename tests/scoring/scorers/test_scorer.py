@@ -347,11 +347,13 @@ def test_a_name_that_only_configures_a_scorer_of_ones_own_is_checked_all_the_sam
 
 def test_several_answers_without_a_reduction_are_an_error_that_names_the_way_out():
     scorer = gen(kind="test_per_doc")
-    with pytest.raises(ValueError, match=r"doc 0: 'custom' has 2 scores a doc .* \{metric: custom, reduction: mean\}"):
+    with pytest.raises(
+        ValueError, match=r"doc 0: 'custom' has 2 scores per document .* \{metric: custom, reduction: mean\}"
+    ):
         scorer.run(generated(0, ["4", "5"], 4) + generated(1, ["5"], 4))
     assert scorer.reduced_docs == {1: {"custom": 0.0}}, "of the others the results are kept"
     by_doc = {0: generated(0, ["4", "5"], 4)}
-    assert "no reduction" in str(scorer.run_docs(by_doc)[0].error), "in a run the doc fails, and no other"
+    assert "no reduction" in str(scorer.run_docs(by_doc)[0].error), "in a run the document fails, and no other"
 
 
 def test_a_scorer_may_give_all_docs_one_id_in_its_values():
@@ -381,12 +383,12 @@ def test_set_results_reduces_and_a_doc_that_cannot_be_reduced_is_failed():
     docs = {0: ScoredDoc(0, "a", {"odd": [1, 2]}), 1: ScoredDoc(1, "a", {"odd": [1]})}
     for raises in (scorer.reduce, scorer.set_results):
         with pytest.raises(
-            ValueError, match=r"'odd' has 2 scores a doc and no reduction. State one in metric_list, as in"
+            ValueError, match=r"'odd' has 2 scores per document and no reduction. State one in metric_list, as in"
         ):
             raises(docs)
     assert scorer.reduced_docs == {1: {"odd": 1}}
     assert "no reduction" in str(scorer.raw_docs[0].error)
-    assert scorer.reduce({7: ScoredDoc(1, "a", {"odd": [1]})}) == {1: {"odd": 1}}, "by the doc's own id"
+    assert scorer.reduce({7: ScoredDoc(1, "a", {"odd": [1]})}) == {1: {"odd": 1}}, "by the document's own id"
 
 
 def test_apply_filter_score_instances_and_score_doc_are_the_steps_of_run():
@@ -544,7 +546,7 @@ def test_text_is_no_log_likelihood():
 
 def test_a_standard_error_of_nothing_is_said_to_say_nothing_or_has_an_interval():
     told = number_of(KEY, mean, {0: -2.5, 1: -2.5, 2: -2.5}, None, 100, 0)
-    assert (told.stderr, told.interval) == (0.0, None) and "do not vary" in told.note
+    assert (told.stderr, told.interval) == (0.0, None) and "scored the same" in told.note
     right = number_of(KEY, mean, {0: 1.0, 1: 1.0, 2: 1.0}, None, 100, 0)
     assert (right.stderr, right.note) == (0.0, "") and right.interval == pytest.approx((0.025 ** (1 / 3), 1.0))
 

@@ -144,7 +144,7 @@ def test_a_run_counts_them_by_kind_and_says_the_number_without_them(run: Path) -
     key = "mme_perception_score,none"
     assert row["value_without_unanswered"][key] > row[key]
     table = (run / "table").read_text()
-    assert "4 of 8 docs (1 filtered, 1 refused, 2 cut before an answer) have no answer and count as wrong" in table
+    assert "4 of 8 documents (1 filtered, 1 refused, 2 cut before an answer) have no answer and count as wrong" in table
     assert f"without them mme_perception_score is {row['value_without_unanswered'][key]:.2f}" in table
     assert "cut before an answer" in (run / "run" / "report.html").read_text()
 

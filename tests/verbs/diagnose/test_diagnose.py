@@ -132,7 +132,7 @@ def test_answers_by_form_with_examples_and_a_command(cli, tmp_path: Path) -> Non
     assert found == {"unparsed": (5, 30), "empty": (1, 30), "refusal": (1, 30), "dialogue": (1, 30)}
     assert f"`mm-eval diagnose {ran.folder}` says" in ran.out
     said = cli("diagnose", ran.folder).out
-    assert "the answers to 5 of 30 docs are in a form that the task's rules do not read" in said
+    assert "the answers to 5 of 30 documents are in a form that the task's rules do not read" in said
     assert [f"doc {n}:" in said for n in (0, 1, 2, 4, 6, 7)] == [True] * 6, "unlike answers are shown first"
     assert "doc 3:" not in said and "likely: " in said
     assert said.count("--keys default,qwen_vl") == 1
@@ -164,8 +164,8 @@ def test_docs_without_an_answer_are_kinds_of_their_own(cli, tmp_path: Path) -> N
     assert (row["filtered"], row["refused"], row["truncated"]) == (2, 1, 2)
     said = cli("diagnose", ran.folder).out
     for words in (
-        "the answers to 2 of 12 docs were withheld by the vendor's filter\n    doc 0: ",
-        "the answers to 1 of 12 docs are refusals, by the endpoint's own statement",
+        "the answers to 2 of 12 documents were withheld by the vendor's filter\n    doc 0: ",
+        "the answers to 1 of 12 documents are refusals, by the endpoint's own statement",
         "were ended by the token cap (1 unparsed, 1 before any text)",
     ):
         assert words in said, said
@@ -338,13 +338,13 @@ LETTERS = "[{function: mcq_letter, choices: options}]"
 @each_of(
     ("filters", "target", "metric", "kind", "said"),
     [
-        (LETTERS, "text", "exact_match", "gold", "to 6 of 6 docs are read as letters, and the right answer is a text"),
+        (LETTERS, "text", "exact_match", "gold", "to 6 of 6 documents are read as letters, and the right answer is a text"),
         (LETTERS, "index", "exact_match", "gold", "are read as letters, and the right answer is a text or an index"),
         ("[]", "letter", "exact_match", "gold", "are compared as whole texts, and the right answer is a letter"),
         (LETTERS, "letter", "exact_match", "", ""),
         (LETTERS, '"({{letter}})"', "exact_match", "gold", "are letters with other marks around them"),
         (LETTERS, '"{{letter}}."', "exact_match", "gold", "are letters with other marks around them"),
-        ("[]", "people", "vqa_accuracy", "remark", "in 6 of 6 docs the answer is that of all people but for its case"),
+        ("[]", "people", "vqa_accuracy", "remark", "in 6 of 6 documents the answer is that of all people but for its case"),
     ],
 )  # fmt: skip
 def test_answers_of_another_kind_than_the_right_ones(

@@ -94,7 +94,7 @@ def test_compare_pairs_across_suites(cli, tmp_path: Path) -> None:
     cli("import", REAL / "inspect_ai-0.3.285", "--output_path", tmp_path / "b", "--sample")
     done = cli("compare", tmp_path / "a", tmp_path / "b")
     assert done.code == 0 and "lm-eval's own" in done.out and "inspect_ai's own" in done.out
-    assert "answered in other words: 6 of 6 docs of gsm8k" in done.out
+    assert "Answer text differs in: gsm8k 6 of 6" in done.out
 
 
 def test_the_folder_is_scored_again_where_it_was_moved_to(cli, tmp_path: Path) -> None:

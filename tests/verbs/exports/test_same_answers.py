@@ -251,7 +251,7 @@ def test_numbers_of_a_log_that_are_none_cost_a_note(imported, tmp_path: Path) ->
     results = {"results": {"short": {"m,none": float("nan"), "k,none": float("inf"), "ok,none": 0.5}}, "configs": {}}
     (log.parent / "results_2026-01-02T03-04-05.json").write_text(json.dumps(results))
     done, folder = imported(log.parent, "short")
-    assert done.code == 0 and "its own m,none is nan, which is no number to compare with" in done.out
+    assert done.code == 0 and "its own m,none is nan, which is not a number" in done.out
     about = json.loads((folder / "imported" / "about.json").read_text(), parse_constant=pytest.fail)
     assert about["tasks"]["short"]["numbers"] == {"ok,none": 0.5}
     assert "NaN" not in (folder / "samples" / "short.jsonl").read_text()

@@ -101,7 +101,7 @@ def test_a_member_of_too_many_cells_is_refused(tmp_path: Path, monkeypatch: pyte
     ("rows", "said"),
     [
         ('<row r="2"><c r="B2"><v>two</v></c></row>', "could not convert string to float"),
-        ('<row r="2"><c r="B2"><v>1e999</v></c></row>', "which is no number"),
+        ('<row r="2"><c r="B2"><v>1e999</v></c></row>', "which is not a number"),
         ('<row r="2"><c r="B2">', "not a whole xlsx file"),
     ],
 )

@@ -60,7 +60,7 @@ def test_a_table_is_fetched_checked_and_read_by_a_run(
     known(monkeypatch, MMBENCH, fetch=[step])
     ran = cli("fetch", "mmbench_en_dev_v11", tmp_path / "root")
     assert ran.code == 0, ran.err
-    assert "mmbench_en_dev_v11: 2 docs in" in ran.out and f"use it with --data_root {tmp_path / 'root'}" in ran.out
+    assert "mmbench_en_dev_v11: 2 documents in" in ran.out and f"use it with --data_root {tmp_path / 'root'}" in ran.out
     assert [path.name for path in (tmp_path / "root" / MMBENCH).iterdir()] == ["MMBench_DEV_EN_V11.tsv"]
     again = cli("fetch", "mmbench_en_dev_v11", tmp_path / "root")
     assert again.code == 0 and len(server.asked) == 1, "what is there is not asked for again"
@@ -136,7 +136,7 @@ def test_pictures_that_a_template_names_are_fetched_and_its_rows_written(
     server.files[f"{hub}/images/2.png"] = picture()
     ran = cli("fetch", "mmhal", tmp_path)
     assert ran.code == 0, ran.err
-    assert "mmhal: 2 docs" in ran.out and "note: mmhal has 2 rows, where 96 are known" in ran.out
+    assert "mmhal: 2 documents" in ran.out and "note: mmhal has 2 rows, where 96 are known" in ran.out
     assert [path for path, _ in server.asked].count(f"{hub}/images/1.png") == 1
     folder = tmp_path / "Shengcao1006" / "MMHal-Bench"
     assert sorted(path.name for path in folder.iterdir()) == ["images", "test.json"]

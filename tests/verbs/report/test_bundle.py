@@ -125,7 +125,7 @@ def test_a_run_without_numbers_is_named(run, own, tmp_path, caplog, monkeypatch,
     monkeypatch.chdir(tmp_path)
     (own / "results.json").unlink()
     assert main(["report", str(run), str(own), str(run), *words]) == 3
-    assert "own has no numbers: " in caplog.text
+    assert "own has no scores: " in caplog.text
 
 
 def test_two_folders_of_one_name_have_two_pages(run, own, tmp_path):
@@ -205,7 +205,7 @@ def test_a_page_is_written_again_when_the_results_have_changed(own):
 
 def test_a_run_that_cannot_be_read_breaks_no_other(run, own):
     (own / "samples/mme.jsonl").write_text(
-        '{"doc_id": 0, "status": 1, "doc": 2, "prompt": 3, "target": 4, "resps": 5, "scores": 6}\n'
+        '{"doc_id": 0, "status": 1, "document": 2, "prompt": 3, "target": 4, "resps": 5, "scores": 6}\n'
     )
     mine, other, index = asked([own, run], "own/report.html", "dummy/report.html", "")
     assert "can&#39;t be shown" in mine.text and '"kind":"run"' in other.text and "dummy/report.html#" in index.text
@@ -277,7 +277,7 @@ def test_the_page_of_a_live_run_names_its_first_part_and_the_last_ends(own):
     page, part, index = asked([own, own], "own/report.html", "own/live.js?from=0", "")
     assert '"next":"live.js?from=0"' in page.text and '"kind":"live"' in page.text
     assert '"next":"live.js?from=80","wait":1500' in part.text and '"docs":80' in part.text
-    assert '"said":"80 of 80 docs, 0 failed"' in index.text
+    assert '"said":"80 of 80 documents, 0 failed"' in index.text
     results = (own.parent / "results.json").read_text()
     (own / "results.json").write_text(results)
     os.utime(own / "lock", (time.time() - 60,) * 2)

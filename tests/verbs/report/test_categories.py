@@ -41,7 +41,7 @@ def made(**sizes: dict[str, int]):
 def test_categories_and_further_numbers_are_shown_on_demand_and_counted_else() -> None:
     results, order = made(a={"kind": 20, "skill": 1}, b={})
     [said] = hidden_numbers(results)
-    assert said.startswith("21 categories are not in this table: --categories shows them; ")
+    assert said.startswith("Not shown: 21 categories. Use --categories")
     shown = [[row.cells["task"] for row in table(results, order, every).rows] for every in (False, True)]
     assert shown[0] == ["a", "b"] and len(shown[1]) == 2 + 2 + 21
     assert shown[1][-4:-1] == ["    kind 19", "  by skill", "    skill 0"]
@@ -62,10 +62,10 @@ def test_categories_and_further_numbers_are_shown_on_demand_and_counted_else() -
     results.configs["a"] = {"metadata": {"metric": "f1"}}
     results.rows["a"].numbers.pop()
     [said] = hidden_numbers(results)
-    assert said.startswith("1 further number and 21 categories are not in this table")
+    assert said.startswith("Not shown: 1 more metric, 21 categories.")
     results.categories.clear()
     [said] = hidden_numbers(results)
-    assert said.startswith("1 further number is not in this table: --categories shows it; it is in results.json")
+    assert said.startswith("Not shown: 1 more metric. Use --categories")
 
 
 def test_rows_of_categories_stand_below_their_task() -> None:
@@ -101,7 +101,7 @@ def test_the_command_shows_them(cli) -> None:
     at = next(n for n, line in enumerate(lines) if line.split()[:4] == ["by", "question", "type", "seed_all"])
     rows = ran.results["categories"]["seedbench"]["question type"]
     assert [line[4:].split("  ")[0] for line in lines[at + 1 : at + 1 + len(rows)]] == list(rows)
-    assert "not in this table" not in ran.out
+    assert "Not shown" not in ran.out
     short = cli(*words).out
     assert "Scene Understanding" not in short and "seed_image" not in short and "seed_all" in short
     assert max(map(len, short.split("task  ")[1].split("\n\n")[0].splitlines())) <= 80
@@ -114,7 +114,7 @@ def test_every_category_is_shown_where_that_is_asked_for(cli, tmp_path, base) ->
     words = ["--tasks", "seedbench,seedbench_ppl", "--model", "dummy", "--sample"]
     short = cli(*words)
     assert "Scene" not in short.out
-    assert "24 categories are not in this table" in short.out
+    assert "Not shown: 24 categories." in short.out
     assert cli(*words, "--categories").out.count("Scene Understanding") == 2
     options = {"sample": True, "output_path": str(base / "every"), "categories": True}
     assert mm_eval.evaluate("seedbench,seedbench_ppl", "dummy", **options).table().count("Scene Understanding") == 2
@@ -211,4 +211,4 @@ def test_runs_are_compared_by_category_on_demand(cli, dummy_run, base, tmp_path)
 
 def test_one_hidden_category_is_one() -> None:
     [said] = hidden_numbers(results_of({"results": {}, "categories": {"a": {"kind": {"x": {}}}}}))
-    assert said.startswith("1 category is not in this table: --categories shows")
+    assert said.startswith("Not shown: 1 category. Use --categories")

@@ -195,7 +195,7 @@ def test_lmms_evals_own_loader_reads_our_samples(cli, run, tmp_path: Path) -> No
 @pytest.mark.full
 def test_the_hub_reads_its_entries(cli, run, tmp_path: Path) -> None:
     done = cli("report", run.folder, "--format", "eval_results", "--output", tmp_path / "hub")
-    assert "mme is of sample data" in done.err and "no result on the benchmark" in done.err
+    assert "mme is of sample data" in done.err and "not a benchmark result" in done.err
     entries = parse_eval_result_entries(yaml.safe_load(Path(done.out.strip()).read_text()))
     by_task = {entry.task_id: entry for entry in entries}
     assert by_task["mme"].dataset_id == "lmms-lab/MME" and "sample data" in by_task["mme"].notes
@@ -209,7 +209,7 @@ def test_the_hub_reads_its_entries(cli, run, tmp_path: Path) -> None:
 @pytest.mark.full
 def test_a_part_of_the_docs_says_so_to_the_hub(run) -> None:
     notes = {entry["dataset"]["task_id"]: entry["notes"] for entry in eval_results(RecordedRun.read(run.folder))}
-    assert "4 of 420 docs" in notes["mme"]
+    assert "4 of 420 documents" in notes["mme"]
     weak = RecordedRun.read(run.folder)
     weak.results.rows["mme"].numbers[:] = [replace(each, value=0.5) for each in weak.results.rows["mme"].numbers]
     [value] = [entry["value"] for entry in eval_results(weak) if entry["dataset"]["task_id"] == "mme"]

@@ -45,7 +45,7 @@ def test_a_line_a_model_with_rate_time_left_failures_and_cost() -> None:
     progress.draw()
     said = stream.getvalue()
     assert "\x1b[4A\x1b[J" in said and "B: a message \\x1b[2J\n" in said, "the message stands above, made safe"
-    assert "A  done in part, 2 failed" in said and "B  no numbers" in said and "C  interrupted" in said
+    assert "A  done in part, 2 failed" in said and "B  no scores" in said and "C  interrupted" in said
     assert "3 of 3 models done, 2 failed, $0.31" in said
 
 

@@ -42,10 +42,10 @@ def footer_of(intervals: dict[str, list[float]], stderr: float = 0.0, notes: tup
 def test_an_exact_interval_has_a_column_of_its_own_and_is_explained_once() -> None:
     percent, ends = footer_of({"acc,none": [0.2, 0.5]})
     assert percent == "shares are in percent" and ends.startswith(
-        "exact 95%: the interval where all docs are right or all"
+        "exact 95%: Clopper-Pearson interval, used because every answer is right"
     )
     _, both = footer_of({"acc,none": [0.2, 0.9]})
-    assert both.startswith("exact 95%: the interval where no cluster of docs differs from the others")
+    assert both.startswith("exact 95%: Clopper-Pearson interval, used because all clusters of documents score the same")
     row = {"alias": "t", "n": 20, "acc,none": 1.0, "acc_stderr,none": 0.0, "intervals": {"acc,none": [0.832, 1.0]}}
     head, _, line = to_text(table(results_of({"results": {"t": row}}), [("t", 0)])).splitlines()
     at = head.index("exact 95%") + len("exact 95%")
@@ -54,10 +54,10 @@ def test_an_exact_interval_has_a_column_of_its_own_and_is_explained_once() -> No
 
 
 def test_a_category_that_does_not_vary_and_has_no_interval_is_noted_once() -> None:
-    said = "the docs of a category do not vary: a standard error of 0 says nothing about other docs"
+    said = "every document of a category scored the same, so no standard error can be estimated there"
     percent = "shares are in percent"
     assert footer_of({}) == [percent, f"note: t: {said}"] and footer_of({}, stderr=0.1) == [percent]
-    own = "acc,none: the docs do not vary: a standard error of 0 says nothing about other docs."
+    own = "acc,none: every document scored the same, so no standard error can be estimated."
     assert footer_of({}, notes=(own,)) == [percent, f"note: t: {own}"]
 
 

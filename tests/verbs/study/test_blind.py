@@ -109,7 +109,7 @@ def test_a_blind_run_matches_no_report(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("more", "said"),
-    [(("--docs", "0"), "at least one doc"), (("--tasks", "pope"), "'pope' is not a task of the run")],
+    [(("--docs", "0"), "at least one document"), (("--tasks", "pope"), "'pope' is not a task of the run")],
 )
 def test_mistakes_are_said(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], more: tuple[str, ...], said: str
@@ -142,7 +142,7 @@ def test_where_all_docs_gain_alike_the_gain_has_an_exact_interval(
     assert main(["blind", str(tmp_path / "run")]) == 0
     said = capsys.readouterr().out
     for over in ("of seeing", "over shuffled"):
-        assert f"mme (mme_perception_score): no gain {over} can be told from 0 with 4 docs (+" in said
+        assert f"mme (mme_perception_score): no gain {over} can be told from 0 with 4 documents (+" in said
     assert "no interval" not in said and "\n\n\n" not in said
 
 
@@ -163,6 +163,8 @@ def test_a_task_with_rounds_is_asked_without_pictures_alone(tmp_path: Path, caps
     capsys.readouterr()
     assert main(["blind", str(folder), "--include_path", str(tmp_path / "task")]) == 0
     said = capsys.readouterr().out
-    assert "no run with pictures of other docs: `rounds` gets the doc's own pictures" in " ".join(said.split())
+    assert "no run with pictures of other documents: `rounds` gets the document's own pictures" in " ".join(
+        said.split()
+    )
     [found] = json.loads((folder / "blind" / "blind.json").read_text())["models"]
     assert list(found["blocks"]) == ["seeing", "blind"]

@@ -55,8 +55,8 @@ def test_what_was_asked_differently_stands_above_the_numbers(cli, dummy_run, bas
     done = cli("compare", dummy_run, other)
     assert done.code == 0
     said, table = done.out.index("the prompt differs"), done.out.index("95% interval")
-    assert said < table and done.out.index("not the same docs") < table
-    assert "152 docs are not the same in both runs, or in one only" in done.out  # of SEED-Bench's 252
+    assert said < table and done.out.index("not the same documents") < table
+    assert "152 documents are not the same in both runs, or in one only" in done.out  # of SEED-Bench's 252
     assert "about" in done.out and "would be needed" in done.out
 
 
@@ -73,7 +73,7 @@ def test_docs_that_are_not_the_same_are_not_paired(perfect, worse, base):
     [comparison] = compare([RecordedRun.read(perfect), RecordedRun.read(changed)])
     total = comparison.changes[0]
     assert 30 not in total.flips.lost and len(total.flips.lost) == 129
-    assert any("1 doc is not the same" in said for said in comparison.differs)
+    assert any("1 document is not the same" in said for said in comparison.differs)
 
 
 def test_runs_that_were_scored_by_other_rules_say_so(perfect):
@@ -116,7 +116,7 @@ def test_docs_that_failed_in_either_run_are_counted(perfect, base):
             rows[doc_id]["status"] = "failed"
         (folder / "samples/mme.jsonl").write_text("\n".join(json.dumps(row) for row in rows))
     [comparison] = compare([RecordedRun.read(folder) for folder in folders])
-    assert any(said == "mme: 3 docs failed in one of the runs: left out of both" for said in comparison.differs)
+    assert any(said == "mme: 3 documents failed in one of the runs: left out of both" for said in comparison.differs)
 
 
 def test_other_pictures_in_other_data_are_named(perfect, base):
@@ -130,7 +130,7 @@ def test_other_pictures_in_other_data_are_named(perfect, base):
     first, other = RecordedRun.read(perfect), RecordedRun.read(changed)
     other.spec["tasks"]["mme"]["data"] = "another revision"
     differs = compare([first, other])[0].differs
-    assert "mme: 1 doc of 420 showed other pictures" in differs
+    assert "mme: 1 document of 420 showed other pictures" in differs
 
 
 def test_white_space_around_an_answer_is_no_other_word(perfect, base):
@@ -179,7 +179,7 @@ def test_other_forms_of_a_number_and_those_without_a_direction_are_in_no_family(
         )
     short, every = cli("compare", *folders).out, cli("compare", *folders, "--categories").out
     assert "recall" not in short and "  recall" in every and "hits" not in every
-    assert "further numbers of these benchmarks: --categories" in short
+    assert "more metrics. Use --categories" in short
     assert max(map(len, short.split("95% interval")[1].split("\n\n")[0].splitlines())) <= 80
 
 
@@ -263,7 +263,7 @@ def test_mistakes_are_one_sentence(cli, perfect, dummy_run, tmp_path):
 
 
 def test_a_number_whose_function_is_gone_is_named_and_not_dropped(perfect, worse, monkeypatch):
-    """MME's sums are made by the task's own function from what its docs scored, which is no number."""
+    """MME's sums are made by the task's own function from what its docs scored, which is not a number."""
     runs = [RecordedRun.read(perfect), RecordedRun.read(worse)]
     for run in runs:
         monkeypatch.setitem(vars(run), "aggregations", {})  # as where the task files were moved away
@@ -310,10 +310,8 @@ def test_filtered_refused_and_truncated_docs_are_named_with_the_flips_that_they_
     assert [count_kinds(kinds) for kinds in comparison.kinds["mme"]] == [{}, counts]
     page = base / "missing.html"
     said = cli("compare", perfect, missing, "--html", page).out
-    of_all = (
-        "mme: of 420 docs in both, A has none filtered, refused or truncated; B has 2 filtered, 1 refused, 3 truncated"
-    )
-    of_lost = "of the 4 docs lost in mme_perception_score, in B: 1 filtered, 1 refused, 2 truncated"
+    of_all = "mme: of 420 documents in both, A has none filtered, refused or truncated; B has 2 filtered, 1 refused, 3 truncated"
+    of_lost = "of the 4 documents lost in mme_perception_score, in B: 1 filtered, 1 refused, 2 truncated"
     assert of_all in said and of_lost in said
     [section] = in_page(page, "data")["sections"]
     assert of_all in section["said"] and f"  {of_lost}" in section["said"]
@@ -360,7 +358,13 @@ def test_frames_of_videos_are_no_difference_where_none_was_shown(base):
     [said] = [said for said in comparison.differs if said.startswith("the prompt differs")]
     assert said.startswith("the prompt differs on mvbench_action_sequence: ") and "frames=4" in said
     notes = release_table([RecordedRun.read(folder, name) for folder, name in zip(folders, "ab", strict=True)]).notes
-    assert sum(note.startswith("The prompt differs on 1 benchmark (mvbench_action_sequence)") for note in notes) == 1
+    assert (
+        sum(
+            note.startswith("On 1 benchmark (mvbench_action_sequence) the models differ in the prompt")
+            for note in notes
+        )
+        == 1
+    )
 
 
 def test_one_run_is_compared_where_it_has_a_task_with_and_without_python(cli, tmp_path, monkeypatch):
@@ -373,7 +377,7 @@ def test_one_run_is_compared_where_it_has_a_task_with_and_without_python(cli, tm
     ran = cli("--tasks", "mme,mme@python", "--sample", "--limit", 8, "--model", "dummy", "--no_report")
     assert ran.code == 0 and "mme@python" in ran.out
     compared = cli("compare", ran.folder)
-    assert compared.code == 0 and "mme and mme@python: python gained 1 doc, lost 3" in compared.out
+    assert compared.code == 0 and "mme and mme@python: python gained 1 document, lost 3" in compared.out
     plain = cli(
         "--tasks", "mme", "--sample", "--limit", 8, "--model", "dummy", "--no_report", "--output_path", tmp_path / "p"
     )

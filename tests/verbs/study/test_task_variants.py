@@ -66,7 +66,7 @@ def test_two_runs(runs: dict[str, RecordedRun]) -> None:
     assert (list(change.flips.gained), list(change.flips.lost)) == (gained, lost)
     assert (
         compared[0].said[0]
-        == f"vstar and vstar_tools: zoom gained {counted(len(gained), 'doc')}, lost {len(lost)}, at 3.0 times the tokens"
+        == f"vstar and vstar_tools: zoom gained {counted(len(gained), 'document')}, lost {len(lost)}, at 3.0 times the tokens"
     )
     assert compared[0].said[1].startswith("hrbench4k and hrbench4k_tools: zoom gained ")
     assert compared[0].said[0] in render(runs["plain"], compared)

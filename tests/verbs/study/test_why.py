@@ -57,7 +57,7 @@ def test_the_setting_that_explains_the_difference_is_named(own: Path, capsys: py
     assert "the run has 25.00, the report 75.00" in said
     assert "+50.0 is to be explained, and the protocol's prompt gives +50.0 ± 16.2: this explains" in said
     assert "the protocol's generation and the run score the same on own" in said
-    assert re.search(r"this explains the difference. About \d+ docs show it", said), said
+    assert re.search(r"this explains the difference. About \d+ documents show it", said), said
     assert "anls" not in said  # only what the report prints
     assert len(ASKED) == 3 * 40  # the run's own answers are not asked for again
     found = json.loads((folder / "why-mine" / "why.json").read_text())
@@ -77,7 +77,7 @@ def test_more_docs_ask_only_for_the_new_ones(own: Path, capsys: pytest.CaptureFi
     assert len(ASKED) == 30
     assert main(["why", str(folder), "--protocol", "mine", "--docs", "15"]) == 0
     assert len(ASKED) == len(set(ASKED)) + 15 == 45
-    assert "own: 15 of the run's 40 docs" in capsys.readouterr().out
+    assert "own: 15 of the run's 40 documents" in capsys.readouterr().out
 
 
 def test_a_setting_that_an_option_overrides_is_given_back(own: Path, capsys: pytest.CaptureFixture[str]) -> None:  # noqa: F811
@@ -159,7 +159,7 @@ def test_recorded_answers_can_only_be_extracted_anew(own: Path, capsys: pytest.C
         ((), "the run has no protocol"),
         (("--protocol", "min"), "there is no protocol 'min'"),
         (("--protocol", "mine", "--tasks", "owl"), "'owl' is not a task of the run"),
-        (("--protocol", "mine", "--docs", "0"), "at least one doc"),
+        (("--protocol", "mine", "--docs", "0"), "at least one document"),
         (("--protocol", "llava-1.5"), "has none of the run's tasks"),
     ],
 )

@@ -111,7 +111,8 @@ def test_an_error_in_an_evaluation_never_ends_the_training_unless_asked(tmp_path
         )
         made.train()
     assert (
-        made.state.global_step == 4 and "step 2 failed; the training goes on: RuntimeError: out of disk" in caplog.text
+        made.state.global_step == 4
+        and "step 2 failed; the training continues: RuntimeError: out of disk" in caplog.text
     )
     raising = EvalCallback("mme", processor(), every=2, output_path=tmp_path / "s", on_error="raise", **EVALUATED)
     with pytest.raises(RuntimeError, match="out of disk"):

@@ -224,7 +224,7 @@ def test_docs_that_failed_at_a_step_are_named_also_as_text(folder, tmp_path, cap
     found = json.loads(results.read_text())
     found["results"][TASK]["failed"] = 7
     results.write_text(json.dumps(found))
-    said = f"step 200: 7 of {COUNT} docs of {TASK} failed: in no number"
+    said = f"step 200: 7 of {COUNT} documents of {TASK} failed and left out"
     assert main(["report", str(tmp_path), "--format", "text"]) == 0
     assert said in capsys.readouterr().out
     assert said in in_format(Study(tmp_path), "md") and said in "".join(open_study(tmp_path).pieces(tmp_path))

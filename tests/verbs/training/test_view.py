@@ -41,7 +41,7 @@ def test_the_curve_is_shown_and_grows(tmp_path):
     first, page, index, same = asked(shown, "", "together/curve.html", "runs.html", "together/curve.js?state=1")
     assert first.status_code == 307 and first.headers["location"] == "together/curve.html"
     assert "steps 1 to 2" in page.text and "data:image/svg+xml" in page.text and '"address":"curve.js"' in page.text
-    assert page.text.count("data:image/jpeg;base64") >= 1, "the pictures of the docs that changed"
+    assert page.text.count("data:image/jpeg;base64") >= 1, "the pictures of the documents that changed"
     assert "Curve" in index.text and same.text == "same();"
     assert {path: path.stat().st_mtime_ns for path in study.rglob("*")} == before, "nothing is written into it"
     shutil.move(later, study / "step-00000003")

@@ -74,13 +74,13 @@ def test_a_checkpoint_that_was_written_anew_is_no_longer_what_was_evaluated(tmp_
         study = tmp_path / f"study-{rewrites}"
         watch = Watch(tmp_path / "out", study, RunRequest(("mme",), "llava", offline=True), run)
         watch.until_interrupted(None)
-        assert ("anew" in capsys.readouterr().err) == rewrites
+        assert ("written again" in capsys.readouterr().err) == rewrites
         watch.until_interrupted(None)
-        assert "anew" not in capsys.readouterr().err, "it is said once"
+        assert "written again" not in capsys.readouterr().err, "it is said once"
     again = Watch(tmp_path / "out", study, RunRequest(("mme",), "llava", offline=True), run)
     assert again.until_interrupted(None) == 3
     said = capsys.readouterr().err
-    assert "checkpoint-200 was written anew after it was evaluated" in said and "Move that folder away" in said
+    assert "checkpoint-200 was written again after it was evaluated" in said and "Move that folder away" in said
 
 
 def test_a_model_and_its_arguments_may_be_named_as_in_another_suite(tmp_path):
@@ -98,7 +98,7 @@ def test_weights_that_are_written_anew_while_they_are_loaded_are_not_recorded_un
     model.describe()
     weights = folder / "model.safetensors"
     os.utime(weights, (5, 5))
-    with pytest.raises(ModelError, match="the weights were written anew while they were loaded"):
+    with pytest.raises(ModelError, match="the weights were written again while they were loaded"):
         model.prepare()
 
 
@@ -174,7 +174,7 @@ def test_a_checkpoint_that_failed_because_it_was_written_is_tried_again(tmp_path
     def run(request: RunRequest) -> int:
         calls.append(request)
         os.utime(weights, (len(calls), len(calls)))
-        raise ModelError("the weights were written anew while they were loaded.")
+        raise ModelError("the weights were written again while they were loaded.")
 
     watch = Watch(tmp_path / "out", tmp_path / "study", RunRequest(("mme",), "hf"), run)
     watch.evaluate(next(watch.pending()))

@@ -28,7 +28,7 @@ def run(cli: Any, root: Path, task: str, *more: object) -> str:
 
 def test_gold_answers_that_score_nothing(cli: Any, tmp_path: Path) -> None:
     said = run(cli, gsm8k(tmp_path, [{**GSM8K, "answer": "two"}] * 9 + [GSM8K]), "gsm8k", "--num_fewshot", 0)
-    assert "gsm8k: the gold answers of 8 of the first 8 rows score 0: its numbers may be wrong" in said
+    assert "gsm8k: the gold answers of 8 of the first 8 rows score 0: its scores may be wrong" in said
 
 
 def test_what_is_as_expected_says_nothing(cli: Any, tmp_path: Path) -> None:
@@ -73,9 +73,9 @@ def test_a_column_that_moved_or_has_another_type(cli: Any, tmp_path: Path) -> No
     assert "may be wrong" not in pope("whole", whole)
     card = "the card of a copy or sister set"
     said = pope("number", {**whole, "question_id": [1, 2]})
-    assert f"pope: the column 'question_id' is number, where {card} has text: its numbers may be wrong" in said
+    assert f"pope: the column 'question_id' is number, where {card} has text: its scores may be wrong" in said
     said = pope("lost", {key: value for key, value in whole.items() if key != "image_source"})
-    assert f"pope: no column 'image_source', which {card} has: its numbers may be wrong" in said
+    assert f"pope: no column 'image_source', which {card} has: its scores may be wrong" in said
 
 
 @each_of(
@@ -126,7 +126,7 @@ def test_own_gold_answers_that_no_answer_can_equal(
     cli: Any, tmp_path_factory: Any, filters: str, target: str, example: str
 ) -> None:
     said = own(cli, tmp_path_factory.mktemp("own"), filters, target)
-    assert "note: mine: the gold answers of 8 of the first 8 rows score 0: its numbers may be wrong. Doc 0:" in said
+    assert "note: mine: the gold answers of 8 of the first 8 rows score 0: its scores may be wrong. Doc 0:" in said
     assert example in said and "`mm-eval validate mine` checks all rows" in said
 
 

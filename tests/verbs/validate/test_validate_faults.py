@@ -58,7 +58,7 @@ def faults(ran: Ran) -> list[str]:
 
 def test_all_faults_of_all_tasks_are_listed_and_the_others_checked(validate: Validate) -> None:
     ran = validate("keys,good,syntax,twice,nothing,imports,filters")
-    assert ran.code == 2 and "ok    good: 2 docs" in ran.out
+    assert ran.code == 2 and "ok    good: 2 documents" in ran.out
     for name, texts in SAID.items():
         own = [line for line in faults(ran) if line.startswith(f"FAIL  {name}: ")]
         assert len(own) == len(texts), own
@@ -75,7 +75,7 @@ def test_members_of_a_group_a_tag_and_a_glob(validate: Validate, tmp_path: Path,
         file.write_text(file.read_text() + "tag: broken_tag\n")
     (tmp_path / "everything.yaml").write_text("group: everything\ntask: [keys, twice, good, {task: god, repeats: 2}]\n")
     ran = validate(tasks if tasks != "*" else "[gkt]*[!8m]")  # good, keys and twice
-    assert ran.code == 2 and "ok    good: 2 docs" in ran.out
+    assert ran.code == 2 and "ok    good: 2 documents" in ran.out
     assert (
         sum("keys.yaml" in line for line in faults(ran)) == 6 and sum("twice.yaml" in line for line in faults(ran)) == 2
     )
@@ -108,10 +108,10 @@ def test_pictures_that_are_missing_or_broken_are_found_before_a_run(cli: Callabl
     for name in ("one.png", "two.png"):
         Image.new("RGB", (8, 8), "red").save(tmp_path / name)
     ran = cli("validate", "shown", "--include_path", tmp_path)
-    assert ran.code == 0 and "ok    shown: 2 docs" in ran.out
+    assert ran.code == 0 and "ok    shown: 2 documents" in ran.out
     (tmp_path / "one.png").unlink()
     ran = cli("validate", "shown", "--include_path", tmp_path)
-    assert ran.code == 2 and "FAIL  shown: the pictures of 1 of the first 2 docs can't be read" in ran.out
+    assert ran.code == 2 and "FAIL  shown: the pictures of 1 of the first 2 documents can't be read" in ran.out
     assert "'one.png'" in ran.out
     (tmp_path / "one.png").write_bytes(b"<html>404</html>")
     assert cli("validate", "shown", "--include_path", tmp_path).code == 2

@@ -81,7 +81,7 @@ def validated(cli, tmp_path: Path):
 def test_wrong_and_empty_answers_are_tried(validated) -> None:
     ran = validated("exact")
     counts = "wrong answers score 0 in 3 of 3; empty answers score 0 in 3 of 3"
-    assert ran.code == 0 and f"3 docs; gold answers score acc,none = 1; {counts}" in ran.out
+    assert ran.code == 0 and f"3 documents; gold answers score acc,none = 1; {counts}" in ran.out
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,8 @@ def test_empty_answers_are_tried_where_all_gold_answers_are_equal(
     (tmp_path / "d.jsonl").write_text('{"q": "?", "a": "B"}\n' * 2)
     ran = validated(rule)
     assert (
-        ran.code == 0 and f"2 docs; gold answers score acc,none = 1; wrong answers score 0 in 2 of 2; {said}" in ran.out
+        ran.code == 0
+        and f"2 documents; gold answers score acc,none = 1; wrong answers score 0 in 2 of 2; {said}" in ran.out
     )
 
 
@@ -107,8 +108,8 @@ def test_a_pair_of_category_and_score_is_a_mark(validated) -> None:
 @pytest.mark.parametrize(
     ("rule", "said"),
     [
-        ("generous", "wrong answers get full marks, too, in all 3 docs tried"),
-        ("empty_is_right", "empty answers get full marks, too, in all 3 docs tried"),
+        ("generous", "wrong answers get full marks, too, in all 3 documents tried"),
+        ("empty_is_right", "empty answers get full marks, too, in all 3 documents tried"),
         ("raises", "doc 0 can't be scored with the wrong answer 'No'"),
     ],
 )
@@ -119,13 +120,13 @@ def test_a_rule_that_takes_wrong_answers_is_an_error(validated, rule: str, said:
 
 def test_gold_answer_is_tried_in_place_of_the_target(validated) -> None:
     ran = validated("exact", "gold_answer: !function utils.passing\n")
-    assert ran.code == 0 and "3 docs, 1 without a gold answer; gold answers score acc,none = 1" in ran.out
+    assert ran.code == 0 and "3 documents, 1 without a gold answer; gold answers score acc,none = 1" in ran.out
     ran = validated("exact", "gold_answer: '{{a}}'\n")
-    assert ran.code == 0 and "3 docs; gold" in ran.out
+    assert ran.code == 0 and "3 documents; gold" in ran.out
     ran = validated("exact", "gold_answer: !function utils.wrong\n")
     assert ran.code == 2 and "the gold answer of doc 0 scores acc,none = 0: answer ['else']" in ran.out
     ran = validated("exact", "gold_answer: !function utils.without\n")
-    assert ran.code == 0 and "3 docs; none has a gold answer, so the scores were not checked" in ran.out
+    assert ran.code == 0 and "3 documents; none has a gold answer, so the scores were not checked" in ran.out
     ran = validated("exact", "gold_answer: nothere\n")
     assert ran.code == 2 and "gold_answer names the column 'nothere'" in ran.out
 

@@ -179,10 +179,10 @@ class _Document:
                 if end < len(self._text) or self._ended:
                     self._at = end
                     if not is_shallow(value, DEPTH):
-                        raise damaged(self._path, f"values lie more than {DEPTH} deep in each other")
+                        raise damaged(self._path, f"values are nested more than {DEPTH} deep")
                     return value
             except RecursionError:
-                raise damaged(self._path, f"values lie more than {DEPTH} deep in each other") from None
+                raise damaged(self._path, f"values are nested more than {DEPTH} deep") from None
             except ValueError as error:
                 if self._ended:
                     raise self._invalid() from error

@@ -166,7 +166,7 @@ def _row(entry: Mapping[str, Any], where: str, own: bool) -> LogRow:
     prompt, choices = _arguments(entry)
     ended = as_list(entry.get("ended"), "ended")
     if odd := [each for each in ended if each not in ENDINGS]:
-        raise OddValue(f"`ended` has {shown(odd[0])}, which is no ending")
+        raise OddValue(f"`ended` has {shown(odd[0])}, which is not an ending")
     return LogRow(
         where=where,
         resps=answers,

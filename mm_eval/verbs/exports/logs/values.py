@@ -114,7 +114,7 @@ def _answer(value: Any) -> Any:
 def _whole(value: Any) -> int:
     number = cell_text(value)
     if isinstance(value, bool) or not re.fullmatch(r"\d+", number):
-        raise ValueError(f"doc_id is {value!r}, which is no row")
+        raise ValueError(f"doc_id is {value!r}, which is not a row")
     return int(number)
 
 
@@ -193,5 +193,5 @@ def as_numbers(stated: Mapping[str, Any]) -> tuple[dict[str, float], list[str]]:
         except OverflowError:
             found[name] = math.inf
     odd = [name for name, value in found.items() if not math.isfinite(value)]
-    notes = [f"its own {name} is {found[name]}, which is no number to compare with" for name in odd]
+    notes = [f"its own {name} is {found[name]}, which is not a number" for name in odd]
     return {name: value for name, value in found.items() if math.isfinite(value)}, notes

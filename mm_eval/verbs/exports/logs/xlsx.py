@@ -302,7 +302,7 @@ class _Sheet:
             return unescaped(text)
         number = int(text) if WHOLE.fullmatch(text) else float(text)
         if not math.isfinite(number):
-            raise ValueError(f"the cell {self._given.get('r')} is {text!r}, which is no number")
+            raise ValueError(f"the cell {self._given.get('r')} is {text!r}, which is not a number")
         return self._date(number) if int(self._given.get("s", 0)) in self._book.dates else number
 
     def _date(self, days: float) -> Any:

@@ -84,12 +84,12 @@ def _sentence(table: ReleaseTable, columns: list[str], rows: list[Row]) -> str:
     parts = [
         f"{a} is ahead of {b} {of}"
         if ahead or behind
-        else f"{a} and {b} can't be told apart on any of {counted(len(both), 'benchmark')}"
+        else f"{a} and {b} show no significant difference on any of {counted(len(both), 'benchmark')}"
     ]
     if behind:
         parts[0] += f", behind on {behind}"
     if same and (ahead or behind):
-        parts[0] += f"; {same} can't be told apart"
+        parts[0] += f"; {counted(same, 'shows', 'show')} no significant difference"
     if table.average:
         parts.append(_of_averages(table, a, b, rows))
     return ". ".join(parts) + "."
@@ -108,7 +108,7 @@ def _of_averages(table: ReleaseTable, a: str, b: str, rows: list[Row]) -> str:
         gaps.append(((found.value - low) / len(rows), (high - found.value) / len(rows)))
     low, high = combined(between, gaps)
     low, high = max(-1.0, low), min(1.0, high)
-    apart = "" if low > 0 or high < 0 else ": can't be told apart"
+    apart = "" if low > 0 or high < 0 else ", not significant"
     if f"{100 * between:+.1f}" != f"{100 * (first - second):+.1f}":
-        said += f"; {100 * between:+.1f} on the docs that both answered"
+        said += f"; {100 * between:+.1f} on the documents that both answered"
     return f"{said} ({100 * low:.1f} to {100 * high:.1f}){apart}"

@@ -117,7 +117,7 @@ def release_table(
         if in_part := [f"{part} of {name}" for name, part in parts_of(run).items()]:
             parts.setdefault(", ".join(in_part), {})[column] = None
     for said, of in parts.items():
-        table.notes.append(f"{listed(of, 6)}: {said}, no result on a benchmark.")
+        table.notes.append(f"{listed(of, 6)}: {said}, not a benchmark result.")
     for column, run in columns:
         table.notes += [f"{column}: {said}" for said in brief_warnings(run.results)]
         if blind := run.spec.get("blind"):
@@ -127,7 +127,7 @@ def release_table(
     for model, reason in (holes or {}).items():
         if _line(model) not in table.columns:
             table.columns.append(_line(model))
-        table.notes.append(f"{_line(model)} has no numbers: {reason}")
+        table.notes.append(f"{_line(model)} has no scores: {reason}")
     places = {_line(model): place for place, model in enumerate(order)}
     table.columns.sort(key=lambda column: places.get(column, len(places)))
     for entry in reported:
@@ -147,7 +147,7 @@ def _notes_on_judges(column: str, run: RecordedRun) -> Iterator[str]:
         if not judges_of(run.results, task):
             yield f"{column}, {row.alias}: not judged."
         elif missing and missing == row.scored:
-            yield f"{column}, {row.alias}: no doc has a verdict that could be read."
+            yield f"{column}, {row.alias}: no document has a verdict that could be read."
 
 
 def _mark_and_verdict(run: RecordedRun, name: str, key: MetricKey) -> tuple[str, str]:
@@ -258,7 +258,7 @@ def _add_reported(table: ReleaseTable, entry: Reported) -> None:
         raise ConfigError(f"the table has no row {entry.task!r}{of}, which {entry.source} reports.", hint=hint)
     if len(rows) > 1:
         metrics = ", ".join(metric for _, metric in rows)
-        raise ConfigError(f"{entry.task!r} has several numbers: say which `metric` {entry.source} reports ({metrics}).")
+        raise ConfigError(f"{entry.task!r} has several metrics: say which `metric` {entry.source} reports ({metrics}).")
     row = rows[0]
     numbers = table.rows[row]
     if any(found.ours and found.scale == (0.0, 1.0) for found in numbers.values()) and not 0 <= entry.value <= 1:

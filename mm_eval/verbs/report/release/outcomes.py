@@ -42,7 +42,7 @@ class Ended:
         return Ended(PARTIAL, hole=f"model error: {self.waiting}, and none goes on", problems=(self.waiting,))
 
 
-INTERRUPTED_EARLY = Ended(INTERRUPTED, hole="it was interrupted before it had numbers")
+INTERRUPTED_EARLY = Ended(INTERRUPTED, hole="it was interrupted before it had scores")
 
 
 def drive(request: RunRequest, progress: Progress) -> Ended:
@@ -65,7 +65,7 @@ def drive(request: RunRequest, progress: Progress) -> Ended:
         return Ended(report.exit_code, str(report.folder), problems=problems, finished=finished)
     without = report.exit_code and not report.silent
     return Ended(
-        report.exit_code, None, ("; ".join(report.problems) or "it has no numbers") if without else "", problems
+        report.exit_code, None, ("; ".join(report.problems) or "it has no scores") if without else "", problems
     )
 
 

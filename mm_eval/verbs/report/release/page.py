@@ -283,5 +283,5 @@ def _settings(run: RecordedRun) -> dict[str, str]:
 
 
 def _hole(table: ReleaseTable, column: str) -> str:
-    beginning = f"{column} has no numbers: "
+    beginning = f"{column} has no scores: "
     return next((note.removeprefix(beginning) for note in table.notes if note.startswith(beginning)), "")

@@ -104,7 +104,7 @@ class ReleaseProgress:
     def ended(self, name: str, code: int, numbers: bool) -> None:
         """A model ended with an exit code, with or without numbers."""
         model = self.models[name]
-        model.what, model.over = ENDS.get(code, "failed") if numbers or code == 130 else "no numbers", True
+        model.what, model.over = ENDS.get(code, "failed") if numbers or code == 130 else "no scores", True
 
     def say(self, text: str) -> None:
         """Prints a line above the view."""

@@ -56,9 +56,9 @@ def set_apart(table: ReleaseTable, same_prompt: bool = False) -> list[str]:
         )
     for what, names in prompts.items():
         of = f"{counted(len(names), 'benchmark')} ({listed(names, 6)})"
-        differ = f"{what[0].upper()}{what[1:]} {'differ' if ' and ' in what else 'differs'}"
         notes.append(
-            f"{differ} on {of}: each model is asked with its own, and ranked; --same_prompt ranks equal ones only."
+            f"On {of} the models differ in {what} (each was given its own). They are ranked together; "
+            "--same_prompt ranks only equal prompts."
         )
     return notes
 
@@ -111,7 +111,7 @@ def set_apart_by_judge(table: ReleaseTable, mix_judges: bool) -> list[str]:
         of_row = _judges_of_most(numbers)
         others = {column: said for column, found in numbers.items() if (said := _judged_otherwise(found, of_row))}
         official = dict.fromkeys(str(judge.official) for judge in of_row.values() if judge.is_official is False)
-        unlike = f", official {', '.join(official)}: not comparable with published numbers" if official else ""
+        unlike = f", official {', '.join(official)}: not comparable with published scores" if official else ""
         said_of_rows.setdefault((row[0], f"{judged_by(of_row.values())}{unlike}."), []).append(row)
         for column, said in others.items():
             end = "ranked together all the same (--mix_judges)" if mix_judges else "not ranked with the others"

@@ -64,7 +64,7 @@ def _with_marks(table: ReleaseTable, intervals: bool, categories: bool) -> Table
     if not any(map(_has_best, found.rows)):
         return found
     after = 1 if table.sentence else 0
-    said = f"{BEST} first of its row, or not to be told apart from it; others of the row are behind (5%, Holm)."
+    said = f"{BEST} first of its row, or not significantly behind it; others of the row are behind (5%, Holm)."
     return replace(found, rows=marked, notes=[*found.notes[:after], said, *found.notes[after:]])
 
 
@@ -172,7 +172,7 @@ def _table(table: ReleaseTable, intervals: bool, categories: bool) -> Table:
         rows.append(Row({**averages, "": AVERAGE}))
     notes = [*([table.sentence] if table.sentence else []), *_footnotes(table, intervals)]
     if not categories and (left := sum(len(table.below(row)) for row in table.shown())):
-        notes.append(f"{counted(left, 'further number')} of these benchmarks: --categories.")
+        notes.append(f"Not shown: {counted(left, 'more metric')}. Use --categories.")
     return Table(columns, rows, notes)
 
 
@@ -207,8 +207,8 @@ def _footnotes(table: ReleaseTable, intervals: bool) -> list[str]:
         marks.append("± is half of the 95% interval.")
     if intervals and any(found.margin is None and found.interval is not None for found in numbers):
         marks.append(
-            "[low, high] is a 95% interval: exact, where nearly all docs are right or wrong, or ended at 0 or 1; "
-            "of a run that stopped, one that holds after looking."
+            "[low, high] is a 95% interval. It is exact near 0 and 100% and never leaves the scale. "
+            "For runs that stopped early it accounts for the interim looks."
         )
     if any(found.set_apart for found in numbers):
         marks.append(f"{SET_APART} measured otherwise than the rest of its row: not ranked with it.")

@@ -206,7 +206,7 @@ class LiveRun:
         if is_live(self.folder):
             return ""
         if (self.folder / "results.json").is_file():
-            return "The run has ended. Load this page again for its numbers and samples."
+            return "The run has ended. Load this page again for its scores and samples."
         return "The run has stopped without results. The same command continues it."
 
 

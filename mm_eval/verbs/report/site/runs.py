@@ -324,7 +324,7 @@ def _going(name: str, run: ShownRun) -> dict[str, str]:
     try:
         live = run.live()
         now, model = live.progress(), f"{model_of(live.request)} ({name})"
-        said = f"{of_all(now['docs'], now['total'], 'doc')}, {now['failed']:,} failed"
+        said = f"{of_all(now['docs'], now['total'], 'document')}, {now['failed']:,} failed"
     except (MMEvalError, OSError) as error:
         said = str(error)
     except UNREADABLE as error:

@@ -45,7 +45,7 @@ def test_letters_without_a_space_are_read_where_prompts_are_not_scored(refusal: 
     found = {instance.slot: each for instance, each in server.model().loglikelihood(docs(6))}
     assert len(found) == 18 and all(isinstance(each, Answer) for each in found.values())
     assert [found[slot].output for slot in sorted(found)] == [(-2.5, False), (-0.1, True), (-7.0, False)] * 6
-    assert len(server.requests) == 7, "one a doc, and one to find out"
+    assert len(server.requests) == 7, "one a document, and one to find out"
 
 
 def test_a_server_that_scores_prompts_scores_the_option_as_the_task_writes_it() -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from mm_eval.results.recorded import RecordedRun
+from mm_eval.values.words import counted
 from mm_eval.verbs.report.release.numbers import release_table
 from mm_eval.verbs.report.release.table import ReleaseNumber, ReleaseTable
 from mm_eval.verbs.report.release.text import as_csv, as_latex, as_markdown, as_text
@@ -94,13 +95,13 @@ def test_the_sentence_says_what_the_tests_say(model) -> None:
     told = sum(bool(table.told_apart[row]) for row in table.shown())
     assert told >= 1
     assert table.sentence.startswith(
-        f"a is ahead of b on {told} of 4 benchmarks; {4 - told} can't be told apart. Average "
+        f"a is ahead of b on {told} of 4 benchmarks; {counted(4 - told, 'shows', 'show')} no significant difference. Average "
     )
     low, high = table.sentence.rpartition("(")[2].rstrip(").").split(" to ")
     assert 0 < float(low) < float(high)
     assert table.sentence in as_markdown(table) and "% a is ahead of b" in as_latex(table)
     same = release_table([model("c"), model("d")])
-    assert same.sentence.startswith("c and d can't be told apart on any of 4 benchmarks. Average ")
+    assert same.sentence.startswith("c and d show no significant difference on any of 4 benchmarks. Average ")
 
 
 def test_an_average_needs_benchmarks_that_all_have(model) -> None:
@@ -115,9 +116,7 @@ def test_one_headline_row_a_benchmark_and_the_rest_on_demand(model) -> None:
     below = [other for row in table.shown() for other in table.below(row)]
     assert {metric for _, metric in below} >= {"acc", "precision", "recall", "yes_rate"} and len(table.shown()) == 2
     assert not any(f"({metric.replace('_', chr(92) + '_')})" in short for _, metric in below)
-    assert (
-        f"{len(below)} further number" in short and len(whole.splitlines()) >= len(short.splitlines()) + len(below) - 2
-    )
+    assert f"{len(below)} more metric" in short and len(whole.splitlines()) >= len(short.splitlines()) + len(below) - 2
 
 
 @pytest.mark.full

@@ -111,7 +111,7 @@ def test_a_later_failure_is_a_hole_and_the_other_models_go_on(
     table = [line for line in done.out.splitlines() if line.startswith("|")]
     assert table[0] == "| benchmark | one | broken | two |"
     assert all(len(line.split("|")) == 6 and line.split("|")[3].strip() == "–" for line in table[2:])
-    [reason] = [line for line in done.out.splitlines() if line.startswith("broken has no numbers: ")]
+    [reason] = [line for line in done.out.splitlines() if line.startswith("broken has no scores: ")]
     assert str(failure).splitlines()[0] in reason if str(failure) else "MemoryError" in reason
     assert "\x1b" not in done.out and (tmp_path / "out" / "two" / "results.json").exists()
     monkeypatch.undo()
@@ -188,7 +188,7 @@ def test_an_interrupt_keeps_what_is_done(cli, tmp_path: Path, monkeypatch, momen
         )
     done = cli("run", "--config", release(tmp_path, "one", "{model: dummy, name: second, seed: 7}", "third"))
     assert done.code == 130
-    assert "| benchmark | one | second | third |" in done.out and "third has no numbers: it was not run" in done.out
+    assert "| benchmark | one | second | third |" in done.out and "third has no scores: it was not run" in done.out
     assert json.loads((tmp_path / "out" / "one" / "results.json").read_text())["results"]["mme"]["n"] == 4
 
 
@@ -211,7 +211,7 @@ def test_prompts_of_several_models(cli, tmp_path: Path, monkeypatch) -> None:
 
     monkeypatch.setattr(Dummy, "prepare", fail_first)
     done = cli(*common, "--model", "dummy", "--model", "dummy")
-    assert done.code == 3 and "dummy has no numbers: model error: RuntimeError: CUDA error" in done.err
+    assert done.code == 3 and "dummy has no scores: model error: RuntimeError: CUDA error" in done.err
     assert "model: dummy'" in done.out
 
 
@@ -219,6 +219,6 @@ def test_a_run_without_numbers_is_a_hole_in_the_table_of_several(cli, tmp_path: 
     assert cli("run", "--config", release(tmp_path, "one", "two")).code == 0
     (tmp_path / "out" / "two" / "results.json").unlink()
     done = cli("report", tmp_path / "out" / "one", tmp_path / "out" / "two", "--format", "md")
-    assert done.code == 3 and "| benchmark | one | two |" in done.out and "two has no numbers" in done.out
+    assert done.code == 3 and "| benchmark | one | two |" in done.out and "two has no scores" in done.out
     assert cli("report", tmp_path / "out" / "two", "--format", "md").code == 2
     assert cli("report", tmp_path / "out" / "one", tmp_path / "nowhere", "--format", "md").code == 2

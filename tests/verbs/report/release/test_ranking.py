@@ -67,7 +67,7 @@ def test_a_part_of_the_docs_is_not_ranked_with_all_of_them(noisy, base, mme_rows
     table = release_table([*noisy, RecordedRun.read(few, "few")])
     found = table.rows["mme", "mme_perception_score"]["few"]
     assert found.set_apart and found.rank is None and not found.best
-    assert "few: the choice of docs differs from most models on mme: not ranked there." in table.notes
+    assert "few: the choice of documents differs from most models on mme: not ranked there." in table.notes
     assert "‡" in as_markdown(table)
 
 
@@ -128,7 +128,7 @@ def test_each_model_is_ranked_under_its_own_prompt(noisy, change: dict, what: st
     assert [bool(found.own_prompt) for found in table.rows[row].values()].count(True) == 1
     text = as_markdown(table)
     assert f"¶ asked with another {what} than others in its row" in text
-    assert text.count(f"The {what} differs on 1 benchmark (mme)") == 1
+    assert text.count(f"On 1 benchmark (mme) the models differ in the {what} (each was given its own).") == 1
     strict = release_table([*noisy[1:], own], same_prompt=True)
     assert strict.rows[row]["own"].set_apart and strict.rows[row]["own"].rank is None
     assert f"own: the {what} differs from most models on mme: not ranked there." in strict.notes
@@ -243,5 +243,5 @@ def test_a_model_that_lacks_its_hard_docs_is_not_ahead(tmp_path: Path) -> None:
         numbers = table.rows[task, "exact_match"]
         assert numbers["lacking"].value == 0.8 > numbers["whole"].value == 0.67
         assert dict(ranked_columns(numbers)) == {} and not any(found.best for found in numbers.values())
-    assert "can't be told apart on any of 2 benchmarks" in table.sentence
-    assert "Average 80.0 against 67.0, +13.0; -20.0 on the docs that both answered (-2" in table.sentence
+    assert "show no significant difference on any of 2 benchmarks" in table.sentence
+    assert "Average 80.0 against 67.0, +13.0; -20.0 on the documents that both answered (-2" in table.sentence

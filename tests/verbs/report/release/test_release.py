@@ -233,11 +233,11 @@ def test_a_wrong_release_file_is_told_before_anything_is_asked(cli, tmp_path, te
 
 def test_a_run_of_some_docs_is_told_wherever_its_numbers_are(cli, tmp_path):
     ran = cli("--tasks", "mme,seedbench", "--model", "dummy", "--sample", "--samples", '{"mme": [3, 5]}')
-    assert "note: only 2 of 420 docs of mme were requested: no result on a benchmark" in ran.out
+    assert "note: only 2 of 420 documents of mme were requested; these scores are not benchmark results" in ran.out
     run = RecordedRun.read(ran.folder)
-    assert "dummy: 2 of 420 docs of mme, no result on a benchmark." in as_markdown(release_table([run]))
+    assert "dummy: 2 of 420 documents of mme, not a benchmark result." in as_markdown(release_table([run]))
     names = [result["dataset"]["name"] for result in model_index([run])[0]["results"]]
-    assert names == ["mme (sample data, 2 of 420 docs)", "seedbench (sample data)"]
+    assert names == ["mme (sample data, 2 of 420 documents)", "seedbench (sample data)"]
 
 
 def test_what_stands_after_a_number_is_said(table):

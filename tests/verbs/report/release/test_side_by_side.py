@@ -58,12 +58,12 @@ def test_a_model_whose_process_dies_hinders_no_other_and_goes_on_later(start: St
     code, out, err = ended(start(models, parallel=3))
     assert code == 3, err
     assert table(out)[0] == "| benchmark | dies | fails | whole |"
-    [reason] = [line for line in out.splitlines() if line.startswith("dies has no numbers: ")]
+    [reason] = [line for line in out.splitlines() if line.startswith("dies has no scores: ")]
     assert "killed by SIGKILL" in reason
     assert "fails: Failed: mme doc" in err, "what a model logs is shown with its name"
     assert len(calls(tmp_path, "whole")) == 40
     code, out, err = ended(start([slow("dies", tmp_path), *models[1:]], parallel=3))
-    assert code == 0 and "has no numbers" not in out, err
+    assert code == 0 and "has no scores" not in out, err
     assert 40 <= len(calls(tmp_path, "dies")) < 50, "what was recorded is not requested again"
     assert len(calls(tmp_path, "whole")) == 40 and len(calls(tmp_path, "fails")) == 41
 
@@ -79,7 +79,7 @@ def test_ctrl_c_ends_all_with_130_and_the_same_command_goes_on(start: Start, tmp
     code, out, err = ended(child)
     assert code == 130, err
     assert len(drivers) == 2 and not any(map(is_alive, drivers))
-    assert err.count("Stopping: ") == 1 and "Traceback" not in err and "C has no numbers: it was not run" in out
+    assert err.count("Stopping: ") == 1 and "Traceback" not in err and "C has no scores: it was not run" in out
     assert not calls(tmp_path, "C")
     before = {name: len(calls(tmp_path, name)) for name in names}
     assert all(0 < before[name] < 40 for name in "AB")
@@ -123,9 +123,9 @@ def test_only_runs_the_named_models_and_the_page_shows_the_others(cli, tmp_path:
     assert wrong.code == 2 and "--only" in wrong.err and "no model called 'AA'" in wrong.err
     first = cli("run", "--config", path, "--only", "B")
     assert first.code == 0 and not (tmp_path / "out" / "A").exists()
-    assert "A has no numbers: --only left it out" in first.out
+    assert "A has no scores: --only left it out" in first.out
     both = cli("run", "--config", path, "--only", "A,C", "--only", "A")
-    assert both.code == 0 and "has no numbers" not in both.out
+    assert both.code == 0 and "has no scores" not in both.out
     assert both.out.splitlines().count(f"B: {tmp_path / 'out' / 'B'}") == 0, "B is shown and not run"
     assert table(both.out)[0] == "| benchmark | A | B | C |"
 
