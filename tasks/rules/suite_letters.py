@@ -151,25 +151,34 @@ class FirstCapitalLetterFilter(LetterRule):
 
 @register_filter("first_word_letter")
 class FirstWordLetterFilter(LetterRule):
-    """The rule of MVBench, TVBench and MLVU: the first word is the letter, in any case, with or without brackets and full stops.
+    """The rule of MVBench and TVBench: the first word is the letter, in any case, with or without brackets and full stops.
 
-    A word with one letter in brackets counts, too. Source: OpenGVLab/Ask-Anything, video_chat2/mvbench.ipynb, and
-    JUNJIE99/MLVU, videochat2/choice_bench.py (`check_ans`), which take an empty answer and a lone bracket for right.
+    A word with one letter in brackets counts, too. Source: OpenGVLab/Ask-Anything, video_chat2/mvbench.ipynb (`check_ans`), which
+    takes an empty answer and a lone bracket for right.
 
-    first_line: only the first line is read, as MVBench and TVBench do; MLVU's word ends at a blank alone.
+    first_line: only the first line is read, as MVBench and TVBench do.
+    cut_at_bracket: what stands before the first ")" is read first, as MLVU does (JUNJIE99/MLVU, videochat2/choice_bench.py,
+        video_chat/choice_bench.py and Evaluation_Test/test_bench.py): "A)the cat" is A. There nothing else is right, so that
+        "A. the cat", "a) the cat" and "(A) the cat" are wrong; a prompt that begins no answer gets them, and they are read here.
     """
 
     name = "first_word_letter"
 
     def __init__(
-        self, choices: str | Sequence[str] | None = None, letters: str = "ABCD", first_line: bool = False
+        self,
+        choices: str | Sequence[str] | None = None,
+        letters: str = "ABCD",
+        first_line: bool = False,
+        cut_at_bracket: bool = False,
     ) -> None:
         super().__init__(choices, letters)
-        self.first_line = first_line
+        self.first_line, self.cut_at_bracket = first_line, cut_at_bracket
 
     def read(self, answer: str, options: Mapping[str, str]) -> str | None:
         """The letter that an answer means; None if the rule finds none."""
         text = answer.strip()
+        if self.cut_at_bracket and (before := text.partition(")")[0].removeprefix("(").strip()) in options:
+            return before
         text = text.split("\n")[0].rstrip() if self.first_line else text
         word = text.split(" ")[0].replace(".", "").upper()
         if match := re.fullmatch(r"\(?([A-Z])\)?", word):

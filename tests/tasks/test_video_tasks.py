@@ -108,6 +108,21 @@ def test_mvbench_reads_the_first_line_and_mlvu_ends_its_word_at_a_blank(
         assert filters.chain([[answer]], [{"candidates": list("wxyz")}]) == [[first_line]]
 
 
+@each_of(
+    ("answer", "letter"),
+    [
+        ("A)the cat", "A"), ("A)\nBecause it is red.", "A"), ("A", "A"), ("A) the cat", "A"), ("(A)the cat", "A"), (" B )", "B"),
+        ("A. the cat (B)", "A"), ("a) the cat", "A"), ("E) none", None), ("", None), (")", None), ("the cat (B)", None),
+    ],
+)  # fmt: skip
+def test_mlvu_reads_what_stands_before_the_bracket(answer: str, letter: str | None) -> None:
+    """What the authors' scripts count as right is read; so are other forms of a letter, which they count as wrong."""
+    options = dict.fromkeys("ABCD", "")
+    authors = before if (before := answer.strip().partition(")")[0]) in options else None
+    found = FirstWordLetterFilter(cut_at_bracket=True).read(answer, options)
+    assert found == letter and authors in (None, letter)
+
+
 @each_of(("answer", "videomme", "longvideobench", "first_word"), HARD)
 def test_hard_answers(answer: str, videomme: str | None, longvideobench: str | None, first_word: str | None) -> None:
     assert read("videomme", answer) == videomme
