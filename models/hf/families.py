@@ -144,12 +144,12 @@ FAMILIES: dict[str, Family] = {
     "granite4_vision": Family(("granite4_vision", "llava_next", "llava"), features=False, heads=False),
     "granite_docling": Family(("granite_docling",), pictures="prompt"),
     "hunyuan_vl": Family(("hunyuan_vl",), mrope=True, axes=4, batched=False),  # pictures are counted over all rows
-    "hyperclovax_vision_v2": Family(("hyperclovax_vision_v2",), placeholder=_QWEN.placeholder),
+    "hyperclovax_vision_v2": Family(("hyperclovax_vision_v2",)),
     "idefics2": Family(("idefics2",), pictures="prompt"),
     "idefics3": Family(("idefics3", "idefics2"), pictures="prompt"),
     "inkling2": Family(("inkling2", "inkling_mm_model")),
     "inkling_mm_model": Family(
-        ("inkling_mm_model",), batched=False, holes=False
+        ("inkling_mm_model",), placeholder="<|content_image|><|unused_200054|>", batched=False, holes=False
     ),  # its queries are scaled by their place, padding included
     "instructblip": _without_chat("instructblip"),
     "internvl": Family(("internvl",), video=VideoInput("frames=32,middle", given="frames")),

@@ -236,14 +236,17 @@ def naming(pretrained: str, part: str) -> Iterator[None]:
     except ConfigError:
         raise
     except Exception as error:  # third-party code on a user's files
-        first = str(error).strip().split("\n")[0].split(" Check out the instructions")[0][:300].rstrip(".")
         own_code = "trust_remote_code" in str(error)
-        missing = _missing(error)
+        if not own_code and (missing := _missing(error)):
+            raise ConfigError(
+                f"The {part} of {pretrained!r} can't be loaded: it needs {missing.replace(' ', ' and ')}.",
+                where=WHERE,
+                hint=f"Install what transformers needs for this type: pip install {missing}.",
+            ) from error
+        first = str(error).strip().split("\n")[0][:300].rstrip(".")
         hint = "A file may be damaged or missing: fetch the checkpoint again."
         if own_code:
             hint = "It comes with its own code: read it, then add trust_remote_code=true."
-        elif missing:
-            hint = f"transformers needs more packages for this type: pip install {missing}."
         elif broken := broken_package(error):
             hint = (
                 f"The package {broken} can't be imported here: install a build of it that fits torch, or uninstall it."

@@ -274,7 +274,7 @@ MUSE_TOKENS = (
 )  # fmt: skip
 MUSE_TEXT = {
     **TEXT, **HEAD, "num_hidden_layers": 4, "layer_types": WINDOWS, "sliding_window": 16, "layer_rope_theta": [10000.0, 0] * 2,
-    "output_multiplier": 1.0, "final_logit_softcapping": 20.0,
+    "output_multiplier": 1.0, "final_logit_softcapping": 20.0, "qk_scale_factor": 1.5,
 }  # fmt: skip
 MUSE_TOWER = {
     "hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 3, "num_attention_heads": 4, "pos_emb_height": 4,

@@ -39,7 +39,8 @@ def _prompts(model: Any) -> list[Any]:
 KINDS = ["llama", *FAMILIES, *(kind for kind in MORE if kind not in FAMILIES)]
 COPIED = (
     "qwen3_5", "qwen3_5_moe", "minicpmv4_6", "minicpmv4_7", "lfm2_vl", "lfm3_vl", "gemma3n", "gemma4", "kimi_k25",
-    "minimax_m3_vl", "mllama", "qwen4_exp",
+    "minimax_m3_vl", "mllama", "qwen4_exp", "dots3_note", "glm5_next", "mistral_large4", "mistral3_of_4",
+    "inkling_mm_model", "inkling2",
 )  # fmt: skip
 """Types that share prefixes on copies of transformers' own cache: recurrent layers, keys of other layers, latent keys, blocks,
 pictures beside the tokens.

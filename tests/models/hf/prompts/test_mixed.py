@@ -75,8 +75,7 @@ def test_answers_are_those_of_a_whole_forward(adapter: Adapter, kind: str) -> No
     assert outputs(alone.generate(rows)) == outputs(together.generate(rows))
 
 
-@pytest.mark.full
-@pytest.mark.parametrize("kind", few(KINDS, "qwen3_vl"))
+@pytest.mark.parametrize("kind", few(KINDS))
 def test_examples_with_videos_are_shared_and_change_no_answer(adapter: Adapter, kind: str) -> None:
     """Two questions on each of two videos, after the same examples with a video and a picture."""
     alone, together = tiny(adapter, kind, max_length=500), tiny(adapter, kind, batch_size=8, max_length=500)
