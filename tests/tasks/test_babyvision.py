@@ -130,6 +130,7 @@ def test_a_run_with_three_answers_to_each_question(cli: Any, judge: Server, tmp_
     assert said.code == 0 and json.loads((tmp_path / "run" / "results.json").read_text())["results"][TASK] == row
 
 
+@pytest.mark.full
 def test_a_killed_run_asks_the_judge_only_for_what_lacks(cli: Any, judge: Server, tmp_path: Path) -> None:
     answers = [[f"\\boxed{{{gold}}}", "\\boxed{x}", gold] for gold in GOLD]
     judge.latency = 0.2

@@ -24,10 +24,14 @@ FORM = "extracted_final_answer: {}\n\nreasoning: So it is.\n\ncorrect: {}\n\ncon
 HLE = MadeUp("hle", "cais/hle", "test")
 
 
-def test_the_chat_has_the_form_as_system_text_and_the_picture_behind_the_question(cli: Any) -> None:
+def test_the_chat_has_the_form_as_system_text() -> None:
     system, user = doc_to_messages({"question": "Why {x}?", "image": ""})
     assert system == {"role": "system", "content": [{"type": "text", "text": SYSTEM}]}
     assert user == {"role": "user", "content": [{"type": "text", "text": "Why {x}?"}]}
+
+
+@pytest.mark.full
+def test_the_prompt_of_a_chat_model(cli: Any) -> None:
     shown = cli("show", "hle", "--sample", "--model", "tiny-qwen2-vl", "--doc", 1).out
     chat = f"<|im_start|>system\n{SYSTEM}<|im_end|>\n<|im_start|>user\nWhat is the area of the triangle in the picture?<|vision"
     assert chat in shown and "picture 0: 112 x 112" in shown

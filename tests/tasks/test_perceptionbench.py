@@ -61,6 +61,11 @@ def test_more_than_nine_pictures_and_none() -> None:
 
 def test_the_prompts(cli: Any) -> None:
     assert prompt(cli, TASK, doc=0) == "<image>How many dots are there?"
+    assert prompt(cli, TASK, doc=3) == "Compare <image> with <image>. How many dots has the first of them?"
+
+
+@pytest.mark.full
+def test_the_prompt_of_a_chat_model_has_the_pictures_in_their_places(cli: Any) -> None:
     shown = cli("show", TASK, "--sample", "--model", "tiny-qwen2-vl", "--doc", 3)
     text = re.sub(r"<\|vision_start\|>.*?<\|vision_end\|>", "#", shown.out, flags=re.DOTALL)
     assert "Compare # with #. How many dots has the first of them?" in text, shown.out

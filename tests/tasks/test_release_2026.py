@@ -39,10 +39,7 @@ def test_its_members_and_no_average() -> None:
 
 
 def test_omnidocbench_is_version_1_5() -> None:
-    manager = TaskManager()
-    if "omnidocbench_v1" not in manager.entries:
-        pytest.skip("omnidocbench 1.5 is not there yet: the member is version 1.0 until then")
-    assert manager.load(["omnidocbench"]).tasks["omnidocbench"].metadata["version"] == 1.5
+    assert TaskManager().load(["omnidocbench"]).tasks["omnidocbench"].metadata["version"] == 1.5
 
 
 def test_without_a_judge_it_ends_and_prints_the_command_of_the_members_by_rule(cli: Any, tmp_path: Path) -> None:
