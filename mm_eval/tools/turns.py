@@ -150,6 +150,7 @@ class ToolTurns:
 
     def begin(self, instance: Instance) -> Instance:
         """The first request, which announces the tools: in its field, or at the end of the system turn."""
+        instance.runs_code = self.python is not None
         if self.native and not isinstance(instance.context, str):
             known = {CALL_FORMAT: self.form} if self.known else {}
             return replace(instance, tools=self.declared, metadata={**instance.metadata, **known})

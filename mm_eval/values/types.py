@@ -254,6 +254,7 @@ class Instance:
     filtered_resps: the answers of all repeats after filtering, by filter pipeline. Only on the first repeat.
     error: why it can't be requested (an undecodable picture, a missing column). None if it can.
     judge, step, turn: as of its slot.
+    runs_code: making the next turn may run code of the model, which takes long.
     tools: declarations of the tools that it offers, in OpenAI's form, for a model that takes them. () where none are offered, or
         where the context describes them.
     messages: of a conversation, what this turn says after the last answer; () for its first. None outside conversations.
@@ -287,6 +288,7 @@ class Instance:
     messages: tuple[Message, ...] | None = None
     then: Callable[[Instance, Answer], Instance | End] | None = field(default=None, repr=False)
     ends_when_full: bool = False
+    runs_code: bool = False
     tools: tuple[Mapping[str, Any], ...] = ()
 
     @property
