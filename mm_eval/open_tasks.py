@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -103,23 +103,29 @@ class OpenedTasks:
         return {name: states for name, states in found.items() if states}
 
 
-@dataclass
+@dataclass(frozen=True)
 class Asking:
     """What asking further questions needs: those of the judges after the answers, and those of a run that may stop.
 
-    doc_ids: {task: docs of this process}; a run that may stop states those of each pass. elsewhere: the failed requests
-    of the launch's other processes, of which there are `processes` with this one.
+    elsewhere: the failed requests of the launch's other processes, of which there are `processes` with this one.
     """
 
     folder: RunFolder
     state: JournalState
     journal: Journal
-    doc_ids: Mapping[str, list[int]]
     outcome: Outcome
     stop: StopSignal
     progress: Progress
     elsewhere: Callable[[], int] = lambda: 0
     processes: int = 1
+
+
+@dataclass(frozen=True)
+class Pass:
+    """Requests that are made together, and the docs about whose answers the judges are asked after them, {task: docs}."""
+
+    requests: Iterable[Instance]
+    doc_ids: Mapping[str, list[int]]
 
 
 class PendingDocs(Protocol):

@@ -12,7 +12,7 @@ import json
 import os
 import re
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, closing, nullcontext, suppress
 from dataclasses import replace
 from functools import partial
@@ -40,7 +40,7 @@ from mm_eval.engine.prices import budget_check
 from mm_eval.engine.progress import Progress
 from mm_eval.engine.ranks import Launch, Processes, launched, processes
 from mm_eval.open_run import OpenedRun
-from mm_eval.open_tasks import Asking, OpenedTasks
+from mm_eval.open_tasks import Asking, OpenedTasks, Pass
 from mm_eval.pending import find_pending
 from mm_eval.prepare import Prepared, check_same_questions, is_imported, prepare, prepare_from_spec
 from mm_eval.request import DEFAULT_MODEL, RunRequest, ScoreOptions, named_tasks
@@ -52,7 +52,6 @@ from mm_eval.trust import trusted_request
 from mm_eval.values.errors import ConfigError, MMEvalError, StoreError
 from mm_eval.values.reasoning.families import Marks, marks_of
 from mm_eval.values.reasoning.recorded import Reading
-from mm_eval.values.types import Instance
 from mm_eval.write_run import (
     further_problems,
     is_incomplete,
@@ -167,7 +166,7 @@ def score(
             opened.judging.record(folder)
             with StopSignal().listening() as stop, closing(_open_journal(folder)) as journal:
                 opened.judging.keep(journal, state)
-                opened.judging.ask(opened, Asking(folder, state, journal, opened.doc_ids, outcome, stop, progress))
+                opened.judging.ask(opened, Asking(folder, state, journal, outcome, stop, progress), opened.doc_ids)
             recorded = _recorded(folder)
         started = time.monotonic()
         return _report(opened, folder, recorded, state, outcome, recorded["spec"], started, progress, stopped)
@@ -322,18 +321,18 @@ def _answer(
             over = budget_check(dollars_of_answers, request.budget, "--budget", "the answers have", own.count)
             asker = Asker(model, journal, state, stop, progress.tick, fail_at, cache, outcome, elsewhere, over)
             asker.keep = folder.keep_findings
-            asking = Asking(folder, state, journal, pending.mine, outcome, stop, progress, elsewhere, own.count)
-            at_once: list[Iterable[Instance]] = [CheapestOrder(pending.instances())]
-            for requests in deciding.passes(prepared, asking, pending) if deciding else at_once:
+            asking = Asking(folder, state, journal, outcome, stop, progress, elsewhere, own.count)
+            at_once = [Pass(CheapestOrder(pending.instances()), pending.mine)]
+            for each in deciding.passes(prepared, asking, pending) if deciding else at_once:
                 progress.start("answering", pending.share - pending.answered - outcome.answered)
-                asker.ask(requests)
+                asker.ask(each.requests)
                 progress.stop()
                 if asker.halted:
                     break
                 if judging and judging.asked:
                     if judging.needs_memory and not prepared.given:
                         close_model(model)  # two models do not fit
-                    judging.ask(prepared, asking)
+                    judging.ask(prepared, asking, each.doc_ids)
         with model_boundary(outcome):
             outcome.add(launch.others(outcome.counts(), lambda: stop.requested))
         if own.leads and own.count > 1:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import groupby
@@ -15,7 +15,7 @@ from mm_eval.deciding.rules import Rule
 from mm_eval.deciding.units import Leaf, TaskValues, Unit
 from mm_eval.engine.order import WINDOW, CheapestOrder
 from mm_eval.open_run import OpenedRun
-from mm_eval.open_tasks import Asking, PendingDocs
+from mm_eval.open_tasks import Asking, Pass, PendingDocs
 from mm_eval.values.types import Answer, Instance, Slot
 
 AHEAD, LEAST_AHEAD = 2, 256
@@ -64,22 +64,20 @@ class Course:
         self._graded = len(looks)
         self._complete |= {(name, look) for look, values in enumerate(looks) for name in values}
 
-    def passes(self) -> Iterator[Iterable[Instance]]:
-        """The requests, a pass after the other, until all is decided and asked. In between it waits for the others."""
+    def passes(self) -> Iterator[Pass]:
+        """The passes of the run, one after the other, until all is decided and asked. In between it waits for the others."""
         while not self.asking.stop.requested:
             self._advance(at_once=True)
             allowed = self._allowed
             if self._needs_verdicts and allowed > self._graded:
                 # each doc once in a launch; answers of an earlier one may lack their verdicts, too
-                self.asking.doc_ids = self._asked_in(range(self._graded, allowed))
-                yield self._requests()
+                yield Pass(self._requests(), self._asked_in(range(self._graded, allowed)))
                 if (verdicts := self.asking.outcome.verdicts) is not None and verdicts.stopped:
                     self.stopped = True
                     return
                 self._graded = allowed
             elif self._has_pending():
-                self.asking.doc_ids = self._asked_in(range(allowed), only_open=True)
-                yield self._requests()
+                yield Pass(self._requests(), self._asked_in(range(allowed), only_open=True))
             elif self.rule.over:
                 return
             elif self.together:

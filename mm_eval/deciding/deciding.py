@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from mm_eval.deciding.course import Course
@@ -12,10 +12,9 @@ from mm_eval.deciding.rules import Rule, WhenDecided, WhenNarrow
 from mm_eval.deciding.units import Unit, units_of
 from mm_eval.engine.ranks import processes
 from mm_eval.open_run import OpenedRun
-from mm_eval.open_tasks import Asking, PendingDocs
+from mm_eval.open_tasks import Asking, Pass, PendingDocs
 from mm_eval.request import RunRequest
 from mm_eval.values.errors import ConfigError, ModelError
-from mm_eval.values.types import Instance
 from mm_eval.values.words import listed
 
 FINE = 100
@@ -70,8 +69,8 @@ class Deciding:
         self.rule.begin(self.units, self.schedule)
         return [f"{each}: all of its documents are asked" for each in refused]
 
-    def passes(self, opened: OpenedRun, asking: Asking, pending: PendingDocs) -> Iterator[Iterable[Instance]]:
-        """The requests of the run look by look. After each pass the judges are asked about its answers, then the next is taken.
+    def passes(self, opened: OpenedRun, asking: Asking, pending: PendingDocs) -> Iterator[Pass]:
+        """The passes of the run look by look. After each pass the judges are asked about its answers, then the next is taken.
 
         A pass is read while the model answers, so it may end early. Sets `waiting` of the outcome where the run must end without
         results, to go on later.

@@ -38,10 +38,10 @@ AT_ONCE = 1024
 whole process: so it never runs while a judge's adapter opens one."""
 
 
-def ask_judges(opened: OpenedTasks, judges: Sequence[Judge], asking: Asking) -> None:
-    """Asks the judges for the verdicts that the docs of this process lack."""
+def ask_judges(opened: OpenedTasks, judges: Sequence[Judge], asking: Asking, doc_ids: Mapping[str, list[int]]) -> None:
+    """Asks the judges for the verdicts that docs of this process lack, {task: docs}."""
     state, outcome, stop, progress = asking.state, asking.outcome, asking.stop, asking.progress
-    judged = answers_to_judge(opened, state, asking.doc_ids)
+    judged = answers_to_judge(opened, state, doc_ids)
     answers = sum(len(numbers) for of_task in judged.values() for numbers in of_task.values())
     requests = sum(map(len, opened.doc_ids.values())) + answers
     fail_at = failure_limit(opened.request.fail_on_error, requests)

@@ -118,9 +118,9 @@ class Judging:
         """Adds what the judges said in `try_all`, before there was a journal, to it and to what was read of it."""
         self.tried.write(journal, state)
 
-    def ask(self, opened: OpenedTasks, asking: Asking) -> None:
-        """Asks for the verdicts that lack."""
-        ask_judges(opened, self.judges, asking)
+    def ask(self, opened: OpenedTasks, asking: Asking, doc_ids: Mapping[str, list[int]]) -> None:
+        """Asks for the verdicts that docs of this process lack."""
+        ask_judges(opened, self.judges, asking, doc_ids)
 
     def with_judges(self, task: Task, scorers: Sequence[Scorer], lookup: Lookup) -> Sequence[Scorer]:
         """The scorers of a task with those of its verdicts. lookup: the recorded answers and replies of judges."""
