@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import signal
+import subprocess
+import sys
+import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -238,3 +244,53 @@ def test_without_walls_run_table_and_page_say_so(tmp_path: Path, cli: Callable[.
     said = "code that the model wrote was run without a sandbox"
     assert said in (tmp_path / "run" / "report.html").read_text() and said in cli("score", tmp_path / "run").out
     assert json.loads((tmp_path / "run" / "run.json").read_text())["spec"]["sandbox"]["kind"] == "none"
+
+
+SLOW = f"{COUNT}\nimport time\ntime.sleep(4)"
+LAUNCH = """
+import sys
+from pathlib import Path
+from tests.tools.test_python import SLOW, Counting, run
+run(sys.argv[1], Path(sys.argv[2]), Counting(SLOW))
+"""
+
+
+def below(pid: int) -> set[int]:
+    """The processes that one has started, and theirs."""
+    parents = {}
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError, IndexError):
+            parents[int(path.parent.name)] = int(path.read_text().rpartition(")")[2].split()[1])
+    found, more = set[int](), {pid}
+    while more:
+        more = {each for each, parent in parents.items() if parent in found | more} - found - {pid}
+        if more <= found:
+            break
+        found |= more
+    return found
+
+
+@pytest.mark.full
+def test_no_interpreter_outlives_a_run_that_is_killed_and_nothing_answered_is_asked_again(tmp_path: Path) -> None:
+    sandbox()
+    task, folder = write(tmp_path / "task", 1), tmp_path / "run"
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    child = subprocess.Popen([sys.executable, "-c", LAUNCH, task, str(folder)], env=environment)
+    until = time.monotonic() + 120
+    while time.monotonic() < until and not list((folder / "journal").glob("*.jsonl")):
+        time.sleep(0.05)
+    while time.monotonic() < until and '"answer"' not in "".join(f.read_text() for f in (folder / "journal").iterdir()):
+        time.sleep(0.05)
+    time.sleep(1)  # the code runs
+    started = below(child.pid)
+    os.kill(child.pid, signal.SIGKILL)
+    child.wait()
+    until = time.monotonic() + 20
+    while time.monotonic() < until and any(Path(f"/proc/{pid}").exists() for pid in started):
+        time.sleep(0.1)
+    assert started and not [pid for pid in started if Path(f"/proc/{pid}").exists()]
+    model = Counting(SLOW)
+    run(task, folder, model)
+    assert model.asked == [(0, 1), (0, 2)]
+    (row,) = rows_of(folder, "counts")
+    assert row["scores"]["exact_match,none"] == 1.0 and row["tools"]["code"]["stopped"] == 0
