@@ -310,6 +310,12 @@ def _notes_on_request(plan: Prepared) -> Iterator[str]:
     if (request.repeats or 1) > 1 and own:
         what = f"process_results of {listed(own, 3)} gets the {request.repeats} answers of a document as a list"
         yield f"{what}; one that reads results[0] scores the first"
+    if (request.repeats or 1) > 1:
+        from mm_eval.imported.repeats import keeps_the_first
+
+        asked = {name: config for name, config in plan.configs.items() if config.times_asked > 1 and name not in own}
+        if kept := [name for name, config in asked.items() if keeps_the_first(config)]:
+            yield f"{listed(kept, 3)}: the filter take_first keeps the first of the {request.repeats} answers to a document"
     facts = plan.model.facts
     yield from pixel_notes(
         {name: style.block for name, style in plan.styles.items()}, facts.fits if facts.tries_first else {}

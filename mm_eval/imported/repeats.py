@@ -33,6 +33,11 @@ def repeated(config: TaskConfig, count: int) -> tuple[dict[str, Any], list[str]]
     return keys, [name for name in firsts if name not in by_mean]
 
 
+def keeps_the_first(config: TaskConfig) -> bool:
+    """Whether a filter pipeline of a task drops all repeats but the first."""
+    return any(_takes_first(step) for pipeline in config.filter_list or [] for step in pipeline.get("filter") or [])
+
+
 def _takes_first(step: Any) -> bool:
     return step == "take_first" or isinstance(step, Mapping) and step.get("function") == "take_first"
 

@@ -110,3 +110,11 @@ def test_a_box_behind_which_a_dollar_stands(cli: Callable[..., Ran], tmp_path: P
     assert cli(*words, "--output_path", tmp_path / "last").samples("gsm8k")[0]["rules"]["flexible-extract"] == [
         "unparsed"
     ]
+
+
+def test_repeats_say_that_the_first_answer_is_scored(cli: Callable[..., Ran]) -> None:
+    """Its filters end with take_first, as lm-eval's do: the other answers are paid for and dropped."""
+    words = ("--tasks", "gsm8k", "--model", "dummy", "--sample", "--limit", 1)
+    said = "gsm8k: the filter take_first keeps the first of the 3 answers to a document"
+    assert said in cli(*words, "--repeats", 3).out
+    assert "take_first" not in cli(*words).out
