@@ -149,8 +149,8 @@ def evaluate(
     """
     from mm_eval.adapters import model_settings
     from mm_eval.cli.progress import ProgressBar
+    from mm_eval.engine.launch import all_together
     from mm_eval.engine.model import MODELS
-    from mm_eval.engine.ranks import all_together
     from mm_eval.prepare import names_tasks
     from mm_eval.request import IN_MEMORY, RunRequest, check_options, model_arguments, task_names
     from mm_eval.run import evaluate as run

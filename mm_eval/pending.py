@@ -8,8 +8,8 @@ from itertools import groupby
 
 from mm_eval.engine.folder import shows_by_code
 from mm_eval.engine.journal import JournalState
+from mm_eval.engine.launch import Launch
 from mm_eval.engine.model import Model, request_key
-from mm_eval.engine.ranks import Launch
 from mm_eval.prepare import Prepared
 from mm_eval.values.errors import ConfigError
 from mm_eval.values.types import Answer, End, Instance, Slot

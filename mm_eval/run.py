@@ -23,6 +23,7 @@ from mm_eval.engine.ask import Asker
 from mm_eval.engine.cache import cache_notes, open_cache
 from mm_eval.engine.folder import RunFolder, changed_tasks, entry_of, findings_of
 from mm_eval.engine.journal import Journal, JournalState, read_journal
+from mm_eval.engine.launch import Launch, Processes, launched, processes
 from mm_eval.engine.model import (
     Model,
     close_model,
@@ -38,7 +39,6 @@ from mm_eval.engine.order import CheapestOrder
 from mm_eval.engine.outcome import Outcome, StopSignal, failure_limit, model_boundary
 from mm_eval.engine.prices import budget_check
 from mm_eval.engine.progress import Progress
-from mm_eval.engine.ranks import Launch, Processes, launched, processes
 from mm_eval.open_run import OpenedRun
 from mm_eval.open_tasks import Asking, OpenedTasks, Pass
 from mm_eval.pending import find_pending

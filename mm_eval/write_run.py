@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from mm_eval.engine.folder import RunFolder, entry_of, findings_of, refused_in, scored_by
 from mm_eval.engine.journal import JournalState
+from mm_eval.engine.launch import Processes, processes
 from mm_eval.engine.model import account, dollars
 from mm_eval.engine.outcome import Outcome
 from mm_eval.engine.prices import Price
 from mm_eval.engine.progress import Progress, answering
-from mm_eval.engine.ranks import Processes, processes
 from mm_eval.open_run import OpenedRun
 from mm_eval.open_tasks import OpenedTasks
 from mm_eval.package import __version__, version_of

@@ -24,9 +24,8 @@ from itertools import count
 from typing import Any, TypeAlias
 
 from mm_eval.engine.generation import GenerationOptions
-from mm_eval.engine.launch import store_of
+from mm_eval.engine.launch import processes, store_of
 from mm_eval.engine.model import Answers, Model, ModelFacts, ModelSettings, create_model, register_model
-from mm_eval.engine.ranks import processes
 from mm_eval.values.errors import ConfigError, MMEvalError, ModelError
 from mm_eval.values.reasoning.split import cut_at
 from mm_eval.values.types import Answer, Instance, Message

@@ -10,7 +10,7 @@ from mm_eval.deciding.looks import Schedule, forget_looks, kept_looks
 from mm_eval.deciding.record import Record
 from mm_eval.deciding.rules import Rule, WhenDecided, WhenNarrow
 from mm_eval.deciding.units import Unit, units_of
-from mm_eval.engine.ranks import processes
+from mm_eval.engine.launch import processes
 from mm_eval.open_run import OpenedRun
 from mm_eval.open_tasks import Asking, Pass, PendingDocs
 from mm_eval.request import RunRequest

@@ -1,5 +1,6 @@
-"""Many processes, one run: `torchrun --nproc_per_node N -m mm_eval ...` or `accelerate launch -m mm_eval ...` on one machine.
+"""The processes of a launch: this one alone, or many for one run on one machine.
 
+They are started by `torchrun --nproc_per_node N -m mm_eval ...` or `accelerate launch -m mm_eval ...`.
 Each process (rank) answers its share of the docs into its own journal file. They meet twice at the start: when rank 0 has claimed
 the folder, and when all have read the same journal. At the end rank 0 waits for the others' counts. If a rank dies the launcher
 ends all; the same command requests what is pending, with any number of processes. So no rank has to notice the death of another
@@ -17,22 +18,91 @@ import os
 import sys
 import time
 from collections.abc import Callable, Hashable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import lru_cache
 from itertools import count
 from typing import Any, Protocol
 
-from mm_eval.engine.folder import OtherRunError, RunFolder
+from mm_eval.engine.folder import OtherRunError, RunFolder, folder_error
 from mm_eval.engine.journal import JournalState
-from mm_eval.engine.ranks import Launch, Processes, claimed, processes
 from mm_eval.prompt.task import Task
 from mm_eval.values.errors import ConfigError, ModelError, first_line
 from mm_eval.values.types import Slot
 
 START = timedelta(minutes=5)
 """How long a rank tries to connect to the launcher's store."""
+
+
+@dataclass(frozen=True)
+class Processes:
+    """This process among those of a launch. local: its number on this machine, which is the number of its device."""
+
+    rank: int = 0
+    count: int = 1
+    local: int = 0
+
+    @property
+    def leads(self) -> bool:
+        return self.rank == 0
+
+
+@dataclass
+class Launch:
+    """What a process knows of the others of its launch: here of one process, so nothing."""
+
+    own: Processes
+
+    def docs_of(self, task: Task, doc_ids: list[int], state: JournalState) -> list[int]:
+        """Those of some docs of a task that this process requests. state: of the journal, as all have read it."""
+        return doc_ids
+
+    def all_have_read(self) -> None:
+        """Returns when every process has read the journal, so that all deal out the same docs."""
+
+    def failed_elsewhere(self, counts: Mapping[str, int]) -> int:
+        """The failed requests of the others. counts: those of this one, which the others get."""
+        return 0
+
+    def others(self, counts: Mapping[str, int], stopped: Callable[[], bool]) -> list[dict[str, int]]:
+        """Says that this process is done. On rank 0: the counts of the others, for which it waits until `stopped`."""
+        return []
+
+
+@lru_cache(maxsize=1)
+def processes() -> Processes:
+    """The processes of this launch. A single one unless a launcher started several. Errors: as of `place`."""
+    count = int(os.environ.get("WORLD_SIZE") or 1)
+    return Processes() if count < 2 else place(count)
+
+
+@contextmanager
+def launched(own: Processes, folder: RunFolder, claim: Callable[[], object]) -> Iterator[Launch]:
+    """Locks the run folder for the launch, and claims it."""
+    if own.count > 1:
+        with _launched_together(own, folder, claim) as launch:
+            yield launch
+    else:
+        with claimed(folder, claim):
+            yield Launch(own)
+
+
+@contextmanager
+def claimed(folder: RunFolder, claim: Callable[[], object]) -> Iterator[None]:
+    """Locks and claims a run folder."""
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(folder.locked())
+            claim()
+        except OSError as error:
+            raise folder_error("the run folder can't be used", folder.path, error) from error
+        yield
+
+
+def all_together() -> AbstractContextManager[None]:
+    """An evaluation that all processes of a training make together: none leaves before all have ended."""
+    return nullcontext() if processes().count == 1 else _in_one_round()
 
 
 def place(count: int) -> Processes:
@@ -194,7 +264,7 @@ def share(own: Processes, groups: Mapping[int, Hashable], begun: set[int]) -> li
 
 
 @contextmanager
-def launched(own: Processes, folder: RunFolder, claim: Callable[[], object]) -> Iterator[Shared]:
+def _launched_together(own: Processes, folder: RunFolder, claim: Callable[[], object]) -> Iterator[Shared]:
     """Rank 0 locks and claims the folder for the whole launch; the others check their spec against it then."""
     name = f"launch-{next(_launches)}" if _round is None else _round.next_name()
     launch = Shared(own, store_of(own), name, _round)
@@ -264,8 +334,8 @@ def other_failed(failure: str, rank: int, count: int) -> ModelError:
 
 
 @contextmanager
-def all_together() -> Iterator[None]:
-    """An evaluation that all ranks of a training make together: none leaves before all have ended, and where one fails all raise.
+def _in_one_round() -> Iterator[None]:
+    """`all_together` of several ranks: where one fails all raise.
 
     A rank that went on alone would wait in the training's next collective, which has a timeout.
     """

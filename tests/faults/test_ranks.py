@@ -57,7 +57,7 @@ def test_rank_0_killed_under_accelerate_launch(tmp_path: Path) -> None:
     ],
 )
 def test_processes_that_nobody_ends_with_a_dead_one_are_refused(cli, monkeypatch, variables, said: str) -> None:
-    from mm_eval.engine.ranks import processes
+    from mm_eval.engine.launch import processes
 
     for name, value in {"WORLD_SIZE": "2", **variables}.items():
         monkeypatch.setenv(name, value)

@@ -11,8 +11,8 @@ from typing import Any, ClassVar
 
 import pytest
 
+from mm_eval.engine.launch import Processes
 from mm_eval.engine.model import Answers, Model, ModelFacts, register_model
-from mm_eval.engine.ranks import Processes
 from mm_eval.judge.trial import DOCS, EMPTY, OTHERS, _Trial, chance_of_passing, family_of
 from mm_eval.values.types import Answer
 from tests.judge import server as scripted

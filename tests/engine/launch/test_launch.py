@@ -10,8 +10,7 @@ import pytest
 
 from mm_eval.engine import launch as ranks
 from mm_eval.engine.folder import RunFolder
-from mm_eval.engine.launch import Shared
-from mm_eval.engine.ranks import Processes, launched, processes
+from mm_eval.engine.launch import Processes, Shared, launched, processes
 from mm_eval.values.errors import ConfigError
 from tests.processes import HANGS
 from tests.sets import each_of
