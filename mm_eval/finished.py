@@ -56,7 +56,7 @@ SCORING: tuple[Registry[Any], ...] = (METRICS, AGGREGATIONS, REDUCTIONS, FILTERS
 """Where code that scores or writes prompts is registered by name."""
 
 
-def keep_report(prepared: Prepared, folder: RunFolder, spec: Mapping[str, Any], report: Report) -> None:
+def save_finished(prepared: Prepared, folder: RunFolder, spec: Mapping[str, Any], report: Report) -> None:
     """Records what a finished run was made of and what was said of it."""
     with suppress(OSError):
         (folder.path / NAME).unlink(missing_ok=True)
@@ -69,7 +69,7 @@ def keep_report(prepared: Prepared, folder: RunFolder, spec: Mapping[str, Any], 
             folder.write(NAME, json.dumps({"v": 1, **said, "mark": mark}, ensure_ascii=False))
 
 
-def kept_report(prepared: Prepared, folder: RunFolder, spec: Mapping[str, Any]) -> Report | None:
+def load_finished(prepared: Prepared, folder: RunFolder, spec: Mapping[str, Any]) -> Report | None:
     """The report of a run that is finished and whose numbers were made of what there is now; None for any other."""
     _package_at_first()
     if not os.path.isfile(folder.path / NAME) or not _can_be_known(prepared):
@@ -89,7 +89,7 @@ def kept_report(prepared: Prepared, folder: RunFolder, spec: Mapping[str, Any]) 
 def _can_be_known(prepared: Prepared) -> bool:
     """Whether all that decides the numbers is mm-eval's own code and files on this disk."""
     request, loaded = prepared.request, prepared.loaded
-    asks = prepared.judging is not None and bool(prepared.judging.asked)
+    asks = prepared.judging is not None and bool(prepared.judging.named_now)
     if asks or request.protocol.name is not None or request.predict_only:  # a protocol is a file that no digest covers
         return False
     if any(entry_points("mm_eval.tasks")) or any(registry.of_others() for registry in SCORING):

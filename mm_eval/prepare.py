@@ -55,14 +55,14 @@ FIRST_DOCS = 20
 class Prepared(OpenedRun):
     """A run that is ready to begin: opened tasks and a model, whose weights are not loaded yet.
 
-    known: makes the answers that are taken over of other runs. given: the model is the caller's, who closes it.
+    answers_of_other_runs: makes the answers that are taken over. given: the model is the caller's, who closes it.
     deciding: the run stops when it is decided (`--stop_when`, `--until_interval`).
     sandbox: where code of the model is run; None where no task offers the tool.
     """
 
     model: Model
     given: bool = False
-    known: Callable[[Model], KnownAnswers] | None = None
+    answers_of_other_runs: Callable[[Model], KnownAnswers] | None = None
     deciding: Deciding | None = None
     sandbox: Sandbox | None = None
 
@@ -186,38 +186,41 @@ def prepare(
     return plan
 
 
-def _check_parts(plan: Prepared) -> Iterator[str]:
-    """Checks what not every run has, once its tasks are open. Yields what a reader should know of it.
+def _check_parts(plan: Prepared) -> list[str]:
+    """Checks what not every run has, once its tasks are open. Returns what a reader should know of it, in this order.
+
+    What is said after the answers has its order in `write_run.notes_of`.
 
     Errors: ConfigError where the tasks can't be asked, judged or stopped so.
     """
-    request, configs = plan.request, plan.configs.values()
+    request, configs, notes = plan.request, plan.configs.values(), list[str]()
     if plan.judging:
         plan.judging.check_generation(plan)
     if request.protocol.name is not None:
         from mm_eval.protocols.family import prompt_notes
         from mm_eval.protocols.verdicts import differing_notes
 
-        yield from differing_notes(plan)
-        yield from prompt_notes(plan)
+        notes += differing_notes(plan)
+        notes += prompt_notes(plan)
     elif request.protocol.settings or request.name or request.model_args:  # reports are found by the model's name, too
         from mm_eval.protocols.family import cap_notes
 
-        yield from cap_notes(plan)
+        notes += cap_notes(plan)
     if plan.deciding:
-        yield from plan.deciding.draw(plan)
+        notes += plan.deciding.draw(plan)
     if plan.submissions:
         plan.submissions.check(plan)
     if any(config.tools is not None for config in configs):
         from mm_eval.tools.counting import check_tools
 
-        yield from check_tools(plan)
+        notes += check_tools(plan)
     if any(config.rounds is not None for config in configs):
         check_rounds(plan)
     if not request.sample and any(each.is_shipped or each.output_type == "generate_until" for each in configs):
         from mm_eval.gold_checks.first_rows import first_rows
 
-        yield from first_rows(plan)
+        notes += first_rows(plan)
+    return notes
 
 
 def check_rounds(opened: OpenedTasks) -> None:

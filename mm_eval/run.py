@@ -1,8 +1,8 @@
 """A run from top to bottom: prepare -> answers -> scores -> results on disk. The first file to read.
 
 evaluate   RunRequest -> Prepared -> Report
-run        claims the folder, requests what has no answer yet (`_answer`), scores (`_report`)
-score      scores a recorded run again, without its model: `_report` reads all answers from the journal
+run        claims the folder, requests what has no answer yet (`_answer`), scores (`_score_and_write`)
+score      scores a recorded run again, without its model: `_score_and_write` reads all answers from the journal
 """
 
 from __future__ import annotations
@@ -76,6 +76,10 @@ __all__ = ["Progress", "Report", "RunRequest", "evaluate", "run", "score"]
 def evaluate(request: RunRequest, progress: Progress | None = None, given: Model | None = None) -> Report:
     """Runs an evaluation, or resumes one, and returns its report.
 
+    The order of a start: names, settings and arguments are checked, data is opened and the first docs are made (`prepare`); an
+    endpoint is asked what it can do (`check_generation`); judges are tried; weights are loaded; the folder is claimed and
+    run.json written; what the journal lacks is asked.
+
     given: the model, where the caller has one; it is not closed.
     Errors: ConfigError when nothing was requested. What fails later is in the report and in its exit code.
     """
@@ -100,12 +104,12 @@ def run(prepared: Prepared, progress: Progress | None = None, started: float | N
     progress, started = progress or Progress(), started or time.monotonic()
     folder, spec = _folder_and_spec(prepared)
     refusal = _try_judges(prepared, folder, progress)
-    if refusal is None and not folder.has_answers and prepared.known is None:
+    if refusal is None and not folder.has_answers and prepared.answers_of_other_runs is None:
         progress.phase("model")
         prepare_once(prepared.model)
     own = processes()
     with launched(own, folder, partial(_claim, prepared, folder, spec, refusal)) as launch:
-        if own.count == 1 and (kept := _kept_report(prepared, folder, spec)) is not None:
+        if own.count == 1 and (kept := _finished_report(prepared, folder, spec)) is not None:
             return kept
         begun = folder.read("run.json")
         recall(prepared.model, findings_of(begun))
@@ -122,8 +126,8 @@ def run(prepared: Prepared, progress: Progress | None = None, started: float | N
         if prepared.request.predict_only or outcome.waiting:
             return _unscored(prepared, folder, outcome)
         state = _read_journal(folder, prepared) if own.count > 1 else state  # with the answers of the other processes
-        stopped = prepared.deciding.recorded if prepared.deciding else None
-        return _report(prepared, folder, recorded, state, outcome, spec, started, progress, stopped)
+        stopped = prepared.deciding.stop_record if prepared.deciding else None
+        return _score_and_write(prepared, folder, recorded, state, outcome, spec, started, progress, stopped)
 
 
 def score(
@@ -161,7 +165,7 @@ def score(
         _refuse_mixed(folder, state)
         if other_data:
             check_same_questions(opened, other_data, recorded, state)
-        if opened.judging and opened.judging.asked:
+        if opened.judging and opened.judging.named_now:
             _try_judges(opened, folder, progress)
             opened.judging.record(folder)
             with StopSignal().listening() as stop, closing(_open_journal(folder)) as journal:
@@ -169,7 +173,7 @@ def score(
                 opened.judging.ask(opened, Asking(folder, state, journal, outcome, stop, progress), opened.doc_ids)
             recorded = _recorded(folder)
         started = time.monotonic()
-        return _report(opened, folder, recorded, state, outcome, recorded["spec"], started, progress, stopped)
+        return _score_and_write(opened, folder, recorded, state, outcome, recorded["spec"], started, progress, stopped)
 
 
 def _as_scored_now(request: RunRequest, options: ScoreOptions) -> RunRequest:
@@ -243,7 +247,7 @@ def _try_judges(opened: OpenedRun, folder: RunFolder, progress: Progress) -> MME
     of them claim the folder. A recorded run is scored by one process, also within a launch of several.
     """
     judging, own = opened.judging, processes() if isinstance(opened, Prepared) else Processes()
-    if judging is None or not judging.asked:
+    if judging is None or not judging.named_now:
         return None
     judging.recall(folder)
     if not own.leads:
@@ -273,11 +277,11 @@ def _claim(prepared: Prepared, folder: RunFolder, spec: dict[str, Any], refusal:
             forget(folder)  # this launch goes on to all docs
 
 
-def _kept_report(prepared: Prepared, folder: RunFolder, spec: dict[str, Any]) -> Report | None:
+def _finished_report(prepared: Prepared, folder: RunFolder, spec: dict[str, Any]) -> Report | None:
     """The report of an earlier launch that finished the run, where its numbers are made of what there is now."""
-    from mm_eval.finished import kept_report
+    from mm_eval.finished import load_finished
 
-    report = kept_report(prepared, folder, spec)
+    report = load_finished(prepared, folder, spec)
     if report is not None and prepared.tracking:
         report.notes += prepared.tracking.send(folder.path)
     return report
@@ -312,10 +316,10 @@ def _answer(
         with (
             closing(_open_journal(folder)) as journal,
             thumbnails(prepared, folder, own) as journal.make_room,
-            open_cache(request.use_cache, model, prepared.known) as cache,
+            open_cache(request.use_cache, model, prepared.answers_of_other_runs) as cache,
             _interpreters(prepared, folder, journal, state, pending.share - pending.answered),
         ):
-            prepared.notes += cache_notes(request.use_cache, model) if prepared.known is None else []
+            prepared.notes += cache_notes(request.use_cache, model) if prepared.answers_of_other_runs is None else []
             if judging:
                 judging.keep(journal, state)
             over = budget_check(dollars_of_answers, request.budget, "--budget", "the answers have", own.count)
@@ -329,7 +333,7 @@ def _answer(
                 progress.stop()
                 if asker.halted:
                     break
-                if judging and judging.asked:
+                if judging and judging.named_now:
                     if judging.needs_memory and not prepared.given:
                         close_model(model)  # two models do not fit
                     judging.ask(prepared, asking, each.doc_ids)
@@ -415,7 +419,7 @@ def _unscored(prepared: Prepared, folder: RunFolder, outcome: Outcome) -> Report
     return Report(None, folder.path, code, [], notes, problems_of({}, outcome, further_problems(prepared, {}, outcome)))
 
 
-def _report(
+def _score_and_write(
     opened: OpenedRun,
     folder: RunFolder,
     recorded: Mapping[str, Any],
@@ -426,7 +430,9 @@ def _report(
     progress: Progress,
     stopped: Record | None,
 ) -> Report:
-    """Scores every task from the journal; writes samples/, results.json and report.html.
+    """Scores every task from the journal, and writes what a run leaves.
+
+    In this order: samples/, submissions/, results.json, report.html, finished.json; then the trackers get the numbers.
 
     recorded: run.json. stopped: where the run stopped on purpose before all docs were asked.
     """
@@ -473,9 +479,9 @@ def _report(
             notes_of(opened, state, Outcome(reused=outcome.reused + outcome.answered), changed, stopped) + said + left
         )
         if is_whole:  # else the same command writes the page
-            from mm_eval.finished import keep_report
+            from mm_eval.finished import save_finished
 
-            keep_report(opened, folder, spec, replace(report, notes=again))
+            save_finished(opened, folder, spec, replace(report, notes=again))
     if opened.tracking and not outcome.interrupted:
         report.notes += opened.tracking.send(folder.path)
     return report

@@ -90,7 +90,7 @@ class Course:
     @cached_property
     def _needs_verdicts(self) -> bool:
         """Whether a look is complete only after the graders, who are asked after each pass."""
-        return self.opened.judging is not None and bool(self.opened.judging.asked)
+        return self.opened.judging is not None and bool(self.opened.judging.named_now)
 
     def _asked_in(self, looks: range, only_open: bool = False) -> dict[str, list[int]]:
         """The docs of some looks (from 0), as far as they are asked. only_open: those that are not done."""

@@ -24,13 +24,13 @@ OPTIONS = ("stop_when", "looks", "alpha", "margin", "until_interval")
 
 @dataclass
 class Deciding:
-    """How a run stops. recorded: where it did, once a launch has. broken: what failed, so that a comparison is not decided."""
+    """How a run stops. stop_record: where it did, once a launch has. broken: what failed, so that a comparison is not decided."""
 
     request: RunRequest
     rule: Rule
     schedule: Schedule | None = None
     units: list[Unit] = field(default_factory=list)
-    recorded: Record | None = None
+    stop_record: Record | None = None
     broken: list[str] = field(default_factory=list)
 
     @classmethod
@@ -53,7 +53,7 @@ class Deciding:
     def draw(self, opened: OpenedRun) -> list[str]:
         """Finds what can be stopped, and draws the order. Notes on what can't be; ConfigError where nothing can."""
         where = _option(self.request)
-        if opened.judging and opened.judging.asked and opened.judging.needs_memory:
+        if opened.judging and opened.judging.named_now and opened.judging.needs_memory:
             what = "the judge has its weights on this machine, and would be loaded again for each look."
             raise ConfigError(what, where=where, hint="Let a model behind a server grade them.")
         units = units_of(opened)
@@ -91,8 +91,8 @@ class Deciding:
             self.broken = list(self.rule.broken)
             stated = self.request.options()
             options = {name: stated[name] for name in OPTIONS if stated[name] is not None}
-            self.recorded = Record.of(self.rule, self.schedule, opened, options)
-            self.recorded.write(asking.folder)
+            self.stop_record = Record.of(self.rule, self.schedule, opened, options)
+            self.stop_record.write(asking.folder)
         if self.broken:
             what = f"{listed(self.broken, 4)} failed, so the comparison is not decided."
             asking.outcome.undecided = ModelError(what, hint="The same command continues where each model stopped.")

@@ -47,12 +47,12 @@ class Judging:
     """The judges of a run with judged tasks.
 
     judges: those of the run folder, the first one first; before `join` those of the request.
-    asked: those of the request. recorded: a recorded run is scored again. left_out: without its judges (`--no_judge`).
+    named_now: those of the request. is_rescoring: a recorded run is scored again. left_out: without its judges (`--no_judge`).
     """
 
     judges: list[Judge]
-    asked: Sequence[Judge] = ()
-    recorded: bool = False
+    named_now: Sequence[Judge] = ()
+    is_rescoring: bool = False
     left_out: bool = False
     tried: Tried = field(default_factory=Tried)
     _verdicts: dict[str, dict[str, Verdicts]] = field(default_factory=dict)
@@ -81,7 +81,7 @@ class Judging:
         if not judged_configs(loaded.tasks) or request.predict_only:
             return None
         judges = make_judges(replace(request, offline=False))  # named now, however the run was made
-        return cls(judges, judges, recorded=True, left_out=left_out)
+        return cls(judges, judges, is_rescoring=True, left_out=left_out)
 
     def check_generation(self, opened: OpenedTasks) -> None:
         """ConfigError if a judge can't generate with the options of a task."""
@@ -91,11 +91,11 @@ class Judging:
     @property
     def needs_memory(self) -> bool:
         """Whether a judge is loaded on this machine: the model of the run is closed before."""
-        return any(judge.model and judge.model.facts.local for judge in self.asked)
+        return any(judge.model and judge.model.facts.local for judge in self.named_now)
 
     def recall(self, folder: RunFolder) -> None:
         """Begins with what earlier launches found out about the endpoints of the judges."""
-        for judge in self.asked:
+        for judge in self.named_now:
             judge.recall(folder)
 
     def try_all(self, opened: OpenedTasks, state: JournalState, progress: Callable[[str], None]) -> MMEvalError | None:
@@ -105,8 +105,8 @@ class Judging:
 
     def join(self, opened: OpenedTasks, folder: RunFolder) -> None:
         """Takes over the judges of earlier launches. ConfigError where they do not go with those of this one."""
-        self.judges = [] if self.left_out else joined_judges(folder, self.asked, opened.tasks)
-        if self.recorded:
+        self.judges = [] if self.left_out else joined_judges(folder, self.named_now, opened.tasks)
+        if self.is_rescoring:
             check_stated(opened.request, opened.configs, self.judges)
 
     def record(self, folder: RunFolder) -> None:

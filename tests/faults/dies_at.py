@@ -13,7 +13,7 @@ from mm_eval.scoring.score_task import TaskScoring
 
 point = sys.argv.pop(1)
 if point == "answers":
-    importlib.import_module("mm_eval.run")._report = die
+    importlib.import_module("mm_eval.run")._score_and_write = die
 elif point == "samples":
     die_while_samples_are_written()
 elif point == "scoring":

@@ -31,7 +31,7 @@ def record_or_die(self: Asker, key: str, instances: list, answer: object, doc: o
 if point == "answers":
     importlib.import_module("mm_eval.judge.judging").ask_judges = die
 elif point == "verdicts":
-    run._report = die
+    run._score_and_write = die
 elif point.startswith("verdict"):
     Asker._record = record_or_die
 elif point == "samples":

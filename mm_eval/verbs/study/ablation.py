@@ -359,7 +359,7 @@ def run_plan(plan: Plan, progress: Progress) -> dict[str, Report]:
     def begin(label: str, trial: Prepared) -> None:
         path = plan.output / f"{folder_name(label)}-{_digest(trial.request)}"
         others = [found.parent for found in sorted(plan.output.glob("*/run.json")) if found.parent != path]
-        trial.known = partial(EarlierAnswers, [plan.run.folder, *others])
+        trial.answers_of_other_runs = partial(EarlierAnswers, [plan.run.folder, *others])
         trial.request = replace(trial.request, output_path=str(path))
 
     return run_trials(plan.trials, progress, begin)
