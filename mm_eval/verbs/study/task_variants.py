@@ -16,7 +16,7 @@ from mm_eval.results.recorded import RecordedRun
 from mm_eval.results.sample_rows import sample_name, tokens_of_docs
 from mm_eval.scoring.metrics.paired import right_or_wrong
 from mm_eval.values.types import MetricKey
-from mm_eval.values.words import counted
+from mm_eval.values.words import counted, of_all
 
 KEY = "variant_of"
 
@@ -124,7 +124,20 @@ def said_of(first: RecordedRun, second: RecordedRun, task: str, key: MetricKey) 
         parts = [f"gained {counted(pairs.count((False, True)), 'document')}", f"lost {pairs.count((True, False))}"]
     if ratio := _tokens(first, second, task):
         parts.append(f"at {ratio:.1f} times the tokens")
+    if split_python(name)[1] and parts:
+        parts += _use_of_code(second, task)
     return f"{task} and {name}: {what} {', '.join(parts)}" if parts else ""
+
+
+def _use_of_code(run: RecordedRun, task: str) -> list[str]:
+    """How often the docs of a task ran code: none where the counts are not recorded."""
+    of_tools = run.tasks[task].values
+    calls = of_tools.get(MetricKey("calls_python", "tools")) or of_tools.get(MetricKey("calls", "tools")) or {}
+    made = [float(value) for value in calls.values() if isinstance(value, (int, float))]
+    if not made:
+        return []
+    used = sum(value > 0 for value in made)
+    return [f"with {sum(made) / len(made):.1f} calls a document", f"code in {of_all(used, len(made), 'document')}"]
 
 
 def _right(value: Any) -> bool | None:
