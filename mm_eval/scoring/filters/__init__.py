@@ -36,12 +36,8 @@ __all__ = [
     "FilterEnsemble",
     "LLOutput",
     "build_filter_ensemble",
-    "extraction",
     "found_by",
     "get_filter",
-    "letters",
-    "options",
     "register_filter",
     "rule_of",
-    "transformation",
 ]
