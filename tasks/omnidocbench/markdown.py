@@ -13,6 +13,7 @@ LAST_FENCE = re.compile(r"```\n?$", re.MULTILINE)
 FORMULAS = (("$$", "$$"), (r"\[", r"\]"), ("$", "$"), (r"\(", r"\)"))
 """What formulas stand in; of two that begin alike the first counts that has an end."""
 IN_DOLLARS = re.compile(r"\$\$(.*?)\$\$|\$(.*?)\$|\\\((.*?)\\\)", re.DOTALL)
+LAYOUT = re.compile(r"</?t(able|head|body)>")
 CODE = re.compile(r"```(\w+)\n(.*?)```", re.DOTALL)
 COMMANDS = (
     re.compile(r"\\title\{(.*?)\}"),
@@ -55,9 +56,8 @@ def written(answer: str) -> dict[str, list[Piece]]:
         text = _without(
             text, found, "html_table", [m.span() for m in re.finditer(r"<table.*?</table>", text, re.DOTALL)]
         )
-    for match in list(CODE.finditer(text)):
-        found.append(Piece("text", match.start(), match[2].strip()))
-        text = _blank(text, *match.span())
+    found += [Piece("text", match.start(), match[2].strip()) for match in CODE.finditer(text)]
+    text = CODE.sub(lambda match: " " * len(match[0]), text)
     for command in COMMANDS:
         text = command.sub(r"\1", text)
     found += _blocks(text)
@@ -65,10 +65,6 @@ def written(answer: str) -> dict[str, list[Piece]]:
     for piece in sorted(found, key=lambda piece: piece.start):
         kinds.setdefault(piece.kind, []).append(piece)
     return kinds
-
-
-def _blank(text: str, start: int, end: int) -> str:
-    return text[:start] + " " * (end - start) + text[end:]
 
 
 def _without(text: str, found: list[Piece], kind: str, places: list[tuple[int, int]]) -> str:
@@ -83,9 +79,9 @@ def _without(text: str, found: list[Piece], kind: str, places: list[tuple[int, i
 
 
 def _latex_tables(text: str) -> list[tuple[int, int]]:
-    tables = [match.span() for match in re.finditer(r"\\begin{table}(.*?)\\end{table}", text, re.DOTALL)]
-    for start, end in tables:
-        text = _blank(text, start, end)
+    whole = re.compile(r"\\begin{table}(.*?)\\end{table}", re.DOTALL)
+    tables = [match.span() for match in whole.finditer(text)] if r"\end{table}" in text else []
+    text = whole.sub(lambda match: " " * len(match[0]), text) if tables else text
     inner = _nested(text, r"\begin{tabular}", r"\end{tabular}", (14, 14, 16))
     return sorted(tables + inner, key=lambda place: place[0])
 
@@ -181,21 +177,22 @@ def _with_html(text: str) -> str:
     for start, end in _rows(text):
         parts += [text[at:start], _row_in_html(text[start:end])]
         at = end
-    kept, table, inside, last = list[str](), "", False, ""
+    kept, table, inside, last = list[str](), list[str](), False, ""
     for line in "".join([*parts, text[at:]]).split("\n"):
         if "<table>" in line:
-            inside, table = True, table + last
+            inside = True
+            table.append(last)
         elif inside:
             if ":" not in last and "---" not in last and "</thead>" not in last:
-                table += "\n" + last
+                table += ["\n", last]
             if "</table>" in last:
-                kept.append(_joined(table))
-                inside, table = False, ""
+                kept.append(_joined("".join(table)))
+                inside, table = False, []
         else:
             kept.append(last)
         last = line
     if last:
-        kept.append(_joined(f"{table}\n{last}") if inside or "</table>" in last else last)
+        kept.append(_joined("".join([*table, "\n", last])) if inside or "</table>" in last else last)
     html = "\n".join(kept).replace("<table>", '<table border="1" >')
     return html.replace("<td>", '<td colspan="1" rowspan="1">')
 
@@ -222,7 +219,7 @@ def _joined(tables: str) -> str:
             line.replace("<th>", "<td>").replace("</th>", "</td>") if "<th>" in line else line
             for line in table.split("\n")
         ]
-        rows = [line for line in rows if not re.search(r"</?t(able|head|body)>", line)]
+        rows = [line for line in rows if not LAYOUT.search(line)]
         lines += rows if len(rows) > 2 else []
     return "\n\n<table>\n" + "\n".join(lines) + "\n</table>\n\n"
 

@@ -28,9 +28,9 @@ APART = 0.7
 """Partners that are further apart are no pair."""
 CONTAINED = 0.4
 """A text of the page without a partner is in a piece of the answer if some place there is nearer."""
-MOST_PAIRS = 200_000
+MOST_PAIRS = 100_000
 """Pages with more pairs of pieces are matched one to one, as in the script those that take it longer than 30 seconds."""
-MOST_STEPS = 20_000_000
+MOST_STEPS = 10_000_000
 """So are pages for which more characters are compared in search of texts within texts."""
 
 Run = tuple[int, int]

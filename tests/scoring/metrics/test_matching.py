@@ -1,12 +1,15 @@
 """The assignment with the least cost, against all assignments of small tables."""
 
 import itertools
+import random
 
 import numpy as np
 import pytest
-from mm_eval.tasks.rules.matching import assignment, matched
+from mm_eval.tasks.rules.matching import Packed, assignment, distances, matched
 
 from mm_eval.scoring.metrics import bounds
+from mm_eval.scoring.metrics.generation import edit_distance
+from tests.sets import each_of
 
 
 def test_no_assignment_costs_less() -> None:
@@ -21,6 +24,32 @@ def test_no_assignment_costs_less() -> None:
         tried = itertools.permutations(range(max(rows, columns)), min(rows, columns))
         least = min(sum(small[row, column] for row, column in enumerate(each)) for each in tried)
         assert sum(cost[row, column] for row, column in enumerate(given) if column >= 0) == pytest.approx(least)
+
+
+AS_IN_SCIPY = [  # what linear_sum_assignment of scipy 1.10.1 gives where several assignments cost the same
+    ([[1, 1, 1], [1, 1, 1]], [0, 1]),
+    ([[1, 1], [1, 1], [1, 1]], [0, 1, -1]),
+    ([[0.5, 0.5, 0.5], [0.5, 0.5, 1], [1, 0.5, 0.5]], [0, 1, 2]),
+    ([[1, 1, 0, 1], [0, 1, 0, 1], [1, 1, 1, 1]], [2, 0, 1]),
+    ([[0.75, 0.5, 0.75], [0.5, 0.5, 0.5], [0.75, 0.5, 0.75], [0.5, 0.75, 0.5]], [1, 0, -1, 2]),
+]
+
+
+@each_of(("cost", "given"), AS_IN_SCIPY)
+def test_of_equal_assignments_it_is_the_one_of_scipy(cost: list[list[float]], given: list[int]) -> None:
+    assert assignment(np.array(cost)) == given
+
+
+def test_texts_side_by_side_have_the_same_distances_as_alone() -> None:
+    stream = random.Random(4)
+    for _ in range(200):
+        texts = [
+            "".join(stream.choices("abc", k=stream.choice([0, 1, 5, 40, 90]))) for _ in range(stream.randint(0, 6))
+        ]
+        text = "".join(stream.choices("abcd", k=stream.choice([0, 1, 7, 100])))
+        assert Packed(texts).distances(text) == [edit_distance(text, other) for other in texts]
+    assert distances(["ab", ""], ["", "abc"]).tolist() == [[1, 1 / 3], [0, 1]]
+    assert distances([], ["a"]).shape == (0, 1) and distances(["a"], []).shape == (1, 0)
 
 
 def test_texts_that_resemble_each_other_belong_together() -> None:

@@ -138,3 +138,27 @@ def test_tables_that_are_too_large_to_compare_are_reported(monkeypatch: pytest.M
         assert teds(CELLS.replace(">a<", ">xxxxxx<"), CELLS) == 0
         assert teds(CELLS.replace(">a<", ">xxxxxx<"), CELLS, structure_only=True) == 1
     assert len(reported) == 1
+
+
+WITH_EMPTY = [  # cell of the answer, of the reference, TEDS of the published code (PubTabNet's, as OmniDocBench 1.5 has it)
+    ("ab<br>cd", "abcd", 0.916667),
+    ("ab<br>cd", "ab<br/>cd", 1),
+    ("abcd", "ab<br>cd", 0.916667),
+    ("ab cd", "ab<hr>cd", 0.916667),
+    ('<img src="x.png">ab', "ab", 0.875),
+    ("ab", '<input type="checkbox"> ab', 0.85),
+    ("a b c", "a<br>b<br>c", 0.885714),
+    ("ab<b>cd</b>", "abcd", 0.916667),
+]
+
+
+@each_of(("said", "gold", "expected"), WITH_EMPTY)
+def test_an_element_without_content_is_two_edits_of_a_cell(said: str, gold: str, expected: float) -> None:
+    one, other = (f"<table><tr><td>{cell}</td><td>9</td></tr></table>" for cell in (said, gold))
+    assert teds(one, other) == pytest.approx(expected, abs=1e-6) and teds(one, other, structure_only=True) == 1
+
+
+def test_it_may_be_below_zero_as_in_the_published_code() -> None:
+    cells = '<td rowspan="2">a</td><td colspan="2"> </td><td>12</td><td colspan="2">5</td>'
+    said = '<table><tr><td colspan="2">x</td></tr><tr><td colspan="2"><img src="a.png"></td><td>a</td></tr></table>'
+    assert teds(said, f"<table><tfoot><tr>{cells}</tr></tfoot></table>") == pytest.approx(-1 / 6)
