@@ -53,6 +53,10 @@ def _is_pairs(value: Any) -> bool:
 
 ADAPTERS = Rule("a model's name, or a list of them", lambda value: all(map(is_text, _as_list(value))))
 ARGUMENTS = Rule(f"{MAPPING.needed}, or a list of them", lambda value: all(map(MAPPING.fits, _as_list(value))))
+SANDBOX = Rule(
+    "bwrap, docker:IMAGE, podman:IMAGE or none",
+    lambda value: is_text(value) and (value in ("bwrap", "none") or value.partition(":")[0] in ("docker", "podman")),
+)
 ADDED_TOOLS = Rule("python", lambda value: value == "python")
 SETTINGS = Rule(
     "names of settings of the protocol",
@@ -282,6 +286,7 @@ OF_PARTS: tuple[PartOptions, ...] = (
                 "sandbox",
                 "KIND",
                 "where code of the model is run: bwrap (default), docker:IMAGE, podman:IMAGE, or none: no walls at all",
+                rule=SANDBOX,
             ),
             Option(
                 "sandbox_args",

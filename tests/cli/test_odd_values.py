@@ -203,7 +203,7 @@ def test_a_release_file_takes_every_option_of_the_command_by_its_own_name(elsewh
         "judge_args": {"a": 1}, "judge_retries": 1, "judge_budget": 2.5, "judge_preflight": True,
         "executor": "ray", "workers": 2, "worker_gpus": 0.5, "worker_cpus": 1, "worker_timeout": 60,
         "stop_when": "decided", "looks": 5, "alpha": 0.05, "margin": 1.0, "until_interval": 1.0,
-        "sandbox_args": {"memory": 600}, "tools": "python",
+        "sandbox": "none", "sandbox_args": {"memory": 600}, "tools": "python",
         "wandb_args": {"project": "a"}, "mlflow_args": {"experiment_name": "a"}, "trackio_args": {"project": "a"},
     }  # fmt: skip
     for action in parser._actions:
