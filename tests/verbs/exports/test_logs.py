@@ -141,7 +141,7 @@ CELLS = {"index": "1", "question": "q", "prediction": "A"}
         ),
         ("samples_t_2025-01-02T03-04-05.jsonl", lines(SAMPLE) + "{'doc_id'}\n", "Expecting property name"),
         ("samples_t_2025-01-02T03-04-05.jsonl", lines({"resps": ["A"]}), "it has no doc_id"),
-        ("samples_t_2025-01-02T03-04-05.jsonl", lines(SAMPLE) + "[" * 5000 + "]" * 5000 + "\n", "deep in each other"),
+        ("samples_t_2025-01-02T03-04-05.jsonl", lines(SAMPLE) + "[" * 5000 + "]" * 5000 + "\n", "nested more than"),
         ("t.json", '{"args": {}, "logs": [{"doc_id": 1}, {"doc_', "the file ends in the middle"),
         ("t.eval", "PK nonsense", "it is not a whole zip file"),
         ("m_t.tsv", 'index\tprediction\n1\t"A', "the file ends in the middle of a cell"),
