@@ -62,7 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "figures",
         "DIR",
         "write the table's figures, and nothing else: a heat map and each benchmark's bars, or the curves of a training, as SVG, "
-        "PDF and PNG (needs pip install 'mm-eval[figures]')",
+        "PDF and PNG (needs matplotlib, the extra `figures`)",
         rule=PATH,
     )
     what = "html: the release page, each run's page and all pictures in full size, as files for a web server in a new folder"
@@ -72,7 +72,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         parser,
         "url",
         "URL",
-        "with --site: the address of the site, for the picture beside links to it (needs pip install 'mm-eval[figures]')",
+        "with --site: the address of the site, for the picture beside links to it (needs matplotlib, the extra `figures`)",
         rule=TEXT,
     )
     add_option(parser, "output", "FILE", "the file to write to", rule=PATH)
