@@ -30,6 +30,7 @@ _NAME_LINE = re.compile(r"^(task|group)[ ]*:[ ]*['\"]?([^\s'\"#\[{]+)", re.MULTI
 _TAG_LINES = re.compile(r"^(?:tag|group)[ ]*:(.*(?:\n[ ]*-[ ].*)*)", re.MULTILINE)
 OTHER_KINDS = ("protocol",)
 """The keys that name what a file declares beside tasks and groups."""
+_OTHER_LINE = re.compile(rf"^({'|'.join(OTHER_KINDS)})[ ]*:[ ]*['\"]?([^\s'\"#\[{{]+)", re.MULTILINE)
 _TAG = re.compile(r"(?:^|(?<=[\s\[,'\"]))[^\s\[\],'\"#-][^\s\[\],'\"]*")
 
 
@@ -178,6 +179,8 @@ def _broken(path: Path, error: ConfigError) -> dict[str, Any]:
     named = dict(reversed(_NAME_LINE.findall(text)))
     line = error.where.rpartition(":")[2]
     name = named.get("task") or named.get("group") or path.stem
+    if not named and (other := _OTHER_LINE.search(text)):  # its reader reports the error; no listing may pass over it
+        return {"kind": other[1], "name": other[2]}
     return {
         "kind": "broken",
         "name": name,

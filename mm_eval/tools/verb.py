@@ -1,6 +1,6 @@
 """The recorded tools of a run.
 
-    mm-eval tools replay RUN     runs all recorded Python again, in the sandbox, and lists what differs
+    mm-eval tools replay RUN   runs recorded Python again; what differs?
 
 Exit code 1: a result is another one."""
 

@@ -350,6 +350,14 @@ def test_every_shipped_protocol_is_right(cli) -> None:
     assert ran.out.count("ok  ") == len(protocol_names()) >= 7
 
 
+def test_a_protocol_with_broken_yaml_is_named_wherever_it_is_read(cli, own: Path) -> None:
+    """It was passed over: `check` said ok of the others, and its name was "no protocol"."""
+    (own / "mine.yaml").write_text(PROTOCOL + "\nbenchmarks: {own: [\n")
+    for words in (["protocols", "check", "mine"], ["protocols"], ["protocols", "mine"], ["--protocol", "mine"]):
+        ran = cli(*words, "--include_path", own)
+        assert ran.code == 2 and "mine.yaml:" in ran.out + ran.err, (words, ran.out, ran.err)
+
+
 def test_protocols_are_no_tasks(cli) -> None:
     manager = TaskManager()
     assert not set(protocol_names()) & set(manager.entries) and not manager.broken
