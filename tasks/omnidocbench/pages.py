@@ -33,6 +33,8 @@ POOL = ("text_block", "title", "code_txt", "code_txt_caption", "reference", *FRE
 ARRAY = re.compile(r"\\begin\{array\}\{([^}]*)\}(.*?)\\end\{array\}", re.DOTALL)
 MOST_CHARACTERS = 4_000_000_000
 """Pages with more pairs of characters of the page and of the answer are not matched at all."""
+MOST_OF_TABLES = 2_000_000
+"""If the tables of an answer have more characters in HTML, none of them has a partner."""
 
 
 @dataclass
@@ -117,7 +119,9 @@ def _tables(
     shown = [str(part.get("latex") or "") for part in golds] if said is latex else contents
     golds_in_html = [content for content, text in zip(contents, shown, strict=True) if content and text]
     shown = [text for content, text in zip(contents, shown, strict=True) if content and text]
-    if not shown or not said:
+    if (long := sum(len(table.content) for table in said)) > MOST_OF_TABLES:
+        too_large(f"the tables of an answer (at most {MOST_OF_TABLES:,} characters in HTML)")
+    if not shown or not said or long > MOST_OF_TABLES:
         return [(gold, "") for gold in golds_in_html], []
     partners = assignment(distances(shown, [table.content for table in said]))
     tables = [

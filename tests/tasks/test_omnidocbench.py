@@ -166,6 +166,11 @@ def test_a_page_that_is_too_long_is_reported(monkeypatch: pytest.MonkeyPatch) ->
     with bounds.reports() as found:
         assert process_results(page_of(stated), [stated["answer"]])["text_edit_distance"] == 1
     assert len(found) == 1 and "the matching of a page" in found[0]
+    monkeypatch.setattr(pages_module, "MOST_OF_TABLES", 10)
+    stated = next(each for each in PAGES if each["about"] == "tables are matched by their content")
+    with bounds.reports() as found:
+        assert process_results(page_of(stated), [stated["answer"]])["table_teds"]["tables"] == [0, 0]
+    assert len(found) == 1 and "the tables of an answer" in found[0]
 
 
 @pytest.mark.full
