@@ -70,6 +70,7 @@ if TYPE_CHECKING:
 
 WARM = 2
 """Interpreters that are started ahead."""
+
 __all__ = ["Progress", "Report", "RunRequest", "evaluate", "run", "score"]
 
 
@@ -78,7 +79,7 @@ def evaluate(request: RunRequest, progress: Progress | None = None, given: Model
 
     The order of a start: names, settings and arguments are checked, data is opened and the first docs are made (`prepare`); an
     endpoint is asked what it can do (`check_generation`); judges are tried; weights are loaded; the folder is claimed and
-    run.json written; what the journal lacks is asked.
+    run.json written; the walls of a sandbox are tried; what the journal lacks is asked.
 
     given: the model, where the caller has one; it is not closed.
     Errors: ConfigError when nothing was requested. What fails later is in the report and in its exit code.
