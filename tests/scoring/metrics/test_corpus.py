@@ -14,7 +14,7 @@ from mm_eval.scoring.metrics.metric import Metric
 from mm_eval.scoring.metrics.ter import edits_of
 from mm_eval.scoring.metrics.traits import CorpusMetric
 from mm_eval.values.errors import ConfigError, ScoringError
-from tests.sets import each_of
+from tests.sets import each_of, few
 
 WORDS = ["the", "a", "cat", "dog", "sat", "ran", "on", "under", "mat", "tree", "quickly", ".", ","]
 
@@ -222,16 +222,18 @@ def test_beyond_the_bound_ter_is_an_upper_end_that_a_reader_is_told_of(monkeypat
     assert Ter()._rows([([huge], [f"first {huge} last"])])[0] == (2.0, 3_000.0), "without a table of sacrebleu's"
 
 
-def test_beyond_the_bound_turned_texts_have_no_fewer_edits_than_sacrebleu(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("turn", few([30, 45, 60], at=[0]))
+def test_beyond_the_bound_turned_texts_have_no_fewer_edits_than_sacrebleu(
+    monkeypatch: pytest.MonkeyPatch, turn: int
+) -> None:
     """sacrebleu looks at 25 words around the diagonal; the fewest edits of turned texts are below its number."""
     from sacrebleu.metrics.lib_ter import translation_edit_rate
 
     monkeypatch.setattr("mm_eval.scoring.metrics.ter.MOST_STEPS", 5_000)
     words = [f"w{n}" for n in range(100)]
-    for turn in (30, 45, 60):
-        turned = words[turn:] + words[:turn]
-        edits, is_exact = edits_of(turned, words)
-        assert not is_exact and edits >= translation_edit_rate(turned, words)[0]
+    turned = words[turn:] + words[:turn]
+    edits, is_exact = edits_of(turned, words)
+    assert not is_exact and edits >= translation_edit_rate(turned, words)[0]
 
 
 def test_single_edits_are_those_of_sacrebleus_beam() -> None:

@@ -287,7 +287,17 @@ def test_every_shipped_task_can_be_compared(cli, tmp_path):
     """The task's own functions get what they returned back from JSON, where a tuple is a list."""
     folders = [tmp_path / "0", tmp_path / "1"]
     for seed, folder in enumerate(folders):
-        words = ("--tasks", "*", "--sample", "--no_report", "--no_judge", "--model", "dummy", "--model_args", f"seed={seed}")
+        words = (
+            "--tasks",
+            "*",
+            "--sample",
+            "--no_report",
+            "--no_judge",
+            "--model",
+            "dummy",
+            "--model_args",
+            f"seed={seed}",
+        )
         assert cli(*words, "--output_path", folder).code == 0
     [comparison] = compare([RecordedRun.read(folder) for folder in folders], categories=True)
     assert len({change.task for change in comparison.changes}) > 80
