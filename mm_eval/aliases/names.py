@@ -183,6 +183,7 @@ SAME: dict[str, tuple[str, str]] = {
     "TempCompass_YorN": ("tempcompass_yes_no", "scored by rules; the variant _judged asks a judge"),
     "TempCompass_Captioning": ("tempcompass_captioning", ""),
     "TextVQA_VAL": ("textvqa_val", ""),
+    "TreeBench": ("treebench", "without the overlap of boxes"),
     "Video-MME": ("videomme", ""),
     "VideoMMMU": ("video_mmmu", ""),
     "Video_Holmes": ("video_holmes", "the authors' prompt, and a letter outside the tags is read"),
