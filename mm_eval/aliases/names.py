@@ -171,6 +171,8 @@ SAME: dict[str, tuple[str, str]] = {
     "OmniDocBench": ("omnidocbench_v1", "version 1.0 with one partner for each piece; omnidocbench is 1.5"),
     "OSWorld_G": ("osworld_g", "the hub's 510 rows, asked in the units of each family"),
     "PerceptionBench": ("perceptionbench", ""),
+    "PhyX_MC": ("phyx_mc", "scored by rules"),
+    "PhyX_mini_MC": ("phyx_mini_mc", "scored by rules"),
     "POPE": ("pope", ""),
     "RealWorldQA": ("realworldqa", ""),
     "RefCOCO": ("refcoco,refcocoplus,refcocog", ""),
