@@ -7,6 +7,7 @@ Only docs that both runs scored, and that are equal in both, are paired. Numbers
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
@@ -84,11 +85,21 @@ def compare(
             keys = list(_keys_of_one_judge(first, name, comparison, mix_judges))
             comparison.changes += _changes((first, run), name, keys, comparison, categories)
         comparison.changes = _with_groups(first, comparison)
-        said = (said_of(first, run, each.task, each.key) for each in comparison.changes if each.headline)
-        comparison.said = list(filter(None, said))
+        comparison.said = list(_said_of_variants(first, run, comparison.changes))
         compared.append(comparison)
     _correct(compared, family or _family)
     return compared
+
+
+def _said_of_variants(first: RecordedRun, run: RecordedRun, changes: Sequence[Change]) -> Iterator[str]:
+    """What variants gained and lost: once for each task, and where it has several main numbers for each of them by its name."""
+    found = defaultdict[str, dict[str, Change]](dict)
+    for change in changes:
+        if change.headline and change.copy_of is None and (said := said_of(first, run, change.task, change.key)):
+            found[change.task].setdefault(said, change)
+    for of_task in found.values():
+        for said, change in of_task.items():
+            yield f"{change.key.label}: {said}" if len(of_task) > 1 else said
 
 
 def _family(change: Change) -> Hashable:

@@ -6,6 +6,7 @@ The rows of a table are built once (`_rows`); the terminal and the page show the
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -52,7 +53,7 @@ class Runs(Variants):
         """Each run's model and prompts."""
         return {
             letter: f"{run.model}, prompt {'/'.join(sorted(set(run.prompt_keys.values())))}"
-            f"{', sample data' if run.results.run.sample else ''}"
+            f"{', sample data' if run.results.run.sample else ''}{_variants_in(run)}"
             for letter, run in self.runs.items()
         }
 
@@ -72,9 +73,13 @@ def render(
     """
     found = Runs.compared_with(first, compared)
     parts = [f"{letter}: {found.runs[letter].folder} ({text})" for letter, text in found.texts().items()]
+    of_folder = defaultdict[Path, list[str]](list)
     for letter, run in found.runs.items():
+        of_folder[run.folder.resolve()].append(letter)
+    for letters in of_folder.values():  # one folder may be two of them: its tasks and their variants
+        run = found.runs[letters[0]]
         stated = run.stated if isinstance(run, VariantRun) and run.stated else run
-        parts += [f"warning: {letter}: {text}" for text in brief_warnings(stated.results)]
+        parts += [f"warning: {' and '.join(letters)}: {text}" for text in brief_warnings(stated.results)]
     for letter, comparison in found.compared.items():
         if comparison.differs:
             said = _in_brief(comparison.differs)
@@ -87,6 +92,13 @@ def render(
         parts += [f"Not shown: {counted(hidden, 'more metric')}. Use --categories"] if hidden else []
         parts += [*_below(comparison, changes, letter), *_flipped(comparison, changes, listed, page)]
     return "\n".join(map(in_line, parts))
+
+
+def _variants_in(run: RecordedRun) -> str:
+    """Which tasks of a run stand in the rows of others: ", vstar is vstar_tools here"; empty where none do."""
+    own = run.own if isinstance(run, VariantRun) else {}
+    named = [f"{plain} is {name}" for plain, name in own.items()]
+    return f", {listed_names(named, 6)} here" if named else ""
 
 
 MOST_PROMPTS = 2

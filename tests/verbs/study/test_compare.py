@@ -389,6 +389,8 @@ def test_one_run_is_compared_where_it_has_a_task_with_and_without_python(cli, tm
     compared = cli("compare", ran.folder)
     assert compared.code == 0 and "mme and mme@python: python gained 1 document, lost 3" in compared.out
     assert "with 0.0 calls a document, code in 0 of 8 documents" in compared.out
+    assert compared.out.count("mme and mme@python: ") == 1  # the sum of MME is its one category here: no second number
+    assert "sample data, mme is mme@python here)" in compared.out and "warning: B" not in compared.out
     plain = cli(
         "--tasks", "mme", "--sample", "--limit", 8, "--model", "dummy", "--no_report", "--output_path", tmp_path / "p"
     )
