@@ -34,7 +34,7 @@ from mm_eval.config.schema import (
     is_function,
     is_mappings,
 )
-from mm_eval.values.errors import ConfigError
+from mm_eval.values.errors import ConfigError, MMEvalError, kind_and_text
 
 GENERATION: Mapping[str, Any] = {"temperature": 0, "max_new_tokens": 512}
 """How a judge generates where the task does not say."""
@@ -74,6 +74,18 @@ def _is_example(value: Any) -> bool:
         and isinstance(value[0], str)
         and (len(value) == 2 or isinstance(value[2], Mapping))
     )
+
+
+def _given(key: str, function: Callable[[Any], Any], doc: Any) -> Any:
+    """What a function of the task gives for a doc. Errors: ConfigError with its key where it fails."""
+    try:
+        return function(doc)
+    except MMEvalError:
+        raise
+    except Exception as error:  # the task's own code
+        raise ConfigError(
+            f"the judge's `{key}` failed: {kind_and_text(error)}", hint="It is code of the task."
+        ) from error
 
 
 @dataclass(frozen=True)
@@ -141,13 +153,13 @@ class JudgeConfig:
         return [] if self.extracts or self.by_code else [str(entry["metric"]) for entry in self.metric_list]
 
     def bounds(self, doc: Mapping[str, Any]) -> tuple[Any, Any]:
-        """The lowest and the highest verdict of a doc."""
-        low, high = self.range(doc) if callable(self.range) else self.range
+        """The lowest and the highest verdict of a doc. Errors: ConfigError where the task's function fails."""
+        low, high = _given("range", self.range, doc) if callable(self.range) else self.range
         return low, high
 
     def of_empty(self, doc: Mapping[str, Any]) -> Any:
         """The verdict of an empty answer to a doc. Errors: ConfigError for one that can't be used."""
-        found = self.empty(doc) if callable(self.empty) else self.empty
+        found = _given("empty", self.empty, doc) if callable(self.empty) else self.empty
         if callable(self.empty) and (fault := "it is None." if found is None else self.fault(found)):
             raise ConfigError(f"the verdict that `empty` gives can't be used: {fault}", hint="It is code of the task.")
         return found

@@ -124,6 +124,9 @@ def load_docs(
         except Exception as error:  # the task's own code
             raise ConfigError(f"process_docs failed: {kind_and_text(error)}", where=where) from error
     if not len(rows):
+        if process is not None:
+            what = f"process_docs leaves no document of split {split!r} of {dataset_path!r}: the task takes none of its rows."
+            raise ConfigError(what, where=task or where)
         raise _no_docs(dataset_path, split, where)
     return Docs(
         _with_short_floats(rows),

@@ -8,6 +8,10 @@ from collections.abc import Mapping, Sequence
 from statistics import fmean, pstdev
 from typing import Any
 
+from mm_eval.tasks.rules.cells import filled, filled_list
+
+from mm_eval.values.errors import DocError
+
 from .prompts import BOX, JUDGE
 
 Doc = Mapping[str, Any]
@@ -20,14 +24,19 @@ def doc_to_text(doc: Doc) -> str:
     """The question, its options if it has some, and the demand for a box."""
     listed = ""
     if doc["ansType"] != "blank":
-        options = [f"({letter}) {text}" for letter, text in zip(LETTERS, doc["options"], strict=False)]
+        options = [f"({letter}) {text}" for letter, text in zip(LETTERS, filled_list(doc, "options"), strict=False)]
         listed = "\nChoices:\n" + "\n".join(options)
-    return f"{doc['question']}{listed}\n{BOX}"
+    return f"{filled(doc, 'question')}{listed}\n{BOX}"
 
 
 def doc_to_target(doc: Doc) -> str:
     """The letter of the right option, or the text for the blank."""
-    return str(doc["blankAns"]) if doc["ansType"] == "blank" else LETTERS[int(doc["choiceAns"])]
+    if doc["ansType"] == "blank":
+        return str(filled(doc, "blankAns"))
+    right, options = int(filled(doc, "choiceAns")), len(filled_list(doc, "options"))
+    if not 0 <= right < options:
+        raise DocError(f"'choiceAns' is {right}, and there are {options} options, counted from 0.")
+    return LETTERS[right]
 
 
 def gold_answer(doc: Doc) -> str:

@@ -9,6 +9,7 @@ from math import fsum, sqrt
 from statistics import fmean
 from typing import Any
 
+from mm_eval.tasks.rules.cells import filled
 from mm_eval.tasks.rules.judge_replies import json_object
 
 from mm_eval.types import shown_picture
@@ -41,7 +42,12 @@ def doc_to_visual(doc: Doc) -> list[Any]:
 
 def doc_to_text(doc: Doc) -> str:
     """What a model without chats gets: the form of the answer, and the question."""
-    return f"{SYSTEM}\n\n{doc['question']}"
+    return f"{SYSTEM}\n\n{filled(doc, 'question')}"
+
+
+def doc_to_target(doc: Doc) -> str:
+    """The right answer."""
+    return str(filled(doc, "answer"))
 
 
 def doc_to_messages(doc: Doc) -> list[dict[str, Any]]:
@@ -49,7 +55,7 @@ def doc_to_messages(doc: Doc) -> list[dict[str, Any]]:
     pictures = [{"type": "image", "url": picture} for picture in doc_to_visual(doc)]
     return [
         {"role": "system", "content": [{"type": "text", "text": SYSTEM}]},
-        {"role": "user", "content": [{"type": "text", "text": doc["question"]}, *pictures]},
+        {"role": "user", "content": [{"type": "text", "text": filled(doc, "question")}, *pictures]},
     ]
 
 

@@ -8,7 +8,10 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from mm_eval.tasks.rules.cells import filled, filled_list
+
 from mm_eval.types import shown_picture
+from mm_eval.values.errors import DocError
 from mm_eval.values.types import IMAGE_MARK, at_image_marks
 
 from .prompts import JUDGE
@@ -20,9 +23,9 @@ _BEFORE_DIGIT, _OTHERS, _LINE = re.compile(r"\\+[ 0-9-]"), re.compile(r"\\+(?![ 
 
 def _placed(doc: Doc) -> tuple[str, list[int]]:
     """The question with a mark for each picture, and the numbers of the pictures. A mark without a picture is text."""
-    count = len(doc["image"])
+    count, problem = len(filled_list(doc, "image")), filled(doc, "problem")
     known = "|".join(map(str, range(count, 0, -1)))
-    text, numbers = at_image_marks(doc["problem"], rf"<\|image_({known})\|>") if count else (doc["problem"], [])
+    text, numbers = at_image_marks(problem, rf"<\|image_({known})\|>") if count else (problem, [])
     unused = [number for number in range(1, count + 1) if number not in numbers]
     return text + IMAGE_MARK * len(unused), [*numbers, *unused]
 
@@ -39,13 +42,16 @@ def doc_to_visual(doc: Doc) -> list[Any]:
 
 def doc_to_target(doc: Doc) -> str:
     """The right answer, which may stand in JSON."""
-    answer = doc["answer"]
+    answer = filled(doc, "answer")
     if isinstance(answer, str) and answer.strip().startswith("{"):
         try:
             answer = json.loads(answer)
         except ValueError:
             return str(answer)
-    return str(answer.get("answer", doc["answer"]) if isinstance(answer, Mapping) else answer)
+    found = answer.get("answer", doc["answer"]) if isinstance(answer, Mapping) else answer
+    if found is None:
+        raise DocError("'answer' holds an answer that is null: there is nothing to compare with.")
+    return str(found)
 
 
 def with_plain_backslashes(text: str) -> str:

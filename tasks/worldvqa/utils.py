@@ -7,6 +7,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from mm_eval.tasks.rules.cells import filled
+
 from mm_eval.types import shown_picture
 
 from .prompts import JUDGE
@@ -27,17 +29,21 @@ def doc_to_visual(doc: Doc) -> list[Any]:
 
 def doc_to_text(doc: Doc) -> str:
     """The demand for detail in the question's language, and the question."""
-    return f"{DETAIL_CHINESE if doc['language'] == 'zh' else DETAIL}{doc['question']}"
+    return f"{DETAIL_CHINESE if doc['language'] == 'zh' else DETAIL}{filled(doc, 'question')}"
 
 
 def doc_to_target(doc: Doc) -> str:
-    """The right answer as text: a table of text may give a number."""
-    return str(doc["answer"])
+    """The right answer as text: a table of text may give a number.
+
+    A data set without the column of categories is refused here: what the board leaves out would count.
+    """
+    doc["category"]
+    return str(filled(doc, "answer"))
 
 
 def judge_prompt(doc: Doc, answer: str) -> str:
     """The authors' question, in English for both languages."""
-    return JUDGE.format(question=doc["question"], model_answer=answer, ground_truth_answer=doc_to_target(doc))
+    return JUDGE.format(question=doc["question"], model_answer=answer, ground_truth_answer=filled(doc, "answer"))
 
 
 def of_grade(doc: Doc, grade: str, unclear: bool = False) -> dict[str, int]:
