@@ -164,15 +164,16 @@ def _task_config(
     return TaskConfig.from_mapping(merged, file=file, path=path, format_asked=format_asked)
 
 
-def check_python(config: TaskConfig) -> None:
-    """ConfigError for a task that can't be asked with `@python`. config: of the task without it."""
+def fault_of_python(config: TaskConfig) -> ConfigError | None:
+    """Why a task can't be asked with `@python`; None where it can. config: of the task without it."""
     if config.output_type != "generate_until":
         what = f"{config.name!r} is scored by log-likelihoods, and code runs between generated answers only."
         base = config.path.rpartition("::")[2].partition("@")[0]
-        raise ConfigError(what, where=config.where("output_type"), hint=f"Ask {base}@generate{schema.WITH_PYTHON}.")
+        return ConfigError(what, where=config.where("output_type"), hint=f"Ask {base}@generate{schema.WITH_PYTHON}.")
     if config.rounds is not None:
         what = f"{config.name!r} makes its own turns (`rounds`), to which no tool can be added."
-        raise ConfigError(what, where=config.where("rounds"))
+        return ConfigError(what, where=config.where("rounds"))
+    return None
 
 
 def _group_config(
@@ -195,7 +196,7 @@ def _restated(node: Node, about: LocatedDict, at_run_time: LocatedDict) -> Node:
     if isinstance(node, TaskNode):
         task, merged = node.config, merge(node.config.source, about)
         made = _task_config(merged, at_run_time, task.file, task.path, task.format_asked)
-        return TaskNode(made, overridden=True, at_run_time=at_run_time)
+        return TaskNode(made, overridden=True, at_run_time=at_run_time, fault=node.fault)
     group = _group_config(node.config.source, about, at_run_time, node.config.file, node.config.path)
     return _weighted(GroupNode(group, node.children, overridden=True, at_run_time=at_run_time))
 
@@ -230,7 +231,11 @@ class Expander:
         self._times_opened.clear()
         self._requested = str(spec)
         try:
-            return self.spec(spec, self._outside)
+            nodes = self.spec(spec, self._outside)
+            for each in (below for node in nodes for below in (node, *descendants(node))):
+                if isinstance(each, TaskNode) and each.fault is not None:
+                    raise each.fault
+            return nodes
         except ConfigError as error:
             if self.faults is None:
                 raise
@@ -433,7 +438,11 @@ class Expander:
         merged.put("task", name, config.places.get("task", config.place))
         runtime = without(self.runtime.of(scope.group_names, names), ["task"])
         if python:
-            check_python(_task_config(merged, runtime, path, identity, requested))
+            plain = _task_config(merged, runtime, path, identity, requested)
+            if fault := fault_of_python(plain):
+                if self.faults is not None:
+                    raise fault
+                return TaskNode(plain, at_run_time=runtime, fault=fault)
             places = config.places
             merged.put("tools", with_python(merged.get("tools")), places.get("tools", config.place))
             options = answers_with_code(merged.get("generation_kwargs"))

@@ -252,11 +252,13 @@ class TaskNode:
     """A task at one place in a tree.
 
     overridden: whether something there overrides its file. at_run_time: the overrides of the run that it has.
+    fault: why it can't be asked as it is requested, which is an error only where this member of its group is chosen.
     """
 
     config: TaskConfig
     overridden: bool = False
     at_run_time: LocatedDict = field(default_factory=LocatedDict)
+    fault: ConfigError | None = None
 
     @property
     def path(self) -> str:

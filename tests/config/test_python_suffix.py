@@ -77,7 +77,29 @@ def test_a_cap_of_the_command_holds() -> None:
 
 
 def test_a_task_of_log_likelihoods_names_what_can_be_asked(cli: Callable[..., Ran]) -> None:
-    with pytest.raises(ConfigError, match="Ask mmlu_\\w+@generate@python."):
+    with pytest.raises(ConfigError, match="'mmlu_anatomy' is scored .* Ask mmlu_anatomy@generate@python."):
         load("mmlu_anatomy@python")
+    with pytest.raises(ConfigError, match="Ask mmlu_\\w+@generate@python."):
+        load("mmlu", python=True)
     ran = cli("--tasks", "arc_easy@python", "--model", "dummy", "--sample")
     assert ran.code == 2 and "arc_easy@generate@python" in ran.err
+
+
+def test_a_member_is_asked_although_another_one_of_its_group_can_not_be(tmp_path: Path) -> None:
+    (tmp_path / "both.yaml").write_text(BOTH)
+    manager = TaskManager(str(tmp_path))
+    for spec in ("both::written@python", "written@python"):
+        (config,) = manager.load([spec]).tasks.values()
+        assert config.name == "written" and config.tools.runs_code, spec
+    for spec in ("both@python", "choice@python"):
+        with pytest.raises(ConfigError, match="Ask choice@generate@python"):
+            manager.load([spec])
+
+
+BOTH = """group: both
+task:
+- {task: choice, dataset_path: json, test_split: test, doc_to_text: q, doc_to_target: a, output_type: multiple_choice,
+   doc_to_choice: [a, b], metric_list: [{metric: acc}]}
+- {task: written, dataset_path: json, test_split: test, doc_to_text: q, doc_to_target: a,
+   metric_list: [{metric: exact_match}]}
+"""
