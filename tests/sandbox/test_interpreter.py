@@ -45,6 +45,12 @@ def test_pictures_come_back_within_bounds(run: Run, interpreter: Interpreter) ->
         ("image_03.png", (2, 2), (255, 255, 255)),
         ("a.png", (64, 16), (255, 0, 0)),
     ]
+    both = run("Image.new('RGB', (8, 8), 'red').save('image_03.png')\nImage.new('RGB', (2, 2), 'blue')")
+    assert [(name, picture.getpixel((0, 0))) for name, picture in both.pictures] == [
+        ("image_03.png", (0, 0, 255)),
+        ("image_04.png", (255, 0, 0)),
+    ]
+    assert run("[Image.open(f'image_0{n}.png').size for n in (3, 4)]").text == "[(2, 2), (8, 8)]"
     many = run("for n in range(1000): Image.new('RGB', (4, 4)).save(f'{n}.png')")
     assert len(many.pictures) == 2 and many.remarks == (
         "998 further pictures were left out: at most 2 a call are returned.",

@@ -51,6 +51,8 @@ __import__("warnings").filterwarnings("ignore", category=DeprecationWarning)
 del _each
 """
 """What a later release of a library changes says nothing about a question."""
+NUMBERED = re.compile(r"image_\d+\.png")
+"""The names of pictures by their place. One that the code saves under such a name gets that of its own place."""
 KERNEL = ".kernel"
 """The folder of the kernel's sockets, inside of the working folder."""
 
@@ -341,17 +343,23 @@ class Supervisor:
         wanted: list[tuple[str, bytes | None]] = [("", content) for content in shown]
         wanted += [(name, None) for name in changed]
         number = request["number"]
+        numbered = {name for name in changed if NUMBERED.fullmatch(name)}
+        # read before another picture of this call gets one of these names
+        read = {name: self._read(name) for name, _ in wanted[:most] if name in numbered}
         for name, content in wanted[:most]:
             called = name or "a picture that was shown"
             try:
-                looked = _picture(self._content(name) if name else content or b"", request["edge"])
+                found = read[name] if name in read else self._content(name) if name else content or b""
+                if isinstance(found, Exception):
+                    raise found
+                looked = _picture(found, request["edge"])
             except _Odd as error:
                 remarks.append(f"{called}: {error}")
                 continue
             except Exception as error:  # whatever a broken file does to its reader
                 remarks.append(f"{called}: it can't be read as a picture ({type(error).__name__}).")
                 continue
-            if not name:
+            if not name or name in numbered:
                 name = f"image_{number:02d}.png"
                 with suppress(OSError):
                     (self._folder / name).write_bytes(looked["png"])
@@ -361,6 +369,13 @@ class Supervisor:
             what = "picture was" if more == 1 else "pictures were"
             remarks.append(f"{more:,} further {what} left out: at most {most} a call are returned.")
         return pictures, remarks
+
+    def _read(self, name: str) -> bytes | Exception:
+        """A file's content, or why there is none."""
+        try:
+            return self._content(name)
+        except Exception as error:
+            return error
 
     def _content(self, name: str) -> bytes:
         fd = os.open(self._folder / name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
