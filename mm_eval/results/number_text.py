@@ -25,6 +25,8 @@ NO_SHARES = frozenset(
     + ("bleu", "chrf", "ter")
 )
 """Metrics whose numbers are not shares of 1, although they may lie between 0 and 1: points of 100 do where a model fails."""
+COUNTS_OF_TOOLS = ("turns", "calls", "failed", "malformed")
+"""How often tools were called: means of counts, and no shares where no document has more than one. `calls_NAME` is one, too."""
 POINTS_FROM = 2.0
 """From this size on a number in a unit of its own has two decimals, below it four."""
 ROUNDING = 1e-9
@@ -84,6 +86,8 @@ def unit_of(*numbers: Number, metric: str = "") -> Unit:
     """
     found = [number for number in numbers if isinstance(number.value, (int, float))]
     name = metric or next((number.key.parent_metric or number.metric for number in found if number.metric), "")
+    if any(map(_counts_calls, found)):
+        return POINTS
     ends = [end for number in found for end in number.interval or _by_stderr(number)]
     return unit_for(name, [number.value for number in found], ends, [number.scale for number in found])
 
@@ -107,6 +111,11 @@ def unit_for(
         return PERCENT
     of_scales = [abs(end) for each in known for end in each if math.isfinite(end)]
     return POINTS if max([size, *map(abs, ends), *of_scales]) >= POINTS_FROM else SMALL
+
+
+def _counts_calls(number: Number) -> bool:
+    """Whether a number is how often a document called tools."""
+    return number.key.scorer == "tools" and number.key.metric.partition("_")[0] in COUNTS_OF_TOOLS
 
 
 def _by_stderr(number: Number) -> tuple[float, ...]:

@@ -143,3 +143,11 @@ def test_a_misspelt_key_of_a_metric_is_an_error_with_its_line(marked: Path, cli:
     (marked / "marked.yaml").write_text(MARKED.replace("metric: mark,", f"metric: mark, {typo},"))
     found = cli("--tasks", "marked", "--include_path", marked, "--model", "dummy")
     assert found.code == 2 and "marked.yaml:9" in found.err and "Did you mean '" in found.err
+
+
+def test_how_often_tools_were_called_is_no_share_where_every_document_called_once() -> None:
+    for metric in ("calls", "calls_zoom", "failed", "malformed", "turns"):
+        found = Number(MetricKey(metric, "tools"), 1.0, 0.0, (0.3, 1.0), 3, scale=(0.0, 1.0))
+        assert unit_of(found, found, metric=metric).text(found.value) == "1.00", metric
+    assert unit_of(Number(MetricKey("looked", "tools"), 1.0, 0.0, scale=(0.0, 1.0))).text(1.0) == "100.0"
+    assert unit_of(Number(MetricKey("failed", "none"), 1.0, 0.0, scale=(0.0, 1.0))).text(1.0) == "100.0"
