@@ -9,7 +9,7 @@ set -euo pipefail
 folder="$(mktemp -d)"
 trap 'rm -rf "$folder"' EXIT
 python3 -m venv "$folder/venv"
-"$folder/venv/bin/pip" install -q --disable-pip-version-check inspect_evals==0.26.0
+"$folder/venv/bin/pip" install -q --disable-pip-version-check inspect_evals==0.26.0 || exit 2
 cd "$folder"
 "$folder/venv/bin/python" - <<'PYTHON'
 import sys

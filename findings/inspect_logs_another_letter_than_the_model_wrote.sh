@@ -10,7 +10,7 @@ set -euo pipefail
 folder="$(mktemp -d)"
 trap 'rm -rf "$folder"' EXIT
 python3 -m venv "$folder/venv"
-"$folder/venv/bin/pip" install -q --disable-pip-version-check inspect_ai==0.3.285
+"$folder/venv/bin/pip" install -q --disable-pip-version-check inspect_ai==0.3.285 || exit 2
 cd "$folder"
 "$folder/venv/bin/python" - 2>"$folder/said" <<'PYTHON'
 import sys

@@ -9,8 +9,8 @@ set -euo pipefail
 folder="$(mktemp -d)"
 trap 'rm -rf "$folder"' EXIT
 python3 -m venv "$folder/venv"
-"$folder/venv/bin/pip" install -q --disable-pip-version-check pyyaml==6.0.2
-"$folder/venv/bin/pip" install -q --disable-pip-version-check --no-deps lmms-eval==0.7.3
+"$folder/venv/bin/pip" install -q --disable-pip-version-check pyyaml==6.0.2 || exit 2
+"$folder/venv/bin/pip" install -q --disable-pip-version-check --no-deps lmms-eval==0.7.3 || exit 2
 cd "$folder"
 "$folder/venv/bin/python" - <<'PYTHON'
 import importlib.util

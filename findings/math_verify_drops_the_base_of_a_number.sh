@@ -8,7 +8,7 @@ set -euo pipefail
 folder="$(mktemp -d)"
 trap 'rm -rf "$folder"' EXIT
 python3 -m venv "$folder/venv"
-"$folder/venv/bin/pip" install -q --disable-pip-version-check math-verify==0.9.0 latex2sympy2_extended==1.11.0 sympy==1.14.0
+"$folder/venv/bin/pip" install -q --disable-pip-version-check math-verify==0.9.0 latex2sympy2_extended==1.11.0 sympy==1.14.0 || exit 2
 cd "$folder"
 "$folder/venv/bin/python" - 2>"$folder/said" <<'PYTHON' || { cat "$folder/said"; exit 1; }
 import sys

@@ -9,7 +9,7 @@ folder="$(mktemp -d)"
 trap 'rm -rf "$folder"' EXIT
 for version in 2.10 3.0a30; do
     python3 -m venv "$folder/$version"
-    "$folder/$version/bin/pip" install -q --disable-pip-version-check "pylatexenc==$version"
+    "$folder/$version/bin/pip" install -q --disable-pip-version-check "pylatexenc==$version" || exit 2
     "$folder/$version/bin/python" - <<'PYTHON'
 import sys
 from importlib.metadata import version

@@ -9,7 +9,7 @@ set -euo pipefail
 folder="$(mktemp -d)"
 trap 'rm -rf "$folder"' EXIT
 python3 -m venv "$folder/venv"
-"$folder/venv/bin/pip" install -q --disable-pip-version-check sacrebleu==2.6.0 rapidfuzz==3.14.3
+"$folder/venv/bin/pip" install -q --disable-pip-version-check sacrebleu==2.6.0 rapidfuzz==3.14.3 || exit 2
 cd "$folder"
 "$folder/venv/bin/python" - 2>"$folder/said" <<'PYTHON' || { cat "$folder/said"; exit 1; }
 import sys

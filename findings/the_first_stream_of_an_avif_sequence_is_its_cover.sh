@@ -9,7 +9,7 @@ set -euo pipefail
 folder="$(mktemp -d)"
 trap 'rm -rf "$folder"' EXIT
 python3 -m venv "$folder/venv"
-"$folder/venv/bin/pip" install -q --disable-pip-version-check av==18.1.0 opencv-python-headless==5.0.0.93 pillow==13.0.0 numpy==2.4.6
+"$folder/venv/bin/pip" install -q --disable-pip-version-check av==18.1.0 opencv-python-headless==5.0.0.93 pillow==13.0.0 numpy==2.4.6 || exit 2
 cd "$folder"
 "$folder/venv/bin/python" - 2>"$folder/said" <<'PYTHON'
 import sys
