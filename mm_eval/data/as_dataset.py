@@ -23,6 +23,7 @@ from mm_eval.data import rows as ours
 from mm_eval.data.arrow_files import TextFiles, Unreadable, declared_features, rows_of
 from mm_eval.data.data_files import content_cache, datasets_cache
 from mm_eval.data.rows import Rows, has_any_value, plain_value, wide_type, with_short_floats
+from mm_eval.data.shards import check_shards
 from mm_eval.data.text_files import TextFormat, columns_of, declared, features_of, numbers_of, stored, type_of
 
 TEXT_KINDS = ("json", "csv")
@@ -361,7 +362,10 @@ def load_local(path: str, name: str | None, split: str | None, options: Mapping[
     folder = str(cache.get("cache_dir", datasets_cache() / "mm-eval-folders"))
     if (found := _folder_data(path, name, split, options, builder, f"{folder}-as-written")) is not None:
         return found
-    return datasets.load_dataset(path, name, split=split, **{**options, **cache})
+    found = datasets.load_dataset(path, name, split=split, **{**options, **cache})
+    if not options.get("streaming") and not options.get("features"):  # declared ones leave out what they don't name
+        check_shards(builder, found)
+    return found
 
 
 def _folder_data(

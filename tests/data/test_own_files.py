@@ -2,7 +2,6 @@
 
 import gzip
 import io
-import json
 import logging
 import tarfile
 
@@ -128,12 +127,42 @@ def test_a_broken_archive_is_one_sentence(file, content, folder):
         load("./data")
 
 
-def test_shards_of_webdataset_are_read(folder):
-    with tarfile.open(folder / "shard-000.tar", "w") as shard:
-        for number in range(2):
-            for ending, content in (("json", json.dumps({"question": f"q{number}"}).encode()), ("txt", b"Yes")):
+def write_shard(path, samples):
+    """samples: the content by the ending of each one's files."""
+    with tarfile.open(path, "w") as shard:
+        for number, files in enumerate(samples):
+            for ending, content in files.items():
                 member = tarfile.TarInfo(f"{number:04}.{ending}")
                 member.size = len(content)
                 shard.addfile(member, io.BytesIO(content))
+
+
+def test_shards_of_webdataset_are_read(folder):
+    write_shard(folder / "shard-000.tar", [{"json": b'{"question": "q%d"}' % n, "txt": b"Yes"} for n in range(2)])
     docs = load("webdataset", data_files="shard-*.tar")
     assert [(doc["json"]["question"], doc["txt"]) for doc in map(docs.text, range(2))] == [("q0", "Yes"), ("q1", "Yes")]
+
+
+@pytest.mark.parametrize(
+    ("usual", "last", "said"),
+    [
+        ({"txt": b"Yes"}, {"txt": b"Yes", "second.txt": b"No"}, "has a file '.second.txt'"),
+        ({"json": b'{"q": "x"}'}, {"json": b'{"q": "x", "hint": "y"}'}, "the JSON of the sample '0005'"),
+        ({"json": b'{"q": "x"}'}, {"json": b'{"q": 5}'}, "the JSON of the sample '0005'"),
+        ({"json": b'{"q": 5}'}, {"json": b'{"q": "007"}'}, "the JSON of the sample '0005'"),
+    ],
+    ids=["a file", "a key", "a number", "a text"],
+)
+def test_a_late_sample_that_datasets_would_not_read_whole_is_an_error(folder, usual, last, said):
+    """`datasets` 5.2.0 leaves out what the first five samples don't have, and converts to their types."""
+    write_shard(folder / "x.tar", [*[usual] * 5, last])
+    with pytest.raises(DataError) as error:
+        load("webdataset", data_files="x.tar")
+    assert "x.tar" in str(error.value) and said in str(error.value)
+
+
+def test_samples_of_a_shard_may_lack_a_file_or_a_value(folder):
+    usual = {"txt": b"Yes", "json": b'{"q": "x", "n": [1, 2.5], "o": {"a": true}}'}
+    write_shard(folder / "x.tar", [*[usual] * 5, {"json": b'{"q": "y", "n": null}'}])
+    docs = load("webdataset", data_files="x.tar")
+    assert docs.text(5)["txt"] is None and docs.text(5)["json"]["q"] == "y"
