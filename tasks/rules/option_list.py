@@ -34,7 +34,7 @@ _BULLET = re.compile(r"^\s*(?:[-•+]|\d{1,2}[.)])\s+(?=\W{0,3}[A-Za-z](?![A-Za-
 _BOXES = re.compile(r"(?:\\boxed\s*\{[^{}]{0,40}\}[\s,;&$]*(?:and\s+)?){2,26}")
 _BOXED = re.compile(r"\\boxed\s*\{([^{}]{0,40})\}")
 _JUDGED = re.compile(
-    r"\(?([A-Ha-h])[.)]?\s*(?:[:=-]\s*|(?<=[.)\s]))(?:(true|false|yes|no|correct|incorrect|right|wrong)\b|([✓✔✅☑✗✘❌☒]\ufe0f?))[^\w(✓✔✅☑✗✘❌☒]*",
+    r"(?:\b(?:and|but)\s+)?(?:\b(?:option|statement|choice)\s+)?\(?([A-Ha-h])[.)]?\s*(?:[:=-]\s*|(?<=\s)is\s+|(?<=[.)\s]))(?:(true|false|yes|no|correct|incorrect|right|wrong)\b|([✓✔✅☑✗✘❌☒]\ufe0f?))[^\w(✓✔✅☑✗✘❌☒]*",
     re.IGNORECASE,
 )
 _YES = ("true", "yes", "correct", "right", *"✓✔✅☑")

@@ -68,6 +68,10 @@ _ROWS_FIRST = re.compile(
     r"\s{0,9}[\[(]?\s{0,9}\Z"
 )
 """Before the numbers of boxes that are [top, left, bottom, right], as Gemini's are."""
+_ROW_FIRST = re.compile(
+    r"(?<![A-Za-z_])(?:y,\s{0,3}x|row,\s{0,3}col(?:umn)?)[\])]\s{0,3}(?:[:=]|is)?\s{0,9}[\[(]?\s{0,9}\Z"
+)
+"""Before the numbers of a point that says so: "[y, x] = [10, 20]"."""
 
 
 def first_box(text: str) -> list[float] | None:
@@ -94,6 +98,8 @@ def _columns_first(numbers: list[float], text: str, match: re.Match[str]) -> lis
     start = match.start()
     if len(numbers) == 4 and (_ROWS_FIRST.search(text[max(0, start - 60) : start]) or match[0].startswith("<loc")):
         return [numbers[1], numbers[0], numbers[3], numbers[2]]
+    if len(numbers) == 2 and _ROW_FIRST.search(text[max(0, start - 60) : start]):
+        return numbers[::-1]
     return numbers
 
 

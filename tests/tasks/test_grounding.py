@@ -149,6 +149,7 @@ def test_a_box_is_read_by_the_names_of_its_numbers(answer: str) -> None:
         "y=20, x=10", '{"y": 20, "x": 10}', '<point y="20" x="10">', "x: 10\ny: 20", "coordinates are x = 10 and y = 20",
         "x=10 y=20",
         "X=10, Y=20", '{"x": 10, "y": 20}',
+        "[y, x] = [20, 10]", "point (y, x): (20, 10)", "(x, y) = (10, 20)", "(row, col) = (20, 10)",
     ],
 )  # fmt: skip
 def test_a_point_is_read_by_the_names_of_its_numbers(answer: str) -> None:

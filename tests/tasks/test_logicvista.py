@@ -57,6 +57,9 @@ def test_the_prompt_is_the_question(cli: Any, tmp_path: Path, block: str, end: s
         (r"First \boxed{A}. Then it is \boxed{C}", "C"),
         ("A: true, B: false, C: true", "A, C"),
         ("A: yes\nB: no", "A"),
+        ("A is true. B is false. C is true.", "A, C"),  # was "C"
+        ("Option A is correct, option B is incorrect, and option C is correct.", "A, C"),
+        ("A is not correct. C is correct.", "C"),
         ("(A)(C)", "A, C"),
         ("A and A", "A"),
         ("(A, B, C, or D)", "A, B, C, D"),
