@@ -264,6 +264,10 @@ class Expander:
             return found  # a member that is written with this format in its group
         text, python = schema.split_python(text)
         name, requested = schema.split_format(text)
+        plain, is_first = schema.split_python(name)
+        if requested and is_first:
+            what = f"{schema.WITH_PYTHON} stands behind the format of a name."
+            raise InvalidValue(what, where=scope.where, hint=f"Ask {plain}@{requested}{schema.WITH_PYTHON}.")
         if requested or python:
             format_, names = scope.format or requested, dict.fromkeys((*scope.names, text, name))
             scope = replace(scope, format=format_, python=scope.python or python, names=tuple(names))

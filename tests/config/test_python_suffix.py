@@ -85,6 +85,11 @@ def test_a_task_of_log_likelihoods_names_what_can_be_asked(cli: Callable[..., Ra
     assert ran.code == 2 and "arc_easy@generate@python" in ran.err
 
 
+def test_the_other_order_is_an_error_that_names_the_right_one() -> None:
+    with pytest.raises(ConfigError, match="Ask mmlu@generate@python."):
+        load("mmlu@python@generate")
+
+
 def test_a_member_is_asked_although_another_one_of_its_group_can_not_be(tmp_path: Path) -> None:
     (tmp_path / "both.yaml").write_text(BOTH)
     manager = TaskManager(str(tmp_path))
