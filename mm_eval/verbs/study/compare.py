@@ -95,6 +95,8 @@ def _said_of_variants(first: RecordedRun, run: RecordedRun, changes: Sequence[Ch
     """What variants gained and lost: once for each task, and where it has several main numbers for each of them by its name."""
     found = defaultdict[str, dict[str, Change]](dict)
     for change in changes:
+        if change.better is None and not change.main:  # such as the calls of a task that had tools before
+            continue
         if change.headline and change.copy_of is None and (said := said_of(first, run, change.task, change.key)):
             found[change.task].setdefault(said, change)
     for of_task in found.values():
