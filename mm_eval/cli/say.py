@@ -10,6 +10,7 @@ import sys
 import textwrap
 import threading
 import traceback
+import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from types import TracebackType
@@ -259,12 +260,14 @@ class SafeFormatter(logging.Formatter):
 def guard_streams() -> None:
     """Makes safe what Python itself prints: warnings and tracebacks, whose last line may quote data. For a process of its own.
 
-    Characters that a stream can't encode, an ASCII one for example, are escaped.
+    Characters that a stream can't encode, an ASCII one for example, are escaped. Pillow's warning of a large picture is left
+    out: it names a file of Pillow's and not the picture, and a picture above mm-eval's own limit fails with its document's name.
     """
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
     logging.captureWarnings(True)
+    warnings.filterwarnings("ignore", message=".*could be decompression bomb")
     sys.excepthook = _uncaught
     threading.excepthook = lambda args: _uncaught(args.exc_type, args.exc_value, args.exc_traceback)
 

@@ -2,6 +2,8 @@
 
 import json
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import datasets
@@ -100,3 +102,15 @@ def test_only_files_that_were_touched_are_read_again(tmp_path: Path, monkeypatch
     now = picture_files(docs, [0, 1, 2], known)
     assert sorted(read) == ["b.png", "c.png"] and now["a.png"] == known["a.png"]
     assert now["b.png"].digest != known["b.png"].digest and now["c.png"].digest == known["c.png"].digest
+
+
+def test_a_large_picture_is_no_warning_of_pillow() -> None:
+    """It was printed with the path of a file of Pillow's where a picture has 90 to 178 million pixels."""
+    said = "Image size (100000000 pixels) exceeds limit of 89478485 pixels, could be decompression bomb DOS attack."
+    code = (
+        "import logging, warnings\nfrom mm_eval.cli.say import guard_streams\nfrom PIL import Image\n"
+        "guard_streams()\nlogging.basicConfig()\n"
+        f"warnings.warn({said!r}, Image.DecompressionBombWarning)\nwarnings.warn('another')\n"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "bomb" not in ran.stdout + ran.stderr and "another" in ran.stderr
