@@ -108,7 +108,8 @@ class Verdicts:
             try:
                 empty = "" if config.extracts else config.of_empty(doc)
             except Exception as error:  # the task's own function
-                what = f"its verdict of an empty answer failed: {kind_and_text(error)}"
+                reason = error.what if isinstance(error, MMEvalError) else kind_and_text(error)
+                what = f"its verdict of an empty answer failed: {reason}"
                 row = {"prompt": None, "reply": None, "verdict": None, "model": None, "attempts": 0, "error": what}
                 return Chain(error=JudgeError(what), rows=[row])
             row = {"prompt": None, "reply": None, "verdict": empty, "model": None, "attempts": 0, "empty": True}

@@ -91,7 +91,7 @@ def test_with_runs_the_spread_is_that_of_their_paired_differences(
         and "mme" in table.out
     )
     release = cli("report", *runs, "--format", "md")
-    assert "What this release can tell apart in 80% of evaluations" in release.out
+    assert "Differences that this release would detect in 80% of evaluations" in release.out
     assert cli("report", *runs, "--output", tmp_path / "release.html").code == 0
     data = re.search(r'id="data">(.*?)</script>', (tmp_path / "release.html").read_text(), re.DOTALL)
     [part] = json.loads(data[1])["parts"] if data else []

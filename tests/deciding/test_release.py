@@ -143,7 +143,7 @@ def test_equal_models_go_on_to_all_docs_and_a_margin_ends_them(cli, tmp_path: Pa
     done = cli("run", "--config", write_release(tmp_path, alike))
     assert done.code == 0 and "stopped after" not in done.out
     found = results(tmp_path, "one")
-    assert found["looks"]["comparisons"][0]["ended"] == "all documents" and not found["looks"]["rows"]
+    assert found["looks"]["comparisons"][0]["ended"] == "all docs" and not found["looks"]["rows"]
     assert "stopped" not in found["results"]["seedbench"]
     done = cli("run", "--config", write_release(tmp_path, alike), "--margin", "15")
     assert done.code == 0, done.err

@@ -134,7 +134,10 @@ def test_an_empty_answer_is_not_sent(judged, server) -> None:
 @pytest.mark.parametrize(
     ("made", "said"),
     [
-        ("raise RuntimeError('no table')", "its verdict of an empty answer failed: RuntimeError: no table"),
+        (
+            "raise RuntimeError('no table')",
+            "its verdict of an empty answer failed: the judge's `empty` failed: RuntimeError: no table",
+        ),
         ("return 7", "the verdict that `empty` gives can't be used: it is 7, outside of the range 0 to 1"),
         ("return float('nan')", "the verdict that `empty` gives can't be used: it is nan"),
         ("return None", "the verdict that `empty` gives can't be used: it is None"),

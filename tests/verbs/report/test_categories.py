@@ -114,7 +114,7 @@ def test_every_category_is_shown_where_that_is_asked_for(cli, tmp_path, base) ->
     words = ["--tasks", "seedbench,seedbench_ppl", "--model", "dummy", "--sample"]
     short = cli(*words)
     assert "Scene" not in short.out
-    assert "Not shown: 24 categories." in short.out
+    assert "24 categories. Use --categories" in short.out
     assert cli(*words, "--categories").out.count("Scene Understanding") == 2
     options = {"sample": True, "output_path": str(base / "every"), "categories": True}
     assert mm_eval.evaluate("seedbench,seedbench_ppl", "dummy", **options).table().count("Scene Understanding") == 2

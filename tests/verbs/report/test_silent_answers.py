@@ -66,7 +66,7 @@ def test_it_is_said_wherever_the_numbers_are(cli, tmp_path: Path) -> None:
     assert json.loads(data)["table"][0]["warnings"][0].startswith(said)
     assert "answers are empty or unparsed: mme 2 of 8 (" in as_markdown(release_table([RecordedRun.read(ran.folder)]))
     compared = cli("compare", ran.folder, ran.folder, "--html", tmp_path / "compared.html").out
-    assert "warning: B: answers are empty or unparsed: mme 2 of 8 (" in compared.split("95% interval")[0]
+    assert "warning: A and B: answers are empty or unparsed: mme 2 of 8 (" in compared.split("95% interval")[0]
     [data] = re.findall(r'id="data">(.*?)</script>', (tmp_path / "compared.html").read_text(), flags=re.S)
     assert [banner["title"] for banner in json.loads(data)["differs"]] == [
         f"{name}: look at the answers first" for name in "AB"
