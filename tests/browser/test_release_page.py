@@ -189,6 +189,7 @@ def test_a_page_for_posting_has_a_title_and_says_what_a_link_shows(opened, base,
     assert browser.execute_script("return window.attacked") is None
 
 
+@pytest.mark.full
 def test_a_bundle_has_the_picture_of_its_links(base, perfect, worse, capsys) -> None:
     from PIL import Image
 

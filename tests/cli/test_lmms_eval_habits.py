@@ -144,6 +144,7 @@ def test_a_standard_error_does_not_start_a_program_again(run: Run) -> None:
     assert ran.results["results"]["habits"]["same_stderr,none"] is None and "it starts a program" in ran.out
 
 
+@pytest.mark.full
 def test_a_guess_is_the_one_of_lmms_eval_in_each_run(run: Run) -> None:
     task = "process_results: !function utils.guessed\nmetric_list: [{metric: same, aggregation: mean}]\n"
     drawn = random.Random(0)

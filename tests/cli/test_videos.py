@@ -93,6 +93,7 @@ def test_a_bundled_model_sees_them_and_a_second_run_decodes_nothing(
     assert refused.code == 2 and "frames=3,middle" in refused.err
 
 
+@pytest.mark.full
 def test_a_family_with_a_video_input_gets_a_video_by_its_own_rule(cli: Any, tmp_path: Path) -> None:
     folder = made(tmp_path / "task")
     ran = cli(*command(folder, "tiny-qwen2-vl"), "--limit", 2)
@@ -106,6 +107,7 @@ def test_a_family_with_a_video_input_gets_a_video_by_its_own_rule(cli: Any, tmp_
     assert "<|vision_start|><|video_pad|>" in shown.out and "image_pad" not in shown.out
 
 
+@pytest.mark.full
 def test_a_resumed_run_reads_only_what_is_left(cli: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = made(tmp_path / "task")
     asked, shown = (*command(folder, "tiny-llava"), "--video", "frames=2"), []

@@ -96,6 +96,7 @@ def test_a_changed_file_is_loaded_again(tmp_path: Path, write: Write) -> None:
     assert reference(tmp_path, "utils.f").resolve(FOREIGN_CODE)() == "the second"
 
 
+@pytest.mark.full
 def test_a_file_imports_another_beside_it_by_a_relative_import_only(tmp_path: Path, write: Write) -> None:
     write("helpers.py", "def g(): return 'help'\n")
     write("utils.py", "from .helpers import g\ndef f(): return g()\n")

@@ -53,6 +53,7 @@ def test_it_adds_to_tools_that_are_there() -> None:
     assert load("vstar_tools").tasks["vstar_tools"].tools.use == ("zoom",)
 
 
+@pytest.mark.full
 def test_a_format_a_group_a_tag_a_glob_a_path_and_a_file(tmp_path: Path) -> None:
     assert list(load("mmlu@generate@python").tasks)[0].endswith("@python")
     assert load("mmlu@generate@python").roots == ["mmlu@python"]

@@ -105,6 +105,7 @@ def streamed(rows): return datasets.load_dataset("json", data_files="LINES", spl
 """
 
 
+@pytest.mark.full
 def test_what_task_code_reads_in_other_ways_keeps_what_the_file_says(cli: Callable[..., Any], tmp_path: Path) -> None:
     """datasets' own readers gave 7, None and a timestamp; the types that the code declares were lost."""
     (tmp_path / "t.csv").write_text("gold,more\n007,1\n8,2\n")

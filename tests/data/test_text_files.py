@@ -306,6 +306,7 @@ def test_labels_and_pictures_stay_what_they_are_in_map(tmp_path: Path) -> None:
     assert docs.full(1)["i"].getpixel((0, 0)) == (255, 0, 0)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("kind", ["csv", "jsonl"])
 def test_metadata_of_a_folder_of_pictures_is_kept_as_written(kind: str, tmp_path: Path) -> None:
     """`datasets` gives datetime(2021, 5, 1) or 7 and null."""

@@ -226,6 +226,7 @@ def test_more_requests_in_flight_than_a_look_has_docs_block_nothing(cli, tmp_pat
     assert n <= len(calls(tmp_path / "one.log")) <= n + 40 + 3, "beyond the decision only what was in flight"
 
 
+@pytest.mark.full
 def test_one_model_runs_until_its_interval_is_narrow(cli, tmp_path: Path) -> None:
     options = (
         "run",

@@ -95,6 +95,7 @@ def test_19_a_key_or_url_that_is_wrong_stops_the_run_within_one_request_a_worker
     assert ask(tmp_path, whole, 500).answered == 500, "what was not asked is pending"
 
 
+@pytest.mark.full
 def test_20_a_hang_ends_at_its_deadlines_and_slows_nobody_down() -> None:
     def latency(body: dict, nth: int) -> float:
         return 1e6 if body["messages"][0]["content"] == "question 7" else 0.5

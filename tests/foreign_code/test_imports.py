@@ -86,6 +86,7 @@ def test_a_private_task_in_the_style_of_lmms_eval_runs_without_it(load: Load, ca
         load("bench/utils.uses_the_model")
 
 
+@pytest.mark.full
 def test_a_module_of_the_tree_is_the_nearest_file_and_its_change_is_another_task(load: Load, tmp_path: Path) -> None:
     text = "from lmms_eval.tasks.shared.rules import value\ndef f(doc): return value()\n"
     function = load("a/deep/utils.f", a__deep__utils=text, shared__rules="import os\ndef value(): return 'ours'\n")

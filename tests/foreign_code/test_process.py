@@ -98,6 +98,7 @@ WITH_PACKAGES = {"olympiadbench/utils.py", "ocrbench_v2/utils.py", "ocrbench_v2/
 """Shipped files whose rules use packages that are not known as pure (antlr4, lxml, nltk, jieba). They run in a child."""
 
 
+@pytest.mark.full
 def test_every_other_shipped_task_stays_in_this_process() -> None:
     from mm_eval.config.manager import TaskManager
 
@@ -386,6 +387,7 @@ def test_eight_evaluations_in_threads_replace_nothing_and_give_the_same_numbers(
     assert all(found[number] == found[number % 2] for number in found)
 
 
+@pytest.mark.full
 def test_docs_cross_as_files_and_row_numbers_and_no_picture_is_copied(tmp_path: Path) -> None:
     """MME's sample as `process_docs` gets and gives it: selected rows, a further column, rows that are new."""
     import datasets

@@ -129,6 +129,7 @@ def test_a_reply_that_can_be_read_at_the_second_time_counts(theirs, server) -> N
     assert ran.code == 0 and number(ran) == pytest.approx(100 * 4 / 6)
 
 
+@pytest.mark.full
 def test_where_every_verdict_fails_there_is_no_number(theirs, server) -> None:
     theirs.write([{"q": "FAULT400", "a": "1"}] * 3, ["1"] * 3, task=TASK, utils=UTILS)
     ran = theirs.with_server(server)

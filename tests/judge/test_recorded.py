@@ -76,6 +76,7 @@ def test_only_the_metrics_of_the_judge_are_judged():
     assert judge_of(Results(judges={"t": []}), "t", "acc") is None and judge_of(Results(), "t", "acc") is None
 
 
+@pytest.mark.full
 def test_compare_pairs_numbers_of_one_judge_only(folders):
     [comparison] = compare(runs(folders, "a", "b"))
     assert [str(change.key) for change in comparison.changes] == ["judge_score,none"] and not comparison.differs
@@ -156,6 +157,7 @@ def test_a_reported_number_is_by_the_official_judge_unless_it_says_otherwise(fol
     assert ("not compared with ours" in notes) == apart
 
 
+@pytest.mark.full
 def test_a_number_that_needs_no_judge_is_not_compared_with_a_judged_one(perfect, worse, tmp_path):
     """The same metric by rules in one run and by a judge in the other."""
     judged = judged_run(perfect, tmp_path / "judged", [judge()], passes(0.5))

@@ -367,6 +367,7 @@ def test_in_a_release_file(judged, server, tmp_path: Path) -> None:
     assert json.loads((tmp_path / "release/one/results.json").read_text())["results"]["graded"]["judge_failed"] == 0
 
 
+@pytest.mark.full
 def test_no_socket_is_opened_by_a_judged_tasks_code(judged, server, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     calls = "    import socket\n    socket.create_connection(('judge.example', 443))\n"

@@ -76,6 +76,7 @@ def test_every_mme_number_has_a_standard_error_that_a_bootstrap_confirms(recorde
     assert row["mme_cognition_score_stderr,none"] == pytest.approx(bootstrap, rel=0.1)
 
 
+@pytest.mark.full
 def test_a_run_scores_the_same_from_its_own_samples(recorded: Ran, lavin: tuple[Path, Path], tmp_path: Path) -> None:
     again = scored(lavin, recorded.folder / "samples" / "mme.jsonl", tmp_path / "again")
     assert results_of(recorded.folder) == results_of(again.folder)
@@ -119,6 +120,7 @@ metadata:
 """
 
 
+@pytest.mark.full
 def test_the_task_guides_yaml_loads_unchanged_with_its_misspelt_metric(cli, lavin, tmp_path: Path) -> None:
     root, answers = lavin
     folder = tmp_path / "guide"

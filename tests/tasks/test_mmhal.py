@@ -83,6 +83,7 @@ def test_a_run_gives_mean_rate_and_types(cli, tmp_path: Path) -> None:
     assert found["spatial relation"] == 3 and found["environment"] is None
 
 
+@pytest.mark.full
 def test_the_authors_json_file_and_pictures_are_a_data_root(cli, tmp_path: Path) -> None:
     """As the task file says for the data of the hub."""
     folder = tmp_path / "Shengcao1006" / "MMHal-Bench"

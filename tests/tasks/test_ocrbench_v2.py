@@ -95,6 +95,7 @@ def _docs() -> list[dict[str, Any]]:
     return pq.read_table(folder / "test-00000-of-00001.parquet").to_pylist()
 
 
+@pytest.mark.full
 def test_the_prompts(cli) -> None:
     assert prompt(cli, "ocrbench_v2_no_meteor") == "What is written in the image?"
     assert prompt(cli, "ocrbench_v2_no_meteor", "internvl").endswith(

@@ -150,6 +150,7 @@ def test_a_file_that_changes_during_the_run_is_an_error(tmp_path: Path) -> None:
         frames.pictures()
 
 
+@pytest.mark.full
 def test_few_frames_of_a_long_file_decode_a_small_part_of_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     count, decoded = 3000, 0
     path = write(tmp_path / "long.mp4", count=count, gop=25)

@@ -224,6 +224,7 @@ def test_subtitles_do_not_make_a_video_longer(tmp_path: Path, kind: str, start: 
         index_of(str(tmp_path / f"cut.{kind}"))
 
 
+@pytest.mark.full
 @needs_ffmpeg
 def test_several_edits_are_shown_as_by_ffmpeg(tmp_path: Path) -> None:
     """Also edits that begin between key frames, and that go back in the recording."""

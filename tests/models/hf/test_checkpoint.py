@@ -238,6 +238,7 @@ def test_sharded_weights_are_one_fingerprint(tmp_path: Path, checkpoint: Any, ad
         create({"pretrained": str(tmp_path / "shards")}).prepare()
 
 
+@pytest.mark.full
 def test_half_precision_checkpoints_run_in_float32_on_a_cpu(tmp_path: Path, adapter: Adapter, checkpoint: Any) -> None:
     import torch
 

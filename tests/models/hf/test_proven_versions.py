@@ -37,6 +37,7 @@ def test_a_run_with_videos_ends_before_the_first_request(
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.full
 def test_pictures_and_frames_as_pictures_are_answered_on_any_version(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

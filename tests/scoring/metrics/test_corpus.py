@@ -179,6 +179,7 @@ def edited(words: list[str], count: int, draws: random.Random) -> list[str]:
     return found
 
 
+@pytest.mark.full
 def test_ter_of_long_texts_that_are_nearly_alike_is_sacrebleus() -> None:
     """Of 250 words with two that differ it was 100, the worst value, and sacrebleu's is 0.8."""
     import sacrebleu
@@ -207,6 +208,7 @@ def test_the_bounded_search_finds_the_edits_of_sacrebleu() -> None:
         assert edits_of(other, words) == (translation_edit_rate(other, words)[0], True)
 
 
+@pytest.mark.full
 def test_beyond_the_bound_ter_is_an_upper_end_that_a_reader_is_told_of(monkeypatch: pytest.MonkeyPatch) -> None:
     draws = random.Random(1)
     one, other = (draws.choices("abcdefghijk", k=60) for _ in range(2))

@@ -224,6 +224,7 @@ metric_list: [{metric: exact_match}]
 """
 
 
+@pytest.mark.full
 def test_truncated_answers_and_cut_prompts_and_a_missing_template(cli, tmp_path: Path) -> None:
     ran = cli(
         "--tasks", "gsm8k", "--limit", 3, "--model", "tiny-llava", "--gen_kwargs", "max_new_tokens=2,min_new_tokens=2"

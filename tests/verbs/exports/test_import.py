@@ -146,6 +146,7 @@ def answered(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "run"
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("form", ["lm_eval", "lmms_eval", "inspect"])
 def test_a_round_trip_through_our_exports_changes_no_answer(cli, answered: Path, tmp_path: Path, form: str) -> None:
     cli("report", answered, "--format", form, "--output", tmp_path / "out")

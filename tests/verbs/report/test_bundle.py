@@ -120,6 +120,7 @@ def test_a_run_without_a_page_has_its_thumbnails_in_a_bundle(own, tmp_path):
     assert len(found[0]) == 60 and found[0] == found[1]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("words", [("--site", "site"), ("--output", "page.html"), ("--figures", "figures")])
 def test_a_run_without_numbers_is_named(run, own, tmp_path, caplog, monkeypatch, words):
     monkeypatch.chdir(tmp_path)
@@ -285,6 +286,7 @@ def test_the_page_of_a_live_run_names_its_first_part_and_the_last_ends(own):
     assert '"next":null' in part.text
 
 
+@pytest.mark.full
 def test_interrupting_the_server_ends_it_cleanly(run, tmp_path):
     words = [sys.executable, "-m", "mm_eval", "view", str(run)]
     process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, bufsize=1)

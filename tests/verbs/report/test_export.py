@@ -131,6 +131,7 @@ def test_other_tools_keep_the_name_of_a_checkpoint_of_the_hub(cli, tmp_path: Pat
         assert done.code == 0 and "model: acme/tiny-vl" in done.out
 
 
+@pytest.mark.full
 def test_inspect_reads_its_logs(cli, run, tmp_path: Path) -> None:
     inspect_ai = pytest.importorskip("inspect_ai", reason="pip install inspect_ai pandas")
     analysis = pytest.importorskip("inspect_ai.analysis", reason="pip install inspect_ai pandas")

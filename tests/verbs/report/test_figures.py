@@ -111,6 +111,7 @@ def check_places(models: int) -> None:
             assert across < 2 or down < 2, (one.get_text(), other.get_text())
 
 
+@pytest.mark.full
 def test_no_name_reaches_the_figure_as_markup_or_as_a_formula(table: ReleaseTable) -> None:
     for draw in (partial(heat_map, table), partial(bars, table, ROW)):
         drawn = content(draw(), "svg").decode()

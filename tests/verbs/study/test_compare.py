@@ -32,6 +32,7 @@ def test_flips_and_differences_are_those_that_were_made(perfect, worse):
     assert comparison.differs == [] and comparison.answers == {"mme": (140, 420)}
 
 
+@pytest.mark.full
 def test_the_difference_of_means_is_clustered_by_the_recorded_picture(dummy_run, base):
     other = ran(base / "dummy-seed", "--tasks", "seedbench", "--model", "dummy", "--seed", "1")
     [comparison] = compare([RecordedRun.read(dummy_run), RecordedRun.read(other)])
@@ -147,6 +148,7 @@ def test_white_space_around_an_answer_is_no_other_word(perfect, base):
     assert comparison.answers == {"mme": (1, 420)}
 
 
+@pytest.mark.full
 def test_several_runs_are_corrected_for_their_number(perfect, worse, mme_rows, base):
     path = answers_with(base / "third.jsonl", mme_rows, set(range(22)))
     third = ran(base / "third", "--tasks", "mme", "--model", "replay", "--model_args", f"path={path}")
@@ -159,6 +161,7 @@ def test_several_runs_are_corrected_for_their_number(perfect, worse, mme_rows, b
     assert compared[0].changes[0].corrected == pytest.approx(2 * compared[0].changes[0].difference.p_value)
 
 
+@pytest.mark.full
 def test_other_forms_of_a_number_and_those_without_a_direction_are_in_no_family(base, cli):
     """OCRBench prints hits, their share and 1000 times it; POPE the share of yes."""
     folders = [

@@ -89,6 +89,7 @@ def test_histories_count_each_doc_once(study):
     assert found.several == len(lost - set(range(12))) and found.learned == 51 - 12 - found.several
 
 
+@pytest.mark.full
 def test_a_category_that_became_worse_is_named_after_correction_for_all_of_them(tmp_path):
     gold = gold_of(tmp_path / "gold", TASK)
     categories = {row["doc_id"]: row["categories"] for row in gold}
@@ -149,6 +150,7 @@ def test_a_page_shows_the_docs_that_changed_with_the_answers_around_each_change_
     assert (tmp_path / "there.html").is_file()
 
 
+@pytest.mark.full
 def test_figures_of_a_study(folder, tmp_path, capsys):
     assert main(["report", str(folder), "--figures", str(tmp_path / "figures")]) == 0
     written = [tmp_path / "figures" / f"curve-{TASK}.{ending}" for ending in ("svg", "pdf", "png")]

@@ -127,6 +127,7 @@ def test_examples_run_once_over_batches(adapter: Adapter) -> None:
     assert sum(sizes) < 0.7 * sum(len(model.writer.write(row).ids) for row in rows)
 
 
+@pytest.mark.full
 def test_other_pictures_of_equal_size_are_never_shared(adapter: Adapter) -> None:
     model = adapter("llava", batch_size=8)
     rows = [instance("What is shown?", [picture(56, 56, n)], doc_id=n, continuation=" the bus") for n in range(6)]
@@ -149,6 +150,7 @@ def test_without_digests_nothing_is_taken_for_equal(adapter: Adapter, batch_size
     assert len({round(total, 3) for total, _ in found.values()}) > 2
 
 
+@pytest.mark.full
 def test_finished_rows_leave_the_batch(adapter: Adapter) -> None:
     model = adapter("llama", batch_size=4)
     rows = [instance(f"The quick {n}", chat=False, doc_id=n, generation_kwargs=STEPS) for n in range(4)]

@@ -104,6 +104,7 @@ def test_the_sentence_says_what_the_tests_say(model) -> None:
     assert same.sentence.startswith("c and d show no significant difference on any of 4 benchmarks. Average ")
 
 
+@pytest.mark.full
 def test_an_average_needs_benchmarks_that_all_have(model) -> None:
     table = release_table([model("a"), model("b", tasks="mmstar,mme")])
     assert not table.average and "Average" not in as_markdown(table)

@@ -61,6 +61,7 @@ def test_a_number_below_one_that_is_behind_is_not_bold(noisy) -> None:
     ]
 
 
+@pytest.mark.full
 def test_a_part_of_the_docs_is_not_ranked_with_all_of_them(noisy, base, mme_rows) -> None:
     path = answers_with(base / "few.jsonl", mme_rows, set())
     few = ran(base / "few", "--tasks", "mme", "--model", "replay", "--model_args", f"path={path}", "--limit", "60")

@@ -163,6 +163,7 @@ models:
 """
 
 
+@pytest.mark.full
 def test_several_models_from_one_file_and_again(cli, tmp_path):
     path = tmp_path / "release.yaml"
     path.write_text(CONFIG.format(out=tmp_path / "release"))
@@ -231,6 +232,7 @@ def test_a_wrong_release_file_is_told_before_anything_is_asked(cli, tmp_path, te
     assert done.code == 2 and said in done.err and not (tmp_path / "out").exists()
 
 
+@pytest.mark.full
 def test_a_run_of_some_docs_is_told_wherever_its_numbers_are(cli, tmp_path):
     ran = cli("--tasks", "mme,seedbench", "--model", "dummy", "--sample", "--samples", '{"mme": [3, 5]}')
     assert "note: only 2 of 420 documents of mme were requested; these scores are not benchmark results" in ran.out
