@@ -78,8 +78,8 @@ def evaluate(request: RunRequest, progress: Progress | None = None, given: Model
     """Runs an evaluation, or resumes one, and returns its report.
 
     The order of a start: names, settings and arguments are checked, data is opened and the first docs are made (`prepare`); an
-    endpoint is asked what it can do (`check_generation`); judges are tried; weights are loaded; the folder is claimed and
-    run.json written; the walls of a sandbox are tried; what the journal lacks is asked.
+    endpoint is asked what it can do (`check_generation`); the walls of a sandbox are tried, then the judges; weights are loaded;
+    the folder is claimed and run.json written; what the journal lacks is asked.
 
     given: the model, where the caller has one; it is not closed.
     Errors: ConfigError when nothing was requested. What fails later is in the report and in its exit code.
@@ -104,6 +104,8 @@ def run(prepared: Prepared, progress: Progress | None = None, started: float | N
     """
     progress, started = progress or Progress(), started or time.monotonic()
     folder, spec = _folder_and_spec(prepared)
+    if not folder.has_answers:
+        _try_walls(prepared)
     refusal = _try_judges(prepared, folder, progress)
     if refusal is None and not folder.has_answers and prepared.answers_of_other_runs is None:
         progress.phase("model")
@@ -241,6 +243,14 @@ def _folder_and_spec(prepared: Prepared) -> tuple[RunFolder, dict[str, Any]]:
     return folder, spec
 
 
+def _try_walls(prepared: Prepared) -> None:
+    """ConfigError where a sandbox that the run needs has an open wall. A process tries each sandbox once."""
+    if prepared.sandbox is not None:
+        from mm_eval.sandbox.check import refuse_if_open
+
+        refuse_if_open(prepared.sandbox)
+
+
 def _try_judges(opened: OpenedRun, folder: RunFolder, progress: Progress) -> MMEvalError | None:
     """Asks each judge about a gold and an empty answer, before the first request.
 
@@ -352,14 +362,13 @@ def _interpreters(
 ) -> AbstractContextManager[object]:
     """Lets the tasks run code of the model while they are asked; nothing where none offers it.
 
-    pending: docs without an answer. Where there are some the walls of the sandbox are tried first. ConfigError where one is open.
+    pending: docs without an answer. ConfigError where a wall of the sandbox is open.
     """
     if prepared.sandbox is None or not pending:
         return nullcontext()
-    from mm_eval.sandbox.check import refuse_if_open
     from mm_eval.tools.turns import running_code
 
-    refuse_if_open(prepared.sandbox)
+    _try_walls(prepared)
     return running_code(prepared, prepared.sandbox, folder.path, journal, state, min(WARM, pending - 1))
 
 

@@ -21,6 +21,9 @@ OWN = {*environment("python", ""), *of_folder("")} | {"PWD", "OLDPWD", "SHLVL", 
 AT_LIMIT = 2.0
 """Seconds after which the check of time expects to be stopped."""
 
+_HELD: set[str] = set()
+"""Digests of the sandboxes whose walls held when this process tried them."""
+
 
 @dataclass(frozen=True)
 class Wall:
@@ -32,11 +35,12 @@ class Wall:
 
 
 def refuse_if_open(sandbox: Sandbox) -> None:
-    """Tries the walls of a sandbox before a run uses it. ConfigError where it does not start, or where one does not hold.
+    """Tries the walls of a sandbox before a run uses it, once a process where they hold.
 
+    ConfigError where it does not start, or where a wall does not hold: that is tried again.
     The limits are not tried, which takes as long as filling them. A sandbox without walls was asked for by its name.
     """
-    if sandbox.is_bare:
+    if sandbox.is_bare or sandbox.digest in _HELD:
         return
     try:
         found = [wall for wall in check_walls(sandbox, limits=False) if not wall.holds]
@@ -46,6 +50,7 @@ def refuse_if_open(sandbox: Sandbox) -> None:
         what = "; ".join(f"{wall.name} ({in_line(wall.said, 80)})" for wall in found)
         hint = "No code of a model is run in it: see mm-eval sandbox check."
         raise ConfigError(f"these walls of the sandbox do not hold: {what}.", where="--sandbox", hint=hint)
+    _HELD.add(sandbox.digest)
 
 
 def check_walls(sandbox: Sandbox, limits: bool = True) -> list[Wall]:

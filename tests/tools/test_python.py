@@ -18,6 +18,7 @@ import pytest
 
 from mm_eval import evaluate
 from mm_eval.engine.journal import read_journal
+from mm_eval.sandbox.check import Wall
 from mm_eval.tools.python import described, file_names
 from mm_eval.values.errors import ConfigError
 from mm_eval.values.types import Clip
@@ -181,6 +182,21 @@ def test_what_comes_of_each_way_of_using_it(tmp_path: Path) -> None:
     assert "\n(512, 512)\n" in model.prompts[zoomed, 2]
     ended = list(WAYS).index("ends itself")
     assert "The interpreter is a new one" in model.prompts[ended, 2]
+
+
+def test_an_open_wall_is_found_before_weights_are_loaded_and_leaves_no_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sandbox()
+    loaded: list[object] = []
+    monkeypatch.setattr("mm_eval.run.prepare_once", loaded.append)
+    monkeypatch.setattr(
+        "mm_eval.sandbox.check.check_walls", lambda *_, **__: [Wall("no network", False, "it answered")]
+    )
+    monkeypatch.setattr("mm_eval.sandbox.check._HELD", set())
+    with pytest.raises(ConfigError, match="these walls of the sandbox do not hold: no network"):
+        run(write(tmp_path / "task", 1), tmp_path / "run", Counting())
+    assert not loaded and not (tmp_path / "run").exists()
 
 
 @pytest.mark.full
