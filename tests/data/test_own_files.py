@@ -8,6 +8,7 @@ import tarfile
 import datasets
 import pytest
 
+from mm_eval.data import shards
 from mm_eval.data.dataset import load_docs
 from mm_eval.data.source import DataSource
 from mm_eval.values.errors import ConfigError, DataError, MMEvalError
@@ -150,8 +151,13 @@ def test_shards_of_webdataset_are_read(folder):
         ({"json": b'{"q": "x"}'}, {"json": b'{"q": "x", "hint": "y"}'}, "the JSON of the sample '0005'"),
         ({"json": b'{"q": "x"}'}, {"json": b'{"q": 5}'}, "the JSON of the sample '0005'"),
         ({"json": b'{"q": 5}'}, {"json": b'{"q": "007"}'}, "the JSON of the sample '0005'"),
+        (
+            {"json.gz": gzip.compress(b'{"q": 5}')},
+            {"json.gz": gzip.compress(b'{"q": "007"}')},
+            "the JSON of the sample '0005'",
+        ),
     ],
-    ids=["a file", "a key", "a number", "a text"],
+    ids=["a file", "a key", "a number", "a text", "a compressed text"],
 )
 def test_a_late_sample_that_datasets_would_not_read_whole_is_an_error(folder, usual, last, said):
     """`datasets` 5.2.0 leaves out what the first five samples don't have, and converts to their types."""
@@ -159,6 +165,32 @@ def test_a_late_sample_that_datasets_would_not_read_whole_is_an_error(folder, us
     with pytest.raises(DataError) as error:
         load("webdataset", data_files="x.tar")
     assert "x.tar" in str(error.value) and said in str(error.value)
+    with pytest.raises(DataError, match="x.tar"):  # and again, now that `datasets` has the rows in its cache
+        load("webdataset", data_files="x.tar")
+
+
+def test_shards_are_checked_once_for_each_content(folder, monkeypatch):
+    """All headers and all JSON were read at each start: 15 CPU seconds for 100,000 samples."""
+    checked = []
+    monkeypatch.setattr(shards, "_check", lambda rows: checked.append(len(rows)))
+    for last in (b'{"q": 6}', b'{"q": 77}'):
+        write_shard(folder / "x.tar", [*[{"json": b'{"q": 5}'}] * 5, {"json": last}])
+        load("webdataset", data_files="x.tar")
+        load("webdataset", data_files="x.tar")
+    assert checked == [6, 6]
+
+
+def test_a_part_of_the_rows_that_was_checked_vouches_for_no_other(folder):
+    write_shard(folder / "x.tar", [*[{"json": b'{"q": 5}'}] * 5, {"json": b'{"q": "007"}'}])
+    source, kwargs = DataSource(offline=True), {"data_files": "x.tar"}
+    assert len(load_docs("webdataset", None, "train[:5]", source, where="own.yaml:4", kwargs=kwargs)) == 5
+    with pytest.raises(DataError, match="'0005'"):
+        load("webdataset", data_files="x.tar")
+
+
+def test_not_a_number_in_a_sample_is_equal_to_itself(folder):
+    write_shard(folder / "x.tar", [{"json": b'{"q": NaN}'}] * 6)
+    assert str(load("webdataset", data_files="x.tar").text(5)["json"]["q"]) == "nan"
 
 
 def test_samples_of_a_shard_may_lack_a_file_or_a_value(folder):
