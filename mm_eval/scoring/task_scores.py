@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mm_eval.config.task_config import TaskConfig
+from mm_eval.engine.generation import GenerationOptions
 from mm_eval.scoring.filters.base import UNANSWERED, UNPARSED
 from mm_eval.scoring.metrics.bounds import parts_of
 from mm_eval.values.errors import did_you_mean
@@ -250,7 +251,9 @@ def remarks_of(
     """
     found, generates = [], config.output_type == "generate_until"
     if generates and config.repeats > 1 and same:
-        what = f"the {config.repeats} answers to each document are equal, as greedy decoding makes them"
+        sampled = GenerationOptions.from_kwargs(config.generation_kwargs).do_sample
+        why = "although they were sampled" if sampled else "as greedy decoding makes them"
+        what = f"the {config.repeats} answers to each document are equal, {why}"
         found.append(f"{what}: `repeats` adds nothing.")
     if with_frames:
         found.append(f"{of_all(with_frames, scores.n, 'document', 'shows', 'show')} a {frames}.")

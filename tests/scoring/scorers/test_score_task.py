@@ -95,6 +95,17 @@ def test_repeats_that_are_all_equal_are_told(cli, tmp_path: Path) -> None:
     assert "note: sums: the 3 answers to each document are equal, as greedy decoding makes them" in ran.out
 
 
+@pytest.mark.parametrize("options", ["temperature: 0.7", "do_sample: true"])
+def test_repeats_that_are_equal_although_they_were_sampled_are_not_said_to_be_greedy(
+    cli, tmp_path: Path, options
+) -> None:
+    """Short answers of a sure model are equal at any temperature."""
+    scoring = f"{THREE_TIMES}\ngeneration_kwargs: {{{options}}}"
+    ran = run(cli, tmp_path, scoring, [["1"] * 3, ["0"] * 3, ["3"] * 3])
+    said = "note: sums: the 3 answers to each document are equal, although they were sampled: `repeats` adds nothing"
+    assert said in ran.out and "greedy" not in ran.out
+
+
 def test_repeats_of_which_one_differs_are_as_they_should_be(cli, tmp_path: Path) -> None:
     ran = run(cli, tmp_path, THREE_TIMES, [["1"] * 3, ["0", "2", "0"], ["3"] * 3])
     assert ran.results["results"]["sums"]["pass@3(exact_match),none"] == 1.0 and "are equal" not in ran.out
