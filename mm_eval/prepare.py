@@ -439,7 +439,7 @@ def check_same_questions(
 ) -> None:
     """Raises ConfigError unless every recorded answer of some tasks is one to the question that their data gives now.
 
-    The request key of an answer in the journal is a digest of all that was sent. It is computed anew for each doc, pictures
+    The request key of an answer in the journal is a digest of all that was sent. It is computed again for each doc, pictures
     included, with the adapter of the run, whose weights are not loaded. recorded: the run.json.
     """
     if not is_own({"request": recorded["request"]}, recorded.get("mark")):  # a stranger's folder makes no model here

@@ -98,7 +98,7 @@ def write_page(
     """Writes report.html and its thumbnails; notes, and whether all is written. They are derived: the results stand without them.
 
     recorded: run.json.
-    A page of an earlier launch that could not be written anew is removed, since it shows other numbers.
+    A page of an earlier launch that could not be written again is removed, since it shows other numbers.
     """
     try:
         run = RecordedRun.of_scored(folder.path, recorded, results, opened.configs, opened.request.include_path)

@@ -117,7 +117,7 @@ def _mapped(source: _Parquet | TextFiles, paths: Sequence[Path]) -> tuple[Path, 
         state.update(file_digest(path).encode())
     file = datasets_cache() / "mm-eval-rows" / f"{state.hexdigest()[:32]}-{source.rows_a_batch}.arrow"
     if file.exists():
-        with suppress(pa.ArrowException, OSError):  # else it is spoilt, and written anew
+        with suppress(pa.ArrowException, OSError):  # else it is spoilt, and written again
             return file, list(pa.ipc.open_stream(pa.memory_map(str(file))))
     file.parent.mkdir(parents=True, exist_ok=True)
     with file.with_suffix(".lock").open("w") as lock:

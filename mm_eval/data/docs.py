@@ -1,6 +1,6 @@
 """The docs of one split, and the picture files that they name.
 
-`Docs` gives the text of a doc, which decodes no picture, and the whole doc, decoded anew for each caller. The rows, a
+`Docs` gives the text of a doc, which decodes no picture, and the whole doc, decoded again for each caller. The rows, a
 `datasets.Dataset` or `Rows`, are mapped from disk where there are many, so that memory does not grow with their number.
 `picture_files` finds the files whose change would change a run.
 """
@@ -33,7 +33,7 @@ SMALL = 2**21
 
 @dataclass
 class Docs:
-    """The docs of one split: `text(i)` without pictures, `full(i)` with them, decoded anew at each call.
+    """The docs of one split: `text(i)` without pictures, `full(i)` with them, decoded again at each call.
 
     bundled: these are the bundled sample of a dataset. media_columns: columns of pictures, videos and sounds, alone or in lists;
     those of records that have some among texts are in `_records`. decodes: the rows have media that can be shown, and no other.

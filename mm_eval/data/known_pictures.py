@@ -83,7 +83,7 @@ class KnownPictures:
     def _use(self, work: Callable[[sqlite3.Connection], object]) -> object:
         """What `work` returns for the database; None if it can't be used. A damaged one is deleted.
 
-        A process that was forked opens it anew.
+        A process that was forked opens it again.
         """
         path = cache_folder() / "pictures.db"
         try:

@@ -82,7 +82,7 @@ class Deciding:
         if together is False:
             course.keep(kept_looks(asking.folder, self.schedule))
         else:
-            forget_looks(asking.folder)  # all are written anew
+            forget_looks(asking.folder)  # all are written again
         yield from course.passes()
         if course.waits:
             own = len(course.values)

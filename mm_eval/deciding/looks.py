@@ -1,7 +1,7 @@
 """What a model is worth after each look, as files of its run folder: `looks/<number>.json`, written once the look is complete.
 
-They are derived from the journal: a launch writes them anew, and reads none of an earlier one, which may have scored otherwise or
-lacked answers that failed. Within a launch a look stays as it was written, however often the model's turn comes.
+They are derived from the journal: a launch writes them again, and reads none of an earlier one, which may have scored otherwise
+or lacked answers that failed. Within a launch a look stays as it was written, however often the model's turn comes.
 `looks.json` is the record of a run that stopped, for scoring it again and for the next launch.
 """
 
@@ -113,7 +113,7 @@ def read_look(folder: Path, number: int, digest: str) -> dict[str, TaskValues] |
             for name, own in found["tasks"].items()
         }
     except (OSError, MMEvalError, KeyError, TypeError, ValueError, AttributeError):
-        return None  # written at this moment, or by another version: its run writes it anew
+        return None  # written at this moment, or by another version: its run writes it again
 
 
 def forget(folder: RunFolder) -> None:

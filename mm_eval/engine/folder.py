@@ -235,7 +235,7 @@ class RunFolder:
         """Removes results.json and report.html if they were not made by the rules of these configs.
 
         made_by: `scored_by` of the configs whose rules made them; empty if unknown. changed: as of `changed_tasks`.
-        Scoring then writes samples/ anew, task by task: a kill must not leave some by the new rules beside numbers by the old.
+        Scoring then writes samples/ again, task by task: a kill must not leave some by the new rules beside numbers by the old.
         """
         if made_by != scored_by(configs) if made_by else changed:
             for name in ("report.html", "results.json"):

@@ -1,7 +1,7 @@
 """The answers of a journal in memory, in about 60 bytes each: by slot and by request key.
 
 A run of a million documents with four choices has four million answers. As objects, with their slots and keys, they would take
-2.4 GB. Here an answer is a row of a few arrays, and is made anew whenever it is looked up. What is not plain (failures, turns of
+2.4 GB. Here an answer is a row of a few arrays, and is made again whenever it is looked up. What is not plain (failures, turns of
 conversations) is kept as it is.
 """
 
@@ -178,7 +178,7 @@ class AnswersByKey(Mapping[str, Answer]):
         return place
 
     def _grow(self) -> None:
-        """Makes the table twice as large; four times as long as it is small, since each row is then placed anew."""
+        """Makes the table twice as large; four times as long as it is small, since each row is then placed again."""
         old, keys = self._table, self._rows.keys
         most = len(old) * (4 if len(old) < 2**18 else 2) - 1
         table = self._table = array("I", bytes(old.itemsize * (most + 1)))

@@ -49,7 +49,7 @@ def judge_instance(
     """The question of one step about an answer. An error of the task's function, or of a picture, stands in `error`.
 
     text: the doc without its pictures. chat: the judge takes chat messages. asked: False for scoring: pictures get no digests.
-    The `choice` of its slot is a digest of the prompt, so that another prompt or answer has another slot and is asked anew.
+    The `choice` of its slot is a digest of the prompt, so that another prompt or answer has another slot and is asked again.
     """
     stated = judge_of_task(task.config)
     assert stated is not None

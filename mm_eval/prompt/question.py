@@ -121,7 +121,7 @@ class Questions:
 
     Scoring comes last and forgets them, since it fills the memory with the scores.
 
-    write: writes one. keeps: whether they are kept; where the room is used up, further ones are written anew, too.
+    write: writes one. keeps: whether they are kept; where the room is used up, further ones are written again, too.
     """
 
     def __init__(

@@ -299,7 +299,7 @@ class Task:
         self._questions.room = self._examples.room = room
 
     def forget(self, doc_id: int, style: PromptStyle) -> None:
-        """Frees what is kept of a doc's question. It is written anew when it is needed again."""
+        """Frees what is kept of a doc's question. It is written again when it is needed."""
         self._questions.forget(doc_id, style.block)
 
     def writes_messages(self, style: PromptStyle) -> bool:

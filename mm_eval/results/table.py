@@ -132,7 +132,7 @@ def fitted(table: Table, width: int | None, longest: int | None = LONGEST) -> tu
 
 def left_out(titles: Sequence[str]) -> list[str]:
     """The line below a table that names the columns without room; none where all stand there."""
-    return [f"not shown for want of room: {', '.join(titles)} (COLUMNS=200 shows them)"] if titles else []
+    return [f"not shown, the terminal is too narrow: {', '.join(titles)} (COLUMNS=200 shows them)"] if titles else []
 
 
 def _width(table: Table, longest: int | None) -> int:

@@ -318,7 +318,7 @@ class Scorer:
         return found
 
     def _unlike_metric_list(self, values: Collection[str], overrides: Collection[str]) -> Iterator[tuple[str, str]]:
-        """(name, why a reader must know) of the values that are averaged for want of a metric, and of metrics without a value."""
+        """(name, why a reader must know) of the values that are averaged without a metric, and of metrics without a value."""
         for name in values:
             giver = self._parts.get(name)
             is_mean_of_parts = giver is not None and traits_of(giver.aggregation or mean).is_mean

@@ -183,7 +183,7 @@ class Checkpoint:
                 }
 
     def check_unchanged(self) -> None:
-        """ModelError if the weights were written anew since their digests were taken: what was loaded is not what is recorded."""
+        """ModelError if the weights were rewritten since their digests were taken: what was loaded is not what is recorded."""
         for path, stamp in self._identified.items():
             if not path.is_file():
                 hint = "Give the same command again once they are there."

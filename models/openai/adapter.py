@@ -127,7 +127,7 @@ class OpenAI(Model):
             prompt_keys=keys,
             chat=True,
             frames_as=SHOWN_AS[self.videos.way],
-            shares="greedy",  # a server samples anew each time
+            shares="greedy",  # a server samples again each time
             tries_first=True,
             fits=stated_limits(self.extra_body),
             takes_tools=True,

@@ -1,4 +1,4 @@
-"""Records the byte baselines anew: `python -m tests.baselines.record [--keep FOLDER] [NAME ...]`.
+"""Records the byte baselines again: `python -m tests.baselines.record [--keep FOLDER] [NAME ...]`.
 
 A change on purpose is named in CHANGELOG.md. --keep leaves the run folders there: those of two checkouts can be compared with
 `diff -r`.

@@ -48,7 +48,7 @@ def test_without_runs_sizes_are_stated_and_the_spread_is_assumed(cli) -> None:
     assert done.code == 0, done.err
     assert "corrected for 6 comparisons (3 models, all pairs)" in done.out and "The spread is assumed" in done.out
     assert "blink is too small to show 2 points" in done.out and "average" in done.out
-    table = done.out.split("\nnot shown for want of room")[0].splitlines()
+    table = done.out.split("\nnot shown, the terminal is too narrow")[0].splitlines()
     assert len(table) > 4 and max(map(len, table)) <= 80
     found = json.loads(
         cli("plan", "--tasks", '["blink", {"task": "mmmu_val", "num_fewshot": 0}]', "--format", "json").out

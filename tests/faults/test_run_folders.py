@@ -121,7 +121,7 @@ def test_no_verb_runs_code_that_a_folder_names(
 
 
 def _in_child(words: list[str]) -> int:
-    """The exit code of a command in a forked process, so that it imports task code anew."""
+    """The exit code of a command in a forked process, so that it imports task code again."""
     pid = os.fork()
     if not pid:
         code = 99

@@ -1,4 +1,4 @@
-"""Verdicts when a judged task's scoring has changed: read anew, and never mixed."""
+"""Verdicts when a judged task's scoring has changed: read again, and never mixed."""
 
 import json
 

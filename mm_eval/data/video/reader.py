@@ -191,8 +191,8 @@ class _Seen(NamedTuple):
 class _Pieces:
     """The times of a file that may be several recordings in a row, each with times of its own.
 
-    A recording that begins anew follows the one before it by the step of that one's last packets, and after all of its frames.
-    begins: where one begins anew, as (number of the packet, its position in the file in bytes). are_guessed: FFmpeg derives times
+    A recording that begins again follows the one before it by the step of that one's last packets, and after all of its frames.
+    begins: where one does, as (number of the packet, its position in the file in bytes). are_guessed: FFmpeg derives times
     from those before them, since the file does not state the time of each frame; after a seek it derives other ones.
     """
 
@@ -536,5 +536,5 @@ def _av() -> Any:
 
 def _broken(error: BaseException) -> ConfigError:
     """The error of a PyAV that is installed and can't be imported: a library is missing, or it was built for another Python."""
-    hint = "Install it anew: pip install --force-reinstall 'mm-eval[video]'"
+    hint = "Install it again: pip install --force-reinstall 'mm-eval[video]'"
     return ConfigError(f"a video is read with PyAV, whose installation is broken: {first_line(error)}.", hint=hint)

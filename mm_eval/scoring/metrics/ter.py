@@ -1,7 +1,7 @@
 """The edits of TER between two long texts: those of sacrebleu, with a bound on the work and none on the size.
 
 TER counts the fewest edits of words, where moving a run of words is one edit. sacrebleu searches for moves one after the other,
-and compares the texts anew for each candidate: 1,000 times at most, in Python. Texts that are nearly alike have few candidates,
+and compares the texts again for each candidate: 1,000 times at most, in Python. Texts that are nearly alike have few candidates,
 so that their length costs little; unlike ones of 300 words take more than 10 seconds.
 """
 

@@ -39,7 +39,7 @@ from mm_eval.verbs.study.trials import run_trials
 from mm_eval.verbs.study.why import ALL, AS_RUN, FEWEST, LABELS, MOST, chosen_docs, docs_for, gaps_of, setting_of
 
 RECORDED = "replay"
-"""The adapter of recorded answers, whose model can't be asked anew."""
+"""The adapter of recorded answers, whose model can't be asked again."""
 Differing = dict[str, dict[str, list[Difference]]]
 """{setting: {task: differences}}"""
 

@@ -1,6 +1,6 @@
 """The evaluations of one training: a folder with one run folder for each step, named step-00000100.
 
-A training that begins at a step makes all later steps anew. Those that an earlier training has left in the folder are named in
+A training that begins at a step makes all later steps again. Those that an earlier training has left in the folder are named in
 `training.json`: they stay on disk, and are in no curve until this training comes to the same weights.
 """
 

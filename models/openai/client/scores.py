@@ -1,6 +1,6 @@
 """Log-likelihoods of continuations: of the prompt's own tokens, or of the first generated token.
 
-vLLM computes a prompt anew for `prompt_logprobs`, with or without a prefix cache. Options of one token are therefore requested as
+vLLM computes a prompt again for `prompt_logprobs`, with or without a prefix cache. So options of one token are requested as
 one generated token with its likeliest alternatives. If the option is among them, that is the same number. If it is not, and the
 server scores no prompts, it is at most as likely as the last of them (`UpperBound`). According to their sources, vLLM scores
 every prompt: chat by `prompt_logprobs`, text by `echo`. SGLang scores text by `echo`, without token offsets, and no chat. There,

@@ -1,4 +1,4 @@
-"""The connections of the openai adapter against real sockets: used again, opened anew when the server closed them, over TLS."""
+"""The connections of the openai adapter against real sockets: reused, opened again when the server closed them, over TLS."""
 
 import asyncio
 import shutil
