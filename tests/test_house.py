@@ -178,7 +178,6 @@ ALLOWED = {
     "mm_eval/cli/__init__.py": "the table of verbs, so that --help is quick",
     "mm_eval/values/registry.py": "the registries, which users extend",
     "mm_eval/config/functions.py": "functions that task files name",
-    "mm_eval/verbs/ls/verb.py": "the registries by name",
     "mm_eval/trackers/process.py": "a tracker's library in a process of its own",
     "mm_eval/foreign_code/child": "the process of foreign code imports what that code names",
     "models/hf/torchvision.py": "a package of others that may be missing",

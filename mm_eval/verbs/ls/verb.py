@@ -9,25 +9,19 @@ from __future__ import annotations
 import argparse
 import shutil
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mm_eval.cli.options import add_option
 from mm_eval.cli.say import say, say_lines, wrapped
 from mm_eval.values.errors import ConfigError, did_you_mean
-from mm_eval.values.registry import Registry, import_place
+from mm_eval.values.registry import Registry
 from mm_eval.values.safe import in_line
 
 if TYPE_CHECKING:
     from mm_eval.verbs.ls.listing import Line
 
 HEADINGS = ("task", "metric", "docs", "modality", "data set", "sample", "published row that a test reproduces")
-REGISTRIES = {
-    "models": "mm_eval.engine.model:MODELS",
-    "metrics": "mm_eval.scoring.metrics.metric:METRICS",
-    "filters": "mm_eval.scoring.filters:FILTERS",
-    "scorers": "mm_eval.scoring.base:SCORERS",
-    "formats": "mm_eval.config.formats:FORMATS",
-}
+REGISTRIES = ("models", "metrics", "filters", "scorers", "formats")
 LEAST = {6: 24, 4: 16, 1: 14}
 """The columns that a narrow terminal cuts, in this order, and how many characters of each it keeps: rows, data sets, metrics."""
 WIDEST_NAME = 20
@@ -42,6 +36,29 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_option(parser, "include_path", "DIR", "a folder with tasks of your own")
 
 
+def _registry(what: str) -> Registry[Any]:
+    """The registry of a kind of names. Only its own module is imported."""
+    if what == "models":
+        from mm_eval.engine.model import MODELS
+
+        return MODELS
+    if what == "metrics":
+        from mm_eval.scoring.metrics.metric import METRICS
+
+        return METRICS
+    if what == "filters":
+        from mm_eval.scoring.filters import FILTERS
+
+        return FILTERS
+    if what == "scorers":
+        from mm_eval.scoring.base import SCORERS
+
+        return SCORERS
+    from mm_eval.config.formats import FORMATS
+
+    return FORMATS
+
+
 def main(args: argparse.Namespace) -> int:
     if args.what == "tasks":
         return _tasks(args)
@@ -52,7 +69,7 @@ def main(args: argparse.Namespace) -> int:
         names = {"groups": manager.all_groups, "tags": manager.all_tags}[args.what]
         lines = [(name, manager.summary(name)) for name in names]
     elif args.what in REGISTRIES:
-        registry: Registry[object] = import_place(REGISTRIES[args.what])
+        registry = _registry(args.what)
         lines = [(name, registry.summary(name)) for name in registry.names()]
     else:
         raise ConfigError(f"{args.what!r} can't be listed.", hint=did_you_mean(args.what, (*CATALOG, *REGISTRIES)))
