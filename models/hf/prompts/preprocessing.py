@@ -18,7 +18,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
+from itertools import accumulate, groupby
 from typing import Any, Generic, TypeVar
 from weakref import WeakValueDictionary
 
@@ -348,7 +348,7 @@ def pictures_of(
         rows = [1] * count if len(value) == count else patches
         if len(rows) != count or sum(rows) != len(value):
             return (Picture(digests if known else (), dict(tensors)),)
-        divided[name] = [value[n : n + 1] for n in range(count)] if isinstance(value, list) else value.split(rows)
+        divided[name] = [value[end - some : end] for some, end in zip(rows, accumulate(rows), strict=True)]
     return tuple(
         Picture((digests[place],) if known else (), {name: values[place] for name, values in divided.items()})
         for place in range(count)

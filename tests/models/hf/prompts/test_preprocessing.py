@@ -263,3 +263,6 @@ def test_what_a_processor_gives_as_lists_is_divided_and_joined() -> None:
     assert [picture.tensors["num_local_patches"] for picture in pictures] == [[2], [0]]
     assert preprocessing.joined([picture.tensors["num_local_patches"] for picture in pictures]) == [2, 0]
     assert on_device(None, [2, 0]) == [2, 0]
+    of_patches = {"image_grid_thw": torch.tensor([[1, 1, 1], [1, 1, 2]]), "kinds": ["a", "b", "c"]}
+    pictures = preprocessing.pictures_of(of_patches, [], 2, ("a", "b"))
+    assert [picture.tensors["kinds"] for picture in pictures] == [["a"], ["b", "c"]]
