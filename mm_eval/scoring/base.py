@@ -523,6 +523,12 @@ def run_scorer(scorer: Scorer, by_doc: Mapping[int, list[Instance]]) -> Mapping[
     return scorer.raw_docs
 
 
+def _first_key(scorer: Scorer, metric: str, docs: Mapping[int, ReducedDoc]) -> str:
+    """The first key of a metric in reduced docs, which is a composite one where its reduction names its values."""
+    keys = scorer._in_order(_columns(docs))
+    return next((key for key in keys if (found := scorer._metric_of(key)) and found.name == metric), metric)
+
+
 def bounds_of(scorer: Scorer, docs: Mapping[int, ReducedDoc]) -> list[float] | None:
     """[low, high]: a scorer's first number with all ungraded docs at the worst, and at the best value.
 
@@ -531,10 +537,11 @@ def bounds_of(scorer: Scorer, docs: Mapping[int, ReducedDoc]) -> list[float] | N
     metric = next((metric.name for metric in scorer.metrics or ()), None)
     if scorer.grader is None or not scorer.grader.ends or metric is None:
         return None
+    first = _first_key(scorer, metric, docs)
     bounds: list[float] = []
     names = {each.name for each in scorer.metrics or ()}
     for end in (0, 1):
-        values = {doc_id: doc[metric] for doc_id, doc in docs.items() if metric in doc}
+        values = {doc_id: doc[first] for doc_id, doc in docs.items() if first in doc}
         for doc_id, pair in scorer.grader.ends.items():
             bound = pair[end]
             if not isinstance(bound, Mapping) or names.isdisjoint(bound):

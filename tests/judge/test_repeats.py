@@ -94,6 +94,15 @@ def test_a_reduction_makes_the_value_of_a_doc(judged: Any) -> None:
     assert ran.code == 0 and found == pytest.approx([1 / 3, 2 / 3, 1 / 2, 2 / 3]), ran.out
 
 
+def test_the_bounds_are_those_of_the_reduced_number(judged: Any) -> None:
+    """They were those of the docs without a verdict alone, [0, 1], where a reduction names its values."""
+    metrics = "  metric_list: [{metric: some, aggregation: mean, reduction: pass@2, higher_is_better: true}]\n"
+    write(judged, [["0", "1"], ["1", "2"], ["2", "3"]], TASK + "repeats: 2\n" + JUDGE + metrics)
+    ran = judged.run(*replies(judged, [["GRADE: I", "GRADE: C"], ["GRADE: C", "?"], ["GRADE: C", "GRADE: C"]]))
+    row = ran.results["results"]["graded"]
+    assert row["pass@2(some),none"] == 1.0 and row["judge_bounds"] == pytest.approx([2 / 3, 1.0]), ran.out
+
+
 def test_extraction_and_rules_grade_each_answer_by_itself(judged: Any) -> None:
     rows = [["B", "the second", "no"], ["A", "B", "B"], ["none", "none", "none"]]
     task = TASK.replace("doc_to_target: a", "doc_to_target: \"{{ 'B' }}\"") + "repeats: 3\n" + FILTERS + EXTRACTS
