@@ -208,6 +208,14 @@ class TaskConfig:
         return self.judge is not None or self.submission is not None
 
     @property
+    def needs_target(self) -> bool:
+        """Whether a document without a target fails. The code of a shipped task, and its judge, would compare with None,
+        and an answer that no rule reads is None, too. Tasks of others may do without: a judge may need no right answer.
+        """
+        compares = self.process_results is not None or self.judge is not None
+        return compares and self.doc_to_target is not None and self.submission is None and self.is_shipped
+
+    @property
     def has_turns(self) -> bool:
         """Whether a document may take several answers: with tools, or in rounds."""
         return self.tools is not None or self.rounds is not None

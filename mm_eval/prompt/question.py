@@ -66,7 +66,7 @@ def question_of(
 
     stated_text, stated_target, stated_choices = entry("doc_to_text"), entry("doc_to_target"), entry("doc_to_choice")
     text = "" if stated_text is None else value("doc_to_text", stated_text)
-    unused = stated_target is None or _is_unused(config, stated_target, doc)
+    unused = stated_target is None or is_unused(config, stated_target, doc)
     target = None if unused else value("doc_to_target", stated_target)
     choices = None
     if stated_choices is not None:
@@ -150,7 +150,7 @@ class Questions:
         return found._replace(target=target, choices=choices)
 
 
-def _is_unused(config: TaskConfig, target: Any, doc: Doc) -> bool:
+def is_unused(config: TaskConfig, target: Any, doc: Doc) -> bool:
     """Whether a target names a missing column that nothing reads.
 
     lmms-eval's VQA tasks state `doc_to_target: "answer"` for docs with `answers`, which their `process_results` reads.

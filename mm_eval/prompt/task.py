@@ -27,7 +27,7 @@ from mm_eval.prompt.blocks import PromptBlock, takes_clips
 from mm_eval.prompt.conversation import Shown, begin
 from mm_eval.prompt.fewshot import Example, ExamplePool
 from mm_eval.prompt.layout import Layout, Turn, chat_context, plain_context, written_context
-from mm_eval.prompt.question import Question, Questions, Room, changes_no_doc, question_of, text_of
+from mm_eval.prompt.question import Question, Questions, Room, changes_no_doc, is_unused, question_of, text_of
 from mm_eval.prompt.visuals import (
     PictureCache,
     PictureLoader,
@@ -182,6 +182,8 @@ class Task:
         """The instances of one doc. whole: gives it with its pictures."""
         config, where = self.config, f"{self.path} doc {doc_id}"
         question = self._questions.of(doc_id, doc, style.block, where)
+        if question.target is None and config.needs_target and not is_unused(config, config.doc_to_target, doc):
+            raise DocError("doc_to_target gave None: there is no right answer to compare with.", where=where)
         examples = self.pool.draw(config.num_fewshot, doc_id, doc) if self.pool else []
         written = self._written_messages(doc_id, style, where, whole)
         turns = self._picture_loaders(doc_id, examples, style, where, whole) if self.has_pictures else []

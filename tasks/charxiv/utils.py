@@ -6,6 +6,7 @@ Source: Wang et al. 2024, arXiv:2406.18521; src/ of github.com/princeton-nlp/Cha
 from collections.abc import Mapping
 from typing import Any
 
+from mm_eval.tasks.rules.cells import filled
 from mm_eval.tasks.rules.judge_replies import binary_score, json_object
 
 from mm_eval.values.types import found_in
@@ -42,7 +43,7 @@ def question_type(doc: Doc) -> int:
 
 def descriptive_answer(doc: Doc) -> str:
     """The right answer to a descriptive question."""
-    return str(doc[f"descriptive_a{doc['question_number']}"])
+    return str(filled(doc, f"descriptive_a{doc['question_number']}"))
 
 
 def descriptive_question(doc: Doc) -> str:

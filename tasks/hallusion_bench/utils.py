@@ -6,6 +6,7 @@ Source: Guan et al. 2024, arXiv:2310.14566, and evaluation.py and utils.py of gi
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from mm_eval.tasks.rules.cells import filled
 from mm_eval.tasks.rules.judge_replies import lone_grade
 from mm_eval.tasks.rules.whole_groups import whole_groups
 
@@ -53,8 +54,8 @@ def judge_prompt(doc: Mapping[str, Any], answer: str) -> str:
         "ensure a clear understanding of the information provided. Assess the correctness of the predictions. "
         "If the prediction answer does not conflict with the reference answer, please generate “correct”. If the prediction "
         "answer conflict with the reference answer, please generate “incorrect”. If the prediction answer is unclear about the "
-        f'answer, please generate "unclear". \n\n Question:{doc["question"]}\nReference answer: {doc["gt_answer_details"]}'
-        f"\nPrediction answer:{answer}\nOutput:"
+        f'answer, please generate "unclear". \n\n Question:{doc["question"]}\n'
+        f"Reference answer: {filled(doc, 'gt_answer_details')}\nPrediction answer:{answer}\nOutput:"
     )
 
 

@@ -8,6 +8,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from mm_eval.tasks.rules.cells import filled
+
 from mm_eval.scoring.metrics import mean, smooth
 from mm_eval.scoring.metrics.traits import declare
 
@@ -31,7 +33,7 @@ def doc_to_visual(doc: Mapping[str, Any]) -> list[Any]:
 
 def reference(doc: Mapping[str, Any]) -> str:
     """The answer of GPT-4, which has read the description of the picture."""
-    return str(doc["gpt_answer"] if "gpt_answer" in doc else doc["answer"])
+    return str(filled(doc, "gpt_answer" if "gpt_answer" in doc else "answer"))
 
 
 def judge_prompt(doc: Mapping[str, Any], answer: str, swapped: bool = False) -> list[dict[str, str]]:

@@ -25,6 +25,11 @@ def skill(doc: Mapping[str, Any]) -> list[str]:
     return [str(each).strip() for each in found]
 
 
+def doc_to_target(doc: Mapping[str, Any]) -> str:
+    """The right letters; "" for the question that has none, which counts."""
+    return doc["answer"] or ""
+
+
 def gold_answer(doc: Mapping[str, Any]) -> str | None:
     """The right letters; one question of the benchmark has none, and no answer to it is right."""
     return doc["answer"] or None

@@ -8,6 +8,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from mm_eval.tasks.rules.cells import filled
 from mm_eval.tasks.rules.mmmu import listed_options, open_answer_is_right
 
 from mm_eval.values.types import at_image_marks
@@ -46,7 +47,7 @@ def options(doc: Mapping[str, Any]) -> list[str]:
 
 def golds(doc: Mapping[str, Any]) -> list[str]:
     """The right answers: a letter, or the text or texts of an open question, which may be a string with a Python list."""
-    answer = doc["answer"]
+    answer = filled(doc, "answer")
     if isinstance(answer, str) and re.match(r"\[\s*['\"]", answer):
         answer = ast.literal_eval(answer)
     return [str(each) for each in answer] if isinstance(answer, (list, tuple)) else [str(answer)]

@@ -7,6 +7,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from mm_eval.tasks.rules.cells import filled
+
 from mm_eval.scoring.filters import UNPARSED
 
 Doc = Mapping[str, Any]
@@ -27,7 +29,7 @@ _COUNTED = {
 
 def doc_to_target(doc: Doc) -> str:
     """The right answer in the form that the prompt asks for: `groundtruth`, and for grids "rows={3} columns={4}"."""
-    rows, comma, columns = str(doc["groundtruth"]).partition(",")
+    rows, comma, columns = str(filled(doc, "groundtruth")).partition(",")
     return f"rows={{{rows.strip()}}} columns={{{columns.strip()}}}" if comma else rows
 
 
