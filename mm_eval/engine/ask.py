@@ -290,7 +290,7 @@ class Asker:
             output=output,
             key=key,
             images=images,
-            turn_pictures=tuple(first.metadata.get("turn_pictures", ())) if images else (),
+            turn_pictures=first.turn_pictures if images else (),
             clips=first.clips,
             messages=first.messages,
             at=0.0 if first.messages is None else self._at(first),

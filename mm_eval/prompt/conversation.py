@@ -128,7 +128,7 @@ class _Chain:
                 answers=answers,
                 pictures=self._pictures,
                 shown=counts,
-                of_examples=sum(self.first.metadata.get("turn_pictures", ())[:-1]),
+                of_examples=sum(self.first.turn_pictures[:-1]),
                 kwargs=self.shown.kwargs(),
                 clips=self.first.clips,
             )
@@ -148,10 +148,9 @@ class _Chain:
             added=(*turn.visuals,) if fresh else (*self.added, *turn.visuals),
             counts=(*counts, len(turn.digests)),
         )
-        before = replace(instance, image_digests=(), clips=(), pixels=0, metadata={}) if fresh else instance
+        before = replace(instance, image_digests=(), clips=(), pixels=0, turn_pictures=()) if fresh else instance
         digests = (*before.image_digests, *turn.digests)
         clips = (replace(clip, first=clip.first + len(before.image_digests)) for clip in turn.clips)
-        of_turns = [*before.metadata.get("turn_pictures", ()), len(turn.digests)]
         return replace(
             following,
             context=self._context(context, said, turn.messages, len(instance.image_digests)),
@@ -160,7 +159,7 @@ class _Chain:
             clips=(*before.clips, *clips),
             pixels=before.pixels + turn.pixels,
             images=chain._pictures_of_turn if digests else None,
-            metadata={**instance.metadata, "turn_pictures": of_turns},
+            turn_pictures=(*before.turn_pictures, len(turn.digests)),
             then=chain.after,
         )
 

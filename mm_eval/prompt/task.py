@@ -220,8 +220,9 @@ class Task:
             shown.clips,
             shown.pixels,
             shown.error,
+            tuple(counts),
         )
-        noted = {"turn_pictures": counts, "choices": question.choices}
+        noted: dict[str, Any] = {"choices": question.choices}
         if question.option_texts is not None:
             noted["option_texts"] = question.option_texts
         instances = requests_of(config, question, contexts, shared, noted, self._needs_bare_choices)
@@ -505,6 +506,7 @@ class Shared(NamedTuple):
     clips: tuple[Clip, ...] = ()
     pixels: int = 0
     error: MMEvalError | None = None
+    turn_pictures: tuple[int, ...] = ()
 
     def request(
         self,
@@ -536,6 +538,7 @@ class Shared(NamedTuple):
             [],
             {},
             self.error,
+            self.turn_pictures,
         )
 
 

