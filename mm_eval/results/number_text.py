@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mm_eval.values.types import Number
+from mm_eval.values.types import MetricKey, Number
 
 EXACT = "†"
 EXACT_NOTE = f"{EXACT} exact 95% interval: nearly all documents are right or wrong, or nearly none changed"
@@ -86,7 +86,7 @@ def unit_of(*numbers: Number, metric: str = "") -> Unit:
     """
     found = [number for number in numbers if isinstance(number.value, (int, float))]
     name = metric or next((number.key.parent_metric or number.metric for number in found if number.metric), "")
-    if any(map(_counts_calls, found)):
+    if any(counts_calls(number.key) for number in found):
         return POINTS
     ends = [end for number in found for end in number.interval or _by_stderr(number)]
     return unit_for(name, [number.value for number in found], ends, [number.scale for number in found])
@@ -113,9 +113,9 @@ def unit_for(
     return POINTS if max([size, *map(abs, ends), *of_scales]) >= POINTS_FROM else SMALL
 
 
-def _counts_calls(number: Number) -> bool:
+def counts_calls(key: MetricKey) -> bool:
     """Whether a number is how often a document called tools."""
-    return number.key.scorer == "tools" and number.key.metric.partition("_")[0] in COUNTS_OF_TOOLS
+    return key.scorer == "tools" and key.metric.partition("_")[0] in COUNTS_OF_TOOLS
 
 
 def _by_stderr(number: Number) -> tuple[float, ...]:

@@ -27,6 +27,7 @@ from mm_eval.config.values import to_json
 from mm_eval.foreign_code.runner import FOREIGN_CODE
 from mm_eval.prompt.blind import SAID
 from mm_eval.results.file import read_results, read_run
+from mm_eval.results.number_text import counts_calls
 from mm_eval.results.sample_rows import DocDigests, answer_tokens, kinds_of, lean, sample_name, value_digest
 from mm_eval.scoring.metrics.aggregation import mean
 from mm_eval.scoring.metrics.metric import AGGREGATIONS, METRICS, Metric, aggregation_named, range_of
@@ -40,7 +41,7 @@ from mm_eval.scoring.task_scores import Scores
 from mm_eval.values.columns import Clusters, Column
 from mm_eval.values.errors import ConfigError, MMEvalError, StoreError
 from mm_eval.values.run_files import UNREADABLE, json_value, lines_of
-from mm_eval.values.types import FRAME_MARK, MetricKey, Number
+from mm_eval.values.types import FRAME_MARK, NO_SHARE, MetricKey, Number
 from mm_eval.values.words import of_all
 
 if TYPE_CHECKING:
@@ -339,7 +340,9 @@ class RecordedRun:
             for number in self.results.rows.get(name, Scores()).numbers:
                 key, metric = number.key, number.metric.removesuffix(f"@{number.judge}")
                 stated = stated_aggregation(self.results.configs.get(name, {}), metric, key.scorer)
-                if isinstance(stated, str):
+                if counts_calls(key):  # no config states them
+                    stated = in_range(mean, NO_SHARE)
+                elif isinstance(stated, str):
                     stated = own_aggregation(self.config(name), metric, key.scorer)
                 if stated is not None:
                     found.setdefault(name, {})[key] = stated

@@ -19,7 +19,7 @@ from mm_eval.values.conversation import Turns
 from mm_eval.values.errors import ConfigError
 from mm_eval.values.reasoning.families import Marks
 from mm_eval.values.reasoning.recorded import Reading
-from mm_eval.values.types import Answer, Instance, ScoredDoc, Slot
+from mm_eval.values.types import NO_SHARE, Answer, Instance, ScoredDoc, Slot
 
 NAME = "tools"
 """The second part of the keys of its numbers, and the entry of a row."""
@@ -46,9 +46,11 @@ class ToolCounts(Scorer):
     @classmethod
     def of_task(cls, turns: ToolTurns, marks: Marks, lookup: Callable[[Slot], Answer | None]) -> ToolCounts:
         several = [f"calls_{tool.key}" for tool in turns.tools] if len(turns.tools) > 1 else []
-        names = [*FIXED, *SHARES, *several]
         metrics: list[Metric[Any, Any]] = [
-            Metric(name, _not_called, aggregation=mean, higher_is_better=None) for name in names
+            Metric(
+                name, _not_called, aggregation=mean, higher_is_better=None, range=None if name in SHARES else NO_SHARE
+            )
+            for name in (*FIXED, *SHARES, *several)
         ]
         filters = FilterEnsemble(NAME, [])
         return cls(name=NAME, filter=filters, metrics=metrics, turns=turns, marks=marks, lookup=lookup)

@@ -17,6 +17,7 @@ from mm_eval.run import score
 from mm_eval.tools.turns import ToolTurns
 from mm_eval.values.errors import ConfigError
 from mm_eval.values.types import Instance
+from tests.conftest import Ran
 from tests.faults.server import Server, reply
 from tests.processes import HANGS
 from tests.tools.scripted import TASK, UTILS, WAYS, Scripted, Way, box, call, rows_of, run, way, write
@@ -231,3 +232,20 @@ def test_a_tool_at_work_holds_up_no_other_document(searching: tuple[str, Callabl
 def answered(body: dict[str, Any]) -> int:
     """The model's answers in a request."""
     return sum(message["role"] == "assistant" for message in body["messages"])
+
+
+def test_a_count_that_is_1_for_every_document_gets_no_interval_of_a_share(
+    tmp_path: Path, cli: Callable[..., Ran]
+) -> None:
+    task = write(tmp_path / "task", 8)
+    run(task, tmp_path / "a", Scripted([way("B")] * 8))
+    run(task, tmp_path / "b", Scripted([way(box(0), "B"), *[way("B")] * 7]))
+    for name in ("a", "b"):
+        row = json.loads((tmp_path / name / "results.json").read_text())["results"]["looks"]
+        assert row["turns,tools"] == (1.0 if name == "a" else 1.125)
+        assert not {"turns,tools", "calls,tools", "calls_zoom,tools"} & row["intervals"].keys()
+        assert "unanswered,tools" in row["intervals"]
+    told = json.loads(cli("compare", tmp_path / "a", tmp_path / "b", "--format", "json").out)
+    is_exact = {each["metric"]: '"exact": true' in json.dumps(each) for each in told["compared"][0]["changes"]}
+    assert not is_exact["turns,tools"] and not is_exact["calls_zoom,tools"]
+    assert is_exact["exact_match,none"] and is_exact["looked,tools"]

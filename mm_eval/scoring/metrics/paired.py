@@ -85,13 +85,14 @@ def with_interval(
     if stderr:
         found = replace(found, lacking=lacking(aggregation, values, clusters))
     is_few = stderr == 0 or (rarer is not None and rarer < FEW_OF_A_KIND)
+    beyond = _goes_beyond_marks(aggregation)
     if own is not None and stderr is not None and is_few:
         return replace(found, exact=share_interval(*own))
-    if stderr is not None and rarer is not None and is_few and traits_of(aggregation).is_mean:
+    if stderr is not None and rarer is not None and is_few and traits_of(aggregation).is_mean and not beyond:
         return replace(found, exact=share_interval([bool(right_or_wrong(v)) for v in values], clusters))
     if stderr != 0:
         return found
-    exact = _of_equal_clusters(value, aggregation, values, clusters)
+    exact = None if beyond else _of_equal_clusters(value, aggregation, values, clusters)
     return replace(found, exact=exact) if exact else replace(found, note=f"{NO_SPREAD}.")
 
 
@@ -122,6 +123,12 @@ def _of_equal_clusters(
     share, (least, most) = unseen(independent_clusters(aggregation, values, clusters)), ends
     down, up = (far if far > 1e-9 * (most - least) else 0.0 for far in (value - least, most - value))
     return value - share * down, value + share * up
+
+
+def _goes_beyond_marks(aggregation: Aggregation) -> bool:
+    """Whether a mean is one of values that need not lie in [0, 1], as its range says: 1 does not mean right then."""
+    traits = traits_of(aggregation)
+    return traits.is_mean and traits.range not in (None, (0.0, 1.0))
 
 
 def _are_fractions(aggregation: Aggregation, values: Sequence[Any]) -> bool:
@@ -172,7 +179,10 @@ def paired_difference(
         where = None if clusters is None else [clusters[i] for i in kept]
         found = replace(estimate(aggregation, changes, where, seed=seed), exact=None, note="", scale=scale)
         kept_pairs = [(first[i], second[i]) for i in kept]
-        return _of_flips(replace(found, rarer=sum(change != 0 for change in changes)), changes, kept_pairs, where)
+        found = replace(found, rarer=sum(change != 0 for change in changes))
+        if _goes_beyond_marks(aggregation):
+            return found if found.stderr else replace(found, note=f"{NO_SPREAD}.")
+        return _of_flips(found, changes, kept_pairs, where)
     pairs = list(zip(first, second, strict=True))
     stratum, content, sums, influence = traits.stratum, traits.content, traits.sums, traits.influence
 

@@ -10,7 +10,8 @@ from mm_eval.scoring.metrics.aggregation import mean, median, nanmean
 from mm_eval.scoring.metrics.corpus import Bleu
 from mm_eval.scoring.metrics.paired import estimate, flips, paired_difference, right_or_wrong
 from mm_eval.scoring.metrics.stderr import mean_stderr
-from mm_eval.scoring.metrics.traits import declare, smooth, stratified_by
+from mm_eval.scoring.metrics.traits import declare, in_range, smooth, stratified_by
+from mm_eval.values.types import NO_SHARE
 
 
 def within(share, count):
@@ -167,3 +168,16 @@ def test_a_nan_that_a_mean_leaves_out_makes_its_interval_no_narrower() -> None:
         clusters = [*range(len(marks)), *range(100, 195)]
         found, wanted = estimate(nanmean, marks + without, clusters), estimate(mean, marks)
         assert found.interval == wanted.interval and found.interval and found.freedom == len(marks) - 1
+
+
+@pytest.mark.parametrize("ends", [NO_SHARE, (0.0, 5.0)])
+def test_values_that_are_all_0_or_1_by_chance_are_no_share_of_right_documents(ends: tuple[float, float]) -> None:
+    """One answer for each document: another document may take 7, so no interval of a share holds."""
+    counts = in_range(mean, ends)
+    for values in ([1.0] * 20, [0.0] * 20, [0.0] * 19 + [1.0]):
+        found, stated = estimate(counts, values), estimate(mean, values)
+        assert found.exact is None and stated.exact is not None
+        assert (found.stderr == 0) == bool(found.note)
+    for second in ([1.0] * 20, [0.0] * 19 + [1.0]):
+        assert paired_difference(counts, [0.0] * 20, second).exact is None
+    assert estimate(in_range(mean, (0.0, 1.0)), [1.0] * 20).exact is not None
