@@ -179,7 +179,7 @@ def prepare(
         tracking=tracking,
     )
     plan.check_first_docs()
-    plan.sandbox = sandbox_of_run(request, opened.configs, progress)
+    plan.sandbox = sandbox_of_run(request, opened.configs)
     running = [name for name, style in plan.styles.items() if style.turns and not (style.chat or style.turns.fresh)]
     plan.notes += [f"the turns of {name} are running text, without a chat template" for name in running]
     plan.notes += [*said, *_check_parts(plan), *_notes_on_request(plan)]
@@ -231,9 +231,7 @@ def check_rounds(opened: OpenedTasks) -> None:
             raise ConfigError(what, where=config.where("rounds"), hint="Use --blind alone.")
 
 
-def sandbox_of_run(
-    request: RunRequest, configs: Mapping[str, TaskConfig], progress: Callable[[str], None] = lambda phase: None
-) -> Sandbox | None:
+def sandbox_of_run(request: RunRequest, configs: Mapping[str, TaskConfig]) -> Sandbox | None:
     """Where code of the model is run; None where no task offers it. ConfigError where it can't be had."""
     if not any(config.tools is not None and config.tools.runs_code for config in configs.values()):
         return None
