@@ -1,7 +1,8 @@
 """A call of a tool that depends on more than its arguments, as a record of the journal: code that ran in a sandbox.
 
     {"v":1,"kind":"tool","key":...,"slots":[[task,doc_id,repeat,choice,turn]],"call":0,"code":"...","text":"...",
-     "pictures":[{"name":"a.png","digest":sha256,"size":[640,480]}],"given":[["image_01.png",sha256]],"ending":"ok","seconds":0.1,"after":"","sandbox":"...","t":...}
+     "pictures":[["a.png",sha256]],"given":[["image_01.png",sha256]],"ending":"ok","seconds":0.1,"after":"","most":[20000,4,2048],
+     "sandbox":"...","t":...}
 
 It is synced before the model is told the result. A run that goes on shows what stands here. The pictures lie in
 `tool_files/DIGEST.png`, as do those that the code could read: they are part of the record, and never removed.
@@ -10,7 +11,7 @@ It is synced before the model is told the result. A run that goes on shows what 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,6 +30,7 @@ FOLDER = "tool_files"
 MOST_FILE = 256 << 20
 """Bytes of a picture file that is read."""
 FORMATS = ("PNG",)
+GONE, REFUSED = "gone", "refused"
 
 
 @dataclass(frozen=True)
@@ -37,7 +39,8 @@ class ToolRecord:
 
     key: of all that decides its result. slot: of the answer that made it. call: its number in the document, from 0.
     text: as the model is shown it. pictures: (name, digest) of those that it returned.
-    ending: as of `sandbox.interpreter.Ran`, or "refused" where its time was spent. seconds: that it took.
+    ending: as of `sandbox.interpreter.Ran`, GONE where its sandbox ended with its files, or REFUSED where its time was spent.
+    seconds: that it took.
     given: (name, digest) of the pictures that lay in its folder: those of the question, then those that tools had returned.
     after: the key of the call before it in the conversation; empty for the first.
     most: characters, pictures and the longest side of a picture that it could return.
@@ -114,13 +117,16 @@ class ToolFiles:
     def __init__(self, run: Path) -> None:
         self._run, self._folder = run, run / FOLDER
 
-    def put(self, digest: str, content: bytes) -> None:
-        """Keeps the PNG of a picture. It is on the disk when the call returns. StoreError where it can't be written."""
+    def put(self, digest: str, content: Callable[[], bytes]) -> None:
+        """Keeps the PNG of a picture, which is made if it is not there. It is on the disk when the call returns.
+
+        Errors: StoreError where it can't be written.
+        """
         path = self._path(digest)
         try:
             refuse_links_out(self._run, FOLDER)
             if not path.is_file():
-                write_atomic(path, content)
+                write_atomic(path, content())
         except OSError as error:
             what = f"a picture of a tool can't be written: {error.strerror or error}."
             hint = "Recorded answers are safe; the same command continues."

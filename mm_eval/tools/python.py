@@ -12,17 +12,19 @@ from __future__ import annotations
 
 import io
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 from mm_eval.config.tools import PYTHON
 from mm_eval.data.media import picture_digest
 from mm_eval.engine.journal import Journal, JournalState
 from mm_eval.engine.records import now
-from mm_eval.engine.tool_records import ToolFiles, ToolRecord
+from mm_eval.engine.tool_records import GONE, REFUSED, ToolFiles, ToolRecord
 from mm_eval.sandbox.interpreter import Asked, Interpreter, Ran, SandboxError
+from mm_eval.sandbox.limits import Limits
 from mm_eval.sandbox.pool import Pool
 from mm_eval.tools.calls import ENDED, ERROR, NO_OUTPUT, STOPPED
 from mm_eval.tools.tool import Given, Result, Tool
@@ -35,6 +37,8 @@ if TYPE_CHECKING:
 
 MOST_OPEN = 64
 """Interpreters at a time. The one that has waited longest gives way, and is restored when its document goes on."""
+Png = Callable[[int], bytes]
+"""The picture that a call is given at a place, as PNG. It is made only where it is needed."""
 LIBRARIES = "numpy, scipy, sympy, PIL, cv2, skimage, matplotlib, pandas and networkx"
 
 
@@ -103,7 +107,7 @@ class Interpreters:
         self._open: dict[tuple[str, int, int], Open] = {}
 
     @property
-    def limits(self) -> Any:
+    def limits(self) -> Limits:
         return self._pool.sandbox.limits
 
     def recorded(self, key: str) -> ToolRecord | None:
@@ -113,10 +117,12 @@ class Interpreters:
         """The pictures of a recorded call."""
         return tuple(self._files.read(digest) for _, digest in record.pictures)
 
-    def record(self, record: ToolRecord, pictures: Sequence[tuple[str, bytes]]) -> None:
-        """Keeps a call. It is on the disk when the method returns. pictures: (digest, PNG) of those that belong to it."""
-        for digest, content in pictures:
-            self._files.put(digest, content)
+    def record(self, record: ToolRecord, given: Png, returned: Sequence[Image] = ()) -> None:
+        """Keeps a call. It is on the disk when the method returns. returned: the pictures that it returned."""
+        for place, (_, digest) in enumerate(record.given):
+            self._files.put(digest, partial(given, place))
+        for (_, digest), picture in zip(record.pictures, returned, strict=True):
+            self._files.put(digest, partial(png_of, picture))
         record = replace(record, sandbox=self._pool.sandbox.digest, at=now())
         self._journal.put(record.to_json())
         self._journal.drain()
@@ -144,16 +150,9 @@ class Interpreters:
             self._open[doc] = taken
         return taken, False
 
-    def renew(self, opened: Open) -> None:
-        """Gives a document another interpreter, with an empty folder, in place of one that has ended."""
-        self._pool.give_back(opened.interpreter)
-        opened.interpreter, opened.put = self._pool.take(), 0
-
-    def run(self, opened: Open, record: ToolRecord, seconds: float, files: Sequence[tuple[str, bytes]]) -> Ran:
-        """Runs the code of a call, with these files in the working folder. SandboxError where the run has ended meanwhile."""
-        if opened.interpreter.is_closed:  # the call before has ended its sandbox
-            self.renew(opened)
-        found = run_in(opened, record, seconds, files)
+    def run(self, opened: Open, record: ToolRecord, seconds: float, png: Png) -> Ran:
+        """Runs the code of a call, as `run_in`. SandboxError where the run has ended meanwhile."""
+        found = run_in(self._pool, opened, record, seconds, png)
         self.check_open()
         return found
 
@@ -200,8 +199,10 @@ class PythonCalls:
         asked = conversation.shown[0] - conversation.of_examples
         names = file_names(asked, conversation.clips, conversation.of_examples)
         names += [returned_name(place) for place in range(asked, len(pictures))]
-        files = [(name, png_of(picture)) for name, picture in zip(names, pictures, strict=True)]
         digests = list(map(picture_digest, pictures))
+        png = cache(
+            lambda place: png_of(pictures[place])
+        )  # most lie in the folder and on the disk since an earlier call
         made = ToolRecord(
             keys[-1],
             slot,
@@ -212,35 +213,35 @@ class PythonCalls:
             after=keys[-2] if len(keys) > 1 else "",
             most=(self._characters, self.pictures, self._edge),
         )
-        kept = [(digest, content) for digest, (_, content) in zip(digests, files, strict=True)]
-        left = runs.limits.doc_seconds - sum(each.seconds for each in known)
-        if left <= 0:
+        seconds = seconds_of(runs.limits, known)
+        if seconds <= 0:
             text = f"{ERROR}the {runs.limits.doc_seconds:g} s of this question are spent: no code is run any more."
-            made = replace(made, text=text, ending="refused")
-            runs.record(made, kept)
+            made = replace(made, text=text, ending=REFUSED)
+            runs.record(made, png)
             return Result(made.text, failed=True)
         doc = self._doc(conversation)
         opened, is_whole = runs.take(doc, keys[:-1])
         try:
             restored = None
             if not is_whole and len(keys) > 1:
-                restored = tuple(self._restore(opened, known, files))
+                restored = tuple(self._restore(opened, known, png))
             opened.keys = list(keys)
-            found = runs.run(opened, made, min(left, runs.limits.seconds), files)
+            found = runs.run(opened, made, seconds, png)
         finally:
             opened.busy = False
-        text = told(found, len(pictures), opened.interpreter.is_closed)
-        returned = [(name, picture_digest(picture), picture) for name, picture in found.pictures]
+        is_gone = opened.interpreter.is_closed
+        text = told(found, len(pictures), is_gone)
         made = replace(
             made,
             text=text,
-            pictures=tuple((name, digest) for name, digest, _ in returned),
-            ending=found.ending,
+            pictures=tuple((name, picture_digest(picture)) for name, picture in found.pictures),
+            ending=GONE if is_gone else found.ending,
             seconds=round(found.seconds, 3),
             restored=restored,
         )
-        runs.record(made, [*kept, *((digest, png_of(picture)) for _, digest, picture in returned)])
-        return Result(text, tuple(picture for _, _, picture in returned), made.failed)
+        returned = tuple(picture for _, picture in found.pictures)
+        runs.record(made, png, returned)
+        return Result(text, returned, made.failed)
 
     def _doc(self, conversation: Conversation) -> tuple[str, int, int]:
         return self._path, conversation.doc_id, conversation.repeat
@@ -255,24 +256,38 @@ class PythonCalls:
         codes = [call.code for call in calls]
         return [digest_of([begun, codes[: n + 1], shown[: call.answer + 1]]) for n, call in enumerate(calls)]
 
-    def _restore(self, opened: Open, known: Sequence[ToolRecord], files: Sequence[tuple[str, bytes]]) -> Iterator[int]:
-        """Makes recorded calls again. Yields the numbers of those whose result is another one."""
+    def _restore(self, opened: Open, known: Sequence[ToolRecord], png: Png) -> Iterator[int]:
+        """Makes recorded calls again. Yields the numbers of those whose result is another one.
+
+        Those up to one that ended its sandbox are not made: nothing of what they did was left, and it would end this one too.
+        """
         runs = self._interpreters
         assert runs is not None
-        for record in known:
-            if record.ending != "refused":
-                there = len(record.given)
-                found = runs.run(opened, record, runs.limits.seconds, files[:there])
+        begin = max((place for place, each in enumerate(known, 1) if each.ending == GONE), default=0)
+        for place, record in enumerate(known[begin:], begin):
+            if record.ending != REFUSED:
+                found = runs.run(opened, record, seconds_of(runs.limits, known[:place]), png)
                 if differs(record, found, opened.interpreter.is_closed):
                     yield record.call
 
 
-def run_in(opened: Open, record: ToolRecord, seconds: float, files: Sequence[tuple[str, bytes]]) -> Ran:
-    """Runs the code of a call in an interpreter, in whose folder these files lie by then."""
-    opened.interpreter.put(files[opened.put :])
-    opened.put = len(files)
+def seconds_of(limits: Limits, before: Sequence[ToolRecord]) -> float:
+    """The seconds that a call may take after others of its conversation: 0 or less where theirs are spent."""
+    return min(limits.seconds, limits.doc_seconds - sum(each.seconds for each in before))
+
+
+def run_in(pool: Pool, opened: Open, record: ToolRecord, seconds: float, png: Png) -> Ran:
+    """Runs the code of a call in an interpreter, in whose folder the pictures lie that the call was given.
+
+    One whose sandbox the call before has ended gives way to another, with an empty folder.
+    """
+    if opened.interpreter.is_closed:
+        pool.give_back(opened.interpreter)
+        opened.interpreter, opened.put = pool.take(), 0
+    opened.interpreter.put([(record.given[place][0], png(place)) for place in range(opened.put, len(record.given))])
+    opened.put = len(record.given)
     characters, pictures, edge = record.most
-    return opened.interpreter.run(Asked(record.code, seconds, characters, pictures, edge, len(files) + 1))
+    return opened.interpreter.run(Asked(record.code, seconds, characters, pictures, edge, len(record.given) + 1))
 
 
 def differs(record: ToolRecord, found: Ran, is_gone: bool) -> str:

@@ -13,18 +13,23 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mm_eval.engine.journal import read_journal
-from mm_eval.engine.tool_records import ToolFiles, ToolRecord
+from mm_eval.engine.tool_records import REFUSED, ToolFiles, ToolRecord
 from mm_eval.sandbox.pool import Pool
 from mm_eval.sandbox.walls import Sandbox
-from mm_eval.tools.python import Open, differs, png_of, run_in
+from mm_eval.tools.python import Open, differs, png_of, run_in, seconds_of
+from mm_eval.values.errors import StoreError
 
 
 @dataclass(frozen=True)
 class Replayed:
-    """A call that was made again. how: it differs from its record; empty where it does not."""
+    """A call that was made again. how: it differs from its record; empty where it does not.
+
+    made: False where it could not be made, such as where a picture of its folder is gone; `how` says why.
+    """
 
     record: ToolRecord
     how: str
+    made: bool = True
 
 
 def conversations(folder: Path) -> list[list[ToolRecord]]:
@@ -48,26 +53,29 @@ def conversations(folder: Path) -> list[list[ToolRecord]]:
 def replay(folder: Path, sandbox: Sandbox, chains: Sequence[Sequence[ToolRecord]]) -> Iterator[Replayed]:
     """Makes the calls again, each conversation in an interpreter of its own. Yields each of them, once.
 
-    Errors: SandboxError where the sandbox does not start; StoreError where a picture is gone.
+    Errors: SandboxError where the sandbox does not start.
     """
     files, told = ToolFiles(folder), defaultdict[str, int](int)
     with closing(Pool(sandbox, 1 if len(chains) > 1 else 0)) as pool:
         for chain in chains:
             opened = Open(pool.take())
             try:
-                for record in chain:
-                    how = "" if record.ending == "refused" else _again(pool, opened, record, files)
+                for place, record in enumerate(chain):
+                    found = _again(pool, opened, record, seconds_of(sandbox.limits, chain[:place]), files)
                     told[record.key] += 1
                     if told[record.key] == 1:
-                        yield Replayed(record, how)
+                        yield found
             finally:
                 pool.give_back(opened.interpreter)
 
 
-def _again(pool: Pool, opened: Open, record: ToolRecord, files: ToolFiles) -> str:
-    if opened.interpreter.is_closed:
-        pool.give_back(opened.interpreter)
-        opened.interpreter, opened.put = pool.take(), 0
-    given = [(name, png_of(files.read(digest))) for name, digest in record.given]
-    found = run_in(opened, record, pool.sandbox.limits.seconds, given)
-    return differs(record, found, opened.interpreter.is_closed)
+def _again(pool: Pool, opened: Open, record: ToolRecord, seconds: float, files: ToolFiles) -> Replayed:
+    if record.ending == REFUSED:
+        return Replayed(record, "")
+    if seconds <= 0:
+        return Replayed(record, "the calls before it have taken all seconds of this sandbox's limits", made=False)
+    try:
+        found = run_in(pool, opened, record, seconds, lambda place: png_of(files.read(record.given[place][1])))
+    except StoreError as error:  # the calls after it were given the same picture, so none of them runs without it
+        return Replayed(record, str(error), made=False)
+    return Replayed(record, differs(record, found, opened.interpreter.is_closed))

@@ -2,7 +2,7 @@
 
     mm-eval tools replay RUN   runs recorded Python again; what differs?
 
-Exit code 1: a result is another one."""
+Exit code 1: a result is another one, or a call could not be made again."""
 
 from __future__ import annotations
 
@@ -50,22 +50,23 @@ def main(args: argparse.Namespace) -> int:
     refuse_if_open(sandbox)
     if recorded != sandbox.to_json():
         say("note: the run had another sandbox or other limits than this replay")
-    calls = differing = 0
+    made = differing = left_out = 0
     try:
         for each in replay(folder, sandbox, chains):
-            calls += 1
-            differing += bool(each.how)
-            if each.how and differing <= SHOWN:
+            made += each.made
+            left_out += not each.made
+            differing += each.made and bool(each.how)
+            if each.how and differing + left_out <= SHOWN:
                 slot = each.record.slot
-                say(f"{slot.task} doc {slot.doc_id}, call {each.record.call + 1}: {each.how}")
+                said = each.how if each.made else f"not made again: {each.how}"
+                say(f"{slot.task} doc {slot.doc_id}, call {each.record.call + 1}: {said}")
     except SandboxError as error:
         raise ConfigError(error.what, where="--sandbox", hint=error.hint) from error
-    if differing > SHOWN:
-        say(f"... and {differing - SHOWN:,} more")
-    same = (
-        "all results are the recorded ones"
-        if not differing
-        else f"{counted(differing, 'result differs', 'results differ')}"
-    )
-    say(f"{counted(calls, 'call')} of {counted(len(chains), 'conversation')} made again: {same}")
-    return 1 if differing else 0
+    if differing + left_out > SHOWN:
+        say(f"... and {differing + left_out - SHOWN:,} more")
+    same = counted(differing, "result differs", "results differ") if differing else "all results are the recorded ones"
+    if left_out and not differing:
+        same = "none of their results differs"
+    rest = f"; {counted(left_out, 'call was', 'calls were')} not made again" if left_out else ""
+    say(f"{counted(made, 'call')} of {counted(len(chains), 'conversation')} made again: {same}{rest}")
+    return 1 if differing or left_out else 0

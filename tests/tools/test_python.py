@@ -18,10 +18,12 @@ import pytest
 
 from mm_eval import evaluate
 from mm_eval.engine.journal import read_journal
+from mm_eval.engine.tool_records import ToolRecord
 from mm_eval.sandbox.check import Wall
-from mm_eval.tools.python import described, file_names
+from mm_eval.sandbox.limits import Limits
+from mm_eval.tools.python import described, file_names, png_of, seconds_of
 from mm_eval.values.errors import ConfigError
-from mm_eval.values.types import Clip
+from mm_eval.values.types import Clip, Slot
 from tests.conftest import Ran
 from tests.folders import write_task
 from tests.sandbox.there import sandbox
@@ -238,8 +240,53 @@ def test_recorded_code_is_run_again_and_what_differs_is_listed(tmp_path: Path, c
     assert ran.code == 1 and "counts doc 1, call 1: another text" in ran.out, ran.out + ran.err
     assert "3 calls of 2 conversations made again: 1 result differs" in ran.out
     assert cli("tools", "replay", tmp_path / "run", "--sandbox", "none").code == 2
+    records = sorted(read_journal(tmp_path / "run").tools.values(), key=lambda record: record.slot)
+    question = next(record for record in records if record.slot.doc_id == 1).given[0][1]
+    (tmp_path / "run" / "tool_files" / f"{question}.png").unlink()
+    ran = cli("tools", "replay", tmp_path / "run")
+    assert (
+        ran.code == 1
+        and f"counts doc 1, call 1: not made again: {tmp_path / 'run' / 'tool_files' / question}.png: " in ran.out
+    )
+    assert "2 calls of 2 conversations made again: none of their results differs; 1 call was not made again" in ran.out
     (row, _) = rows_of(tmp_path / "run", "counts")
     assert row["tools"]["code"] == {"raised": 0, "stopped": 0, "ended": 0, "silent": 1, "opened": True}
+
+
+@pytest.mark.full
+def test_code_that_ended_its_sandbox_is_not_run_again_with_what_it_was_told_to_be_gone(tmp_path: Path) -> None:
+    sandbox()
+    ends = "import os, signal\nos.kill(os.getppid(), signal.SIGKILL)"
+    ways = [Way((code("x = 1"), code(ends), code("y = 2"), code("print(y)\nx"), "B"), {})]
+    task, model = write(tmp_path / "task", 1), Scripted(ways)
+    run(task, tmp_path / "run", model)
+    records = sorted(read_journal(tmp_path / "run").tools.values(), key=lambda record: record.call)
+    assert [record.ending for record in records] == ["ok", "gone", "ok", "error"], [r.text for r in records]
+    assert "Its variables and files are gone." in records[1].text and records[3].text.splitlines()[1].startswith("2")
+    assert records[2].restored == () and records[3].restored is None
+
+
+@pytest.mark.full
+def test_a_picture_is_encoded_once_for_all_calls_of_its_question(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sandbox()
+    made = list[int]()
+
+    def counted(picture: Any) -> bytes:
+        made.append(1)
+        return png_of(picture)
+
+    monkeypatch.setattr("mm_eval.tools.python.png_of", counted)
+    task = write(tmp_path / "task", 1)
+    run(task, tmp_path / "run", Scripted([Way((*[code(f"print({n})") for n in range(4)], "B"), {})]))
+    assert len(read_journal(tmp_path / "run").tools) == 4 and len(made) == 1
+
+
+def test_a_call_may_take_what_the_calls_before_it_have_left() -> None:
+    limits = Limits(seconds=60, doc_seconds=100)
+    before = [ToolRecord("k", Slot("t", 0), 0, "", "", seconds=45.5)]
+    assert (seconds_of(limits, []), seconds_of(limits, before), seconds_of(limits, before * 3)) == (60, 54.5, -36.5)
 
 
 @pytest.mark.full
