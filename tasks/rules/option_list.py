@@ -27,7 +27,10 @@ _CHOSEN = re.compile(
     rf"({_SEVERAL})(?![A-Za-z0-9])|(?:选|选择|答案(?:是|为|：|:))\s*({_SEVERAL})(?![A-Za-z0-9])"
 )
 _IN_JSON = re.compile(rf"[\"'](?i:answers?|options?|choices?)[\"']\s*:\s*\[\s*({_ITEM}(?:\s*,\s*{_ITEM}){{0,25}})\s*\]")
-_BOTH = re.compile(rf"\b(?i:both|options?|choices?|statements?|all\s+of|only)\s+({_SEVERAL})(?![A-Za-z0-9])")
+_BOTH = re.compile(
+    rf"\b(?i:both|options?|choices?|all\s+of|only)\s+({_SEVERAL})(?![A-Za-z0-9])"
+    rf"|\b(?i:statements?)\s+({_SEVERAL})(?=\s+(?i:are|is)\s+(?i:(?:both|all)\s+)?(?i:true|correct|right)\b)"
+)
 _OPTION = re.compile(r"\(([A-H])\)([^()]*(?:\((?![A-H]\))[^()]*\)?[^()]*)*)")
 _LETTER = re.compile(r"(?<![A-Za-z0-9])(?:[A-Za-z]|\d{1,2})(?![A-Za-z0-9])")
 _BULLET = re.compile(r"^\s*(?:[-•+]|\d{1,2}[.)])\s+(?=\W{0,3}[A-Za-z](?![A-Za-z0-9]))", re.MULTILINE)
@@ -41,6 +44,7 @@ _YES = ("true", "yes", "correct", "right", *"✓✔✅☑")
 _ONLY = re.compile(r"\A\W*(?:only)\s+|\s+only\W*\Z", re.IGNORECASE)
 _LABELLED = re.compile(r"(?:^|[,;\n]\s*|\band\s+)\(?([A-H])[.):]\s+(?=\S)")
 _TWICE = re.compile(r"(?<![A-Za-z0-9])([A-Za-z])[\"')\]]?\s+(?:and|or|&)\s+[\"'(\[]?\1(?![A-Za-z0-9])", re.IGNORECASE)
+_HEDGE = re.compile(r"[^\s,]\s+or\s", re.IGNORECASE)
 _LONGEST = 2000
 """Longer answers are searched for a list of letters at their end only."""
 
@@ -82,7 +86,7 @@ class OptionListFilter(Filter):
         ):
             for part in candidate:
                 found = _LIST.fullmatch(part) if len(part) <= _LONGEST else None
-                if found and not (options and re.search(r"\d", part)):
+                if found and not (options and re.search(r"\d", part)) and not _is_hedge(found[1]):
                     return found_by(joined(found[1]), f"option_list:{name}")
                 if (found := _RUN.fullmatch(part)) and list(found[1]) == sorted(set(found[1])):
                     return found_by(", ".join(found[1]), f"option_list:{name}")
@@ -92,7 +96,8 @@ class OptionListFilter(Filter):
             return found_by(letters, "option_list:labelled")
         end = plain(whole)[-_LONGEST:]
         if found := _last(_CHOSEN, end) or _last(_BOTH, end):
-            return found_by(joined(next(filter(None, found.groups()))), "option_list:chosen")
+            chosen = next(filter(None, found.groups()))
+            return unread(answer, None) if _is_hedge(chosen) else found_by(joined(chosen), "option_list:chosen")
         letter = self.single.one(text, options)
         return letter if rule_of(letter) != UNPARSED else unread(answer, None)
 
@@ -103,6 +108,11 @@ def shown_options(question: str) -> list[str]:
     found = _OPTION.findall(first + rest)
     in_order = "".join(letter for letter, _ in found) == "ABCDEFGH"[: len(found)]
     return [text.strip(" \n\t,;") for _, text in found] if in_order and len(found) > 1 else []
+
+
+def _is_hedge(letters: str) -> bool:
+    """Whether a text leaves open which letter it chooses: "A or C". "A, B, or C" names all of them, and "A or A" is "A"."""
+    return _HEDGE.search(_TWICE.sub(r"\1", letters)) is not None
 
 
 def joined(letters: str) -> str:

@@ -93,6 +93,15 @@ def test_the_prompt_is_the_question(cli: Any, tmp_path: Path, block: str, end: s
         ("A, C are incorrect; the answer is B, D.", "B, D"),
         ("A and B are wrong, so C.", "C"),
         ("Neither A nor B.", None),
+        ("A or C", None),  # each was "A, C", or "A, B, C": right where these are the right letters
+        ("The answer is (A) or (C).", None),
+        (r"\boxed{A \text{ or } C}", None),
+        ("The answers are A, B or C.", None),
+        ("Options A or C", None),
+        ("A or C?\nB, D", "B, D"),
+        ("A or A", "A"),
+        ("It follows from statements A and B. So statement D is incorrect.", None),  # was "A, B"
+        ("Therefore statements A and B are both true.", "A, B"),
     ],
 )
 def test_the_letters_of_an_answer(answer: str, letters: str | None) -> None:
