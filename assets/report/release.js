@@ -41,17 +41,17 @@ function rowsInOrder() {
   if (byId("c-order").value === "spread") rows.sort((a, b) => spread(b) - spread(a));
   return rows;
 }
-// How dark a number is: its place between the lowest and the highest ranked number of its row; pale where all share the first rank
-function shade(row, cells, cell) {
-  if (row.better === null) return "";
-  const ranked = cells.filter((one) => one && !one.apart).map((one) => one.v), low = Math.min(...ranked), high = Math.max(...ranked);
-  if (cell.apart || ranked.length < 2 || high === low) return "";
-  const share = (cell.v - low) / (high - low), darkest = cells.some((one) => one && one.rank) ? 40 : 12;
-  return `background-color: color-mix(in srgb, var(--fill) ${Math.round(darkest * (row.better ? share : 1 - share))}%, transparent)`;
+// How dark a number is: by its rank, where one was earned. Numbers of one rank look alike: a colour says no more than the tests do
+function shade(cells, cell) {
+  const places = cells.map((one) => one?.rank ? parseInt(one.rank, 10) : 0), last = Math.max(...places), rank = cell.rank ? parseInt(cell.rank, 10) : last;
+  if (last < 2 || rank === last || (rank === 1 && !cell.best)) return null;
+  return `background-color: color-mix(in srgb, var(--fill) ${Math.round(38 * (last - rank) / (last - 1))}%, transparent)`;
 }
-function whisker(cells, cell) {
-  const ends = cells.filter(Boolean).flatMap((one) => [one.v, ...(one.at ? one.at : [])]);
-  return track({ value: cell.v, interval: cell.at }, Math.min(...ends), Math.max(...ends));
+// The interval below a number, and as a thin line on the scale that all shares have in common
+function interval(row, cell) {
+  const line = make("span", { class: "interval" }, make("small", {}, cell.at.map((end) => asText(row, end)).join(" – ")));
+  if (row.ends) line.append(track({ value: cell.v, interval: cell.at }, ...row.ends));
+  return line;
 }
 function cellOf(row, cells, place, of) {
   const cell = cells[place], model = about.columns[place];
@@ -61,13 +61,13 @@ function cellOf(row, cells, place, of) {
   if (cell.at) said.push(`95% interval ${asText(row, cell.at[0])} to ${asText(row, cell.at[1])}`);
   if (cell.rank) said.push(`rank ${cell.rank}`);
   said.push(cell.apart || "", cell.own || "", cell.flaw || "", cell.ours ? "" : "as reported, not measured by us", cell.protocol ? `under the protocol ${cell.protocol}` : "");
-  const td = make("td", { class: kinds, style: shade(row, cells, cell) || null, title: said.filter(Boolean).join("\n") });
+  const td = make("td", { class: kinds, style: shade(cells, cell), title: said.filter(Boolean).join("\n") });
   const shown = make(cell.link ? "a" : "div", cell.link ? { href: cell.link, target: embedded ? "_blank" : null, rel: embedded ? "noopener" : null } : {});
   shown.append(cell.rank ? make("span", { class: "rank" }, `#${cell.rank}`) : "", make("span", { class: "value" }, asText(row, cell.v)));
   if (cell.flaw) shown.append(make("span", { class: "mark", "aria-label": cell.flaw }, " ⚠"));
   if (cell.own) shown.append(make("span", { class: "mark", "aria-label": cell.own }, " ¶"));
   if (!cell.ours) shown.append(make("span", { class: "mark" }, " *"));
-  if (byId("c-intervals").checked) shown.append(whisker(cells, cell));
+  if (cell.at && byId("c-intervals").checked) shown.append(interval(row, cell));
   if (cell.verdict) shown.append(make("small", { class: "verdict" }, cell.verdict));
   if (cell.protocol) shown.append(make("small", { class: "verdict" }, `§ ${cell.protocol}`));
   if (cell.apart) shown.append(make("small", {}, "not ranked"));
@@ -96,12 +96,11 @@ function table() {
     name.append(...breaking(row.label), row.better === false ? " ↓" : "", " ", sort);
     body.append(make("tr", { class: row.task === AVERAGE ? "average" : row.group ? "group" : "" }, name, ...order.map((column) => cellOf(row, row.cells, column, row.label))));
     if (all || opened.has(place)) for (const part of row.parts) {
-      const row_of = { ...row, cells: part.cells, share: part.share, scale: part.share ? 1 : part.scale };
+      const row_of = { ...row, cells: part.cells, share: part.share, scale: part.share ? 1 : part.scale, ends: part.ends };
       body.append(make("tr", { class: "part" }, make("th", { scope: "row" }, ...breaking(part.label)), ...order.map((column) => cellOf(row_of, part.cells, column, `${row.label}, ${part.label}`))));
     }
   }
   const heat = make("table", { class: "heat" }, make("thead", {}, line), body);
-  heat.style.maxWidth = `${280 + 560 * order.length}px`; // the whole width, but no cell as wide as a page
   byId("table").replaceChildren(heat);
   const columnList = byId("c-columns");
   columnList.replaceChildren(make("option", { value: "" }, hidden.size ? `${hidden.size} hidden` : "all shown"), ...[...hidden].map((place) => make("option", { value: place }, `show ${about.columns[place].name}`)));
@@ -228,7 +227,22 @@ byId("c-columns").addEventListener("change", () => { if (picked("c-columns") !==
 byId("controls").addEventListener("submit", (event) => event.preventDefault());
 addEventListener("resize", drawCharts);
 addEventListener("hashchange", () => { fromAddress(); table(); drawCharts(); });
-byId("legend").append("Darker is better ", make("span", { class: "key", style: "background:linear-gradient(to right, transparent, color-mix(in srgb, var(--fill) 40%, transparent))" }), ". Rows without a significant difference are pale. \"#1=\" is a tie for first: no significant difference (5%, Holm-corrected over all pairs). Hatched: not ranked. ⚠ a remark, ¶ a prompt, chat template or system message that differs from the majority of its row, * as reported. A number opens the samples behind it.");
+// What the marks mean, of those that the table has
+function legend() {
+  const cells = about.rows.flatMap((row) => [row.cells, ...row.parts.map((part) => part.cells)]).flat().filter(Boolean), has = (name) => cells.some((cell) => cell[name]);
+  const ranks = cells.some((cell) => cell.rank), said = [];
+  if (ranks) said.push("Blue: the rank in a row, the first darkest. A row without colour shows no significant difference (5%, Holm-corrected over all pairs).");
+  if (cells.some((cell) => cell.rank?.endsWith("="))) said.push("\"#1=\": several models share the rank.");
+  if (has("at")) said.push("Grey: 95% intervals, on one scale from 0 to 100 for all percentages.");
+  if (has("apart")) said.push("Hatched: measured differently from the rest of its row, not ranked.");
+  if (has("flaw")) said.push("⚠ documents failed, are missing or were cut: the notes say how many.");
+  if (has("own")) said.push("¶ a prompt, chat template or system message that differs from most of its row.");
+  if (has("protocol")) said.push("§ under a named protocol.");
+  if (cells.some((cell) => !cell.ours)) said.push("* as reported, not measured by us.");
+  if (has("link")) said.push("A number opens the samples behind it.");
+  byId("legend").append(said.join(" "));
+}
+legend();
 if (about.apart.length) byId("notes").append(make("p", { class: "hint", id: "apart" }, `This page holds all its numbers and charts. Samples and pictures are on the pages of the runs, to which its numbers link: ${about.apart.map((folder) => `${folder}/report.html`).join(", ")}. mm-eval report RUNS --site DIR writes a folder that can be copied as a whole.`));
 // Further tables: what the release can tell
 for (const part of about.parts) {

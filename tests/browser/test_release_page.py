@@ -92,6 +92,36 @@ def test_columns_in_the_order_of_a_row(opened, release: Path) -> None:
     assert values == sorted(values, reverse=True)
 
 
+def test_numbers_come_first_and_all_shares_have_one_scale(opened, base, perfect, worse, dummy_run) -> None:
+    """Without a significant difference no cell has a colour, and no mark that is not there is explained."""
+    runs = [RecordedRun.read(dummy_run, "a"), RecordedRun.read(dummy_run, "b")]
+    browser = opened(write_release_page(base / "equal.html", release_table(runs)))
+    drawn = browser.execute_script(
+        """const cells = [...document.querySelectorAll('table.heat td')];
+        return cells.filter((td) => td.querySelector('.whisker')).map((td) => {
+          const [line, mark] = ['.track', '.whisker'].map((one) => td.querySelector(one).getBoundingClientRect());
+          const ends = [mark.left, mark.right].map((x) => 100 * (x - line.left) / line.width);
+          const name = td.closest('tr').firstChild.innerText.trim();
+          return [name, td.querySelector('.interval small').textContent, ...ends]; })"""
+    )
+    assert any(name.startswith("▸seedbench") for name, *_ in drawn)
+    for name, text, low, high in drawn:
+        ends = [float(end) for end in text.split(" – ")]
+        most = 100 if "seedbench" in name else 2000
+        assert low == pytest.approx(100 * ends[0] / most, abs=2.5) and high == pytest.approx(
+            100 * ends[1] / most, abs=2.5
+        )
+    style = "[...document.querySelectorAll('table.heat td')].map((td) => td.style.backgroundColor)"
+    assert set(browser.execute_script(f"return {style}")) == {""}
+    legend = browser.find_element("id", "legend").text
+    assert "Grey" in legend and not any(mark in legend for mark in ("Blue", "#1=", "Hatched", "⚠", "¶", "§", "*"))
+    runs = [RecordedRun.read(perfect, "good"), RecordedRun.read(worse, "bad")]
+    browser = opened(write_release_page(base / "ranked.html", release_table(runs)))
+    colours = browser.execute_script(f"return {style}")
+    assert [bool(colour) for colour in colours[:2]] == [True, False]
+    assert "Blue" in browser.find_element("id", "legend").text
+
+
 @pytest.mark.parametrize("width", few([360, 768, 1280, 2560], at=(0, 2)))
 @pytest.mark.parametrize("dark", [False, True])
 def test_nothing_is_cut_off(opened, release: Path, width: int, dark: bool) -> None:

@@ -63,8 +63,8 @@ def write_release_figures(folder: Path, table: ReleaseTable) -> list[Path]:
 
 
 def heat_map(table: ReleaseTable) -> Figure:
-    """A row for each benchmark's main number and their average, a column for each model, in the shades of the release page:
-    white for the worst of a row."""
+    """A row for each benchmark's main number and their average, a column for each model. Only a rank that was earned has a
+    colour, as on the release page."""
     rows = _rows(table)
     names = [wrapped(row.name, LONGEST) for row in rows]
     left = 0.3 + max((text_width(line) for name in names for line in name.split("\n")), default=0)
@@ -146,7 +146,6 @@ class _Row:
 
     name: str
     numbers: Mapping[str, ReleaseNumber]
-    better: bool | None
     unit: Unit
 
     def ends(self, between: str) -> list[str]:
@@ -157,10 +156,9 @@ class _Row:
 def _rows(table: ReleaseTable) -> list[_Row]:
     rows = []
     for row in table.shown():
-        better = table.better.get(row, True)
-        name = in_line(table.shown_label(row)) + (" ↓" if better is False else "")
-        rows.append(_Row(name, table.rows[row], better, table.unit(row)))
-    return [*rows, _Row(AVERAGE, table.average, True, PERCENT)] if table.average else rows
+        name = in_line(table.shown_label(row)) + (" ↓" if table.better.get(row, True) is False else "")
+        rows.append(_Row(name, table.rows[row], table.unit(row)))
+    return [*rows, _Row(AVERAGE, table.average, PERCENT)] if table.average else rows
 
 
 def _draw(
@@ -177,7 +175,7 @@ def _draw(
         ranks = dict(ranked_columns(row.numbers)) if between else {}
         for x, column in enumerate(heads):
             found = row.numbers.get(column)
-            colour = blue(shade(found, list(row.numbers.values()), row.better))
+            colour = blue(shade(found, list(row.numbers.values())))
             cell = Rectangle((x, y), 1, 1, facecolor=colour, edgecolor=LINE, linewidth=0.6, clip_on=False)
             if found and found.set_apart:
                 cell.set_hatch("///")  # in the colour of its edge: a colour of its own needs matplotlib 3.11
@@ -208,14 +206,15 @@ def blue(shade: float) -> str:
     return "#" + "".join(f"{round(255 + (part - 255) * 0.4 * shade):02x}" for part in (0x00, 0x72, 0xB2))
 
 
-def shade(found: ReleaseNumber | None, numbers: Sequence[ReleaseNumber], higher: bool | None) -> float:
-    """A number's place between the worst and the best ranked one of its row; pale where no two can be told apart."""
-    ranked = [each for each in numbers if not each.set_apart]
-    values = [each.value for each in ranked]
-    if found is None or higher is None or found.set_apart or len(values) < 2 or min(values) == max(values):
+def shade(found: ReleaseNumber | None, numbers: Sequence[ReleaseNumber]) -> float:
+    """How dark a number's field is: 1 for the best of its row, 0 for the last rank and where nothing is significant.
+
+    Numbers of one rank have one shade: a colour says no more than the tests do.
+    """
+    last = max((each.rank or 1 for each in numbers), default=1)
+    if found is None or found.rank is None or last == 1 or (found.rank == 1 and not found.best):
         return 0.0
-    share = (found.value - min(values)) / (max(values) - min(values))
-    return (share if higher else 1 - share) * (1.0 if any((each.rank or 1) > 1 for each in ranked) else 0.3)
+    return (last - found.rank) / (last - 1)
 
 
 def _remarks(table: ReleaseTable, row: tuple[str, str] | None = None) -> list[str]:
@@ -223,6 +222,8 @@ def _remarks(table: ReleaseTable, row: tuple[str, str] | None = None) -> list[st
     rows: Mapping[tuple[str, str], Mapping[str, ReleaseNumber]] = table.rows if row is None else {row: table.rows[row]}
     numbers = [found for columns in rows.values() for found in columns.values()]
     remarks = ["Whiskers are 95% intervals." if row else "Below each number its 95% interval."]
+    if row is None and any((found.rank or 1) > 1 for found in numbers):
+        remarks.append("Blue: the rank in a row; a row without colour shows no significant difference.")
     if any(found.best for found in numbers):
         remarks.append(
             "Bold: shares the first rank; others of its row are behind at 5%, corrected for all pairs (Holm)."

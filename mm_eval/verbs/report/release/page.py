@@ -125,6 +125,7 @@ def _row(table: ReleaseTable, row: tuple[str, str], pages: Mapping[Path, str]) -
         "better": table.better.get(row, True),
         "share": table.in_percent(row),
         "scale": _size(numbers),
+        "ends": table.scale(row),
         "cells": _cells(table.columns, numbers, pages),
         "parts": [
             *(
@@ -134,6 +135,7 @@ def _row(table: ReleaseTable, row: tuple[str, str], pages: Mapping[Path, str]) -
                     "label": other[1],
                     "share": table.in_percent(other),
                     "scale": _size(table.rows[other]),
+                    "ends": table.scale(other),
                     "cells": _cells(table.columns, table.rows[other], pages),
                 }
                 for other in table.below(row)
@@ -145,6 +147,7 @@ def _row(table: ReleaseTable, row: tuple[str, str], pages: Mapping[Path, str]) -
                     "label": f"{level}: {category}" if several else category,
                     "share": table.in_percent(row),
                     "scale": _size(numbers),
+                    "ends": table.scale(row),
                     "cells": _cells(table.columns, found, pages, (level, category)),
                 }
                 for (level, category), found in table.categories.get(row, {}).items()
@@ -169,6 +172,7 @@ def _average(table: ReleaseTable, pages: Mapping[Path, str]) -> Iterator[dict[st
             "better": True,
             "share": True,
             "scale": 1.0,
+            "ends": (0.0, 1.0),
             "cells": cells,
             "parts": [],
         }
@@ -194,7 +198,7 @@ def _cell(
         "at": list(found.bounds) if found.bounds else None,
         "rank": rank,
         "best": found.best or None,
-        "own": f"asked with another {found.own_prompt} than others in its row" if found.own_prompt else None,
+        "own": f"asked with another {found.own_prompt} than most of its row" if found.own_prompt else None,
         "apart": "measured otherwise than the rest of its row: not ranked" if found.set_apart else None,
         "flaw": found.flaw or None,
         "verdict": found.verdict or None,

@@ -40,13 +40,15 @@ def set_apart(table: ReleaseTable, same_prompt: bool = False) -> list[str]:
             _set_apart(table, row, column)
             causes.setdefault((column, what), []).append(row[0])
         ranked = {column: found for column, found in measured.items() if not found.set_apart}
-        for column, what in _unlike(ranked, _prompt).items():
+        unlike = _unlike(ranked, _prompt)
+        is_usual = 2 * len(unlike) < len(ranked)  # without a majority no cell is the odd one: the note says it once
+        for column, what in unlike.items():
             if same_prompt:
                 _set_apart(table, row, column)
                 causes.setdefault((column, what), []).append(row[0])
             else:
                 prompts.setdefault(what, {})[row[0]] = None
-                for found in _in_row(table, row, column):
+                for found in _in_row(table, row, column) if is_usual else ():
                     found.own_prompt = what.replace("the ", "")
     notes = []
     for (column, what), of_cause in causes.items():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -21,7 +22,8 @@ class ReleaseNumber:
     flaw: failed, missing or cut docs.
     judges: {task: who judged its answers} where rules did not; judge: the one that a reported number names.
     set_apart: it was measured otherwise than the rest of its row (judge, data, docs), and is not ranked.
-    own_prompt: what its model was asked with other than most of its row ("prompt", "chat template"), ranked all the same.
+    own_prompt: what its model was asked with other than the majority of its row ("prompt", "chat template"), ranked all the same;
+        "" where the row has no majority.
     stderr, n: its standard error and its docs, scale: the least and the greatest value that there is, as far as they are known.
     rank: in its row, 1 for the first; models that can't be told apart share a rank. None where it is not ranked.
     protocol: the named protocol under which ours was measured.
@@ -111,6 +113,15 @@ class ReleaseTable:
         return unit_for(
             row[1].partition(",")[0], [found.value for found in numbers], ends, [found.scale for found in numbers]
         )
+
+    def scale(self, row: tuple[str, str]) -> tuple[float, float] | None:
+        """The ends of the line on which a row's intervals are drawn: 0 to 1 for every share, else the scale of its points where
+        that is known. One scale for all shares, so that equal numbers are drawn at equal places."""
+        if self.in_percent(row):
+            return 0.0, 1.0
+        scales = {found.scale for found in self.rows[row].values() if found.ours}
+        [scale] = scales if len(scales) == 1 else [None]
+        return scale if scale is not None and all(map(math.isfinite, scale)) and scale[0] < scale[1] else None
 
     def in_percent(self, row: tuple[str, str]) -> bool:
         """Whether the numbers of a row are shares."""

@@ -213,7 +213,7 @@ def _footnotes(table: ReleaseTable, intervals: bool) -> list[str]:
     if any(found.set_apart for found in numbers):
         marks.append(f"{SET_APART} measured otherwise than the rest of its row: not ranked with it.")
     if own := dict.fromkeys(found.own_prompt for found in numbers if found.own_prompt):
-        marks.append(f"{OWN_PROMPT} asked with another {', or another '.join(own)} than others in its row, and ranked.")
+        marks.append(f"{OWN_PROMPT} asked with another {', or another '.join(own)} than most of its row, and ranked.")
     under: dict[str, list[str]] = {}
     for (task, _), row in table.rows.items():
         for column, found in row.items():

@@ -10,8 +10,10 @@ import pytest
 from mm_eval import evaluate
 from mm_eval.results.recorded import RecordedRun
 from mm_eval.values.errors import ConfigError
+from mm_eval.verbs.report.figures import shade
 from mm_eval.verbs.report.release.numbers import Reported, release_table
 from mm_eval.verbs.report.release.ranking import ranked_columns
+from mm_eval.verbs.report.release.table import ReleaseNumber
 from mm_eval.verbs.report.release.text import as_markdown
 from tests.results.conftest import answers_with, ran
 from tests.sets import few
@@ -128,11 +130,29 @@ def test_each_model_is_ranked_under_its_own_prompt(noisy, change: dict, what: st
     assert table.rows[row]["own"].rank == 1 and table.rows[row]["own"].own_prompt == what
     assert [bool(found.own_prompt) for found in table.rows[row].values()].count(True) == 1
     text = as_markdown(table)
-    assert f"¶ asked with another {what} than others in its row" in text
+    assert f"¶ asked with another {what} than most of its row" in text
     assert text.count(f"On 1 benchmark (mme) the models differ in the {what} (each was given its own).") == 1
     strict = release_table([*noisy[1:], own], same_prompt=True)
     assert strict.rows[row]["own"].set_apart and strict.rows[row]["own"].rank is None
     assert f"own: the {what} differs from most models on mme: not ranked there." in strict.notes
+
+
+def test_no_cell_is_marked_where_a_row_has_no_usual_prompt(noisy) -> None:
+    """Of two prompts for two models neither is the odd one. The note says it, and the order of the runs changes nothing."""
+    of_task = {"mme": {**noisy[0].spec["tasks"]["mme"], "prompt": {"key": "mine", "kwargs": {"post_prompt": "?"}}}}
+    own = replace(noisy[0], spec={**noisy[0].spec, "tasks": of_task}, name="own")
+    for runs in ([own, noisy[1]], [noisy[1], own]):
+        table = release_table(runs)
+        assert not any(found.own_prompt for numbers in table.rows.values() for found in numbers.values())
+        text = as_markdown(table)
+        assert "¶" not in text and "the models differ in the prompt (each was given its own)" in text
+
+
+def test_a_colour_says_what_the_tests_say() -> None:
+    numbers = [ReleaseNumber(value, rank=rank, best=rank == 1) for value, rank in ((9, 1), (8, 1), (5, 3), (1, 4))]
+    assert [shade(found, numbers) for found in numbers] == [1, 1, pytest.approx(1 / 3), 0]
+    ties = [ReleaseNumber(value, rank=1) for value in (9.0, 1.0)]
+    assert [shade(found, ties) for found in (*ties, None)] == [0, 0, 0]
 
 
 @pytest.mark.full
