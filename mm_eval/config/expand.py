@@ -14,7 +14,7 @@ import fnmatch
 import logging
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -29,6 +29,7 @@ from mm_eval.config.suites.habits import with_default_weights
 from mm_eval.config.task_config import TASK_KEYS, TaskConfig
 from mm_eval.config.tools import answers_with_code, with_python
 from mm_eval.values.errors import ConfigError, InvalidValue, Unbounded, did_you_mean
+from mm_eval.values.words import counted, listed
 
 log = logging.getLogger(__name__)
 
@@ -176,6 +177,37 @@ def fault_of_python(config: TaskConfig) -> ConfigError | None:
     return None
 
 
+def _faulty(node: Node) -> Iterator[TaskNode]:
+    """The tasks of a node that can't be asked as requested."""
+    for each in (node, *descendants(node)):
+        if isinstance(each, TaskNode) and each.fault is not None:
+            yield each
+
+
+def _why(nodes: Iterable[Node]) -> str:
+    """Why these can't be asked with `@python`, in a few words."""
+    faults = [each.fault for node in nodes for each in _faulty(node) if each.fault is not None]
+    scored = sum(bool(fault.hint) for fault in faults)
+    said = ["log-likelihoods score them"] if scored else []
+    said += ["they make their own turns (`rounds`)"] if scored < len(faults) else []
+    return " or ".join(said)
+
+
+def _fault_of_all(faulty: Sequence[TaskNode], spec: str) -> ConfigError:
+    """One error for all tasks of a spec that can't be asked with `@python`. spec: as the user wrote it."""
+    faults = {each.config.name: each.fault for each in faulty if each.fault is not None}
+    first = next(iter(faults.values()))
+    if len(faults) == 1:
+        return first
+    name = schema.split_python(spec)[0]
+    what = f"{name!r} has {counted(len(faults), 'task')} to which no tool can be added, since {_why(faulty)}: "
+    what += f"{listed(faults, 6)}."
+    hint = next((fault.hint for fault in faults.values() if fault.hint), "")
+    if all(fault.hint for fault in faults.values()) and not schema.split_format(name)[1]:
+        hint = f"{hint.removesuffix('.')}, or {name}@generate{schema.WITH_PYTHON} for all of them."
+    return ConfigError(what, where=first.where, hint=hint)
+
+
 def _group_config(
     config: LocatedDict, about: LocatedDict, at_run_time: LocatedDict, file: Path | None, path: str
 ) -> GroupConfig:
@@ -232,9 +264,8 @@ class Expander:
         self._requested = str(spec)
         try:
             nodes = self.spec(spec, self._outside)
-            for each in (below for node in nodes for below in (node, *descendants(node))):
-                if isinstance(each, TaskNode) and each.fault is not None:
-                    raise each.fault
+            if faulty := [each for node in nodes for each in _faulty(node)]:
+                raise _fault_of_all(faulty, str(spec))
             return nodes
         except ConfigError as error:
             if self.faults is None:
@@ -273,19 +304,43 @@ class Expander:
             scope = replace(scope, format=format_, python=scope.python or python, names=tuple(names))
             if self._is_file(name):
                 return [self.file(Path(name).expanduser().absolute(), scope)]
+        if requested and "@" in name and name not in self.entries:
+            hint = did_you_mean(requested, [schema.WITH_PYTHON.removeprefix("@")])
+            raise InvalidValue(f"{name!r} has a format, and {requested!r} is no tool.", where=scope.where, hint=hint)
         if "::" in name:
-            return self._walk(name.split("::"), scope)
+            nodes = self._walk(name.split("::"), scope)
+            return self._askable(nodes, text, scope) if _is_glob(name) else nodes
         if _is_glob(name):
-            return self._glob(name, scope)
-        return self._named(name, scope)
+            return self._glob(name, text, scope)
+        entry = self.entries.get(name)
+        nodes = self._named(name, scope)
+        return self._askable(nodes, text, scope) if entry is not None and entry.kind == "tag" else nodes
+
+    def _askable(self, nodes: list[Node], spec: str, scope: Scope) -> list[Node]:
+        """The nodes of a glob or tag that can be asked as requested: with `@python` not all can, and a note names the others.
+
+        A group is left out as a whole, since its number would be of other tasks than its name says. For the same reason nothing
+        is left out within a group, nor where nothing would be left: then it is an error.
+        """
+        left_out = [node for node in nodes if any(_faulty(node))]
+        if scope.path or not left_out or len(left_out) == len(nodes):
+            return nodes
+        names = dict.fromkeys(node.config.name for node in left_out)
+        are = "is" if len(names) == 1 else "are"
+        said = f"{spec}{schema.WITH_PYTHON}: {listed(names, 10)} {are} left out, since {_why(left_out)}"
+        self.notes[said] = None
+        return [node for node in nodes if not any(_faulty(node))]
 
     def _is_file(self, text: str) -> bool:
         entry = self.entries.get(text)
         is_yaml = text.endswith((".yaml", ".yml")) and (entry is None or entry.kind == "replaced")
         return is_yaml and os.path.isfile(os.path.expanduser(text))
 
-    def _glob(self, pattern: str, scope: Scope) -> list[Node]:
-        """Groups and tasks that match, tasks of a matching group only within it; tags where nothing else matches."""
+    def _glob(self, pattern: str, spec: str, scope: Scope) -> list[Node]:
+        """Groups and tasks that match, tasks of a matching group only within it; tags where nothing else matches.
+
+        spec: the pattern with its format.
+        """
         found = sorted((e for e in self.entries.values() if fnmatch.fnmatchcase(e.name, pattern)), key=lambda e: e.name)
         broken = [e for e in found if e.kind == "broken"]
         if broken and self.faults is None:
@@ -296,6 +351,7 @@ class Expander:
             hint = did_you_mean(pattern.strip("*?"), [*self.entries, *self.inline_paths])
             raise InvalidValue(f"no task or group matches {pattern!r}.", where=scope.where, hint=hint)
         nodes = [node for e in chosen for node in self._open_member(partial(self._named, e.name, scope))]
+        nodes = self._askable(nodes, spec, scope)
         within = {below.config.name for node in nodes for below in descendants(node)}
         return [node for node in nodes if node.config.name not in within]
 

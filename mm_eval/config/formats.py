@@ -14,13 +14,13 @@ Register another with `@register_format("name")` on a function that returns a Fo
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, Literal, Protocol
 
 from mm_eval.config.located import TOKEN_CAPS, LocatedDict
-from mm_eval.config.schema import SCORING_KEYS
-from mm_eval.values.errors import ConfigError, DataError, did_you_mean
+from mm_eval.config.schema import SCORING_KEYS, WITH_PYTHON
+from mm_eval.values.errors import ConfigError, DataError, InvalidValue, did_you_mean
 from mm_eval.values.registry import Registry
 
 FORMATS: Registry[Callable[[], Format]] = Registry("format", entry_points="mm_eval.formats")
@@ -433,14 +433,25 @@ def select_format(formats: Any, selected: str | None, *, where: str = "") -> For
         raise ConfigError(what, where=where, hint="Leave the @ and the format out.")
     stated = by_name(formats)
     if not stated:
-        return build_format(selected, where=where) if selected and selected != OWN_PROMPT else None
+        return _registered(selected, (), where) if selected and selected != OWN_PROMPT else None
     first = next(iter(stated))
     name = selected or first
     place = formats.where(name) if isinstance(formats, LocatedDict) else where
     if name in stated or name == OWN_PROMPT:
         return _stated_format(name, stated.get(name), place)
     layout = _own_prompt(stated[first], where) if first == OWN_PROMPT else _stated_format(first, stated[first], where)
-    return replace(build_format(name, where=where), **{key: getattr(layout, key) for key in SOURCES})
+    return replace(_registered(name, stated, where), **{key: getattr(layout, key) for key in SOURCES})
+
+
+def _registered(name: str, stated: Iterable[str], where: str) -> Format:
+    """A format that is requested with `task@name` and registered. stated: the formats that the task has besides.
+
+    What stands behind @ may also be meant for the tool, so the hint knows it.
+    """
+    if name not in FORMATS:
+        known = [*FORMATS.names(), *stated, WITH_PYTHON.removeprefix("@")]
+        raise InvalidValue(f"Unknown format {name!r}.", where=where, hint=did_you_mean(name, known))
+    return build_format(name, where=where)
 
 
 def _own_prompt(stated: Any, where: str) -> Format:

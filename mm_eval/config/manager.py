@@ -12,7 +12,7 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -22,7 +22,7 @@ from mm_eval.config.group import GroupConfig, Node, TaskNode, leaves_of
 from mm_eval.config.index import Entry, build_index, inline_paths
 from mm_eval.config.task_config import TaskConfig
 from mm_eval.config.values import to_json
-from mm_eval.values.errors import ConfigError
+from mm_eval.values.errors import ConfigError, faults_of, raise_all
 from mm_eval.values.files import digest_of
 
 log = logging.getLogger(__name__)
@@ -208,7 +208,9 @@ class TaskManager:
         requested = [part for spec in listed for part in _parts(spec)]
         if not requested:
             raise ConfigError("no task is named.")
-        loaded = _collect([node for spec in requested for node in expander.requested(spec)])
+        nodes = list[Node]()
+        raise_all(faults_of(partial(lambda spec: nodes.extend(expander.requested(spec)), spec) for spec in requested))
+        loaded = _collect(nodes)
         loaded.notes += expander.notes
         runtime.check_used([*loaded.tasks, *loaded.groups])
         return loaded

@@ -102,6 +102,59 @@ def test_a_member_is_asked_although_another_one_of_its_group_can_not_be(tmp_path
             manager.load([spec])
 
 
+@pytest.mark.parametrize(
+    ("spec", "said"),
+    [
+        ("mme@pythn", "Unknown format 'pythn'. Did you mean 'python'?"),
+        ("mme@Python", "Did you mean 'python'?"),
+        ("mme@generate@pyhton", "'mme@generate' has a format, and 'pyhton' is no tool. Did you mean 'python'?"),
+        ("mme@generte@python", "Did you mean 'generate'?"),
+    ],
+)
+def test_a_typo_behind_the_at_sign_may_be_meant_for_the_tool(spec: str, said: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        load(spec)
+    assert said in str(caught.value)
+
+
+def test_a_glob_or_tag_leaves_out_what_can_not_be_asked_and_names_it(tmp_path: Path) -> None:
+    """A group goes as a whole, since its number would be of other tasks; its members that match by themselves stay."""
+    for name, kind in (("s_picks", ""), ("s_writes", "task"), ("s_other", "task")):
+        (tmp_path / f"{name}.yaml").write_text(TAGGED.format(name=name, more="" if kind else CHOICE))
+    (tmp_path / "s_all.yaml").write_text("group: s_all\ntask: [s_picks, s_writes]\n")
+    manager = TaskManager(str(tmp_path))
+    loaded = manager.load(["s_*@python"])
+    assert sorted(loaded.tasks) == ["s_other@python", "s_writes@python"]
+    assert loaded.notes == ["s_*@python: s_all, s_picks are left out, since log-likelihoods score them"]
+    assert sorted(manager.load(["s_tag"], python=True).tasks) == ["s_other@python", "s_writes@python"]
+    assert sorted(manager.load(["s_*"]).tasks) == ["s_other", "s_picks", "s_writes"]
+    assert list(manager.load(["s_all::s_w*@python"]).tasks) == ["s_writes@python"]
+    for spec in ("s_pi*@python", "s_all@python"):  # nothing would be left, or a named group would be another one
+        with pytest.raises(ConfigError, match="Ask s_picks@generate@python"):
+            manager.load([spec])
+    group = {"group": "mine", "task": ["s_*"]}
+    with pytest.raises(ConfigError, match="Ask s_picks@generate@python"):
+        manager.load([group], python=True)
+
+
+TAGGED = """task: {name}
+dataset_path: json
+test_split: test
+doc_to_text: q
+doc_to_target: a
+tag: s_tag
+{more}"""
+CHOICE = "output_type: multiple_choice\ndoc_to_choice: [a, b]\n"
+
+
+def test_all_names_that_can_not_be_asked_are_told_at_once() -> None:
+    with pytest.raises(ConfigError) as caught:
+        load("mmdu@python,mme,arc_easy@python,mmlu@python")
+    said = str(caught.value)
+    assert said.startswith("3 mistakes were found") and "'mmdu' makes its own turns" in said, said
+    assert "Ask arc_easy@generate@python" in said and "mmlu@generate@python for all of them" in said
+
+
 BOTH = """group: both
 task:
 - {task: choice, dataset_path: json, test_split: test, doc_to_text: q, doc_to_target: a, output_type: multiple_choice,
