@@ -8,11 +8,20 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from mm_eval.config.formats import FormatField
 from mm_eval.config.group import GroupConfig, GroupMetric
 from mm_eval.config.manager import Loaded
 from mm_eval.config.task_config import TaskConfig
 from mm_eval.prompt.blind import WITHOUT
-from mm_eval.prompt.blocks import PromptBlock, call, takes_block
+from mm_eval.prompt.blocks import (
+    TARGET_KEYWORD,
+    PromptBlock,
+    call,
+    choose_block,
+    names_in,
+    takes_block,
+    takes_targets,
+)
 from mm_eval.prompt.task import PromptStyle, Task
 from mm_eval.scoring.base import Scorer
 from mm_eval.scoring.metrics.metric import METRICS, aggregation_named
@@ -48,7 +57,7 @@ def _build(task: Task, style: PromptStyle, doc_id: int, doc_ids: Sequence[int], 
     doc = task.docs.text(doc_id)
     question = task.kept_question(doc_id, doc, style.block, where)
     _check_visual_columns(task, style, where)
-    check_prompt_keys(task, doc_ids, [style.block])
+    check_prompt_keys(task, doc_ids, [style.block, *_blocks_of_templates(task.config)])
     task.clusters({doc_id: doc}, {})
     if not task.config.is_shipped:  # of a shipped task, categories whose column the data lacks are left out with a note
         task.categories(doc)
@@ -79,7 +88,7 @@ def check_prompt_keys(task: Task, doc_ids: Sequence[int], blocks: Sequence[Promp
 
     Empty values are skipped: MMBench's blocks state `pre_prompt: ""`, which none of its functions reads.
     Unread keys in a task file of lmms-eval are one warning, since its own files have some; keys that the user adds are errors.
-    Errors: ConfigError naming the unread keys, with a suggestion from the keys that are read.
+    Errors: ConfigError naming the unread keys, with a suggestion from the names that are read.
     """
     config = task.config
     own = {key for block in config.prompt_kwargs.values() for key in block or ()} if config.of_lmms_eval else set()
@@ -89,11 +98,15 @@ def check_prompt_keys(task: Task, doc_ids: Sequence[int], blocks: Sequence[Promp
         if wrong := [key for key in unread if key not in own]:
             raise ConfigError(
                 f"nothing in {config.path} reads {_keys(wrong)} of the prompt block {block.key!r}.",
-                where=config.where("prompt_kwargs"),
-                hint=did_you_mean(wrong[0], read),
+                where=block.places.get(wrong[0]) or config.where("prompt_kwargs"),
+                hint=_how_to_read(task, doc_ids, block, wrong[0], read),
             )
         if unread:
             ignored.append(f"{_keys(unread)} of {block.key!r}")
+    if config.target_kwargs and not config.of_lmms_eval and not _has_reader_of_targets(config):
+        what = f"no function of {config.path} takes {TARGET_KEYWORD}, so it has no effect."
+        hint = f"Declare a parameter {TARGET_KEYWORD} in the function of doc_to_target, or remove the key."
+        raise ConfigError(what, where=config.where("target_kwargs"), hint=hint)
     if ignored:
         what = "nothing in %s reads these keys of its prompt blocks: %s. They have no effect."
         log.warning(f"%s: {what}", config.where("prompt_kwargs"), config.path, "; ".join(ignored))
@@ -103,33 +116,86 @@ def _keys(names: Sequence[str]) -> str:
     return f"the key{'s' if len(names) > 1 else ''} {', '.join(map(repr, names))}"
 
 
-def _unread(task: Task, doc_ids: Sequence[int], block: PromptBlock) -> tuple[list[str], set[str]]:
-    """(keys of a block that no function or template of the task reads, keys that are read). Keys with empty values are skipped.
+def _how_to_read(task: Task, doc_ids: Sequence[int], block: PromptBlock, key: str, read: set[str]) -> str:
+    """What to do about a key of a prompt block that nothing reads. read: the names that are read."""
+    if key in read and doc_ids and key in task.docs.text(doc_ids[0]):
+        return "The documents have a column of that name, which is read in its place: rename the key."
+    guess = did_you_mean(key, read)
+    if guess.startswith("Did you mean"):
+        return guess
+    if block.key != "default" and block.key not in task.config.prompt_kwargs:
+        return f"State it for the tasks that read it alone: {{TASK: {{{block.key}: {{{key}: ...}}}}}}."
+    return f"Write {{{{ {key} }}}} into a template such as doc_to_text, or remove the key."
 
-    Up to 100 docs are tried, since a function may read a key for some docs only. A task whose functions take no block has no
-    unread keys.
+
+def _entries(config: TaskConfig) -> list[tuple[Any, bool]]:
+    """The entries of a task that may read its prompt blocks, each with whether its second argument is the block (see `call`)."""
+    shown = config.fewshot_config
+    entries = [(each, True) for each in (config.doc_to_text, config.doc_to_visual, config.doc_to_messages)]
+    entries += [(each, False) for each in (config.doc_to_target, config.doc_to_choice)]
+    entries += [(each, False) for each in (config.description, config.gen_prefix, config.gold_answer)]
+    return entries + [(shown[key], key in ("doc_to_text", "doc_to_visual")) for key in shown if key in PROMPT_ENTRIES]
+
+
+PROMPT_ENTRIES = ("doc_to_text", "doc_to_visual", "doc_to_target", "doc_to_choice", "gen_prefix")
+"""The entries of `fewshot_config` that may read a prompt block."""
+
+
+def _blocks_of_templates(config: TaskConfig) -> list[PromptBlock]:
+    """All blocks of a task whose prompt is made of templates alone, so that checking them costs nothing.
+
+    The blocks of functions are checked where they are asked with, and by `mm-eval validate`.
+    """
+    if config.of_lmms_eval or any(takes_block(entry, second) for entry, second in _entries(config)):
+        return []
+    return [choose_block(config, (), key) for key in config.prompt_kwargs]
+
+
+def _reads_unseen(config: TaskConfig) -> bool:
+    """Whether it can't be known which keys of a block a task reads: its own class or its rounds do, or a format asks."""
+    laid_out = any(isinstance(each, FormatField) for each in (config.doc_to_text, config.doc_to_target))
+    return config.task_class is not None or config.rounds is not None or laid_out
+
+
+def _has_reader_of_targets(config: TaskConfig) -> bool:
+    return _reads_unseen(config) or any(takes_targets(entry) for entry, _ in _entries(config))
+
+
+def _unread(task: Task, doc_ids: Sequence[int], block: PromptBlock) -> tuple[list[str], set[str]]:
+    """(keys of a block that no function or template of the task reads, names that are read). Keys with empty values are skipped.
+
+    The names in a template are known. Functions are tried on up to 100 docs, since one may read a key for some docs only.
     """
     config, read = task.config, set[str]()
-    of_whole_doc = [
-        each for each in (config.doc_to_visual, config.doc_to_messages) if takes_block(each, block, second=True)
-    ]
-    of_text = takes_block(config.doc_to_text, block, second=True) or any(
-        takes_block(each, block, second=False) for each in (config.doc_to_target, config.doc_to_choice)
-    )
-    if not block.kwargs or not (of_text or of_whole_doc):
-        return [], read
-    recording = replace(block, read=read)
     filled = [key for key, value in block.kwargs.items() if value not in ("", None)]
-    for doc_id in doc_ids[:100]:
+    if not filled:
+        return [], read
+    entries = _entries(config)
+    columns = set(task.docs.text(doc_ids[0])) if doc_ids else set()
+    for entry, _ in entries:
+        read |= names_in(entry)
+
+    def unread() -> list[str]:
+        return [key for key in filled if key not in read or key in columns and key not in seen]
+
+    seen = set[str]()  # by functions, to which a column of the same name is no hindrance
+    recording = replace(block, read=seen)
+    functions = [(entry, second) for entry, second in entries if takes_block(entry, second)]
+    for doc_id in doc_ids[:100] if functions else ():
         task.question(task.docs.text(doc_id), recording, f"{config.path} doc {doc_id}")
-        if read.issuperset(filled):
+        read |= seen
+        if not unread():
             return [], read
-    for function in of_whole_doc:
+    asked = (config.doc_to_text, config.doc_to_target, config.doc_to_choice)  # by `task.question`
+    for function, second in functions:
+        if function in asked:
+            continue
         try:
-            call(function, task.docs.full(doc_ids[0]), recording, second=True)
+            call(function, task.docs.full(doc_ids[0]), recording, second=second)
         except Exception:  # the task's own code; the error is reported when the doc's request is made
             return [], read
-    return [key for key in filled if key not in read], read
+    read |= seen
+    return [] if _reads_unseen(config) else unread(), read
 
 
 class _Read(dict[str, Any]):

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import Any
 
+from mm_eval.config.located import LocatedDict
 from mm_eval.config.task_config import TaskConfig
 from mm_eval.data.frames import DEFAULT_RULE
 from mm_eval.data.video.medium import full_rule, shown_as
@@ -43,10 +44,11 @@ class PromptBlock:
     kwargs: the result, as the task's functions get it.
     targets: the task's `model_specific_target_kwargs`, by block key.
     stated: false if the task has no prompt blocks; the default of a function's own parameter then holds.
-    read: if given, each key that a function looks up is added to it.
+    read: if given, each key that a function looks up is added to it; `names_in` says what a template reads.
     frames: the rule by which frames of a video are shown: `--video`, else the block's key `video`, which no function gets, else
         the model's own rule. frames_as: how the model gets them (`ModelFacts.frames_as`).
     clips: the shown frames of one question; none while it is not known which frames are shown.
+    places: file:line of each key, where it comes from a file.
     """
 
     key: str = "default"
@@ -57,6 +59,7 @@ class PromptBlock:
     frames: str = DEFAULT_RULE
     frames_as: str = "pictures"
     clips: tuple[Clip, ...] = field(default=(), compare=False)
+    places: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
 
     @classmethod
     def of_task(
@@ -102,10 +105,8 @@ class PromptBlock:
         """A copy of the kwargs for a task's function."""
         return dict(self.kwargs) if self.read is None else _RecordingBlock(self.kwargs, self.read)
 
-    def for_template(self, template: str) -> Mapping[str, Any]:
+    def for_template(self) -> Mapping[str, Any]:
         """The kwargs for a template, with the texts around a question where they are not stated."""
-        if self.read is not None:
-            self.read.update(_names_read(template) & self.kwargs.keys())
         return {**AROUND, **self.kwargs}
 
 
@@ -138,7 +139,10 @@ def choose_block(
         rule = full_rule(stated, f"{config.where('prompt_kwargs')}: `video` of the block {key!r}")
     else:
         rule = full_rule(own, "the model's own rule") if own else DEFAULT_RULE
-    return PromptBlock.of_task(config, key, kwargs, rule, frames_as)
+    places = {
+        name: of.where(name) for of in (default, chosen) if isinstance(of, LocatedDict) for name in of if name in kwargs
+    }
+    return replace(PromptBlock.of_task(config, key, kwargs, rule, frames_as), places=places)
 
 
 def call(function: Callable[..., Any], doc: Doc, block: PromptBlock, *, second: bool = False) -> Any:
@@ -254,16 +258,22 @@ def takes_clips(entry: object) -> bool:
     return callable(entry) and CLIPS_KEYWORD in _parameters(entry).known
 
 
-def _names_read(template: str) -> frozenset[str]:
+def takes_targets(entry: object) -> bool:
+    """Whether a config entry is a function that takes the block's entry of `model_specific_target_kwargs`."""
+    return callable(entry) and TARGET_KEYWORD in _parameters(entry).known
+
+
+def names_in(entry: object) -> frozenset[str]:
+    """The names that a config entry reads, of columns and of keys of the prompt block; none of one that is not a template."""
+    if not isinstance(entry, str) or "{" not in entry:
+        return frozenset()
     from mm_eval.prompt.template import names_read  # jinja2 takes 20 ms of CPU, and many tasks have no template
 
-    return names_read(template)
+    return names_read(entry)
 
 
-def takes_block(entry: object, block: PromptBlock, second: bool) -> bool:
-    """Whether a config entry is a function that takes the prompt kwargs, or a template that reads one. second: as in `call`."""
-    if isinstance(entry, str) and "{" in entry:
-        return not _names_read(entry).isdisjoint({*AROUND, *block.kwargs})
+def takes_block(entry: object, second: bool) -> bool:
+    """Whether a config entry is a function that takes the prompt kwargs. second: as in `call`."""
     if not callable(entry):
         return False
     parameters = _parameters(entry)

@@ -318,7 +318,7 @@ def evaluate_field(
     from mm_eval.prompt.template import render  # jinja2 is imported where there is a template
 
     try:
-        return render(value, doc, what=what, where=where, spaced=spaced, keywords=block.for_template(value))
+        return render(value, doc, what=what, where=where, spaced=spaced, keywords=block.for_template())
     except MMEvalError as error:
         error.where = f"{place()}: {where}" if place else where
         raise

@@ -92,7 +92,7 @@ def protocol_block(
         return None
     stated, blocks = settings["prompt"].value, dict(config.prompt_kwargs)
     if isinstance(stated, Mapping):
-        blocks[protocol.name], stated = dict(stated), protocol.name
+        blocks[protocol.name], stated = stated, protocol.name
     elif stated not in {*blocks, "default"}:
         what = f"{config.path} has no prompt key {stated!r}."
         raise ConfigError(what, where=settings["prompt"].where, hint=did_you_mean(stated, blocks))

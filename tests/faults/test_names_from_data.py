@@ -40,7 +40,7 @@ tag: {written("tag" + NASTY)}
 dataset_path: json
 dataset_kwargs: {{data_files: {{test: {folder / "data.jsonl"}}}}}
 test_split: test
-doc_to_text: question
+doc_to_text: "{{{{ question }}}}{{% if post_prompt %}}!{{% endif %}}"
 doc_to_target: answer
 process_results: !function utils.score
 metric_list: [{{metric: "=m|x</script>", aggregation: mean, higher_is_better: true}}]

@@ -67,11 +67,14 @@ class TaskOf:
         self.config = SimpleNamespace(
             path="mine", doc_to_text=doc_to_text, doc_to_target=None, doc_to_choice=None, doc_to_visual=None,
             doc_to_messages=None, where=lambda key: "mine.yaml:7", prompt_kwargs=prompt_kwargs or {},
-            of_lmms_eval=prompt_kwargs is not None,
+            of_lmms_eval=prompt_kwargs is not None, fewshot_config={}, description="", gen_prefix=None, gold_answer=None,
+            task_class=None, rounds=None, target_kwargs={},
         )  # fmt: skip
 
     def text(self, doc_id):
         return self._docs[doc_id]
+
+    full = text
 
     def question(self, doc, block, where):
         call(self.config.doc_to_text, doc, block)
@@ -101,7 +104,41 @@ def test_a_template_reads_the_keys_that_it_names():
     with pytest.raises(ConfigError, match="reads the key 'pre_promt'.*'default'"):
         check_prompt_keys(task, [0, 1], [PromptBlock("default", {"pre_promt": "!"})])
     task.config.doc_to_text = "{{ kind }}"
-    check_prompt_keys(task, [0, 1], [PromptBlock("default", {"pre_promt": "!"})])  # no entry takes a block
+    with pytest.raises(ConfigError, match="mine.yaml:7: nothing in mine reads the key 'pre_prompt'"):
+        check_prompt_keys(task, [0, 1], [PromptBlock("default", {"pre_prompt": "!"})])
+
+
+ENTRIES = ("description", "gen_prefix", "gold_answer", "doc_to_target", "doc_to_choice")
+
+
+def test_each_entry_of_a_task_may_read_a_key():
+    for entry in ENTRIES:
+        task = TaskOf("kind")
+        setattr(task.config, entry, "{{ hint }}")
+        check_prompt_keys(task, [0, 1], [PromptBlock("default", {"hint": "!"})])
+    task = TaskOf("kind")
+    task.config.fewshot_config = {"doc_to_text": "{{ hint }}"}
+    check_prompt_keys(task, [0, 1], [PromptBlock("default", {"hint": "!"})])
+    task = TaskOf(lambda doc: "asked")
+    task.config.description = lambda doc, model_specific_prompt_kwargs: model_specific_prompt_kwargs["hint"]
+    check_prompt_keys(task, [0, 1], [PromptBlock("default", {"hint": "!"})])
+    with pytest.raises(ConfigError, match="the key 'hunt'.*Did you mean 'hint'"):
+        check_prompt_keys(task, [0, 1], [PromptBlock("default", {"hint": "?", "hunt": "!"})])
+
+
+def test_a_key_behind_a_column_of_its_name_is_not_read():
+    task = TaskOf("{{ kind }}")
+    with pytest.raises(ConfigError, match="a column of that name"):
+        check_prompt_keys(task, [0, 1], [PromptBlock("default", {"kind": "!"})])
+
+
+def test_targets_that_no_function_takes_are_an_error():
+    task = TaskOf(lambda doc: "asked")
+    task.config.target_kwargs = {"default": "letter"}
+    with pytest.raises(ConfigError, match="mine.yaml:7: no function of mine takes model_specific_target_kwargs"):
+        check_prompt_keys(task, [0, 1], [])
+    task.config.doc_to_target = lambda doc, model_specific_target_kwargs=None: model_specific_target_kwargs
+    check_prompt_keys(task, [0, 1], [])
 
 
 def test_keys_read_for_some_docs_or_all_at_once_are_read(caplog):
@@ -116,8 +153,9 @@ def test_keys_read_for_some_docs_or_all_at_once_are_read(caplog):
 
     for function in (by_kind, formatted, copied):
         checked(function, a="1", b="2")
-    checked(lambda doc: "nothing takes the block", a="1")
     assert not caplog.records
+    with pytest.raises(ConfigError, match="nothing in mine reads the key 'a'"):
+        checked(lambda doc: "nothing takes the block", a="1")
 
 
 def test_keys_that_nothing_reads_are_one_warning_in_a_file_of_lmms_eval(caplog):

@@ -161,15 +161,44 @@ def test_validate_checks_every_block_of_a_task(cli, tmp_path):
     blocks = "model_specific_prompt_kwargs:\n  default: {post_prompt: ''}\n  qwen_vl: {post_promtp: ' A:'}\n"
     (tmp_path / "typo.yaml").write_text(f"include: {whole}\ntask: typo\n{blocks}")
     done = cli("validate", "typo", "--sample", "--include_path", tmp_path)
-    assert done.code == 2 and "'post_promtp'" in done.out and "'qwen_vl'" in done.out and "typo.yaml:3" in done.out
+    assert done.code == 2 and "'post_promtp'" in done.out and "'qwen_vl'" in done.out and "typo.yaml:5" in done.out
 
 
 def test_a_misspelt_key_in_a_block_of_ones_own_is_an_error(cli, tmp_path):
     (tmp_path / "mine.yaml").write_text('mine: {post_promtp: "!"}\n')
     words = ["prompts", "--tasks", "mme", "--model", "dummy", "--sample", "--prompt_file", tmp_path / "mine.yaml"]
     done = cli(*words, "--output_path", tmp_path / "trial")
-    assert done.code == 2 and "'post_promtp'" in done.err and "'post_prompt'" in done.err
+    assert done.code == 2 and "mine.yaml:1: nothing" in done.err
+    assert "'post_promtp'" in done.err and "'post_prompt'" in done.err
     assert not (tmp_path / "trial").exists()
+
+
+UNREAD = """
+task: unread
+dataset_path: json
+dataset_kwargs: {data_files: {test: rows.jsonl}}
+test_split: test
+doc_to_text: TEXT
+doc_to_target: answer
+metric_list: [{metric: exact_match}]
+model_specific_prompt_kwargs:
+  default: {}
+  mine: {post_prompt: " B"}
+"""
+
+
+@pytest.mark.parametrize("text", ["question", '"{{ question }}"', '"{{ question }}{{ pre_prompt }}"'])
+def test_a_block_that_no_template_reads_is_an_error_of_each_command(cli, tmp_path, monkeypatch, text):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "rows.jsonl").write_text('{"question": "q?", "answer": "a"}\n')
+    (tmp_path / "unread.yaml").write_text(UNREAD.replace("TEXT", text))
+    for verb in (["validate", "unread"], ["--tasks", "unread"], ["prompts", "--tasks", "unread"]):
+        model = [] if verb[0] == "validate" else ["--model", "dummy"]
+        done = cli(*verb, "--include_path", ".", *model)
+        assert done.code == 2, verb
+        said = "unread.yaml:11: nothing in unread reads the key 'post_prompt' of the prompt block 'mine'"
+        assert said in done.out + done.err, verb
+    assert not (tmp_path / "runs").exists() and not (tmp_path / "run").exists()
 
 
 @pytest.mark.full
