@@ -6,6 +6,7 @@ that is a function of a task's own is taken from the installed task, or from a f
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import os
@@ -319,6 +320,15 @@ class RecordedRun:
         places = {key: order.index(key) if key in order else len(order) for key in table.values}
         table.values = {key: table.values[key] for key in sorted(table.values, key=lambda key: places[key])}
         return table
+
+    def questions_digest(self, name: str) -> bytes:
+        """A digest of what the model was shown in a task and of its right answers: two runs of one model with equal ones asked
+        the same. The options of generation are not in it."""
+        asked = hashlib.sha256()
+        for row in self.rows(name):
+            shown = [row.get(key) for key in ("doc_id", "prompt", "images", "videos", "choices", "target")]
+            asked.update(value_digest(shown))
+        return asked.digest()
 
     def recorded_docs(self, name: str) -> dict[int, DocDigests]:
         """The docs of a task and their answers, as digests, by doc id."""

@@ -41,6 +41,7 @@ class Comparison:
     the docs in both whose answer was filtered, refused or truncated, with which of these holds; empty where none was.
     two_judges: (task, key) to how the judges of a number differ that was not compared.
     said: what variants of tasks gained and lost.
+    same_as: {task or group: the place among the compared runs of an earlier one that asked the same; None for the first run}.
     unknown: the numbers whose aggregation is not available, in sentences.
     """
 
@@ -52,6 +53,7 @@ class Comparison:
     unknown: list[str] = field(default_factory=list)
     kinds: dict[str, tuple[Kinds, Kinds]] = field(default_factory=dict)
     said: list[str] = field(default_factory=list)
+    same_as: Mapping[str, int | None] = field(default_factory=dict)
 
 
 def compare(
@@ -60,13 +62,15 @@ def compare(
     family: Callable[[Change], Hashable] | None = None,
     categories: bool = False,
     mix_judges: bool = False,
+    same_as: Sequence[Mapping[str, int | None]] = (),
 ) -> list[Comparison]:
     """Compares every run after the first with the first; p-values are corrected for their number.
 
     only: the tasks to compare. family: changes with an equal value are corrected together; by default the main numbers of all
         runs, and on their own all others, which are read less. Another form of the same number, and one without a direction, is
         in neither. categories: also the main number of each task by category; these are corrected on their own, so that they
-        change no other p-value. mix_judges: also numbers that two different judges gave.
+        change no other p-value. mix_judges: also numbers that two different judges gave. same_as: of each run after the first,
+        as in `Comparison`; runs that asked the same are one hypothesis.
     Errors: ConfigError for an unknown task, and where two runs share no task.
     """
     first, compared = first_of(runs), list[Comparison]()
@@ -75,9 +79,10 @@ def compare(
             raise ConfigError(
                 f"{name!r} is not a task of {first.folder}.", hint=did_you_mean(name, first.spec["tasks"])
             )
-    for run in (with_variants(first, each) for each in runs[1:]):
+    for place, run in enumerate(with_variants(first, each) for each in runs[1:]):
         renamed = {name for each in (first, run) if isinstance(each, VariantRun) for name in each.own.values()}
-        comparison = Comparison(run, differs=list(differences_in_spec(first, run, renamed)))
+        known = same_as[place] if same_as else {}
+        comparison = Comparison(run, differs=list(differences_in_spec(first, run, renamed)), same_as=known)
         shared = [name for name in first.tasks if name in run.tasks and (only is None or name in only)]
         if not shared:
             raise ConfigError(f"{first.folder} and {run.folder} have no task in common.")
@@ -249,16 +254,32 @@ def count_kinds(kinds: Kinds) -> dict[str, int]:
 
 
 def _correct(compared: Sequence[Comparison], family: Callable[[Change], Hashable]) -> None:
-    """Holm's correction over the changes of each family."""
+    """Holm's correction over the changes of each family. Those of a run that asked what an earlier one did are not counted."""
     families: dict[Hashable, list[tuple[Comparison, int, float]]] = {}
     for comparison in compared:
         for place, change in enumerate(comparison.changes):
+            if change.task in comparison.same_as:
+                continue
             of = (family(change), change.category is not None)
             if (p := change.difference.p_value) is not None and of[0] is not None:
                 families.setdefault(of, []).append((comparison, place, p))
     for found in families.values():
         for (comparison, place, _), p in zip(found, holm([p for *_, p in found]), strict=True):
             comparison.changes[place] = replace(comparison.changes[place], corrected=p)
+    for comparison in compared:
+        if comparison.same_as:
+            comparison.changes = [_of_the_same(comparison, change, compared) for change in comparison.changes]
+
+
+def _of_the_same(comparison: Comparison, change: Change, compared: Sequence[Comparison]) -> Change:
+    """A change with the corrected p-value of the run that asked the same; that of the first run has no difference at all."""
+    if change.task not in comparison.same_as:
+        return change
+    if (place := comparison.same_as[change.task]) is None:
+        return replace(change, corrected=change.difference.p_value)
+    known = (each for each in compared[place].changes if (each.task, each.key) == (change.task, change.key))
+    found = next((each for each in known if each.category == change.category), None)
+    return replace(change, corrected=found.corrected if found else None)
 
 
 def verdict(change: Change, name: str, baseline: str) -> str:

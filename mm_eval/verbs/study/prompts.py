@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 from mm_eval.prompt.blocks import FRAMES_KEY
+from mm_eval.results.recorded import RecordedRun
 from mm_eval.verbs.study.compare import verdict
 from mm_eval.verbs.study.variants import Variants
 
@@ -15,6 +16,21 @@ class Prompts(Variants):
 
     noun: ClassVar[str] = "prompt"
     title: ClassVar[str] = "Which prompt suits {models}?"
+
+    @classmethod
+    def asked_the_same(cls, runs: Sequence[RecordedRun]) -> list[dict[str, int | None]]:
+        """By the prompts, pictures and right answers that were recorded of each task; of a group by those of all its tasks."""
+        first, found = runs[0], list[dict[str, int | None]]()
+        groups = {name: list(first.results.leaves(name)) for name in first.results.groups}
+        members = {**groups, **{name: [name] for name in first.spec["tasks"]}}
+        asked = [{task: (run.spec["model"], run.questions_digest(task)) for task in run.spec["tasks"]} for run in runs]
+        for place, mine in enumerate(asked[1:], 1):
+            earlier = {
+                name: next((at for at in range(place) if all(mine.get(t) == asked[at].get(t) for t in tasks)), None)
+                for name, tasks in members.items()
+            }
+            found.append({name: at - 1 if at else None for name, at in earlier.items() if at is not None})
+        return found
 
     def asked_as(self, prompt: str, name: str) -> str:
         """The prompt's name, or the key of the block that was used instead where the task has no block of its key."""
@@ -37,6 +53,10 @@ class Prompts(Variants):
             if self._asked(prompt, name) == self._asked(self.baseline, name):
                 lacks = f"no block {prompt!r}" if self.asked_as(prompt, name) != prompt else "no video"
                 yield f"{name} has {lacks}: it was asked as with {self.baseline}."
+                continue
+            if (same := self.same_as(prompt, name)) != prompt:
+                docs = sum(len(self.runs[prompt].tasks[task].clusters) for task in self.members(name))
+                yield f"{prompt} and {same} ask the same on {name}: {docs:,} of {docs:,} requests are equal."
                 continue
             for change in comparison.changes:
                 if change.task == name and change.headline:

@@ -8,7 +8,7 @@ A study is a subclass that says what its variants are called, which of their num
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
 from pathlib import Path
@@ -49,8 +49,14 @@ class Variants:
     def of(cls, model: str, runs: dict[str, RecordedRun]) -> Self:
         """Runs that are read, compared with the first."""
         family = attrgetter("task", "key")  # one question for each number: which variant is best
-        compared = compare(list(runs.values()), family=family) if len(runs) > 1 else []
+        same_as = cls.asked_the_same(list(runs.values()))
+        compared = compare(list(runs.values()), family=family, same_as=same_as) if len(runs) > 1 else []
         return cls(model, runs, dict(zip(list(runs)[1:], compared, strict=True)))
+
+    @classmethod
+    def asked_the_same(cls, runs: Sequence[RecordedRun]) -> list[dict[str, int | None]]:
+        """`Comparison.same_as` of each run after the first; empty for variants that differ in more than their questions."""
+        return []
 
     @property
     def baseline(self) -> str:
@@ -63,8 +69,20 @@ class Variants:
         return [*run.results.groups, *run.tasks]
 
     def shown(self, name: str) -> list[str]:
-        """The runs that stand in the table of a task or group, the first one first."""
-        return list(self.runs)
+        """The runs that stand in the table of a task or group, the first one first: one of those that asked the same."""
+        return [label for label in self.runs if self.same_as(label, name) == label]
+
+    def same_as(self, variant: str, name: str) -> str:
+        """The first variant that asked the same in a task or group: mostly the variant itself."""
+        known = self.compared[variant].same_as if variant in self.compared else {}
+        if name not in known:
+            return variant
+        place = known[name]
+        return self.baseline if place is None else list(self.compared)[place]
+
+    def label(self, variant: str, name: str) -> str:
+        """The name of a variant in the table of a task or group, with those that asked the same: "qwen2_vl = qwen3_vl"."""
+        return " = ".join(each for each in self.runs if self.same_as(each, name) == variant)
 
     def members(self, name: str) -> list[str]:
         """The tasks below a group, or the task itself."""
@@ -120,7 +138,7 @@ class Variants:
 
     def best(self, name: str, metric: MetricKey) -> list[str]:
         """The variants with the best number, several where they are equal; none where all are."""
-        values = {label: found.value for label in self.runs if (found := self.estimate(label, name, metric))}
+        values = {label: found.value for label in self.shown(name) if (found := self.estimate(label, name, metric))}
         better = self.runs[self.baseline].results.better(name, metric.metric)
         if not values or better is None:
             return []

@@ -111,6 +111,7 @@ def as_json(models: Sequence[Variants]) -> str:
                 "prompts": run.results.run.prompts,
                 "numbers": numbers,
                 "changes": [change_json(change) for change in changes],
+                "same_as": {name: same for name in of_model.names if (same := of_model.same_as(key, name)) != key},
             }
         found.append({"model": of_model.model, "baseline": of_model.baseline, "blocks": blocks})
     return json_safe(json.dumps({"models": found}, indent=2, ensure_ascii=False))
@@ -123,8 +124,8 @@ def _labels_of(models: Sequence[Variants]) -> list[str]:
 
 def _label_cell(of_model: Variants, label: str, name: str) -> str:
     """The name of a variant, with that of the block that was used instead where the task has none of its own."""
-    used = of_model.asked_as(label, name)
-    return label if used == label else f"{label} (as {used})"
+    used, shown = of_model.asked_as(label, name), of_model.label(label, name)
+    return shown if used == label else f"{shown} (as {used})"
 
 
 def _count_cells(of_model: Variants, place: int | None, label: str, name: str) -> dict[str, Cell]:

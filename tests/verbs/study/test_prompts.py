@@ -58,9 +58,9 @@ def test_every_block_is_asked_by_one_model_and_compared_with_the_first(cli, tmp_
     titles = [section["title"] for section in data["sections"]]
     assert titles == ["dummy: mme", "dummy: seedbench"] and [fact["name"] for fact in data["facts"]] == list(asked)
     blocks = [row["cells"][1] for row in data["sections"][1]["tables"][0]["rows"]][:4]
-    assert blocks == ["default", "qwen_vl", "mine", "of_mme (as default)"]
+    assert blocks[:3] == ["default = of_mme", "qwen_vl", "mine"]
     assert str(out / "prompts.html") in done.out
-    assert "of_mme (as default)" in done.out and "seedbench has no block 'of_mme'" in done.out
+    assert "default = of_mme" in done.out and "seedbench has no block 'of_mme'" in done.out
     assert "vs default" in done.out and "p (Holm)" in done.out and "unparsed" in done.out
     again = cli(*words, "--output_path", out)
     assert again.out == done.out
@@ -171,6 +171,33 @@ def test_a_misspelt_key_in_a_block_of_ones_own_is_an_error(cli, tmp_path):
     assert done.code == 2 and "mine.yaml:1: nothing" in done.err
     assert "'post_promtp'" in done.err and "'post_prompt'" in done.err
     assert not (tmp_path / "trial").exists()
+
+
+def test_blocks_with_equal_requests_are_one_row_and_one_hypothesis(cli, tmp_path):
+    """MME's three blocks of Qwen have one text: three tests of it would hide what one shows."""
+    words = ["prompts", "--tasks", "mme", "--model", "dummy", "--sample", "--limit", "40", "--format", "json"]
+    alone = cli(*words, "--keys", "default,qwen2_vl", "--output_path", tmp_path / "alone")
+    both = cli(*words, "--keys", "default,qwen2_vl,qwen2_5_vl,qwen3_vl", "--output_path", tmp_path / "both")
+    [one], [several] = (json.loads(done.out)["models"] for done in (alone, both))
+    p_values = [each["p_holm"] for each in one["blocks"]["qwen2_vl"]["changes"]]
+    assert any(p is not None and p < 1 for p in p_values)
+    for key in ("qwen2_vl", "qwen2_5_vl", "qwen3_vl"):
+        assert [each["p_holm"] for each in several["blocks"][key]["changes"]] == p_values, key
+    assert several["blocks"]["qwen3_vl"]["same_as"] == {"mme": "qwen2_vl"} and not one["blocks"]["qwen2_vl"]["same_as"]
+    text = cli(*words[:-2], "--keys", "default,qwen2_vl,qwen2_5_vl,qwen3_vl", "--output_path", tmp_path / "both").out
+    assert [line.split("  ")[0] for line in text.splitlines() if line.startswith("qwen2_vl = ")] == [
+        "qwen2_vl = qwen2_5_vl = qwen3_vl"
+    ]
+    assert "qwen3_vl and qwen2_vl ask the same on mme: 40 of 40 requests are equal." in text
+
+
+def test_a_block_that_asks_what_default_does_is_no_row_of_its_own(cli, tmp_path):
+    (tmp_path / "mine.yaml").write_text('mine: {pre_prompt: ""}\n')
+    words = ["prompts", "--tasks", "mme", "--model", "dummy", "--sample", "--limit", "5", "--keys", "default,mine"]
+    done = cli(*words, "--prompt_file", tmp_path / "mine.yaml", "--output_path", tmp_path / "out")
+    assert done.code == 0 and "default = mine" in done.out
+    assert "mine and default ask the same on mme: 5 of 5 requests are equal." in done.out
+    assert "score the same" not in done.out
 
 
 UNREAD = """
