@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from tests.judge.server import Server
 from tests.papers.recordings import write_answers
 
 JUDGE = "J"
@@ -43,3 +44,9 @@ def judged(
     )
     assert ran.code == code, ran.err
     return ran
+
+
+def served_judge(server: Server, model: str, answers: Path) -> list[str]:
+    """The options of a run without a report that replays answers and asks this server's judge."""
+    judge = ["--judge", "openai", "--judge_args", f"base_url={server.url},model={model},max_retries=0"]
+    return [*judge, "--model", "replay", "--model_args", f"path={answers}", "--no_report"]

@@ -13,7 +13,7 @@ from mm_eval.tasks.hle.utils import calibration_error, doc_to_messages, judge_pr
 import tests.judge.server as scripted
 from tests.judge.server import serving
 from tests.sets import each_of
-from tests.tasks.judged import judged
+from tests.tasks.judged import judged, served_judge
 from tests.tasks.made_up import MadeUp, categories
 
 SYSTEM = (
@@ -145,8 +145,7 @@ def test_several_answers_and_the_questions_with_a_picture(
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     monkeypatch.setattr(scripted, "replied", grade)
     with serving() as server:
-        words = ["--judge", "openai", "--judge_args", f"base_url={server.url},model=o3-mini-2025-01-31,max_retries=0"]
-        words += ["--model", "replay", "--model_args", f"path={path}", "--sample", "--no_report", "--repeats", "2"]
+        words = [*served_judge(server, "o3-mini-2025-01-31", path), "--sample", "--repeats", "2"]
         ran = cli("--tasks", "hle_vision", *words)
         assert ran.code == 0, ran.out + ran.err
         asked = sum(server.asked.values())

@@ -22,7 +22,7 @@ import tests.judge.server as scripted
 from tests.judge.server import serving
 from tests.sets import each_of
 from tests.tasks.answers import prompt
-from tests.tasks.judged import judged
+from tests.tasks.judged import judged, served_judge
 from tests.tasks.made_up import categories
 
 TASK = "perceptionbench"
@@ -169,12 +169,11 @@ def test_the_hubs_file_and_a_judge(cli: Any, tmp_path: Path, monkeypatch: pytest
     answers.write_text("".join(json.dumps(each) + "\n" for each in given))
     monkeypatch.setattr(scripted, "replied", grade)
     with serving() as server:
-        words = ["--judge", "openai", "--judge_args", f"base_url={server.url},model=gpt-oss-120b,max_retries=0"]
-        words += ["--model", "replay", "--model_args", f"path={answers}", "--data_root", str(tmp_path / "data")]
-        ran = cli("--tasks", TASK, *words, "--no_report")
+        words = [*served_judge(server, "gpt-oss-120b", answers), "--data_root", tmp_path / "data"]
+        ran = cli("--tasks", TASK, *words)
         assert ran.code == 0, ran.out + ran.err
         asked = sum(server.asked.values())
-        again = cli("--tasks", TASK, *words, "--no_report")
+        again = cli("--tasks", TASK, *words)
         assert again.code == 0 and sum(server.asked.values()) == asked
     row = ran.results["results"][TASK]
     assert (row["acc,none"], row["n"]) == (0.5, 2)

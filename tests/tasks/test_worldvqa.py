@@ -17,7 +17,7 @@ import tests.judge.server as scripted
 from tests.judge.server import serving
 from tests.sets import each_of
 from tests.tasks.answers import prompt
-from tests.tasks.judged import judged
+from tests.tasks.judged import judged, served_judge
 from tests.tasks.made_up import categories
 
 TASK = "worldvqa"
@@ -137,9 +137,8 @@ def test_the_hubs_table_of_text_and_a_judge(cli: Any, tmp_path: Path, monkeypatc
     answers.write_text("".join(json.dumps(row) + "\n" for row in rows))
     monkeypatch.setattr(scripted, "replied", grade)
     with serving() as server:
-        words = ["--judge", "openai", "--judge_args", f"base_url={server.url},model=gpt-oss-120b,max_retries=0"]
-        words += ["--model", "replay", "--model_args", f"path={answers}", "--data_root", str(tmp_path / "data")]
-        ran = cli("--tasks", TASK, *words, "--no_report")
+        words = served_judge(server, "gpt-oss-120b", answers)
+        ran = cli("--tasks", TASK, *words, "--data_root", tmp_path / "data")
     assert ran.code == 0, ran.out + ran.err
     row = ran.results["results"][TASK]
     assert (row["acc,none"], row["acc_all,none"], row["n"]) == (1, 0.5, 2)
