@@ -147,7 +147,6 @@ class Interpreter:
             "do": "run",
             "code": asked.code.encode("utf-8", "replace").decode(),
             "seconds": asked.seconds,
-            "cpu": asked.seconds,
             "characters": asked.characters,
             "pictures": asked.pictures,
             "edge": asked.edge,

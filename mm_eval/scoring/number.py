@@ -17,12 +17,12 @@ from typing import Any
 from mm_eval.scoring.filters.base import FilterEnsemble
 from mm_eval.scoring.metrics.aggregation import bypass_agg, checked_k, mean, median, nanmean, perplexity
 from mm_eval.scoring.metrics.metric import Metric, take_first
-from mm_eval.scoring.metrics.paired import scale_of, with_interval
+from mm_eval.scoring.metrics.paired import no_spread, scale_of, with_interval
 from mm_eval.scoring.metrics.stderr import standard_error
 from mm_eval.scoring.metrics.traits import CorpusMetric, Undefined, traits_of
 from mm_eval.values.columns import Clusters
 from mm_eval.values.errors import ConfigError, MMEvalError, ScoringError, kind_and_text, without_objects
-from mm_eval.values.types import NO_SPREAD, Instance, MetricKey, Number, ReducedDoc, ScoredDoc
+from mm_eval.values.types import Instance, MetricKey, Number, ReducedDoc, ScoredDoc
 
 _LARGEST = 2**53
 """From here on a whole number is a float, as it is for whoever reads results.json."""
@@ -226,7 +226,7 @@ def number_of(
         return _in_range(Number(key, value, stderr.value, None, len(values), note=stderr.note, scale=scale), function)
     interval, note = with_interval(Number(key, value, 0.0), function, values, drawn).exact, stderr.note
     if interval is None and function is not bypass_agg:
-        note = f"{NO_SPREAD}, so no standard error can be estimated."
+        note = f"{no_spread(values)}, so no standard error can be estimated."
     return _in_range(Number(key, value, 0.0, interval, len(values), note=note, scale=scale), function)
 
 

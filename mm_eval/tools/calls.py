@@ -22,6 +22,8 @@ _FINAL = re.compile(r"<answer>\s*[^\s<]|\\boxed\s*\{\s*[^\s}]")
 ERROR = "Error: "
 """The beginning of the result of a call that failed."""
 UNREADABLE = f"{ERROR}the call can't be read: "
+RAISED = f"{ERROR}the code raised an exception."
+"""The beginning of the result of code that an exception ended."""
 STOPPED = f"{ERROR}the code was stopped: "
 """The same of code that met a limit, and whose interpreter goes on."""
 ENDED = f"{ERROR}the interpreter was ended: "
@@ -87,11 +89,16 @@ class CodeCounts:
     def add(self, code: str, result: str) -> None:
         self.stopped += result.startswith(STOPPED)
         self.ended += result.startswith(ENDED)
-        self.raised += result.startswith(f"{ERROR}the code raised")
+        self.raised += result.startswith(RAISED)
         self.silent += result == NO_OUTPUT
         self.opened = self.opened or _PICTURE.search(code) is not None
 
 
+_OF_CODE = re.compile(
+    "|".join(map(re.escape, (RAISED, STOPPED, ENDED, f"{ERROR}the argument '")))
+    + rf"|{ERROR}only \d+ calls are allowed|{ERROR}the \S+ s of this question are spent"
+)
+"""The beginnings of results of `python` that are errors. Code may print one itself that begins with `ERROR`."""
 _PICTURE = re.compile(r"image_|video_|glob|listdir|iterdir|scandir")
 """What code has that opens a picture of the question, or looks which there are."""
 
@@ -151,6 +158,9 @@ def counts_of(turns: Sequence[Answer], schemas: Schemas, keys: Mapping[str, str]
             for call, text in zip(each.calls, told, strict=False):
                 if found.code is not None and keys.get(call.name) == PYTHON:
                     found.code.add(str(call.arguments.get("code")), text)
+                    failed -= (
+                        text.startswith(ERROR) and _OF_CODE.match(text) is None
+                    )  # printed by code that came to its end
             found.failed += max(0, min(len(each.calls), failed))
         else:
             found.failed += len(each.calls)  # nobody has answered them

@@ -26,7 +26,7 @@ from mm_eval.engine.tool_records import GONE, REFUSED, ToolFiles, ToolRecord
 from mm_eval.sandbox.interpreter import Asked, Interpreter, Ran, SandboxError
 from mm_eval.sandbox.limits import Limits
 from mm_eval.sandbox.pool import Pool
-from mm_eval.tools.calls import ENDED, ERROR, NO_OUTPUT, STOPPED
+from mm_eval.tools.calls import ENDED, ERROR, NO_OUTPUT, RAISED, STOPPED
 from mm_eval.tools.tool import Given, Result, Tool
 from mm_eval.values.conversation import Conversation
 from mm_eval.values.files import digest_of
@@ -302,7 +302,7 @@ def told(found: Ran, shown: int, is_gone: bool) -> str:
     """What the model is told of what came of its code. shown: pictures before it. is_gone: its sandbox has ended."""
     kept = "Its variables and files are gone." if is_gone else "Its variables are gone, files are kept."
     said = {
-        "error": f"{ERROR}the code raised an exception.",
+        "error": RAISED,
         "stopped": f"{STOPPED}{found.reason}. Variables and files are kept.",
         "ended": f"{ENDED}{found.reason}. {kept}",
     }

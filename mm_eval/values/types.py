@@ -479,7 +479,7 @@ class MetricKey:
 
 
 NO_SPREAD = "every document scored the same"
-"""The beginning of the note on a number, or a difference, without a spread."""
+"""Of the note on a number, or a difference, without a spread."""
 NO_SHARE = (-math.inf, math.inf)
 """The scale of a number that is known to be no share of 1, such as a mean of marks from 1 to 10."""
 

@@ -21,9 +21,10 @@ from mm_eval.engine.journal import read_journal
 from mm_eval.engine.tool_records import ToolRecord
 from mm_eval.sandbox.check import Wall
 from mm_eval.sandbox.limits import Limits
-from mm_eval.tools.python import described, file_names, png_of, seconds_of
+from mm_eval.tools.calls import ENDED, RAISED, STOPPED, counts_of
+from mm_eval.tools.python import PYTHON_TOOL, described, file_names, png_of, seconds_of
 from mm_eval.values.errors import ConfigError
-from mm_eval.values.types import Clip, Slot
+from mm_eval.values.types import Answer, Clip, Slot
 from tests.conftest import Ran
 from tests.folders import write_task
 from tests.sandbox.there import sandbox
@@ -153,7 +154,7 @@ def test_a_run_that_goes_on_shows_what_is_recorded_and_restores_the_rest(tmp_pat
 WAYS = {
     "an exception": (way(code("1 / 0"), "B"), "Error: the code raised an exception.\nTraceback"),
     "prints nothing": (way(code("x = 1"), "B"), "(no output)"),
-    "never ends": (way(code("while True: pass"), "B"), "Error: the code was stopped: it ran for more than 2 s."),
+    "never ends": (way(code("while True: pass"), "B"), "Error: the code was stopped: it took more than 2 s, on the clock or of CPU."),
     "ends itself": (
         way(code("import os; os._exit(1)"), code("1"), "B"),
         "Error: the interpreter was ended: the code ended it with exit code 1. Its variables are gone, files are kept.",
@@ -281,6 +282,26 @@ def test_a_picture_is_encoded_once_for_all_calls_of_its_question(
     task = write(tmp_path / "task", 1)
     run(task, tmp_path / "run", Scripted([Way((*[code(f"print({n})") for n in range(4)], "B"), {})]))
     assert len(read_journal(tmp_path / "run").tools) == 4 and len(made) == 1
+
+
+@pytest.mark.parametrize(
+    ("result", "failed"),
+    [
+        ("Error: no circle found", 0),
+        ("Error: the code is 12", 0),
+        (f"{RAISED}\nTraceback", 1),
+        (f"{STOPPED}it ran for more than 2 s. Variables and files are kept.", 1),
+        (f"{ENDED}out of memory. Its variables are gone, files are kept.", 1),
+        ("Error: the argument 'code' is missing.", 1),
+        ("Error: only 50 calls are allowed. Answer the question now.", 1),
+        ("Error: the 300 s of this question are spent: no code is run any more.", 1),
+    ],
+)
+def test_an_error_that_code_prints_is_no_call_that_failed(result: str, failed: int) -> None:
+    told = ({"role": "user", "content": [{"type": "text", "text": result}]},)
+    turns = [Answer(code("look()"), messages=()), Answer("B", messages=told)]
+    found = counts_of(turns, {"python": PYTHON_TOOL.parameters("pixels")}, {"python": "python"})
+    assert (found.calls, found.failed, found.looked) == (1, failed, not failed)
 
 
 def test_a_call_may_take_what_the_calls_before_it_have_left() -> None:

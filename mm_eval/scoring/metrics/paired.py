@@ -42,6 +42,8 @@ from mm_eval.values.types import FEW_OF_A_KIND, NO_SHARE, NO_SPREAD, UNNAMED, Me
 
 Aggregation = Callable[[Sequence[Any]], float]
 
+CHANGED_ALIKE = "every document changed by the same amount"
+
 
 def estimate(
     aggregation: Aggregation,
@@ -93,7 +95,15 @@ def with_interval(
     if stderr != 0:
         return found
     exact = None if beyond else _of_equal_clusters(value, aggregation, values, clusters)
-    return replace(found, exact=exact) if exact else replace(found, note=f"{NO_SPREAD}.")
+    return replace(found, exact=exact) if exact else replace(found, note=f"{no_spread(values)}.")
+
+
+def no_spread(values: Sequence[Any], alike: str = NO_SPREAD) -> str:
+    """Why a standard error is 0: all values are equal, or they differ and it is 0 as if they were.
+
+    The clusters may be equal, each with several scores, or the aggregation, such as a median, may not move with some values.
+    """
+    return alike if len(set(map(repr, values))) < 2 else f"the spread is 0 as if {alike}"
 
 
 def _marks_of(
@@ -224,7 +234,8 @@ def _of_flips(
         return found
     if not _are_marks(pairs):
         if found.rarer or not all(0 <= float(value) <= 1 for pair in pairs for value in pair):
-            return found if found.stderr else replace(found, note=f"{NO_SPREAD}.")
+            said = no_spread(changes, CHANGED_ALIKE if found.rarer else NO_SPREAD)
+            return found if found.stderr else replace(found, note=f"{said}.")
         room = unseen(found.clusters or 1)  # no fraction changed, and an unseen one changes by at most 1
         return replace(found, exact=(-room, room), exact_p=1.0)
     first, second = ([bool(right_or_wrong(pair[n])) for pair in pairs] for n in (0, 1))

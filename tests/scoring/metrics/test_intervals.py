@@ -157,6 +157,17 @@ def test_what_has_no_known_range_has_no_interval_where_nothing_varies():
         assert found.stderr == 0 and found.interval is None and "scored the same" in found.note
 
 
+def test_the_note_on_no_spread_does_not_say_that_unequal_values_are_equal():
+    photos = [0, 0, 1, 1, 2, 2]
+    same, alike = "every document scored the same.", "every document changed by the same amount."
+    assert estimate(mean, [3.0] * 6, photos).note == same
+    assert estimate(mean, [1.0, 5.0] * 3, photos).note == f"the spread is 0 as if {same}"
+    assert estimate(median, [3.0] * 40 + [9.0]).note == f"the spread is 0 as if {same}"
+    assert paired_difference(mean, [2.0] * 6, [2.0] * 6).note == same
+    assert paired_difference(mean, [1.0, 5.0] * 3, [2.0, 6.0] * 3).note == alike
+    assert paired_difference(mean, [1.0, 5.0] * 3, [2.0, 9.0] * 3, photos).note == f"the spread is 0 as if {alike}"
+
+
 def test_parts_add_up_as_their_squares():
     assert combined(1.0, [(0.3, 0.0), (0.4, 0.1)]) == pytest.approx((0.5, 1.1))
     assert math.isclose(combined(0.0, [])[0], 0.0)
