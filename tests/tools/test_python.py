@@ -154,7 +154,10 @@ def test_a_run_that_goes_on_shows_what_is_recorded_and_restores_the_rest(tmp_pat
 WAYS = {
     "an exception": (way(code("1 / 0"), "B"), "Error: the code raised an exception.\nTraceback"),
     "prints nothing": (way(code("x = 1"), "B"), "(no output)"),
-    "never ends": (way(code("while True: pass"), "B"), "Error: the code was stopped: it took more than 2 s, on the clock or of CPU."),
+    "never ends": (
+        way(code("while True: pass"), "B"),
+        "Error: the code was stopped: it took more than 2 s, on the clock or of CPU.",
+    ),
     "ends itself": (
         way(code("import os; os._exit(1)"), code("1"), "B"),
         "Error: the interpreter was ended: the code ended it with exit code 1. Its variables are gone, files are kept.",
