@@ -38,6 +38,7 @@ BUILT_IN = ("zoom", "crop", "rotate", "calculator", PYTHON)
 """The names of tools that task files need no function for."""
 CALL_FORMATS = (
     "hermes", "qwen_xml", "glm", "seed", "kimi", "gemma4", "mistral", "harmony", "intern", "hunyuan",
+    "deepeyes_v2", "thyme", "pyvision",
 )  # fmt: skip
 """How models write calls."""
 BOX_UNITS = ("per_mille", "pixels", "resized", "fraction")

@@ -45,6 +45,7 @@ class ToolRecord:
     after: the key of the call before it in the conversation; empty for the first.
     most: characters, pictures and the longest side of a picture that it could return.
     restored: earlier calls whose results were others when they were made again before it; None where none was made again.
+    prelude: the code that its interpreter began with, which is the form of calls' and not the model's.
     """
 
     key: str
@@ -61,6 +62,7 @@ class ToolRecord:
     restored: tuple[int, ...] | None = None
     sandbox: str = ""
     at: float = field(default=0.0, compare=False)
+    prelude: str = ""
 
     @property
     def failed(self) -> bool:
@@ -75,6 +77,8 @@ class ToolRecord:
         record |= {"most": list(self.most), "sandbox": self.sandbox}
         if self.restored is not None:
             record["restored"] = list(self.restored)
+        if self.prelude:
+            record["prelude"] = self.prelude
         return {**record, "t": self.at or now()}
 
     @classmethod
@@ -101,6 +105,7 @@ class ToolRecord:
             None if restored is None else tuple(map(int, restored)),
             sandbox,
             float(record["t"]),
+            str(record.get("prelude", "")),
         )
 
 

@@ -10,9 +10,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mm_eval.config.tools import PYTHON
+from mm_eval.tools.formats import fenced
 from mm_eval.tools.formats.call import Broken, Call, Reading
 from mm_eval.tools.formats.reading import read_calls
 from mm_eval.values.reasoning.recorded import as_text, parts_of
+from mm_eval.values.reasoning.split import Parts
 from mm_eval.values.types import Answer
 
 Schemas = Mapping[str, Mapping[str, Any]]
@@ -34,11 +36,12 @@ NO_OUTPUT = "(no output)"
 
 @dataclass(frozen=True)
 class Said:
-    """One answer of the model, read. text: without its reasoning. closed: its reasoning has ended."""
+    """One answer of the model, read. text: without its reasoning. closed: its reasoning has ended. reasoning: with its marks."""
 
     text: str
     reading: Reading
     closed: bool = True
+    reasoning: str = ""
 
     @property
     def calls(self) -> list[Call]:
@@ -61,10 +64,12 @@ class Said:
         return not self.reading.calls or _FINAL.search(self.beside) is not None
 
 
-def said_in(answer: Answer, schemas: Schemas) -> Said:
-    """An answer, read. Nothing inside of its reasoning is a call."""
-    parts = parts_of(as_text(answer.output or ""))
-    return Said(parts.answer, read_calls(parts.answer, schemas), parts.closed)
+def said_in(answer: Answer, schemas: Schemas, *, with_fences: bool = False) -> Said:
+    """An answer, read. Nothing inside of its reasoning is a call, but code in a fenced block that ends reasoning left open."""
+    parts = parts_of(as_text("" if answer.output is None else answer.output))
+    if with_fences and not parts.answer.strip() and (place := fenced.ends_in_code(parts.reasoning)) is not None:
+        parts = Parts(parts.reasoning[:place], parts.reasoning[place:])
+    return Said(parts.answer, read_calls(parts.answer, schemas, with_fences=with_fences), parts.closed, parts.reasoning)
 
 
 def signature(call: Call) -> str:
@@ -137,11 +142,13 @@ class Counts:
 UNKNOWN = "unknown"
 
 
-def counts_of(turns: Sequence[Answer], schemas: Schemas, keys: Mapping[str, str]) -> Counts:
+def counts_of(
+    turns: Sequence[Answer], schemas: Schemas, keys: Mapping[str, str], *, with_fences: bool = False
+) -> Counts:
     """The counts of a conversation. keys: {name of a tool for the model: its name in the task file}."""
     found, seen = Counts(turns=len(turns)), set[str]()
     found.code = CodeCounts() if PYTHON in keys.values() else None
-    said = [said_in(turn, schemas) for turn in turns]
+    said = [said_in(turn, schemas, with_fences=with_fences) for turn in turns]
     for number, each in enumerate(said):
         found.malformed += len(each.broken)
         for call in each.calls:
@@ -170,19 +177,25 @@ def counts_of(turns: Sequence[Answer], schemas: Schemas, keys: Mapping[str, str]
 
 def results_in(answer: Answer) -> Iterable[tuple[int, str]]:
     """(its pictures, its text) of each result that stands before a recorded answer."""
+    opens, around = fenced.FRAMES
     for message in answer.messages or ():
-        pictures = 0
+        pictures, said, framed = 0, "", False
         for part in message["content"]:
+            text = part["text"].strip() if part["type"] == "text" else ""
             if part["type"] == "image":
                 pictures += 1
-            elif part["type"] == "text" and (text := part["text"].strip()) and not _FRAME.fullmatch(text):
+            elif _OPENS.fullmatch(text) or opens.fullmatch(text):
+                if framed:
+                    yield pictures, said
+                pictures, said, framed = 0, "", True
+            elif framed and text and not around.fullmatch(text) and not _CLOSES.fullmatch(text):
+                said = said or text
+            elif not framed and text and not _CLOSES.fullmatch(text):
                 yield pictures, text
                 pictures = 0
-            elif pictures:  # a result without a text
-                yield pictures, ""
-                pictures = 0
-        if pictures:
-            yield pictures, ""
+        if framed or pictures:
+            yield pictures, said
 
 
-_FRAME = re.compile(r"</?tool_response>|This was the last result.*", re.DOTALL)
+_OPENS = re.compile(r"<tool_response>")
+_CLOSES = re.compile(r"</tool_response>|This was the last result.*", re.DOTALL)

@@ -77,7 +77,7 @@ class ToolCounts(Scorer):
     def _of_answer(self, answer: Answer | None) -> Counts:
         reading = Reading(self.marks, opened=False)  # as the conversation has read them
         turns = [reading.read(turn, ()) for turn in answer.turns] if answer else []
-        found = counts_of(turns, self.turns.schemas, self.turns.keys)
+        found = counts_of(turns, self.turns.schemas, self.turns.keys, with_fences=self.turns.has_fences)
         for tool in self.turns.tools:
             found.by_tool.setdefault(tool.key, 0)  # a tool that is not called is part of the row
         return found

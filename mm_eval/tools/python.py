@@ -80,13 +80,17 @@ def file_names(pictures: int, clips: Sequence[Clip] = (), before: int = 0) -> li
 
 @dataclass
 class Open:
-    """An interpreter of a document. keys: of the calls that it has made. put: pictures that lie in its folder."""
+    """An interpreter of a document. keys: of the calls that it has made. put: pictures that lie in its folder.
+
+    is_new: it has not run the code of its form of calls yet, such as what opens the pictures.
+    """
 
     interpreter: Interpreter
     keys: list[str] = field(default_factory=list)
     put: int = 0
     used: int = 0
     busy: bool = True
+    is_new: bool = True
 
 
 @dataclass(frozen=True)
@@ -170,10 +174,15 @@ class Interpreters:
 
 
 class PythonCalls:
-    """The calls of python in one task. interpreters: None outside of a run that asks a model."""
+    """The calls of python in one task. interpreters: None outside of a run that asks a model.
 
-    def __init__(self, pictures: int, characters: int, edge: int) -> None:
-        self.pictures, self._characters, self._edge = pictures, characters, edge
+    prelude: the code that an interpreter begins with, by the names of the question's pictures.
+    """
+
+    def __init__(
+        self, pictures: int, characters: int, edge: int, prelude: Callable[[Sequence[str]], str] | None = None
+    ) -> None:
+        self.pictures, self._characters, self._edge, self._prelude = pictures, characters, edge, prelude
         self._interpreters: Interpreters | None = None
         self._path = ""
 
@@ -212,6 +221,7 @@ class PythonCalls:
             given=tuple(zip(names, digests, strict=True)),
             after=keys[-2] if len(keys) > 1 else "",
             most=(self._characters, self.pictures, self._edge),
+            prelude=self._prelude(names[:asked]) if self._prelude is not None else "",
         )
         seconds = seconds_of(runs.limits, known)
         if seconds <= 0:
@@ -283,11 +293,16 @@ def run_in(pool: Pool, opened: Open, record: ToolRecord, seconds: float, png: Pn
     """
     if opened.interpreter.is_closed:
         pool.give_back(opened.interpreter)
-        opened.interpreter, opened.put = pool.take(), 0
+        opened.interpreter, opened.put, opened.is_new = pool.take(), 0, True
     opened.interpreter.put([(record.given[place][0], png(place)) for place in range(opened.put, len(record.given))])
     opened.put = len(record.given)
     characters, pictures, edge = record.most
-    return opened.interpreter.run(Asked(record.code, seconds, characters, pictures, edge, len(record.given) + 1))
+    fresh = False
+    if record.prelude and opened.is_new:
+        fresh = opened.interpreter.run(Asked(record.prelude, seconds, characters, 0, edge, 1)).fresh
+    found = opened.interpreter.run(Asked(record.code, seconds, characters, pictures, edge, len(record.given) + 1))
+    opened.is_new = found.ending == "ended"  # its variables are gone
+    return replace(found, fresh=found.fresh or fresh)
 
 
 def differs(record: ToolRecord, found: Ran, is_gone: bool) -> str:

@@ -32,8 +32,9 @@ from mm_eval.sandbox.walls import Sandbox
 from mm_eval.tools.boxes import resized
 from mm_eval.tools.built_in import tools_in
 from mm_eval.tools.calls import ERROR, UNREADABLE, Said, said_in, signature
+from mm_eval.tools.formats import fenced
 from mm_eval.tools.formats.as_text import announced
-from mm_eval.tools.formats.call import Broken, Call
+from mm_eval.tools.formats.call import Broken, Call, Found
 from mm_eval.tools.formats.table import FORMATS, Family, Format, family_of
 from mm_eval.tools.python import Call as PythonCall
 from mm_eval.tools.python import PythonCalls, interpreters
@@ -97,7 +98,8 @@ class ToolTurns:
                 f"the size at which {facts.name!r} sees a picture is not known.", where=found.where, hint=hint
             )
         known = {} if found.format or family else {"known": False}
-        return cls._made(found, {**known, "format": form, "boxes": unit, "resized": shown, "native": facts.takes_tools})
+        native = facts.takes_tools and FORMATS[form].fence is None
+        return cls._made(found, {**known, "format": form, "boxes": unit, "resized": shown, "native": native})
 
     @classmethod
     def recorded(cls, config: TaskConfig, stated: Mapping[str, Any]) -> ToolTurns | None:
@@ -106,17 +108,19 @@ class ToolTurns:
 
     @classmethod
     def _made(cls, found: ToolsConfig, stated: Mapping[str, Any]) -> ToolTurns:
-        shown = stated.get("resized")
+        shown, form = stated.get("resized"), str(stated.get("format") or DEFAULT)
+        fence = FORMATS[form].fence
+        prelude = fence.prelude if fence is not None else None
         return cls(
             tools_in(found),
             Limits(found.calls, found.edge),
             found.rounds,
-            str(stated.get("format") or DEFAULT),
+            form,
             str(stated.get("boxes") or "per_mille"),
             tuple(shown) if shown else None,
             bool(stated.get("native")),
             bool(stated.get("known", True)),
-            python=PythonCalls(found.pictures, found.characters, found.edge) if found.runs_code else None,
+            python=PythonCalls(found.pictures, found.characters, found.edge, prelude) if found.runs_code else None,
         )
 
     def to_json(self) -> Mapping[str, Any]:
@@ -148,20 +152,34 @@ class ToolTurns:
     def format(self) -> Format:
         return FORMATS[self.form]
 
+    @property
+    def has_fences(self) -> bool:
+        """Whether code in a fenced block is a call."""
+        return self.python is not None and self.format.fence is not None
+
     def begin(self, instance: Instance) -> Instance:
         """The first request, which announces the tools: in its field, or at the end of the system turn."""
         instance.runs_code = self.python is not None
+        if self.has_fences:  # what follows would be a result that the model makes up
+            until = [*(instance.generation_kwargs.get("until") or ()), fenced.CLOSING]
+            instance = replace(instance, generation_kwargs={**instance.generation_kwargs, "until": until})
+            instance.runs_code = True
         if self.native and not isinstance(instance.context, str):
             known = {CALL_FORMAT: self.form} if self.known else {}
             return replace(instance, tools=self.declared, metadata={**instance.metadata, **known})
         return replace(instance, context=announced(instance.context, self.format.announce(self.declared)))
 
     def said(self, answers: Sequence[Answer]) -> Message:
-        """The last answer without its reasoning. With calls that the model's own template writes, where it takes them."""
-        last = said_in(answers[-1], self.schemas)
+        """The last answer without its reasoning. With calls that the model's own template writes, where it takes them.
+
+        An answer with code in a fenced block is whole: the reasoning before it is part of the form.
+        """
+        last = self._read(answers[-1])
+        if self.has_fences and last.calls:
+            return {"role": "assistant", "content": _text(fenced.closed(f"{last.reasoning}{last.text}".strip()))}
         if not (self.native and last.calls):
             return {"role": "assistant", "content": _text(last.text.strip())}
-        said = [*(said_in(answer, self.schemas) for answer in answers[:-1]), last]
+        said = [*map(self._read, answers[:-1]), last]
         calls = [
             {"id": ident, "type": "function", "function": {"name": named(call), "arguments": dict(call.arguments)}}
             for ident, call in zip(self._idents(said), last.calls, strict=True)
@@ -175,7 +193,7 @@ class ToolTurns:
         return found
 
     def _next(self, conversation: Conversation) -> Sequence[Message] | End:
-        said = [said_in(answer, self.schemas) for answer in conversation.answers]
+        said = list(map(self._read, conversation.answers))
         last = said[-1]
         if not last.closed or not last.reading.calls:
             return End()
@@ -185,7 +203,11 @@ class ToolTurns:
             return End(output="", ended="tool", why=NO_ANSWER)
         if not last.calls and any(each.broken and not each.calls for each in said[:-1]):
             return End(output="", ended="tool", why=MALFORMED)
-        return self._messages(said, self._results(said, conversation), len(said) + 1 == self.rounds)
+        shown = sum(conversation.shown) - conversation.of_examples
+        return self._messages(said, self._results(said, conversation), shown, len(said) + 1 == self.rounds)
+
+    def _read(self, answer: Answer) -> Said:
+        return said_in(answer, self.schemas, with_fences=self.has_fences)
 
     def _idents(self, said: Sequence[Said]) -> list[str]:
         """A name for each call of the last answer that no call of the conversation has: the model's own where there is one.
@@ -272,13 +294,16 @@ class ToolTurns:
         required = self.schemas[tool.name].get("required", ())
         return f"Write it in this form:\n{self.format.write(Call(tool.name, dict.fromkeys(required, '...')))}"
 
-    def _messages(self, said: Sequence[Said], results: Sequence[Result], is_last: bool) -> list[Message]:
-        """The results as messages: one for each call where the model takes such, else one of the user."""
+    def _messages(self, said: Sequence[Said], results: Sequence[Result], shown: int, is_last: bool) -> list[Message]:
+        """The results as messages: one for each call where the model takes such, else one of the user.
+
+        shown: how many pictures were shown before them.
+        """
         if not self.native:
-            opening, closing = self.format.reply
             parts: list[dict[str, Any]] = []
-            for result in results:
-                parts += [*_text(opening), *_shown(result), *_text(closing)]
+            for call, result in zip(said[-1].reading.calls, results, strict=True):
+                parts += self._framed(call, result, shown)
+                shown += len(result.pictures)
             return [{"role": "user", "content": [*parts, *(_text(f"\n{LAST}") if is_last else ())]}]
         messages, told = list[Message](), list[dict[str, Any]]()
         idents = iter(self._idents(said))
@@ -291,6 +316,17 @@ class ToolTurns:
         if is_last:
             told += _text(LAST)
         return [*messages, {"role": "user", "content": told}] if told else messages
+
+    def _framed(self, call: Found, result: Result, shown: int) -> list[dict[str, Any]]:
+        """A result in the frame of the format. shown: how many pictures were shown before it."""
+        fence = self.format.fence
+        if fence is None or call.name != PYTHON:
+            opening, closing = self.format.reply
+            return [*_text(opening), *_shown(result), *_text(closing)]
+        parts = _shown(result)
+        text = [{**part, "text": fenced.harmless(part["text"])} for part in parts if part["type"] == "text"]
+        pictures = [part for part in parts if part["type"] != "text"]
+        return fence.result(text, pictures, result.failed, shown)
 
 
 @contextmanager

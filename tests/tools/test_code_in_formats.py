@@ -27,6 +27,8 @@ CODES = {
 def test_code_arrives_as_it_was_written(form: str, code: str) -> None:
     schemas = {"python": PYTHON_TOOL.parameters("")}
     written = FORMATS[form].write(Call("python", {"code": CODES[code]}))
-    (found,) = read_calls(f"I count.\n{written}", schemas).calls
+    fences = FORMATS[form].fence is not None
+    (found,) = read_calls(f"I count.\n{written}", schemas, with_fences=fences).calls
+    assert bool(read_calls(f"I count.\n{written}", schemas).calls) is not fences
     assert isinstance(found, Call) and found.name == "python"
     assert found.arguments == {"code": CODES[code]}

@@ -12,8 +12,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mm_eval.tools.formats import syntax
+from mm_eval.config.tools import PYTHON
+from mm_eval.tools.formats import fenced, syntax
 from mm_eval.tools.formats.call import Call, as_json, hermes_text
+from mm_eval.tools.formats.fenced import Fence
 from mm_eval.tools.formats.syntax import Reader
 
 Schema = Mapping[str, Any]
@@ -25,6 +27,7 @@ class Format:
 
     opening: the mark that begins a call, as a regular expression. read: reads what follows the mark. announce: the text about the
     tools for the system turn. write: a call as the model writes it. reply: the text around a result in a user turn.
+    fence: of code, which is called in a fenced block and is always text; calls of other tools are those of `hermes`.
     """
 
     name: str
@@ -33,6 +36,7 @@ class Format:
     announce: Callable[[Sequence[Schema]], str]
     write: Callable[[Call], str]
     reply: tuple[str, str] = ("<tool_response>\n", "\n</tool_response>")
+    fence: Fence | None = None
 
 
 def _listed(tools: Sequence[Schema]) -> str:
@@ -141,6 +145,24 @@ def _by_example(write: Callable[[Call], str]) -> Callable[[Sequence[Schema]], st
     return text
 
 
+def _fenced(name: str, fence: Fence) -> Format:
+    """A format in which code is called in a fenced block."""
+
+    def announce(tools: Sequence[Schema]) -> str:
+        others = [tool for tool in tools if tool["function"]["name"] != PYTHON]
+        code = [fence.announce(tool["function"]["description"]) for tool in tools if tool not in others]
+        return "\n\n".join([*code, *([_HERMES(others)] if others else [])])
+
+    def write(call: Call) -> str:
+        return fenced.write(call.arguments["code"]) if _is_code(call) else _hermes(call)
+
+    return Format(name, fenced.OPENING, fenced.read, announce, write, fence=fence)
+
+
+def _is_code(call: Call) -> bool:
+    return call.name == PYTHON and isinstance(call.arguments.get("code"), str)
+
+
 _HARMONY = r"<\|channel\|>commentary\s+to=(?=functions\.)|<\|start\|>assistant\s+to=(?=functions\.)"
 FORMATS: dict[str, Format] = {
     form.name: form
@@ -156,6 +178,9 @@ FORMATS: dict[str, Format] = {
                _by_example(_harmony), _harmony),
         Format("intern", r"<\|action_start\|>\s*<\|plugin\|>", syntax.intern, _by_example(_intern), _intern),
         Format("hunyuan", r"<tool_calls>", syntax.hunyuan, _by_example(_hunyuan), _hunyuan),
+        _fenced("deepeyes_v2", fenced.DEEPEYES_V2),
+        _fenced("thyme", fenced.THYME),
+        _fenced("pyvision", fenced.PYVISION_FORM),
     )
 }  # fmt: skip
 """Sources: the parsers of vLLM 0.33 and SGLang 0.5.23, and the chat templates in llama.cpp's models/templates."""
@@ -181,6 +206,9 @@ def _family(names: str, form: str, unit: str = "per_mille", resized: tuple[int, 
 
 
 FAMILIES: tuple[Family, ...] = (
+    _family("deepeyes-?v2.*", "deepeyes_v2", "pixels"),
+    _family("thyme.*", "thyme", "pixels"),
+    _family("pyvision.*", "pyvision", "pixels"),
     _family("deepeyes.*", "hermes", "pixels"),  # of the original, as its authors' toolbox crops
     _family("qwen-?3-[5-9].*|qwen-?3-coder.*", "qwen_xml"),
     _family("qwen-?3.*", "hermes"),
