@@ -36,11 +36,11 @@ class Rule:
 
     needed: str
     fits: Callable[[Any], bool]
-    read: Callable[[str], Any] = str
+    read: Callable[[str], object] = str
     quoted: bool = True
 
 
-def read_arguments(given: Mapping[str, Any], rules: Mapping[str, Rule], where: str, kind: str) -> dict[str, Any]:
+def read_arguments(given: Mapping[str, object], rules: Mapping[str, Rule], where: str, kind: str) -> dict[str, Any]:
     """The values of arguments, texts converted by their rules. An argument that is None, or reads as None, is left out.
 
     kind: what an argument is called in messages. Errors: as `faults`, all of them at once.
@@ -54,7 +54,7 @@ def read_arguments(given: Mapping[str, Any], rules: Mapping[str, Rule], where: s
 
 
 def faults(
-    given: Mapping[str, Any], rules: Mapping[str, Rule], where: Callable[[str], str], kind: str = "option"
+    given: Mapping[str, object], rules: Mapping[str, Rule], where: Callable[[str], str], kind: str = "option"
 ) -> Iterator[ConfigError]:
     """One ConfigError for each name without a rule and for each value that its rule rejects; None means not given.
 
@@ -68,7 +68,7 @@ def faults(
             yield invalid(f"`{name}`", value, rule, where(name))
 
 
-def invalid(option: str, value: Any, rule: Rule, where: str = "") -> ConfigError:
+def invalid(option: str, value: object, rule: Rule, where: str = "") -> ConfigError:
     """The error for an option with a value that its rule rejects."""
     shown = shortly(value) if rule.quoted else "invalid"
     return ConfigError(f"{option} is {shown}; {rule.needed} is needed.", where=where)
@@ -78,7 +78,7 @@ def as_list(value: Any) -> list[Any]:
     return list(value) if isinstance(value, (list, tuple)) else [value] if value else []
 
 
-def shortly(value: Any, most: int = 80) -> str:
+def shortly(value: object, most: int = 80) -> str:
     """A value as a message quotes it, cut where it is long."""
     try:
         text = repr(value)
@@ -87,31 +87,31 @@ def shortly(value: Any, most: int = 80) -> str:
     return text if len(text) <= most else f"{text[:most]}... ({len(text):,} characters)"
 
 
-def whole_number(text: str) -> Any:
+def whole_number(text: str) -> int | str:
     """'12' as 12. Only 0 to 9 are digits."""
     stripped = text.strip()
     return int(stripped) if _WHOLE.fullmatch(stripped) and len(stripped) <= MOST_DIGITS else text
 
 
-def number(text: str) -> Any:
+def number(text: str) -> int | float | str:
     """'12' as 12, '0.5' as 0.5, '1e3' as 1000."""
     value = whole_number(text)
     if isinstance(value, str) and _DECIMAL.fullmatch(value.strip()):
-        value = float(value)
-        value = int(value) if value.is_integer() and abs(value) < MOST else value
+        exact = float(value)
+        return int(exact) if exact.is_integer() and abs(exact) < MOST else exact
     return value
 
 
-def switch(text: str) -> Any:
+def switch(text: str) -> bool | str:
     """'true' as True, 'FALSE' as False."""
     return {"true": True, "false": False}.get(text.strip().lower(), text)
 
 
-def is_count(value: Any, least: int = 0, most: int = MOST) -> bool:
+def is_count(value: object, least: int = 0, most: int = MOST) -> bool:
     return type(value) is int and least <= value <= most
 
 
-def is_number(value: Any) -> bool:
+def is_number(value: object) -> bool:
     """Whether a value is an int or a float, and finite."""
     return is_count(value, -MOST) or isinstance(value, float) and math.isfinite(value)
 
@@ -181,7 +181,7 @@ def parse_json(text: str, option: str) -> Any:
         raise ConfigError(f"{option} is {shortly(text)}, which is not valid JSON: {error}.") from error
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, object]:
     found = dict(pairs)
     if len(found) < len(pairs):
         twice = next(key for place, (key, _) in enumerate(pairs) if key in [other for other, _ in pairs[:place]])
@@ -202,7 +202,7 @@ def _read_int(text: str) -> int:
     return int(text)
 
 
-def column_name(model_args: Mapping[str, Any], adapter: str, parts: int = 1) -> str:
+def column_name(model_args: Mapping[str, object], adapter: str, parts: int = 1) -> str:
     """A model's name in tables: the last parts of its checkpoint's, else the adapter's; and whether or how much it thinks.
 
     One checkpoint that thinks and does not think is two models to the reader of a table. `chat_template_kwargs` is read, and
@@ -231,7 +231,7 @@ def column_name(model_args: Mapping[str, Any], adapter: str, parts: int = 1) -> 
     return name
 
 
-def _object(value: Any) -> Mapping[str, Any]:
+def _object(value: object) -> Mapping[str, Any]:
     """A JSON object, or its text. Empty for anything else."""
     if isinstance(value, str):
         with suppress(ValueError, RecursionError):

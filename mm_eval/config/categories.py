@@ -51,7 +51,7 @@ class CategoryLevel:
         found = list(found)
         others = [name for name in found if name not in self._places]
         by_size = all(map(_is_number, others))
-        key: Callable[[str], Any] = float if by_size else _natural
+        key: Callable[[str], object] = float if by_size else _natural
         listed = sorted((name for name in found if name in self._places), key=lambda name: self._places[name])
         return listed + sorted(others, key=lambda name: (key(name), name))
 
@@ -59,19 +59,19 @@ class CategoryLevel:
     def _places(self) -> dict[str, int]:
         return {name: place for place, name in enumerate(dict.fromkeys(self.names.values()))}
 
-    def _call(self, doc: Doc) -> Any:
+    def _call(self, doc: Doc) -> object:
         try:
             return self.column(dict(doc))
         except Exception as error:  # the task's own code
             what = f"the function of the categories {self.name!r} raised {kind_and_text(error)}."
             raise DataError(what, where=self.where) from error
 
-    def _read(self, doc: Doc) -> Any:
+    def _read(self, doc: Doc) -> object:
         if self.column in doc:
             return doc[self.column]
         return self._below(doc, str(self.column).split("."))
 
-    def _below(self, value: Any, path: list[str]) -> Any:
+    def _below(self, value: object, path: list[str]) -> object:
         """The value at a path into structs; for a list of structs the list of their values."""
         if not path or value is None:
             return value
@@ -83,7 +83,7 @@ class CategoryLevel:
             raise DataError(what, where=self.where, hint=did_you_mean(path[0], known) if known else "")
         return self._below(value[path[0]], path[1:])
 
-    def _texts(self, value: Any) -> Iterable[str]:
+    def _texts(self, value: object) -> Iterable[str]:
         value = plain(value)
         if isinstance(value, (list, tuple, set, frozenset)):
             items = sorted(value, key=str) if isinstance(value, (set, frozenset)) else value
@@ -117,7 +117,7 @@ def levels_of(entries: Any, where: str = "") -> list[CategoryLevel]:
     return levels
 
 
-def _level(entry: Mapping[Any, Any], where: str) -> CategoryLevel:
+def _level(entry: Mapping[object, object], where: str) -> CategoryLevel:
     check_keys(located(entry), KEYS, "an entry of categories")
     column, name, names = entry.get("column"), entry.get("name"), entry.get("names")
     is_text = isinstance(column, str) and bool(column.strip())
@@ -136,11 +136,11 @@ def _level(entry: Mapping[Any, Any], where: str) -> CategoryLevel:
     return CategoryLevel(name, column, {_text(key): str(shown) for key, shown in (names or {}).items()}, where)
 
 
-def _is_plain(value: Any) -> bool:
+def _is_plain(value: object) -> bool:
     return isinstance(value, (str, int, float)) and not isinstance(value, bool) and bool(_text(value))
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     """A value as text, 1.0 as "1"; empty for null, NaN and blank texts, which are not categories."""
     if value is None or isinstance(value, float) and math.isnan(value):
         return ""
@@ -156,7 +156,7 @@ def _is_number(text: str) -> bool:
         return False
 
 
-def _natural(text: str) -> list[Any]:
+def _natural(text: str) -> list[object]:
     """Sorts "q2" before "q10", and letters without regard to case."""
     parts = re.split(r"([0-9]+)", text.casefold())
     return [int(part) if place % 2 else part for place, part in enumerate(parts)]

@@ -124,7 +124,7 @@ def check_metrics(metrics: Any, fallback: str) -> None:
         _check_kwargs(entry, where)
 
 
-def _check_kwargs(entry: Mapping[str, Any], where: str) -> None:
+def _check_kwargs(entry: Mapping[str, object], where: str) -> None:
     if entry.get("kwargs") is not None and not isinstance(entry["kwargs"], Mapping):
         raise ConfigError(f"'kwargs' must be a mapping, not {entry['kwargs']!r:.80}.", where=where)
 
@@ -132,7 +132,7 @@ def _check_kwargs(entry: Mapping[str, Any], where: str) -> None:
 NOT_ALLOWED_IN_NAMES = ("::", "@", ",", "\n", "\r", "*", "?", "[", "#")
 
 
-def check_name(stated: Any, name: str, where: str) -> None:
+def check_name(stated: object, name: str, where: str) -> None:
     if not isinstance(stated, str) or not name.strip() or name != name.strip():
         raise ConfigError(f"a task needs a name under `task` (got {stated!r}).", where=where)
     if any(part in name for part in NOT_ALLOWED_IN_NAMES) or not name.isprintable() or len(name) > 200:
@@ -140,7 +140,7 @@ def check_name(stated: Any, name: str, where: str) -> None:
         raise ConfigError(f"{name!r} can't be a name: {reserved} have other meanings.", where=where)
 
 
-def fault_of_range(entry: Mapping[str, Any]) -> tuple[str, str] | None:
+def fault_of_range(entry: Mapping[str, object]) -> tuple[str, str] | None:
     """What is wrong with the `range` of an entry of a metric_list, and what to write. None: nothing, or it states none."""
     if (stated := entry.get("range")) is None:
         return None

@@ -18,7 +18,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from mm_eval.config import schema
 from mm_eval.config.group import GROUP_KEYS, GroupConfig, GroupNode, Node, TaskNode, descendants, members_named
@@ -88,7 +87,7 @@ class RuntimeOverrides:
     """Overrides given at run time: for all tasks, or by the name of a task, group, tag or path."""
 
     def __init__(
-        self, overrides: Mapping[str, Any] | None, below: Mapping[str, Mapping[str, Any]] | None = None
+        self, overrides: Mapping[str, object] | None, below: Mapping[str, Mapping[str, object]] | None = None
     ) -> None:
         """below: overrides by name that all others take precedence over, and whose names need not be loaded."""
         self.below = dict(below or {})
@@ -130,7 +129,7 @@ class RuntimeOverrides:
                 raise ConfigError(what, hint=did_you_mean(name, names))
 
 
-def without_shown_shots(config: LocatedDict, overrides: Mapping[str, Any]) -> LocatedDict:
+def without_shown_shots(config: LocatedDict, overrides: Mapping[str, object]) -> LocatedDict:
     """A config without `metadata.num_fewshot` (the n-shot to show), if the overrides set another num_fewshot."""
     metadata = config.get("metadata")
     if "num_fewshot" not in overrides or not isinstance(metadata, Mapping) or "num_fewshot" not in metadata:
@@ -258,7 +257,7 @@ class Expander:
 
     # ------------------------------------------------------------------ specs
 
-    def requested(self, spec: str | Mapping[str, Any] | Path) -> list[Node]:
+    def requested(self, spec: str | Mapping[str, object] | Path) -> list[Node]:
         """The tasks and groups of one spec of a user."""
         self._times_opened.clear()
         self._requested = str(spec)
@@ -283,7 +282,7 @@ class Expander:
             self.faults.append((self._requested, error))
             return []
 
-    def spec(self, spec: str | Mapping[str, Any] | Path, scope: Scope) -> list[Node]:
+    def spec(self, spec: str | Mapping[str, object] | Path, scope: Scope) -> list[Node]:
         """The tasks and groups of a spec: a name, a path `a::b`, a glob, a file, `name@format`, or a config."""
         if isinstance(spec, Mapping):
             return self.member(config_of(spec), scope, outside=True)

@@ -48,7 +48,7 @@ class ForeignCode(Protocol):
         """
         ...
 
-    def load_offline(self, path: str, name: str | None, options: Mapping[str, Any]) -> Any:
+    def load_offline(self, path: str, name: str | None, options: Mapping[str, object]) -> object:
         """What `datasets.load_dataset` gives in a process without network. Raises what it raises there."""
         ...
 

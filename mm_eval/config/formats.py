@@ -34,7 +34,7 @@ _VARIABLE = re.compile(r"\{\{\s*(_num_choices|_choice_labels|_choice_list_and|_c
 class Evaluate(Protocol):
     """Evaluates a task's entry (column, template, function or plain value) for a doc; implemented in `prompt.question`."""
 
-    def __call__(self, spec: Any, doc: Mapping[str, Any], what: str) -> Any: ...
+    def __call__(self, spec: object, doc: Mapping[str, object], what: str) -> object: ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,8 +67,8 @@ class Format:
     scorer: str | Mapping[str, Any] | None = None
     generation_kwargs: Mapping[str, Any] | None = None
     paragraphs: bool = False
-    question: Any = None
-    choices: Any = None
+    question: object = None
+    choices: object = None
     answer: Any = None
     type: str = ""
 
@@ -84,7 +84,7 @@ class Format:
             return list(self.choice_labels[:count])
         return []
 
-    def text(self, question: str, choices: Sequence[str] | None, render: Callable[..., Any] | None = None) -> str:
+    def text(self, question: str, choices: Sequence[str] | None, render: Callable[..., object] | None = None) -> str:
         """The prompt. render(template, variables): renders the texts that are Jinja templates, with the doc's columns."""
         labels = self.labels(len(choices)) if choices and self.choice_labels else []
         variables = {
@@ -121,7 +121,7 @@ class Format:
             return None
         return self.labels(len(choices)) if self.choice_labels else list(choices)
 
-    def target(self, answer: Any, choices: Sequence[str] | None) -> Any:
+    def target(self, answer: object, choices: Sequence[str] | None) -> object:
         """The right answer: an index for multiple_choice, else the label or text that the prompt requests.
 
         answer: an index, a choice's text, an option letter, or a list of these. Digits in a text are not an index.
@@ -141,7 +141,7 @@ class Format:
             return ""
         return str(self.labels(len(choices))[index]) if self.choice_labels else choices[index]
 
-    def _index(self, answer: Any, choices: Sequence[str]) -> int | None:
+    def _index(self, answer: object, choices: Sequence[str]) -> int | None:
         """The index of the choice that an answer names, None if it names none; -100 ("no gold") is kept."""
         if isinstance(answer, float) and answer.is_integer() or hasattr(answer, "__index__"):
             index = int(answer)
@@ -165,9 +165,9 @@ class Format:
     def is_choice(self) -> bool:
         return self.output_type == "multiple_choice"
 
-    def overrides(self) -> dict[str, Any]:
+    def overrides(self) -> dict[str, object]:
         """The task's keys that the format sets, except for the doc_to_* fields."""
-        decided: dict[str, Any] = {
+        decided: dict[str, object] = {
             "output_type": self.output_type,
             "target_delimiter": self.target_delimiter,
             "fewshot_delimiter": self.fewshot_delimiter,
@@ -213,11 +213,13 @@ class FormatField:
 
     part: Literal["text", "choices", "target", "texts"]
     format: Format
-    question: Any = "question"
-    choices: Any = None
+    question: object = "question"
+    choices: object = None
     answer: Any = "answer"
 
-    def evaluate(self, doc: Mapping[str, Any], evaluate: Evaluate, choices_of: Callable[[Any], list[str]]) -> Any:
+    def evaluate(
+        self, doc: Mapping[str, object], evaluate: Evaluate, choices_of: Callable[[object], list[str]]
+    ) -> object:
         """The prompt, the options or the target of a doc.
 
         evaluate: evaluates an entry for a doc. choices_of(entry): the doc's choices as texts.
@@ -244,7 +246,7 @@ class FormatField:
             text, choices, lambda template, variables: evaluate(template, {**doc, **variables}, "formats")
         )
 
-    def _choices(self, doc: Mapping[str, Any], choices_of: Callable[[Any], list[str]]) -> list[str]:
+    def _choices(self, doc: Mapping[str, object], choices_of: Callable[[object], list[str]]) -> list[str]:
         """The texts of the choices."""
         if self.choices is None and "choices" not in doc:
             what = f"the format {self.format.type!r} needs choices: there is no doc_to_choice, and no column 'choices'."
@@ -257,7 +259,7 @@ class FormatField:
             raise DataError(what, hint=STATE_SOURCES)
         return without_labels(choices)
 
-    def _named(self, answer: Any, choices: Sequence[str] | None) -> Any:
+    def _named(self, answer: object, choices: Sequence[str] | None) -> object:
         """The answer as its choice's text or letter: without a label before it or brackets around it.
 
         A letter becomes the text of its choice where the choices have no labels.
@@ -315,7 +317,7 @@ def without_labels(choices: Sequence[str]) -> list[str]:
     return [choice[end:] for choice, end in zip(choices, ends, strict=True)]
 
 
-def _listing(labels: Sequence[Any], word: str) -> str:
+def _listing(labels: Sequence[object], word: str) -> str:
     """ "A, B and C"."""
     texts = [str(label) for label in labels]
     return f" {word} ".join([", ".join(texts[:-1]), texts[-1]]) if len(texts) > 1 else "".join(texts)
@@ -367,7 +369,7 @@ def cot() -> Format:
     )
 
 
-def build_format(spec: str | Mapping[str, Any] | Format, *, where: str = "") -> Format:
+def build_format(spec: str | Mapping[str, object] | Format, *, where: str = "") -> Format:
     """A format from its name, or from `{type: name, field: value, ...}`. ConfigError on unknown names and wrong types."""
     if isinstance(spec, Format):
         return spec
@@ -411,7 +413,7 @@ OWN_PROMPT = "none"
 """The format name that stands for the prompt that a task writes itself."""
 
 
-def by_name(formats: Any) -> dict[str, Any]:
+def by_name(formats: Any) -> dict[str, object]:
     """{name: its entry} of a task's `formats`: a name, `{type: ...}`, or `{name: fields or null, ...}`."""
     if not formats or formats == OWN_PROMPT:
         return {}
@@ -420,7 +422,7 @@ def by_name(formats: Any) -> dict[str, Any]:
     return {formats["type"]: formats} if "type" in formats else dict(formats)
 
 
-def select_format(formats: Any, selected: str | None, *, where: str = "") -> Format | None:
+def select_format(formats: object, selected: str | None, *, where: str = "") -> Format | None:
     """The format of a task: the one requested with `task@name`, else the (first) one in the YAML, else None.
 
     formats: the YAML's `formats`, as of `by_name`. A requested format that is not listed there is used as registered, and reads
@@ -465,7 +467,7 @@ def _own_prompt(stated: Any, where: str) -> Format:
     return Format(**fields_stated)
 
 
-def _stated_format(name: str, stated: Any, where: str) -> Format | None:
+def _stated_format(name: str, stated: object, where: str) -> Format | None:
     """A format from its entry under `formats`: null, another format's name, or fields."""
     if name == OWN_PROMPT:
         _own_prompt(stated, where)
@@ -485,7 +487,9 @@ def _is_short(key: str, value: Any, layout: Format) -> bool:
     return key in TOKEN_CAPS and isinstance(value, (int, float)) and value < least
 
 
-def with_format(values: dict[str, Any], source: LocatedDict, layout: Format, requested: str | None) -> dict[str, Any]:
+def with_format(
+    values: dict[str, Any], source: LocatedDict, layout: Format, requested: str | None
+) -> dict[str, object]:
     """The fields of a task with a format applied.
 
     The task's own scoring is dropped if the requested format has another output type, or scores by itself and the task

@@ -179,7 +179,7 @@ class FunctionRef:
         return digest.hexdigest()
 
 
-def _named_in(module: ModuleType, name: str) -> tuple[Any, list[str]]:
+def _named_in(module: ModuleType, name: str) -> tuple[object, list[str]]:
     """(what a name of a module is, the names of it that can be called)."""
     return getattr(module, name, None), [n for n, value in vars(module).items() if callable(value) and n[0] != "_"]
 

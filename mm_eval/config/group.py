@@ -59,7 +59,7 @@ class GroupMetric:
         return MetricKey(self.metric, "none")
 
     @classmethod
-    def from_dict(cls, entry: Mapping[str, Any], where: str = "") -> GroupMetric:
+    def from_dict(cls, entry: Mapping[str, object], where: str = "") -> GroupMetric:
         """An entry of a group's YAML; ConfigError on an unknown key or a wrong type."""
         entry = located(entry)
         schema.check_keys(entry, schema.AGGREGATE_KEYS, "aggregate_metric_list")
@@ -112,7 +112,7 @@ class GroupConfig:
     members: list[Any] = field(default_factory=list)
     aggregate_metric_list: tuple[GroupMetric, ...] = ()
     tag: tuple[str, ...] = ()
-    include: Any = None
+    include: object = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
     overrides: LocatedDict = field(default_factory=LocatedDict, repr=False)
     note: str = ""
@@ -158,7 +158,7 @@ class GroupConfig:
         return schema.texts(self.source.get("aliases"))
 
     @property
-    def version(self) -> Any:
+    def version(self) -> object:
         """`metadata.version`, None where there is none."""
         return self.metadata.get("version")
 
@@ -194,9 +194,9 @@ class GroupConfig:
         pairs = zip(self.aggregate_metric_list, entries, strict=True)
         return tuple(metric for metric, entry in pairs if entry.get("weight_by_size") is None and not metric.of)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """The group for results.json: the keys as written, members in full, functions by name."""
-        stated: dict[str, Any] = to_json({k: v for k, v in self.source.items() if v is not None})
+        stated: dict[str, object] = to_json({k: v for k, v in self.source.items() if v is not None})
         return {**stated, "group": self.name}
 
 
@@ -210,7 +210,7 @@ def leaves_of(name: str, group_map: Mapping[str, Sequence[str]]) -> list[str]:
     return [leaf for member in group_map[name] for leaf in leaves_of(member, group_map)]
 
 
-def _aggregate_entries(source: LocatedDict) -> list[Mapping[str, Any]]:
+def _aggregate_entries(source: LocatedDict) -> list[Mapping[str, object]]:
     """The entries of `aggregate_metric_list` as written; a single mapping is a list of one."""
     stated = source.get("aggregate_metric_list")
     return [stated] if isinstance(stated, Mapping) else stated or []

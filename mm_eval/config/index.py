@@ -53,7 +53,7 @@ def read_declaration(path: Path) -> tuple[dict[str, Any], list[Path]]:
     return _task_or_group(path, config, defaults), [*files[1:], *included]
 
 
-def _defaults(config: LocatedDict, path: Path) -> tuple[Mapping[str, Any], list[Path]]:
+def _defaults(config: LocatedDict, path: Path) -> tuple[Mapping[str, object], list[Path]]:
     """The keys of the files that a group includes for its members, and these files; nothing where they are unreadable."""
     from mm_eval.config.yaml import include_paths, load_config
 
@@ -70,7 +70,7 @@ def _defaults(config: LocatedDict, path: Path) -> tuple[Mapping[str, Any], list[
     return merged, files
 
 
-def _task_or_group(path: Path, config: LocatedDict, defaults: Mapping[str, Any]) -> dict[str, Any]:
+def _task_or_group(path: Path, config: LocatedDict, defaults: Mapping[str, Any]) -> dict[str, object]:
     key = "group" if is_group(config) else "task"
     name = config.get(key)
     if not isinstance(name, str):
@@ -126,7 +126,7 @@ def card_of(config: Mapping[str, Any]) -> dict[str, Any]:
     return card
 
 
-def _members(config: Mapping[str, Any]) -> list[str]:
+def _members(config: Mapping[str, object]) -> list[str]:
     """The names of a group's members that it refers to or defines."""
     named = [m.get("group", m.get("task")) if isinstance(m, Mapping) else m for m in items_in(config.get("task"))]
     return texts_in(named)
@@ -144,7 +144,7 @@ def _aliases(config: Mapping[str, Any], path: tuple[str, ...]) -> Iterator[list[
                 yield from _aliases(member, (*path, split_format(name)[0]))
 
 
-def _inline(members: Any, path: tuple[str, ...]) -> list[list[Any]]:
+def _inline(members: object, path: tuple[str, ...]) -> list[list[object]]:
     """[path, kind, tags] of the members that a group defines itself; their names may be registered elsewhere, too."""
     found: list[list[Any]] = []
     for member in members if isinstance(members, list) else ():
@@ -162,14 +162,14 @@ def _inline(members: Any, path: tuple[str, ...]) -> list[list[Any]]:
     return found
 
 
-def _about_task(config: Mapping[str, Any]) -> str:
+def _about_task(config: Mapping[str, object]) -> str:
     named = (", ".join(texts_in(config.get(key))) for key in ("dataset_path", "dataset_name"))
     data = " ".join(part for part in named if part)
     kind = "class" if config.get("class") else str(config.get("output_type") or "generate_until")
     return ", ".join(part for part in (kind, "images" if config.get("doc_to_visual") else "text", data) if part)
 
 
-def _broken(path: Path, error: ConfigError) -> dict[str, Any]:
+def _broken(path: Path, error: ConfigError) -> dict[str, object]:
     """The record of a file with invalid YAML. Its name and tags are guessed from its text.
 
     So requesting its name, or one of its tags, is an error; a tag is not silently scored over the other tasks.
@@ -189,12 +189,12 @@ def _broken(path: Path, error: ConfigError) -> dict[str, Any]:
     }
 
 
-def texts_in(value: Any) -> list[str]:
+def texts_in(value: object) -> list[str]:
     """The texts in a value that should be a text or a list of texts; the check of the config reports others."""
     return [each for each in items_in(value) if isinstance(each, str)]
 
 
-def items_in(value: Any) -> list[Any]:
+def items_in(value: object) -> list[object]:
     """A list, or a value that stands for a list of one."""
     return value if isinstance(value, list) else [value]
 
@@ -231,7 +231,7 @@ class Entry:
     rivals: list[Path] = field(default_factory=list)
     inline: list[list[Any]] = field(default_factory=list)
     aliases: list[list[str]] = field(default_factory=list)
-    card: dict[str, Any] = field(default_factory=dict)
+    card: dict[str, object] = field(default_factory=dict)
 
 
 def build_index(include_path: Iterable[str | Path] = (), include_defaults: bool = True) -> dict[str, Entry]:
@@ -504,7 +504,7 @@ def _read_cache(store: Path | None) -> dict[str, Any]:
         return {}
 
 
-def _write_cache(store: Path | None, files: dict[str, Any]) -> None:
+def _write_cache(store: Path | None, files: dict[str, object]) -> None:
     """Replaces the cached records atomically; a write failure is ignored, since it only costs time."""
     if store is None:
         return
@@ -529,7 +529,7 @@ def _declared_at(file: Path, name: str) -> str:
     """`file:line` of the key that declares a name in a file, also in the members of a group."""
     from mm_eval.config.yaml import load_config
 
-    def sought(config: Any) -> Iterator[str]:
+    def sought(config: object) -> Iterator[str]:
         if isinstance(config, LocatedDict):
             named = [key for key in ("task", "group") if schema.split_format(str(config.get(key)))[0] == name]
             named += ["aliases"] if name in texts_in(config.get("aliases")) else []

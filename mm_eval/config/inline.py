@@ -22,7 +22,7 @@ MAX_DEPTH = 200
 HINT = 'Put it at the top level of a file of its own; "!function folder/utils.f" names it, too.'
 
 
-def stated_task(config: Mapping[str, Any], where: str = "") -> dict[str, Any]:
+def stated_task(config: Mapping[str, Any], where: str = "") -> dict[str, object]:
     """The mapping of a task or group as JSON values, with functions and paths that hold from any working directory.
 
     Errors: ConfigError for what JSON can't hold, and for a function that can't be found again.
@@ -38,7 +38,7 @@ def stated_task(config: Mapping[str, Any], where: str = "") -> dict[str, Any]:
     return stated
 
 
-def _from_anywhere(paths: Any) -> Any:
+def _from_anywhere(paths: Any) -> object:
     """The files in a value by their absolute paths; other texts, such as patterns and addresses, stay."""
     if isinstance(paths, dict):
         return {name: _from_anywhere(path) for name, path in paths.items()}
@@ -48,7 +48,7 @@ def _from_anywhere(paths: Any) -> Any:
     return os.path.abspath(os.path.expanduser(paths)) if is_file else paths
 
 
-def _as_json(value: Any, where: str, depth: int = 0) -> Any:
+def _as_json(value: object, where: str, depth: int = 0) -> Any:
     _check_depth(depth, where)
     if isinstance(value, Mapping):
         return {name: _as_json(item, where, depth + 1) for name, item in value.items()}
@@ -79,7 +79,7 @@ def _function(function: Any, where: str) -> str:
     return f"{TAG}{Path(file).resolve().with_suffix('')}.{name}"
 
 
-def config_of(stated: Mapping[str, Any]) -> LocatedDict:
+def config_of(stated: Mapping[str, object]) -> LocatedDict:
     """A mapping of `stated_task`, or of TaskManager.load, with its functions."""
     if isinstance(stated, LocatedDict):
         return stated
@@ -91,7 +91,7 @@ def _check_depth(depth: int, where: str = "") -> None:
         raise ConfigError(f"a mapping among the tasks has more than {MAX_DEPTH} levels.", where=where)
 
 
-def _with_functions(value: Any, depth: int = 0) -> Any:
+def _with_functions(value: object, depth: int = 0) -> object:
     _check_depth(depth)
     if isinstance(value, str) and value.startswith(TAG):
         return _reference(value)

@@ -36,9 +36,9 @@ from mm_eval.config.schema import (
 )
 from mm_eval.values.errors import ConfigError, MMEvalError, kind_and_text
 
-GENERATION: Mapping[str, Any] = {"temperature": 0, "max_new_tokens": 512}
+GENERATION: Mapping[str, object] = {"temperature": 0, "max_new_tokens": 512}
 """How a judge generates where the task does not say."""
-METRICS: list[Mapping[str, Any]] = [{"metric": "judge_score", "aggregation": "mean", "higher_is_better": True}]
+METRICS: list[Mapping[str, object]] = [{"metric": "judge_score", "aggregation": "mean", "higher_is_better": True}]
 
 
 _EXAMPLES = Rule(
@@ -67,7 +67,7 @@ LAST_KEYS: dict[str, Rule] = {
 """Keys of the last step alone: they are about the number, not about a question."""
 
 
-def _is_example(value: Any) -> bool:
+def _is_example(value: object) -> bool:
     return (
         isinstance(value, list)
         and len(value) in (2, 3)
@@ -76,7 +76,7 @@ def _is_example(value: Any) -> bool:
     )
 
 
-def _given(key: str, function: Callable[[Any], Any], doc: Any) -> Any:
+def _given(key: str, function: Callable[[object], object], doc: object) -> Any:
     """What a function of the task gives for a doc. Errors: ConfigError with its key where it fails."""
     try:
         return function(doc)
@@ -95,10 +95,12 @@ class JudgeStep:
     prompt: Any
     verdict: Any
     examples: tuple[tuple[str, Any, Mapping[str, Any]], ...]
-    generation_kwargs: Mapping[str, Any]
+    generation_kwargs: Mapping[str, object]
     where: str = ""
 
-    def ask(self, doc: Any, answer: Any, swapped: bool = False, verdicts: Sequence[Any] | None = None) -> Any:
+    def ask(
+        self, doc: object, answer: object, swapped: bool = False, verdicts: Sequence[object] | None = None
+    ) -> object:
         """What the task's function writes for an answer: text or chat messages. swapped: the other order of a pair.
 
         verdicts: of the questions before, under `total`; None is returned where no further one is to be asked.
@@ -106,7 +108,7 @@ class JudgeStep:
         before = () if verdicts is None else (list(verdicts),)
         return self.prompt(doc, answer, *before, **({"swapped": swapped} if self.is_pairwise else {}))
 
-    def read(self, reply: str, doc: Any, swapped: bool = False, verdicts: Sequence[Any] = ()) -> Any:
+    def read(self, reply: str, doc: object, swapped: bool = False, verdicts: Sequence[object] = ()) -> object:
         """What the task's function reads in a reply; None where it can't. verdicts: of the questions before, under `total`."""
         takes, known = _parameters(self.verdict), {"swapped": swapped, "verdicts": list(verdicts)}
         more = {name: value for name, value in known.items() if name in takes}
@@ -152,12 +154,12 @@ class JudgeConfig:
         """The names of its own metrics; none under `extracts`."""
         return [] if self.extracts or self.by_code else [str(entry["metric"]) for entry in self.metric_list]
 
-    def bounds(self, doc: Mapping[str, Any]) -> tuple[Any, Any]:
+    def bounds(self, doc: Mapping[str, object]) -> tuple[Any, Any]:
         """The lowest and the highest verdict of a doc. Errors: ConfigError where the task's function fails."""
         low, high = _given("range", self.range, doc) if callable(self.range) else self.range
         return low, high
 
-    def of_empty(self, doc: Mapping[str, Any]) -> Any:
+    def of_empty(self, doc: Mapping[str, object]) -> Any:
         """The verdict of an empty answer to a doc. Errors: ConfigError for one that can't be used."""
         found = _given("empty", self.empty, doc) if callable(self.empty) else self.empty
         if callable(self.empty) and (fault := "it is None." if found is None else self.fault(found)):
@@ -183,7 +185,7 @@ class JudgeConfig:
 
 
 @lru_cache(maxsize=4096)
-def _parameters(function: Callable[..., Any]) -> frozenset[str]:
+def _parameters(function: Callable[..., object]) -> frozenset[str]:
     """The names of a function's parameters that can be given by position or name."""
     try:
         parameters = inspect.signature(function).parameters.values()

@@ -46,10 +46,10 @@ class LocatedDict(dict[Any, Any]):
     of_lmms_eval: it has a key that only lmms-eval's files have.
     """
 
-    def __init__(self, items: Mapping[Any, Any] | None = None, place: Place = NOWHERE) -> None:
+    def __init__(self, items: Mapping[object, object] | None = None, place: Place = NOWHERE) -> None:
         super().__init__(items or {})
         self.place = place
-        self.places: dict[Any, Place] = {}
+        self.places: dict[object, Place] = {}
         self.warnings: list[str] = []
         self.of_lmms_eval = False
         if isinstance(items, LocatedDict):
@@ -63,7 +63,7 @@ class LocatedDict(dict[Any, Any]):
             return str(NOWHERE)
         return str(self.places.get(key, self.place))
 
-    def put(self, key: Any, value: Any, place: Place) -> None:
+    def put(self, key: object, value: object, place: Place) -> None:
         """Sets a key with its place."""
         self[key] = value
         self.places[key] = place
@@ -72,7 +72,7 @@ class LocatedDict(dict[Any, Any]):
 class LocatedList(list[Any]):
     """A list from a file, with the place of each item."""
 
-    def __init__(self, items: Iterable[Any] = (), places: Iterable[Place] = ()) -> None:
+    def __init__(self, items: Iterable[object] = (), places: Iterable[Place] = ()) -> None:
         super().__init__(items)
         self.places = list(places)
 
@@ -80,7 +80,7 @@ class LocatedList(list[Any]):
         return str(self.places[index]) if index < len(self.places) else str(NOWHERE)
 
 
-def where_item(items: Any, index: int, fallback: str) -> str:
+def where_item(items: object, index: int, fallback: str) -> str:
     """`file:line` of an item of a list, or `fallback` for a plain list."""
     return items.where(index) if isinstance(items, LocatedList) and items.places else fallback
 
@@ -112,13 +112,13 @@ def merge(base: Mapping[Any, Any], over: Mapping[Any, Any]) -> LocatedDict:
     return merged
 
 
-def laid_over(base: Mapping[Any, Any], over: Mapping[Any, Any]) -> LocatedDict:
+def laid_over(base: Mapping[Any, Any], over: Mapping[object, object]) -> LocatedDict:
     """The same of generation options: a token cap of `over` replaces one of another name, so that one is left."""
     caps = [name for name in TOKEN_CAPS if over.get(name) is not None]
     return merge(without(base, set(TOKEN_CAPS) - set(caps)) if caps else base, over)
 
 
-def without(mapping: Mapping[Any, Any], keys: Iterable[Any]) -> LocatedDict:
+def without(mapping: Mapping[object, object], keys: Iterable[object]) -> LocatedDict:
     """A copy without some keys."""
     left = LocatedDict(mapping)
     for key in keys:

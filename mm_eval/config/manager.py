@@ -76,7 +76,7 @@ class TaskManager:
         self,
         include_path: str | Path | Sequence[str | Path] | None = None,
         include_defaults: bool = True,
-        metadata: Mapping[str, Any] | None = None,
+        metadata: Mapping[str, object] | None = None,
         verbosity: str | None = None,
         model_name: str | None = None,
     ) -> None:
@@ -183,7 +183,7 @@ class TaskManager:
         specs: Spec | Iterable[Spec],
         overrides: Mapping[str, Any] | None = None,
         faults: list[tuple[str, ConfigError]] | None = None,
-        below: Mapping[str, Mapping[str, Any]] | None = None,
+        below: Mapping[str, Mapping[str, object]] | None = None,
         python: bool = False,
     ) -> Loaded:
         """The configs of the given specs.

@@ -33,7 +33,7 @@ class RoundsConfig:
     scores_all: bool = False
 
 
-def rounds_of(stated: Any, where: str) -> RoundsConfig:
+def rounds_of(stated: object, where: str) -> RoundsConfig:
     """The `rounds` of a task. ConfigError with file:line for an unknown or missing key, or a wrong type."""
     if is_function(stated):
         return RoundsConfig(next=stated)

@@ -56,15 +56,15 @@ The values null, false and "none" are accepted: they request nothing.
 """
 
 
-def is_function(value: Any) -> bool:
+def is_function(value: object) -> bool:
     return isinstance(value, FunctionRef) or callable(value)
 
 
-def _is_texts(value: Any) -> bool:
+def _is_texts(value: object) -> bool:
     return isinstance(value, list) and all(isinstance(item, str) for item in value)
 
 
-def is_mappings(value: Any) -> bool:
+def is_mappings(value: object) -> bool:
     return isinstance(value, list) and all(isinstance(item, Mapping) for item in value)
 
 
@@ -196,7 +196,7 @@ def shown_name(key: str, path: str) -> str:
     return last if split_format(last)[0] == split_format(key)[0] else key
 
 
-def is_group(config: Mapping[Any, Any]) -> bool:
+def is_group(config: Mapping[object, object]) -> bool:
     """Whether a mapping defines a group: it has a list of members under `task`, or one name and no key of a task."""
     if "group" not in config:
         return False
@@ -206,7 +206,7 @@ def is_group(config: Mapping[Any, Any]) -> bool:
     return isinstance(config["group"], str) and not of_task
 
 
-def defines_task(member: Mapping[Any, Any]) -> bool:
+def defines_task(member: Mapping[object, object]) -> bool:
     """Whether a group's member may be defined there, instead of being a reference to a registered task."""
     return any(key in member for key in DEFINING_KEYS)
 
@@ -214,7 +214,7 @@ def defines_task(member: Mapping[Any, Any]) -> bool:
 SPECIFIC = "lmms_eval_specific_kwargs"
 
 
-def _with_plain_keys(blocks: Mapping[Any, Any]) -> LocatedDict:
+def _with_plain_keys(blocks: Mapping[object, object]) -> LocatedDict:
     """Prompt blocks whose `default` has the keys that stand beside the blocks: lmms-eval gives them to every model."""
     default = blocks.get("default") or {}
     plain = {name: value for name, value in blocks.items() if value is not None and not isinstance(value, Mapping)}
@@ -283,13 +283,13 @@ def texts(value: Any) -> list[str]:
     return [value] if isinstance(value, str) else list(value or ())
 
 
-def one_mapping(value: Any) -> dict[str, Any]:
+def one_mapping(value: Any) -> dict[str, object]:
     """`metadata` as one mapping: lmms-eval writes it as a list of mappings."""
     mappings = [value] if isinstance(value, Mapping) else value or ()
     return {key: item for mapping in mappings for key, item in mapping.items()}
 
 
-def functions_in(value: Any) -> Iterator[FunctionRef]:
+def functions_in(value: object) -> Iterator[FunctionRef]:
     """All function references in a value, in the order written."""
     if isinstance(value, FunctionRef):
         yield value

@@ -28,7 +28,7 @@ class SubmissionConfig:
     form: str = "json"
 
 
-def submission_of(stated: Any, where: str) -> SubmissionConfig:
+def submission_of(stated: object, where: str) -> SubmissionConfig:
     """The `submission` of a task.
 
     Errors: ConfigError with file:line for an unknown or missing key, a wrong type, and a file that is not a plain name.

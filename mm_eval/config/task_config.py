@@ -50,7 +50,7 @@ HEADER_KEYS = (
 """Keys of `metadata` that describe a benchmark; the spec leaves them out too."""
 
 
-def _from_file(rule: Rule, default: Any = None, key: str = "") -> Any:
+def _from_file(rule: Rule, default: object = None, key: str = "") -> Any:
     """A field of TaskConfig that task files state. default: the value, or what makes it. key: where it isn't the field's name."""
     about = {"rule": rule, "key": key}
     if callable(default):
@@ -89,7 +89,7 @@ class TaskConfig:
     tag: tuple[str, ...] = _from_file(schema.TEXTS, ())
     format: Format | None = None
     format_asked: str | None = None
-    task_class: Any = _from_file(schema.FUNCTION, key="class")
+    task_class: object = _from_file(schema.FUNCTION, key="class")
     class_arguments: Mapping[str, Any] = field(default_factory=dict)
     dataset_path: str | None = _from_file(schema.TEXT)
     dataset_name: str | list[str] | None = _from_file(schema.TEXTS)
@@ -105,7 +105,7 @@ class TaskConfig:
     doc_to_visual: Any = _from_file(schema.VISUAL)
     doc_to_text: Any = _from_file(schema.PROMPT)
     doc_to_target: Any = _from_file(schema.TARGET)
-    doc_to_choice: Any = _from_file(schema.CHOICES)
+    doc_to_choice: object = _from_file(schema.CHOICES)
     doc_to_messages: Any = _from_file(schema.FUNCTION)
     description: Any = _from_file(schema.PROMPT, "")
     target_delimiter: str = _from_file(schema.TEXT, " ")
@@ -134,7 +134,7 @@ class TaskConfig:
     tools: ToolsConfig | None = _parsed(tools_of)
     rounds: RoundsConfig | None = _parsed(rounds_of)
     max_rounds: int | None = _from_file(schema.POSITIVE)
-    gold_answer: Any = _from_file(schema.PROMPT)
+    gold_answer: object = _from_file(schema.PROMPT)
     dataset_mirrors: list[Any] = _from_file(schema.MAPPINGS, list)
     metadata: Mapping[str, Any] = _from_file(schema.METADATA, dict)
     code: ForeignCode | None = field(default=None, repr=False)
@@ -343,7 +343,7 @@ class TaskConfig:
         shown = (self.task_alias or self.name) + (f"@{self.format_asked}" if self.format_asked else "")
         return digest_of([self.digest(), shown, list(self.tag)])
 
-    def to_json(self, hide: tuple[str, ...] = ()) -> dict[str, Any]:
+    def to_json(self, hide: tuple[str, ...] = ()) -> dict[str, object]:
         """The config for results.json: the keys as written, functions by name. hide: keys to leave out."""
         return {"task": self.name, **self._canonical(str, hide)}
 

@@ -91,7 +91,7 @@ class ToolsConfig:
         return PYTHON in self.use
 
 
-def tools_of(stated: Any, where: str) -> ToolsConfig:
+def tools_of(stated: object, where: str) -> ToolsConfig:
     """The `tools` of a task. ConfigError with file:line for an unknown or missing key, an unknown tool, or a wrong type."""
     if not isinstance(stated, (list, Mapping)) or not stated:
         raise ConfigError(f"'tools' must be a list of tools or a mapping, not {stated!r:.80}.", where=where)
@@ -127,12 +127,12 @@ OF_CODE = ("pictures", "characters")
 """Keys that only the tool python has a use for."""
 
 
-def _usual(use: list[Any]) -> tuple[int, int]:
+def _usual(use: list[object]) -> tuple[int, int]:
     """(calls, rounds) of a document where the task does not state them."""
     return (OF_PYTHON, OF_PYTHON) if PYTHON in use else (ToolsConfig.calls, MOST_ROUNDS)
 
 
-def with_python(stated: Any) -> Any:
+def with_python(stated: object) -> object:
     """The `tools` of a task with `python` beside those that it has. What is none is left, and an error later."""
     if stated is None:
         return [PYTHON]
@@ -143,7 +143,7 @@ def with_python(stated: Any) -> Any:
     return [*stated, PYTHON] if isinstance(stated, list) and PYTHON not in stated else stated
 
 
-def answers_with_code(stated: Any) -> Any:
+def answers_with_code(stated: object) -> object:
     """The `generation_kwargs` of a task for answers that may hold code: at least `LEAST_TOKENS`, and no text that ends them.
 
     A cap of 16 tokens, as tasks of a word have it, leaves no room for a call, and a stop at a line's end cuts one.
@@ -160,7 +160,7 @@ def answers_with_code(stated: Any) -> Any:
     return found
 
 
-def _check_use(stated: list[Any], where: str) -> None:
+def _check_use(stated: list[object], where: str) -> None:
     """ConfigError for an unknown tool, for what is none, and for one that is named twice."""
     names = list[str]()
     for number, each in enumerate(stated):
@@ -175,7 +175,7 @@ def _check_use(stated: list[Any], where: str) -> None:
         raise ConfigError(f"the tool {twice!r} is named twice.", where=where)
 
 
-def _name(tool: Any) -> str:
+def _name(tool: object) -> str:
     """The name of a tool as a task states it."""
     if isinstance(tool, FunctionRef):
         return tool.function

@@ -44,7 +44,7 @@ def resolve(value: Any, code: ForeignCode) -> Any:
     return value
 
 
-def to_json(value: Any, function: Callable[[FunctionRef], Any] = str) -> Any:
+def to_json(value: object, function: Callable[[FunctionRef], object] = str) -> Any:
     """A value of a config as JSON, with keys as texts. function: what to write for a FunctionRef."""
     if isinstance(value, FunctionRef):
         return function(value)

@@ -160,12 +160,12 @@ class _Builder:
 
     def __init__(self, loader: Any, path: Path) -> None:
         self.loader, self.path = loader, path
-        self.anchors: dict[str, tuple[Any, int]] = {}
+        self.anchors: dict[str, tuple[object, int]] = {}
         self.size = self.aliased = 0
         self.warnings: list[str] = []
         self.faults: list[ConfigError] = []
 
-    def document(self) -> Any:
+    def document(self) -> object:
         """The value of the only document, None for an empty file."""
         self.loader.get_event()  # the start of the stream
         if self.loader.check_event(yaml.StreamEndEvent):
@@ -181,7 +181,7 @@ class _Builder:
         raise_all(self.faults)
         return value
 
-    def error(self, what: str, event: Any, hint: str = "") -> ConfigError:
+    def error(self, what: str, event: object, hint: str = "") -> ConfigError:
         return ConfigError(f"{what}.", where=str(self.place(event)), hint=hint)
 
     def place(self, event: Any) -> Place:
@@ -196,7 +196,7 @@ class _Builder:
             raise self.error(f"nested deeper than {MAX_DEPTH} levels", event)
         if event.anchor is not None:
             self.anchors[event.anchor] = (None, -1)  # until the value is complete: an alias inside it would be circular
-        value: Any
+        value: object
         if isinstance(event, yaml.ScalarEvent):
             value = self.scalar(event)
         elif event.tag not in (None, "!", _STANDARD + "seq", _STANDARD + "map"):
@@ -212,7 +212,7 @@ class _Builder:
             self.anchors[event.anchor] = (value, self.size - before)
         return value
 
-    def events(self, end: type) -> Iterator[Any]:
+    def events(self, end: type) -> Iterator[object]:
         while not isinstance(event := self.loader.get_event(), end):
             yield event
 
@@ -228,7 +228,7 @@ class _Builder:
             raise self.error(f"aliases add more than {MAX_ALIASED:,} values to this file", event)
         return value
 
-    def mapping(self, start: Any, depth: int) -> LocatedDict:
+    def mapping(self, start: object, depth: int) -> LocatedDict:
         mapping = LocatedDict(place=self.place(start))
         below: list[LocatedDict] = []
         for event in self.events(yaml.MappingEndEvent):
@@ -249,7 +249,7 @@ class _Builder:
                     mapping.put(key, value, source.places.get(key, source.place))
         return mapping
 
-    def written_twice(self, mapping: LocatedDict, key: Any, value: Any, event: Any) -> None:
+    def written_twice(self, mapping: LocatedDict, key: Any, value: Any, event: object) -> None:
         """A duplicate key: with the same value it is a warning, with another value an error."""
         first = mapping.where(key).rpartition(":")[2]
         same_key = any(type(known) is type(key) and known == key for known in mapping)  # 1 and true are equal in Python

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
-from mm_eval.config.arguments import number
 from mm_eval.values.errors import ConfigError, did_you_mean
 
 MB = 1 << 20
@@ -43,7 +42,8 @@ class Limits:
         return cls(**values)
 
     def to_json(self) -> dict[str, float]:
-        return {each.name: number(str(getattr(self, each.name))) for each in fields(self)}
+        stated: dict[str, float] = {each.name: getattr(self, each.name) for each in fields(self)}
+        return {name: int(value) if value == int(value) else value for name, value in stated.items()}
 
 
 WHOLE = ("memory", "processes", "files")

@@ -127,7 +127,7 @@ class ReducedDocs(Mapping[int, ReducedDoc]):
     """{doc id: {metric: value}}, held as a column for each metric. A doc's mapping is made when it is looked up."""
 
     def __init__(self) -> None:
-        self.columns: dict[str, Column[Any]] = {}
+        self.columns: dict[str, Column[object]] = {}
         self._docs: Column[int] = Column()
 
     def put(self, doc_id: int, values: ReducedDoc) -> None:

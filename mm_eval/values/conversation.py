@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from mm_eval.values.types import Answer, Clip, Context, Doc, End, Instance, Message
 
@@ -41,7 +41,7 @@ class Conversation:
     pictures: Callable[[], list[Image]]
     shown: Sequence[int] = ()
     of_examples: int = 0
-    kwargs: Mapping[str, Any] = field(default_factory=dict)
+    kwargs: Mapping[str, object] = field(default_factory=dict)
     clips: Sequence[Clip] = ()
 
 
@@ -76,6 +76,6 @@ class Turns(Protocol):
         """The model's last answer as a message of the turns that follow. answers: all of them."""
         ...
 
-    def to_json(self) -> Mapping[str, Any]:
+    def to_json(self) -> Mapping[str, object]:
         """What it is made of beside the task, for run.json; `recorded` of its class reads it where there is no model."""
         ...

@@ -27,7 +27,7 @@ def seconds_of_call() -> float:
     return seconds
 
 
-def in_time(what: str, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+def in_time(what: str, function: Callable[..., object], /, *args: object, **kwargs: object) -> Any:
     """What a task's function returns or raises. It runs in a thread of its own, which is left behind when its time is over.
 
     A function with a true `has_deadline`, whose process is ended in time, runs in this thread.

@@ -10,7 +10,6 @@ import difflib
 import re
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import Any
 
 
 def said_by(error: BaseException) -> str:
@@ -58,7 +57,7 @@ class MMEvalError(Exception):
         self.where = self.where or where
         return self
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return partial(type(self), where=self.where, hint=self.hint), (self.what,), {"attempts": self.attempts}
 
 
@@ -81,7 +80,7 @@ class ConfigErrors(ConfigError):
         super().__init__(f"{len(errors)} mistakes were found; nothing was requested. {listed}")
         self.errors = tuple(errors)
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return type(self), (self.errors,)
 
 

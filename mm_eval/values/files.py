@@ -106,7 +106,7 @@ def parse_python(source: str | bytes) -> ast.Module:
         return ast.parse(source)
 
 
-def python_value(text: str) -> Any:
+def python_value(text: str) -> object:
     """The value of a Python literal such as "['a', 'b']", of which a syntax tree is made, too.
 
     Errors: those of `ast.literal_eval`: ValueError and SyntaxError for any other text.
@@ -126,7 +126,7 @@ def sync_folder(folder: Path) -> None:
         os.close(fd)
 
 
-def encoder(**options: Any) -> Callable[[Any], str]:
+def encoder(**options: Any) -> Callable[[object], str]:
     """The `encode` of `json.JSONEncoder(**options)`, without indent. Its compiled part is made once, which saves a third.
 
     >>> encoder(separators=(",", ":"))({"a": [1, None]})
@@ -149,7 +149,7 @@ def encoder(**options: Any) -> Callable[[Any], str]:
         made.allow_nan,
     )
 
-    def encode(value: Any) -> str:
+    def encode(value: object) -> str:
         return "".join(parts(value, 0))
 
     return encode
@@ -159,12 +159,12 @@ _canonical = encoder(sort_keys=True, ensure_ascii=False, separators=(",", ":"))
 _quoted = _json.encode_basestring
 
 
-def digest_of(value: Any) -> str:
+def digest_of(value: object) -> str:
     """sha256 of the canonical JSON of a value: one digest for equal values."""
     return hashlib.sha256(_canonical(value).encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def digests_with(common: dict[str, Any], key: str) -> Callable[[str], str]:
+def digests_with(common: dict[str, object], key: str) -> Callable[[str], str]:
     """A function of a text: `digest_of({**common, key: text})`. What comes before the text is written and hashed once.
 
     >>> digests_with({"a": 1, "b": "one", "c": 3}, "b")("two") == digest_of({"a": 1, "b": "two", "c": 3})

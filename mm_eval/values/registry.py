@@ -179,25 +179,25 @@ def _declares_ours(path: tuple[str, ...]) -> bool:
     return False
 
 
-def _module_of(thing: Any) -> str:
+def _module_of(thing: object) -> str:
     """The module of what is registered, or of the function it wraps; "" if that is not known."""
     if isinstance(thing, _Lazy):
         return thing.target.partition(":")[0]
     return str(getattr(_inside(thing) or thing, "__module__", None) or "")
 
 
-def _inside(thing: Any) -> Any:
+def _inside(thing: object) -> object:
     """The function that an object wraps (a Metric, a partial); None if it wraps none."""
     return getattr(thing, "fn", None) or getattr(thing, "func", None)
 
 
-def describe(thing: Any) -> str:
+def describe(thing: object) -> str:
     """The docstring of an object, or of the function it wraps."""
     own = thing if isinstance(thing, type) or callable(thing) and hasattr(thing, "__name__") else None
     return (getattr(own, "__doc__", None) or getattr(_inside(thing), "__doc__", None) or "").strip()
 
 
-def _same_definition(one: Any, other: Any) -> bool:
+def _same_definition(one: object, other: object) -> bool:
     """Whether two objects are the same source read twice (a module imported again under another name)."""
     keys = ("__module__", "__qualname__")
     return one is other or all(getattr(one, key, one) == getattr(other, key, other) for key in keys)

@@ -138,7 +138,7 @@ def json_value(text: str | bytes) -> Any:
     return value
 
 
-def is_shallow(value: Any, depth: int = DEPTH) -> bool:
+def is_shallow(value: object, depth: int = DEPTH) -> bool:
     """Whether lists and mappings lie at most `depth` deep in each other."""
     level = [value]
     for _ in range(depth):
@@ -177,7 +177,7 @@ def read_json(folder: Path, name: str, hint: str = "") -> dict[str, Any]:
     return value
 
 
-def _check_format(stated: Any, path: Path) -> None:
+def _check_format(stated: object, path: Path) -> None:
     """OtherFormatError for the run.json of a folder that this version does not read."""
     if type(stated) is not int or stated < FORMAT:
         what = f"this mm-eval reads run folders whose run.json states `format: {FORMAT}`, and this one does not."

@@ -13,12 +13,11 @@ import re
 import unicodedata
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from mm_eval.values.files import encoder
 
 _NAMED = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
-_OPTIONS: dict[str, Any] = {"ensure_ascii": False, "separators": (",", ":"), "default": str, "allow_nan": False}
+_OPTIONS: dict[str, object] = {"ensure_ascii": False, "separators": (",", ":"), "default": str, "allow_nan": False}
 _encode = encoder(**_OPTIONS)
 
 
@@ -68,7 +67,7 @@ def html(text: object) -> str:
     return escaped.replace('"', "&quot;").replace("'", "&#39;")
 
 
-def in_script(value: Any) -> str:
+def in_script(value: object) -> str:
     """JSON for a script element: nothing in it can end the element, open a comment or reorder the file's text.
 
     Numbers that JSON lacks (NaN, infinity) become text.
@@ -80,7 +79,7 @@ def in_script(value: Any) -> str:
     return json_safe(text).replace("<", "\\u003c")
 
 
-def _finite(value: Any) -> Any:
+def _finite(value: object) -> object:
     if isinstance(value, Mapping):
         return {key: _finite(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):

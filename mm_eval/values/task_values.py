@@ -10,11 +10,11 @@ from typing import Any
 class LazyDoc(dict[str, Any]):
     """The entries of a doc without its pictures, and what loads the whole doc."""
 
-    def __init__(self, entries: Mapping[str, Any], load: Callable[[], Mapping[str, Any]]) -> None:
+    def __init__(self, entries: Mapping[str, object], load: Callable[[], Mapping[str, object]]) -> None:
         super().__init__(entries)
         self._load = load
 
-    def __missing__(self, key: str) -> Any:
+    def __missing__(self, key: str) -> object:
         for name, value in self._load().items():
             self.setdefault(name, value)
         if key not in self:
@@ -36,12 +36,12 @@ class WithoutPictures(LazyDoc):
     """
 
     def __init__(
-        self, entries: Mapping[str, Any], load: Callable[[], Mapping[str, Any]], columns: Collection[str] = ()
+        self, entries: Mapping[str, object], load: Callable[[], Mapping[str, object]], columns: Collection[str] = ()
     ) -> None:
         super().__init__(entries, load)
         self.columns = tuple(columns)
 
-    def __missing__(self, key: str) -> Any:
+    def __missing__(self, key: str) -> object:
         if key not in self.columns:
             raise KeyError(key)
         return self._load()[key]
@@ -88,6 +88,6 @@ class One(list[Any]):
         return str(self[0])
 
 
-def value_of(thing: Any) -> Any:
+def value_of(thing: object) -> object:
     """The only value of a One; anything else is itself."""
     return thing[0] if isinstance(thing, One) else thing

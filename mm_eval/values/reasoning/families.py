@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Literal
 
 from mm_eval.values.errors import ConfigError
 
@@ -210,7 +210,7 @@ THINKING_NAMES = re.compile(
 """Names of models that may reason before they answer, in lower case with "-" for every other sign."""
 
 
-def may_think(name: str, variables: Mapping[str, Any] | None = None) -> bool:
+def may_think(name: str, variables: Mapping[str, object] | None = None) -> bool:
     """Whether a server's model may reason, by its name and by what its chat template is given.
 
     >>> may_think("Qwen/Qwen3-VL-8B-Thinking"), may_think("Qwen/Qwen3-VL-8B-Instruct"), may_think("openai/gpt-oss-20b")
