@@ -53,7 +53,7 @@ def test_a_run_learns_from_conversations_with_zoom(tmp_path: Path, monkeypatch: 
     assert run.progress.questions == 4 and run.progress.images >= 4
 
 
-@pytest.mark.full
+@pytest.mark.slow
 def test_a_run_goes_on_from_its_checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import train
     from train import Run

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 
-@pytest.mark.full
+@pytest.mark.slow
 def test_beside_a_busy_loop_a_core_the_main_job_costs_as_much_as_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """1.2 is the goal on a machine of its own; shared caches make CPU seconds longer here. Spinning threads: 1.3 to 2.9."""
     monkeypatch.syspath_prepend(str(Path(__file__).parents[2] / "benchmarks"))

@@ -74,9 +74,15 @@ def test_other_bytes_and_other_mappings_are_left_alone() -> None:
     assert with_pictures_declared(rows).features == rows.features
 
 
-@pytest.mark.full
-@pytest.mark.parametrize("readme", [True, False])
-@pytest.mark.parametrize("stored", few([undeclared, plain_bytes], at=(0,)))
+@pytest.mark.parametrize(
+    ("stored", "readme"),
+    [
+        pytest.param(undeclared, False, marks=pytest.mark.full),
+        pytest.param(undeclared, True, marks=pytest.mark.slow),
+        pytest.param(plain_bytes, False, marks=pytest.mark.slow),
+        pytest.param(plain_bytes, True, marks=pytest.mark.slow),
+    ],
+)
 def test_mmmu_in_a_configuration_for_each_subject(
     cli, tmp_path: Path, stored: Callable[[pa.Table], pa.Table], readme: bool
 ) -> None:

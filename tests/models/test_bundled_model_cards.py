@@ -125,7 +125,7 @@ def test_the_model_zooms(figures: Any) -> None:
         assert found["with zoom"][row]["low"] > found["without"][row]["value"], row
 
 
-@pytest.mark.full
+@pytest.mark.slow
 @pytest.mark.parametrize("folder", ["tiny-qwen2-vl"], indirect=True)
 def test_the_gain_of_zooming_comes_out_again(card: Any, folder: Path, figures: Any, tmp_path: Path) -> None:
     """Real calls and real parts; the model calls once where something is small, and each call is right."""

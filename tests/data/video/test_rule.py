@@ -80,7 +80,7 @@ def pairs(number: int, seed: int = 1) -> list[tuple[int, int]]:
     return found
 
 
-@pytest.mark.full
+@pytest.mark.slow
 def test_spreads_are_the_formulas_of_other_code_on_20_000_pairs() -> None:
     for total, shown in pairs(20_000):
         made = {

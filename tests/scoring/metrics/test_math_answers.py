@@ -219,8 +219,14 @@ def test_made_pairs() -> None:
     assert _wrong(seed=1, count=50) == ([], [])
 
 
-@pytest.mark.full
-@pytest.mark.parametrize("seed", [2, 3, 4])
+@pytest.mark.parametrize(
+    "seed",
+    [
+        pytest.param(2, marks=pytest.mark.full),
+        pytest.param(3, marks=pytest.mark.slow),
+        pytest.param(4, marks=pytest.mark.slow),
+    ],
+)
 def test_many_made_pairs(seed: int) -> None:
     unread, false = _wrong(seed, count=1000)
     assert not false

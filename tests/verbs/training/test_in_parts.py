@@ -14,7 +14,6 @@ from mm_eval import evaluate
 from tests.processes import HANGS
 from tests.verbs.training import in_parts
 
-pytestmark = pytest.mark.full
 ROOT = Path(__file__).parent.parent.parent.parent
 LAUNCH = ("-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2")
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT), "ACCELERATE_USE_CPU": "true", "OMP_NUM_THREADS": "1"}
@@ -49,15 +48,18 @@ def flat(found: list[Any]) -> list[Any]:
     return [each for some in found for each in (some if isinstance(some, list) else [some])]
 
 
+@pytest.mark.slow
 def test_fsdp_and_fsdp2_in_a_loop_of_ones_own(tmp_path: Path) -> None:
     check(tmp_path, "fsdp", "flat", "fsdp2")
 
 
+@pytest.mark.full
 def test_fsdp2_in_the_trainer(tmp_path: Path) -> None:
     """Accelerate refuses the first FSDP on a CPU."""
     check(tmp_path, "trainer-fsdp2")
 
 
+@pytest.mark.full
 @pytest.mark.skipif(importlib.util.find_spec("deepspeed") is None, reason="DeepSpeed is not installed")
 def test_zero_2_and_3(tmp_path: Path) -> None:
     check(tmp_path, "zero2", "zero3")

@@ -338,8 +338,13 @@ def _ended_by_padding(model: Any, token: int) -> Any:
     return model
 
 
-@pytest.mark.full
-@pytest.mark.parametrize("options", [{"no_repeat_ngram_size": 1}, {"min_length": 24}], ids=lambda one: next(iter(one)))
+@pytest.mark.parametrize(
+    "options",
+    [
+        pytest.param({"no_repeat_ngram_size": 1}, id="no_repeat_ngram_size", marks=pytest.mark.full),
+        pytest.param({"min_length": 24}, id="min_length", marks=pytest.mark.slow),
+    ],
+)
 def test_padding_is_not_text_of_the_prompt(adapter: Adapter, options: dict[str, Any]) -> None:
     """An end token must not be forbidden because shorter prompts were filled up with it, nor a minimum be met by padding."""
     free = outputs(adapter("llama").generate(_of_different_lengths(min_new_tokens=16)))
