@@ -29,7 +29,7 @@ function drawTop() {
   document.body.classList.add("wide");
   PARTS.asked = "How they were asked";
   const head = byId("top"), asked = byId("asked"), section = byId("overview");
-  head.append(make("h1", {}, about.title));
+  head.append(...[wayBack()].filter(Boolean), make("h1", {}, about.title));
   if (about.sample) head.append(sampleBanner(about.datasets));
   const facts = make("dl", { class: "facts" });
   for (const fact of about.facts) facts.append(make("dt", {}, fact.name), make("dd", {}, fact.text, make("div", { class: "soft" }, fact.link ? make("a", { href: fact.link }, fact.at) : fact.at)));

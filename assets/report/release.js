@@ -75,6 +75,16 @@ function cellOf(row, cells, place, of) {
   td.append(shown);
   return td;
 }
+// The difference of two models: its interval and its p-values; a number leads to the page that compares them
+function differenceOf(row) {
+  const found = row.difference, signed = (value) => `${value > 0 ? "+" : ""}${asText(row, value)}`;
+  if (!found) return make("td", { class: "none" }, "–");
+  const shown = make(about.pair.link && row.task !== AVERAGE ? "a" : "div", about.pair.link && row.task !== AVERAGE ? { href: `${about.pair.link}#?${new URLSearchParams({ task: row.task })}` } : {});
+  shown.append(make("span", { class: "value" }, `${signed(found.v)}${found.told ? " *" : ""}`));
+  if (found.at && byId("c-intervals").checked) shown.append(make("small", {}, found.at.map(signed).join(" to ")));
+  if (found.p) shown.append(make("small", {}, found.p));
+  return make("td", { class: found.told ? "difference best" : "difference" }, shown);
+}
 function table() {
   const order = columns(), all = byId("c-parts").checked;
   const line = make("tr", {}, make("th", { scope: "col" }, "benchmark"));
@@ -83,6 +93,7 @@ function table() {
     hide.addEventListener("click", () => { hidden.add(place); refresh(); });
     line.append(make("th", { scope: "col", class: "head" }, ...breaking(column.name), hide, column.parameters ? make("small", {}, `${inWords(column.parameters)} parameters`) : null, ...column.facts.map((fact) => make("small", {}, fact))));
   }
+  if (about.pair && order.length > 1) line.append(make("th", { scope: "col", class: "head difference", title: about.pair.said }, "difference", make("small", {}, about.pair.name), about.pair.link ? make("small", {}, make("a", { href: about.pair.link }, "by document")) : null));
   const body = make("tbody", {});
   for (const { row, place } of rowsInOrder()) {
     const name = make("th", { scope: "row" });
@@ -94,7 +105,7 @@ function table() {
     const sort = make("button", { type: "button", title: "order the columns by this row; once more: as given", "aria-pressed": String(byRow === place) }, byRow === place ? "⇤" : "⇄");
     sort.addEventListener("click", () => { byRow = byRow === place ? null : place; refresh(); });
     name.append(...breaking(row.label), row.better === false ? " ↓" : "", " ", sort);
-    body.append(make("tr", { class: row.task === AVERAGE ? "average" : row.group ? "group" : "" }, name, ...order.map((column) => cellOf(row, row.cells, column, row.label))));
+    body.append(make("tr", { class: row.task === AVERAGE ? "average" : row.group ? "group" : "" }, name, ...order.map((column) => cellOf(row, row.cells, column, row.label)), about.pair && order.length > 1 ? differenceOf(row) : null));
     if (all || opened.has(place)) for (const part of row.parts) {
       const row_of = { ...row, cells: part.cells, share: part.share, scale: part.share ? 1 : part.scale, ends: part.ends };
       body.append(make("tr", { class: "part" }, make("th", { scope: "row" }, ...breaking(part.label)), ...order.map((column) => cellOf(row_of, part.cells, column, `${row.label}, ${part.label}`))));
@@ -239,6 +250,7 @@ function legend() {
   if (has("own")) said.push("¶ a prompt, chat template or system message that differs from most of its row.");
   if (has("protocol")) said.push("§ under a named protocol.");
   if (cells.some((cell) => !cell.ours)) said.push("* as reported, not measured by us.");
+  if (about.pair) said.push(about.pair.said);
   if (has("link")) said.push("A number opens the samples behind it.");
   byId("legend").append(said.join(" "));
 }

@@ -52,6 +52,8 @@ function sampleBanner(names = []) {
   const shown = names.slice(0, most), last = more > 0 ? `${more} more` : shown.length > 1 ? shown.pop() : "";
   return make("div", { class: "banner" }, `Bundled sample data${names.length ? `, not ${shown.join(", ")}${last ? ` and ${last}` : ""}` : ""}. These scores are not benchmark results.`);
 }
+// The way back to the page that a page belongs to
+const wayBack = () => about.back ? make("p", { class: "back" }, make("a", { href: about.back }, "← Release")) : null;
 const inWords = (count) => count < 1e6 ? count.toLocaleString("en") : count < 1e9 ? `${(count / 1e6).toPrecision(3)} million` : `${(count / 1e9).toPrecision(3)} billion`;
 // A button that shows the lines of a table that are no headline
 function moreNumbers(body, hidden) {

@@ -10,7 +10,7 @@ over all docs at alpha / m, where m is the number of comparisons: what Holm's co
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
@@ -30,11 +30,6 @@ FLIPPED = (0.15, 0.45)
 unlike models. An assumption, stated in the table."""
 PAIRS_READ = 6
 """Pairs of runs from which the standard deviation of a difference is taken, at most."""
-
-ASKED_FOR = 2.0
-"""The difference in points of which a release says how many docs it takes."""
-READ_FOR_NOTE = 3
-"""Models of a release from which its note takes the standard deviations: reading a run of 100,000 docs takes seconds."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +60,7 @@ class Planned:
     (low, high) in the table's unit; one and the same where it was measured once. measured: it comes from runs.
     detectable: the smallest difference that is found. needed: docs for the stated difference. share: of the docs that a run with
     --stop_when decided takes on average for that difference. All are pairs, for the low and the high standard deviation.
+    scale: the least and the greatest value of a number in points, None where it is unknown.
     """
 
     name: str
@@ -77,6 +73,7 @@ class Planned:
     share: tuple[float, float] | None = None
     is_average: bool = False
     is_fraction: bool = True
+    scale: tuple[float, float] | None = None
 
     @property
     def enough(self) -> bool | None:
@@ -147,6 +144,7 @@ def _planned(
     found: dict[tuple[str, str], list[float]] = {}
     docs: dict[tuple[str, str], int] = {}
     fractions: dict[tuple[str, str], bool] = {}
+    scales: dict[tuple[str, str], tuple[float, float] | None] = {}
     for first, changes in pairs:
         for change in changes:
             number, key = change.difference, (change.task, str(change.key).removesuffix(",none"))
@@ -154,14 +152,14 @@ def _planned(
                 continue
             unit = change.unit.factor
             found.setdefault(key, []).append(unit * number.stderr * math.sqrt(number.n))
-            fractions[key] = change.unit.is_percent
+            fractions[key], scales[key] = change.unit.is_percent, change.first.scale
             if as_asked:
                 docs[key] = min(number.n, docs.get(key, number.n))
                 continue
             share = min(1.0, number.n / max(1, first.results.rows[change.task].n))  # a number may be of some docs only
             docs[key] = round(size_of(first, change.task) * share)
     return [
-        Planned(*key, docs[key], (min(each), max(each)), True, is_fraction=fractions[key])
+        Planned(*key, docs[key], (min(each), max(each)), True, is_fraction=fractions[key], scale=scales[key])
         for key, each in found.items()
     ]
 
@@ -233,35 +231,6 @@ def _no_share_of_docs(config: Any) -> str:
         return "a share of questions of several documents each"
     of_groups = not traits.is_mean and not traits.fraction and traits.stratum is not None
     return "measured in points of its own" if of_groups and known is None else ""
-
-
-def plan_of_release(runs: Sequence[RecordedRun]) -> tuple[list[Planned], Question] | None:
-    """What a release can tell, of the docs that were asked: its rows with the smallest difference that each shows between two
-    of its models. None where no two models have a number in common."""
-    named: dict[str, list[RecordedRun]] = {}
-    for run in runs:
-        named.setdefault(run.model, []).append(run)
-    if len(named) < 2:
-        return None
-    question = Question(ASKED_FOR, models=len(named))
-    rows = _planned(_changes_for_note(list(named.values())), as_asked=True)
-    return (answered(rows, question), question) if rows else None
-
-
-def _changes_for_note(models: Sequence[Sequence[RecordedRun]]) -> Iterator[tuple[RecordedRun, list[Change]]]:
-    """Of each task the pairs of the first models that have it, in whichever of their folders. models: the runs of each."""
-    having: dict[str, list[RecordedRun]] = {}
-    for own in models:
-        of_tasks = {name: run for run in reversed(own) for name in run.spec["tasks"]}
-        for name, run in of_tasks.items():
-            having.setdefault(name, []).append(run)
-    pairs = {(id(a), id(b)): (a, b) for runs in having.values() for a, b in combinations(runs[:READ_FOR_NOTE], 2)}
-    for first, second in pairs.values():
-        try:
-            changes = _main_changes(first, second)
-        except MMEvalError:  # they have no number in common
-            continue
-        yield first, changes
 
 
 def as_json(rows: Sequence[Planned], question: Question) -> Mapping[str, Any]:

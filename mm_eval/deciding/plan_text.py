@@ -4,63 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from mm_eval.deciding.design import FLIPPED, Planned, Question, plan_of_release, with_members
-from mm_eval.results.number_text import rounded
-from mm_eval.results.recorded import RecordedRun
-from mm_eval.results.table import Cell, Column, Row, Table, TablePart, fitted, left_out, to_text
-from mm_eval.values.words import counted
+from mm_eval.deciding.design import FLIPPED, Planned, Question
+from mm_eval.results.number_text import PERCENT, POINTS, SMALLEST_VISIBLE, of_scale, rounded
+from mm_eval.results.table import Cell, Column, Row, Table, fitted, left_out, to_text
 
 
 def render(rows: Sequence[Planned], question: Question, width: int | None = None) -> str:
     """The table, and plain sentences on what is too small for the question. width: of the terminal; None for any."""
     table, out = fitted(as_table(rows, question), width)
     return "\n".join([*to_text(table).split("\n"), *left_out(out), "", *sentences(rows, question)])
-
-
-def of_release(runs: Sequence[RecordedRun]) -> TablePart | None:
-    """What a release can tell, as a table for its page and a sentence for its other forms; None where that is not known."""
-    if (found := plan_of_release(runs)) is None:
-        return None
-    rows, question = found
-    said = []
-    for row in rows:
-        low, high = row.detectable
-        about = f"{high:.1f}" if high - low < 0.05 else f"{low:.1f} to {high:.1f}"
-        said.append(f"{row.name}{f' ({row.metric})' if row.metric else ''} {about}")
-    numbers = counted(sum(not row.is_average for row in rows), "number")
-    pairs = counted(question.pairs, "pair of models", "pairs of models")
-    missing = sorted(_of_several(runs) - with_members((row.name for row in rows), runs))
-    left = f"Not in this table, since no difference there has a standard error: {', '.join(missing)}."
-    note = (
-        f"Differences that this release would detect in 80% of evaluations, in points, corrected for {pairs} and {numbers}: "
-        f"{'; '.join(said)}."
-    )
-    return TablePart(
-        "What this release can tell",
-        as_table(rows, question),
-        [*_basis(rows, question), *([left] if missing else []), *_columns(question)],
-        f"{note} {left}" if missing else note,
-    )
-
-
-def _of_several(runs: Sequence[RecordedRun]) -> set[str]:
-    """The benchmarks of which two models or more have a number."""
-    models: dict[str, set[str]] = {}
-    for run in runs:
-        for name in run.results.rows:
-            if name not in run.results.members and run.results.headline(name) is not None:
-                models.setdefault(name, set()).add(run.model)
-    return {name for name, having in models.items() if len(having) > 1}
-
-
-def _columns(question: Question) -> Iterator[str]:
-    """What the columns mean, for a reader who did not ask for them."""
-    if question.difference is not None:
-        points = f"{question.difference:g} points"
-        yield (
-            f"Documents for {question.difference:g}: how many documents a difference of {points} takes. "
-            "With --stop_when: the average share of documents needed before the comparison is decided."
-        )
 
 
 def as_table(rows: Sequence[Planned], question: Question) -> Table:
@@ -70,7 +22,7 @@ def as_table(rows: Sequence[Planned], question: Question) -> Table:
         Column("metric", "text", spare=2),
         Column("docs"),
         Column("spread", spare=1 if question.difference is not None else 0),
-        Column("smallest difference"),
+        Column(SMALLEST_VISIBLE),
     ]
     if question.difference is not None:
         columns += [Column(f"documents for {question.difference:g}"), Column("enough")]
@@ -84,7 +36,7 @@ def _cells(row: Planned, question: Question) -> dict[str, Cell]:
         "metric": row.metric,
         "docs": f"{row.docs:,}",
         "spread": _range(row.spread, ".0f"),
-        "smallest difference": _range(row.detectable, ".1f"),
+        SMALLEST_VISIBLE: _visible(row),
     }
     if question.difference is not None and row.needed is not None and row.share is not None:
         low, high = (rounded(each) for each in row.needed)
@@ -93,6 +45,13 @@ def _cells(row: Planned, question: Question) -> dict[str, Cell]:
         cells["enough"] = enough
         cells["documents with --stop_when"] = _range((100 * row.share[0], 100 * row.share[1]), ".0f", "%")
     return cells
+
+
+def _visible(row: Planned) -> str:
+    """The smallest visible difference in percent of the scale, for like and for unlike models."""
+    unit = PERCENT if row.is_fraction else POINTS
+    low, high = (of_scale(end / unit.factor, row.scale, unit) for end in row.detectable)
+    return low if low == high else f"{low} to {high}"
 
 
 def _range(ends: tuple[float, float], form: str, unit: str = "") -> str:

@@ -26,7 +26,8 @@ class Change:
     """The change of one number from the first run to another one.
 
     first, second: the number in each run over the docs that both scored. difference: second - first, paired.
-    corrected: the p-value of the difference after Holm's correction. flips: of right/wrong metrics, else None.
+    corrected: the p-value of the difference after Holm's correction for `comparisons` tests.
+    flips: of right/wrong metrics, else None.
     better: whether higher is better; None for a number without a direction.
     headline: whether the number is not a part of another one of its task. main: whether its row is compared by it
         (`metadata.metric`), and the row stands in no group. copy_of: an earlier number of which it is another form.
@@ -42,6 +43,7 @@ class Change:
     better: bool | None = True
     headline: bool = True
     corrected: float | None = None
+    comparisons: int = 1
     category: tuple[str, str] | None = None
     main: bool = False
     copy_of: MetricKey | None = None
@@ -50,6 +52,11 @@ class Change:
     def unit(self) -> Unit:
         """In which its numbers are shown."""
         return unit_of(self.first, self.second, metric=self.key.metric)
+
+    @property
+    def smallest_visible(self) -> float | None:
+        """The smallest true difference that these docs show in 80% of evaluations, after the correction."""
+        return self.difference.smallest_visible(self.comparisons)
 
     @property
     def told_apart(self) -> bool:

@@ -123,12 +123,13 @@ def _average(
             key: (first, second, change) for key, first, second, change in group_differences(run, name, changes)
         }
         if (triple := of_member.get(part.key)) is not None:
-            first, second, difference = (_scaled(estimate, part.scale) for estimate in triple)
+            first, second, difference = (scaled(estimate, part.scale) for estimate in triple)
             found[name] = first, second, difference
     return _difference(metric.key, _mean_of_parts(metric), found) if len(found) == len(metric.of) else None
 
 
-def _scaled(estimate: Number, scale: float) -> Number:
+def scaled(estimate: Number, scale: float) -> Number:
+    """A number times a factor, with its interval and scale; -1 turns a difference round."""
     stderr = None if estimate.stderr is None else abs(scale) * estimate.stderr
     ends = [scale * end for end in estimate.exact or ()]
     exact = (min(ends), max(ends)) if ends else None
@@ -144,7 +145,7 @@ def _of_group(run: RecordedRun, group: str, number: Number) -> Number:
     for metric in run.group_metrics.get(group, ()):
         if metric.of and metric.key == number.key:
             members = _parts(run, group, metric).items()
-            of_members = {name: _scaled(estimates(run, name)[part.key], part.scale) for name, part in members}
+            of_members = {name: scaled(estimates(run, name)[part.key], part.scale) for name, part in members}
             return _together(number.key, float(number.value), number.stderr, of_members, _mean_of_parts(metric))
     key, names = number.key, run.results.leaves(group)
     below = {name: e for name in dict.fromkeys(names) if (e := run.tasks[name].number(key))}

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mm_eval.values.types import MetricKey, Number
+from mm_eval.values.types import NO_SHARE, MetricKey, Number
 
 EXACT = "†"
 EXACT_NOTE = f"{EXACT} exact 95% interval: nearly all documents are right or wrong, or nearly none changed"
@@ -121,6 +121,26 @@ def counts_calls(key: MetricKey) -> bool:
 def _by_stderr(number: Number) -> tuple[float, ...]:
     """About the ends of the 95% interval of a number whose docs are not known."""
     return () if number.stderr is None else (number.value - 2 * number.stderr, number.value + 2 * number.stderr)
+
+
+SMALLEST_VISIBLE = "smallest visible"
+"""The head of a column with the smallest visible difference."""
+SAID_OF_VISIBLE = (
+    "Smallest visible difference: the smallest true difference that this many documents show in 80% of evaluations, "
+    "after correction for all comparisons of the table, in percent of the scale"
+)
+"""What it means, in every table that has it."""
+
+
+def of_scale(size: float | None, scale: tuple[float, float] | None, unit: Unit) -> str:
+    """A difference in percent of its scale: "5.8%", or "more than 100%"; in the number's own unit where its scale is unknown."""
+    if size is None:
+        return "-"
+    low, high = (0.0, 1.0) if unit.is_percent else scale or NO_SHARE
+    if not math.isfinite(high - low) or high <= low:
+        return unit.text(size)
+    share = size / (high - low)
+    return "more than 100%" if share > 1 else f"{100 * share:.1f}%"
 
 
 def rounded(count: int) -> int:

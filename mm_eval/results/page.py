@@ -115,8 +115,10 @@ def about_differences(
     }
 
 
-def run_fact(name: str, run: RecordedRun, page_folder: Path, text: str) -> dict[str, Any]:
-    """A line about a run above the tables, with a link to its own report."""
+def run_fact(name: str, run: RecordedRun, page_folder: Path, text: str, page: str | None = None) -> dict[str, Any]:
+    """A line about a run above the tables, with a link to its own report: to `page` where that is not in its folder."""
+    if page is not None:
+        return {"name": name, "text": text, "link": page, "at": run.folder.name}
     report = run.folder / "report.html"
     link = (
         href(Path(os.path.relpath(report, page_folder))) if report.is_file() and is_inside(run.folder, report) else None

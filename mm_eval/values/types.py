@@ -558,12 +558,16 @@ class Number:
             return 1.0 if self.value == 0 else 2.0 ** min(0, 1 - self.clusters)
         return t_two_sided(self.value / (self.stderr * self.lacking), self.freedom)
 
-    @property
-    def detectable(self) -> float | None:
-        """The smallest true value that this many docs tell from 0 in 80% of evaluations; None if nothing varied."""
+    def smallest_visible(self, comparisons: int) -> float | None:
+        """The smallest true value that this many docs tell from 0 in 80% of evaluations; None if nothing varied.
+
+        comparisons: the tests that are corrected together. Power is that of a test at 5% divided by their number, which Holm's
+        correction guarantees to each of them.
+        """
         if not self.stderr or self.freedom is None:
             return None
-        reach = t_quantile((1 + CONFIDENCE) / 2, self.freedom) + t_quantile(POWER, self.freedom)
+        level = (1 - CONFIDENCE) / max(1, comparisons)
+        reach = t_quantile(1 - level / 2, self.freedom) + t_quantile(POWER, self.freedom)
         return reach * self.stderr * self.lacking
 
     @property

@@ -195,6 +195,14 @@ def test_the_first_chart_is_what_the_data_can_show(opened, base, perfect, worse,
     browser = opened(write_release_page(base / "two.html", two))
     assert not browser.find_elements("css selector", "#chart svg, #chart .dots"), "one benchmark of points"
     assert len(browser.find_elements("css selector", "#drawings .bars .bar")) == 2
+    cell = browser.find_element("css selector", "td.difference")
+    assert cell.text.startswith("-") and " *" in cell.text and "p <0.001 alone, <0.001 corrected" in cell.text
+    link = cell.find_element("css selector", "a").get_attribute("href")
+    assert browser.find_element("link text", "by document").get_attribute("href") == link.partition("#")[0]
+    opened(base / "two-compare.html", "#" + link.partition("#")[2])
+    assert browser.execute_script("return byId('f-task').value") == "mme"
+    browser.find_element("link text", "← Release").click()
+    assert browser.current_url.endswith("/two.html")
     assert browser.execute_script("return document.getElementById('h-axis').parentElement.hidden")
     table = release_table([RecordedRun.read(dummy_run, "a"), RecordedRun.read(dummy_run, "b")])
     [row] = [row for row in table.shown() if row[0] == "seedbench"]

@@ -7,16 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mm_eval.deciding import plan_text
-from mm_eval.deciding.design import (
-    FLIPPED,
-    Planned,
-    Question,
-    answered,
-    plan_of_release,
-    planned_of_runs,
-)
-from mm_eval.deciding.plan_text import of_release
+from mm_eval.deciding.design import FLIPPED, Planned, Question, answered
 from mm_eval.deciding.plan_verb import without_spread
 from mm_eval.results.recorded import RecordedRun
 from mm_eval.verbs.study.compare import compare
@@ -63,6 +54,7 @@ def test_without_runs_sizes_are_stated_and_the_spread_is_assumed(cli) -> None:
 def test_with_runs_the_spread_is_that_of_their_paired_differences(
     cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("COLUMNS", "300")
     runs = []
     for seed in ("0", "1"):
         runs.append(tmp_path / seed)
@@ -91,28 +83,21 @@ def test_with_runs_the_spread_is_that_of_their_paired_differences(
         and "mme" in table.out
     )
     release = cli("report", *runs, "--format", "md")
-    assert "Differences that this release would detect in 80% of evaluations" in release.out
+    [found_mme] = [each for each in changes if each.task == "mme" and each.main]
+    said = {"seedbench": 100 * (change.smallest_visible or 0), "mme": (found_mme.smallest_visible or 0) / 20}
+    assert change.comparisons == 2, (
+        "one definition: corrected for the comparisons of the table, in percent of the scale"
+    )
+    notes = "; ".join(f"{name} {share:.1f}%" for name, share in said.items())
+    assert f"Smallest visible difference, in percent of the scale: {notes}." in release.out
+    compared = cli("compare", *runs).out
+    assert all(f"{share:.1f}%" in compared for share in said.values())
     assert cli("report", *runs, "--output", tmp_path / "release.html").code == 0
     data = re.search(r'id="data">(.*?)</script>', (tmp_path / "release.html").read_text(), re.DOTALL)
     [part] = json.loads(data[1])["parts"] if data else []
-    assert part["title"] == "What this release can tell" and "documents for 2" in [
-        head[0] for head in part["table"]["head"]
-    ]
-    assert [row["cells"][0] for row in part["table"]["rows"]] == ["seedbench", "mme"]
-    asked = {row.name: row for row in planned_of_runs([RecordedRun.read(run) for run in runs], as_asked=True)}
-    assert asked["seedbench"].docs == 100, "of the part that the runs were asked"
-    [of_table] = [row for row in answered(list(asked.values()), Question()) if row.name == "seedbench"]
-    assert f"{of_table.name} ({of_table.metric}) {of_table.detectable[1]:.1f}" in release.out
-    part_of_second = "--tasks", "mme", "--sample", "--limit", "4", "--no_report", "--model", "dummy", "--seed", "2"
-    assert cli(*part_of_second, "--name", "m1", "--output_path", tmp_path / "more").code == 0
-    found_in_all = plan_of_release([both[0], RecordedRun.read(tmp_path / "more"), both[1]])
-    assert found_in_all is not None
-    assert {row.name for row in found_in_all[0] if not row.is_average} == {"mme", "seedbench"}, (
-        "not the first folder only"
-    )
-    monkeypatch.setattr(plan_text, "plan_of_release", lambda runs: ([of_table], Question()))
-    told = of_release(both)
-    assert told is not None and "Not in this table, since no difference there has a standard error: mme." in told.note
+    assert part["title"] == "Smallest visible difference"
+    cells = {row["cells"][0]: row["cells"][-1] for row in part["table"]["rows"]}
+    assert cells == {name: f"{share:.1f}%" for name, share in said.items()}
 
 
 @pytest.mark.parametrize(

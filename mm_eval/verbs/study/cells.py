@@ -26,7 +26,8 @@ def change_json(change: Change) -> dict[str, Any]:
         "difference": estimate_json(found),
         "p": found.p_value,
         "p_holm": change.corrected,
-        "detectable": found.detectable,
+        "comparisons": change.comparisons,
+        "smallest_visible": change.smallest_visible,
         "docs_needed": found.docs_needed,
     }
     if change.flips is not None:

@@ -265,7 +265,7 @@ def _correct(compared: Sequence[Comparison], family: Callable[[Change], Hashable
                 families.setdefault(of, []).append((comparison, place, p))
     for found in families.values():
         for (comparison, place, _), p in zip(found, holm([p for *_, p in found]), strict=True):
-            comparison.changes[place] = replace(comparison.changes[place], corrected=p)
+            comparison.changes[place] = replace(comparison.changes[place], corrected=p, comparisons=len(found))
     for comparison in compared:
         if comparison.same_as:
             comparison.changes = [_of_the_same(comparison, change, compared) for change in comparison.changes]
@@ -279,7 +279,11 @@ def _of_the_same(comparison: Comparison, change: Change, compared: Sequence[Comp
         return replace(change, corrected=change.difference.p_value)
     known = (each for each in compared[place].changes if (each.task, each.key) == (change.task, change.key))
     found = next((each for each in known if each.category == change.category), None)
-    return replace(change, corrected=found.corrected if found else None)
+    return (
+        replace(change, corrected=found.corrected, comparisons=found.comparisons)
+        if found
+        else replace(change, corrected=None)
+    )
 
 
 def verdict(change: Change, name: str, baseline: str) -> str:
@@ -287,7 +291,7 @@ def verdict(change: Change, name: str, baseline: str) -> str:
     found, metric = change.difference, change.key.metric
     docs = found.n or 0
     where = f"{change.task} ({metric})"
-    if change.difference.p_value is None:
+    if found.p_value is None:
         return f"{name} and {baseline} on {where}: no interval: {found.note}".removesuffix(": ")
     if change.told_apart:
         up = found.value > 0
@@ -297,9 +301,10 @@ def verdict(change: Change, name: str, baseline: str) -> str:
     if found.value == 0:
         return f"{name} and {baseline} score the same on {where} with {counted(docs, 'document')}."
     needed = found.docs_needed
-    if needed is None or needed <= docs:
+    if found.p_value < 0.05 or needed is None or needed <= docs:
         between = f"On {where} {name} and {baseline} show no significant difference"
-        return f"{between} after correction for the number of comparisons."
+        ps = f"p is {p_text(found.p_value)} alone and {p_text(change.corrected)}"
+        return f"{between}: {ps} after correction for {counted(change.comparisons, 'comparison')}."
     return (
         f"On {where} {name} and {baseline} show no significant difference with {counted(docs, 'document')}; "
         f"about {rounded(needed):,} would be needed if it is as large as seen ({change.unit.signed(found.value)})."

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
 from mm_eval.results.changes import Change
-from mm_eval.results.number_text import EXACT_NOTE, IN_PERCENT, p_text
+from mm_eval.results.number_text import EXACT_NOTE, IN_PERCENT, SAID_OF_VISIBLE, SMALLEST_VISIBLE, of_scale, p_text
 from mm_eval.results.page import about_differences, run_fact
 from mm_eval.results.recorded import RecordedRun, told_apart
 from mm_eval.results.run_table import brief_warnings
@@ -30,9 +30,13 @@ from mm_eval.verbs.study.variants_text import write_samples
 HINT = (
     "A positive difference favours the later run (for ↓ metrics, the earlier one). Only documents scored in both runs count; "
     "questions about one picture form a cluster. * is significant at 5%, corrected (Holm) for the main metrics of all runs; the "
-    "other metrics are corrected on their own. Detectable: the smallest true difference that this many documents would reveal "
-    "in 80% of experiments. Shares are in percent."
+    "other metrics are corrected on their own. Shares are in percent. "
+    f"{SAID_OF_VISIBLE}."
 )
+
+
+PICTURES = {"thumbnails": "thumbnails/", "full": "pictures/", "listed": True}
+"""Where the pictures of a site are, seen from its first page."""
 
 
 class Runs(Variants):
@@ -118,11 +122,26 @@ def _in_brief(differs: Sequence[str]) -> list[str]:
     return [*rest, f"{words}: `mm-eval compare --html FILE` and --format json have the words"]
 
 
-def write_comparison(path: Path, first: RecordedRun, compared: Sequence[Comparison]) -> Path:
-    """Writes the page and returns its path."""
+def write_comparison(
+    path: Path,
+    first: RecordedRun,
+    compared: Sequence[Comparison],
+    back: str | None = None,
+    pages: Mapping[Path, str] | None = None,
+) -> Path:
+    """Writes the page and returns its path.
+
+    back: the link to the page of the release that it belongs to. pages: links to the runs' pages by run folder, of a site, whose
+    pictures are in folders beside the page.
+    """
     found = Runs.compared_with(first, compared)
     title = " and ".join(dict.fromkeys(run.model for run in found.runs.values()))
-    return write_samples(path, title, [found], lambda: _about(path.parent, found))
+
+    def about() -> dict[str, Any]:
+        known = _about(path.parent, found, pages or {})
+        return {**known, "back": back, **({"pictures": PICTURES} if pages else {})}
+
+    return write_samples(path, title, [found], about)
 
 
 def as_json(first: RecordedRun, compared: Sequence[Comparison]) -> str:
@@ -180,7 +199,7 @@ def _rows(changes: Sequence[Change], letter: str) -> list[Row]:
             "other": unit.text(change.second.value),
             **difference_cells(change, found, unit, reach(drawn_together[line(change)])),
             "p": p_text(found.p_value),
-            "detectable": unit.text(found.detectable),
+            SMALLEST_VISIBLE: of_scale(change.smallest_visible, change.first.scale, unit),
             "docs": str(found.n),
             "lost": "",
             "gained": "",
@@ -208,7 +227,7 @@ def _terminal_columns(letter: str, every: bool) -> list[Column]:
         Column("docs", spare=3),
         Column("lost", spare=4),
         Column("gained", spare=4),
-        Column("detectable", spare=5),
+        Column(SMALLEST_VISIBLE, spare=5),
         Column("p", spare=6),
         Column("McNemar p", spare=6),
         Column("A ± 95%", cell="first", spare=7),
@@ -228,15 +247,18 @@ def _page_columns(letter: str) -> list[Column]:
         *map(Column, ("p (Holm)", "lost", "gained")),
         Column("McNemar p", spare=1),
         Column("p alone", cell="p", spare=1),
-        Column("detectable", spare=1),
+        Column(SMALLEST_VISIBLE, spare=1),
         Column("docs", spare=1),
     ]
 
 
-def _about(folder: Path, found: Runs) -> dict[str, Any]:
-    """The part of the page above the samples."""
+def _about(folder: Path, found: Runs, pages: Mapping[Path, str]) -> dict[str, Any]:
+    """The part of the page above the samples. pages: links to the runs' pages, of those that are not in their folders."""
     labels = [f"{letter}: {run.model}" for letter, run in found.runs.items()]
-    facts = [run_fact(letter, found.runs[letter], folder, text) for letter, text in found.texts().items()]
+    facts = [
+        run_fact(letter, found.runs[letter], folder, text, pages.get(found.runs[letter].folder))
+        for letter, text in found.texts().items()
+    ]
     title = f"{', '.join(labels[1:])} against {labels[0]}"
     about = about_differences("compare", title, found.runs, facts, labels[0], labels[1:])
     sections = []

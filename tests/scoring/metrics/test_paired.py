@@ -76,7 +76,7 @@ def test_a_paired_difference_is_tighter_than_two_runs_apart():
     assert found.stderr == pytest.approx(mean_stderr([b - a for a, b in zip(first, second, strict=True)]))
     assert found.stderr < 0.2 * math.hypot(mean_stderr(first), mean_stderr(second))
     assert found.p_value < 1e-6 and found.docs_needed < 100
-    assert found.detectable == pytest.approx(2.83 * found.stderr, rel=0.01)
+    assert found.smallest_visible(1) == pytest.approx(2.83 * found.stderr, rel=0.01)
 
 
 @pytest.mark.parametrize(("clusters", "p"), [(3, 0.25), (8, 2**-7)])

@@ -6,10 +6,13 @@ interval is made of those of its benchmarks; two averages are compared by the pa
 
 from __future__ import annotations
 
+from mm_eval.results.estimates import scaled
 from mm_eval.scoring.metrics.stderr import combined
+from mm_eval.values.types import UNNAMED, Number
 from mm_eval.values.words import counted, listed
+from mm_eval.verbs.report.release.differences import why_not_significant
 from mm_eval.verbs.report.release.ranking import Differences
-from mm_eval.verbs.report.release.table import ReleaseNumber, ReleaseTable
+from mm_eval.verbs.report.release.table import ReleaseDifference, ReleaseNumber, ReleaseTable
 
 AVERAGE = "Average"
 LEAST = 2
@@ -84,12 +87,15 @@ def _sentence(table: ReleaseTable, columns: list[str], rows: list[Row]) -> str:
     parts = [
         f"{a} is ahead of {b} {of}"
         if ahead or behind
-        else f"{a} and {b} show no significant difference on any of {counted(len(both), 'benchmark')}"
+        else f"{a} and {b} show no significant difference on {both[0][0]}"
+        if len(both) == 1
+        else f"{a} and {b} show no significant difference on any of {len(both)} benchmarks"
     ]
     if behind:
         parts[0] += f", behind on {behind}"
     if same and (ahead or behind):
         parts[0] += f"; {counted(same, 'shows', 'show')} no significant difference"
+    parts += [why] if (why := why_not_significant(table, a, b)) else []
     if table.average:
         parts.append(_of_averages(table, a, b, rows))
     return ". ".join(parts) + "."
@@ -108,6 +114,11 @@ def _of_averages(table: ReleaseTable, a: str, b: str, rows: list[Row]) -> str:
         gaps.append(((found.value - low) / len(rows), (high - found.value) / len(rows)))
     low, high = combined(between, gaps)
     low, high = max(-1.0, low), min(1.0, high)
+    if table.pair:  # in the order of the columns, as the differences of the benchmarks
+        number = Number(UNNAMED, between, exact=(low, high))
+        table.average_difference = ReleaseDifference(
+            *table.pair, number if (b, a) == table.pair else scaled(number, -1.0)
+        )
     apart = "" if low > 0 or high < 0 else ", not significant"
     if f"{100 * between:+.1f}" != f"{100 * (first - second):+.1f}":
         said += f"; {100 * between:+.1f} on the documents that both answered"

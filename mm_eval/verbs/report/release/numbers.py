@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mm_eval.config.arguments import is_number, shortly
-from mm_eval.deciding.plan_text import of_release
 from mm_eval.deciding.record import cell_mark
 from mm_eval.prompt.blind import SAID
 from mm_eval.protocols.release_notes import notes_on_protocols, protocol_of_number
@@ -27,6 +26,7 @@ from mm_eval.values.errors import ConfigError, did_you_mean
 from mm_eval.values.types import MetricKey
 from mm_eval.values.words import listed
 from mm_eval.verbs.report.release.average import add_average
+from mm_eval.verbs.report.release.differences import parts_below
 from mm_eval.verbs.report.release.ranking import differently_judged, rank, set_apart, set_apart_by_judge
 from mm_eval.verbs.report.release.table import ReleaseNumber, ReleaseTable
 
@@ -123,7 +123,6 @@ def release_table(
         if blind := run.spec.get("blind"):
             table.notes.append(f"{column}: {SAID[blind]}: not ranked with the others.")
         table.notes += [*_notes_on_judges(column, run), *notes_on_protocols(column, run)]
-    table.parts = [plan] if (plan := of_release(runs)) is not None else []
     for model, reason in (holes or {}).items():
         if _line(model) not in table.columns:
             table.columns.append(_line(model))
@@ -136,6 +135,7 @@ def release_table(
     table.notes += set_apart(table, same_prompt)
     rank(table)
     add_average(table)
+    table.parts = list(parts_below(table))
     return table
 
 

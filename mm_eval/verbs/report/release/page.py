@@ -16,16 +16,21 @@ from typing import Any
 from urllib.parse import urlencode
 
 from mm_eval.engine.folder import RunFolder
+from mm_eval.results.number_text import p_text
 from mm_eval.results.page import asset, filled
 from mm_eval.results.recorded import RecordedRun
 from mm_eval.results.table import to_page
+from mm_eval.values.errors import MMEvalError
 from mm_eval.values.run_files import is_inside
 from mm_eval.values.safe import href, html, in_script
 from mm_eval.values.words import counted
 from mm_eval.verbs.report.figures import PREVIEW
 from mm_eval.verbs.report.release.average import AVERAGE
+from mm_eval.verbs.report.release.differences import said_of_difference
 from mm_eval.verbs.report.release.ranking import ranked_columns
-from mm_eval.verbs.report.release.table import ReleaseNumber, ReleaseTable
+from mm_eval.verbs.report.release.table import ReleaseDifference, ReleaseNumber, ReleaseTable
+from mm_eval.verbs.study.compare import compare
+from mm_eval.verbs.study.compare_text import write_comparison
 
 
 def write_release_page(
@@ -33,9 +38,25 @@ def write_release_page(
 ) -> Path:
     """Writes the page and returns its path. pages: links to the runs' pages, by run folder (None: report.html of each).
 
-    picture: the address of the picture that other sites show beside a link to the page.
+    picture: the address of the picture that other sites show beside a link to the page. Of two models the page that compares them
+    by document is written beside it.
     """
-    return RunFolder(path.parent).write_lines(path.name, release_page(table, path.parent, pages, picture=picture))
+    comparison = _write_comparison(path, table, pages)
+    lines = release_page(table, path.parent, pages, picture=picture, comparison=comparison)
+    return RunFolder(path.parent).write_lines(path.name, lines)
+
+
+def _write_comparison(path: Path, table: ReleaseTable, pages: Mapping[Path, str] | None) -> str | None:
+    """Writes the page that compares the two models of a release, and returns its name; None where a model is no single run."""
+    runs = _runs(table)
+    if table.pair is None or any(len(runs[name]) != 1 for name in table.pair):
+        return None
+    [first], [second] = (runs[name] for name in table.pair)
+    name = f"{path.stem}-compare.html"
+    with suppress(MMEvalError):  # two runs without a task in common
+        compared = compare([first, second])
+        return write_comparison(path.with_name(name), first, compared, back=path.name, pages=pages).name
+    return None
 
 
 def release_page(
@@ -44,8 +65,11 @@ def release_page(
     pages: Mapping[Path, str] | None = None,
     going: Sequence[Mapping[str, str]] = (),
     picture: str | None = None,
+    comparison: str | None = None,
 ) -> Iterator[str]:
     """The page in pieces. folder: where it will lie, for its links. pages, picture: as in `write_release_page`.
+
+    comparison: the link to the page that compares two models.
 
     going: name, link and progress of runs that have no numbers yet.
     """
@@ -58,14 +82,14 @@ def release_page(
             "TITLE": lambda: [html(table.title)],
             "META": lambda: _meta(table, picture),
             "STYLE": lambda: map(asset, ("report.css", "release.css")),
-            "DATA": lambda: [in_script({**about(table, shown), **more})],
+            "DATA": lambda: [in_script({**about(table, shown, comparison), **more})],
             "SCRIPT": lambda: map(asset, ("shared.js", "release.js")),
         },
     )
 
 
-def about(table: ReleaseTable, pages: Mapping[Path, str]) -> dict[str, Any]:
-    """What the page shows, as JSON values."""
+def about(table: ReleaseTable, pages: Mapping[Path, str], comparison: str | None = None) -> dict[str, Any]:
+    """What the page shows, as JSON values. comparison: the link to the page that compares two models by document."""
     runs = _runs(table)
     every = [run for found in runs.values() for run in found]
     return {
@@ -84,6 +108,7 @@ def about(table: ReleaseTable, pages: Mapping[Path, str]) -> dict[str, Any]:
             for name in table.columns
         ],
         "sentence": table.sentence,
+        "pair": _pair(table, comparison),
         "rows": [*(_row(table, row, pages) for row in table.shown()), *_average(table, pages)],
         "notes": table.notes,
         "parts": [{"title": part.title, "table": to_page(part.table), "said": list(part.said)} for part in table.parts],
@@ -113,6 +138,24 @@ def _dates(runs: Sequence[RecordedRun]) -> str | None:
     return " to ".join(dict.fromkeys(days)) or None
 
 
+def _pair(table: ReleaseTable, comparison: str | None) -> dict[str, Any] | None:
+    """The head of the column with the differences of two models."""
+    if table.pair is None:
+        return None
+    first, second = table.pair
+    return {"name": f"{second} − {first}", "link": comparison, "said": said_of_difference(table)}
+
+
+def _difference(found: ReleaseDifference | None) -> dict[str, Any] | None:
+    """The cell of that column."""
+    if found is None:
+        return None
+    p = found.number.p_value
+    said = f"p {p_text(p)} alone, {p_text(found.corrected)} corrected" if p is not None else ""
+    ends = list(found.number.interval) if found.number.interval else None
+    return {"v": found.number.value, "at": ends, "p": said, "told": found.is_significant}
+
+
 def _row(table: ReleaseTable, row: tuple[str, str], pages: Mapping[Path, str]) -> dict[str, Any]:
     numbers = table.rows[row]
     measured = [found for found in numbers.values() if found.run is not None]
@@ -127,6 +170,7 @@ def _row(table: ReleaseTable, row: tuple[str, str], pages: Mapping[Path, str]) -
         "scale": _size(numbers),
         "ends": table.scale(row),
         "cells": _cells(table.columns, numbers, pages),
+        "difference": _difference(table.difference(row)),
         "parts": [
             *(
                 {
@@ -174,6 +218,7 @@ def _average(table: ReleaseTable, pages: Mapping[Path, str]) -> Iterator[dict[st
             "scale": 1.0,
             "ends": (0.0, 1.0),
             "cells": cells,
+            "difference": _difference(table.average_difference),
             "parts": [],
         }
 

@@ -11,20 +11,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
 from mm_eval.results.changes import are_proportional, change_of, data_asked, prompt_asked
-from mm_eval.results.estimates import Triple, group_differences
+from mm_eval.results.estimates import Triple, group_differences, scaled
 from mm_eval.results.judged import RecordedJudge, judged_by, judges_differ
 from mm_eval.results.recorded import RecordedRun
 from mm_eval.values.distributions import holm
 from mm_eval.values.types import MetricKey, Number
 from mm_eval.values.words import counted, listed
-from mm_eval.verbs.report.release.table import ReleaseNumber, ReleaseTable
-
-LEVEL = 0.05
-"""Below this corrected p-value two numbers differ significantly."""
+from mm_eval.verbs.report.release.table import LEVEL, ReleaseDifference, ReleaseNumber, ReleaseTable
 
 
 def set_apart(table: ReleaseTable, same_prompt: bool = False) -> list[str]:
@@ -154,7 +152,10 @@ def rank(table: ReleaseTable) -> None:
     for headline in (True, False):
         rows = [row for row in table.rows if (row in table.headlines) is headline and row not in table.copies]
         found = _rank([(table.rows[row], table.better.get(row, True), None) for row in rows])
-        table.told_apart.update(zip(rows, found, strict=True))
+        table.told_apart.update(zip(rows, found.told_apart, strict=True))
+        if headline:
+            table.comparisons = found.comparisons
+            table.differences = {row: _in_order(table, row, found) for row in rows}
     _rank(
         [
             (numbers, table.better.get(row, True), category)
@@ -168,6 +169,21 @@ def rank(table: ReleaseTable) -> None:
             found_here.rank, found_here.best = (
                 getattr(table.rows[original][column], name) for name in ("rank", "best")
             )
+
+
+def _in_order(table: ReleaseTable, row: tuple[str, str], found: _Ranked) -> list[ReleaseDifference]:
+    """The differences of a row's pairs, each of two columns in the table's order."""
+    numbers = table.rows[row]
+    ours = [column for column in table.columns if column in numbers]
+    of_pairs = []
+    for first, second in combinations(ours, 2):
+        for (a, b), sign in (((first, second), 1), ((second, first), -1)):
+            if (known := found.differences.get((id(numbers[a]), id(numbers[b])))) is not None:
+                number, corrected = known
+                of_pairs.append(
+                    ReleaseDifference(first, second, number if sign > 0 else scaled(number, -1.0), corrected)
+                )
+    return of_pairs
 
 
 def _copies(table: ReleaseTable) -> dict[tuple[str, str], tuple[str, str]]:
@@ -205,8 +221,18 @@ _Row = tuple[Mapping[str, ReleaseNumber], bool | None, tuple[str, str] | None]
 """The numbers of a row by column, whether higher is better, and the category that they are of. Without a direction: no ranks."""
 
 
-def _rank(every: Sequence[_Row]) -> list[set[frozenset[str]]]:
-    """Ranks the numbers of rows; returns of each the pairs of columns that differ significantly."""
+@dataclass(frozen=True)
+class _Ranked:
+    """told_apart: of each row the pairs of columns that differ significantly. differences: {ids of two numbers: the second less
+    the first, and the corrected p-value}. comparisons: the tests that were corrected together."""
+
+    told_apart: list[set[frozenset[str]]]
+    differences: Mapping[tuple[int, int], tuple[Number, float | None]]
+    comparisons: int
+
+
+def _rank(every: Sequence[_Row]) -> _Ranked:
+    """Ranks the numbers of rows."""
     differences, rows = Differences(), [row for row in every if row[1] is not None]
     pairs: list[tuple[ReleaseNumber, ReleaseNumber, Number | None]] = []
     for numbers, _, category in rows:
@@ -228,10 +254,17 @@ def _rank(every: Sequence[_Row]) -> list[set[frozenset[str]]]:
             # A number of few docs can't be told apart from the first, while a higher one of many docs can: that is no merit.
             # Nor is it one to stand beside a better number that is not ranked.
             found.best = bool(behind) and found.rank == 1 and not any(_ahead(other, found, higher) for other in others)
-    return [
+    told_apart = [
         {frozenset((a, b)) for a, b in combinations(numbers, 2) if frozenset((id(numbers[a]), id(numbers[b]))) in apart}
         for numbers, _, _ in every
     ]
+    of_pair = {(id(a), id(b)): p for (a, b, _), p in zip(paired, corrected, strict=True)}
+    known = {
+        (id(a), id(b)): (found, of_pair.get((id(a), id(b))))
+        for a, b, found in pairs
+        if found is not None and isinstance(found.value, (int, float))
+    }
+    return _Ranked(told_apart, known, len(paired))
 
 
 def _contradicts(paired: Number, a: ReleaseNumber, b: ReleaseNumber) -> bool:

@@ -10,7 +10,10 @@ from mm_eval.results.judged import RecordedJudge
 from mm_eval.results.number_text import Unit, unit_for
 from mm_eval.results.recorded import RecordedRun
 from mm_eval.results.table import TablePart
-from mm_eval.values.types import UNNAMED, MetricKey
+from mm_eval.values.types import UNNAMED, MetricKey, Number
+
+LEVEL = 0.05
+"""Below this corrected p-value two numbers differ significantly."""
 
 
 @dataclass
@@ -58,6 +61,29 @@ class ReleaseNumber:
         return None if self.margin is None else (self.value - self.margin, self.value + self.margin)
 
 
+@dataclass(frozen=True)
+class ReleaseDifference:
+    """The difference of two models on a benchmark over the docs that both scored: second - first.
+
+    number: with its interval and its p-value alone. corrected: the p-value after Holm's correction over all pairs and benchmarks;
+    None where there is no test, as for an average.
+    """
+
+    first: str
+    second: str
+    number: Number
+    corrected: float | None = None
+
+    @property
+    def is_significant(self) -> bool:
+        return self.corrected is not None and self.corrected < LEVEL
+
+    @property
+    def is_lost_by_correction(self) -> bool:
+        """Whether its interval, which is that of one test, leaves out 0, and the corrected test finds nothing."""
+        return (p := self.number.p_value) is not None and p < LEVEL and not self.is_significant
+
+
 @dataclass
 class ReleaseTable:
     """rows: (benchmark, metric) to numbers by column. columns: models in order, ours first. title: above it. notes: below it.
@@ -67,6 +93,8 @@ class ReleaseTable:
     headlines: the rows of each benchmark's main number. inside: of a member of a group, the group.
     copies: rows that are another form of an earlier row of their benchmark, with that row.
     told_apart: of a row, the pairs of columns that differ significantly.
+    differences: of a main number's row, the difference of each pair of ranked columns. comparisons: the tests that are corrected
+        together. average_difference: of the averages of two models.
     average: of the benchmarks that all measured models have, by column. sentence: what the tests say of the first two models.
     parts: further tables of all runs, below this one.
     """
@@ -80,7 +108,10 @@ class ReleaseTable:
     inside: dict[str, str] = field(default_factory=dict)
     copies: dict[tuple[str, str], tuple[str, str]] = field(default_factory=dict)
     told_apart: dict[tuple[str, str], set[frozenset[str]]] = field(default_factory=dict)
+    differences: dict[tuple[str, str], list[ReleaseDifference]] = field(default_factory=dict)
+    comparisons: int = 0
     average: dict[str, ReleaseNumber] = field(default_factory=dict)
+    average_difference: ReleaseDifference | None = None
     sentence: str = ""
     title: str = "Release table"
     parts: list[TablePart] = field(default_factory=list)
@@ -90,6 +121,29 @@ class ReleaseTable:
         return [
             row for row, found in self.rows.items() if row in self.headlines or not all(n.ours for n in found.values())
         ]
+
+    @property
+    def measured(self) -> list[str]:
+        """The columns with a number of ours."""
+        return [
+            column
+            for column in self.columns
+            if any(column in row and row[column].run is not None for row in self.rows.values())
+        ]
+
+    @property
+    def pair(self) -> tuple[str, str] | None:
+        """The two models of a release of two: their differences are a column of the table.
+
+        A model without numbers is a third one.
+        """
+        measured = self.measured
+        whole = all(any(column in row for row in self.rows.values()) for column in self.columns)
+        return (measured[0], measured[1]) if len(measured) == 2 and whole and self.differences else None
+
+    def difference(self, row: tuple[str, str]) -> ReleaseDifference | None:
+        """The difference of the two models of a release of two."""
+        return next(iter(self.differences.get(row, ())), None) if self.pair else None
 
     def below(self, row: tuple[str, str]) -> list[tuple[str, str]]:
         """The other numbers of a benchmark, and the members of a group, below its first row that is shown."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from mm_eval.results.number_text import IN_PERCENT, PERCENT
+from mm_eval.results.number_text import IN_PERCENT, PERCENT, p_text
 from mm_eval.results.table import (
     Cell,
     Column,
@@ -25,6 +25,7 @@ from mm_eval.results.table import (
 from mm_eval.values.safe import in_line
 from mm_eval.values.words import counted
 from mm_eval.verbs.report.release.average import AVERAGE
+from mm_eval.verbs.report.release.differences import difference_text, said_of_difference
 from mm_eval.verbs.report.release.table import ReleaseNumber, ReleaseTable
 
 SET_APART = "‡"
@@ -41,15 +42,16 @@ def as_text(table: ReleaseTable, intervals: bool = False, categories: bool = Fal
     """
     width = width or terminal_width()
     whole = _with_marks(table, intervals, categories)
-    names, *models = whole.columns
+    names, *columns = whole.columns
+    models, of_pair = columns[: len(table.columns)], columns[len(table.columns) :]
     out = []
-    if intervals and not _fits(whole, width):
+    if intervals and not _fits(replace(whole, columns=[names, *models]), width):
         whole, out = _with_marks(table, False, categories), ["The intervals: no room (COLUMNS=200 shows them)."]
     parts: list[list[Column]] = [[]]
-    for column in models:
-        if parts[-1] and not _fits(replace(whole, columns=[names, *parts[-1], column]), width):
+    for together in [*([model] for model in models), *([of_pair] if of_pair else [])]:
+        if parts[-1] and not _fits(replace(whole, columns=[names, *parts[-1], *together]), width):
             parts.append([])
-        parts[-1].append(column)
+        parts[-1] += together
     texts = [to_text(fitted(replace(whole, columns=[names, *part]), width)[0]) for part in parts]
     return "\n\n".join([*texts, "\n".join(in_line(note) for note in (*whole.notes, *out))]).rstrip()
 
@@ -101,6 +103,7 @@ def as_csv(table: ReleaseTable, intervals: bool = True, categories: bool = True)
     names += ["sample", "partial", "prompt"]
     names += ["level", "category"] if table.categories else []
     names += ["protocol"] if any(found.protocol for row in table.rows.values() for found in row.values()) else []
+    names += OF_DIFFERENCE if table.pair else []
     is_judged = any(found.judges for row in table.rows.values() for found in row.values())
     names += ["judge", "ranked"] if is_judged else []
     rows = []
@@ -132,9 +135,24 @@ def as_csv(table: ReleaseTable, intervals: bool = True, categories: bool = True)
                     **({"judge": ", ".join(named) or found.judge} if is_judged else {}),
                     "ranked": int(not found.set_apart),
                     "protocol": of_model.protocol,
+                    **dict.fromkeys(OF_DIFFERENCE),
+                    **(_difference_in_csv(table, (task, metric), model) if not (level or category) else {}),
                 }
                 rows.append(Row(cells))
     return to_csv(Table([Column(name) for name in names], rows))
+
+
+OF_DIFFERENCE = ["difference", "difference_low", "difference_high", "p", "p_holm"]
+"""The columns of the CSV of two models: the second less the first, in the line of the second."""
+
+
+def _difference_in_csv(table: ReleaseTable, row: tuple[str, str], model: str) -> dict[str, Cell]:
+    found = table.average_difference if row[0] == AVERAGE else table.difference(row)
+    if found is None or table.pair is None or model != table.pair[1]:
+        return {}
+    ends = found.number.interval or (None, None)
+    values = (found.number.value, *ends, found.number.p_value, found.corrected)
+    return dict(zip(OF_DIFFERENCE, values, strict=True))
 
 
 def _prompts_of(found: ReleaseNumber) -> str:
@@ -154,8 +172,13 @@ def _in_part(found: ReleaseNumber) -> bool:
 
 def _table(table: ReleaseTable, intervals: bool, categories: bool) -> Table:
     """A row for each benchmark, a column for each model, and the footnotes. categories: with the benchmarks' other numbers."""
-    columns = [Column("benchmark", "text", ""), *map(Column, table.columns)]
+    columns = [
+        Column("benchmark", "text", ""),
+        *map(Column, table.columns),
+        *map(Column, _OF_PAIR if table.pair else ()),
+    ]
     rows = []
+    blank: dict[str, Cell] = dict.fromkeys(_OF_PAIR)
     for row in table.shown():
         labelled = [(table.shown_label(row), row, table.rows[row])]
         for other in table.below(row) if categories else ():
@@ -166,14 +189,35 @@ def _table(table: ReleaseTable, intervals: bool, categories: bool) -> Table:
             cells: dict[str, Cell] = {
                 column: _cell(table, unit, found.get(column), intervals) for column in table.columns
             }
-            rows.append(Row({**cells, "": label}))
+            differs = _difference_cells(table, unit) if found is table.rows.get(unit) else {}
+            rows.append(Row({**blank, **cells, **differs, "": label}))
     if table.average:
         averages = {column: _cell(table, None, table.average.get(column), intervals) for column in table.columns}
-        rows.append(Row({**averages, "": AVERAGE}))
+        rows.append(Row({**blank, **averages, **_average_difference(table), "": AVERAGE}))
     notes = [*([table.sentence] if table.sentence else []), *_footnotes(table, intervals)]
     if not categories and (left := sum(len(table.below(row)) for row in table.shown())):
         notes.append(f"Not shown: {counted(left, 'more metric')}. Use --categories.")
     return Table(columns, rows, notes)
+
+
+DIFFERENCE, ALONE, CORRECTED = _OF_PAIR = ("difference", "p alone", "p (Holm)")
+"""The columns of a release of two models."""
+
+
+def _difference_cells(table: ReleaseTable, row: tuple[str, str]) -> dict[str, Cell]:
+    """The difference of two models on a benchmark with its interval, its p-value alone, and the corrected one."""
+    if (found := table.difference(row)) is None:
+        return {}
+    return {
+        DIFFERENCE: difference_text(found, table.unit(row)),
+        ALONE: p_text(found.number.p_value),
+        CORRECTED: p_text(found.corrected),
+    }
+
+
+def _average_difference(table: ReleaseTable) -> dict[str, Cell]:
+    found = table.average_difference
+    return {} if found is None or not table.pair else {DIFFERENCE: difference_text(found, PERCENT)}
 
 
 def _cell(
@@ -222,4 +266,5 @@ def _footnotes(table: ReleaseTable, intervals: bool) -> list[str]:
     if under:
         of_each = "; ".join(f"{said} ({', '.join(tasks)})" for said, tasks in under.items())
         marks.append(f"{UNDER_PROTOCOL} under a named protocol. {of_each}.")
+    marks += [said] if (said := said_of_difference(table)) else []
     return [*marks, *table.notes, *(part.note for part in table.parts if part.note)]

@@ -33,7 +33,7 @@ def table(perfect, worse, tmp_path):
 def test_markdown_has_the_best_in_bold_and_says_what_matches(table, perfect):
     score = json.loads((perfect / "results.json").read_text())["results"]["mme"]["mme_perception_score,none"]
     lines = as_markdown(table, intervals=True).splitlines()
-    assert lines[0] == "| benchmark | good | bad | Other\\|7B |"
+    assert lines[0] == "| benchmark | good | bad | Other\\|7B | difference | p alone | p (Holm) |"
     assert f"**{score:.2f}** ± " in lines[2] and "(matches 1880.00)" in lines[2] and "(off by -" in lines[2]
     assert "**801.50** *" in lines[3] and "**800.00**" not in lines[3]
     notes = "\n".join(lines[4:])
@@ -49,7 +49,7 @@ def test_markdown_has_the_best_in_bold_and_says_what_matches(table, perfect):
 def test_latex_escapes_names_and_balances(table):
     text = as_latex(table, intervals=True)
     assert r"mme\_perception\_score" in text and r"\textbf{" in text and r"{\small $\pm$ " in text
-    assert text.count("{") == text.count("}") and r"\begin{tabular}{lrrr}" in text
+    assert text.count("{") == text.count("}") and r"\begin{tabular}{lrrrrrr}" in text
     assert "\x00" not in text and "\x01" not in text
 
 
@@ -71,7 +71,7 @@ NAME = "Ünï|cödé_模型 *100%* & $x^2~{a}\\b#1 `[x](y)` <i>\n\x1b[31m"
 
 def test_a_strange_name_is_text_in_every_format(perfect, worse):
     table = release_table([RecordedRun.read(perfect, NAME), RecordedRun.read(worse, "=1+1")])
-    head = as_markdown(table).splitlines()[0]
+    head = as_markdown(table).splitlines()[0].removesuffix(" difference | p alone | p (Holm) |")
     assert head == r"| benchmark | Ünï\|cödé_模型 \*100%\* &amp; $x^2~{a}\\b#1 \`\[x\](y)\` &lt;i> \\x1b\[31m | =1+1 |"
     latex = as_latex(table)
     assert (
@@ -169,7 +169,7 @@ def test_several_models_from_one_file_and_again(cli, tmp_path):
     path.write_text(CONFIG.format(out=tmp_path / "release"))
     done = cli("run", "--config", path)
     assert done.code == 0, done.err
-    assert "| benchmark | A | B/7B |" in done.out and "| seedbench" in done.out
+    assert "| benchmark | A | B/7B | difference |" in done.out and "| seedbench" in done.out
     folders = {
         folder.name: json.loads((folder / "run.json").read_text()) for folder in (tmp_path / "release").glob("*/")
     }
@@ -182,7 +182,9 @@ def test_several_models_from_one_file_and_again(cli, tmp_path):
     assert again.out.count("\n  finished already: nothing was requested") == 2, "each model says so"
     assert again.out.replace("\n  finished already: nothing was requested", "") == done.out
     table = cli("report", *sorted((tmp_path / "release").iterdir()), "--format", "md")
-    assert table.out.startswith("| benchmark | A | B/7B |"), "the names of the file, which the folders remember"
+    assert table.out.startswith("| benchmark | A | B/7B | difference |"), (
+        "the names of the file, which the folders remember"
+    )
     assert all(len(list((folder / "journal").iterdir())) == 1 for folder in (tmp_path / "release").glob("*/"))
 
 
