@@ -14,6 +14,7 @@ from tests.sets import each_of
 MANAGER = TaskManager()
 
 
+@pytest.mark.full
 @each_of("name", sorted(SAME))
 def test_every_name_loads_and_says_what_it_is(name: str) -> None:
     loaded = MANAGER.load([name])

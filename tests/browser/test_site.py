@@ -49,6 +49,7 @@ def bundle(base, perfect, worse, dummy_run):
     return base / "moved"
 
 
+@pytest.mark.full
 def test_a_moved_bundle_opens_from_disk_with_all_its_samples(opened, bundle):
     page = complete(opened(bundle / "dummy/report.html", "#?task=seedbench"))
     assert count(page) == "252 of 672" and len(list((bundle / "dummy/rows").glob("*.js"))) == 8

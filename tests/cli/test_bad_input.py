@@ -190,6 +190,7 @@ def test_a_mistake_in_a_yaml_names_file_and_suggestion(cli, tmp_path: Path, chan
     assert not ran.folder.exists()
 
 
+@pytest.mark.full
 def test_an_option_that_generation_does_not_know_stops_before_anything_is_asked(cli) -> None:
     ran = cli("--tasks", "mme", "--limit", "2", "--model", "tiny-llava", "--gen_kwargs", "temprature=1")
     assert ran.code == 2 and "--gen_kwargs" in ran.err and "Did you mean 'temperature'" in ran.err

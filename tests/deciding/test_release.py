@@ -48,6 +48,7 @@ def two_that_differ(folder: Path, **args: Any) -> list[dict[str, Any]]:
     return [a_model("good", folder, 0.95, **args), a_model("bad", folder, 0.4, seed=1)]
 
 
+@pytest.mark.full
 def test_a_release_stops_when_it_is_decided_and_says_so_everywhere(cli, tmp_path: Path) -> None:
     done = cli("run", "--config", write_release(tmp_path, two_that_differ(tmp_path), no_report=False))
     assert done.code == 0, done.err
@@ -81,6 +82,7 @@ def test_a_release_stops_when_it_is_decided_and_says_so_everywhere(cli, tmp_path
     assert rows["good"]["stopped"] in compared.out
 
 
+@pytest.mark.full
 def test_the_command_without_the_option_goes_on_and_nothing_is_asked_twice(cli, tmp_path: Path) -> None:
     path = write_release(tmp_path, two_that_differ(tmp_path))
     assert cli("run", "--config", path).code == 0
@@ -302,6 +304,7 @@ def test_what_cannot_be_stopped_says_so(cli, tmp_path: Path) -> None:
     assert found["words"]["n"] == 30 and "stopped" not in found["words"] and "stopped" in found["seedbench"]
 
 
+@pytest.mark.full
 def test_a_damaged_record_is_one_clear_error(cli, tmp_path: Path) -> None:
     assert cli("run", "--config", write_release(tmp_path, two_that_differ(tmp_path))).code == 0
     with edited(tmp_path / "out" / "good" / "looks.json") as content:

@@ -335,6 +335,7 @@ async def as_proxy(exchange: Exchange) -> None:
     await exchange.send(said("Yes"))
 
 
+@pytest.mark.full
 def test_a_proxy_of_the_environment_is_used_and_a_dead_one_ends_the_run(
     cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -209,6 +209,7 @@ def read_journal_without(folder: Path, path: Path):
     return read_journal(folder)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", ["run.json", "files.json", "lock"])
 @pytest.mark.parametrize("content", [None, "pipe", "[1]", '{"spec": 1, "files": 2}'])
 def test_a_run_folder_with_a_file_of_another_kind_is_one_sentence(cli, name: str, content: str | None) -> None:

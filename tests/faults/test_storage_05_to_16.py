@@ -140,6 +140,7 @@ def test_08_a_second_launch_exits_2_within_a_second_and_a_dead_ones_lock_is_nobo
     assert cli(*arguments).code == 0
 
 
+@pytest.mark.full
 def test_09_a_full_disk_stops_the_run_with_exit_3_and_a_resume_completes_it(tmp_path: Path) -> None:
     """The limit is the kernel's own (RLIMIT_FSIZE), so that the refused write is a real one, cut in the middle of a record."""
     limited = (

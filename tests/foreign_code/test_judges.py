@@ -147,6 +147,7 @@ def test_a_reply_that_cannot_be_read_is_asked_for_again_with_the_first_options_a
     assert time.monotonic() - began < 100  # its code waits 30 s before each: two minutes in all
 
 
+@pytest.mark.full
 def test_a_verdict_is_not_read_into_a_reply_that_says_something_else(load: Load) -> None:
     function = load(COMPARED, "compared")
     found = asked(function, "0. There are 10 errors")
@@ -235,6 +236,7 @@ def refused(function: Callable[..., Any]) -> str:
     return str(raised.value)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "call",
     [

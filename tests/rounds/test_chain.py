@@ -63,6 +63,7 @@ def test_conversations_run_side_by_side(tmp_path: Path) -> None:
     assert 3 in turns[:20], "a conversation ends early, long before the last document begins"
 
 
+@pytest.mark.full
 def test_what_a_conversation_has_shown_is_freed_as_it_ends(tmp_path: Path) -> None:
     """Not by the garbage collector, which comes after 50,000 objects: crops of 2,048 pixels are 12 MB each."""
     shown: list[weakref.ref[Image]] = []

@@ -51,6 +51,7 @@ def test_mmmus_default_prompt_of_an_open_question(cli: Any, tmp_path: Path) -> N
     assert prompt_of(cli, tmp_path, "mmmu_val", 3) == [text("How many shapes does "), PICTURE, text(f" show{end}")]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("block", "closed", "open_ended"),
     [

@@ -177,6 +177,7 @@ def test_a_transport_stream_that_begins_in_a_group_is_read_from_its_first_key_fr
 GROUPS = "keyint=24:min-keyint=24:scenecut=0:bframes=3"
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("codec", [("libx264", "-bf", "3"), ("libxvid", "-bf", "2"), ("mpeg4", "-bf", "2")])
 def test_avi_with_frames_in_another_order_is_read_as_by_ffmpeg(tmp_path: Path, codec: tuple[str, ...]) -> None:
     """AVI states no times of showing, so that the order of the decoded frames is all that tells which one is which."""

@@ -77,6 +77,7 @@ def test_the_former_words_are_still_read(cli, run, tmp_path: Path) -> None:
     assert cli("export", run.folder).code == 2
 
 
+@pytest.mark.full
 def test_a_log_of_inspect_says_how_answers_ended_and_calls_no_sum_a_mean(cli, run, tmp_path: Path) -> None:
     path = run.folder / "samples" / "mme.jsonl"
     rows = [json.loads(line) for line in path.read_text().splitlines()]

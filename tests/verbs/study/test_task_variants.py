@@ -57,6 +57,7 @@ def right_of(run: RecordedRun, task: str) -> dict[int, bool]:
     return {row["doc_id"]: row["scores"]["acc,none"] == 1.0 for row in run.rows(task)}
 
 
+@pytest.mark.full
 def test_two_runs(runs: dict[str, RecordedRun]) -> None:
     compared = compare([runs["plain"], runs["tools"]])
     (change,) = [each for each in compared[0].changes if each.task == "vstar" and each.key.metric == "acc"]

@@ -49,6 +49,7 @@ def run(own: Path, *more: str) -> Path:  # noqa: F811
     return folder
 
 
+@pytest.mark.full
 def test_the_setting_that_explains_the_difference_is_named(own: Path, capsys: pytest.CaptureFixture[str]) -> None:  # noqa: F811
     folder = run(own)
     capsys.readouterr()

@@ -70,6 +70,7 @@ SAYS: dict[str, Callable[[str], httpx.Response]] = {
 }
 
 
+@pytest.mark.full
 @each_of("form", SAYS)
 @each_of("name", ["seed", "stop", "temperature"])
 def test_a_refused_field_is_dropped_with_the_first_question_and_never_sent_again(form: str, name: str) -> None:

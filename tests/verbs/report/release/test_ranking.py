@@ -45,6 +45,7 @@ def test_noise_shares_a_rank_and_is_bold_together(noisy) -> None:
     assert line.count("**") == 6
 
 
+@pytest.mark.full
 def test_where_nothing_is_told_apart_nothing_is_bold(noisy) -> None:
     numbers = release_table(noisy[:3]).rows["mme", "mme_perception_score"]
     assert not any(found.best for found in numbers.values()) and dict(ranked_columns(numbers)) == {}

@@ -46,6 +46,7 @@ def test_markdown_has_the_best_in_bold_and_says_what_matches(table, perfect):
     assert "±" not in "\n".join(as_markdown(table).splitlines()[:4])
 
 
+@pytest.mark.full
 def test_latex_escapes_names_and_balances(table):
     text = as_latex(table, intervals=True)
     assert r"mme\_perception\_score" in text and r"\textbf{" in text and r"{\small $\pm$ " in text
@@ -103,6 +104,7 @@ def test_runs_of_one_model_are_one_column_where_they_do_not_overlap(perfect, wor
     assert release_table([RecordedRun.read(perfect, "m"), RecordedRun.read(worse, "m")]).columns == ["m", "m (worse)"]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("variables", "column"),
     [
