@@ -5,6 +5,7 @@ const colour = (column) => SVG_COLOURS[column % SVG_COLOURS.length];
 const hidden = new Set(), opened = new Set();
 let byRow = null; // the row by which the columns are in order
 const shares = (row) => row.share;
+const hasNumber = (cell) => Boolean(cell) && !cell.lacking;
 const asText = (row, value) => !byId("c-unit").value && shares(row) ? `${(100 * value).toFixed(1)}` : number(value, row.scale);
 
 // A name that may break after each underscore and before a bracket, and a name that ends in a chart's margin
@@ -30,13 +31,13 @@ function head() {
 function columns() {
   const order = about.columns.map((_, place) => place).filter((place) => !hidden.has(place));
   if (byRow === null) return order;
-  const row = about.rows[byRow], value = (place) => row.cells[place] ? row.cells[place].v * (row.better === false ? -1 : 1) : -Infinity;
+  const row = about.rows[byRow], value = (place) => hasNumber(row.cells[place]) ? row.cells[place].v * (row.better === false ? -1 : 1) : -Infinity;
   return order.sort((a, b) => value(b) - value(a));
 }
 function rowsInOrder() {
   const words = byId("c-text").value.trim().toLowerCase();
   const rows = about.rows.map((row, place) => ({ row, place })).filter(({ row }) => !words || row.label.toLowerCase().includes(words) || row.task.toLowerCase().includes(words));
-  const spread = ({ row }) => { const all = row.cells.filter((cell) => cell && !cell.apart).map((cell) => cell.v); return all.length ? (Math.max(...all) - Math.min(...all)) / (Math.max(...all.map(Math.abs)) || 1) : 0; };
+  const spread = ({ row }) => { const all = row.cells.filter((cell) => hasNumber(cell) && !cell.apart).map((cell) => cell.v); return all.length ? (Math.max(...all) - Math.min(...all)) / (Math.max(...all.map(Math.abs)) || 1) : 0; };
   if (byId("c-order").value === "name") rows.sort((a, b) => a.row.label.localeCompare(b.row.label));
   if (byId("c-order").value === "spread") rows.sort((a, b) => spread(b) - spread(a));
   return rows;
@@ -56,6 +57,7 @@ function interval(row, cell) {
 function cellOf(row, cells, place, of) {
   const cell = cells[place], model = about.columns[place];
   if (!cell) return make("td", { class: "none", title: model.hole || "not measured" }, "–");
+  if (cell.lacking) return make("td", { class: "none lacking", title: `${model.name}, ${of}: ${cell.lacking}, ${cell.part} documents answered` }, cell.lacking, make("span", { class: "mark" }, " ⚠"), make("small", {}, cell.part));
   const kinds = [cell.best ? "best" : "", cell.apart ? "apart" : "", cell.ours ? "" : "reported"].filter(Boolean).join(" ");
   const said = [`${model.name}, ${of}: ${asText(row, cell.v)}`];
   if (cell.at) said.push(`95% interval ${asText(row, cell.at[0])} to ${asText(row, cell.at[1])}`);
@@ -68,6 +70,7 @@ function cellOf(row, cells, place, of) {
   if (cell.own) shown.append(make("span", { class: "mark", "aria-label": cell.own }, " ¶"));
   if (!cell.ours) shown.append(make("span", { class: "mark" }, " *"));
   if (cell.at && byId("c-intervals").checked) shown.append(interval(row, cell));
+  if (cell.part) shown.append(make("small", { class: "part" }, `${cell.part} documents`));
   if (cell.verdict) shown.append(make("small", { class: "verdict" }, cell.verdict));
   if (cell.protocol) shown.append(make("small", { class: "verdict" }, `§ ${cell.protocol}`));
   if (cell.apart) shown.append(make("small", {}, "not ranked"));
@@ -122,7 +125,7 @@ function table() {
 const picked = (id) => byId(id).value;
 // A line for each model: its number in one benchmark
 function bars(row) {
-  const order = columns().filter((place) => row.cells[place]), ends = order.flatMap((place) => [row.cells[place].v, ...(row.cells[place].at || [])]);
+  const order = columns().filter((place) => hasNumber(row.cells[place])), ends = order.flatMap((place) => [row.cells[place].v, ...(row.cells[place].at || [])]);
   const low = Math.min(0, ...order.map((place) => row.cells[place].v)), high = shares(row) ? Math.max(1, ...ends) : Math.max(...ends), box = make("div", { class: "bars", role: "group", "aria-label": `${row.label} by model` });
   for (const place of order) {
     const cell = row.cells[place], line = track({ value: cell.v, interval: cell.at }, low, high, { bar: true, colour: colour(place) });
@@ -133,7 +136,7 @@ function bars(row) {
 }
 // Several numbers of all models: a line for each number, on it a dot for each model, with 95% intervals
 function dots(lines, row) {
-  const order = columns(), ends = lines.flatMap((line) => order.flatMap((place) => line.cells[place] ? [line.cells[place].v, ...(line.cells[place].at || [])] : []));
+  const order = columns(), ends = lines.flatMap((line) => order.flatMap((place) => hasNumber(line.cells[place]) ? [line.cells[place].v, ...(line.cells[place].at || [])] : []));
   const share = lines.every((line) => line.share), step = share ? .1 : 10 ** Math.floor(Math.log10(Math.max(...ends.map(Math.abs), 1)));
   const low = Math.floor(Math.min(...ends) / step + 1e-9) * step, high = Math.max(low + step, Math.ceil(Math.max(...ends) / step - 1e-9) * step);
   const box = make("div", { class: "dots", role: "group", "aria-label": "numbers of all models with 95% intervals" });
@@ -141,7 +144,7 @@ function dots(lines, row) {
   for (const part of [0, .25, .5, .75, 1]) { const tick = make("small", { class: "soft" }, shownAs(low + part * (high - low), share)); tick.style.left = `${100 * part}%`; axis.append(tick); }
   for (const line of lines) {
     const lanes = make("span", { class: "lanes" });
-    for (const place of order) if (line.cells[place]) {
+    for (const place of order) if (hasNumber(line.cells[place])) {
       const cell = line.cells[place], lane = track({ value: cell.v, interval: cell.at }, low, high, { colour: colour(place) });
       lane.title = visible(`${about.columns[place].name}: ${shownAs(cell.v, share)}${cell.at ? ` (${cell.at.map((end) => shownAs(end, share)).join(" to ")})` : ""}`);
       if (!cell.ours || cell.apart) lane.classList.add("pale");
@@ -246,10 +249,10 @@ function legend() {
   if (cells.some((cell) => cell.rank?.endsWith("="))) said.push("\"#1=\": several models share the rank.");
   if (has("at")) said.push("Grey: 95% intervals, on one scale from 0 to 100 for all percentages.");
   if (has("apart")) said.push("Hatched: measured differently from the rest of its row, not ranked.");
-  if (has("flaw")) said.push("⚠ documents failed, are missing or were cut: the notes say how many.");
+  if (has("flaw") || has("lacking")) said.push("⚠ documents failed, are missing or were cut: the notes say how many.");
   if (has("own")) said.push("¶ a prompt, chat template or system message that differs from most of its row.");
   if (has("protocol")) said.push("§ under a named protocol.");
-  if (cells.some((cell) => !cell.ours)) said.push("* as reported, not measured by us.");
+  if (cells.some((cell) => hasNumber(cell) && !cell.ours)) said.push("* as reported, not measured by us.");
   if (about.pair) said.push(about.pair.said);
   if (has("link")) said.push("A number opens the samples behind it.");
   byId("legend").append(said.join(" "));

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -147,6 +147,7 @@ class _Row:
     name: str
     numbers: Mapping[str, ReleaseNumber]
     unit: Unit
+    lacking: Mapping[str, str] = field(default_factory=dict)
 
     def ends(self, between: str) -> list[str]:
         """The intervals of its numbers."""
@@ -157,7 +158,8 @@ def _rows(table: ReleaseTable) -> list[_Row]:
     rows = []
     for row in table.shown():
         name = in_line(table.shown_label(row)) + (" ↓" if table.better.get(row, True) is False else "")
-        rows.append(_Row(name, table.rows[row], table.unit(row)))
+        lacking = {column: found.said for column in table.columns if (found := table.lacking(row, column)) is not None}
+        rows.append(_Row(name, table.rows[row], table.unit(row), lacking))
     return [*rows, _Row(AVERAGE, table.average, PERCENT)] if table.average else rows
 
 
@@ -180,7 +182,7 @@ def _draw(
             if found and found.set_apart:
                 cell.set_hatch("///")  # in the colour of its edge: a colour of its own needs matplotlib 3.11
             axes.add_patch(cell)
-            value = "–" if found is None else row.unit.text(found.value) + _marks(found)
+            value = row.lacking.get(column, "–") if found is None else row.unit.text(found.value) + _marks(found)
             ends = row.unit.ends(found.bounds, between) if between and found and found.bounds else ""
             middle = y + (0.4 if ends else 0.5)
             axes.text(x + 0.5, middle, value, ha="center", va="center", weight=_weight(found), fontsize=size)

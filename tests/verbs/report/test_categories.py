@@ -148,7 +148,7 @@ def test_a_table_without_categories_has_no_columns_for_them(perfect) -> None:
     assert (
         as_csv(release_table([RecordedRun.read(perfect)]))
         .splitlines()[0]
-        .endswith(",source,verdict,sample,partial,prompt")
+        .endswith(",source,verdict,sample,partial,prompt,answered,documents")
     )
 
 

@@ -19,7 +19,7 @@ from mm_eval.prompt.blind import SAID
 from mm_eval.protocols.release_notes import notes_on_protocols, protocol_of_number
 from mm_eval.results.estimates import estimates
 from mm_eval.results.judged import judges_behind, judges_of
-from mm_eval.results.recorded import RecordedRun, headline_keys, parts_of, told_apart
+from mm_eval.results.recorded import RecordedRun, headline_keys, told_apart
 from mm_eval.results.run_table import brief_warnings, incomplete
 from mm_eval.scoring.task_scores import Scores
 from mm_eval.values.errors import ConfigError, did_you_mean
@@ -28,7 +28,7 @@ from mm_eval.values.words import listed
 from mm_eval.verbs.report.release.average import add_average
 from mm_eval.verbs.report.release.differences import parts_below
 from mm_eval.verbs.report.release.ranking import differently_judged, rank, set_apart, set_apart_by_judge
-from mm_eval.verbs.report.release.table import ReleaseNumber, ReleaseTable
+from mm_eval.verbs.report.release.table import Coverage, ReleaseNumber, ReleaseTable
 
 REFERENCE_KEYS = ("model", "task", "metric", "value", "tolerance", "source")
 
@@ -114,10 +114,15 @@ def release_table(
         table.notes.append("Sample data, not the benchmarks: no result to publish.")
     parts: dict[str, dict[str, None]] = {}
     for column, run in columns:
-        if in_part := [f"{part} of {name}" for name, part in parts_of(run).items()]:
-            parts.setdefault(", ".join(in_part), {})[column] = None
+        asked = [name for name in run.spec["tasks"] if name in run.results.rows]
+        less = [name for name in asked if name in run.results.run.in_part or run.results.rows[name].not_requested]
+        covered = {name: coverage(run, name) for name in less}
+        if in_part := [f"{each.part} documents of {name}" for name, each in covered.items() if each.part]:
+            said = ", ".join(in_part)
+            answers = any(each.answered for each in covered.values())
+            parts.setdefault(f"{said}, not a benchmark result" if answers else f"no answer: {said}", {})[column] = None
     for said, of in parts.items():
-        table.notes.append(f"{listed(of, 6)}: {said}, not a benchmark result.")
+        table.notes.append(f"{listed(of, 6)}: {said}.")
     for column, run in columns:
         table.notes += [f"{column}: {said}" for said in brief_warnings(run.results)]
         if blind := run.spec.get("blind"):
@@ -148,6 +153,22 @@ def _notes_on_judges(column: str, run: RecordedRun) -> Iterator[str]:
             yield f"{column}, {row.alias}: not judged."
         elif missing and missing == row.scored:
             yield f"{column}, {row.alias}: no document has a verdict that could be read."
+
+
+def coverage(run: RecordedRun, name: str) -> Coverage:
+    """How many of the documents of a task or group a run answered, and why it has no number where it has none."""
+    rows, in_part = run.results.rows, run.results.run.in_part
+    leaves = [leaf for leaf in run.results.leaves(name) if leaf in rows] or [name]
+    answered = sum(rows[leaf].n - rows[leaf].failed - rows[leaf].not_requested for leaf in leaves)
+    documents = sum(in_part[leaf][1] if leaf in in_part else rows[leaf].n for leaf in leaves)
+    has_number = any(isinstance(number.value, (int, float)) for number in rows[name].numbers)
+    if has_number:
+        said = ""
+    elif answered == 0:
+        said = "no answer"
+    else:
+        said = "not judged" if name in run.results.judges and not judges_of(run.results, name) else "no score"
+    return Coverage(answered, documents, said)
 
 
 def _mark_and_verdict(run: RecordedRun, name: str, key: MetricKey) -> tuple[str, str]:
@@ -214,6 +235,10 @@ def _add_run(table: ReleaseTable, run: RecordedRun) -> str:
             table.categories.setdefault(place, {}).setdefault(part, {})[column] = release_number
     for place, release_number in found.items():
         table.rows.setdefault(place, {})[column] = release_number
+    for name, row in run.results.rows.items():
+        covered = table.covered.setdefault(row.alias, {})
+        if column not in covered or covered[column].said:  # of several runs, the one with a number
+            covered[column] = coverage(run, name)
     flaws = dict.fromkeys((place[0], number.flaw) for place, number in found.items() if number.flaw)
     if flaws:
         table.notes.append(f"{column}, {listed([f'{task}: {flaw}' for task, flaw in flaws], 4)}.")

@@ -169,7 +169,7 @@ def _row(table: ReleaseTable, row: tuple[str, str], pages: Mapping[Path, str]) -
         "share": table.in_percent(row),
         "scale": _size(numbers),
         "ends": table.scale(row),
-        "cells": _cells(table.columns, numbers, pages),
+        "cells": _with_coverage(table, row, _cells(table.columns, numbers, pages)),
         "difference": _difference(table.difference(row)),
         "parts": [
             *(
@@ -198,6 +198,21 @@ def _row(table: ReleaseTable, row: tuple[str, str], pages: Mapping[Path, str]) -
             ),
         ],
     }
+
+
+def _with_coverage(
+    table: ReleaseTable, row: tuple[str, str], cells: list[dict[str, Any] | None]
+) -> list[dict[str, Any] | None]:
+    """The cells of a row with the part of the documents that each is of, and with the reason where there is no number."""
+    found: list[dict[str, Any] | None] = []
+    for column, cell in zip(table.columns, cells, strict=True):
+        if cell is not None:
+            found.append({**cell, "part": part} if (part := table.part(row, column)) else cell)
+        elif (lacking := table.lacking(row, column)) is not None:
+            found.append({"lacking": lacking.said, "part": f"{lacking.answered:,} of {lacking.documents:,}"})
+        else:
+            found.append(None)
+    return found
 
 
 def _size(numbers: Mapping[str, ReleaseNumber]) -> float:

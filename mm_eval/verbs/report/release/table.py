@@ -62,6 +62,23 @@ class ReleaseNumber:
 
 
 @dataclass(frozen=True)
+class Coverage:
+    """How many of a benchmark's documents a model answered, also where it has no number for it.
+
+    said: why it has none, in the words of its cell; "" where it has one.
+    """
+
+    answered: int
+    documents: int
+    said: str = ""
+
+    @property
+    def part(self) -> str:
+        """ "30 of 420" where documents lack an answer; "" where all have one."""
+        return f"{self.answered:,} of {self.documents:,}" if self.answered < self.documents else ""
+
+
+@dataclass(frozen=True)
 class ReleaseDifference:
     """The difference of two models on a benchmark over the docs that both scored: second - first.
 
@@ -88,6 +105,7 @@ class ReleaseDifference:
 class ReleaseTable:
     """rows: (benchmark, metric) to numbers by column. columns: models in order, ours first. title: above it. notes: below it.
 
+    covered: {benchmark: how much of it each model answered, by column}.
     categories: of a row, (level, category) to numbers by column. better: of a row, whether
     higher is better; None for a row without a direction, which has no ranks.
     headlines: the rows of each benchmark's main number. inside: of a member of a group, the group.
@@ -103,6 +121,7 @@ class ReleaseTable:
     rows: dict[tuple[str, str], dict[str, ReleaseNumber]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     categories: dict[tuple[str, str], dict[tuple[str, str], dict[str, ReleaseNumber]]] = field(default_factory=dict)
+    covered: dict[str, dict[str, Coverage]] = field(default_factory=dict)
     better: dict[tuple[str, str], bool | None] = field(default_factory=dict)
     headlines: set[tuple[str, str]] = field(default_factory=set)
     inside: dict[str, str] = field(default_factory=dict)
@@ -121,6 +140,17 @@ class ReleaseTable:
         return [
             row for row, found in self.rows.items() if row in self.headlines or not all(n.ours for n in found.values())
         ]
+
+    def lacking(self, row: tuple[str, str], column: str) -> Coverage | None:
+        """Of a model without a number in a row: why, as far as one of its runs asked the benchmark."""
+        found = self.covered.get(row[0], {}).get(column)
+        return found if column not in self.rows.get(row, {}) and found is not None and found.said else None
+
+    def part(self, row: tuple[str, str], column: str) -> str:
+        """ "30 of 420" where a number is of a part of the documents."""
+        found = self.covered.get(row[0], {}).get(column)
+        number = self.rows.get(row, {}).get(column)
+        return found.part if found is not None and number is not None and number.ours else ""
 
     @property
     def measured(self) -> list[str]:

@@ -33,6 +33,8 @@ BEST = "★"
 """Before the best of a row on a terminal, where Markdown and LaTeX have bold."""
 UNDER_PROTOCOL = "§"
 OWN_PROMPT = "¶"
+INCOMPLETE = "!"
+"""Beside a number that lacks documents; a sign that every font has."""
 
 
 def as_text(table: ReleaseTable, intervals: bool = False, categories: bool = False, width: int | None = None) -> str:
@@ -100,7 +102,7 @@ def as_html(table: ReleaseTable, intervals: bool = False, categories: bool = Fal
 def as_csv(table: ReleaseTable, intervals: bool = True, categories: bool = True) -> str:
     """A row for each number, always with its interval, and for each category where there are any. No cell can start a formula."""
     names = ["benchmark", "metric", "model", "value", "stderr", "low", "high", "n", "rank", "best", "source", "verdict"]
-    names += ["sample", "partial", "prompt"]
+    names += ["sample", "partial", "prompt", "answered", "documents"]
     names += ["level", "category"] if table.categories else []
     names += ["protocol"] if any(found.protocol for row in table.rows.values() for found in row.values()) else []
     names += OF_DIFFERENCE if table.pair else []
@@ -125,8 +127,9 @@ def as_csv(table: ReleaseTable, intervals: bool = True, categories: bool = True)
                     "n": found.n,
                     "rank": found.rank,
                     "sample": int(bool(found.run and found.run.results.run.sample)),
-                    "partial": int(_in_part(found)),
+                    "partial": int(_in_part(found) or bool(table.part((task, metric), model))),
                     "prompt": _prompts_of(found),
+                    **_covered(table, task, model, found),
                     "best": int(found.best),
                     "source": "ours" if found.ours else "as reported",
                     "verdict": found.verdict,
@@ -139,6 +142,11 @@ def as_csv(table: ReleaseTable, intervals: bool = True, categories: bool = True)
                     **(_difference_in_csv(table, (task, metric), model) if not (level or category) else {}),
                 }
                 rows.append(Row(cells))
+        for model in table.columns:
+            if (lacking := table.lacking((task, metric), model)) is not None:
+                known = {"benchmark": task, "metric": metric, "model": model, "source": "ours", "verdict": lacking.said}
+                counts = {"partial": 1, "n": 0, "answered": lacking.answered, "documents": lacking.documents}
+                rows.append(Row({**dict.fromkeys(names), **known, **counts}))
     return to_csv(Table([Column(name) for name in names], rows))
 
 
@@ -153,6 +161,12 @@ def _difference_in_csv(table: ReleaseTable, row: tuple[str, str], model: str) ->
     ends = found.number.interval or (None, None)
     values = (found.number.value, *ends, found.number.p_value, found.corrected)
     return dict(zip(OF_DIFFERENCE, values, strict=True))
+
+
+def _covered(table: ReleaseTable, task: str, model: str, found: ReleaseNumber) -> dict[str, Cell]:
+    """How many documents of the benchmark were answered, of how many."""
+    covered = table.covered.get(task, {}).get(model) if found.ours else None
+    return {"answered": covered.answered if covered else None, "documents": covered.documents if covered else None}
 
 
 def _prompts_of(found: ReleaseNumber) -> str:
@@ -187,8 +201,13 @@ def _table(table: ReleaseTable, intervals: bool, categories: bool) -> Table:
             labelled.append((table.category_label(row, level, category), row, found))
         for label, unit, found in labelled:
             cells: dict[str, Cell] = {
-                column: _cell(table, unit, found.get(column), intervals) for column in table.columns
+                column: _cell(table, unit, found.get(column), intervals)
+                if column in found
+                else _lacking(table, unit, column)
+                for column in table.columns
             }
+            if found is table.rows.get(unit):
+                cells |= {column: _in_part_of(table, unit, column, cell) for column, cell in cells.items()}
             differs = _difference_cells(table, unit) if found is table.rows.get(unit) else {}
             rows.append(Row({**blank, **cells, **differs, "": label}))
     if table.average:
@@ -198,6 +217,18 @@ def _table(table: ReleaseTable, intervals: bool, categories: bool) -> Table:
     if not categories and (left := sum(len(table.below(row)) for row in table.shown())):
         notes.append(f"Not shown: {counted(left, 'more metric')}. Use --categories.")
     return Table(columns, rows, notes)
+
+
+def _lacking(table: ReleaseTable, row: tuple[str, str], column: str) -> Value | None:
+    """In place of a number that a model lacks: why, where one of its runs asked the benchmark."""
+    found = table.lacking(row, column)
+    return Value(found.said, f" {INCOMPLETE}") if found is not None else None
+
+
+def _in_part_of(table: ReleaseTable, row: tuple[str, str], column: str, cell: Cell) -> Cell:
+    """A number of a part of the documents says of how many."""
+    part = table.part(row, column)
+    return replace(cell, after=f"{cell.after} ({part})") if part and isinstance(cell, Value) else cell
 
 
 DIFFERENCE, ALONE, CORRECTED = _OF_PAIR = ("difference", "p alone", "p (Holm)")
@@ -235,6 +266,7 @@ def _cell(
         after = f" ± {text(found.margin)}"
     elif intervals and found.interval is not None:
         after = f" [{', '.join(map(text, found.interval))}]"
+    after += f" {INCOMPLETE}" if found.flaw else ""
     after += f" {SET_APART}" if found.set_apart else ""
     after += f" {OWN_PROMPT}" if found.own_prompt else ""
     after += f" {UNDER_PROTOCOL}" if found.protocol else ""
@@ -254,6 +286,11 @@ def _footnotes(table: ReleaseTable, intervals: bool) -> list[str]:
             "[low, high] is a 95% interval. It is exact near 0 and 100% and never leaves the scale. "
             "For runs that stopped early it accounts for the interim looks."
         )
+    lacking = [table.lacking(row, column) for row in table.shown() for column in table.columns]
+    if any(found.flaw for found in numbers) or any(lacking):
+        marks.append(f"{INCOMPLETE} documents without an answer or a verdict, or prompts that were cut.")
+    if any(table.part(row, column) for row in table.shown() for column in table.columns):
+        marks.append("(30 of 420) is a score of a part of the documents.")
     if any(found.set_apart for found in numbers):
         marks.append(f"{SET_APART} measured otherwise than the rest of its row: not ranked with it.")
     if own := dict.fromkeys(found.own_prompt for found in numbers if found.own_prompt):
