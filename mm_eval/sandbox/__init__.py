@@ -3,6 +3,7 @@
 limits        what code may take
 environment   the Python inside: made once from pinned requirements, kept beside other caches
 walls         the command that starts it: bubblewrap, docker, podman, or none
+cgroup        the group that bounds it, where one may be made
 interpreter   one of them as this process sees it: questions and answers as JSON lines, bounded
 pool          warm ones, all started by one thread
 check         every wall, tried from inside

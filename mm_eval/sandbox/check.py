@@ -55,10 +55,23 @@ def refuse_if_open(sandbox: Sandbox) -> None:
 
 def check_walls(sandbox: Sandbox, limits: bool = True) -> list[Wall]:
     """Tries every wall of a sandbox in one interpreter. SandboxError where it does not start. limits: those too."""
-    pool = Pool(sandbox, 0)
-    with closing(pool), tempfile.NamedTemporaryFile("w", prefix="mm-eval-check-") as file, _listening() as server:
+    with closing(Pool(sandbox, 0)) as pool:
+        return _tried(pool.take(), sandbox, limits)
+
+
+def check(sandbox: Sandbox) -> tuple[list[Wall], dict[str, str]]:
+    """(every wall of a sandbox as it was tried, {what else there is to know: what was found})."""
+    with closing(Pool(sandbox, 0)) as pool:
+        interpreter = pool.take()
+        namespaces = interpreter.run(Asked(NAMESPACES, 30, 400, 0, 64, 1))
+        facts = {"limits by": interpreter.limiter, "user namespaces": namespaces.text.strip() or namespaces.ending}
+        return _tried(interpreter, sandbox, True), facts
+
+
+def _tried(interpreter: Interpreter, sandbox: Sandbox, limits: bool) -> list[Wall]:
+    with tempfile.NamedTemporaryFile("w", prefix="mm-eval-check-") as file, _listening() as server:
         os.chmod(file.name, 0o644)
-        return _walls(sandbox, pool.take(), file.name, server.getsockname()[1], limits)
+        return _walls(sandbox, interpreter, file.name, server.getsockname()[1], limits)
 
 
 def _listening() -> closing[socket.socket]:
@@ -84,7 +97,7 @@ def _walls(sandbox: Sandbox, interpreter: Interpreter, marker: str, port: int, w
         return ran.ending == "ok" and ran.text.splitlines()[-1:] == ["no"]
 
     wall("no network", NETWORK.format(port=port), says_no)
-    wall("no files of the user", FILES.format(marker=marker, home=os.path.expanduser("~")), says_no)
+    wall("no files of the user", FILES.format(marker=marker, home=os.path.abspath(os.path.expanduser("~"))), says_no)
     wall("no variables of the environment", VARIABLES.format(names=sorted(set(os.environ) - OWN)), says_no)
     wall("no other processes", PROCESSES.format(), says_no)
     wall("a read-only system", SYSTEM, says_no)
@@ -113,7 +126,9 @@ print("reaches " + ", ".join(reached) if reached else "no")
 """
 FILES = """
 import os
-seen = [path for path in ({marker!r}, "/root", "/home", {home!r}) if path not in ("/", "/sandbox") and os.path.exists(path)]
+own = ("usr", "bin", "sbin", "lib", "etc", "opt", "dev", "proc", "tmp", "sandbox", "")  # where a home is none of the user's
+looked = ({marker!r}, "/root", "/home", *([] if {home!r}.split("/")[1] in own else [{home!r}]))
+seen = [path for path in looked if os.path.exists(path)]
 print("sees " + ", ".join(seen) if seen else "no")
 """
 VARIABLES = """
@@ -125,6 +140,14 @@ for file in pathlib.Path("/proc").glob("*/environ"):
     except OSError:
         pass
 print("sees " + ", ".join(sorted(names & seen)) if names & seen else "no")
+"""
+NAMESPACES = """
+import ctypes, os
+pid = os.fork()
+if not pid:
+    os._exit(ctypes.CDLL(None).unshare(0x10000000) & 1)
+made = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+print("can be made inside" if made else "none can be made inside")
 """
 PROCESSES = """
 import os

@@ -16,10 +16,11 @@ import subprocess
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from mm_eval.sandbox.walls import CONTAINERS, Sandbox, Started
+from mm_eval.sandbox.cgroup import Cgroup, groups
+from mm_eval.sandbox.walls import BWRAP, CONTAINERS, Sandbox, Started
 from mm_eval.values.errors import ModelError
 from mm_eval.values.safe import in_line
 
@@ -77,16 +78,59 @@ class _Gone(Exception):
     """The process has ended, or does not do what it should. Its text says which, for the model."""
 
 
+class _Gate:
+    """Bubblewrap waits behind it until its processes are in their group: nothing starts outside. inner: the files it is given."""
+
+    def __init__(self) -> None:
+        (self._said, says), (waits, self._opens) = os.pipe(), os.pipe()
+        self.inner: tuple[int, ...] = (says, waits)
+
+    def through(self, command: Sequence[str]) -> list[str]:
+        says, waits = self.inner
+        return [command[0], "--info-fd", str(says), "--block-fd", str(waits), *command[1:]]
+
+    def let_in(self, pid: int, group: Cgroup) -> None:
+        """Moves bubblewrap and the first process inside into the group. OSError where that is refused."""
+        os.close(self.inner[0])
+        said, self.inner = b"", self.inner[1:]
+        until = time.monotonic() + START
+        while select.select([self._said], [], [], max(0.0, until - time.monotonic()))[0]:
+            if not (piece := os.read(self._said, 4096)):
+                break
+            said += piece
+            if said.rstrip().endswith(b"}"):
+                break
+        with suppress(ValueError, KeyError, TypeError):  # it has ended, and its last words are read later
+            for each in (pid, int(json.loads(said)["child-pid"])):
+                group.add(each)
+            os.write(self._opens, b"1")
+
+    def close(self) -> None:
+        for each in (self._said, self._opens, *self.inner):
+            os.close(each)
+
+
+def _group_of(sandbox: Sandbox) -> Cgroup | None:
+    """A group for an interpreter in bubblewrap; None where none may be made."""
+    folder = groups() if sandbox.kind == BWRAP else None
+    try:
+        return None if folder is None else Cgroup.make(folder, sandbox.limits)
+    except OSError as error:
+        raise SandboxError(f"the sandbox can't be started: its cgroup: {error.strerror or error}.") from error
+
+
 class Interpreter:
     """An interpreter whose process is started. Used by one thread at a time."""
 
     def __init__(self, sandbox: Sandbox) -> None:
         self._sandbox = sandbox
         self._started: Started = sandbox.start()
+        self._group, self._out_of_memory = _group_of(sandbox), 0
         user = {} if self._started.user is None else {"user": self._started.user, "group": self._started.user}
+        gate = _Gate() if self._group is not None else None
         try:
             self._process = subprocess.Popen(
-                self._started.command,
+                gate.through(self._started.command) if gate else self._started.command,
                 env=dict(self._started.variables),
                 cwd=self._started.folder or "/",
                 stdin=subprocess.PIPE,
@@ -95,11 +139,17 @@ class Interpreter:
                 bufsize=0,
                 extra_groups=[] if user else None,
                 start_new_session=True,  # Ctrl-C is for mm-eval
+                pass_fds=gate.inner if gate else (),
                 **user,  # type: ignore[call-overload]
             )
+            if gate is not None and self._group is not None:
+                gate.let_in(self._process.pid, self._group)
         except OSError as error:
             self._remove()
             raise SandboxError(f"the sandbox can't be started: {error.strerror or error}.") from error
+        finally:
+            if gate is not None:
+                gate.close()
         self._rest = b""
         self._began = time.monotonic()
         self.is_ready = self.is_closed = False
@@ -154,11 +204,30 @@ class Interpreter:
         }
         most = MOST_TEXT + 8 * asked.characters + asked.pictures * (MOST_PICTURE * 4 // 3 + 1000)
         try:
-            return _ran(self._exchange(request, asked.seconds + GRACE, most), asked)
+            found = _ran(self._exchange(request, asked.seconds + GRACE, most), asked)
         except (_Gone, ValueError, KeyError, TypeError, AttributeError) as error:
-            self.close()
             why = str(error) if isinstance(error, _Gone) else "what it gave back can't be read"
-            return Ran("", "ended", why, seconds=round(time.monotonic() - began, 3))
+            found = Ran("", "ended", why, seconds=round(time.monotonic() - began, 3))
+            found = self._with_reason(found)
+            self.close()
+            return found
+        return self._with_reason(found)
+
+    def _with_reason(self, found: Ran) -> Ran:
+        """What came of code, where the kernel has ended it since the group's memory was spent: only the group knows that."""
+        if self._group is None or found.ending != "ended":
+            return found
+        before, self._out_of_memory = self._out_of_memory, self._group.out_of_memory
+        return replace(found, reason="out of memory") if self._out_of_memory > before else found
+
+    @property
+    def limiter(self) -> str:
+        """What bounds the memory and the processes of all that code starts, in words."""
+        if self._sandbox.kind in CONTAINERS:
+            return f"the cgroup of {self._sandbox.kind}'s container, rlimits, and a watcher"
+        if self._group is not None:
+            return f"a cgroup in {self._group.path.parent}, rlimits, and a watcher"
+        return "rlimits, and a watcher: no cgroup may be made here"
 
     def close(self) -> None:
         """Ends it and all that it has started. It may be called again."""
@@ -188,6 +257,8 @@ class Interpreter:
         self._remove()
 
     def _remove(self) -> None:
+        if self._group is not None:
+            self._group.remove()
         if self._started.folder:
             shutil.rmtree(self._started.folder, ignore_errors=True)
 

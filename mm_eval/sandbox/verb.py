@@ -1,7 +1,7 @@
 """The sandbox in which code that a model writes is run.
 
     mm-eval sandbox make     makes its Python: pinned packages, once a machine
-    mm-eval sandbox check    tries each wall from inside, and says which holds
+    mm-eval sandbox check    tries each wall from inside, and says which holds and what the limits are kept by
 
 Exit code 1: a wall does not hold."""
 
@@ -11,7 +11,7 @@ import argparse
 
 from mm_eval.cli.options import read_pairs
 from mm_eval.cli.say import say
-from mm_eval.sandbox.check import Wall, check_walls
+from mm_eval.sandbox.check import Wall, check
 from mm_eval.sandbox.interpreter import SandboxError
 from mm_eval.sandbox.limits import WHERE, Limits
 from mm_eval.sandbox.walls import OTHERWISE, sandbox_of
@@ -35,12 +35,14 @@ def main(args: argparse.Namespace) -> int:
         say(f"the sandbox is there: {sandbox.kind}, {where}, digest {sandbox.digest}")
         return 0
     try:
-        walls = check_walls(sandbox)
+        walls, facts = check(sandbox)
     except SandboxError as error:
         raise ConfigError(error.what, where="--sandbox", hint=OTHERWISE) from error
-    width = max(len(wall.name) for wall in walls)
+    width = max(len(name) for name in (*facts, *(wall.name for wall in walls)))
     for wall in walls:
         say(f"{'holds' if wall.holds else 'OPEN '}  {wall.name:<{width}}{_said(wall)}".rstrip())
+    for name, what in facts.items():
+        say(f"       {name:<{width}}  {what}")
     return 0 if all(wall.holds for wall in walls) else 1
 
 

@@ -125,5 +125,13 @@ def test_harmless_forms_of_bad_input(code: str, holds: Callable[[Ran], bool], ru
     assert run("1 + 1").text == "2"
 
 
+@pytest.mark.parametrize("home", ["/tmp", "/usr/local/lib/service", "/"])
+def test_a_home_in_a_folder_that_the_sandbox_has_of_its_own_is_no_open_wall(
+    home: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", home)
+    assert not [wall for wall in check_walls(sandbox(), limits=False) if not wall.holds]
+
+
 def test_every_wall_holds() -> None:
     assert not [wall for wall in check_walls(sandbox()) if not wall.holds]
