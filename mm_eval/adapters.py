@@ -6,14 +6,18 @@
 from __future__ import annotations
 
 import hashlib
+import inspect
 import os
+from collections.abc import Callable
 from dataclasses import fields, replace
 from pathlib import Path
+from typing import Any
 
 from mm_eval.config.functions import load_file
-from mm_eval.config.python_file import with_siblings
+from mm_eval.config.python_file import python_file, with_siblings
 from mm_eval.engine.model import MODELS, Model, ModelSettings, create_model, is_bundled
-from mm_eval.request import DEFAULT_MODEL, RAY_OPTIONS, RunRequest
+from mm_eval.engine.own_code import line_in, line_of
+from mm_eval.request import DEFAULT_MODEL, IN_MEMORY, RAY_OPTIONS, RunRequest
 from mm_eval.values.errors import ConfigError, InvalidValue, did_you_mean, kind_and_text
 
 _OURS = (None, "dummy", "replay", "tiny-llava", "tiny-qwen2-vl")
@@ -33,10 +37,15 @@ def in_our_words(request: RunRequest) -> tuple[RunRequest, list[str]]:
 
 
 def model_class_of(request: RunRequest) -> type[Model]:
-    """The class of the adapter that a request names; that of a file is imported."""
+    """The class of the adapter that a request names; that of a file is imported. For a function it is that of any function."""
     if place := place_in_file(request.model):
-        return _class_in_file(*place)
+        found = _model_in_file(*place)
+        return found if isinstance(found, type) else MODELS.get(IN_MEMORY)
     name = request.model or DEFAULT_MODEL
+    if name.endswith(".py") and Path(name).is_file():
+        known = sorted(python_file(Path(name)).names or ())
+        hint = f"Write --model {name}:NAME, with a class or a function in it. It has: {', '.join(known) or 'none'}."
+        raise InvalidValue(f"{name!r} is a file of Python.", where="--model", hint=hint)
     if name not in MODELS and ("/" in name or Path(name).is_dir()):
         hint = f"A checkpoint is an argument of an adapter: --model hf --model_args pretrained={name}."
         raise InvalidValue(f"{name!r} is not an adapter.", where="--model", hint=hint)
@@ -54,20 +63,37 @@ def place_in_file(name: str | None) -> tuple[Path, str] | None:
     return (Path(file), kind) if file.endswith(".py") and kind else None
 
 
-def _class_in_file(file: Path, name: str) -> type[Model]:
+def _model_in_file(file: Path, name: str) -> type[Model] | Callable[..., Any]:
+    """The class, or the function of chat messages, of that name in a file."""
     where = f"--model {file}:{name}"
     if not file.is_file():
         raise ConfigError(f"there is no file {str(file)!r}.", where=where, hint="Write --model path/to/file.py:Class.")
     try:
         module = load_file(file.resolve())
+    except SyntaxError as error:
+        place = f"{file}:{error.lineno}" if error.lineno else where
+        raise ConfigError(f"it can't be imported: {kind_and_text(error)}.", where=place) from error
     except Exception as error:  # the file's own code
-        raise ConfigError(f"it can't be imported: {kind_and_text(error)}.", where=where) from error
+        raise ConfigError(f"it can't be imported: {kind_and_text(error)}.", where=line_in(error) or where) from error
     found = getattr(module, name, None)
-    if not isinstance(found, type) or not issubclass(found, Model):
-        kinds = [key for key, value in vars(module).items() if isinstance(value, type) and issubclass(value, Model)]
-        what = f"{name!r} is not a subclass of mm_eval.Model." if found is not None else f"the file has no {name!r}."
-        raise ConfigError(what, where=where, hint=did_you_mean(name, [kind for kind in kinds if kind != "Model"]))
-    return found
+    if isinstance(found, type) and issubclass(found, Model) or inspect.isfunction(found):
+        return found
+    kinds = [
+        key
+        for key, value in vars(module).items()
+        if isinstance(value, type)
+        and issubclass(value, Model)
+        and value is not Model
+        or inspect.isfunction(value)
+        and value.__module__ == module.__name__
+    ]
+    if found is None:
+        what = f"the file has no {name!r}."
+    else:
+        what = f"{name!r} is not a subclass of mm_eval.Model."
+        if isinstance(found, type) and hasattr(found, "generate"):
+            what = f"{what[:-1]} (class {name}(Model))."
+    raise ConfigError(what, where=line_of(found) if isinstance(found, type) else where, hint=did_you_mean(name, kinds))
 
 
 def model_settings(request: RunRequest) -> ModelSettings:
@@ -77,8 +103,14 @@ def model_settings(request: RunRequest) -> ModelSettings:
 
 def own_model(request: RunRequest) -> Model:
     """The adapter of a request in this process."""
-    made = create_model(model_class_of(request), request.model_args, model_settings(request))
-    if place := place_in_file(request.model):  # the file decides the answers, too
+    place, args, settings = place_in_file(request.model), request.model_args, model_settings(request)
+    found = _model_in_file(*place) if place else model_class_of(request)
+    if isinstance(found, type):
+        made = create_model(found, args, settings)
+    else:
+        memory: Any = MODELS.get(IN_MEMORY)
+        made = memory.of_function(found, args, settings)
+    if place:  # the file decides the answers, too
         files = sorted(with_siblings(place[0].resolve()))
         code = hashlib.sha256(b"".join(hashlib.sha256(file.read_bytes()).digest() for file in files)).hexdigest()
         made.facts = replace(made.facts, constants={**made.facts.constants, "code": code}, travels=False)

@@ -187,7 +187,8 @@ def evaluate(
     if request.ray.executor is not None:
         raise ConfigError("a model in memory can't be sent to workers.", where="executor", hint="Leave it out.")
     memory: Any = MODELS.get(IN_MEMORY)
-    held = memory.held(thing, request.model_args, model_settings(request), processor, identity)
+    keywords = args if memory.takes_keywords(thing) else request.model_args  # as they were given, not as text
+    held = memory.held(thing, keywords, model_settings(request), processor, identity)
     with all_together(), held as adapter:
         named = replace(request, name=request.name or adapter.facts.name or type(adapter).__name__, model_args={})
         report = run(named, bar, adapter)

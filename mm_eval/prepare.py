@@ -21,7 +21,17 @@ from mm_eval.engine.cache import KnownAnswers
 from mm_eval.engine.folder import entry_of, findings_of
 from mm_eval.engine.generation import check_caps, one_token_cap
 from mm_eval.engine.journal import JournalState
-from mm_eval.engine.model import Model, ModelFacts, RequestKeys, check, check_generation, dollars, expect, recall
+from mm_eval.engine.model import (
+    Model,
+    ModelFacts,
+    RequestKeys,
+    check,
+    check_generation,
+    described,
+    dollars,
+    expect,
+    recall,
+)
 from mm_eval.engine.own_runs import is_own
 from mm_eval.engine.prices import unknown_price
 from mm_eval.open_run import OpenedRun
@@ -70,7 +80,7 @@ class Prepared(OpenedRun):
         """What decides the answers, for run.json: two launches with equal specs are one run."""
         style = next(iter(self.styles.values()))
         return {
-            "model": dict(self.model.describe()),
+            "model": described(self.model),
             "seed": self.request.seed,
             "chat": style.chat,
             "system": style.system,
@@ -446,7 +456,7 @@ def check_same_questions(
         model = own_model(opened.request)
         expect(model, entry_of(recorded, "constants"))
         recall(model, findings_of(recorded))
-        same = json.loads(json.dumps(dict(model.describe()))) == recorded["spec"]["model"]
+        same = json.loads(json.dumps(described(model))) == recorded["spec"]["model"]
     except MMEvalError as error:
         raise _of_other_data(names[0], f"Its questions can't be compared without the model: {error}") from error
     if not same:

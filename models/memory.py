@@ -21,16 +21,18 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import fields, replace
 from itertools import count
-from typing import Any, TypeAlias
+from types import MappingProxyType
+from typing import Any
 
+from mm_eval.config.arguments import is_json
 from mm_eval.engine.generation import GenerationOptions
 from mm_eval.engine.launch import processes, store_of
 from mm_eval.engine.model import Answers, Model, ModelFacts, ModelSettings, create_model, register_model
+from mm_eval.engine.own_code import called, is_own, keywords_of, line_in, line_of, takes_keywords
 from mm_eval.values.errors import ConfigError, MMEvalError, ModelError
 from mm_eval.values.reasoning.split import cut_at
 from mm_eval.values.types import Answer, Instance, Message
 
-Answering: TypeAlias = Callable[[list[Message]], "str | Answer"]
 UNKNOWN = "without_identity"
 """The key under which a model without an identity has a text that no other launch has."""
 NOTE = (
@@ -96,6 +98,18 @@ class InMemory(Model):
                 return
             yield _adapter(thing, args, settings, identity)
 
+    @staticmethod
+    def takes_keywords(thing: Any) -> bool:
+        """Whether an object that is given gets `model_args` as keywords: a function, or a class that is not called otherwise."""
+        if isinstance(thing, type) and issubclass(thing, Model):
+            return is_own(thing) and takes_keywords(thing)
+        return callable(thing) and not isinstance(thing, Model) and not _is_module(thing) and not _is_pipeline(thing)
+
+    @staticmethod
+    def of_function(function: Callable[..., Any], args: Mapping[str, Any], settings: ModelSettings) -> Model:
+        """The adapter of a function. ConfigError for arguments that it does not take."""
+        return Function(function, settings, args)
+
 
 @contextmanager
 def alone(thing: Any) -> Iterator[None]:
@@ -160,18 +174,14 @@ def _stated(settings: ModelSettings) -> dict[str, Any]:
 def _adapter(thing: Any, args: Mapping[str, Any], settings: ModelSettings, identity: Any) -> Model:
     if isinstance(thing, type) and issubclass(thing, Model):
         return identified(create_model(thing, args, settings), identity)
-    if args:
+    if args and (isinstance(thing, Model) or not callable(thing)):
         raise ConfigError(f"{next(iter(args))!r}: {_named(thing)} takes no model_args.", where="evaluate")
     if not callable(thing):
         hint = (
             "Give a model's name, a function of messages, an object of mm_eval.Model, or a module with its processor."
         )
         raise ConfigError(f"{_named(thing)} is not a model.", where="evaluate", hint=hint)
-    if inspect.iscoroutinefunction(thing) or inspect.iscoroutinefunction(vars(type(thing)).get("__call__")):
-        raise ConfigError(
-            f"{_named(thing)} is a coroutine function.", where="evaluate", hint="Give a function that returns the text."
-        )
-    return Function(thing, settings, identity)
+    return identified(Function(thing, settings, args), identity)
 
 
 def identified(model: Model, identity: Any) -> Model:
@@ -199,19 +209,32 @@ class Function(Model):
     """A function that gets chat messages, each picture as a PIL image in its place, and returns the text of the answer.
 
     It may return an `Answer` in place of a text, and may take `generation_kwargs`, the task's options. Stop strings are cut here.
+    Its further keyword parameters are the model's arguments.
     batch_size: how many threads call it at a time; one unless it is a number.
     """
 
-    def __init__(self, function: Answering, settings: ModelSettings, identity: Any = None) -> None:
-        super().__init__({}, settings)
-        self.function, self.name = function, _named(function)
+    def __init__(
+        self, function: Callable[..., Any], settings: ModelSettings, args: Mapping[str, Any] = MappingProxyType({})
+    ) -> None:
+        self.function, self.name = function, called(function)
+        own = vars(type(function)).get("__call__")
+        for steps, kind, hint in (
+            (inspect.iscoroutinefunction, "a coroutine function", "returns the text"),
+            (inspect.isgeneratorfunction, "a generator", "returns the text and yields nothing"),
+        ):
+            if steps(function) or steps(own):
+                where = line_of(function) or "evaluate"
+                raise ConfigError(f"{self.name} is {kind}.", where=where, hint=f"Give a function that {hint}.")
         parameters = _parameters(function)
+        self._keywords = keywords_of(function, args, skip={"generation_kwargs"}, first=1) if args or parameters else {}
+        shown = {name: value if is_json(value) else called(value) for name, value in self._keywords.items()}
+        super().__init__(shown, settings)
         self._takes_options = "generation_kwargs" in parameters
         self.facts = ModelFacts(name=self.name, chat=True, travels=False)
-        identified(self, identity)
 
     def describe(self) -> Mapping[str, Any]:
-        return {"adapter": "function", "function": self.name, **self.facts.constants}
+        args = {"args": self.args} if self.args else {}
+        return {"adapter": "function", "function": self.name, **args, **self.facts.constants}
 
     def generate(self, instances: Iterable[Instance]) -> Answers:
         threads = self.settings.batch_size if isinstance(self.settings.batch_size, int) else 1
@@ -232,14 +255,19 @@ class Function(Model):
         given = {"generation_kwargs": dict(instance.generation_kwargs)} if self._takes_options else {}
         try:
             messages = with_pictures(instance)
-            found = self.function(messages, **given)
+            found = self.function(messages, **given, **self._keywords)
         except MMEvalError as error:
             return error
         except Exception as error:  # whatever a user's function raises
-            return ModelError(f"{self.name} raised {type(error).__name__}: {str(error)[:500]}")
+            place = line_in(error)
+            said = f"{self.name} raised {type(error).__name__}: {str(error)[:500]}"
+            return ModelError(f"{said.rstrip('.')}." if place else said, hint=f"See {place}." if place else "")
         answer = Answer(found) if isinstance(found, str) else found
         if not isinstance(answer, Answer) or not isinstance(answer.output, str):
-            return ModelError(f"{self.name} returned {type(found).__name__}; expected the text of the answer.")
+            hint = f"See {place}." if (place := line_of(self.function)) else ""
+            return ModelError(
+                f"{self.name} returned {type(found).__name__}; expected the text of the answer.", hint=hint
+            )
         text, stopped = cut_at(answer.output, options.until)
         return replace(answer, output=text, ended="stop", truncated=False) if stopped else answer
 

@@ -25,6 +25,7 @@ from mm_eval.engine.model import METHODS, Model, RequestKeys, prepare_once, shar
 from mm_eval.engine.next_turns import NextTurns
 from mm_eval.engine.order import CheapestOrder, Question, in_docs, in_questions
 from mm_eval.engine.outcome import Outcome, StopSignal, model_boundary
+from mm_eval.engine.own_code import is_own, line_at, line_of
 from mm_eval.engine.records import answer_record, digest_of_answer, end_record, now, slots_record
 from mm_eval.values.errors import LongPrompt, MMEvalError, ModelError
 from mm_eval.values.types import Answer, End, Instance, UpperBound
@@ -65,6 +66,7 @@ class Asker:
     """The same lists by key, where the model lets equal questions share an answer."""
     _turns: NextTurns = field(default_factory=NextTurns)
     _kind: str = ""  # of the requests that are asked
+    _given: Any = None  # what the model's method gave, a generator for most
 
     def __post_init__(self) -> None:
         self._keys = RequestKeys(self.model)
@@ -114,7 +116,8 @@ class Asker:
             prepare_once(self.model)
             with model_boundary(self.outcome):
                 try:
-                    for given in getattr(self.model, METHODS[kind])(requests):
+                    self._given = self._answers(getattr(self.model, METHODS[kind])(requests))
+                    for given in self._given:
                         if not isinstance(given, (tuple, list)) or len(given) != 2:
                             raise self._not_asked(given)
                         self._receive(given[0], given[1])
@@ -122,7 +125,8 @@ class Asker:
                     self._held.write()
                 for _, filled, _ in list(self._in_flight.values()):
                     if not self.halted:
-                        self._receive(filled[0], ModelError(f"{name} gave no answer to this request."))
+                        none = ModelError(f"{name} gave no answer to this request.", hint=self._see())
+                        self._receive(filled[0], none)
             self._in_flight.clear()
             self._by_key.clear()
             if self.halted or not self._turns:
@@ -241,6 +245,13 @@ class Asker:
             raise self._not_asked((instance, answer))
         key, instances, doc = asked
         self._by_key.pop(key, None)
+        if not isinstance(answer, (Answer, MMEvalError)):
+            what = (
+                f"{self._method} gave {str(answer)[:60]!r} as the answer to {instance.slot.name} doc {instance.doc_id}"
+            )
+            raise ModelError(
+                f"{what}; Answer({'text' if self._kind == 'generate_until' else '...'}) is needed.", where=self._line()
+            )
         if (found := self.model.facts.findings) != self._kept:
             self.keep(found)
             self._kept = dict(found)
@@ -248,7 +259,7 @@ class Asker:
             key = self._keys.of(instance)
         if isinstance(answer, Answer):
             if fault := _fault(answer, instance, self.model):
-                answer = ModelError(fault)
+                answer = ModelError(fault, hint=self._see())
         elif isinstance(answer, LongPrompt) and instance.ends_when_full:
             answer = Answer("", ended="length", attempts=answer.attempts)
         if isinstance(answer, MMEvalError):
@@ -259,11 +270,31 @@ class Asker:
 
     def _not_asked(self, given: Any) -> ModelError:
         """The error of an adapter that gave something else than a request and its answer, such as the answers alone in a list."""
-        name = type(self.model).__name__
+        name, where = type(self.model).__name__, self._line()
         if isinstance(given, (tuple, list)) and len(given) == 2 and isinstance(given[0], Instance):
-            return ModelError(f"{name} answered a request that was not made: {given[0].slot}.")
-        what = f"{name}.{METHODS[self._kind]} gave {str(given)[:60]!r}"
-        return ModelError(f"{what}; each thing that it yields is a pair (instance, answer).")
+            return ModelError(f"{name} answered a request that was not made: {given[0].slot}.", where=where)
+        what = f"{self._method} gave {str(given)[:60]!r}"
+        return ModelError(f"{what}; each thing that it yields is a pair (instance, answer).", where=where)
+
+    @property
+    def _method(self) -> str:
+        """What answers the requests: "Echo.generate"."""
+        return f"{type(self.model).__name__}.{METHODS[self._kind]}"
+
+    def _answers(self, given: Any) -> Any:
+        """What the model's method gave, if that can be iterated over."""
+        if not isinstance(given, Iterable):
+            what = f"{self._method} returned {type(given).__name__}; it yields (instance, answer) for each instance"
+            raise ModelError(f"{what}.", where=self._line())
+        return given
+
+    def _line(self) -> str:
+        """`file:line` at which a model of the user's gave its last answer; empty for mm-eval's own."""
+        kind = type(self.model)
+        return (line_at(self._given) or line_of(getattr(kind, METHODS[self._kind]))) if is_own(kind) else ""
+
+    def _see(self) -> str:
+        return f"See {line}." if (line := self._line()) else ""
 
     def _fail(self, instances: list[Instance], key: str, error: MMEvalError) -> None:
         first = instances[0]

@@ -24,7 +24,9 @@ from datetime import date
 from types import MappingProxyType
 from typing import Any, Literal, TypeAlias
 
+from mm_eval.config.arguments import is_json, shortly
 from mm_eval.engine.generation import TRANSPORT_OPTIONS, GenerationOptions, check_caps, check_one_answer
+from mm_eval.engine.own_code import called, faults_of, is_own, keywords_of, line_of, takes_keywords
 from mm_eval.engine.prices import Price
 from mm_eval.values.errors import ConfigError, MMEvalError
 from mm_eval.values.files import digest_of, digests_with
@@ -194,9 +196,11 @@ class Model:
     def generate(self, instances: Iterable[Instance]) -> Answers:
         """Answers generate_until instances with text, cut before the first stop string."""
         hint = "Choose tasks with multiple_choice."
+        if is_own(type(self)):
+            hint = "Define `generate(self, instances)`, which yields (instance, Answer(text)), or choose other tasks."
         if hasattr(self, "generate_until"):  # lm-eval's name
             hint = "The method is `generate` here, and yields (instance, Answer(text))."
-        raise ConfigError(f"{type(self).__name__} can't generate text.", hint=hint)
+        raise ConfigError(f"{type(self).__name__} can't generate text.", where=line_of(type(self)), hint=hint)
 
     def loglikelihood(self, instances: Iterable[Instance]) -> Answers:
         """Answers with the sum of the continuation's token log-probabilities (nats) and whether greedy decoding gives it.
@@ -213,6 +217,7 @@ class Model:
 
     # What the functions below ask a model; a fleet answers otherwise.
     _prepared = False
+    _given: Mapping[str, Any] | None = None  # what a class with keywords of its own was made with
 
     def _measured(self) -> ModelFacts:
         return self.facts
@@ -222,7 +227,7 @@ class Model:
             self.facts = replace(self.facts, constants=constants)
 
     def _another(self) -> Model:
-        return create_model(type(self), self.args, self.settings)
+        return create_model(type(self), self._given if self._given is not None else self.args, self.settings)
 
     def _shares(self, instance: Instance) -> bool:
         rule = self.facts.shares
@@ -244,7 +249,8 @@ class Model:
             if price := self.facts.price:
                 counts = [f"{counts[0]}, ${price.dollars(usage):,.4f} at {price}"]
         notes = _own(self, "notes")
-        return "; ".join([*counts, *(notes(usage) if notes else ())])
+        with faults_of(self, "notes"):
+            return "; ".join([*counts, *(notes(usage) if notes else ())])
 
 
 def _own(model: Model, name: str) -> Callable[..., Any] | None:
@@ -255,10 +261,33 @@ def _own(model: Model, name: str) -> Callable[..., Any] | None:
 def create_model(kind: type[Model], args: Mapping[str, Any], settings: ModelSettings) -> Model:
     """An adapter with its arguments checked and no weights loaded. ConfigError for a wrong argument.
 
-    A class of somebody else's may make its models by a class method `create(args, settings)`.
+    A class that has a class method `create(args, settings)`, or whose parameters are (args, settings), is called with these. Any
+    other class of the user's gets the arguments as keywords, and they are part of its identity.
     """
-    made: Model = getattr(kind, "create", kind)(args, settings)
+    made: Model
+    if not is_own(kind) or not takes_keywords(kind):
+        with faults_of(kind):
+            made = getattr(kind, "create", kind)(args, settings)
+            if is_own(kind):
+                _complete(made, args, settings)
+        return made
+    keywords = keywords_of(kind, args)
+    with faults_of(kind):
+        made = kind(**keywords)
+        _complete(made, keywords, settings)
+        made._given = keywords
     return made
+
+
+def _complete(made: Model, args: Mapping[str, Any], settings: ModelSettings) -> None:
+    """Gives an object whose own `__init__` did not the arguments and the settings that it was made with."""
+    shown = {name: value if is_json(value) else called(value) for name, value in args.items()}
+    if not hasattr(made, "args") or made.args == {}:
+        made.args = shown
+    elif made.args != shown:  # they mean something of its own
+        made.facts = replace(made.facts, constants={**made.facts.constants, "given": shown})
+    if "settings" not in vars(made):
+        made.settings = settings
 
 
 def another_of(model: Model) -> Model:
@@ -271,16 +300,28 @@ def is_bundled(kind: type[Model]) -> bool:
     return isinstance(kind.facts, ModelFacts) and kind.facts.bundled  # a property says nothing of a class
 
 
+def described(model: Model) -> dict[str, Any]:
+    """What a model says of itself for run.json. ConfigError where code of the user's fails, or says what JSON can't hold."""
+    with faults_of(model, "describe"):
+        found = model.describe()
+    if not isinstance(found, Mapping) or is_own(type(model)) and not is_json(found):
+        what = f"{called(model)}.describe gave {shortly(found)}; a mapping of JSON values is needed."
+        raise ConfigError(what, where=line_of(type(model).describe))
+    return dict(found)
+
+
 def prepare_once(model: Model) -> None:
     """Calls `prepare` unless it was called before: several runs may share one model."""
     if not model._prepared:
-        model.prepare()
+        with faults_of(model, "prepare"):
+            model.prepare()
         model._prepared = True
 
 
 def close_model(model: Model) -> None:
     """Calls `close`; the next run that shares the model prepares it again."""
-    model.close()
+    with faults_of(model, "close"):
+        model.close()
     model._prepared = False
 
 
@@ -346,7 +387,8 @@ def check(model: Model, first: Sequence[Instance], more: Iterable[Instance] = ()
     """Raises ConfigError if the model can't answer a task's requests. first, more: as of an adapter's own `check`."""
     check_methods(model, first)
     if own := _own(model, "check"):
-        own(first, more)
+        with faults_of(model, "check"):
+            own(first, more)
 
 
 def check_methods(model: Model, instances: Sequence[Instance]) -> None:
@@ -372,8 +414,11 @@ def asked_with(kwargs: Mapping[str, Any]) -> Instance:
 
 def show(model: Model, instance: Instance) -> Preview:
     """The prompt as the model gets it, without loading weights."""
-    own = _own(model, "show")
-    return own(instance) if own else Preview(flatten(instance))
+    if (own := _own(model, "show")) is None:
+        return Preview(flatten(instance))
+    with faults_of(model, "show"):
+        preview: Preview = own(instance)
+    return preview
 
 
 def stop(model: Model, at_once: bool) -> None:
@@ -415,6 +460,9 @@ class RequestKeys:
     def of(self, instance: Instance) -> str:
         """The same as `request_key`."""
         identity, last = self._model.identity(instance), self._last
+        if not isinstance(identity, Mapping):
+            what = f"{called(self._model)}.identity gave {shortly(identity)}; a mapping of JSON values is needed."
+            raise ConfigError(what, where=line_of(type(self._model).identity))
         continuation = identity.get("continuation")
         if instance.request_type != "loglikelihood" or type(continuation) is not str:
             return digest_of(identity)

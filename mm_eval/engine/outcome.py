@@ -12,6 +12,7 @@ from fractions import Fraction
 from math import ceil
 from types import FrameType
 
+from mm_eval.engine.own_code import line_in
 from mm_eval.values.errors import MMEvalError, ModelError, kind_and_text
 from mm_eval.values.words import counted
 
@@ -126,7 +127,7 @@ def model_boundary(outcome: Outcome) -> Iterator[None]:
         outcome.stopped = error
     except Exception as error:  # an adapter is foreign code, and this is its one boundary
         log.debug("The adapter raised:", exc_info=True)
-        outcome.stopped = ModelError(kind_and_text(error))
+        outcome.stopped = ModelError(kind_and_text(error), where=line_in(error))
 
 
 def failure_limit(fail_on_error: bool | int | float, total: int) -> int | None:

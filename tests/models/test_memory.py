@@ -290,3 +290,144 @@ def test_a_file_without_the_class_says_what_it_has(tmp_path, capsys):
         assert said in capsys.readouterr().err
     assert main([*words, f"{tmp_path}/none.py:Shout"]) == 2
     assert "there is no file" in capsys.readouterr().err
+
+
+OWN = """
+from mm_eval import Answer, Model
+
+class Echo(Model):
+    def __init__(self, word="yes", times: int = 1):
+        super().__init__()
+        self.word, self.times = word, times
+    def generate(self, instances):
+        for instance in instances:
+            yield instance, Answer(f"{self.word} {self.times * 2}")
+
+class Documented(Model):
+    def __init__(self, args, settings):
+        super().__init__()
+    def generate(self, instances):
+        for instance in instances:
+            yield instance, Answer(f"{self.args['word']} {self.settings.seed}")
+
+class Word(Echo):
+    def __init__(self, *, word):
+        super().__init__(word)
+    def generate(self, instances):
+        for instance in instances:
+            yield instance, "red"
+
+class Wrong(Echo):
+    def __init__(self, word=None):
+        self.word = word.nope
+class Silent(Model): pass
+class Attribute(Model):
+    def generate(self, instances):
+        for instance in instances:
+            yield instance, Answer(instance.nope)
+class Returns(Model):
+    def generate(self, instances):
+        return None
+class Prepares(Attribute):
+    def prepare(self):
+        raise KeyError("weights")
+class Describes(Attribute):
+    def describe(self):
+        return {"self": self}
+class Number(Model):
+    def generate(self, instances):
+        for instance in instances:
+            yield instance, Answer(3)
+def answer(messages, word="yes", loud: bool = False):
+    return word.upper() if loud else word
+def steps(messages):
+    yield "yes"
+def broken(messages):
+    return messages["x"]
+"""
+
+
+@pytest.fixture
+def own(tmp_path, cli, monkeypatch):
+    """Runs a model of the file above by its name."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "own.py").write_text(OWN)
+
+    def asked(name: str, args: str = "", folder: str = "run"):
+        words = ["--tasks", "mme", "--sample", "--limit", "2", "--no_report", "--output_path", tmp_path / folder]
+        return cli(*words, "--model", f"own.py:{name}" if name else "own.py", *(["--model_args", args] if args else []))
+
+    return asked
+
+
+def answers(folder: Path) -> set[str]:
+    from mm_eval.results.recorded import RecordedRun
+
+    return {row["resps"][0] for row in RecordedRun.read(folder).rows("mme")}
+
+
+def test_model_args_are_the_keywords_of_a_class_and_of_a_function(own, run, tmp_path):
+    assert own("Echo", "word=no,times=3").code == 0 and answers(tmp_path / "run") == {"no 6"}
+    other = own("Echo", "word=yes,times=3")
+    assert other.code == 2 and "no" in other.err and "yes" in other.err, "they are part of its identity"
+    assert own("Echo", folder="plain").code == 0 and answers(tmp_path / "plain") == {"yes 2"}
+    assert own("Documented", "word=a", "documented").code == 0 and answers(tmp_path / "documented") == {"a 0"}
+    assert own("answer", "word=no,loud=true", "function").code == 0 and answers(tmp_path / "function") == {"NO"}
+    again = own("answer", "word=no,loud=true", "function")
+    assert "all 2 answers were in the run folder already" in again.out, "the file says what the function is"
+
+    def answer(messages, word, generation_kwargs):
+        return word * (generation_kwargs["max_new_tokens"] > 0)
+
+    class Echo(Model):
+        def __init__(self, words):
+            self.words = words
+
+        def generate(self, instances):
+            for instance in instances:
+                yield instance, Answer(self.words[0])
+
+    given = run(answer, model_args={"word": "No"}, output_path=str(tmp_path / "a"), identity="v1")
+    assert answers(given.folder) == {"No"} and given.raw["run"]["model"]["args"] == {"word": "No"}
+    with pytest.raises(ConfigError, match="another run"):
+        run(answer, model_args={"word": "Yes"}, output_path=str(tmp_path / "a"), identity="v1")
+    assert answers(run(Echo, model_args={"words": ["A", "B"]}, output_path=str(tmp_path / "b")).folder) == {"A"}
+    for model, name in ((answer, "wrod"), (Echo, "wrods")):
+        with pytest.raises(ConfigError, match=f"takes no argument '{name}'.*Did you mean"):
+            run(model, model_args={name: "x"}, output_path=str(tmp_path / "c"))
+
+
+@pytest.mark.parametrize(
+    ("name", "args", "said"),
+    [
+        ("Echo", "wrod=no", "own.py:5: Echo takes no argument 'wrod' (model_args). Did you mean 'word'?"),
+        ("Echo", "times=x", "own.py:5: Echo has times='x'; a whole number is needed."),
+        ("Word", "", "own.py:20: Word needs the argument 'word'. Write --model_args word=..."),
+        ("Wrong", "word=a", "own.py:28: Wrong raised AttributeError: 'str' object has no attribute 'nope'."),
+        ("Silent", "", "own.py:29: Silent can't generate text. Define `generate(self, instances)`"),
+        ("Prepares", "", "own.py:39: Prepares.prepare raised KeyError: 'weights'."),
+        ("Describes", "", "own.py:41: Describes.describe gave {'self':"),
+        ("answer", "wodr=a", "own.py:47: answer takes no argument 'wodr' (model_args). Did you mean 'word'?"),
+        ("answer", "loud=a", "own.py:47: answer has loud='a'; true or false is needed."),
+        ("steps", "", "own.py:49: steps is a generator. Give a function that returns the text"),
+        ("", "", "'own.py' is a file of Python. Write --model own.py:NAME"),
+    ],
+)
+def test_what_is_wrong_with_a_model_of_ones_own_is_one_sentence_with_its_line(own, name, args, said):
+    done = own(name, args)
+    assert done.code == 2 and said in done.err and "Traceback" not in done.err
+
+
+@pytest.mark.parametrize(
+    ("name", "args", "said"),
+    [
+        ("Word", "word=x", "own.py:24: Word.generate gave 'red' as the answer to mme doc 1; Answer(text) is needed."),
+        ("Attribute", "", "own.py:33: AttributeError: 'Instance' object has no attribute 'nope'"),
+        ("Returns", "", "own.py:35: Returns.generate returned NoneType; it yields (instance, answer)"),
+        ("Number", "", "mme doc 0: a generated answer must be text, not 3. See own.py:46."),
+        ("broken", "", "str. See own.py:52."),
+    ],
+)
+def test_what_fails_while_it_answers_has_its_line(own, name, args, said):
+    done = own(name, args)
+    assert done.code == 3 and said in done.out and "Traceback" not in done.err
