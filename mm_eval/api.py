@@ -222,7 +222,7 @@ def _read(options: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
             and given.get("metadata") is not None
         ):
             hint = "Leave it out, and give include_path=FOLDER, metadata={...}."
-            raise ConfigError("task_manager= stands for one folder of tasks.", where="evaluate", hint=hint)
+            raise ConfigError("task_manager= is for one folder of tasks.", where="evaluate", hint=hint)
         given["include_path"] = str(folders[0]) if folders else None
         if manager.metadata:
             given["metadata"] = manager.metadata

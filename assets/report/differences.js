@@ -47,5 +47,5 @@ function drawTop() {
   }
   section.append(make("p", { class: "hint" }, about.hint));
   if (about.kind === "compare") pairs();
-  if (about.slopes?.length) byId("charts").append(make("h2", {}, "Prompts by model"), make("div", { class: "charts" }, ...about.slopes.map(slopes)), make("p", { class: "hint" }, "Whiskers are 95% intervals of each number; whether two prompts differ stands in the tables, paired by doc."));
+  if (about.slopes?.length) byId("charts").append(make("h2", {}, "Prompts by model"), make("div", { class: "charts" }, ...about.slopes.map(slopes)), make("p", { class: "hint" }, "Whiskers are 95% intervals of each number; the tables say whether two prompts differ, paired by document."));
 }

@@ -57,7 +57,7 @@ function findings() {
   if (more) section.append(make("p", { class: "hint" }, `${more.toLocaleString("en")} more: mm-eval diagnose lists all.`));
 }
 
-// An imported run: the other suite's score beside ours, and the documents that the two rules read otherwise, before all others
+// An imported run: the other suite's score beside ours, and the documents that the two rules read differently, before all others
 function imported() {
   const section = byId("findings"), mark = (value) => typeof value === "number" ? number(value) : value === undefined || value === null ? "none" : JSON.stringify(value);
   for (const one of about.imported || []) {

@@ -173,7 +173,7 @@ function show(index, keepAddress) {
   });
   (row.w || []).forEach((other, place) => {
     if (other === 0) return; // left out on purpose
-    if (!other) { answers.push(block(`Answer in ${about.beside[place]}`, "not asked the same")); return; }
+    if (!other) { answers.push(block(`Answer in ${about.beside[place]}`, "asked differently")); return; }
     const mark = other.e ? " (failed)" : other.u ? " (unparsed)" : other.ok === undefined ? "" : other.ok ? " (right)" : " (wrong)";
     const box = [...block(`Answer in ${about.beside[place]}${mark}`, other.e || other.a.map((answer) => typeof answer === "string" ? answer : JSON.stringify(answer)).join("\n"))];
     if (other.p !== undefined) box.push(make("details", {}, make("summary", { class: "soft" }, `Its prompt in ${about.beside[place]}`), make("pre", {}, other.p)));

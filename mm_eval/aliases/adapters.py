@@ -373,7 +373,7 @@ DROPPED: dict[str, str] = {
     **dict.fromkeys(("interleave", "interleave_visuals", "image_first", "convert_img_format"), _PLACES),
     **dict.fromkeys(
         ("add_time_instruction", "force_sample", "video_force_sample"),
-        "a task's text and --video decide what is said and shown of a video",
+        "the task's text and --video decide what is said about a video and which frames are shown",
     ),
     "messages_format": "the frames are shown as --video and the checkpoint's template say",
     "timestamp_decimals": "the checkpoint's template writes the times",
@@ -403,7 +403,7 @@ DROPPED: dict[str, str] = {
             *("distributed_executor_backend", "stage_init_timeout", "enable_prefix_caching", "enable_chunked_prefill"),
             *("max_num_batched_tokens", "disable_custom_all_reduce", "cpu_offload_gb", "max_seq_len_to_capture"),
         ),
-        "the engine's own default holds",
+        "the engine uses its own default",
     ),
     **dict.fromkeys(("data_parallel_size", "dp_size"), "one engine runs; several: --executor ray --workers N"),
     **dict.fromkeys(

@@ -41,10 +41,10 @@ _SETTINGS = "a task's settings are in its file; --gen_kwargs, --num_fewshot and 
 _STUDY = "`mm-eval plan` says how many documents a difference takes"
 _COMPARE = "runs are compared afterwards: mm-eval compare RUN_A RUN_B"
 _TRACKER = "this installation has no such tracker; results.json and `mm-eval report` have the scores"
-_AGENTS = "mm-eval asks models and runs no agents, solvers or sandboxes"
+_AGENTS = "mm-eval runs no agents or solvers; code of a model runs only as the tool python (TASK@python)"
 _KEPT = "every answer is on disk as soon as it is there, and the same command continues where the run stopped"
 _SCORED = "log-likelihoods are requested where a task scores by them"
-_TOOLS = "tools are those of the task's file"
+_TOOLS = "tools are those of the task's file, and --tools python adds Python to every task"
 _ONE_PROMPT = "an answer is requested again until the server gives one (max_retries= in --model_args)"
 
 LM_EVAL = {
@@ -59,7 +59,7 @@ LM_EVAL = {
     "trackio_args": Flag("+", note=_TRACKER),
     "mlflow_args": Flag("+", note=_TRACKER),
     "hf_hub_log_args": Flag("+", note="nothing is pushed; `mm-eval report RUN --model_index FILE` writes part of a model card"),
-    "confirm_run_unsafe_code": Flag(0, note="code that a model writes is never run"),
+    "confirm_run_unsafe_code": Flag(0, note="code that a model writes runs only in a sandbox, as the tool python (TASK@python)"),
     "trust_remote_code": Flag(0, into=("--model_args", "trust_remote_code")),
     "decontamination_ngrams_path": Flag(1, refused="there is no decontamination. Leave it out."),
 }  # fmt: skip

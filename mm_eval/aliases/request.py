@@ -268,7 +268,7 @@ class _Asked:
     def _of_the_server(self, kind: str, name: str, value: Any) -> None:
         """Notes an argument that a server was started with, or without."""
         if kind in SERVERS and not _is_off(value):
-            self.notes.append(f"{name}={value}: the server's own holds, as it was started")
+            self.notes.append(f"{name}={value}: the server uses the value that it was started with")
 
     def _pixels(self, kind: str, name: str, value: Any) -> None:
         """A limit in pixels may be written as a product: 256*28*28."""
@@ -381,5 +381,5 @@ class _Asked:
         if self.generation:
             options["gen_kwargs"] = {**self.generation, **self.given.gen_kwargs}
             said = ",".join(f"{key}={value}" for key, value in self.generation.items())
-            self.notes.append(f"{said} of --model_args holds for every task, like --gen_kwargs")
+            self.notes.append(f"{said} of --model_args applies to every task, like --gen_kwargs")
         return replace(self.given, model=self.model, model_args=self.args, **options)

@@ -431,7 +431,7 @@ def select_format(formats: object, selected: str | None, *, where: str = "") -> 
     in the data is a question without its prompt.
     """
     if formats == OWN_PROMPT and selected not in (None, OWN_PROMPT):
-        what = f"the format {selected!r} can't be laid over this task: its data has no question apart from the prompt."
+        what = f"the format {selected!r} can't be applied to this task: its data has no question apart from the prompt."
         raise ConfigError(what, where=where, hint="Leave the @ and the format out.")
     stated = by_name(formats)
     if not stated:

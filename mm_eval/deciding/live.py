@@ -80,7 +80,7 @@ class LiveRun:
     def described(self) -> str:
         """The folder, with the name and what is to be known before the numbers."""
         sample = ", sample data" if self.opened.sampled else ""
-        return f"{self.folder} ({self.name}{sample}{', goes on' if self.goes_on else ''})"
+        return f"{self.folder} ({self.name}{sample}{', unfinished' if self.goes_on else ''})"
 
 
 def _answered(opened: OpenedRun, name: str, state: JournalState) -> list[int]:
@@ -198,7 +198,7 @@ def render(runs: Sequence[LiveRun], found: Mapping[str, Sequence[LookedAt]]) -> 
     ]:
         named = " and ".join(str(run.folder) for run in loose)
         parts.append(
-            f"{named}: the documents come in the order of the data, so that the first ones may not stand for all. A run with "
+            f"{named}: the documents come in the order of the data, so that the first ones may not be representative. A run with "
             "--stop_when or --until_interval asks them in random order."
         )
     return "\n".join(map(in_line, parts))

@@ -84,7 +84,7 @@ class Comparison:
         facts = [
             {
                 "name": name,
-                "text": f"{run.name}{', goes on' if run.goes_on else ''}",
+                "text": f"{run.name}{', unfinished' if run.goes_on else ''}",
                 "link": None,
                 "at": str(run.folder),
             }

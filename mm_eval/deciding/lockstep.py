@@ -43,7 +43,7 @@ class Linked:
 def linked(requests: Mapping[str, RunRequest], at_a_time: int) -> Linked:
     """The requests of several models, each with the others' folders where they are compared as the answers come.
 
-    Errors: ConfigError where the models are not asked the same docs, and for pairs that are wrong or not stated.
+    Errors: ConfigError where the models are asked different docs, and for pairs that are wrong or not stated.
     """
     deciding = {name: request for name, request in requests.items() if request.deciding.stop_when}
     if not deciding:

@@ -1,7 +1,7 @@
 """The other suite's own scores of an imported run, beside ours: in the rows of samples/, in results.json, on terminal and page.
 
 results.json gets `imported`: {task: {"suite", "version", "task", "numbers", "pairs": [{"theirs", "ours", ...}]}}. A pair is one
-of our numbers and theirs for the same thing, with the documents that the two rules read otherwise.
+of our numbers and theirs for the same thing, with the documents that the two rules read differently.
 """
 
 from __future__ import annotations
@@ -207,7 +207,7 @@ def _their_key(metric: str, row: Mapping[str, Any]) -> str:
 
 
 def compared(folder: Path, name: str, numbers: Mapping[str, float], results: Results) -> Iterator[dict[str, Any]]:
-    """The pairs of their numbers and ours for a task, with the documents that are read otherwise.
+    """The pairs of their numbers and ours for a task, with the documents that are read differently.
 
     numbers: theirs, of their results file. A pair is over the documents that both have a value for; the task's headline number
     comes first. Nothing where the folder lacks their scores.
@@ -294,7 +294,7 @@ def _pair(
 
 
 class OnPage:
-    """Both scores on the page, and the documents that are read otherwise."""
+    """Both scores on the page, and the documents that are read differently."""
 
     def __init__(self, run: RecordedRun) -> None:
         self._imported: Mapping[str, Any] = run.results.imported or {}
@@ -305,7 +305,7 @@ class OnPage:
         self._shown: dict[str, list[dict[str, Any]]] = {}
 
     def look(self, task: str, row: SampleRow) -> None:
-        """Keeps what the page shows of a document that is read otherwise."""
+        """Keeps what the page shows of a document that is read differently."""
         if row["doc_id"] not in self._wanted.get(task, ()):
             return
         pair, theirs = self._first[task], added_to(row).get(FIELD) or {}

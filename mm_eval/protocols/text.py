@@ -61,7 +61,7 @@ def described(protocol: Protocol) -> Iterator[str]:
         alike.setdefault(tuple(lines), []).append(task)
     for said, tasks in alike.items():
         yield from _block(", ".join(tasks), said)
-    yield from _block("reported, and measured by no task here", _missing(protocol.missing))
+    yield from _block("reported, but no task here measures it", _missing(protocol.missing))
 
 
 def provenance(protocol: Protocol, path: str) -> list[str]:

@@ -235,7 +235,7 @@ class _Measured:
             else:
                 yield {**row, **self.compared(ours, value, reported)}
         if not self.benchmark.reported:
-            why = "sample data" if self.sampled else "the report prints no number of it"
+            why = "sample data" if self.sampled else "the report has no number for it"
             yield {"task": self.name, "verdict": f"{NOT_COMPARABLE}: {why}", **about}
 
     @property
@@ -279,7 +279,7 @@ class _Measured:
         if self.model is None:
             yield f"other model (the report has {', '.join(self.protocol.models)}; --name says which one this is)"
         elif self.model not in reported.numbers:
-            yield f"no number of {self.model} is known of the report"
+            yield f"no number of {self.model} is in the report"
         if reported.known in UNVERIFIED:
             yield f"the reported number is not verified ({reported.known})"
         if overridden := [each.said for each in self.unlike if each.overridden]:

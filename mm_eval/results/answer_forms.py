@@ -123,7 +123,7 @@ FORMS: tuple[Form, ...] = (
     ),
     Form(
         "reasoning alone",
-        "are empty, beside a reasoning",
+        "are empty, although there is reasoning",
         "the server took the whole text for a reasoning: its reasoning parser is that of another model, or thinking is switched "
         "off (start it without --reasoning-parser, or switch thinking on); or the model ended without an answer",
         "show",

@@ -11,10 +11,10 @@ from mm_eval.values.words import counted
 
 
 def sentence(pair: Mapping[str, Any]) -> str:
-    """A pair in words: "theirs 0.612, ours 0.630: 41 of 500 documents are read otherwise"."""
+    """A pair in words: "theirs 0.612, ours 0.630: 41 of 500 documents are read differently"."""
     theirs = pair["their_mean"] if pair["their_value"] is None else pair["their_value"]
     differ = pair["differ"]
-    how = f"{counted(differ, 'document')} read otherwise" if differ else "all documents are read alike"
+    how = f"{counted(differ, 'document')} read differently" if differ else "all documents are read alike"
     for docs, whose in ((pair["only_theirs"], "there"), (pair["only_ours"], "here")):
         how += f"; {counted(docs, 'document')} scored {whose} only" if docs else ""
     named = pair["ours"].removesuffix(",none")

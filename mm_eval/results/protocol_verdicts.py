@@ -41,7 +41,7 @@ def lines(results: Results) -> Iterator[str]:
     }
     yield ", ".join(f"{count} {status}" for status, count in counts.items() if count or status != NEAR)
     if stated["missing"]:
-        yield f"reported, and measured by no task here: {', '.join(stated['missing'])}"
+        yield f"reported, but no task here measures it: {', '.join(stated['missing'])}"
 
 
 def shown(value: Any, scale: float) -> str:

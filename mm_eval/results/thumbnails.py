@@ -219,7 +219,7 @@ def _open_stored(value: Any) -> Any:
     picture = StoredJpeg(content)
     check_size(picture)
     if picture.mode != "RGB" or picture.getexif().get(ORIENTATION) is not None:
-        raise ValueError("it is shown otherwise than stored")
+        raise ValueError("it is shown differently from how it is stored")
     return picture
 
 

@@ -56,4 +56,4 @@ class Tracking:
         try:
             return call(tracker, "send", args, tracked)
         except MMEvalError as error:
-            return f"{error} The results stand; `mm-eval score {folder} --{tracker}_args ...` sends them again."
+            return f"{error} The results are kept; `mm-eval score {folder} --{tracker}_args ...` sends them again."

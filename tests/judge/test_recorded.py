@@ -119,7 +119,7 @@ def test_the_release_table_ranks_the_numbers_of_one_judge_only(folders):
     }
     assert {model: found.rank for model, found in row.items()} == {"a": 2, "b": 1, "kind": None}
     text = as_markdown(table)
-    assert "| mme | 50.0 | 60.0 | 90.0 ‡ |" in text and "‡ measured otherwise than the rest of its row" in text
+    assert "| mme | 50.0 | 60.0 | 90.0 ‡ |" in text and "‡ measured differently from the rest of its row" in text
     assert f"mme: judged by gpt-4o, official {OFFICIAL}: not comparable with published scores." in text
     assert "kind, mme: judged by llama: not ranked with the others." in text
     assert "‡" in as_latex(table) and "‡" in as_html(table)

@@ -117,7 +117,7 @@ def test_a_run_has_the_settings_of_the_protocol_and_matches(run: RunOwn) -> None
     assert recorded["request"]["protocol"] == "mine" and recorded["request"]["tasks"] == ["own"]
     assert recorded["spec"]["tasks"]["own"]["config"]["stated"]["generation_kwargs"] == {"max_new_tokens": 9}
     assert "as Big-7B" in ran.out and "1 matches, 0 off, 0 not comparable" in ran.out
-    assert "measured by no task here: Other" in ran.out
+    assert "but no task here measures it: Other" in ran.out
     assert "protocol mine: exact_match 75.0 as reported (table 1): matches" in (ran.folder / "report.html").read_text()
 
 
@@ -195,7 +195,7 @@ def test_a_number_of_several_runs(run: RunOwn, own: Path) -> None:
     [
         ("", "", ["--limit", "10"], "Big-7B", "part of the data (10 of 40 documents)"),
         ("", "", [], "", "other model (the report has Big-7B, Small-1B; --name says which one this is)"),
-        ("", "", [], "Small-1B", "no number of Small-1B is known of the report"),
+        ("", "", [], "Small-1B", "no number of Small-1B is in the report"),
         ("known: printed in the paper", "known: from memory", [], "BIG_7B", "the reported number is not verified (from memory)"),
         ("source: table 1", "source: table 1\n      docs: 41", [], "Big-7B", "other data (40 documents, the report's has 41)"),
         ("source: table 1", "source: t\n      not_comparable: of another split", [], "org/big-7b", "of another split"),

@@ -232,13 +232,13 @@ def _remarks(table: ReleaseTable, row: tuple[str, str] | None = None) -> list[st
         )
     if any(found.set_apart for found in numbers):
         how = "Pale" if row else "Hatched"
-        remarks.append(f"{how}: measured otherwise than the rest of its row, and not ranked with it.")
+        remarks.append(f"{how}: measured differently from the rest of its row, and not ranked with it.")
     if any(not found.ours for found in numbers):
         remarks.append("* as reported, not measured by us.")
     if any(found.flaw for found in numbers) and row is None:
         remarks.append("! documents failed or were cut: see the table.")
     if _has_sample(numbers):
-        remarks.append("Sample data, not the benchmarks: no result to publish.")
+        remarks.append("Sample data, not the benchmarks. Do not publish these numbers.")
     return remarks
 
 

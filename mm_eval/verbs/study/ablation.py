@@ -127,7 +127,7 @@ def plan_blind(
             "the run was made with --blind.", where=str(folder), hint="Give the run that saw its pictures."
         )
     if request.model == RECORDED:
-        what = "the answers of the run are recorded: no model can be asked without pictures."
+        what = "the answers of the run are recorded, so no model can be asked without pictures."
         raise ConfigError(what, where=str(folder))
     opened = prepare(request)
     plan = Plan(recorded, output or folder / "blind")

@@ -50,7 +50,7 @@ def test_a_log_of_lmms_eval_with_the_pictures_of_our_data(cli, tmp_path: Path) -
     assert pair["differ"] == len(pair["doc_ids"]) > 0 and pair["theirs"] == "pope_accuracy"
     otherwise = next(row for row in pope if row["doc_id"] == pair["doc_ids"][0])
     assert otherwise["theirs"]["scores"]["pope_accuracy"] != otherwise["scores"][pair["ours"]]
-    assert "documents read otherwise" in done.out or "1 document read otherwise" in done.out
+    assert "documents read differently" in done.out or "1 document read differently" in done.out
     page = (tmp_path / "run" / "report.html").read_text()
     assert f'"differ":{pair["differ"]}' in page and '"their_score":' in page
 

@@ -111,7 +111,7 @@ def release_table(
     runs = told_apart(runs)
     columns = [(_add_run(table, run), run) for run in runs]
     if any(run.results.run.sample for run in runs):
-        table.notes.append("Sample data, not the benchmarks: no result to publish.")
+        table.notes.append("Sample data, not the benchmarks. Do not publish these numbers.")
     parts: dict[str, dict[str, None]] = {}
     for column, run in columns:
         asked = [name for name in run.spec["tasks"] if name in run.results.rows]

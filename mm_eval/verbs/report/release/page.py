@@ -259,7 +259,7 @@ def _cell(
         "rank": rank,
         "best": found.best or None,
         "own": f"asked with another {found.own_prompt} than most of its row" if found.own_prompt else None,
-        "apart": "measured otherwise than the rest of its row: not ranked" if found.set_apart else None,
+        "apart": "measured differently from the rest of its row: not ranked" if found.set_apart else None,
         "flaw": found.flaw or None,
         "verdict": found.verdict or None,
         "protocol": found.protocol or None,

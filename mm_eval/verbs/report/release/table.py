@@ -24,7 +24,7 @@ class ReleaseNumber:
     best: it shares the first rank of its row, and others are behind. verdict: whether a reported number matches.
     flaw: failed, missing or cut docs.
     judges: {task: who judged its answers} where rules did not; judge: the one that a reported number names.
-    set_apart: it was measured otherwise than the rest of its row (judge, data, docs), and is not ranked.
+    set_apart: it was measured differently from the rest of its row (judge, data, docs), and is not ranked.
     own_prompt: what its model was asked with other than the majority of its row ("prompt", "chat template"), ranked all the same;
         "" where the row has no majority.
     stderr, n: its standard error and its docs, scale: the least and the greatest value that there is, as far as they are known.

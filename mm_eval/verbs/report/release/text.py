@@ -292,7 +292,7 @@ def _footnotes(table: ReleaseTable, intervals: bool) -> list[str]:
     if any(table.part(row, column) for row in table.shown() for column in table.columns):
         marks.append("(30 of 420) is a score of a part of the documents.")
     if any(found.set_apart for found in numbers):
-        marks.append(f"{SET_APART} measured otherwise than the rest of its row: not ranked with it.")
+        marks.append(f"{SET_APART} measured differently from the rest of its row: not ranked with it.")
     if own := dict.fromkeys(found.own_prompt for found in numbers if found.own_prompt):
         marks.append(f"{OWN_PROMPT} asked with another {', or another '.join(own)} than most of its row, and ranked.")
     under: dict[str, list[str]] = {}
