@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from mm_eval.open_tasks import OpenedTasks
 from mm_eval.scoring.base import Scorer
+from mm_eval.scoring.of_task import scorers_of
 from mm_eval.values.types import Answer, Slot
 
 if TYPE_CHECKING:
@@ -46,8 +47,15 @@ class OpenedRun(OpenedTasks):
             from mm_eval.tools.counting import with_counts
 
             scorers = with_counts(scorers, style.turns, style.marks, lookup)
+        alone: Sequence[Scorer] = ()
+        if (self.request.repeats or 1) > 1 and task.config.times_asked > 1:
+            alone = scorers_of(task.config)
         if task.config.rounds is not None:
             from mm_eval.rounds.lmms_eval import with_all_outputs
 
-            scorers = with_all_outputs(task.config, scorers)
+            scorers, alone = with_all_outputs(task.config, scorers), with_all_outputs(task.config, alone)
+        if alone:
+            from mm_eval.scoring.repeats import with_repeats
+
+            scorers = with_repeats(scorers, alone, task.config.times_asked)
         return scorers

@@ -500,8 +500,9 @@ OPTIONS: Mapping[str, tuple[Option, ...]] = {
         Option(
             "repeats",
             "N",
-            "generated answers to each question (default: the task's); the mean of their scores counts in exact_match, in "
-            "other metrics what `reduction` states, else the first; log-likelihoods do not vary and are requested once",
+            "generated answers to each question (default: the task's); adds avg@N and pass@k to each metric, whose own number is "
+            "the mean of their scores in exact_match, in other metrics what `reduction` states, else the first; "
+            "log-likelihoods do not vary and are requested once",
             rule=COUNT_FROM_1,
         ),
         Option("predict_only", "", "request and record answers, score nothing", more=_FLAG, rule=SWITCH),

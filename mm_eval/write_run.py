@@ -292,6 +292,7 @@ def run_facts(
         **({"sandbox": spec["sandbox"]} if spec.get("sandbox") else {}),
         "reasoning_tags": request.reasoning_tags,
         "prompts": {name: task["prompt"] for name, task in spec["tasks"].items()},
+        **({"most": most} if (most := _most_of_turns(opened)) else {}),
         "data": {name: task["data"] for name, task in spec["tasks"].items()},
         "scored_by": scored_by(opened.configs),
         "limit": request.limit,
@@ -315,6 +316,11 @@ def run_facts(
     if refused := refused_in(findings_of(recorded)):
         facts["endpoint"] = refused
     return facts
+
+
+def _most_of_turns(opened: OpenedRun) -> dict[str, dict[str, int]]:
+    """{task: what a document of it may have at most}: calls of tools, rounds. Reports state it beside the number."""
+    return {name: dict(style.turns.most) for name, style in opened.styles.items() if style.turns is not None}
 
 
 def _cost(opened: OpenedRun, state: JournalState, before: Mapping[str, Any]) -> dict[str, Any]:

@@ -251,13 +251,19 @@ class _Measured:
         numbers: dict[str, Number] = {}
         for number in self.row.numbers:
             numbers.setdefault(number.metric, number)
-        found = [numbers[metric] for metric in reported.metrics if metric in numbers]
+        names = [f"{reported.runs}({metric})" if self._has_runs(reported) else metric for metric in reported.metrics]
+        found = [numbers[metric] for metric in names if metric in numbers]
         values = [number.value for number in found if isinstance(number.value, (int, float))]
         if len(values) < len(reported.metrics):
             return None
         errors = [number.stderr for number in found if number.stderr is not None]
         parts = len(values) if reported.of == "mean" else 1
         return sum(values) / parts, sum(errors) / parts if len(errors) == len(values) else None
+
+    def _has_runs(self, reported: ReportedNumbers) -> bool:
+        """Whether the row has what the report prints of several answers, such as avg@3, for each of its metrics."""
+        known = {number.metric for number in self.row.numbers}
+        return bool(reported.runs) and all(f"{reported.runs}({metric})" in known for metric in reported.metrics)
 
     def not_comparable(self, reported: ReportedNumbers, ours: tuple[float, float | None] | None) -> str:
         """Why our number and the reported one can't be compared; "" where they can."""
@@ -274,7 +280,7 @@ class _Measured:
             yield f"other data ({counted(self.row.n, 'document')}, the report's has {reported.docs:,})"
         if reported.not_comparable:
             yield reported.not_comparable
-        if reported.passes > 1:
+        if reported.passes > 1 and not self._has_runs(reported):
             yield f"the report's number is {reported.runs}: one right answer of {reported.passes} is enough"
         if self.model is None:
             yield f"other model (the report has {', '.join(self.protocol.models)}; --name says which one this is)"

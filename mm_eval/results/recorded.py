@@ -30,7 +30,7 @@ from mm_eval.prompt.blind import SAID
 from mm_eval.results.file import read_results, read_run
 from mm_eval.results.number_text import counts_calls
 from mm_eval.results.sample_rows import DocDigests, answer_tokens, kinds_of, lean, sample_name, value_digest
-from mm_eval.scoring.metrics.aggregation import mean
+from mm_eval.scoring.metrics.aggregation import average_of_runs, mean
 from mm_eval.scoring.metrics.metric import AGGREGATIONS, METRICS, Metric, aggregation_named, range_of
 from mm_eval.scoring.metrics.paired import estimate, right_or_wrong, with_interval
 from mm_eval.scoring.metrics.stderr import freedom_of
@@ -118,6 +118,8 @@ class RecordedTask:
         if key not in self._functions:
             function, values = self.aggregations.get(key, mean), list(self.values.get(key, {}).values())
             recorded = self.row.number(key)
+            if key.metric.startswith("avg@") and any(isinstance(value, list) for value in values[:1]):
+                function = average_of_runs(function)
             self._functions[key] = function if _gives(function, values, recorded and recorded.value) else None
         return self._functions[key]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
@@ -13,7 +14,7 @@ from mm_eval.results import judged
 from mm_eval.results.number_text import IN_PERCENT, POINTS, Unit, unit_of
 from mm_eval.results.table import LONGEST, Column, Row, Table, fitted, left_out, to_markdown, to_text
 from mm_eval.scoring.answered_by import sentence as answer_names
-from mm_eval.scoring.run_results import Results
+from mm_eval.scoring.run_results import Results, RunFacts
 from mm_eval.scoring.task_scores import Scores
 from mm_eval.values.safe import in_line
 from mm_eval.values.types import NO_SPREAD, Number
@@ -112,8 +113,32 @@ def table(results: Results, order: Sequence[tuple[str, int]], every: bool = True
 
 
 def main_numbers(results: Results, name: str) -> list[Number]:
-    """The numbers of a row that stand in a short table: those of `metadata.metric`; all where the task states none."""
-    return results.main_numbers(name) or list(results.rows[name].numbers)
+    """The numbers of a row that stand in a short table: those of `metadata.metric`; all where the task states none.
+
+    What `--repeats N` adds to them, avg@N and pass@N, stands there, too.
+    """
+    numbers, main = results.rows[name].numbers, results.main_numbers(name)
+    named = {each.key.parent_metric or each.metric for each in main}
+    counts = {found[1] for each in numbers if (found := _AVERAGE.match(each.metric))}
+    of_repeats = {f"{kind}@{count}({metric})" for kind in ("avg", "pass") for count in counts for metric in named}
+    shown = [*main, *(each for each in numbers if main and each.metric in of_repeats and each not in main)]
+    return _each_once(shown or numbers)
+
+
+_AVERAGE = re.compile(r"avg@(\d+)\(")
+
+
+def _each_once(numbers: Sequence[Number]) -> list[Number]:
+    """Numbers without the pass@1 of a metric whose avg@N says the same."""
+    averages = {(each.key.parent_metric, each.filter): each.value for each in numbers if _AVERAGE.match(each.metric)}
+
+    def is_average(number: Number) -> bool:
+        average, value = averages.get((number.key.parent_metric, number.filter)), number.value
+        if not (isinstance(average, int | float) and isinstance(value, int | float)):
+            return False
+        return number.metric.startswith("pass@1(") and math.isclose(average, value, abs_tol=1e-12)
+
+    return [each for each in numbers if not is_average(each)]
 
 
 def _instead_of_numbers(results: Results, name: str) -> str:
@@ -137,7 +162,7 @@ def _lines_of_parts(results: Results) -> Iterator[list[str]]:
 def _lines(results: Results, name: str, depth: int, every: bool) -> Iterator[dict[str, str]]:
     """The cells of one task or group: a line for each number, or one without any."""
     row = results.rows[name]
-    numbers = row.numbers if every else main_numbers(results, name)
+    numbers = _each_once(row.numbers) if every else main_numbers(results, name)
     once = {
         "task": "  " * depth + ("- " if depth else "") + in_line(row.shown or row.alias, LONGEST),
         "n-shot": str(results.shots.get(name, "")),
@@ -199,6 +224,7 @@ def _footer(results: Results, every: bool = True) -> Iterator[str]:
     for block, names in by_block.items():
         if any(prompts[name]["kwargs"] for name in names):
             yield f"prompt of {', '.join(names)}: {block}"
+    yield from bounds_of_turns(results.run)
     rows, by_category = list(results.rows.values()), results.categories if every else {}
     rows += [row for levels in by_category.values() for found in levels.values() for row in found.values()]
     numbers = [number for row in rows for number in row.numbers]
@@ -224,6 +250,18 @@ def _footer(results: Results, every: bool = True) -> Iterator[str]:
             by_note.setdefault(note, []).append(name)
     for note, names in by_note.items():
         yield f"note: {', '.join(names)}: {note}"
+
+
+def bounds_of_turns(run: RunFacts) -> Iterator[str]:
+    """A line for each bound of the turns of a document: "babyvision@python: at most 50 calls, 50 rounds a document"."""
+    by_bound: dict[str, list[str]] = {}
+    for name, most in run.most.items():
+        if not isinstance(most, dict) or not all(type(count) is int for count in most.values()):
+            continue  # a stranger's folder may hold anything
+        said = ", ".join(counted(count, noun.removesuffix("s")) for noun, count in most.items())
+        by_bound.setdefault(said, []).append(name)
+    for said, names in by_bound.items():
+        yield f"{', '.join(names)}: at most {said} a document"
 
 
 def merged_notes(notes: Iterable[str], keys: Sequence[str]) -> Iterator[str]:
@@ -319,7 +357,7 @@ MOST_NAMES = 5
 
 def hidden_numbers(results: Results) -> Iterator[str]:
     """A sentence about what a short table leaves out, if anything: numbers beside the main ones, and categories."""
-    numbers = sum(len(row.numbers) - len(main_numbers(results, name)) for name, row in results.rows.items())
+    numbers = sum(len(_each_once(row.numbers)) - len(main_numbers(results, name)) for name, row in results.rows.items())
     categories = sum(len(found) for levels in results.categories.values() for found in levels.values())
     parts = [
         *([counted(numbers, "more metric")] if numbers else []),

@@ -63,7 +63,7 @@ class AgenticRounds(LmmsEvalRounds):
             if is_end:
                 return _end(final, outputs, info)
             pictures, text = pictures if shown is None else shown, text if said is None else said
-        if len(conversation.answers) >= self.most:
+        if len(conversation.answers) >= self.limit:
             return _end(final, outputs, info, AT_MOST)
         if pictures is None:  # the doc's own
             pictures = conversation.pictures()[conversation.of_examples : conversation.shown[0]]

@@ -61,7 +61,7 @@ class LmmsEvalRounds(Rounds):
             outputs = list(map(str, outputs if said is None else said))
             if is_end:
                 return End(output=json.dumps(outputs, ensure_ascii=False), listed=True)
-        if len(conversation.answers) >= self.most:
+        if len(conversation.answers) >= self.limit:
             return End(output=json.dumps(outputs, ensure_ascii=False), why=AT_MOST, listed=True)
         return messages_of(pictures, text)
 

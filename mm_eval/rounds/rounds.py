@@ -33,11 +33,11 @@ AT_MOST = "max_rounds"
 class Rounds:
     """The rounds of a task (`Turns`).
 
-    most: answers of a conversation. scores_all: what is scored is all answers as a JSON list of texts, not the last one.
+    limit: the most answers of a conversation. scores_all: all answers are scored, as a JSON list of texts, not the last one.
     """
 
     next_turn: Callable[..., Any]
-    most: int = MOST_ROUNDS
+    limit: int = MOST_ROUNDS
     scores_all: bool = False
     fresh: bool = False
     ends_when_full: bool = False
@@ -54,11 +54,15 @@ class Rounds:
             return None
         return cls(config.rounds.next, config.max_rounds or MOST_ROUNDS, config.rounds.scores_all)
 
+    @property
+    def most(self) -> Mapping[str, int]:
+        return {"rounds": self.limit}
+
     def begin(self, instance: Instance) -> Instance:
         return instance
 
     def next(self, conversation: Conversation) -> Sequence[Message] | End:
-        if len(conversation.answers) >= self.most:
+        if len(conversation.answers) >= self.limit:
             return self._end(conversation, AT_MOST)
         answers, more = (
             [with_reasoning_apart(answer) for answer in conversation.answers],

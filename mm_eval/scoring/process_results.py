@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,8 @@ from mm_eval.scoring.metrics.metric import (
     at_least_one,
     check_spelling,
     range_of,
+    reduction_of,
+    take_first,
     worst_of,
 )
 from mm_eval.scoring.metrics.traits import Traits, traits_of
@@ -48,7 +50,8 @@ class ProcessResultsScorer(Scorer):
 
     results: for generated answers a list of str, for choices a list of (log-likelihood, is_greedy), for rolling
     log-likelihoods a list of numbers. `metric_list` states how each metric is aggregated; a metric that it does not name is
-    not reported. The function returns one value per metric, however many repeats a doc has.
+    not reported. The function gets all answers to a doc and returns one value per metric. Where a metric states a `reduction`, it
+    gets each answer by itself, and the reductions join its values.
     call: call(fn, doc_id, doc, results) in place of fn(doc, results), for a function that needs more than these.
     """
 
@@ -73,7 +76,24 @@ class ProcessResultsScorer(Scorer):
         return [entry if isinstance(entry, Metric) else declared_metric(entry) for entry in metric_list or ()]
 
     def score_doc(self, doc_id: int, doc_instances: list[Instance]) -> ScoredDoc:
-        """The function's values for one doc."""
+        """The function's values for one doc: of all its answers, or of each where a metric states how they are reduced."""
+        answers = doc_instances[0].filtered_resps.get(self.name, ())
+        several = doc_instances[0].request_type == "generate_until" and len(answers) > 1 and self.call is None
+        if not several or all(metric.reduction is take_first for metric in self.metrics or ()):
+            return self._score(doc_id, doc_instances)
+        first = first_instances(doc_instances)[0]
+        alone = [replace(first, filtered_resps={**first.filtered_resps, self.name: [answer]}) for answer in answers]
+        found = [self._score(doc_id, [each]) for each in alone]
+        if any(not each.scores for each in found):
+            return replace(found[0], scores={})
+        names = dict.fromkeys(name for each in found for name in each.scores)
+        if odd := [name for name in names if any(name not in each.scores for each in found)]:
+            raise ScoringError(f"process_results returned {odd[0]!r} for some of the answers to the document only.")
+        scores = {name: [each.scores[name][0] for each in found] for name in names}
+        rules = tuple(rule for each in found for rule in each.rules)
+        return replace(found[0], scores=scores, rules=rules, tied=any(each.tied for each in found))
+
+    def _score(self, doc_id: int, doc_instances: list[Instance]) -> ScoredDoc:
         instances = first_instances(doc_instances)
         first = instances[0]
         mixed = len({instance.request_type for instance in instances}) > 1  # a task class may ask for both
@@ -190,6 +210,7 @@ def declared_metric(entry: Any) -> Metric[Any, Any]:
         fn=_from_process_results,
         aggregation=_aggregation(aggregation) if aggregation is not None else known.aggregation if known else mean,
         higher_is_better=entry.get("higher_is_better", known.higher_is_better if known else True),
+        reduction=reduction_of(entry),
         worst=worst_of(entry, known.worst if known else None),
         range=range_of(entry),
     )

@@ -46,6 +46,7 @@ class RunFacts:
     model_name: the adapter, or the name of a bundled model. model: what the adapter says of itself. version: of mm-eval.
     sample: the data sets of which bundled samples were taken. limit: `--limit`. in_part: {task: (docs of the run, docs of the
         task)} where docs were left out. prompts: the prompt block of each task: its key, its kwargs, its rule of frames.
+    most: {task: calls of tools and rounds that a document may have at most}, of tasks that have several turns.
     blind: how the pictures were left out; "" where they were shown. system_instruction: "" for none.
     started, seconds: when the run that scored began, in seconds since 1970, and how long it took, with scoring.
     usage: tokens by kind. cost: what the answers have cost, with the prices. answered_by: {name of a model as replies state it:
@@ -61,6 +62,7 @@ class RunFacts:
     limit = _Fact[Any](None)
     in_part = _Fact[Mapping[str, Sequence[int]]]({})
     prompts = _Fact[Mapping[str, Mapping[str, Any]]]({})
+    most = _Fact[Mapping[str, Mapping[str, int]]]({})
     blind = _Fact("")
     chat_template = _Fact(False)
     system_instruction = _Fact("")

@@ -94,7 +94,7 @@ class TaskScoring:
                 and not isinstance(metric.fn, CorpusMetric)
             ):
                 what = f"{metric.name}: a missing answer has the value of an empty one, and at least 1: `worst` is not stated."
-                self.scores.notes.append(what)
+                self.scores.notes += [what] if what not in self.scores.notes else []
 
     def _note_ungraded(self, scorer: Scorer, grader: Grader) -> None:
         """Notes why docs have no value of a grader, and the bounds of the number."""

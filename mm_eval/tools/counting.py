@@ -120,6 +120,5 @@ def check_tools(opened: OpenedTasks) -> list[str]:
             way += ", since the format of this model is not known"
         fits = f", of {turns.resized[1]:,} to {turns.resized[2]:,} pixels" if turns.resized else ""
         boxes = f"; boxes are {UNITS[turns.unit]}{fits}" if any(map(_has_box, turns.schemas.values())) else ""
-        most = f"; at most {turns.limits.calls} calls and {turns.rounds} answers per document" if turns.python else ""
-        notes.append(f"{name}: tools are called {way}{boxes}{most}")
+        notes.append(f"{name}: tools are called {way}{boxes}")
     return notes

@@ -128,6 +128,10 @@ class ToolTurns:
         others = {"native": True} if self.native else {}
         return {"format": self.form, "boxes": self.unit, **shown, **others, **({} if self.known else {"known": False})}
 
+    @property
+    def most(self) -> Mapping[str, int]:
+        return {"calls": self.limits.calls, "rounds": self.rounds}
+
     @cached_property
     def by_name(self) -> dict[str, Tool]:
         """The tools by the name that models call, and by their own."""

@@ -58,6 +58,11 @@ class Turns(Protocol):
         """Whether what the model does makes prompts longer, so that one that does not fit ends the conversation."""
         ...
 
+    @property
+    def most(self) -> Mapping[str, int]:
+        """What a document may have at most, by its noun: {"calls": 50, "rounds": 50}. A round is one answer of the model."""
+        ...
+
     def begin(self, instance: Instance) -> Instance:
         """The first request of a doc as it is asked, such as with a system message that lists tools."""
         ...

@@ -174,3 +174,14 @@ def test_a_judge_is_tried_before_several_answers(judged: Any, server: Server, mo
     monkeypatch.setattr(scripted, "replied", lambda text, prompt: "GRADE: C")
     ran = judged.with_server(server, "--output_path", judged.folder / "lax", preflight=True, model="lax")
     assert ran.code == 2 and "choose another judge" in ran.err, ran.out + ran.err
+
+
+def test_repeats_of_the_command_give_the_mean_and_the_passes_of_verdicts(judged: Any) -> None:
+    write(judged, [["0", "0", "5"], ["1", "2", "3"], ["2", "2", "2"]], task=TASK + JUDGE)
+    right, wrong = "GRADE: C", "GRADE: I"
+    said = replies(judged, [[right, right, wrong], [right, wrong, wrong], [right] * 3])
+    ran = judged.run("--repeats", 3, *said)
+    assert ran.code == 0, ran.out + ran.err
+    row = ran.results["results"]["graded"]
+    assert row["avg@3(judge_score),none"] == row["judge_score,none"] == pytest.approx((2 / 3 + 1 / 3 + 1) / 3)
+    assert row["pass@3(judge_score),none"] == 1.0

@@ -1,5 +1,6 @@
 """ZeroBench: the prompt, answers in curly braces, and the steps as a task of their own."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -46,3 +47,20 @@ def test_hard_answers(cli, tmp_path: Path) -> None:
 def test_gold_answers_get_full_marks(cli, task: str, docs: int) -> None:
     ran = cli("validate", task, "--sample")
     assert ran.code == 0 and f"{docs} documents" in ran.out
+
+
+def test_five_answers_as_the_authors_sample_them(cli, tmp_path: Path) -> None:
+    """pass@5: one right answer of five is enough (the authors' README of 2026-08); avg@5 is beside it."""
+    docs = [{"question_answer": "14"}, {"question_answer": "A"}]
+    answers = [["{14}", "{15}", "{14}", "14", "{}"], ["{B}"] * 5]
+    root = MAIN.write(tmp_path / "data", docs)
+    rows = [{"task": "zerobench_pass5", "doc_id": n, "resps": said} for n, said in enumerate(answers)]
+    (tmp_path / "answers.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    replay = ("--model", "replay", "--model_args", f"path={tmp_path / 'answers.jsonl'}")
+    ran = cli("--tasks", "zerobench_pass5", *replay, "--data_root", root)
+    row = ran.results["results"]["zerobench_pass5"]
+    assert ran.code == 0 and row["pass@5(acc),none"] == 1 / 2 and row["avg@5(acc),none"] == 2 / 10
+    assert ran.samples("zerobench_pass5")[0]["rules"]["none"] == ["curly braces"] * 3 + ["unparsed", "curly braces"]
+    assert "pass@5(acc)" in ran.out and "avg@5(acc)" in ran.out
+    config = ran.results["configs"]["zerobench_pass5"]
+    assert (config["generation_kwargs"]["temperature"], config["generation_kwargs"]["top_p"]) == (0.7, 0.95)

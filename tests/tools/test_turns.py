@@ -249,3 +249,12 @@ def test_a_count_that_is_1_for_every_document_gets_no_interval_of_a_share(
     is_exact = {each["metric"]: '"exact": true' in json.dumps(each) for each in told["compared"][0]["changes"]}
     assert not is_exact["turns,tools"] and not is_exact["calls_zoom,tools"]
     assert is_exact["exact_match,none"] and is_exact["looked,tools"]
+
+
+def test_the_table_and_the_results_state_the_most_calls_and_rounds(cli, tmp_path: Path) -> None:
+    """Reports state it, and a number with tools is not comparable without it."""
+    run(write(tmp_path / "task"), tmp_path / "run", Scripted())
+    about = json.loads((tmp_path / "run" / "results.json").read_text())["run"]["most"]
+    assert about == {"looks": {"calls": 4, "rounds": 6}}, about
+    scored = cli("score", tmp_path / "run", "--include_path", tmp_path / "task")
+    assert "looks: at most 4 calls, 6 rounds a document" in scored.out, scored.out

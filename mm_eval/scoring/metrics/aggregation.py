@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from mm_eval.scoring.metrics.metric import aggregation, reduction
-from mm_eval.scoring.metrics.traits import SumStatistics, declare, not_smooth, of_log_likelihoods, smooth
+from mm_eval.scoring.metrics.traits import SumStatistics, declare, not_smooth, of_log_likelihoods, smooth, traits_of
 from mm_eval.values.errors import InvalidValue, ScoringError
 
 if TYPE_CHECKING:
@@ -138,6 +138,72 @@ def pass_at_k(references: Any, predictions: Sequence[Any], *, k: int | Sequence[
     passed = sum(1 for score in predictions if score)
     wanted = _usual_k(n) if k is None else checked_k(k)
     return {f"pass@{size}": 1.0 - _all_fail(n, passed, size) for size in wanted if size <= n}
+
+
+@reduction("avg_and_pass")
+def avg_and_pass(
+    references: Any, predictions: Sequence[Any], *, k: int | Sequence[int] | None = None
+) -> dict[str, float]:
+    """Both numbers that reports print of the same answers: their mean, "avg@n", and `pass_at_k` as "pass@k".
+
+    k: as of `pass_at_k`, by default without 1, since a right answer in one is the mean.
+    """
+    n = len(predictions)
+    wanted = [size for size in _usual_k(n) if size > 1] if k is None else k
+    return {f"avg@{n}": mean_of_repeats(references, predictions), **pass_at_k(references, predictions, k=wanted)}
+
+
+def average_of_runs(function: Callable[[Sequence[Any]], float]) -> Callable[[Sequence[Any]], float]:
+    """An aggregation of docs that have a value a run each, shape (docs, runs): the mean of what `function` makes of each run.
+
+    A doc is drawn with all of its runs. What the function declares of its values holds of each run.
+    """
+    traits = traits_of(function)
+
+    def runs(items: Sequence[Sequence[Any]]) -> list[list[Any]]:
+        return [list(run) for run in zip(*items, strict=True)]
+
+    def average(items: Sequence[Sequence[Any]]) -> float:
+        return mean([function(run) for run in runs(items)])
+
+    def influences(items: Sequence[Sequence[Any]]) -> list[float]:
+        assert traits.influence is not None
+        return [mean(of_doc) for of_doc in zip(*map(traits.influence, runs(items)), strict=True)]
+
+    declared: dict[str, Any] = {"smooth": traits.smooth, "fraction": traits.fraction, "range": traits.range}
+    if (stratum := traits.stratum) is not None:
+        declared["stratum"] = lambda item: stratum(item[0])
+    if traits.influence is not None:
+        declared["influence"] = influences
+    if (weighted := traits.weighted) is not None:
+        declared["weighted"] = lambda items, weights: sum(weighted(run, weights) for run in runs(items)) / len(items[0])
+    if (sums := traits.sums) is not None:
+        declared["sums"] = lambda items: _sums_of_runs([sums(run) for run in runs(items)])
+    if hasattr(function, "number_of"):
+        setattr(average, OF_OTHER_PROCESS, True)
+    average.__name__ = f"average of {getattr(function, '__name__', 'an aggregation')}"
+    return declare(**declared)(average)
+
+
+OF_OTHER_PROCESS = "of_other_process"
+"""The attribute of an average of runs whose function is called in a process of its own."""
+
+
+def _sums_of_runs(found: Sequence[SumStatistics | None]) -> SumStatistics | None:
+    """The sufficient statistics of the mean over runs: the columns of all of them beside each other."""
+    import numpy as np
+
+    known = [each for each in found if each is not None]
+    if len(known) < len(found):
+        return None
+    ends = np.cumsum([0, *(each.rows.shape[1] for each in known)])
+
+    def score(totals: NDArray[Any]) -> NDArray[Any]:
+        parts = [each.score(totals[:, ends[place] : ends[place + 1]]) for place, each in enumerate(known)]
+        made: NDArray[Any] = np.mean(parts, axis=0)
+        return made
+
+    return SumStatistics(np.hstack([each.rows for each in known]), score)
 
 
 def checked_k(k: Any) -> list[int]:

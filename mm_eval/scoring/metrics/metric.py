@@ -444,6 +444,15 @@ def _aggregation(given: Any, base: Metric[Any, Any]) -> Callable[..., float]:
     return aggregation_named(given)
 
 
+def reduction_of(entry: Mapping[str, Any]) -> Callable[..., Any]:
+    """The reduction that an entry of `metric_list` states, with its arguments among the other keys; take_first for none."""
+    given = entry.get("reduction")
+    function = take_first if given is None else reduction_named(given)
+    known = parameters_of(function) - {"references", "predictions", "**"}
+    options = {key: value for key, value in arguments_of(entry, METRIC_KEYS).items() if key in known}
+    return partial(function, **options) if options else function
+
+
 def _reduction(given: Any, base: Metric[Any, Any]) -> tuple[Callable[..., Any], frozenset[str]]:
     """The reduction of an entry, or the metric's own, and the arguments of it that may stand in the entry itself."""
     if not isinstance(given, Mapping):
