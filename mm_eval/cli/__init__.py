@@ -105,6 +105,10 @@ VERBS = {
         "mm_eval.deciding.plan_verb",
         "how many documents a difference takes, and what a release can detect",
     ),
+    "effort": (
+        "mm_eval.verbs.study.effort_verb",
+        "how much effort a model needs: accuracy against tokens at several efforts or thinking budgets",
+    ),
     "prompts": (
         "mm_eval.verbs.study.prompts_verb",
         "which prompt suits a model: the same model under several prompt blocks, compared document by document",

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -35,7 +35,7 @@ from mm_eval.verbs.study.blind import MODES
 from mm_eval.verbs.study.earlier import EarlierAnswers
 from mm_eval.verbs.study.reported import Difference, reports
 from mm_eval.verbs.study.reported import Report as Published
-from mm_eval.verbs.study.trials import run_trials
+from mm_eval.verbs.study.trials import run_trials, sharing
 from mm_eval.verbs.study.why import ALL, AS_RUN, FEWEST, LABELS, MOST, chosen_docs, docs_for, gaps_of, setting_of
 
 RECORDED = "replay"
@@ -149,7 +149,7 @@ def plan_blind(
         request = replace(request, limit=None, samples=samples)
     for label, mode in MODES.items():
         try:
-            plan.trials[label] = _sharing(prepare(replace(request, blind=mode)), plan.trials)
+            plan.trials[label] = sharing(prepare(replace(request, blind=mode)), plan.trials)
         except ConfigError as error:  # a task whose own code shows the docs' pictures
             if mode != SHUFFLED:
                 raise
@@ -332,25 +332,13 @@ def _add_trials(plan: Plan, protocol: Published, base: RunRequest, differing: Di
                 plan.notes.append(f"{task}: not tried: {', '.join(sorted(left))}: {why}")
         if any(label in labels for labels in plan.differing.values()):
             tried.append(setting)
-            trials[label] = _sharing(trial, trials)
+            trials[label] = sharing(trial, trials)
     if len(tried) > 1:
-        trials[ALL] = _sharing(prepare(reports().with_settings(base, protocol, tried)), trials)
+        trials[ALL] = sharing(prepare(reports().with_settings(base, protocol, tried)), trials)
         for labels in plan.differing.values():
             labels[ALL] = ", ".join(labels.values())
     if tried:
         plan.trials = trials
-
-
-def _sharing(trial: Prepared, others: Mapping[str, Prepared]) -> Prepared:
-    """The trial with the model of another one that loads the same."""
-    for other in others.values():
-        if _loads(other.request) == _loads(trial.request):
-            return replace(trial, model=other.model)
-    return trial
-
-
-def _loads(request: RunRequest) -> tuple[Any, ...]:
-    return dict(request.model_args), request.chat_template
 
 
 def run_plan(plan: Plan, progress: Progress) -> dict[str, Report]:

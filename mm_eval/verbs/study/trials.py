@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from mm_eval.cli.say import say, say_lines, say_report
 from mm_eval.engine.folder import RunFolder
 from mm_eval.engine.model import closing_model
 from mm_eval.engine.progress import Progress
 from mm_eval.prepare import Prepared
+from mm_eval.request import RunRequest
 from mm_eval.results.table import terminal_width
 from mm_eval.run import Report, run
 from mm_eval.scoring.run_results import INTERRUPTED
@@ -38,6 +41,18 @@ def run_trials(
                 if reports[label].exit_code == INTERRUPTED:
                     return reports
     return {label: reports[label] for label in trials}
+
+
+def sharing(trial: Prepared, others: Mapping[str, Prepared]) -> Prepared:
+    """The trial with the model of another one that loads the same."""
+    for other in others.values():
+        if _loads(other.request) == _loads(trial.request):
+            return replace(trial, model=other.model)
+    return trial
+
+
+def _loads(request: RunRequest) -> tuple[Any, ...]:
+    return dict(request.model_args), request.chat_template
 
 
 def folders_of(reports: Mapping[str, Report]) -> dict[str, Path]:
