@@ -121,7 +121,7 @@ function pairs() {
 }
 
 // A number under several prompts: a line for each model, with 95% intervals
-const LINES = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7a7a00", "#8b4fbf"];
+const LINES = COLOURS;
 function slopes(chart) {
   const width = 420, height = 230, box = { left: 58, right: 20, top: 12, bottom: 30 };
   const ends = chart.lines.flatMap((line) => line.points.flatMap((point) => point ? [point.value, ...(point.interval || [])] : []));

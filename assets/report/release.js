@@ -1,7 +1,6 @@
 "use strict";
 // The page of a release: models by benchmarks as a heat map, and charts of a benchmark, its categories and its cost
-const SVG_COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7a7a00", "#8b4fbf"];
-const colour = (column) => SVG_COLOURS[column % SVG_COLOURS.length];
+const colour = (column) => COLOURS[column % COLOURS.length];
 const hidden = new Set(), opened = new Set();
 let byRow = null; // the row by which the columns are in order
 const shares = (row) => row.share;
@@ -27,9 +26,15 @@ function head() {
   if (about.sample.length) top.append(sampleBanner(about.sample));
 }
 
-// Columns in their order: as given, or by the numbers of one row
+// Sizes of models, of which those that there are can be chosen
+const SIZES = { small: ["up to 4 billion", 0, 4e9], middle: ["4 to 20 billion", 4e9, 20e9], large: ["over 20 billion", 20e9, Infinity], unknown: ["unknown"] };
+const sizeOf = (column) => column.parameters ? Object.keys(SIZES).find((name) => column.parameters > SIZES[name][1] && column.parameters <= SIZES[name][2]) : "unknown";
+// Columns in their order: as given, by name, average rank or size, or by the numbers of one row
 function columns() {
-  const order = about.columns.map((_, place) => place).filter((place) => !hidden.has(place));
+  const size = byId("c-size").value, by = byId("c-models").value, order = about.columns.map((_, place) => place).filter((place) => !hidden.has(place) && (!size || sizeOf(about.columns[place]) === size));
+  const keys = { rank: (place) => about.ranks?.[place] ?? Infinity, size: (place) => about.columns[place].parameters ?? Infinity };
+  if (by === "name") order.sort((a, b) => about.columns[a].name.localeCompare(about.columns[b].name));
+  if (keys[by]) order.sort((a, b) => keys[by](a) === keys[by](b) ? a - b : keys[by](a) - keys[by](b));
   if (byRow === null) return order;
   const row = about.rows[byRow], value = (place) => hasNumber(row.cells[place]) ? row.cells[place].v * (row.better === false ? -1 : 1) : -Infinity;
   return order.sort((a, b) => value(b) - value(a));
@@ -106,7 +111,7 @@ function table() {
       name.append(more);
     }
     const sort = make("button", { type: "button", title: "order the columns by this row; once more: as given", "aria-pressed": String(byRow === place) }, byRow === place ? "⇤" : "⇄");
-    sort.addEventListener("click", () => { byRow = byRow === place ? null : place; refresh(); });
+    sort.addEventListener("click", () => { orderBy(byRow === place ? "" : `row:${place}`); refresh(); });
     name.append(...breaking(row.label), row.better === false ? " ↓" : "", " ", sort);
     body.append(make("tr", { class: row.task === AVERAGE ? "average" : row.group ? "group" : "" }, name, ...order.map((column) => cellOf(row, row.cells, column, row.label)), about.pair && order.length > 1 ? differenceOf(row) : null));
     if (all || opened.has(place)) for (const part of row.parts) {
@@ -114,6 +119,7 @@ function table() {
       body.append(make("tr", { class: "part" }, make("th", { scope: "row" }, ...breaking(part.label)), ...order.map((column) => cellOf(row_of, part.cells, column, `${row.label}, ${part.label}`))));
     }
   }
+  if (about.ranks && !picked("c-text")) body.append(make("tr", { class: "ranks" }, make("th", { scope: "row" }, "Average rank"), ...order.map((place) => make("td", { class: about.ranks[place] === null ? "none" : "" }, about.ranks[place] === null ? "–" : about.ranks[place].toFixed(2))), about.pair && order.length > 1 ? make("td", {}) : null));
   const heat = make("table", { class: "heat" }, make("thead", {}, line), body);
   byId("table").replaceChildren(heat);
   const columnList = byId("c-columns");
@@ -126,10 +132,11 @@ const picked = (id) => byId(id).value;
 // A line for each model: its number in one benchmark
 function bars(row) {
   const order = columns().filter((place) => hasNumber(row.cells[place])), ends = order.flatMap((place) => [row.cells[place].v, ...(row.cells[place].at || [])]);
-  const low = Math.min(0, ...order.map((place) => row.cells[place].v)), high = shares(row) ? Math.max(1, ...ends) : Math.max(...ends), box = make("div", { class: "bars", role: "group", "aria-label": `${row.label} by model` });
+  const [low, high] = row.ends || [Math.min(0, ...order.map((place) => row.cells[place].v)), Math.max(...ends)], box = make("div", { class: "bars", role: "group", "aria-label": `${row.label} by model` });
   for (const place of order) {
     const cell = row.cells[place], line = track({ value: cell.v, interval: cell.at }, low, high, { bar: true, colour: colour(place) });
     if (!cell.ours || cell.apart) line.classList.add("pale");
+    thinMarks(line, row.cells, row.chance, low, high);
     box.append(make("span", { title: about.columns[place].name }, about.columns[place].name), line, make("b", {}, asText(row, cell.v)), make("small", { class: "soft" }, cell.ours ? cell.apart ? "not ranked" : "" : "reported"));
   }
   return box;
@@ -138,22 +145,48 @@ function bars(row) {
 function dots(lines, row) {
   const order = columns(), ends = lines.flatMap((line) => order.flatMap((place) => hasNumber(line.cells[place]) ? [line.cells[place].v, ...(line.cells[place].at || [])] : []));
   const share = lines.every((line) => line.share), step = share ? .1 : 10 ** Math.floor(Math.log10(Math.max(...ends.map(Math.abs), 1)));
-  const low = Math.floor(Math.min(...ends) / step + 1e-9) * step, high = Math.max(low + step, Math.ceil(Math.max(...ends) / step - 1e-9) * step);
+  const low = share ? Math.min(0, Math.floor(Math.min(...ends) / step + 1e-9) * step) : Math.floor(Math.min(...ends) / step + 1e-9) * step;
+  const high = Math.max(share ? 1 : low + step, Math.ceil(Math.max(...ends) / step - 1e-9) * step);
   const box = make("div", { class: "dots", role: "group", "aria-label": "numbers of all models with 95% intervals" });
-  const axis = make("span", { class: "axis" });
-  for (const part of [0, .25, .5, .75, 1]) { const tick = make("small", { class: "soft" }, shownAs(low + part * (high - low), share)); tick.style.left = `${100 * part}%`; axis.append(tick); }
   for (const line of lines) {
     const lanes = make("span", { class: "lanes" });
     for (const place of order) if (hasNumber(line.cells[place])) {
       const cell = line.cells[place], lane = track({ value: cell.v, interval: cell.at }, low, high, { colour: colour(place) });
       lane.title = visible(`${about.columns[place].name}: ${shownAs(cell.v, share)}${cell.at ? ` (${cell.at.map((end) => shownAs(end, share)).join(" to ")})` : ""}`);
       if (!cell.ours || cell.apart) lane.classList.add("pale");
+      thinMarks(lane, line.cells, line.chance, low, high);
       lanes.append(lane);
     }
     box.append(make("span", { title: line.label, class: line.task === AVERAGE ? "average" : "" }, line.label), lanes);
   }
-  box.append(make("span"), axis);
+  box.append(make("span"), scaleOf(low, high, share));
   return box;
+}
+// A bar with its interval for each model in each ability: the mean of the benchmarks that have its tag
+function abilities() {
+  const order = columns(), box = make("div", { class: "dots abilities", role: "group", "aria-label": "abilities of all models with 95% intervals" });
+  for (const one of about.abilities) {
+    const lanes = make("span", { class: "lanes" });
+    for (const place of order) if (one.cells[place]) {
+      const cell = one.cells[place], lane = track({ value: cell.v, interval: cell.at }, 0, 1, { bar: true, colour: colour(place) });
+      lane.title = visible(`${about.columns[place].name}: ${inPercent(cell.v)}${cell.at ? ` (${cell.at.map(inPercent).join(" to ")})` : ""}`);
+      lanes.append(lane);
+    }
+    box.append(make("span", { title: one.of }, one.label, make("small", { class: "soft" }, one.of)), lanes);
+  }
+  box.append(make("span"), scaleOf(0, 1, true));
+  return box;
+}
+function scaleOf(low, high, share) {
+  const axis = make("span", { class: "axis" });
+  for (const part of [0, .25, .5, .75, 1]) { const tick = make("small", { class: "soft" }, shownAs(low + part * (high - low), share)); tick.style.left = `${100 * part}%`; axis.append(tick); }
+  return axis;
+}
+// Thin marks on a track: what chance gives, and what others reported
+function thinMarks(line, cells, chance, low, high) {
+  const put = (kind, value, said) => { if (value < low || value > high) return; const mark = make("i", { class: kind, title: said }); mark.style.left = `${(100 * (value - low) / (high - low || 1)).toFixed(2)}%`; line.append(mark); };
+  if (typeof chance === "number") put("chance", chance, "chance");
+  cells.forEach((cell, place) => { if (hasNumber(cell) && !cell.ours) put("published", cell.v, `${about.columns[place].name}, as reported`); });
 }
 function scatter(row, axis) {
   const order = columns().filter((place) => row.cells[place] && typeof row.cells[place][axis] === "number" && row.cells[place][axis] > 0);
@@ -205,19 +238,34 @@ function drawCharts() {
   if (!byId("drawings")) return;
   const row = about.rows[picked("h-row")], every = about.rows.filter((one) => shares(one) && one.better !== null), axis = picked("h-axis");
   const left = about.rows.filter((one) => !every.includes(one)).map((one) => one.label);
-  byId("every").replaceChildren(...(every.length > 1 ? [card("All benchmarks", dots(every), make("p", { class: "hint" }, `Percent, with 95% intervals.${left.length ? ` In points, and not drawn here: ${left.join(", ")}.` : ""}`))] : []));
+  byId("every").replaceChildren(...(every.length > 1 ? [card("All benchmarks", dots(every), make("p", { class: "hint" }, `Percent, with 95% intervals.${every.some((one) => typeof one.chance === "number") ? " Dashed marks: chance." : ""}${every.some((one) => one.cells.some((cell) => hasNumber(cell) && !cell.ours)) ? " Thin marks: as reported." : ""}${left.length ? ` In points, and not drawn here: ${left.join(", ")}.` : ""}`))] : []));
+  if (about.abilities.length) byId("every").append(card("By ability", abilities(), make("p", { class: "hint" }, "The mean of the benchmarks with each tag that all models have, with 95% intervals. A benchmark may have several tags.")));
   const parts = row.parts.filter((part) => part.level && part.level === picked("h-level")), drawings = [card(row.label, bars(row))];
   if (parts.length > 1) drawings.push(card(`${row.label} by ${picked("h-level")}`, dots(parts)));
   if (axis && drawable(row, axis)) drawings.push(card(`${row.label} against ${AXES[axis]}`, scatter(row, axis)));
   byId("drawings").replaceChildren(...drawings);
   byId("series").replaceChildren(...columns().flatMap((place) => [make("span", { class: "series", style: `background:${colour(place)}` }), about.columns[place].name]));
 }
+// The order of the models: of its list, or by a row
+function orderBy(value) {
+  byId("c-models").value = value;
+  byRow = value.startsWith("row:") ? Number(value.slice(4)) : null;
+}
+function offerOrders() {
+  const models = [["", "as given"], ["name", "name"], ...(about.ranks ? [["rank", "average rank"]] : []), ...(about.columns.some((one) => one.parameters) ? [["size", "size"]] : [])];
+  const rows = about.rows.map((row, place) => [`row:${place}`, row.label]);
+  byId("c-models").replaceChildren(...[...models, ...rows].map(([value, text]) => make("option", { value }, text)));
+  const sizes = Object.keys(SIZES).filter((name) => about.columns.some((one) => sizeOf(one) === name));
+  byId("c-size").replaceChildren(make("option", { value: "" }, "all"), ...sizes.map((value) => make("option", { value }, SIZES[value][0])));
+  byId("c-size").parentElement.hidden = sizes.length < 2;
+}
 function keepState() {
   const state = new URLSearchParams();
   for (const id of ["c-text", "c-order", "c-unit"]) if (picked(id)) state.set(id.slice(2), picked(id));
   if (byId("c-parts").checked) state.set("parts", "1");
   if (!byId("c-intervals").checked) state.set("intervals", "0");
-  if (byRow !== null) state.set("by", byRow);
+  if (picked("c-models")) state.set("by", picked("c-models").replace("row:", ""));
+  if (picked("c-size")) state.set("size", picked("c-size"));
   if (hidden.size) state.set("hidden", [...hidden].join("."));
   history.replaceState(null, "", [...state].length ? `#?${state}` : location.pathname + location.search);
 }
@@ -226,7 +274,10 @@ function fromAddress() {
   for (const id of ["c-text", "c-order", "c-unit"]) byId(id).value = state.get(id.slice(2)) || "";
   byId("c-parts").checked = state.get("parts") === "1";
   byId("c-intervals").checked = state.get("intervals") !== "0";
-  byRow = about.rows[state.get("by")] && state.get("by") !== null ? Number(state.get("by")) : null;
+  const by = state.get("by") || "";
+  orderBy(/^\d+$/.test(by) ? `row:${by}` : by);
+  byId("c-size").value = state.get("size") || "";
+  for (const id of ["c-models", "c-size"]) if (byId(id).selectedIndex < 0) { byId(id).value = ""; byRow = null; }
   hidden.clear();
   for (const place of (state.get("hidden") || "").split(".")) if (place !== "" && about.columns[place]) hidden.add(Number(place));
 }
@@ -234,8 +285,10 @@ function refresh() { table(); drawCharts(); keepState(); }
 head();
 byId("options").open = innerWidth > 760 && !embedded;
 charts();
+offerOrders();
 fromAddress();
-for (const id of ["c-order", "c-unit", "c-intervals", "c-parts"]) byId(id).addEventListener("change", refresh);
+byId("c-models").addEventListener("change", () => { orderBy(picked("c-models")); refresh(); });
+for (const id of ["c-order", "c-size", "c-unit", "c-intervals", "c-parts"]) byId(id).addEventListener("change", refresh);
 byId("c-text").addEventListener("input", refresh);
 byId("c-columns").addEventListener("change", () => { if (picked("c-columns") !== "") { hidden.delete(Number(picked("c-columns"))); refresh(); } });
 byId("controls").addEventListener("submit", (event) => event.preventDefault());

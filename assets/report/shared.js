@@ -52,6 +52,8 @@ function sampleBanner(names = []) {
   const shown = names.slice(0, most), last = more > 0 ? `${more} more` : shown.length > 1 ? shown.pop() : "";
   return make("div", { class: "banner" }, `Bundled sample data${names.length ? `, not ${shown.join(", ")}${last ? ` and ${last}` : ""}` : ""}. These scores are not benchmark results.`);
 }
+// Of models in their order, the same on every page and in every figure
+const COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7a7a00", "#8b4fbf", "#a0522d", "#e0457b", "#5fb800", "#7f8fa6"];
 // The way back to the page that a page belongs to
 const wayBack = () => about.back ? make("p", { class: "back" }, make("a", { href: about.back }, "← Release")) : null;
 const inWords = (count) => count < 1e6 ? count.toLocaleString("en") : count < 1e9 ? `${(count / 1e6).toPrecision(3)} million` : `${(count / 1e9).toPrecision(3)} billion`;

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import argparse
+import json
 from collections.abc import Sequence
 from pathlib import Path
 
 from mm_eval.cli.options import add_option
+from mm_eval.values.files import write_atomic
 from mm_eval.values.run_files import is_inside
 
 RUN_FILE = "run.json"
+ORDER_FILE = "release.json"
+"""In the folder of a release: the order of its models."""
 
 
 def add_code_option(parser: argparse.ArgumentParser) -> None:
@@ -34,23 +38,53 @@ def run_folders(words: Sequence[str]) -> list[str]:
 
     So `runs/mine/*`, which names the page of its table too, and `runs/mine` are the same.
     """
-    pages = [each for each in words if each.endswith(".html") and Path(each).is_file()]
+    beside = [each for each in words if _is_beside_runs(Path(each))]
     found: list[str] = []
-    for word in [each for each in words if each not in pages] or list(words):
+    for word in [each for each in words if each not in beside] or list(words):
         folder = Path(word)
         runs = [] if _is_run(folder) else _below(folder)
         found += [str(run) for run in runs] or [word]
-    return found
+    return _in_order(found) if beside else found
+
+
+def _is_beside_runs(path: Path) -> bool:
+    """Whether a word is a file that lies beside the runs of a release: its page, or the file with its order."""
+    return (path.suffix == ".html" or path.name == ORDER_FILE) and path.is_file()
+
+
+def _in_order(folders: list[str]) -> list[str]:
+    """Folders that a glob named, in the order of their release where all are its runs; else as they are."""
+    parents = {Path(folder).parent for folder in folders}
+    if len(parents) != 1 or folders != sorted(folders):
+        return folders
+    places = _order_of(next(iter(parents)))
+    return sorted(folders, key=lambda folder: places.get(Path(folder).name, len(places)))
+
+
+def _order_of(folder: Path) -> dict[str, int]:
+    """{folder name: place} of the models of a release; empty where nothing says their order."""
+    try:
+        names = json.loads((folder / ORDER_FILE).read_text(encoding="utf-8"))["models"]
+        return {str(name): place for place, name in enumerate(names)}
+    except (OSError, ValueError, TypeError, LookupError, RecursionError):
+        return {}
+
+
+def write_order(folder: Path, names: Sequence[str]) -> None:
+    """Writes the order of a release's models, by the names of their folders: that of its file, in which every page has them."""
+    write_atomic(folder / ORDER_FILE, json.dumps({"models": list(names)}, indent=2) + "\n", durable=False)
 
 
 def _below(folder: Path) -> list[Path]:
-    """The run folders in a folder, in the order of their names."""
+    """The run folders in a folder, in the order of its release, else of their names."""
     if not folder.is_dir():
         return []
     try:
         below = sorted(folder.iterdir())
     except OSError:
         return []
+    places = _order_of(folder)
+    below.sort(key=lambda each: places.get(each.name, len(places)))
     return [each for each in below if is_inside(folder, each) and _is_run(each)]
 
 

@@ -29,7 +29,15 @@ from mm_eval.foreign_code.runner import FOREIGN_CODE
 from mm_eval.prompt.blind import SAID
 from mm_eval.results.file import read_results, read_run
 from mm_eval.results.number_text import counts_calls
-from mm_eval.results.sample_rows import DocDigests, answer_tokens, kinds_of, lean, sample_name, value_digest
+from mm_eval.results.sample_rows import (
+    DocDigests,
+    answer_tokens,
+    kinds_of,
+    lean,
+    options_asked,
+    sample_name,
+    value_digest,
+)
 from mm_eval.scoring.metrics.aggregation import average_of_runs, mean
 from mm_eval.scoring.metrics.metric import AGGREGATIONS, METRICS, Metric, aggregation_named, range_of
 from mm_eval.scoring.metrics.paired import estimate, right_or_wrong, with_interval
@@ -72,6 +80,7 @@ class RecordedTask:
     categories: dict[str, dict[str, array[int]]] = field(default_factory=dict)
     sizes: dict[str, Mapping[int, int]] = field(default_factory=dict)
     shows_frames: bool = False
+    _guessed: tuple[int, float] = (0, 0.0)
     _whole: dict[MetricKey, Number | None] = field(default_factory=dict, repr=False)
     _functions: dict[MetricKey, Aggregation | None] = field(default_factory=dict, repr=False)
     _numbers: dict[str, int] = field(default_factory=dict, repr=False)
@@ -94,6 +103,8 @@ class RecordedTask:
                 self.categories.setdefault(level, {}).setdefault(category, array("q")).append(doc_id)
         if row["status"] in ("failed", "not requested"):
             return
+        if (options := options_asked(row)) > 1:
+            self._guessed = self._guessed[0] + 1, self._guessed[1] + 1 / options
         if row["resps"] and isinstance(row["resps"][0], str):
             if self._lengths is None:
                 self.sizes["characters"] = self._lengths = Column[int]()
@@ -108,6 +119,17 @@ class RecordedTask:
                 known: Any = self.values.setdefault(key, Column[Any]())
                 column = self._columns[text] = known
             column.put(doc_id, value if type(value) is float else self._last)
+
+    def chance(self, key: MetricKey) -> float | None:
+        """What guessing gives: the mean chance of the documents. Only of a share of right documents, all with known options."""
+        values = self.values.get(key, {})
+        docs, chances = self._guessed
+        if not values or len(values) != docs or any(value not in (0, 1) for value in values.values()):
+            return None
+        recorded = self.row.number(key)
+        if not _gives(mean, list(values.values()), recorded and recorded.value):
+            return None
+        return chances / docs
 
     def aggregation(self, key: MetricKey) -> Aggregation | None:
         """The function that computes the number of a key; None where it is not available.

@@ -58,6 +58,25 @@ def count_options(choices: Sequence[Any]) -> int:
     return next(whole, len(choices))
 
 
+_OPTION_LINE = re.compile(r"^[ \t]*\(?([A-Z])[.):][ \t]", re.MULTILINE)
+
+
+def options_asked(row: SampleRow) -> int:
+    """How many options a question has: its choices, those that its prompt lists by letters, or yes and no; 0 where unknown."""
+    if choices := row.get("choices"):
+        return count_options(choices)
+    right = _option(row["target"])
+    if right is None or right in ("yes", "no"):
+        return 2 if right else 0
+    prompt = row["prompt"]
+    if not isinstance(prompt, str):
+        content = prompt[-1]["content"] if prompt else ""
+        prompt = content if isinstance(content, str) else "".join(part.get("text", "") for part in content)
+    letters = _OPTION_LINE.findall(prompt)
+    last = len(letters) - letters[::-1].index("A") - 1 if "A" in letters else 0
+    return len(letters) - last if right in letters[last:] else 0
+
+
 def _option(text: Any) -> str | None:
     bare = text.strip().strip("().").lower() if isinstance(text, str) else ""
     return bare.upper() if re.fullmatch("[a-z]", bare) else bare if bare in ("yes", "no") else None

@@ -27,8 +27,21 @@ if TYPE_CHECKING:
 
 INK, SOFT, LINE = "#1d2125", "#454d57", "#d5d9de"
 BLUE, ORANGE, GREEN = "#0072b2", "#d55e00", "#009e73"
-COLOURS = (BLUE, ORANGE, GREEN, "#cc79a7", "#e69f00", "#56b4e9", "#7a7a00", "#8b4fbf")
-"""Colours that colour-blind readers can tell apart."""
+COLOURS = (
+    BLUE,
+    ORANGE,
+    GREEN,
+    "#cc79a7",
+    "#e69f00",
+    "#56b4e9",
+    "#7a7a00",
+    "#8b4fbf",
+    "#a0522d",
+    "#e0457b",
+    "#5fb800",
+    "#7f8fa6",
+)
+"""Of models in their order, the same on every page; the first eight can be told apart by colour-blind readers."""
 WIDTH = 5.5
 """Inches of a page's text in the narrower ones of the usual formats of papers."""
 SIZE, SMALL = 8.0, 6.5

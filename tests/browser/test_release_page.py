@@ -122,6 +122,41 @@ def test_numbers_come_first_and_all_shares_have_one_scale(opened, base, perfect,
     assert "Blue" in browser.find_element("id", "legend").text
 
 
+def test_models_in_order_by_size_and_by_ability(opened, base, perfect, worse, dummy_run) -> None:
+    """The lists order and filter the models, the address keeps both, and colours stay with their models."""
+    runs = [RecordedRun.read(dummy_run, name) for name in ("b", "a", "c")]
+    runs[1].results.run.facts["parameters"] = 7_000_000_000
+    runs[2].results.run.facts["parameters"] = 2_000_000_000
+    table = release_table(runs)
+    [row] = [row for row in table.shown() if row[0] == "seedbench"]
+    table.rows[("other", "acc")] = table.rows[row]
+    table.headlines.add(("other", "acc"))
+    for place, column in enumerate(("b", "a", "c")):
+        table.rows["mme", "mme_perception_score"][column].rank = place + 1
+    browser = opened(write_release_page(base / "orders.html", table))
+    names = "return [...document.querySelectorAll('table.heat thead .head')].map(h => h.innerText.split(/[ \\n✕]/)[0])"
+    dots = "return [...document.querySelectorAll('#every .dots .lanes')][0].innerHTML.match(/rgb[^;]*/g)"
+    given = browser.execute_script(dots)
+    choose = "byId(arguments[0]).value = arguments[1]; byId(arguments[0]).dispatchEvent(new Event('change'))"
+    for by, expected in (("name", "abc"), ("size", "cab"), ("rank", "bac"), ("", "bac")):
+        browser.execute_script(choose, "c-models", by)
+        assert browser.execute_script(names) == list(expected), by
+    browser.execute_script(choose, "c-models", "name")
+    assert browser.execute_script(dots) == [given[1], given[0], given[2]], "a colour is a model's own in every order"
+    browser.execute_script(choose, "c-size", "middle")
+    assert browser.execute_script(names) == ["a"]
+    opened(base / "orders.html", browser.execute_script("return location.hash"))
+    assert browser.execute_script(names) == ["a"]
+    ranks = browser.find_elements("css selector", "tr.ranks td")
+    assert [rank.text for rank in ranks] == ["1.33"]
+    opened(base / "orders.html")
+    ability = browser.find_elements("css selector", ".abilities .lanes")
+    assert len(ability) > 1 and all(len(one.find_elements("css selector", ".bar")) == 3 for one in ability)
+    assert ability[0].find_elements("css selector", ".whisker")
+    chances = browser.find_elements("css selector", "#every .chance")
+    assert chances and {one.get_attribute("style") for one in chances} == {"left: 25%;"}
+
+
 @pytest.mark.parametrize("width", few([360, 768, 1280, 2560], at=(0, 2)))
 @pytest.mark.parametrize("dark", [False, True])
 def test_nothing_is_cut_off(opened, release: Path, width: int, dark: bool) -> None:
@@ -209,7 +244,7 @@ def test_the_first_chart_is_what_the_data_can_show(opened, base, perfect, worse,
     table.rows[("other", "acc")] = table.rows[row]
     table.headlines.add(("other", "acc"))
     browser = opened(write_release_page(base / "dots.html", table))
-    lines = browser.find_elements("css selector", "#every .dots .lanes")
+    lines = browser.find_elements("css selector", "#every .dots:not(.abilities) .lanes")
     assert len(lines) >= 2 and all(len(line.find_elements("css selector", ".dot")) == 2 for line in lines)
 
 

@@ -6,6 +6,8 @@ interval is made of those of its benchmarks; two averages are compared by the pa
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from mm_eval.results.estimates import scaled
 from mm_eval.scoring.metrics.stderr import combined
 from mm_eval.values.types import UNNAMED, Number
@@ -32,6 +34,47 @@ def add_average(table: ReleaseTable) -> None:
         table.notes.append(of + (f"; {listed(points, 3)} in points left out." if points else "."))
     if len(columns) > 1:
         table.sentence = _sentence(table, columns, rows)
+
+
+NO_ABILITY = ("image", "text", "english", "chinese", "multilingual", "language_modelling")
+"""Tags of what a benchmark shows and in which language, and not of what it asks for."""
+
+
+@dataclass(frozen=True)
+class Ability:
+    """The benchmarks with a tag, and the mean of their numbers by column."""
+
+    benchmarks: list[str]
+    numbers: dict[str, ReleaseNumber]
+
+
+def abilities(table: ReleaseTable) -> dict[str, Ability]:
+    """{tag: the mean of the benchmarks that have it}, of the benchmarks that are averaged; with most benchmarks first."""
+    columns = table.measured
+    tagged: dict[str, list[Row]] = {}
+    for row in _rows(table, columns) if columns else ():
+        for tag in _tags(table.rows[row][columns[0]]):
+            tagged.setdefault(tag, []).append(row)
+    if len(tagged) < 2:
+        return {}
+    order = sorted(tagged, key=lambda tag: -len(tagged[tag]))
+    return {
+        tag: Ability(
+            [table.shown_label(row) for row in tagged[tag]],
+            {column: _average([table.rows[row][column] for row in tagged[tag]]) for column in columns},
+        )
+        for tag in order
+    }
+
+
+def _tags(found: ReleaseNumber) -> list[str]:
+    """The abilities that a benchmark's tags name; of a group those that all of its tasks have."""
+    if found.run is None:
+        return []
+    results = found.run.results
+    stated = [results.configs.get(leaf, {}).get("tag") or () for leaf in results.leaves(found.name)]
+    lists = [[each] if isinstance(each, str) else [str(tag) for tag in each] for each in stated]
+    return [tag for tag in lists[0] if tag not in NO_ABILITY and all(tag in each for each in lists)] if lists else []
 
 
 def _measured(found: ReleaseNumber | None) -> bool:

@@ -25,7 +25,7 @@ from mm_eval.values.run_files import is_inside
 from mm_eval.values.safe import href, html, in_script
 from mm_eval.values.words import counted
 from mm_eval.verbs.report.figures import PREVIEW
-from mm_eval.verbs.report.release.average import AVERAGE
+from mm_eval.verbs.report.release.average import AVERAGE, abilities
 from mm_eval.verbs.report.release.differences import said_of_difference
 from mm_eval.verbs.report.release.ranking import ranked_columns
 from mm_eval.verbs.report.release.table import ReleaseDifference, ReleaseNumber, ReleaseTable
@@ -110,6 +110,11 @@ def about(table: ReleaseTable, pages: Mapping[Path, str], comparison: str | None
         "sentence": table.sentence,
         "pair": _pair(table, comparison),
         "rows": [*(_row(table, row, pages) for row in table.shown()), *_average(table, pages)],
+        "ranks": _average_ranks(table),
+        "abilities": [
+            {"label": name, "of": ", ".join(found.benchmarks), "cells": _cells(table.columns, found.numbers, {})}
+            for name, found in abilities(table).items()
+        ],
         "notes": table.notes,
         "parts": [{"title": part.title, "table": to_page(part.table), "said": list(part.said)} for part in table.parts],
     }
@@ -136,6 +141,23 @@ def _dates(runs: Sequence[RecordedRun]) -> str | None:
         [datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d") for at in (min(started), max(started))] if started else []
     )
     return " to ".join(dict.fromkeys(days)) or None
+
+
+def _average_ranks(table: ReleaseTable) -> list[float | None] | None:
+    """Each model's rank, averaged over the benchmarks that rank all of them; None where no benchmark ranks one below another."""
+    measured = table.measured
+    ranked = [
+        ranks
+        for row in table.shown()
+        if row in table.headlines
+        and all((ranks := {c: n.rank for c, n in table.rows[row].items()}).get(c) for c in measured)
+    ]
+    if len(ranked) < 2 or all(rank == 1 for ranks in ranked for rank in ranks.values() if rank):
+        return None
+    return [
+        sum(ranks[column] or 0 for ranks in ranked) / len(ranked) if column in measured else None
+        for column in table.columns
+    ]
 
 
 def _pair(table: ReleaseTable, comparison: str | None) -> dict[str, Any] | None:
@@ -169,6 +191,7 @@ def _row(table: ReleaseTable, row: tuple[str, str], pages: Mapping[Path, str]) -
         "share": table.in_percent(row),
         "scale": _size(numbers),
         "ends": table.scale(row),
+        "chance": _chance(table, row),
         "cells": _with_coverage(table, row, _cells(table.columns, numbers, pages)),
         "difference": _difference(table.difference(row)),
         "parts": [
@@ -213,6 +236,13 @@ def _with_coverage(
         else:
             found.append(None)
     return found
+
+
+def _chance(table: ReleaseTable, row: tuple[str, str]) -> float | None:
+    """What guessing gives on a benchmark, where every document has a known number of options; of most documents' run."""
+    found = [n for n in table.rows[row].values() if n.run is not None and n.name in n.run.tasks]
+    first = max(found, key=lambda n: n.n or 0, default=None)
+    return first.run.tasks[first.name].chance(first.key) if first is not None and first.run is not None else None
 
 
 def _size(numbers: Mapping[str, ReleaseNumber]) -> float:

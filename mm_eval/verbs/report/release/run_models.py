@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mm_eval.cli.folders import write_order
 from mm_eval.cli.say import say, say_report
 from mm_eval.values.errors import ConfigError
 from mm_eval.values.run_files import real_path
@@ -66,6 +67,8 @@ def run_release(args: argparse.Namespace, read: Callable[[argparse.Namespace], R
         say_report("\n" + (as_text if plain else as_markdown)(table, intervals=True, categories=categories))
         if found.runs:
             folder = Path(os.path.commonpath([real_path(run.folder).parent for run in found.runs]))
+            order = [Path(str(request.output_path)).name for request in release.runs.values()]
+            write_order(folder, order)
             say(f"page: {write_release_page(folder / 'release.html', table)}")
     return found.exit_code
 
