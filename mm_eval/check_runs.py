@@ -54,7 +54,8 @@ def mistakes(request: RunRequest) -> list[MMEvalError]:
         if request.output_path and request.ray.executor is None:  # workers that load the model describe it, later
             folder = RunFolder(Path(request.output_path))
             expect(prepared.model, folder.entry("constants"))
-            folder.refuse_other(prepared.spec())
+            first = None if prepared.deciding else prepared.spec_of_first
+            folder.refuse_other(prepared.spec(), request.to_json(), first)
 
     def model() -> None:
         make_model(in_our_words(request)[0])

@@ -103,6 +103,10 @@ class Prepared(OpenedRun):
             },
         }
 
+    def spec_of_first(self, counts: Mapping[str, int]) -> dict[str, Any]:
+        """The spec of the same run over the first so many docs of each task."""
+        return replace(self, doc_ids={name: ids[: counts[name]] for name, ids in self.doc_ids.items()}).spec()
+
     def _turns_to_json(self, turns: Turns) -> dict[str, Any]:
         """What the turns of a task are made of beside it, for run.json. What is said next goes by answers without reasoning."""
         tags = self.request.reasoning_tags

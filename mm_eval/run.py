@@ -276,7 +276,8 @@ def _claim(prepared: Prepared, folder: RunFolder, spec: dict[str, Any], refusal:
     if refusal is not None:
         raise refusal
     facts, leads = measured(prepared.model), processes().leads
-    folder.claim(spec, prepared.request.to_json(), facts.machine, facts.constants, leads)
+    first = None if prepared.deciding or prepared.imported else prepared.spec_of_first
+    folder.claim(spec, prepared.request.to_json(), facts.machine, facts.constants, leads, first)
     if leads:  # once a launch: it may read every picture file
         folder.hold_files(prepared.picture_files)
         if prepared.judging:

@@ -104,6 +104,8 @@ def words_of(verb: str, words: Sequence[str], known: Collection[str]) -> tuple[l
     """
     made, queue = Command(known), [part for word in words for part in _parts(word, known)]
     queue = _with_file(queue)
+    if verb == "bundle":
+        queue = _with_folder_first(queue)
     if verb == "ls":
         return ["tasks" if word == "subtasks" else word for word in words], []
     while queue:
@@ -258,6 +260,15 @@ def _parts(word: str, known: Collection[str]) -> list[str]:
     if len(word) > 2 and word[:2] in SHORT and word[:2] not in known and not _NUMBER.fullmatch(word):
         return [word[:2], word[2:].removeprefix("=")]
     return [word]
+
+
+def _with_folder_first(words: list[str]) -> list[str]:
+    """`--tasks mme seedbench DIR` as `DIR --tasks mme seedbench`: the option would take all three words as tasks."""
+    place = next((place for place, word in enumerate(words) if word in ("--tasks", "-t")), None)
+    if place is None or _is_value(words[0]):
+        return words
+    end = next((end for end in range(place + 1, len(words)) if not _is_value(words[end])), len(words))
+    return words if end - place < 3 else [words[end - 1], *words[: end - 1], *words[end:]]
 
 
 def _is_value(word: str) -> bool:

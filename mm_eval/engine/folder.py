@@ -36,6 +36,9 @@ RESTORE = "Restore it, or choose another --output_path."
 Files: TypeAlias = Mapping[str, Mapping[str, FileState]]
 """{task: {name of a picture file in the task's rows: its state}}"""
 
+FirstDocs: TypeAlias = Callable[[Mapping[str, int]], Mapping[str, Any]]
+"""The spec of a run that is asked only the first so many docs of each task."""
+
 NOTHING: Mapping[str, Any] = {}
 DISK_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG, errno.ESTALE})
 """The disk is full or fails. Any other error means that the folder is the wrong one."""
@@ -159,17 +162,20 @@ class RunFolder:
         machine: Mapping[str, Any] = NOTHING,
         constants: Mapping[str, Any] = NOTHING,
         leads: bool = True,
+        first: FirstDocs | None = None,
     ) -> bool:
         """Writes run.json, or checks that the folder has the same spec. Returns whether this continues an earlier run.
 
         request: the command's settings, from which `mm-eval score` builds the tasks again. machine: of the model's facts, which
         may differ when the run goes on. constants: of the same, by which a launch without the weights describes the model.
-        leads: this process is the one of its launch that changes a run.json that exists.
+        leads: this process is the one of its launch that changes a run.json that exists. first: the spec of the first so many
+        docs of each task; a run of more docs continues one of its first docs.
         Raises ConfigError with the first differences.
         """
         known = self.read("run.json")
         if known is not None:
-            self._refuse_other(known, spec)
+            if self._refuse_other(known, spec, request, first) and leads:
+                known = self._go_on_with_more(known, spec, request)
             if leads:
                 self._mark(known, request)
             return True
@@ -186,6 +192,19 @@ class RunFolder:
             run["commit"] = commit  # of the launch that began it; a later one may go on with another
         self._write_run(run)
         return False
+
+    def _go_on_with_more(
+        self, run: Mapping[str, Any], spec: Mapping[str, Any], request: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        """Makes the folder that of the same run over more docs. Its numbers are of the first ones, so they go first."""
+        for name in ("report.html", "results.json", "finished.json"):
+            (self.path / name).unlink(missing_ok=True)
+        changed = {**run, "spec": spec, "request": request}
+        changed.pop("mark", None)
+        if mark := mark_of({"request": request}):
+            changed["mark"] = mark
+        self._write_run(changed)
+        return changed
 
     def _mark(self, run: Mapping[str, Any], request: Mapping[str, Any]) -> None:
         """Marks a run.json of another machine as this user's, if the command states the very same request."""
@@ -208,13 +227,25 @@ class RunFolder:
                     return folder
         return self
 
-    def refuse_other(self, spec: Mapping[str, Any]) -> None:
-        """Raises ConfigError if the folder has a run of another spec, or another launch holds it. Writes nothing."""
+    def refuse_other(
+        self, spec: Mapping[str, Any], request: Mapping[str, Any] = NOTHING, first: FirstDocs | None = None
+    ) -> None:
+        """Raises ConfigError if the folder has a run of another spec, or another launch holds it. Writes nothing.
+
+        request, first: as of `claim`.
+        """
         self.refuse_if_held()
         if (known := self.read("run.json")) is not None:
-            self._refuse_other(known, spec)
+            self._refuse_other(known, spec, request, first)
 
-    def _refuse_other(self, known: Mapping[str, Any], spec: Mapping[str, Any]) -> None:
+    def _refuse_other(
+        self,
+        known: Mapping[str, Any],
+        spec: Mapping[str, Any],
+        request: Mapping[str, Any] = NOTHING,
+        first: FirstDocs | None = None,
+    ) -> bool:
+        """Raises OtherRunError for a run of other requests. Returns whether the run has asked only the first docs of the spec."""
         if not isinstance(known.get("spec"), dict):
             raise StoreError("it has no spec of a run.", where=str(self.path / "run.json"), hint=RESTORE)
         spec = requests_of_spec(spec)
@@ -223,13 +254,22 @@ class RunFolder:
             if isinstance(model := old.get("model"), Mapping):
                 found = entry_of(entry_of(known, "endpoints"), "model").get(SERVED)
                 old = {**old, "model": as_recorded(model, spec.get("model", {}), found)}
-            different = list(differences(requests_of_spec(old), spec))
+            old = requests_of_spec(old)
+            different = list(differences(old, spec))
+            begun = entry_of(known, "request")
+            by_limit = first is not None and not begun.get("samples") and not request.get("samples")
+            if different and by_limit and (counts := counts_of_first(old, spec)):
+                assert first is not None
+                if not list(differences(old, requests_of_spec(first(counts)))):
+                    return True
+            different = shorter(different, old, spec, begun, request)
         except UNREADABLE as error:
             raise odd_content(error, self.path / "run.json") from error
         if different:
             hint = "Choose another --output_path, or repeat the first command of this run; `mm-eval score` scores it again."
             shown = "; ".join(different[:4])
             raise OtherRunError(f"the folder holds another run: {shown}.", where=str(self.path), hint=hint)
+        return False
 
     def drop_numbers_of_others(self, configs: Mapping[str, TaskConfig], made_by: Any, changed: Sequence[str]) -> None:
         """Removes results.json and report.html if they were not made by the rules of these configs.
@@ -432,6 +472,53 @@ def differences(old: Any, new: Any, at: str = "") -> Iterator[str]:
         place, _, name = at.rpartition(".")
         meaning = DIGESTS.get(name) if isinstance(old, str) and isinstance(new, str) else None
         yield f"{place}: {meaning}" if meaning else f"{at} was {_short(old)} and is {_short(new)}"
+
+
+def counts_of_first(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, int]:
+    """{task: how many docs the old run asks}, where the new one asks at least as many of each task and more of some."""
+    counts = [{name: task["docs"]["count"] for name, task in spec["tasks"].items()} for spec in (old, new)]
+    before, now = counts
+    grows = before.keys() == now.keys() and all(before[name] <= now[name] for name in now) and before != now
+    return before if grows else {}
+
+
+def shorter(
+    found: list[str],
+    old: Mapping[str, Any],
+    new: Mapping[str, Any],
+    begun: Mapping[str, Any],
+    request: Mapping[str, Any],
+) -> list[str]:
+    """The differences of two specs as the user's options say them, where they do. begun, request: those of the two runs."""
+    if not found or not request:
+        return found
+    names = [list(spec.get("tasks", {})) for spec in (old, new)]
+    if set(names[0]) != set(names[1]):
+        return [f"the tasks were {listed(names[0], 5)} and are {listed(names[1], 5)}"]
+    models = [_named_model(run) for run in (begun, request)]
+    adapters = [spec.get("model", {}).get("adapter") for spec in (old, new)]
+    said = list[str]()
+    if models[0] != models[1] and (begun.get("model") != request.get("model") or adapters[0] != adapters[1]):
+        said.append(f"the model was {models[0]} and is {models[1]}")
+        found = [each for each in found if not each.startswith(("model", "chat was", "tasks."))]
+    docs = [{name: spec["tasks"][name].get("docs") for name in names[0]} for spec in (old, new)]
+    other = [name for name in names[0] if docs[0][name] != docs[1][name]]
+    for option in ("samples", "limit") if other else ():
+        values = [run.get(option) for run in (begun, request)]
+        if values[0] != values[1]:
+            before, now = ("not given" if value is None else _short(value) for value in values)
+            said.append(f"--{option} was {before} and is {now}")
+            about = tuple(f"tasks.{name}{rest}" for name in other for rest in (".docs", ": the prompts differ"))
+            found = [each for each in found if not each.startswith(about)]
+    return said + found
+
+
+def _named_model(request: Mapping[str, Any]) -> str:
+    """The model of a request: the adapter's name, and what it loads."""
+    args = request.get("model_args")
+    loaded = args.get("pretrained") or args.get("model") if isinstance(args, Mapping) else None
+    name = str(request.get("model") or "tiny-llava")
+    return f"{name} ({loaded})" if loaded else name
 
 
 def _short(value: Any) -> str:

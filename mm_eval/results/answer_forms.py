@@ -27,6 +27,11 @@ LETTERS = 8
 WORD = 3
 """Letters from which a right answer says in which script it wants to be answered; an option's letter does not."""
 
+_OPTION = re.compile(r"[(\[]?([A-Za-z]|\d{1,2})[)\].:]{0,2}")
+"""An answer that is an option's letter or number and nothing else."""
+_LISTED = re.compile(r"(?m)^\s*[(\[]?([A-Z]|\d{1,2})[)\].:]\s")
+"""The beginning of an option in a question."""
+
 _ROLES = re.compile(
     r"(?:^|\n)\s*(?:user|human|assistant|question|q)\s*:|<\|(?:im_start|im_end|user|assistant|eot_id)|\[/?INST\]",
     re.IGNORECASE,
@@ -74,6 +79,17 @@ class Answered:
             return True
         asked = script(self.asked)
         return bool(asked) and said != asked
+
+    @property
+    def names_no_option(self) -> bool:
+        """Whether it is an option's letter or number alone, of no option that the question lists; read by no rule."""
+        if not self.unparsed or not (said := _OPTION.fullmatch(self.text.strip())):
+            return False
+        letter = said[1].upper()
+        listed = {each[1].upper() for each in _LISTED.finditer(self.asked) if each[1].isdecimal() == letter.isdecimal()}
+        if listed:
+            return letter not in listed
+        return letter.isalpha() and any(re.fullmatch("[A-Z]", gold.strip()) for gold in self.gold)
 
     @property
     def unparsed(self) -> bool:
@@ -164,6 +180,13 @@ FORMS: tuple[Form, ...] = (
         "the model answers in another language than the gold answers, or the question where a gold answer is only a letter",
         "prompts",
         lambda answer: answer.in_other_script,
+    ),
+    Form(
+        "other option",
+        "name an option that is not there",
+        "the answers have the form that the task reads and are wrong: the question has fewer options",
+        "show",
+        lambda answer: answer.names_no_option,
     ),
     Form(
         "explanation",

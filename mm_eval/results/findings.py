@@ -310,7 +310,7 @@ def _forms(case: _Case, seen: _Seen) -> Iterator[Fault]:
         form, unread = forms[name], seen.unread[name]
         parts = (
             [f"{unread} unparsed"]
-            if unread and name not in ("empty", "reasoning alone", "explanation", "unparsed")
+            if unread and name not in ("empty", "reasoning alone", "explanation", "unparsed", "other option")
             else []
         )
         if name == "truncated" and (silent := seen.without_text[name]):

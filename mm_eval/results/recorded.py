@@ -362,6 +362,8 @@ class RecordedRun:
                 value_digest(_without_edges(row["resps"])),
                 kinds_of(row),
                 value_digest(shown) if (shown := row.get("images")) else b"",
+                row["status"] != "not requested",
+                row["status"] == "failed",
             )
             for row in self.rows(name)
         }

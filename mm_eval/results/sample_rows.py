@@ -125,13 +125,20 @@ class Marking:
 class DocDigests(NamedTuple):
     """A doc and its raw answers (without the white space around them), each as a digest, so that two runs can be compared.
 
-    kinds: how its answers ended (`kinds_of`). pictures: what was shown; empty if that is not known.
+    kinds: how its answers ended (`kinds_of`). pictures: what was shown; empty if that is not known. requested: false for a doc
+    that a run has not come to. failed: it has no answer for another reason.
     """
 
     doc: bytes
     answers: bytes
     kinds: tuple[str, ...] = ()
     pictures: bytes = b""
+    requested: bool = True
+    failed: bool = False
+
+    @property
+    def answered(self) -> bool:
+        return self.requested and not self.failed
 
 
 KINDS = (FILTERED, REFUSED, TRUNCATED)

@@ -48,9 +48,20 @@ def test_offline_opens_no_socket_though_it_fails_and_names_all_that_is_missing(t
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.parametrize("words", [("mme",), ("mme,seedbench",), ("mme", "seedbench")], ids=str)
+def test_the_last_word_of_tasks_is_the_folder_of_a_bundle(cli, tmp_path: Path, words: tuple[str, ...]) -> None:
+    from mm_eval.aliases.command import words_of
+
+    read, _ = words_of("bundle", ["--tasks", *words, "DIR", "--sample"], ["--tasks", "--sample"])
+    assert read == ["DIR", f"--tasks={','.join(words)}", "--sample"]
+    assert words_of("bundle", ["DIR", "--tasks", *words], ["--tasks"])[0] == ["DIR", f"--tasks={','.join(words)}"]
+    done = cli("bundle", "--tasks", words[0])
+    assert done.code == 2 and "DIR" in done.err
+
+
 def test_a_bundle_is_a_data_root_with_equal_fingerprints(cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     root = tmp_path / "root"
-    done = cli("bundle", "--tasks", "mme,seedbench", "--sample", root)
+    done = cli("bundle", "--sample", "--tasks", "mme,seedbench", root)
     assert done.code == 0 and f"--data_root {root} --offline" in done.out, done.err
     noted = json.loads((root / "bundle.json").read_text())["tasks"]
     monkeypatch.setattr(socket.socket, "connect", lambda *_: pytest.fail("a socket was opened"))

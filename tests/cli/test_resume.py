@@ -1,5 +1,6 @@
 """The same command goes on where it stopped: after kill -9, after an interrupt, on the second run."""
 
+import json
 import random
 import signal
 import subprocess
@@ -79,8 +80,37 @@ def test_one_interrupt_keeps_every_finished_answer_and_exits_130(tmp_path: Path)
 def test_another_spec_in_the_same_folder_is_refused_with_the_difference(cli, tmp_path: Path) -> None:
     arguments = ("--tasks", "mme", "--model", "dummy", "--sample", "--output_path", tmp_path / "run")
     assert cli(*arguments, "--limit", "4").code == 0
-    other = cli(*arguments, "--limit", "8")
-    assert other.code == 2 and "tasks.mme.docs.count was 4 and is 8" in other.err
+    for words, said in (
+        (("--limit", "2"), "--limit was 4 and is 2"),
+        (("--samples", '{"mme": [0, 1, 2, 3, 4]}'), '--samples was not given and is {"mme": [0, 1, 2, 3, 4]}'),
+        (("--limit", "4", "--model", "tiny-llava"), "the model was dummy and is tiny-llava."),
+        (("--limit", "4", "--tasks", "seedbench"), "the tasks were mme and are seedbench."),
+    ):
+        other = cli(*arguments, *words)
+        assert other.code == 2 and f"another run: {said}" in other.err and "prompts differ" not in other.err, words
+
+
+def test_a_larger_limit_or_none_continues_with_the_recorded_answers(cli, tmp_path: Path) -> None:
+    arguments = ("--tasks", "mme", "--model", "dummy", "--sample", "--output_path", tmp_path / "run")
+    assert cli(*arguments, "--limit", "4").code == 0
+    more = cli(*arguments, "--limit", "8")
+    assert more.code == 0 and "4 answers were there, 4 were requested" in more.out
+    assert "all 8 answers were in the run folder already" in cli(*arguments, "--limit", "8").out
+    assert cli("score", tmp_path / "run").code == 0, "the recorded request is the new one"
+    whole = cli(*arguments)
+    assert whole.code == 0 and "8 answers were there, 412 were requested" in whole.out
+    alone = cli(*arguments[:-1], tmp_path / "alone")
+    numbers = [json.loads((folder / "results.json").read_text())["results"] for folder in (whole.folder, alone.folder)]
+    assert numbers[0] == numbers[1]
+    shorter = cli(*arguments, "--limit", "8")
+    assert shorter.code == 2 and "--limit was not given and is 8" in shorter.err
+
+
+def test_a_larger_limit_with_other_prompts_is_another_run(cli, tmp_path: Path) -> None:
+    arguments = ("--tasks", "mme", "--model", "dummy", "--sample", "--output_path", tmp_path / "run")
+    assert cli(*arguments, "--limit", "4").code == 0
+    other = cli(*arguments, "--limit", "8", "--prompt_key", "qwen_vl")
+    assert other.code == 2 and "--limit was 4 and is 8" in other.err and "prompt" in other.err
 
 
 @pytest.mark.full

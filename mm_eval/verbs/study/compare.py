@@ -37,8 +37,9 @@ class Comparison:
     """One run against the first.
 
     differs: how the requests differ, in sentences; to be read before the numbers. answers: for each task (docs whose raw
-    answers differ in more than the white space around them, docs in both runs). kinds: for each task, of each of the two runs,
-    the docs in both whose answer was filtered, refused or truncated, with which of these holds; empty where none was.
+    answers differ in more than the white space around them, docs with an answer in both runs). kinds: for each task, of each
+    of the two runs, the docs in both whose answer was filtered, refused or truncated, with which of these holds; empty where
+    none was.
     two_judges: (task, key) to how the judges of a number differ that was not compared.
     said: what variants of tasks gained and lost.
     same_as: {task or group: the place among the compared runs of an earlier one that asked the same; None for the first run}.
@@ -150,7 +151,8 @@ def _changes(
     shown = [(mine[i].pictures, other[i].pictures) for i in same] if data[0] != data[1] else []
     if others := sum(all(each) and each[0] != each[1] for each in shown):
         comparison.differs.append(f"{name}: {counted(others, 'document')} of {len(same):,} showed other pictures")
-    comparison.answers[name] = (sum(mine[i].answers != other[i].answers for i in same), len(same))
+    both = [i for i in same if mine[i].answered and other[i].answered]
+    comparison.answers[name] = (sum(mine[i].answers != other[i].answers for i in both), len(both))
     kinds = tuple({i: docs[i].kinds for i in same if docs[i].kinds} for docs in (mine, other))
     if any(kinds):
         comparison.kinds[name] = kinds[0], kinds[1]
@@ -159,10 +161,12 @@ def _changes(
     main = pair[0].results.headline(name)
     answered = [set().union(*task.values.values()) for task in (first, second)]
     failed = answered[0].symmetric_difference(answered[1]).intersection(same)
-    if failed:
-        comparison.differs.append(
-            f"{name}: {counted(len(failed), 'document')} failed in one of the runs: left out of both"
-        )
+    waiting = {i for i in same if mine[i].requested != other[i].requested}
+    if waiting:
+        are = counted(len(waiting), "document has", "documents have")
+        comparison.differs.append(f"{name}: {are} no answer yet in one of the runs: left out of both")
+    if broken := len(failed - waiting):
+        comparison.differs.append(f"{name}: {counted(broken, 'document')} failed in one of the runs: left out of both")
     in_one: dict[frozenset[int], list[str]] = {}
     unknown = list[str]()
     known: list[tuple[list[int], Change]] = []
@@ -171,7 +175,11 @@ def _changes(
     ):  # other forms of the main number are the copies
         scored = [i for i in same if i in first.values[key]]
         shared = sorted(i for i in scored if i in second.values[key])
-        if lacking := frozenset(scored).symmetric_difference(i for i in same if i in second.values[key]) - failed:
+        if (
+            lacking := frozenset(scored).symmetric_difference(i for i in same if i in second.values[key])
+            - failed
+            - waiting
+        ):
             in_one.setdefault(lacking, []).append(key.label)
         change = change_of(first, second, key, shared)
         if change is not None:

@@ -54,6 +54,29 @@ def test_the_form_of_an_answer(text: str, rules: tuple[str, ...], ended: str, fo
     assert (found and found.name) == form
 
 
+LISTED = "What is it?\nA. a dog\nB. a cat\nAnswer with the option's letter."
+
+
+@each_of(
+    ("text", "asked", "gold", "form"),
+    [
+        (" C", LISTED, "B", "other option"),
+        ("(d)", LISTED, "B", "other option"),
+        ("C.", "What is it?", "B", "other option"),
+        ("3", "What is it?\n1. a dog\n2. a cat", "2", "other option"),
+        ("B", LISTED, "A", "unparsed"),  # it is there, and no rule reads it
+        ("C", "Which letter?", "a cat", "unparsed"),
+        ("7", "How many?", "8", "unparsed"),
+        ("C or D", LISTED, "B", "unparsed"),
+    ],
+)
+def test_a_letter_of_no_option_is_a_wrong_answer_in_the_right_form(text, asked, gold, form) -> None:
+    found = form_of(Answered(text, ("unparsed",), "stop", asked, gold=(gold,)))
+    assert found and found.name == form
+    if form == "other option":
+        assert found.said == "name an option that is not there" and found.mending == "show"
+
+
 def test_an_empty_answer_beside_a_reasoning_is_not_put_down_to_the_chat_template() -> None:
     """A server whose reasoning parser takes the whole answer (content: null) was said to have the wrong chat template."""
     found = form_of(Answered("", ("unparsed",), "stop", ASKED, reasoning="The answer is yes."))

@@ -120,6 +120,22 @@ def test_docs_that_failed_in_either_run_are_counted(perfect, base):
     assert any(said == "mme: 3 documents failed in one of the runs: left out of both" for said in comparison.differs)
 
 
+def test_docs_without_an_answer_yet_are_neither_failed_nor_answered_otherwise(perfect, base):
+    """Of a run that was interrupted, 228 documents "failed", and all without an answer were "answered in other words"."""
+    import shutil
+
+    folder = base / "interrupted"
+    shutil.copytree(perfect, folder)
+    rows = [json.loads(line) for line in (folder / "samples/mme.jsonl").read_text().splitlines()]
+    for row in rows[3:10]:
+        row.update(status="not requested", resps=[], scores={}, error={"owner": "run", "what": "not requested"})
+    (folder / "samples/mme.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    [comparison] = compare([RecordedRun.read(perfect), RecordedRun.read(folder)])
+    assert any("mme: 7 documents have no answer yet in one of the runs" in said for said in comparison.differs)
+    assert not any("failed" in said for said in comparison.differs)
+    assert comparison.answers["mme"] == (0, len(rows) - 7)
+
+
 def test_other_pictures_in_other_data_are_named(perfect, base):
     import shutil
 
