@@ -22,7 +22,7 @@ from contextlib import contextmanager
 from dataclasses import fields, replace
 from itertools import count
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mm_eval.config.arguments import is_json
 from mm_eval.engine.generation import GenerationOptions
@@ -32,6 +32,9 @@ from mm_eval.engine.own_code import called, is_own, keywords_of, line_in, line_o
 from mm_eval.values.errors import ConfigError, MMEvalError, ModelError
 from mm_eval.values.reasoning.split import cut_at
 from mm_eval.values.types import Answer, Instance, Message
+
+if TYPE_CHECKING:
+    import torch
 
 UNKNOWN = "without_identity"
 """The key under which a model without an identity has a text that no other launch has."""
@@ -64,7 +67,7 @@ class InMemory(Model):
         return [NOTE] if UNKNOWN in model.facts.constants else []
 
     @staticmethod
-    def check_module(module: Any, processor: Any) -> None:
+    def check_module(module: torch.nn.Module, processor: object) -> None:
         """ConfigError for a module that can't be evaluated, or that lacks its processor. Changes nothing."""
         from .hf.in_memory import check_module
 
@@ -73,7 +76,7 @@ class InMemory(Model):
     @staticmethod
     @contextmanager
     def held(
-        thing: Any, args: Mapping[str, Any], settings: ModelSettings, processor: Any = None, identity: Any = None
+        thing: Any, args: Mapping[str, Any], settings: ModelSettings, processor: object = None, identity: object = None
     ) -> Iterator[Model]:
         """The adapter of an object while it is evaluated. Afterwards the object and all random streams are as they were.
 
@@ -99,7 +102,7 @@ class InMemory(Model):
             yield _adapter(thing, args, settings, identity)
 
     @staticmethod
-    def takes_keywords(thing: Any) -> bool:
+    def takes_keywords(thing: object) -> bool:
         """Whether an object that is given gets `model_args` as keywords: a function, or a class that is not called otherwise."""
         if isinstance(thing, type) and issubclass(thing, Model):
             return is_own(thing) and takes_keywords(thing)
@@ -112,7 +115,7 @@ class InMemory(Model):
 
 
 @contextmanager
-def alone(thing: Any) -> Iterator[None]:
+def alone(thing: object) -> Iterator[None]:
     """Evaluations of one object in several threads follow each other; those of different objects do not wait."""
     with _LOCK:
         lock, users = _IN_USE.get(id(thing), (threading.RLock(), 0))
@@ -128,7 +131,7 @@ def alone(thing: Any) -> Iterator[None]:
 
 
 @contextmanager
-def _of_this_run(model: Model, settings: ModelSettings, identity: Any) -> Iterator[None]:
+def _of_this_run(model: Model, settings: ModelSettings, identity: object) -> Iterator[None]:
     """Gives an object the settings and the identity of one run. The next run of the same object gives it its own.
 
     What a run states is laid over the settings that an object was made with. The adapters that come with mm-eval have worked with
@@ -171,7 +174,7 @@ def _stated(settings: ModelSettings) -> dict[str, Any]:
     return {name: value for name, value in found.items() if value != getattr(plain, name)}
 
 
-def _adapter(thing: Any, args: Mapping[str, Any], settings: ModelSettings, identity: Any) -> Model:
+def _adapter(thing: object, args: Mapping[str, Any], settings: ModelSettings, identity: object) -> Model:
     if isinstance(thing, type) and issubclass(thing, Model):
         return identified(create_model(thing, args, settings), identity)
     if args and (isinstance(thing, Model) or not callable(thing)):
@@ -184,7 +187,7 @@ def _adapter(thing: Any, args: Mapping[str, Any], settings: ModelSettings, ident
     return identified(Function(thing, settings, args), identity)
 
 
-def identified(model: Model, identity: Any) -> Model:
+def identified(model: Model, identity: object) -> Model:
     """The model with a stated identity. One whose class says nothing of its state gets a key that no other launch has."""
     if identity is not None:
         model.facts = replace(model.facts, constants={**model.facts.constants, "identity": identity})
@@ -289,17 +292,17 @@ def with_pictures(instance: Instance) -> list[Message]:
     return messages
 
 
-def _is_module(thing: Any) -> bool:
+def _is_module(thing: object) -> bool:
     """Whether an object is a module of torch; torch is not imported for it."""
     return _has_class(thing, "torch.nn.modules.module.Module")
 
 
-def _is_pipeline(thing: Any) -> bool:
+def _is_pipeline(thing: object) -> bool:
     """Whether an object is what `transformers.pipeline` makes: a module with its processor."""
     return _has_class(thing, "transformers.pipelines.base.Pipeline")
 
 
-def _has_class(thing: Any, name: str) -> bool:
+def _has_class(thing: object, name: str) -> bool:
     return any(f"{kind.__module__}.{kind.__qualname__}" == name for kind in type(thing).__mro__)
 
 
@@ -310,7 +313,7 @@ def _parameters(function: Callable[..., Any]) -> frozenset[str]:
         return frozenset()
 
 
-def _named(thing: Any) -> str:
+def _named(thing: object) -> str:
     """An object's name for people."""
     return str(getattr(thing, "__qualname__", None) or type(thing).__qualname__)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mm_eval.values.reasoning.families import (
     CALL_MARKS,
@@ -22,6 +22,9 @@ from mm_eval.values.reasoning.families import (
     marks_in_template,
 )
 from mm_eval.values.reasoning.split import Parts, Span, cut_at, split
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
 
 _LIKE_REASONING = re.compile(LIKE_REASONING, re.IGNORECASE)
 _CALL_MARK = re.compile(CALL_MARKS)
@@ -54,7 +57,11 @@ class TokenReader:
     """
 
     def __init__(
-        self, tokenizer: Any, template: str = "", marks: Marks = NO_MARKS, end: str | int | None = None
+        self,
+        tokenizer: PreTrainedTokenizerBase,
+        template: str = "",
+        marks: Marks = NO_MARKS,
+        end: str | int | None = None,
     ) -> None:
         self.tokenizer = tokenizer
         pairs = list(marks_in_template(template))

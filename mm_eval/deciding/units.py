@@ -121,7 +121,7 @@ def _of_group(opened: OpenedRun, name: str, leaves: Sequence[str]) -> Unit:
     return Unit(name, tuple(parts), bool(entry.weight_by_size), refusal, better)
 
 
-def _refusal(metric: Metric[Any, Any], aggregation: Aggregation) -> str:
+def _refusal(metric: Metric, aggregation: Aggregation) -> str:
     """Why the number of a metric can't be stopped; empty if it can."""
     traits = traits_of(aggregation)
     if metric.aggregation is bypass_agg:

@@ -146,7 +146,7 @@ class JudgeGrader(Grader):
             scored[doc_id] = replace(found, rules=("judge",)) if group[0].resps[0] else found  # read, if not empty
         return scored
 
-    def _by_metric(self, metrics: Sequence[Metric[Any, Any]], verdict: Any, missing: str) -> dict[str, Any]:
+    def _by_metric(self, metrics: Sequence[Metric], verdict: Any, missing: str) -> dict[str, Any]:
         """What each metric gets of a verdict. missing: of a missing answer, for which a metric may state its `worst`."""
         named = isinstance(verdict, Mapping)
         names = self.judge.metrics or [metric.name for metric in metrics]
@@ -160,7 +160,7 @@ def rules_read_nothing(doc: ScoredDoc) -> bool:
     return doc.error is None and bool(doc.rules) and all(rule == UNPARSED for rule in doc.rules)
 
 
-def judge_metrics(config: TaskConfig) -> list[Metric[Any, Any]]:
+def judge_metrics(config: TaskConfig) -> list[Metric]:
     """The metrics that a task's judge states; none where its verdicts work on the task's own."""
     judge = judge_of_task(config)
     if judge is None or judge.replaces_rules:
@@ -211,7 +211,7 @@ def _check_several_answers(config: TaskConfig, judge: JudgeConfig, scorers: Sequ
             raise ConfigError(what, where=config.where("judge"), hint=hint)
 
 
-def without_reduction(config: TaskConfig, scorer: Scorer) -> list[Metric[Any, Any]]:
+def without_reduction(config: TaskConfig, scorer: Scorer) -> list[Metric]:
     """The metrics of a scorer for which the task's file states no `reduction`."""
     entries = [entry for pipeline in config.pipelines() for entry in pipeline["metric_list"]]
     stated = [entry.get("metric") for entry in entries if entry.get("reduction") is not None]

@@ -157,7 +157,7 @@ class AnsweredDoc:
         categories: by level; None for a task without. cluster: the doc's id where it stands alone.
         """
         first, error = self.instances[0], self.error
-        filtered: dict[str, list[Any]] = {}
+        filtered: dict[str, list[object]] = {}
         for instance in self.instances if error is None else ():
             for pipeline, answers in instance.filtered_resps.items():
                 filtered.setdefault(pipeline, []).extend(answers)

@@ -70,7 +70,7 @@ class Scorer:
 
     name: str
     filter: FilterEnsemble
-    metrics: list[Metric[Any, Any]] | None = None
+    metrics: list[Metric] | None = None
     context: dict[str, Any] = field(default_factory=dict)
     clusters: Mapping[int, Hashable] | None = None
     seed: int = DEFAULT_SEED
@@ -78,7 +78,7 @@ class Scorer:
     draws: Stream = field(default_factory=NoStream, init=False, repr=False)
     filter_draws: Stream = field(default_factory=NoStream, init=False, repr=False)
     grader: Grader | None = field(default=None, init=False, repr=False)
-    _parts: dict[str, Metric[Any, Any]] = field(default_factory=dict, init=False, repr=False)
+    _parts: dict[str, Metric] = field(default_factory=dict, init=False, repr=False)
     """The metric that gave a value of each name."""
     _raw_docs: dict[int, ScoredDoc] = field(default_factory=dict, init=False, repr=False)
     _reduced_docs: Mapping[int, ReducedDoc] = field(default_factory=dict, init=False, repr=False)
@@ -138,7 +138,7 @@ class Scorer:
         return cls.default_filter_cfg or [{"function": "noop"}]
 
     @classmethod
-    def build_metrics(cls, metric_list: Sequence[Any] | None, output_type: str | None) -> list[Metric[Any, Any]]:
+    def build_metrics(cls, metric_list: Sequence[Any] | None, output_type: str | None) -> list[Metric]:
         """The configured metrics, else those of the class, else those that fit the output type."""
         chosen = metric_list or cls.default_metric_cfg
         if chosen is None:
@@ -372,7 +372,7 @@ class Scorer:
         metric, stated = self._metric_of(name), name.removesuffix(self.suffix)
         return in_range(self.aggregation_of(name), metric.range if metric and metric.name == stated else None)
 
-    def _metric_of(self, name: str) -> Metric[Any, Any] | None:
+    def _metric_of(self, name: str) -> Metric | None:
         """The metric of a key, which may be a composite one ("pass@1(exact_match)")."""
         name = name.removesuffix(self.suffix)
         found = [metric for metric in self.metrics or () if metric.name == name]

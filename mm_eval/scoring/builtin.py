@@ -56,7 +56,7 @@ class GenScorer(Scorer):
 
         predictions: the filtered answers; None where there is none.
         """
-        scores: dict[str, list[Any]] = {}
+        scores: dict[str, list[object]] = {}
         for metric in self.metrics or ():
             context = {**self.context, **(metric_kwargs or {})}
             found = _scores_of_repeats(metric, reference, predictions, context, self._missing)
@@ -64,7 +64,7 @@ class GenScorer(Scorer):
             scores.update(found)
         return scores
 
-    def _extract_inputs(self, doc_instances: list[Instance]) -> tuple[Any, list[Any], dict[str, Any]]:
+    def _extract_inputs(self, doc_instances: list[Instance]) -> tuple[object, list[object], dict[str, object]]:
         """(target, filtered answers, metric_kwargs) of a doc."""
         first = _first_repeat(doc_instances)
         if self.name not in first.filtered_resps:
@@ -78,12 +78,12 @@ def _first_repeat(instances: Sequence[Instance]) -> Instance:
 
 
 def _scores_of_repeats(
-    metric: Metric[Any, Any],
+    metric: Metric,
     reference: Any,
     predictions: Sequence[Any],
     context: Mapping[str, Any],
     missing: Sequence[bool] = (),
-) -> dict[str, list[Any]]:
+) -> dict[str, list[object]]:
     """One score a repeat, under the metric's name or those that it returns; each answer is scored by itself.
 
     An answer that no rule could read, or that is missing, is None: it scores `Metric.of_missing`, or 0 where higher is better.
@@ -93,7 +93,7 @@ def _scores_of_repeats(
     worst, is_corpus = metric.of_missing, isinstance(metric.fn, CorpusMetric)
     if worst is None and metric.higher_is_better is not False and not is_corpus:
         worst = 0
-    scored: list[dict[str, Any] | None] = []
+    scored: list[dict[str, object] | None] = []
     for place, answer in enumerate(predictions):
         if answer is None and worst is not None:
             scored.append(None)
@@ -111,7 +111,7 @@ def _scores_of_repeats(
     return {name: [worst if one is None else one[name] for one in scored] for name in names}
 
 
-def _by_name(metric: Metric[Any, Any], value: Any) -> dict[str, Any]:
+def _by_name(metric: Metric, value: object) -> dict[str, Any]:
     """A metric function's result as {name: value}; a metric used under another name reports under that one."""
     if isinstance(metric.fn, CorpusMetric):
         return {metric.name: value}
@@ -127,7 +127,7 @@ def _only(value: Any) -> Any:
     return value[0] if isinstance(value, list) and len(value) == 1 else value
 
 
-_EXACT_MATCH: Sequence[Mapping[str, Any]] = (
+_EXACT_MATCH: Sequence[Mapping[str, object]] = (
     {"metric": "exact_match", "aggregation": "mean", "kwargs": {"ignore_case": True, "ignore_punctuation": True}},
 )
 
@@ -178,7 +178,7 @@ class FirstTokenScorer(GenScorer):
         return ScoredDoc(doc_id, reference, self.score(reference, read, **extra), rules or self.filter.rules(answers))
 
     def score(
-        self, reference: Any, predictions: list[Any], metric_kwargs: Mapping[str, Any] | None = None
+        self, reference: Any, predictions: list[object], metric_kwargs: Mapping[str, object] | None = None
     ) -> dict[str, list[Any]]:
         """The scores of the answers, each cut to the tokens of the target that it begins with, else to those of the longest."""
         several = isinstance(reference, (list, tuple))
@@ -330,7 +330,7 @@ class ChoiceMatchScorer(GenScorer):
         return [str(choice) for choice in found] if isinstance(found, (list, tuple)) else []
 
 
-def _as_text(target: Any, choices: Sequence[str]) -> Any:
+def _as_text(target: object, choices: Sequence[str]) -> object:
     """The text of the choice that a target names by text, letter or index."""
     if isinstance(target, (list, tuple)):
         return [_as_text(one, choices) for one in target]
@@ -360,7 +360,7 @@ class LLScorer(Scorer):
         return ScoredDoc(doc_id, results.targets, scores, tied=is_tied(results, [m.name for m in self.metrics or ()]))
 
 
-def _registered_name(metric: Metric[Any, Any]) -> str:
+def _registered_name(metric: Metric) -> str:
     """The name under which a metric's function is registered; of a function of one's own "" and the metric's name in quotes."""
     registered = getattr(metric.fn, "registered_metric", None)
     return str(registered.name) if registered is not None else repr(metric.name)
@@ -371,7 +371,7 @@ class SubmissionScorer(Scorer):
     """Filters the answers and gives no number: a file of the answers is written instead (`submission:` in the task)."""
 
     @classmethod
-    def build_metrics(cls, metric_list: Sequence[Any] | None, output_type: str | None) -> list[Metric[Any, Any]]:
+    def build_metrics(cls, metric_list: Sequence[object] | None, output_type: str | None) -> list[Metric]:
         """None."""
         return []
 

@@ -57,7 +57,7 @@ class GroupResult:
 
 
 def aggregate_group(
-    members: Mapping[str, Member], metrics: Sequence[GroupMetric | Mapping[str, Any]] | None
+    members: Mapping[str, Member], metrics: Sequence[GroupMetric | Mapping[str, object]] | None
 ) -> GroupResult:
     """`group_numbers` in lm-eval's form."""
     leaves = {
@@ -83,7 +83,7 @@ class Leaf:
 
 
 def group_numbers(
-    leaves: Mapping[str, Leaf], metrics: Sequence[GroupMetric | Mapping[str, Any]] | None
+    leaves: Mapping[str, Leaf], metrics: Sequence[GroupMetric | Mapping[str, object]] | None
 ) -> tuple[list[Number], list[str]]:
     """The numbers of a group over its leaf tasks, and what a reader must know.
 
@@ -251,5 +251,5 @@ def _absent(leaves: Mapping[str, Leaf], metric: GroupMetric) -> str:
     return f"No member has {wanted}. {did_you_mean(metric.metric, known)}" if known else "Its members have no score."
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: object) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)

@@ -74,8 +74,8 @@ _PLAIN = frozenset({bool, int, float})
 
 def reduced_docs(
     scored: Mapping[int, ScoredDoc],
-    metric_of: Callable[[str], Metric[Any, Any] | None],
-    aggregation_of: Callable[[str], Callable[[Sequence[Any]], float]],
+    metric_of: Callable[[str], Metric | None],
+    aggregation_of: Callable[[str], Callable[[Sequence[object]], float]],
 ) -> tuple[dict[int, ReducedDoc], dict[int, MMEvalError]]:
     """One value a metric and doc, and the docs that have none, with why; docs that failed before are in neither."""
     reduced: dict[int, ReducedDoc] = {}
@@ -102,7 +102,7 @@ def reduced_docs(
     return {doc_id: doc for doc_id, doc in reduced.items() if doc_id not in errors} if errors else reduced, errors
 
 
-def _reduced(doc: ScoredDoc, metric_of: Callable[[str], Metric[Any, Any] | None]) -> ReducedDoc:
+def _reduced(doc: ScoredDoc, metric_of: Callable[[str], Metric | None]) -> ReducedDoc:
     """A reduction that gives {name: value} gives keys "name(metric)"; a single score is passed on as it is."""
     values: ReducedDoc = {}
     for name, scores in doc.scores.items():
@@ -119,7 +119,7 @@ def _reduced(doc: ScoredDoc, metric_of: Callable[[str], Metric[Any, Any] | None]
     return values
 
 
-def _unusable(values: Mapping[int, Any], aggregation: Callable[..., Any]) -> dict[int, str]:
+def _unusable(values: Mapping[int, object], aggregation: Callable[..., Any]) -> dict[int, str]:
     """The docs whose value of a metric would spoil the number of all others, with that value.
 
     A function of the task's own may take values that are not numbers, as long as no other doc has a number. Where no doc has one,
@@ -137,14 +137,14 @@ def _unusable(values: Mapping[int, Any], aggregation: Callable[..., Any]) -> dic
     return unusable
 
 
-def _as_number(value: Any) -> Any:
+def _as_number(value: Any) -> object:
     """A number of numpy or torch, alone or in an array of its own, and a decimal number as Python's; others unchanged."""
     if hasattr(value, "item") and getattr(value, "shape", None) in ((), (1,)):
         return value.item()
     return float(value) if isinstance(value, Decimal) else value
 
 
-def check_repeats(pipeline: FilterEnsemble, metrics: Sequence[Metric[Any, Any]], repeats: int) -> None:
+def check_repeats(pipeline: FilterEnsemble, metrics: Sequence[Metric], repeats: int) -> None:
     """ConfigError where a pipeline needs more repeats than a task asks for (take_first_k, pass@k)."""
     left, _ = answers_left(pipeline, repeats)
     for metric in metrics:
@@ -157,9 +157,7 @@ def check_repeats(pipeline: FilterEnsemble, metrics: Sequence[Metric[Any, Any]],
             )
 
 
-def counting_the_first(
-    pipeline: FilterEnsemble, metrics: Sequence[Metric[Any, Any]], repeats: int
-) -> list[Metric[Any, Any]]:
+def counting_the_first(pipeline: FilterEnsemble, metrics: Sequence[Metric], repeats: int) -> list[Metric]:
     """The metrics that get several answers to a doc and count the first: corpus metrics, and those that take the first."""
     left, known = answers_left(pipeline, repeats)
     if left < 2 or not known:
@@ -230,7 +228,7 @@ def number_of(
     return _in_range(Number(key, value, 0.0, interval, len(values), note=note, scale=scale), function)
 
 
-def _as_result(value: Any) -> Any:
+def _as_result(value: object) -> Any:
     """What an aggregation gave, as results.json holds it: a number, a text, numbers by name, or None. ScoringError for others."""
     value = _as_number(value)
     if isinstance(value, Mapping):

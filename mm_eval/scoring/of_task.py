@@ -21,12 +21,12 @@ from mm_eval.values.words import listed
 
 
 def build_scorer(
-    cfg: Mapping[str, Any] | None = None,
+    cfg: Mapping[str, object] | None = None,
     output_type: str | None = None,
     scorer_type: str | type[Scorer] | Mapping[str, Any] | None = None,
     *,
-    process_results: Callable[..., Any] | None = None,
-    **kwargs: Any,
+    process_results: Callable[..., object] | None = None,
+    **kwargs: object,
 ) -> Scorer:
     """The scorer of one filter pipeline; an unknown name or argument is a ConfigError.
 
@@ -40,14 +40,14 @@ def build_scorer(
         if scorer_type is not None:
             raise InvalidValue("A task has `scorer` or `process_results`, not both.")
         kind: type[Scorer] = ProcessResultsScorer
-        options: dict[str, Any] = {"fn": process_results}
+        options: dict[str, object] = {"fn": process_results}
         name = "none"
     else:
         kind, options, name = _kind(scorer_type, output_type)
     return kind.from_dict(cfg if cfg is not None else {"name": name}, output_type=output_type, **{**options, **kwargs})
 
 
-def _kind(scorer_type: Any, output_type: str | None) -> tuple[type[Scorer], dict[str, Any], str]:
+def _kind(scorer_type: object, output_type: str | None) -> tuple[type[Scorer], dict[str, object], str]:
     """The scorer class, its arguments, and the pipeline's name where no config gives one."""
     if scorer_type is None:
         if output_type not in ("generate_until", "multiple_choice", "loglikelihood", "loglikelihood_rolling"):
@@ -156,7 +156,7 @@ class BareAnswers:
     def apply(self, resps: Iterable[Sequence[Any]], docs: Sequence[Doc]) -> Iterable[Sequence[Any]]:
         """The answers of each doc, stripped; each keeps the rule that found it."""
 
-        def bare(answer: Any) -> Any:
+        def bare(answer: object) -> Any:
             return like(answer.strip(), answer) if isinstance(answer, str) else answer
 
         return [[bare(answer) for answer in ([found] if isinstance(found, str) else found)] for found in resps]

@@ -71,7 +71,7 @@ class ProcessResultsScorer(Scorer):
         return made
 
     @classmethod
-    def build_metrics(cls, metric_list: Sequence[Any] | None, output_type: str | None) -> list[Metric[Any, Any]]:
+    def build_metrics(cls, metric_list: Sequence[object] | None, output_type: str | None) -> list[Metric]:
         """The metrics by name; aggregation and direction as stated, else as registered, else mean and higher is better."""
         return [entry if isinstance(entry, Metric) else declared_metric(entry) for entry in metric_list or ()]
 
@@ -151,7 +151,7 @@ class ProcessResultsScorer(Scorer):
         self.notes += self._names
         return found
 
-    def _note_misspelt(self, names: Iterable[Any]) -> None:
+    def _note_misspelt(self, names: Iterable[object]) -> None:
         for name in names:
             if name in MISSPELT:
                 self._note(f"{name!r}, a slip of lmms-eval's guide, is reported as {MISSPELT[name]!r}.")
@@ -179,7 +179,7 @@ class ProcessResultsScorer(Scorer):
         return [(float(ll), bool(greedy)) for ll, greedy in zip(lls.lls, lls.is_greedy, strict=True)]
 
 
-def worst_value(metric: Metric[Any, Any], value: Any) -> Any:
+def worst_value(metric: Metric, value: Any) -> Any:
     """What an answer that is missing scores under a metric. value: what process_results gave for the empty text; None: nothing.
 
     A number where higher is better is at most 0, whatever a function makes of no answer: a default "no", a letter at random. A
@@ -194,7 +194,7 @@ def worst_value(metric: Metric[Any, Any], value: Any) -> Any:
     return 0 if value is None else min(value, 0)
 
 
-def declared_metric(entry: Any) -> Metric[Any, Any]:
+def declared_metric(entry: Any) -> Metric:
     """The metric of an entry, whose values the task's function gives."""
     name = entry.get("metric") if isinstance(entry, Mapping) else None
     if not isinstance(name, str):
@@ -231,13 +231,13 @@ def with_own_values(function: Callable[..., Any]) -> Callable[..., Any]:
         return function
 
     @wraps(function)
-    def once(values: Sequence[Any]) -> Any:
+    def once(values: Sequence[object]) -> object:
         return function([dict(value) if type(value) is dict else value for value in values])
 
     return once
 
 
-def _from_process_results(references: Any, predictions: Any, **kwargs: Any) -> Any:
+def _from_process_results(references: Any, predictions: object, **kwargs: object) -> Any:
     """The value that process_results gave for this metric."""
     raise ScoringError("This metric's value comes from process_results; it has no function of its own.")
 

@@ -123,7 +123,7 @@ class Results:
     rows: dict[str, Scores] = field(default_factory=dict)
     members: dict[str, list[str]] = field(default_factory=dict)
     configs: dict[str, dict[str, Any]] = field(default_factory=dict)
-    versions: dict[str, Any] = field(default_factory=dict)
+    versions: dict[str, object] = field(default_factory=dict)
     shots: dict[str, int | str] = field(default_factory=dict)
     group_metrics: dict[str, list[Any]] = field(default_factory=dict)
     sizes: dict[str, dict[str, int]] = field(default_factory=dict)

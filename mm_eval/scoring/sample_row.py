@@ -58,8 +58,8 @@ class SampleRow(Endings):
     bounds: NotRequired[list[int]]
     error: NotRequired[Mapping[str, str]]
     images: NotRequired[list[str]]
-    videos: NotRequired[list[Mapping[str, Any]]]
-    cluster: NotRequired[Any]
+    videos: NotRequired[list[Mapping[str, object]]]
+    cluster: NotRequired[object]
     categories: NotRequired[Mapping[str, list[str]]]
 
 

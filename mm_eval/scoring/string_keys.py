@@ -11,7 +11,7 @@ NOT_AVAILABLE = "N/A"
 """A standard error that there is not, in lm-eval's files."""
 
 
-def as_row(numbers: Iterable[Number]) -> dict[str, Any]:
+def as_row(numbers: Iterable[Number]) -> dict[str, object]:
     """Numbers under the keys of results.json: "metric,filter", and "metric_stderr,filter" (None: no standard error)."""
     row: dict[str, Any] = {}
     for number in numbers:

@@ -39,7 +39,7 @@ class SilentAnswers:
     quoted: list[tuple[int, str]] = field(default_factory=list)
     blocks: tuple[str, ...] = ()
 
-    def add(self, doc_id: int, resps: Sequence[Any], rules: Mapping[str, Sequence[str]]) -> None:
+    def add(self, doc_id: int, resps: Sequence[object], rules: Mapping[str, Sequence[str]]) -> None:
         """The answers to a doc, one a repeat; rules: of each pipeline, the rule that read each of them, or "unparsed"."""
         for place, answer in enumerate(resps):
             if not isinstance(answer, str):

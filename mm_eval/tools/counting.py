@@ -46,7 +46,7 @@ class ToolCounts(Scorer):
     @classmethod
     def of_task(cls, turns: ToolTurns, marks: Marks, lookup: Callable[[Slot], Answer | None]) -> ToolCounts:
         several = [f"calls_{tool.key}" for tool in turns.tools] if len(turns.tools) > 1 else []
-        metrics: list[Metric[Any, Any]] = [
+        metrics: list[Metric] = [
             Metric(
                 name, _not_called, aggregation=mean, higher_is_better=None, range=None if name in SHARES else NO_SHARE
             )

@@ -19,7 +19,12 @@ from mm_eval.values.errors import (
 )
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
     from PIL.Image import Image
+
+    Floats: TypeAlias = NDArray[np.float64]
+    """An array of numbers."""
 
 OutputType = Literal["generate_until", "multiple_choice", "loglikelihood", "loglikelihood_rolling"]
 RequestType = Literal["generate_until", "loglikelihood", "loglikelihood_rolling"]

@@ -29,6 +29,8 @@ from .source import Source
 from .weights import adapter_digest, check_adapter, named_device, quantisation
 
 if TYPE_CHECKING:
+    from transformers import PretrainedConfig, PreTrainedModel
+
     from .asking import Asking
     from .inference.runtime import Runtime
     from .inference.threads import Threads
@@ -124,7 +126,7 @@ class HuggingFace(Model):
             self.facts = replace(self.facts, threads=self._threads.number)
         logger.info("%s: %s on %s.", self.arguments.pretrained, dtype, device)
 
-    def _with_short_cuts(self, model: Any) -> Asking:
+    def _with_short_cuts(self, model: PreTrainedModel) -> Asking:
         """The loaded model with the batches and caches of its family. A type outside the table checks itself first."""
         from .asking import Asking
         from .inference.cache import runtime_of
@@ -165,7 +167,7 @@ class HuggingFace(Model):
         cuts = self.settings.on_long_prompt == "cut"
         return Asking(self.writer, runtime, max_length, seed_of, alone, cuts)
 
-    def _refuse_encoder_decoder(self, config: Any) -> None:
+    def _refuse_encoder_decoder(self, config: PretrainedConfig) -> None:
         """ConfigError for one. config: of the files as well, since transformers loads BART's decoder without its encoder."""
         if getattr(config, "is_encoder_decoder", False):
             raise ConfigError(

@@ -20,7 +20,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mm_eval.engine.model import Model, ModelSettings
 from mm_eval.values.errors import ConfigError
@@ -33,6 +33,11 @@ from .sharded import class_of, gathered, inside, is_in_parts
 from .source import Source
 from .weights import named_device, quantisation
 
+if TYPE_CHECKING:
+    import torch
+    from torch import Tensor
+    from transformers import ProcessorMixin
+
 WHERE = "evaluate"
 THREADS = 8
 _LOCKS: weakref.WeakKeyDictionary[Any, threading.RLock] = weakref.WeakKeyDictionary()
@@ -42,7 +47,7 @@ _LOCK = threading.Lock()
 
 @contextmanager
 def held_module(
-    thing: Any, args: Mapping[str, Any], settings: ModelSettings, processor: Any, identity: Any
+    thing: Any, args: Mapping[str, Any], settings: ModelSettings, processor: ProcessorMixin | None, identity: Any
 ) -> Iterator[Model]:
     """The adapter of a module, which is as it was afterwards. Arguments and errors: as of `InMemory.held`."""
     module = plain_module(thing)
@@ -63,7 +68,7 @@ def held_module(
             model.close()
 
 
-def plain_module(thing: Any) -> Any:
+def plain_module(thing: Any) -> torch.nn.Module:
     """The model of transformers inside of what a trainer wraps around it. ConfigError for what can't be evaluated."""
     module, names = thing, []
     while True:
@@ -86,14 +91,14 @@ def plain_module(thing: Any) -> Any:
     return module
 
 
-def check_module(thing: Any, processor: Any) -> None:
+def check_module(thing: Any, processor: ProcessorMixin | None) -> None:
     """ConfigError for a module that can't be evaluated, or that lacks its processor."""
     with tempfile.TemporaryDirectory(prefix="mm-eval-model-") as folder:
         save_files(plain_module(thing), processor, Path(folder))
     is_in_parts(thing)
 
 
-def save_files(module: Any, processor: Any, folder: Path) -> None:
+def save_files(module: torch.nn.Module, processor: ProcessorMixin | None, folder: Path) -> None:
     """Writes what prompts are made of. ConfigError where the processor is missing or can't be saved."""
     from .processor import is_image_text
 
@@ -120,7 +125,7 @@ def save_files(module: Any, processor: Any, folder: Path) -> None:
 
 
 @contextmanager
-def as_it_was(module: Any) -> Iterator[None]:
+def as_it_was(module: torch.nn.Module) -> Iterator[None]:
     """Afterwards the module has the mode, attributes, buffers, hooks and configs that it had. Weights are not copied."""
     held = [(each, dict(vars(each)), _containers(each)) for each in module.modules()]
     configs = {id(each.config): each.config for each, _, _ in held if hasattr(each, "config")}
@@ -144,7 +149,7 @@ def as_it_was(module: Any) -> Iterator[None]:
                 _put_back(vars(each)[name], content)
 
 
-def _containers(module: Any) -> dict[str, dict[Any, Any]]:
+def _containers(module: torch.nn.Module) -> dict[str, dict[Any, Any]]:
     """What a module holds in mappings: parameters, buffers, submodules, hooks."""
     return {name: dict(value) for name, value in vars(module).items() if name[0] == "_" and isinstance(value, dict)}
 
@@ -157,7 +162,7 @@ def _put_back(now: dict[Any, Any], before: Mapping[Any, Any]) -> None:
         now.update(before)
 
 
-def weights_digest(module: Any) -> str:
+def weights_digest(module: torch.nn.Module) -> str:
     """sha256 over name, dtype, shape and content of every parameter and buffer. Nothing is kept: training changes them."""
     tensors = {**dict(module.named_parameters()), **dict(module.named_buffers())}
     rest = {name: value for name, value in module.state_dict().items() if name not in tensors}  # of quantised weights
@@ -168,7 +173,7 @@ def weights_digest(module: Any) -> str:
         return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
 
-def _line(name: str, tensor: Any) -> str:
+def _line(name: str, tensor: Tensor) -> str:
     import torch
 
     content = tensor.detach().reshape(-1).contiguous().view(torch.uint8).cpu().numpy()
@@ -179,7 +184,7 @@ class ModuleInMemory(HuggingFace):
     """A module of transformers with the files of its config and its processor in a folder."""
 
     def __init__(
-        self, module: Any, folder: str, args: Mapping[str, Any], settings: ModelSettings, identity: Any
+        self, module: torch.nn.Module, folder: str, args: Mapping[str, Any], settings: ModelSettings, identity: Any
     ) -> None:
         self.module, self._identity = module, identity
         super().__init__({**args, "pretrained": folder}, settings)

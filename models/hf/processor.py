@@ -14,12 +14,15 @@ import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from types import FunctionType, SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mm_eval.values.errors import ConfigError
 
 from .arguments import WHERE, PromptArguments
 from .beside import NOT_BESIDE, broken_package, causes
+
+if TYPE_CHECKING:
+    from transformers import BaseImageProcessor, PretrainedConfig, PreTrainedTokenizerBase, ProcessorMixin
 
 
 @contextlib.contextmanager
@@ -58,7 +61,7 @@ def is_image_text(model_type: str) -> bool:
     return _sees(CONFIG_MAPPING[model_type])
 
 
-def _sees(config: Any) -> bool:
+def _sees(config: PretrainedConfig) -> bool:
     """Whether a class of configs has a part for pictures, itself or in one of its parts."""
     return any("vision" in name or _sees(part) for name, part in getattr(config, "sub_configs", {}).items())
 
@@ -84,7 +87,7 @@ def text_loader(model_type: str) -> Any:
     return transformers.AutoModelForImageTextToText if model_type in TEXT_ALONE else transformers.AutoModelForCausalLM
 
 
-def load_config(folder: Path, arguments: PromptArguments) -> Any:
+def load_config(folder: Path, arguments: PromptArguments) -> PretrainedConfig:
     """The checkpoint's config object. Raises ConfigError if transformers does not know its model type."""
     from transformers import AutoConfig
 
@@ -92,7 +95,7 @@ def load_config(folder: Path, arguments: PromptArguments) -> Any:
         return AutoConfig.from_pretrained(folder, trust_remote_code=arguments.trust_remote_code, local_files_only=True)
 
 
-def load_tokenizer(folder: Path, arguments: PromptArguments) -> Any:
+def load_tokenizer(folder: Path, arguments: PromptArguments) -> PreTrainedTokenizerBase:
     """The tokenizer alone, for models of text."""
     from transformers import AutoTokenizer
 
@@ -102,7 +105,7 @@ def load_tokenizer(folder: Path, arguments: PromptArguments) -> Any:
         )
 
 
-def load_processor(folder: Path, arguments: PromptArguments) -> Any:
+def load_processor(folder: Path, arguments: PromptArguments) -> ProcessorMixin | None:
     """The processor of an image-text model with the requested pixel limits."""
     from transformers import AutoImageProcessor, AutoProcessor
 
@@ -135,7 +138,7 @@ def load_processor(folder: Path, arguments: PromptArguments) -> Any:
 _UNEVEN = ((31, 29), (90, 30), (400, 30), (150, 230))
 
 
-def _check_expansion(image_processor: Any, pretrained: str) -> None:
+def _check_expansion(image_processor: BaseImageProcessor, pretrained: str) -> None:
     """ConfigError for one that ignores its `patch_expand_factor`, to whose multiples pictures are resized.
 
     Those of glmga and glm5_next for Pillow do, in transformers 5.23: small pictures get a quarter of their tokens.

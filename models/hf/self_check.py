@@ -20,7 +20,10 @@ from .families import TEXT, TEXT_FAMILIES, UNKNOWN, Family
 from .inference.limits import free_bytes
 
 if TYPE_CHECKING:
+    import torch
     from PIL.Image import Image
+    from torch import Tensor
+    from transformers import PreTrainedModel
 
     from .inference.runtime import Runtime
     from .prompts.prompt import Prompt, PromptWriter
@@ -64,7 +67,7 @@ class Answering(Protocol):
     def caches(self) -> bool: ...
 
 
-def why_not_next_tokens(model: Any, asking: Asked, *, pictured: bool, chat: bool, known: bool) -> str:
+def why_not_next_tokens(model: PreTrainedModel, asking: Asked, *, pictured: bool, chat: bool, known: bool) -> str:
     """Why a model does not give the logits of the next token; empty if it does, or if it takes none of the prompts here.
 
     asking: the model run one prompt at a time with whole forwards. known: its type is listed. The others: as of `quickest`.
@@ -110,7 +113,7 @@ def _not_next(runtime: Runtime, prompt: Prompt, after: list[int], allowed: float
 
 
 def quickest(
-    model: Any, answering: Callable[[Family, int], Answering], *, pictured: bool, chat: bool
+    model: PreTrainedModel, answering: Callable[[Family, int], Answering], *, pictured: bool, chat: bool
 ) -> tuple[Family, str]:
     """The self-check of an unlisted type: the quickest family that passes, or UNKNOWN and the reason.
 
@@ -142,7 +145,7 @@ def quickest(
     return UNKNOWN, reasons[0]
 
 
-def _families(model: Any) -> Iterator[Family]:
+def _families(model: PreTrainedModel) -> Iterator[Family]:
     """The families to try, from the quickest: with batches, or one prompt at a time with its continuations on a cache."""
     shifts = hasattr(getattr(model, "model", None), "rope_deltas")
     for batched in (True, False):
@@ -199,7 +202,7 @@ def _said(error: Exception) -> str:
     return kind_and_text(error).splitlines()[0]
 
 
-def _not_widened(model: Any) -> str:
+def _not_widened(model: PreTrainedModel) -> str:
     """Why a model's weights can't be widened to float32 for a moment; empty if they can."""
     if getattr(model, "is_quantized", False) or any(
         not t.is_floating_point() or t.itemsize < 2 for t in model.parameters()
@@ -210,13 +213,13 @@ def _not_widened(model: Any) -> str:
     return ""
 
 
-def _half(tensors: Iterable[Any]) -> list[Any]:
+def _half(tensors: Iterable[Tensor]) -> list[Tensor]:
     import torch
 
     return [tensor for tensor in tensors if tensor.dtype in (torch.bfloat16, torch.float16)]
 
 
-def _fits(model: Any) -> bool:
+def _fits(model: PreTrainedModel) -> bool:
     """Whether all half-precision weights can be float32 at once."""
     half = _half((*model.parameters(), *model.buffers()))
     return all(
@@ -226,7 +229,7 @@ def _fits(model: Any) -> bool:
 
 
 @contextlib.contextmanager
-def in_float32(model: Any) -> Iterator[None]:
+def in_float32(model: PreTrainedModel) -> Iterator[None]:
     """Inside, the model computes in float32. Afterwards each half-precision weight has its own type and the same bits again.
 
     Where the memory does not hold all weights in float32, those of one module at a time are widened, while it runs.
@@ -247,18 +250,18 @@ def in_float32(model: Any) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _module_by_module(model: Any) -> Iterator[None]:
+def _module_by_module(model: PreTrainedModel) -> Iterator[None]:
     """Inside, the half-precision weights of a module and what it is given are float32 while it runs."""
-    kept: dict[int, list[tuple[Any, Any]]] = {}
+    kept: dict[int, list[tuple[Tensor, Tensor]]] = {}
 
-    def widen(module: Any, given: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, Any]:
+    def widen(module: torch.nn.Module, given: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, Any]:
         half = _half((*module.parameters(recurse=False), *module.buffers(recurse=False)))
         kept.setdefault(id(module), []).extend((tensor, tensor.data) for tensor in half)
         for tensor in half:
             tensor.data = tensor.data.float()
         return _widened(given), _widened(named)
 
-    def restore(module: Any, *_: Any) -> None:
+    def restore(module: torch.nn.Module, *_: Any) -> None:
         for tensor, data in kept.pop(id(module), ()):
             tensor.data = data
 

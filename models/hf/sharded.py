@@ -11,10 +11,14 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from types import MethodType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mm_eval.engine.launch import agreed
 from mm_eval.values.errors import ConfigError
+
+if TYPE_CHECKING:
+    import torch
+    from torch import Tensor
 
 WHERE = "evaluate"
 INSIDE = {
@@ -28,13 +32,13 @@ ELSEWHERE = "Evaluate its saved checkpoints instead: mm-eval watch CHECKPOINTS -
 FRAMEWORKS = ("torch.distributed", "deepspeed")
 
 
-def inside(module: Any) -> Any:
+def inside(module: torch.nn.Module) -> torch.nn.Module:
     """The module inside of a wrapper of torch or DeepSpeed; None for other modules."""
     name = next((INSIDE[kind.__name__] for kind in type(module).__mro__ if kind.__name__ in INSIDE), None)
     return None if name is None else getattr(module, name)
 
 
-def class_of(module: Any) -> type:
+def class_of(module: torch.nn.Module) -> type:
     """The class of a module without the one that `fully_shard` puts before it."""
     own = [kind for kind in type(module).__mro__ if not kind.__module__.startswith("torch.distributed")]
     return own[0]
@@ -44,10 +48,10 @@ def class_of(module: Any) -> type:
 class Gathered:
     """Whole copies of the parameters that are in parts: {module: {name: parameter}}."""
 
-    copies: dict[Any, dict[str, Any]] = field(default_factory=dict)
+    copies: dict[torch.nn.Module, dict[str, Tensor]] = field(default_factory=dict)
     _known: dict[int, tuple[Any, Any]] = field(default_factory=dict)
 
-    def add(self, module: Any, name: str, parameter: Any, content: Any) -> None:
+    def add(self, module: torch.nn.Module, name: str, parameter: Tensor, content: Any) -> None:
         """content: () -> the whole tensor. It is called once for a parameter that several modules share."""
         import torch
 
@@ -63,7 +67,7 @@ class Gathered:
             if (torch := sys.modules["torch"]).cuda.is_available():
                 torch.cuda.empty_cache()
 
-    def put_into(self, module: Any) -> None:
+    def put_into(self, module: torch.nn.Module) -> None:
         """Puts the copies into a module, and takes off what gathers. The caller puts back what the modules hold."""
         for each in list(module.modules()):
             for name, child in list(each._modules.items()):
@@ -116,12 +120,12 @@ def is_in_parts(thing: Any) -> bool:
     return in_parts
 
 
-def _own(module: Any) -> dict[str, Any]:
+def _own(module: torch.nn.Module) -> dict[str, Tensor]:
     """The parameters that a module has itself."""
     return {name: each for name, each in module._parameters.items() if each is not None}
 
 
-def _is_unit(module: Any) -> bool:
+def _is_unit(module: torch.nn.Module) -> bool:
     """Whether a module is a unit of FSDP, around the module whose weights it holds."""
     return type(module).__name__ == "FullyShardedDataParallel"
 
@@ -130,7 +134,7 @@ def _refusal(what: str) -> ConfigError:
     return ConfigError(what, where=WHERE, hint=ELSEWHERE)
 
 
-def _is_fsdp2(module: Any) -> bool:
+def _is_fsdp2(module: torch.nn.Module) -> bool:
     return any(kind.__name__ == "FSDPModule" for kind in type(module).__mro__)
 
 
@@ -165,14 +169,14 @@ def _gather_unit(wrapper: Any, found: Gathered) -> None:
                     found.add(module, name, parameter, parameter.detach().clone)
 
 
-def _without_units(module: Any) -> Iterator[Any]:
+def _without_units(module: torch.nn.Module) -> Iterator[torch.nn.Module]:
     if not _is_unit(module):
         yield module
         for child in module.children():
             yield from _without_units(child)
 
 
-def _gather_tensors(module: Any, found: Gathered) -> None:
+def _gather_tensors(module: torch.nn.Module, found: Gathered) -> None:
     """The parameters of FSDP2. Those on the CPU (offloaded) are put together on the device of the training."""
     if _is_fsdp2(module):
         module.reshard()  # its whole copies may be older than the last step of the optimizer
@@ -181,8 +185,8 @@ def _gather_tensors(module: Any, found: Gathered) -> None:
             found.add(module, name, parameter, _whole_of(parameter))
 
 
-def _whole_of(parameter: Any) -> Any:
-    def content() -> Any:
+def _whole_of(parameter: Tensor) -> Tensor:
+    def content() -> Tensor:
         own = parameter.detach()
         kind = own.device_mesh.device_type
         return (own if own.device.type == kind else own.to(kind)).full_tensor().clone()
@@ -190,7 +194,7 @@ def _whole_of(parameter: Any) -> Any:
     return content
 
 
-def _gather_zero(module: Any, found: Gathered) -> None:
+def _gather_zero(module: torch.nn.Module, found: Gathered) -> None:
     """The parameters of ZeRO-3 that a module has itself."""
     own = {name: each for name, each in _own(module).items() if hasattr(each, "ds_id")}
     if not own:

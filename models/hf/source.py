@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from datetime import date, datetime, time
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mm_eval.engine.model import ModelFacts, ModelSettings, Preview, question
 from mm_eval.values.errors import ConfigError
@@ -24,6 +24,9 @@ from .prompts.prompt import PromptWriter
 from .prompts.tools import writes_tools
 from .prompts.video_prompt import VideoWriter, video_identity
 from .prompts.videos import Videos
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
 
 
 class Source:
@@ -151,7 +154,7 @@ class Source:
             writer.check_template()
         return writer
 
-    def _check_ids(self, tokenizer: Any) -> None:
+    def _check_ids(self, tokenizer: PreTrainedTokenizerBase) -> None:
         """Raises ConfigError where the model has no embedding for a token of the user's tokenizer."""
         rows, last = self.checkpoint.config.get("vocab_size"), max(tokenizer.get_vocab().values(), default=0)
         if isinstance(rows, int) and last >= rows:

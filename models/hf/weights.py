@@ -14,13 +14,16 @@ import re
 import warnings
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mm_eval.values.errors import ConfigError
 
 from .arguments import WHERE, Arguments
 from .checkpoint import check_whole, joint_digest
 from .processor import image_text_loader, naming, quiet, text_loader
+
+if TYPE_CHECKING:
+    from transformers import PretrainedConfig, PreTrainedModel
 
 SETTINGS = "adapter_config.json"
 TENSORS = ("adapter_model.safetensors", "adapter_model.bin")
@@ -89,7 +92,7 @@ def _tensors(path: Path) -> list[Path]:
     return [path / name for name in TENSORS if (path / name).is_file()][:1]
 
 
-def with_adapter(model: Any, folder: str) -> Any:
+def with_adapter(model: PreTrainedModel, folder: str) -> PreTrainedModel:
     """The model with an adapter's layers in it. Raises ConfigError unless every tensor of the adapter has a place."""
     from peft import PeftConfig, PeftModel, get_peft_model_state_dict
     from peft.utils import load_peft_weights
@@ -141,7 +144,7 @@ def named_device(device: str) -> str:
     return f"{device} ({torch.cuda.get_device_name(device)})" if on_gpu else device
 
 
-def choose_dtype(arguments: Arguments, device: str, config: Any) -> str:
+def choose_dtype(arguments: Arguments, device: str, config: PretrainedConfig) -> str:
     """The name of the dtype for the weights ("float32")."""
     quantised = getattr(config, "quantization_config", None)
     requested = arguments.dtype or ("float32" if device == "cpu" and not quantised else "auto")

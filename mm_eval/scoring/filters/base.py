@@ -118,7 +118,7 @@ def found_by(value: Any, rule: str) -> Any:
     return value
 
 
-def like(value: Any, source: Any) -> Any:
+def like(value: object, source: object) -> object:
     """A rewritten answer with the rule of its source."""
     rule = getattr(source, "rule", None)
     return value if rule is None else found_by(value, rule)
@@ -129,12 +129,12 @@ def is_unread(value: Any) -> bool:
     return value is None or getattr(value, "rule", None) == UNPARSED or is_unanswered(value)
 
 
-def is_unanswered(value: Any) -> bool:
+def is_unanswered(value: object) -> bool:
     """Whether a question was asked and not answered (`UNANSWERED`)."""
     return getattr(value, "rule", None) in UNANSWERED
 
 
-def rule_of(value: Any, default: str = WHOLE_ANSWER) -> str:
+def rule_of(value: object, default: str = WHOLE_ANSWER) -> str:
     """The rule that found an answer; "unparsed" if none did.
 
     default: the rule of an unmarked answer: the last extractor of its pipeline.
@@ -184,7 +184,7 @@ class FilterEnsemble:
 
     def chain(self, resps: Sequence[Sequence[Any]], docs: Sequence[Doc]) -> list[list[Any]]:
         """The answers after all filters, one list per doc. Exceptions of filters are not caught."""
-        current: Iterable[Sequence[Any]] = [list(answers) for answers in resps]
+        current: Iterable[Sequence[object]] = [list(answers) for answers in resps]
         for step in self.filters:
             made = step() if isinstance(step, type) or not hasattr(step, "apply") else step
             current = made.apply(current, docs)
@@ -208,7 +208,7 @@ class FilterEnsemble:
         """Whether a step must see all docs of the task at once (`needs_all_docs = True` in its class), not some at a time."""
         return any(getattr(kind, "needs_all_docs", False) for kind in map(_kind_of, self.filters))
 
-    def rules(self, answers: Sequence[Any]) -> tuple[str, ...]:
+    def rules(self, answers: Sequence[object]) -> tuple[str, ...]:
         """The rule that found each answer of a doc; a single "unparsed" if there is no answer."""
         default = self.default_rule
         return tuple(rule_of(answer, default) for answer in answers) or (UNPARSED,)
@@ -221,7 +221,7 @@ class FilterEnsemble:
             whole_error = error
         alone: list[Exception | None] = [self._raised_by(resps[i], docs[i]) for i in range(len(docs))]
         good = [i for i, error in enumerate(alone) if error is None]
-        outcomes: list[list[Any] | Exception] = [error or whole_error for error in alone]
+        outcomes: list[list[object] | Exception] = [error or whole_error for error in alone]
         if len(good) < len(docs):
             try:
                 answers = self.chain([resps[i] for i in good], [docs[i] for i in good])
@@ -249,7 +249,7 @@ def group_repeats(instances: Iterable[Instance]) -> list[list[Instance]]:
 
     Instances that state no choice are distinguished by their continuations.
     """
-    groups: dict[tuple[Any, ...], list[Instance]] = {}
+    groups: dict[tuple[object, ...], list[Instance]] = {}
     for each in instances:
         place = each.task, each.doc_id, each.choice, each.continuation, bool(each.metadata.get("acc_mutual_info"))
         groups.setdefault(place, []).append(each)
@@ -258,7 +258,9 @@ def group_repeats(instances: Iterable[Instance]) -> list[list[Instance]]:
 
 def build_filter_ensemble(
     filter_name: str,
-    components: Iterable[tuple[str | Callable[..., Any], Mapping[str, Any] | None] | Mapping[str, Any] | Any],
+    components: Iterable[
+        tuple[str | Callable[..., object], Mapping[str, object] | None] | Mapping[str, object] | object
+    ],
 ) -> FilterEnsemble:
     """A filter pipeline from its steps.
 
@@ -268,7 +270,7 @@ def build_filter_ensemble(
     return FilterEnsemble(filter_name, [filter_step(component) for component in components])
 
 
-def filter_step(component: Any) -> FilterFactory | Filter:
+def filter_step(component: object) -> FilterFactory | Filter:
     """One step of a pipeline. Its factory is called once, so that a wrong argument is found before any request."""
     if isinstance(component, tuple) and len(component) == 2:
         function, kwargs = component[0], dict(component[1] or {})

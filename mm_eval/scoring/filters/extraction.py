@@ -36,12 +36,12 @@ class RegexFilter(EachAnswer):
     """
 
     def __init__(
-        self, regex_pattern: str = r"#### (\-?[0-9\.\,]+)", group_select: int = 0, fallback: Any = INVALID
+        self, regex_pattern: str = r"#### (\-?[0-9\.\,]+)", group_select: int = 0, fallback: object = INVALID
     ) -> None:
         self.regex_pattern, self.group_select, self.fallback = regex_pattern, int(group_select), fallback
         self.regex = compile_pattern(regex_pattern)
 
-    def one(self, answer: Any) -> Any:
+    def one(self, answer: Any) -> object:
         """The match in one answer, or the fallback."""
         if not is_searched(answer):
             return unread(answer, self.fallback)
@@ -56,7 +56,7 @@ class FirstCharacterFilter(EachAnswer):
     "B. dog" and "Blue" both give "B". A first character other than a letter or digit is kept and counts as unparsed.
     """
 
-    def one(self, answer: Any) -> Any:
+    def one(self, answer: Any) -> object:
         """The first character of one answer; None for an empty one."""
         if not is_searched(answer):
             return unread(answer, None)
@@ -101,7 +101,7 @@ class MultiChoiceRegexFilter(RegexFilter):
         self,
         regex_pattern: str = r"#### (\-?[0-9\.\,]+)",
         group_select: int = 0,
-        fallback: Any = INVALID,
+        fallback: object = INVALID,
         ignore_case: bool = False,
         ignore_punctuation: bool = False,
         regexes_to_ignore: Sequence[str] | None = None,
@@ -170,7 +170,7 @@ def unread(answer: Any, fallback: Any) -> Any:
     return found_by(fallback, answer.rule if is_unanswered(answer) else UNPARSED)
 
 
-def is_searched(answer: Any) -> bool:
+def is_searched(answer: object) -> bool:
     """Whether an answer is text to search: the model's text, or the fallback of an earlier step.
 
     "[invalid]" is not searched, since a pattern for letters would find one in it, nor is an answer that is missing.
@@ -182,7 +182,7 @@ def is_searched(answer: Any) -> bool:
     return not (is_unread(answer) and answer.lower() == INVALID)
 
 
-def rule_for(answer: Any, rule: str) -> str:
+def rule_for(answer: object, rule: str) -> str:
     """The rule of a match in an answer: a fallback stays unparsed, whatever is found in it."""
     return UNPARSED if type(answer) is not str and is_unread(answer) else rule
 

@@ -14,12 +14,12 @@ from mm_eval.values.types import Doc
 _CHINESE = re.compile(r"[\u4e00-\u9fff]")
 
 
-def is_missing(text: Any) -> bool:
+def is_missing(text: object) -> bool:
     """Whether an option or a hint does not exist: None, NaN, blank, or the text "nan" (as MMBench's rows have it)."""
     return text is None or text != text or str(text).strip() in ("", "nan")
 
 
-def lettered(options: Sequence[Any] | Mapping[str, Any], form: str = "{letter}. {option}") -> str:
+def lettered(options: Sequence[object] | Mapping[str, object], form: str = "{letter}. {option}") -> str:
     """The options that exist as lines "A. dog"; each keeps the letter of its place.
 
     >>> lettered(["dog", None, "cat"])
@@ -35,7 +35,7 @@ def texts_of(values: Any) -> list[str]:
     return ["" if text is None else str(text) for text in values or ()]
 
 
-def by_letter(options: Sequence[Any] | Mapping[str, Any]) -> dict[str, str]:
+def by_letter(options: Sequence[object] | Mapping[str, object]) -> dict[str, str]:
     """{letter: text} of the options that exist. options: a list in order of the letters, which may be a Python list as text,
     or a mapping by letter.
     """
@@ -67,7 +67,7 @@ def options_of(doc: Doc, choices: str | Sequence[str], where: str) -> dict[str, 
 
 
 def question_with_options(
-    question: str, options: Sequence[Any] | Mapping[str, Any], block: Mapping[str, str], hint: Any = None
+    question: str, options: Sequence[object] | Mapping[str, object], block: Mapping[str, str], hint: Any = None
 ) -> str:
     """The prompt of a question: hint, question, lettered options and instruction, a line each.
 

@@ -45,7 +45,7 @@ class LowercaseFilter(Rewriting):
 class UppercaseFilter(Rewriting):
     """Turns each answer into upper case."""
 
-    def one(self, answer: str) -> Any:
+    def one(self, answer: str) -> object:
         return like(answer.upper(), answer)
 
 
@@ -66,7 +66,7 @@ class MapFilter(EachAnswer):
 
     extracts: ClassVar[bool] = False
 
-    def __init__(self, mapping_dict: Mapping[Any, Any] | None = None, default_value: Any = None) -> None:
+    def __init__(self, mapping_dict: Mapping[object, object] | None = None, default_value: Any = None) -> None:
         if mapping_dict is not None and not isinstance(mapping_dict, Mapping):
             raise InvalidValue(f"map: mapping_dict must be a mapping, not {mapping_dict!r}.")
         self.mapping, self.default_value = dict(mapping_dict or {}), default_value
@@ -123,7 +123,7 @@ class StripThinkingFilter(Rewriting):
     def __init__(self, keeps: Sequence[str] = ()) -> None:
         self.keeps = tuple(keeps)
 
-    def one(self, answer: str) -> Any:
+    def one(self, answer: str) -> object:
         if isinstance(answer, Recorded) and answer.listed:
             return answer
         found = parts_of(answer)
@@ -199,5 +199,5 @@ class MajorityVoteFilter(Filter):
         return candidates[keys.index(winner)]
 
 
-def _hashable(answer: Any) -> Any:
+def _hashable(answer: Any) -> object:
     return tuple(map(_hashable, answer)) if isinstance(answer, (list, tuple)) else answer

@@ -12,7 +12,7 @@ from mm_eval.scoring.metrics.traits import SumStatistics, declare, not_smooth, o
 from mm_eval.values.errors import InvalidValue, ScoringError
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from mm_eval.values.types import Floats
 
 
 @aggregation("mean")
@@ -30,7 +30,7 @@ def nanmean(arr: Sequence[float]) -> float:
     return mean(numbers) if numbers else math.nan
 
 
-def _weighted_medians(values: Sequence[float], weights: NDArray[Any]) -> NDArray[Any]:
+def _weighted_medians(values: Sequence[float], weights: Floats) -> Floats:
     """The medians of draws, shape (draws,). values: (docs,); weights: how often each is drawn, (draws, docs)."""
     import numpy as np
 
@@ -40,7 +40,7 @@ def _weighted_medians(values: Sequence[float], weights: NDArray[Any]) -> NDArray
     total = reached[:, -1:]
     low = (reached < (total + 1) // 2).sum(axis=1)
     high = (reached < total // 2 + 1).sum(axis=1)
-    middle: NDArray[Any] = (ordered[low] + ordered[high]) / 2
+    middle: Floats = (ordered[low] + ordered[high]) / 2
     return middle
 
 
@@ -104,31 +104,33 @@ def bits_per_byte(items: Sequence[tuple[float, float]]) -> float:
 
 
 @aggregation("bypass")
-def bypass_agg(arr: Any) -> float:
+def bypass_agg(arr: object) -> float:
     """999, which marks a task that was answered and not scored."""
     return 999
 
 
 @reduction("mean")
-def mean_of_repeats(references: Any, predictions: Sequence[float]) -> float:
+def mean_of_repeats(references: object, predictions: Sequence[float]) -> float:
     """Mean of the repeats' scores."""
     return math.fsum(predictions) / len(predictions)
 
 
 @reduction("max")
-def best_of_repeats(references: Any, predictions: Sequence[float]) -> float:
+def best_of_repeats(references: object, predictions: Sequence[float]) -> float:
     """Best of the repeats' scores."""
     return max(predictions)
 
 
 @reduction("majority")
-def majority_of_repeats(references: Any, predictions: Sequence[Any]) -> Any:
+def majority_of_repeats(references: object, predictions: Sequence[object]) -> object:
     """The most frequent of the repeats' scores; the first of equally frequent ones."""
     return Counter(predictions).most_common(1)[0][0]
 
 
 @reduction("pass@k", "pass_at_k")
-def pass_at_k(references: Any, predictions: Sequence[Any], *, k: int | Sequence[int] | None = None) -> dict[str, float]:
+def pass_at_k(
+    references: object, predictions: Sequence[object], *, k: int | Sequence[int] | None = None
+) -> dict[str, float]:
     """The chance that one of k repeats passes, without bias: 1 - C(n - c, k) / C(n, k) (Chen et al. 2021, arXiv 2107.03374).
 
     predictions: the repeats' scores; a score other than 0 passes.
@@ -198,9 +200,9 @@ def _sums_of_runs(found: Sequence[SumStatistics | None]) -> SumStatistics | None
         return None
     ends = np.cumsum([0, *(each.rows.shape[1] for each in known)])
 
-    def score(totals: NDArray[Any]) -> NDArray[Any]:
+    def score(totals: Floats) -> Floats:
         parts = [each.score(totals[:, ends[place] : ends[place + 1]]) for place, each in enumerate(known)]
-        made: NDArray[Any] = np.mean(parts, axis=0)
+        made: Floats = np.mean(parts, axis=0)
         return made
 
     return SumStatistics(np.hstack([each.rows for each in known]), score)
@@ -242,10 +244,10 @@ def _pair_sums(items: Sequence[Any], scale: float, exponential: bool) -> SumStat
     """Sufficient statistics of scale * sum of values / sum of weights, or of its exponential. Items are (value, weight)."""
     import numpy as np
 
-    def score(sums: NDArray[Any]) -> NDArray[Any]:
+    def score(sums: Floats) -> Floats:
         with np.errstate(all="ignore"):
             ratio = scale * sums[:, 0] / sums[:, 1]
-            result: NDArray[Any] = np.exp(ratio) if exponential else ratio
+            result: Floats = np.exp(ratio) if exponential else ratio
         return result
 
     return SumStatistics(np.array([(float(a), float(b)) for a, b in items]), score)

@@ -18,7 +18,7 @@ from mm_eval.scoring.metrics.traits import CorpusMetric, SumStatistics
 from mm_eval.values.errors import InvalidValue, ScoringError
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from mm_eval.values.types import Floats
 
 SHORT_PAIRS = 40_000
 """Texts of at most so many pairs of words are compared by TER without a bound on the work."""
@@ -30,24 +30,22 @@ _KEPT_SENTENCES = 1 << 14
 class _LabelMetric(CorpusMetric[Any, tuple[Any, Any]]):
     """Base of metrics of a confusion table. Items are (right label, chosen label)."""
 
-    def __call__(self, references: Any, predictions: Any) -> tuple[Any, Any]:
+    def __call__(self, references: object, predictions: Any) -> tuple[Any, Any]:
         return _label_pair(references, predictions)
 
-    def aggregation(self, items: Sequence[tuple[Any, Any]]) -> float:
+    def aggregation(self, items: Sequence[tuple[object, object]]) -> float:
         return self.sums(items).value
 
-    def sums(self, items: Sequence[tuple[Any, Any]]) -> SumStatistics:
+    def sums(self, items: Sequence[tuple[object, object]]) -> SumStatistics:
         labels, rows = _label_counts(items)
 
-        def score(sums: NDArray[Any]) -> NDArray[Any]:
+        def score(sums: Floats) -> Floats:
             hit, right, chosen = sums.reshape(len(sums), 3, len(labels)).swapaxes(0, 1)
             return self.of_counts(labels, hit, right, chosen)
 
         return SumStatistics(rows, score)
 
-    def of_counts(
-        self, labels: list[Any], hit: NDArray[Any], right: NDArray[Any], chosen: NDArray[Any]
-    ) -> NDArray[Any]:
+    def of_counts(self, labels: list[object], hit: Floats, right: Floats, chosen: Floats) -> Floats:
         """The number of each draw from counts of shape (draws, labels)."""
         raise NotImplementedError
 
@@ -59,14 +57,12 @@ class F1(_LabelMetric):
     average: "binary" (of pos_label among at most two labels), "macro", "micro" or "weighted" (over the labels that occur).
     """
 
-    def __init__(self, average: str = "binary", pos_label: Any = 1) -> None:
+    def __init__(self, average: str = "binary", pos_label: object = 1) -> None:
         if average not in ("binary", "macro", "micro", "weighted"):
             raise InvalidValue(f"f1: unknown average {average!r}.", hint="Known: binary, macro, micro, weighted.")
         self.average, self.pos_label = average, pos_label
 
-    def of_counts(
-        self, labels: list[Any], hit: NDArray[Any], right: NDArray[Any], chosen: NDArray[Any]
-    ) -> NDArray[Any]:
+    def of_counts(self, labels: list[Any], hit: Floats, right: Floats, chosen: Floats) -> Floats:
         """F1 of each draw."""
         each = _ratio(2 * hit, right + chosen)
         if self.average == "binary":
@@ -76,7 +72,7 @@ class F1(_LabelMetric):
         weights = right if self.average == "weighted" else (right + chosen > 0).astype(float)
         return _ratio((each * weights).sum(axis=1), weights.sum(axis=1))
 
-    def _binary(self, labels: list[Any], each: NDArray[Any]) -> NDArray[Any]:
+    def _binary(self, labels: list[object], each: Floats) -> Floats:
         import numpy as np
 
         if len(labels) > 2:
@@ -84,7 +80,7 @@ class F1(_LabelMetric):
         # compared as text: with a single label nothing shows whether labels are texts or numbers
         all_positive = labels == [str(self.pos_label)]
         if all_positive or self.pos_label in labels:
-            found: NDArray[Any] = each[:, 0 if all_positive else labels.index(self.pos_label)]
+            found: Floats = each[:, 0 if all_positive else labels.index(self.pos_label)]
             return found
         if len(labels) == 2:
             raise ScoringError(
@@ -97,9 +93,7 @@ class F1(_LabelMetric):
 class MCC(_LabelMetric):
     """Matthews correlation of right and chosen labels, -1 to 1; 0 where one label is always right or always chosen."""
 
-    def of_counts(
-        self, labels: list[Any], hit: NDArray[Any], right: NDArray[Any], chosen: NDArray[Any]
-    ) -> NDArray[Any]:
+    def of_counts(self, labels: list[object], hit: Floats, right: Floats, chosen: Floats) -> Floats:
         """MCC of each draw, by Gorodkin's formula for any number of labels."""
         import numpy as np
 
@@ -117,18 +111,18 @@ class TranslationMetric(CorpusMetric[list[str], tuple[list[str], list[str]]]):
 
     sacrebleu_class: ClassVar[str]
 
-    def __init__(self, **options: Any) -> None:
+    def __init__(self, **options: object) -> None:
         self.options = options
         self._row = lru_cache(maxsize=_KEPT_SENTENCES)(self._count)
 
-    def __call__(self, references: Any, predictions: Any) -> tuple[list[str], list[str]]:
+    def __call__(self, references: Any, predictions: object) -> tuple[list[str], list[str]]:
         first = predictions[0] if isinstance(predictions, (list, tuple)) and predictions else predictions
         return _texts(references) or [""], ["" if first is None or isinstance(first, (list, tuple)) else str(first)]
 
     def aggregation(self, items: Sequence[Any]) -> float:
         return self._score([sum(column) for column in zip(*self._rows(items), strict=True)])
 
-    def sums(self, items: Sequence[Any]) -> SumStatistics:
+    def sums(self, items: Sequence[object]) -> SumStatistics:
         """The counts of each sentence, shape (docs, counts), and sacrebleu's score of each draw's sums."""
         import numpy as np
 
@@ -234,7 +228,7 @@ class Ter(TranslationMetric):
 
     sacrebleu_class = "TER"
 
-    def __call__(self, references: Any, predictions: Any) -> tuple[list[str], list[str]]:
+    def __call__(self, references: Any, predictions: object) -> tuple[list[str], list[str]]:
         texts, answers = super().__call__(references, predictions)
         if any(not exact for _, exact, _ in self._long(tuple(texts), answers[0])):
             too_large(f"the moves of TER (at most {MOST_STEPS:,} steps)", has="an upper end of the edits")
@@ -270,13 +264,13 @@ class Ter(TranslationMetric):
         self._edits = lru_cache(maxsize=_KEPT_SENTENCES)(edits_of)
 
 
-def _label_pair(references: Any, predictions: Any) -> tuple[Any, Any]:
+def _label_pair(references: object, predictions: Any) -> tuple[object, object]:
     """(right label, chosen label) of a doc: indices of choices, or texts of generated answers.
 
     If several labels are right, the chosen one counts, else the first.
     """
     if isinstance(predictions, LLResults):
-        chosen: Any = argmax(predictions.lls)
+        chosen: object = argmax(predictions.lls)
     else:
         chosen = predictions[0] if isinstance(predictions, (list, tuple)) else predictions
         references = references[0] if isinstance(references, (list, tuple)) and len(references) == 1 else references
@@ -288,7 +282,7 @@ def _label_pair(references: Any, predictions: Any) -> tuple[Any, Any]:
     return (chosen if chosen in golds else golds[0]), chosen
 
 
-def _label_counts(items: Sequence[tuple[Any, Any]]) -> tuple[list[Any], NDArray[Any]]:
+def _label_counts(items: Sequence[tuple[Any, Any]]) -> tuple[list[object], Floats]:
     """The labels in order, and for each doc and label three counts: hit, right, chosen. Shape (docs, 3 * labels)."""
     import numpy as np
 
@@ -305,11 +299,11 @@ def _label_counts(items: Sequence[tuple[Any, Any]]) -> tuple[list[Any], NDArray[
     return labels, rows.reshape(len(pairs), -1)
 
 
-def _ratio(above: NDArray[Any], below: NDArray[Any]) -> NDArray[Any]:
+def _ratio(above: Floats, below: Floats) -> Floats:
     """A ratio; 0 where the denominator is 0."""
     import numpy as np
 
-    ratio: NDArray[Any] = np.divide(above, below, out=np.zeros_like(above, dtype=float), where=below != 0)
+    ratio: Floats = np.divide(above, below, out=np.zeros_like(above, dtype=float), where=below != 0)
     return ratio
 
 

@@ -20,7 +20,7 @@ _NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
 _NO_DIGITS = str.maketrans("", "", string.digits)
 
 
-def targets_of(references: Any, predictions: Sequence[Any], multiple_targets: bool = False) -> list[list[Any]]:
+def targets_of(references: Any, predictions: Sequence[object], multiple_targets: bool = False) -> list[list[object]]:
     """The accepted answers for each prediction."""
     if not isinstance(references, (list, tuple)):
         references = [references]
@@ -35,7 +35,7 @@ def targets_of(references: Any, predictions: Sequence[Any], multiple_targets: bo
 
 
 def best_over_targets(
-    references: Any, predictions: Sequence[Any], score: Callable[[str, str], float], multiple_targets: bool = False
+    references: Any, predictions: Sequence[object], score: Callable[[str, str], float], multiple_targets: bool = False
 ) -> list[Any]:
     """For each prediction its best score over the accepted answers; 0 for None."""
     accepted = targets_of(references, predictions, multiple_targets)
@@ -55,7 +55,7 @@ def lower_one_to_one(text: str) -> str:
 @metric("exact_match", output_type="generate_until", aggregation="mean", reduction="pass@k")
 def exact_match_fn(
     references: Any,
-    predictions: Sequence[Any],
+    predictions: Sequence[object],
     multiple_targets: bool = False,
     regexes_to_ignore: Sequence[str] | None = None,
     ignore_case: bool = False,
@@ -140,7 +140,7 @@ def edit_distance(one: str, other: str) -> int:
 
 
 @metric("anls", output_type="generate_until", aggregation="mean")
-def anls(references: Any, predictions: Sequence[Any], threshold: float = 0.5) -> list[float]:
+def anls(references: Any, predictions: Sequence[object], threshold: float = 0.5) -> list[float]:
     """Average normalised Levenshtein similarity, the score of DocVQA and InfoVQA: 1 for equal texts, 0 below the threshold.
 
     The closest of several accepted answers counts. As in the server's script, case and runs of white space are ignored, and the
@@ -170,7 +170,7 @@ def number_in(text: str) -> float | None:
 
 
 @metric("relaxed_accuracy", output_type="generate_until", aggregation="mean")
-def relaxed_accuracy(references: Any, predictions: Sequence[Any], tolerance: float = 0.05) -> list[int]:
+def relaxed_accuracy(references: object, predictions: Sequence[object], tolerance: float = 0.05) -> list[int]:
     """ChartQA's score: a number may differ from the target by 5% of it, any other answer must be equal apart from case.
 
     The paper states the tolerance (Masry et al. 2022, arXiv 2203.10244, section 5.1); the rest is as in the script that

@@ -13,7 +13,7 @@ from mm_eval.values.errors import DataError, ScoringError
 from mm_eval.values.types import Instance, Target, UpperBound
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from mm_eval.values.types import Floats
 
 
 def count_utf8_bytes(text: str) -> int:
@@ -27,7 +27,7 @@ def count_split_words(text: str) -> int:
 
 
 @cache
-def _no_numbers() -> NDArray[Any]:
+def _no_numbers() -> Floats:
     import numpy as np
 
     return np.array([], dtype=float)
@@ -49,9 +49,9 @@ class LLResults:
     targets: Target
     ctx: Any = ""
     choices: Sequence[str] = field(default_factory=list)
-    lls_mutual_info: NDArray[Any] = field(default_factory=_no_numbers)
+    lls_mutual_info: Floats = field(default_factory=_no_numbers)
     metadata: dict[str, Any] = field(default_factory=dict)
-    lls: NDArray[Any] = field(kw_only=True)
+    lls: Floats = field(kw_only=True)
     is_greedy: Sequence[bool] = field(kw_only=True)
     bounds: Sequence[int] = field(default=(), kw_only=True)
 
@@ -68,19 +68,19 @@ class LLResults:
         if len(lls) > 1 and max(lls) == -math.inf:
             raise DataError(f"All {len(lls)} choices have the log-likelihood -inf, so none is the likeliest.")
 
-    def char_len(self) -> NDArray[Any]:
+    def char_len(self) -> Floats:
         """Characters of each choice, shape (choices,)."""
         return self._lengths(len)
 
-    def byte_len(self, count_bytes: Callable[[str], float] = count_utf8_bytes) -> NDArray[Any]:
+    def byte_len(self, count_bytes: Callable[[str], float] = count_utf8_bytes) -> Floats:
         """Bytes of each choice, shape (choices,)."""
         return self._lengths(count_bytes)
 
-    def word_len(self, count_words: Callable[[str], float] = count_split_words) -> NDArray[Any]:
+    def word_len(self, count_words: Callable[[str], float] = count_split_words) -> Floats:
         """Words of each choice, shape (choices,)."""
         return self._lengths(count_words)
 
-    def _lengths(self, count: Callable[[str], float]) -> NDArray[Any]:
+    def _lengths(self, count: Callable[[str], float]) -> Floats:
         import numpy as np
 
         return np.array([float(count(text)) for text in self.choices]) if self.choices else np.ones(len(self.lls))

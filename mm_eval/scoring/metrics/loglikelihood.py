@@ -19,7 +19,7 @@ from mm_eval.values.errors import DataError, ScoringError
 from mm_eval.values.words import listed
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from mm_eval.values.types import Floats
 
 _T = TypeVar("_T")
 
@@ -28,7 +28,7 @@ _CHOICE = "multiple_choice"
 _LIKELIHOOD = ("loglikelihood", "multiple_choice")
 
 
-def argmax(scores: NDArray[Any]) -> int:
+def argmax(scores: Floats) -> int:
     """The index of the highest score, the first of equal ones; ScoringError if any is NaN."""
     values: list[float] = scores.tolist()  # of a few numbers, Python's functions are five times as fast as numpy's
     if math.isnan(sum(values)) and any(map(math.isnan, values)):  # the sum of +inf and -inf is NaN, too
@@ -42,7 +42,7 @@ def is_tied(predictions: LLResults, metrics: Collection[str]) -> bool:
     return any(len(values) > 1 and values.count(max(values)) > 1 for values in (scores.tolist() for scores in chosen))
 
 
-_PICKS: Mapping[str, Callable[[LLResults], NDArray[Any]]] = {
+_PICKS: Mapping[str, Callable[[LLResults], Floats]] = {
     "acc": lambda predictions: predictions.lls,
     "acc_mutual_info": lambda predictions: predictions.lls_mutual_info,
     "acc_norm": lambda predictions: _per_unit(predictions.lls, predictions.char_len()),
@@ -93,7 +93,7 @@ def _is_gold(references: Any, choice: int) -> int:
     return int(any(gold != NO_GOLD and int(gold) == choice for gold in golds))
 
 
-def _per_unit(lls: NDArray[Any], lengths: NDArray[Any]) -> NDArray[Any]:
+def _per_unit(lls: Floats, lengths: Floats) -> Floats:
     """Log-likelihoods per unit of length; an empty choice is never the likeliest."""
     import numpy as np
 
@@ -101,7 +101,7 @@ def _per_unit(lls: NDArray[Any], lengths: NDArray[Any]) -> NDArray[Any]:
         return np.where((lengths == 0) & ~np.isnan(lls), -np.inf, lls / lengths)
 
 
-def _gold_ll(references: Any, lls: NDArray[Any]) -> tuple[int, float]:
+def _gold_ll(references: object, lls: Floats) -> tuple[int, float]:
     """The index of the likeliest right choice and its log-likelihood; a single choice is the right one."""
     argmax(lls)
     golds = [0] if len(lls) == 1 else gold_indices(references, len(lls))
@@ -119,7 +119,7 @@ def acc(references: Any, predictions: LLResults, multiple_targets: bool = False)
 
 
 @metric("acc_norm", output_type=_CHOICE, aggregation="mean")
-def acc_norm(references: Any, predictions: LLResults, multiple_targets: bool = False) -> int:
+def acc_norm(references: object, predictions: LLResults, multiple_targets: bool = False) -> int:
     """1 if the choice with the highest log-likelihood per character is right."""
     return _is_gold(references, argmax(_PICKS["acc_norm"](predictions)))
 
@@ -131,7 +131,7 @@ def acc_bytes(references: Any, predictions: LLResults, multiple_targets: bool = 
 
 
 @metric("acc_mutual_info", output_type=_CHOICE, aggregation="mean")
-def acc_mutual_info_fn(references: Any, predictions: LLResults, multiple_targets: bool = False) -> int:
+def acc_mutual_info_fn(references: object, predictions: LLResults, multiple_targets: bool = False) -> int:
     """1 if the choice whose log-likelihood the question raises most is right."""
     if not len(predictions.lls_mutual_info):
         raise ScoringError("acc_mutual_info needs the choices' log-likelihoods without the question.")
@@ -148,7 +148,7 @@ def exact_match_mc(references: Any, predictions: LLResults) -> int:
 
 
 @metric("bpb", higher_is_better=False, output_type=_LIKELIHOOD, aggregation="mean")
-def bpb(references: Any, predictions: LLResults) -> float:
+def bpb(references: object, predictions: LLResults) -> float:
     """Bits per byte of the right choice: minus its log-likelihood in bits, over its bytes."""
     gold, ll = _gold_ll(references, predictions.lls)
     size = float(predictions.byte_len()[gold])
@@ -163,7 +163,7 @@ def logprob_fn(references: Any, predictions: LLResults) -> float:
     return _gold_ll(references, predictions.lls)[1]
 
 
-def _log_share(references: Any, scores: NDArray[Any]) -> float:
+def _log_share(references: Any, scores: Floats) -> float:
     """Log of the right choices' share under a softmax of the scores."""
     import numpy as np
 
@@ -174,25 +174,25 @@ def _log_share(references: Any, scores: NDArray[Any]) -> float:
 
 
 @metric("choice_logprob", output_type=_CHOICE, aggregation="mean")
-def choice_logprob(references: Any, predictions: LLResults) -> float:
+def choice_logprob(references: object, predictions: LLResults) -> float:
     """Log-probability of the right choice among the choices."""
     return _log_share(references, predictions.lls)
 
 
 @metric("choice_prob_norm", output_type=_CHOICE, aggregation="mean")
-def choice_prob_norm(references: Any, predictions: LLResults) -> float:
+def choice_prob_norm(references: object, predictions: LLResults) -> float:
     """Probability of the right choice among the choices, from log-likelihoods per byte."""
     return math.exp(choice_logprob_norm(references, predictions))
 
 
 @metric("choice_logprob_norm", output_type=_CHOICE, aggregation="mean")
-def choice_logprob_norm(references: Any, predictions: LLResults) -> float:
+def choice_logprob_norm(references: object, predictions: LLResults) -> float:
     """Log-probability of the right choice among the choices, from log-likelihoods per byte."""
     return _log_share(references, _per_unit(predictions.lls, predictions.byte_len()))
 
 
 @metric("brier_score", higher_is_better=False, output_type=_CHOICE, aggregation="mean")
-def brier_score(references: Any, predictions: LLResults) -> float:
+def brier_score(references: object, predictions: LLResults) -> float:
     """Squared distance between the choices' probabilities and the truth, 0 to 2."""
     import numpy as np
 
@@ -205,7 +205,7 @@ def brier_score(references: Any, predictions: LLResults) -> float:
 
 
 @metric("bypass", output_type=("loglikelihood", "multiple_choice", "generate_until"), aggregation="bypass")
-def bypass(references: Any = None, predictions: Any = None, **kwargs: Any) -> int:
+def bypass(references: object = None, predictions: Any = None, **kwargs: object) -> int:
     """Scores nothing, for runs that only collect answers."""
     return -1
 
@@ -230,7 +230,7 @@ class Perplexity(_OfLogLikelihoods[float]):
 
     combine = staticmethod(perplexity)
 
-    def __call__(self, references: Any, predictions: LLResults) -> float:
+    def __call__(self, references: object, predictions: LLResults) -> float:
         return float(predictions.lls[_gold(references, predictions)])
 
 
@@ -239,7 +239,7 @@ class _PerUnit(_OfLogLikelihoods[tuple[float, int]]):
 
     combine = staticmethod(weighted_perplexity)
 
-    def units(self, predictions: LLResults) -> NDArray[Any]:
+    def units(self, predictions: LLResults) -> Floats:
         """The length of each choice, shape (choices,)."""
         return predictions.byte_len()
 
@@ -252,7 +252,7 @@ class _PerUnit(_OfLogLikelihoods[tuple[float, int]]):
 class WordPerplexity(_PerUnit):
     """exp of minus the log-likelihood per word, over all words of the corpus."""
 
-    def units(self, predictions: LLResults) -> NDArray[Any]:
+    def units(self, predictions: LLResults) -> Floats:
         """Words of each choice."""
         return predictions.word_len()
 
@@ -273,14 +273,14 @@ class BitsPerByte(_PerUnit):
 class Likelihood(CorpusMetric[LLResults, tuple[int, tuple[float, ...]]]):
     """Mean log-likelihood of the right choice. Items are (right index, log-likelihoods of all choices)."""
 
-    def __call__(self, references: Any, predictions: LLResults) -> tuple[int, tuple[float, ...]]:
+    def __call__(self, references: object, predictions: LLResults) -> tuple[int, tuple[float, ...]]:
         return _gold(references, predictions), tuple(float(ll) for ll in predictions.lls)
 
     def aggregation(self, items: Sequence[tuple[int, Sequence[float]]]) -> float:
         return mean([lls[gold] for gold, lls in items])
 
 
-def _gold(references: Any, predictions: LLResults) -> int:
+def _gold(references: object, predictions: LLResults) -> int:
     """The index of the right choice, the first of several; 0 for a continuation, which is the only one."""
     argmax(predictions.lls)
     return 0 if len(predictions.lls) == 1 else gold_indices(references, len(predictions.lls))[0]

@@ -13,7 +13,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, Generic, Protocol, TypeVar, cast
+from typing import Any, Protocol, TypeVar, cast
 
 from mm_eval.config.checks import fault_of_range
 from mm_eval.scoring.metrics.traits import (
@@ -27,8 +27,6 @@ from mm_eval.scoring.metrics.traits import (
 from mm_eval.values.errors import ConfigError, InvalidValue, ScoringError
 from mm_eval.values.registry import Registry
 
-_T = TypeVar("_T")
-K = TypeVar("K")
 _F = TypeVar("_F", bound=Callable[..., Any])
 Score = TypeVar("Score", covariant=True)
 RepeatScore = TypeVar("RepeatScore", contravariant=True)
@@ -122,7 +120,7 @@ def at_least_one(value: Any) -> Any:
 
 
 @dataclass(frozen=True)
-class Metric(Generic[_T, K]):
+class Metric:
     """A metric as a scorer uses it.
 
     fn: scores one doc: fn(references, predictions, **kwargs).
@@ -165,9 +163,7 @@ class Metric(Generic[_T, K]):
         return self.range[not self.higher_is_better] if traits_of(self.aggregation).is_mean else None
 
     @classmethod
-    def from_dict(
-        cls, cfg: Mapping[str, Any], output_type: str | None = None, base: Metric[Any, Any] | None = None
-    ) -> Metric[Any, Any]:
+    def from_dict(cls, cfg: Mapping[str, Any], output_type: str | None = None, base: Metric | None = None) -> Metric:
         """The metric of an entry of `metric_list`.
 
         cfg: {"metric": name or function, "aggregation", "higher_is_better", "reduction", "kwargs"}; other keys are kwargs.
@@ -240,7 +236,7 @@ def metric(
             check_metric_name(name)
         fn: Callable[..., Any] = thing() if isinstance(thing, type) else thing
         corpus = isinstance(fn, CorpusMetric)
-        made: Metric[Any, Any] = Metric(
+        made: Metric = Metric(
             name=own_names[0],
             fn=fn,
             aggregation=fn.aggregation if corpus else aggregation_named(aggregation or "mean"),  # type: ignore[attr-defined]
@@ -315,7 +311,7 @@ def reduction_named(name: str | Callable[..., Any]) -> Callable[..., Any]:
     return REDUCTIONS.get(name)
 
 
-def declared_or_registered(entry: Any, output_type: str | None) -> Metric[Any, Any]:
+def declared_or_registered(entry: Any, output_type: str | None) -> Metric:
     """The metric of an entry for a scorer that makes its scores itself.
 
     A name that is not registered, or for other output types only, declares the metric: its aggregation, direction and reduction.
@@ -327,7 +323,7 @@ def declared_or_registered(entry: Any, output_type: str | None) -> Metric[Any, A
     return Metric.from_dict(entry, output_type, Metric(name, _made_by_the_scorer))
 
 
-def is_declared(metric: Metric[Any, Any]) -> bool:
+def is_declared(metric: Metric) -> bool:
     """Whether the metric only says how a scorer's own scores become a number."""
     return metric.fn is _made_by_the_scorer
 
@@ -368,7 +364,7 @@ class _Pair(CorpusMetric[Any, tuple[Any, Any]]):
         raise InvalidValue("The metric has no aggregation of its own.", hint="Name a !function.")
 
 
-def _pairs(cfg: Mapping[str, Any], output_type: str | None) -> Metric[Any, Any] | None:
+def _pairs(cfg: Mapping[str, Any], output_type: str | None) -> Metric | None:
     """The metric of an entry whose name is of choices, and which scores generated answers by a function of all docs.
 
     The name only says what the number is called, as in lm-eval, whose `acc` of generated answers hands on what it gets.
@@ -381,14 +377,14 @@ def _pairs(cfg: Mapping[str, Any], output_type: str | None) -> Metric[Any, Any] 
     return Metric(name, _Pair(), output_type=kinds, reduction=_Pair().reduce)
 
 
-def _unused(base: Metric[Any, Any], kwargs: Mapping[str, Any], output_type: str | None) -> tuple[str, ...]:
+def _unused(base: Metric, kwargs: Mapping[str, Any], output_type: str | None) -> tuple[str, ...]:
     """The keys of an entry with a registered name that change nothing, here and in lm-eval."""
     known = parameters_of(type(base.fn) if isinstance(base.fn, CorpusMetric) else base.fn)
     keys = ONLY_OF_TEXTS if output_type in (None, "generate_until") else ONLY_OF_TEXTS + _OF_OTHERS
     return tuple(key for key in kwargs if key in keys and key not in known)
 
 
-def _base_metric(given: Any, output_type: str | None) -> Metric[Any, Any]:
+def _base_metric(given: Any, output_type: str | None) -> Metric:
     """The metric that `metric` names, or of the function or corpus metric that it is, before the entry's arguments."""
     kinds = {output_type or "generate_until"}
     if isinstance(given, Metric):
@@ -419,7 +415,7 @@ def _base_metric(given: Any, output_type: str | None) -> Metric[Any, Any]:
     return Metric(str(named or type(given).__name__).strip("<>"), given, output_type=kinds)
 
 
-def _with_arguments(base: Metric[Any, Any], kwargs: dict[str, Any]) -> Metric[Any, Any]:
+def _with_arguments(base: Metric, kwargs: dict[str, Any]) -> Metric:
     """The metric with the arguments of a YAML; those of a corpus metric configure a new object of its class."""
     if not kwargs:
         return base
@@ -438,7 +434,7 @@ def _with_arguments(base: Metric[Any, Any], kwargs: dict[str, Any]) -> Metric[An
     return replace(base, fn=fn, aggregation=fn.aggregation, reduction=fn.reduce)
 
 
-def _aggregation(given: Any, base: Metric[Any, Any]) -> Callable[..., float]:
+def _aggregation(given: Any, base: Metric) -> Callable[..., float]:
     if given is None or (given == base.name and isinstance(base.fn, CorpusMetric)):
         return base.aggregation or aggregation_named("mean")
     return aggregation_named(given)
@@ -453,7 +449,7 @@ def reduction_of(entry: Mapping[str, Any]) -> Callable[..., Any]:
     return partial(function, **options) if options else function
 
 
-def _reduction(given: Any, base: Metric[Any, Any]) -> tuple[Callable[..., Any], frozenset[str]]:
+def _reduction(given: Any, base: Metric) -> tuple[Callable[..., Any], frozenset[str]]:
     """The reduction of an entry, or the metric's own, and the arguments of it that may stand in the entry itself."""
     if not isinstance(given, Mapping):
         function = (base.reduction or take_first) if given is None else reduction_named(given)

@@ -70,7 +70,7 @@ def estimate(
 
 
 def with_interval(
-    number: Number, aggregation: Aggregation, values: Sequence[Any], clusters: Sequence[Hashable] | None = None
+    number: Number, aggregation: Aggregation, values: Sequence[object], clusters: Sequence[Hashable] | None = None
 ) -> Number:
     """A number whose standard error is known, with what decides its interval. NaN is in no mean and decides nothing."""
     value, stderr, n = float(number.value), number.stderr, len(values)
@@ -98,7 +98,7 @@ def with_interval(
     return replace(found, exact=exact) if exact else replace(found, note=f"{no_spread(values)}.")
 
 
-def no_spread(values: Sequence[Any], alike: str = NO_SPREAD) -> str:
+def no_spread(values: Sequence[object], alike: str = NO_SPREAD) -> str:
     """Why a standard error is 0: all values are equal, or they differ and it is 0 as if they were.
 
     The clusters may be equal, each with several scores, or the aggregation, such as a median, may not move with some values.
@@ -141,7 +141,7 @@ def _goes_beyond_marks(aggregation: Aggregation) -> bool:
     return traits.is_mean and traits.range not in (None, (0.0, 1.0))
 
 
-def _are_fractions(aggregation: Aggregation, values: Sequence[Any]) -> bool:
+def _are_fractions(aggregation: Aggregation, values: Sequence[object]) -> bool:
     """Whether the number lies in [0, 1], as it is declared, or as a mean of such values does."""
     traits = traits_of(aggregation)
     if traits.fraction or traits.marks is not None or not traits.is_mean:
@@ -259,7 +259,7 @@ def _change_of_influence(
 
 
 def _both_sums(
-    sums: Callable[[Sequence[Any]], SumStatistics | None], pairs: Sequence[tuple[Any, Any]]
+    sums: Callable[[Sequence[Any]], SumStatistics | None], pairs: Sequence[tuple[object, object]]
 ) -> SumStatistics | None:
     """The sums of both runs side by side, so that one draw of clusters applies to both."""
     import numpy as np
@@ -301,7 +301,7 @@ class Flips:
         return sign_test(len(self.gained), len(self.lost))
 
 
-def flips(first: Mapping[int, Any], second: Mapping[int, Any]) -> Flips | None:
+def flips(first: Mapping[int, object], second: Mapping[int, object]) -> Flips | None:
     """McNemar's table of two runs' values by doc id; None if a value is neither right nor wrong."""
     shared = sorted(first.keys() & second.keys())
     marks = [(doc_id, right_or_wrong(first[doc_id]), right_or_wrong(second[doc_id])) for doc_id in shared]

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mm_eval.scoring.metrics.traits import SumStatistics
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from mm_eval.values.types import Floats
 
 Statistic = Callable[[Sequence[Any]], float]
 Key = Callable[[Any], Hashable]
@@ -55,7 +55,7 @@ class HalfSamples(NamedTuple):
 
 def jackknife(
     f: Statistic,
-    values: Sequence[Any],
+    values: Sequence[object],
     members: Members,
     stratum: Key | None = None,
     content: Key | None = None,
@@ -122,7 +122,7 @@ def half_samples(
     return HalfSamples(StandardError(statistics.stdev(found)), statistics.fmean(found))
 
 
-def draws_of(f: Statistic, values: Sequence[Any], members: Members, iters: int, seed: int) -> NDArray[Any]:
+def draws_of(f: Statistic, values: Sequence[Any], members: Members, iters: int, seed: int) -> Floats:
     """The values of f over `iters` bootstrap draws of clusters, shape (iters,): one call per draw."""
     import numpy as np
 
@@ -133,12 +133,12 @@ def draws_of(f: Statistic, values: Sequence[Any], members: Members, iters: int, 
 
 
 def draws_of_weights(
-    weighted: Callable[[Sequence[Any], NDArray[Any]], NDArray[Any]],
-    values: Sequence[Any],
+    weighted: Callable[[Sequence[object], Floats], Floats],
+    values: Sequence[object],
     members: Members,
     iters: int,
     seed: int,
-) -> NDArray[Any]:
+) -> Floats:
     """The same from a function of (values, how often each is drawn), which takes many draws per call."""
     import numpy as np
 
@@ -149,7 +149,7 @@ def draws_of_weights(
     return np.concatenate([weighted(values, counts[:, cluster_of]) for counts in chunks])
 
 
-def draws_of_sums(sums: SumStatistics, members: Members, iters: int, seed: int) -> NDArray[Any]:
+def draws_of_sums(sums: SumStatistics, members: Members, iters: int, seed: int) -> Floats:
     """The same from sufficient statistics: each draw is a sum of rows.
 
     Clusters with equal rows are drawn together, so that a confusion table costs as many columns as it has cells.
@@ -172,7 +172,7 @@ def draws_of_sums(sums: SumStatistics, members: Members, iters: int, seed: int) 
     )
 
 
-def _counts(clusters: int, iters: int, seed: int, width: int) -> Iterator[NDArray[Any]]:
+def _counts(clusters: int, iters: int, seed: int, width: int) -> Iterator[Floats]:
     """How often each cluster is drawn, in chunks of shape (draws, clusters). width: numbers per draw that the caller holds."""
     import numpy as np
 
@@ -194,7 +194,7 @@ def _strata(values: Sequence[Any], members: Members, stratum: Key | None) -> dic
     return strata
 
 
-def _alike(values: Sequence[Any], members: Members, clusters: Sequence[int], content: Key | None) -> list[list[int]]:
+def _alike(values: Sequence[object], members: Members, clusters: Sequence[int], content: Key | None) -> list[list[int]]:
     """The clusters of one stratum, grouped by equal content; content that is not hashable equals no other."""
     found: dict[Hashable, list[int]] = {}
     for cluster in clusters:
@@ -215,7 +215,7 @@ def _groups(clusters: list[int], together: int, generator: random.Random) -> lis
     return [clusters[i::count] for i in range(count)]
 
 
-def _value_without(f: Statistic, values: Sequence[Any], left_out: Collection[int]) -> float:
+def _value_without(f: Statistic, values: Sequence[object], left_out: Collection[int]) -> float:
     return float(f([value for i, value in enumerate(values) if i not in left_out]))
 
 
@@ -236,7 +236,7 @@ def _distinct(replicates: Sequence[float]) -> int:
 
 def _half(
     values: Sequence[Any], members: Members, strata: Sequence[Sequence[int]], generator: random.Random
-) -> list[Any]:
+) -> list[object]:
     """The values of half of each stratum's clusters, in their order.
 
     Of an odd number n of clusters the larger half is kept in (n + 1) of 2 n cases, so that means are unbiased.

@@ -36,7 +36,7 @@ from mm_eval.values.errors import ScoringError, without_objects
 from mm_eval.values.words import counted
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from mm_eval.values.types import Floats
 
 DEFAULT_SEED = 1234
 LEAST_REPLICATES, MOST_VALUES = 200, 5_000_000
@@ -296,11 +296,11 @@ def _draws(
     f: Statistic,
     traits: Traits,
     sums: SumStatistics | None,
-    values: Sequence[Any],
+    values: Sequence[object],
     members: Members,
     iters: int,
     seed: int,
-) -> NDArray[Any]:
+) -> Floats:
     """The values of f over bootstrap draws, by the cheapest method that f declares."""
     if sums is not None:
         return draws_of_sums(sums, members, iters, seed)
@@ -309,7 +309,7 @@ def _draws(
     return draws_of(f, values, members, iters, seed)
 
 
-def _trusted_sums(aggregation: Statistic, traits: Traits, values: Sequence[Any]) -> SumStatistics | None:
+def _trusted_sums(aggregation: Statistic, traits: Traits, values: Sequence[object]) -> SumStatistics | None:
     """The declared sums, if they give the aggregation's value (a subclass may have changed it)."""
     sums = traits.sums(values) if traits.sums else None
     if sums is None:
@@ -319,7 +319,7 @@ def _trusted_sums(aggregation: Statistic, traits: Traits, values: Sequence[Any])
     return sums if same or (math.isnan(value) and math.isnan(expected)) else None
 
 
-def _trusted_without(aggregation: Statistic, traits: Traits, values: Sequence[Any]) -> Without | None:
+def _trusted_without(aggregation: Statistic, traits: Traits, values: Sequence[object]) -> Without | None:
     """The declared way to leave values out, if it gives the aggregation's value without leaving any out."""
     without = traits.without(values) if traits.without else None
     return without if without is not None and without(()) == float(aggregation(values)) else None
@@ -335,7 +335,7 @@ def _members(count: int, clusters: Sequence[Hashable] | None) -> list[list[int]]
     return list(groups.values())
 
 
-def _deviation(draws: NDArray[Any]) -> float:
+def _deviation(draws: Floats) -> float:
     """The sample standard deviation; exactly 0 for equal draws, whose mean may be rounded."""
     import numpy as np
 
@@ -406,7 +406,7 @@ def unseen(clusters: int) -> float:
     return float(1 - TAIL ** (1 / clusters))
 
 
-def ends_of(aggregation: Callable[[Sequence[Any]], float], values: Sequence[Any]) -> Interval | None:
+def ends_of(aggregation: Callable[[Sequence[Any]], float], values: Sequence[object]) -> Interval | None:
     """The least and the greatest value of a number: with all docs right and with all wrong.
 
     None if the aggregation can't be evaluated for that, or does not depend on it.
@@ -418,13 +418,13 @@ def ends_of(aggregation: Callable[[Sequence[Any]], float], values: Sequence[Any]
     return (min(right, wrong), max(right, wrong)) if math.isfinite(right - wrong) and right != wrong else None
 
 
-def reach(aggregation: Callable[[Sequence[Any]], float], values: Sequence[Any]) -> float | None:
+def reach(aggregation: Callable[[Sequence[object]], float], values: Sequence[object]) -> float | None:
     """The range of a number: all docs right minus all docs wrong; None as in `ends_of`."""
     ends = ends_of(aggregation, values)
     return None if ends is None else ends[1] - ends[0]
 
 
-def is_pair(value: Any) -> bool:
+def is_pair(value: object) -> bool:
     """Whether a doc's value is (category, score), as macro averages take it; from JSON it is a list."""
     return isinstance(value, (tuple, list)) and len(value) == 2 and isinstance(value[0], str)
 
@@ -436,7 +436,7 @@ def mark_of(value: Any) -> bool | None:
     return bool(value) if isinstance(value, (bool, int, float)) and value in (0, 1) else None
 
 
-def marked(value: Any, mark: float) -> Any:
+def marked(value: Any, mark: float) -> object:
     """A doc's value if the doc were right (1) or wrong (0)."""
     if isinstance(value, Mapping):
         return {**value, "score": mark}

@@ -64,7 +64,7 @@ def _bounded_table(kind: Any) -> Any:
             if self.left < 0:
                 raise _Spent
 
-        def _edit_distance(self, words: list[str], start: int, known: list[Any]) -> Any:
+        def _edit_distance(self, words: list[str], start: int, known: list[object]) -> object:
             columns = self._n_words_ref + 1
             computed = min(columns, max(50, 50 + columns // len(words)))  # around the diagonal, wider for a short text
             self.spend((len(words) - start) * (computed + columns // 8))

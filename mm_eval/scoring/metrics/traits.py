@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from mm_eval.values.errors import InvalidValue, did_you_mean
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from mm_eval.values.types import Floats
 
 
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -46,8 +46,8 @@ class SumStatistics:
     score: maps sums of shape (draws, columns) to values of shape (draws,).
     """
 
-    rows: NDArray[Any]
-    score: Callable[[NDArray[Any]], NDArray[Any]]
+    rows: Floats
+    score: Callable[[Floats], Floats]
 
     @property
     def value(self) -> float:
@@ -69,7 +69,7 @@ class CorpusMetric(ABC, Generic[R, _T]):
     def aggregation(self, items: Sequence[_T]) -> float:
         """The number of all items."""
 
-    def reduce(self, references: Any, predictions: Sequence[_T], **kwargs: Any) -> _T:
+    def reduce(self, references: Any, predictions: Sequence[_T], **kwargs: object) -> _T:
         """The item of the first repeat: a corpus has one answer per doc."""
         return predictions[0]
 
@@ -101,9 +101,9 @@ class Traits:
 
     is_mean: bool = False
     sums: Callable[[Sequence[Any]], SumStatistics | None] | None = None
-    weighted: Callable[[Sequence[Any], NDArray[Any]], NDArray[Any]] | None = None
+    weighted: Callable[[Sequence[Any], Floats], Floats] | None = None
     stratum: Callable[[Any], Hashable] | None = None
-    content: Callable[[Any], Hashable] | None = None
+    content: Callable[[object], Hashable] | None = None
     influence: Callable[[Sequence[Any]], Sequence[float]] | None = None
     without: Callable[[Sequence[Any]], Callable[[Collection[int]], float]] | None = None
     smooth: bool | None = None
@@ -131,13 +131,13 @@ def declare(**traits: Any) -> Callable[[_F], _F]:
     return add
 
 
-def in_range(function: Callable[..., Any], ends: tuple[float, float] | None) -> Callable[..., Any]:
+def in_range(function: Callable[..., object], ends: tuple[float, float] | None) -> Callable[..., Any]:
     """The aggregation, whose number lies between two ends; the same function for None."""
     if ends is None:
         return function
 
     @wraps(function)
-    def within(values: Sequence[Any]) -> Any:
+    def within(values: Sequence[object]) -> Any:
         return function(values)
 
     for name in ("number_of", "interval_of"):  # of a function of another process
@@ -180,13 +180,13 @@ def not_smooth(function: _F) -> _F:
     return declare(smooth=False)(function)
 
 
-def filter_kwargs(fn: Callable[..., Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+def filter_kwargs(fn: Callable[..., object], kwargs: Mapping[str, Any]) -> dict[str, object]:
     """The keyword arguments that a function takes."""
     known = parameters_of(fn)
     return dict(kwargs) if "**" in known else {key: value for key, value in kwargs.items() if key in known}
 
 
-def parameters_of(fn: Callable[..., Any]) -> frozenset[str]:
+def parameters_of(fn: Callable[..., object]) -> frozenset[str]:
     """The names of the arguments that a function takes by keyword; "**" among them if it takes any."""
     try:
         return _keyword_names(fn)
@@ -195,7 +195,7 @@ def parameters_of(fn: Callable[..., Any]) -> frozenset[str]:
 
 
 @cache
-def _keyword_names(fn: Callable[..., Any]) -> frozenset[str]:
+def _keyword_names(fn: Callable[..., object]) -> frozenset[str]:
     try:
         parameters = inspect.signature(fn).parameters.values()
     except (TypeError, ValueError):
@@ -216,6 +216,6 @@ def check_arguments(what: str, given: Iterable[str], known: frozenset[str], also
             raise InvalidValue(f"{what} takes no argument {key!r}.", hint=did_you_mean(key, sorted(known | also)))
 
 
-def accepts(function: Callable[..., Any], name: str) -> bool:
+def accepts(function: Callable[..., object], name: str) -> bool:
     """Whether a function takes an argument of that name."""
     return not parameters_of(function).isdisjoint((name, "**"))

@@ -12,12 +12,19 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
+from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 
 
 def attention(
-    query: Any, keys: Any, values: Any, mask: Any, scale: float, cap: float | None = None, alone: bool = False
-) -> tuple[Any, Any]:
+    query: Tensor,
+    keys: Tensor,
+    values: Tensor,
+    mask: Tensor,
+    scale: float,
+    cap: float | None = None,
+    alone: bool = False,
+) -> tuple[Tensor, Tensor]:
     """Attention of queries (rows, heads, tokens, width) to keys and values (rows, key heads, places, width).
 
     mask: is added to the scores (rows or 1, 1, tokens, places), or None. cap: scores stay below it (softcap). Returns the mean of
@@ -43,7 +50,7 @@ def attention(
     return found.reshape(rows, heads, tokens, -1), sums.reshape(rows, heads, tokens)
 
 
-def joined(one: tuple[Any, Any], other: tuple[Any, Any]) -> tuple[Any, Any]:
+def joined(one: tuple[Tensor, Tensor], other: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
     """Attention to two parts of the keys as one."""
     (a, sums_a), (b, sums_b) = one, other
     both = torch.logaddexp(sums_a, sums_b)
@@ -51,7 +58,9 @@ def joined(one: tuple[Any, Any], other: tuple[Any, Any]) -> tuple[Any, Any]:
     return (a * (1 - weight) + b * weight).to(a), both
 
 
-def at_once(query: Any, keys: Any, values: Any, mask: Any, scale: float, cap: float | None) -> tuple[Any, Any]:
+def at_once(
+    query: Tensor, keys: Tensor, values: Tensor, mask: Tensor, scale: float, cap: float | None
+) -> tuple[Tensor, Tensor]:
     """Attention of rows (rows, heads, tokens, width) to one root: a single product for each head of the keys."""
     count, heads, tokens, width = query.shape
     groups = heads // keys.shape[1]
@@ -64,7 +73,9 @@ def at_once(query: Any, keys: Any, values: Any, mask: Any, scale: float, cap: fl
     return found.reshape(count, heads, tokens, -1), weight.reshape(count, heads, tokens)
 
 
-def _written_out(query: Any, keys: Any, values: Any, mask: Any, scale: float, cap: float | None) -> tuple[Any, Any]:
+def _written_out(
+    query: Tensor, keys: Tensor, values: Tensor, mask: Tensor, scale: float, cap: float | None
+) -> tuple[Tensor, Tensor]:
     """The same in plain products; scores are float32 whatever the dtype."""
     if query.device.type == "cuda" and query.dtype != torch.float32:
         flat = torch.bmm(query.flatten(0, 1), keys.flatten(0, 1).transpose(1, 2), out_dtype=torch.float32)
@@ -97,9 +108,9 @@ class Forward:
             if root:
                 places.setdefault(id(root), []).append(row)
         self.groups = [(by_id[key], together(rows), rows) for key, rows in places.items()]
-        self._made: dict[Any, Any] = {}
+        self._made: dict[tuple[object, ...], Tensor] = {}
 
-    def places(self, device: Any) -> Any:
+    def places(self, device: torch.device) -> Tensor:
         """Where new tokens are written, and up to where they look (rows, tokens)."""
         key = ("places", device)
         if key not in self._made:
@@ -108,14 +119,14 @@ class Forward:
             self._made[key] = lengths + (column - self.tokens + new) % self.tokens
         return self._made[key]
 
-    def rows(self, device: Any) -> Any:
+    def rows(self, device: torch.device) -> Tensor:
         """The indices of the rows in their buffer (rows, 1)."""
         key = ("rows", device)
         if key not in self._made:
             self._made[key] = torch.arange(self.first, self.first + len(self.lengths), device=device)[:, None]
         return self._made[key]
 
-    def own_mask(self, window: int | None, like: Any) -> Any:
+    def own_mask(self, window: int | None, like: Tensor) -> Tensor | None:
         """What is added to the scores of a row's own keys (rows, 1, tokens, longest). None if each sees all of them."""
         seen = max(self.lengths) + self.tokens
         if self.tokens == 1 and min(self.lengths) + 1 == seen and (window is None or seen <= window):
@@ -130,7 +141,7 @@ class Forward:
             self._made[key] = _added(hidden, like)[:, None]
         return self._made[key]
 
-    def root_mask(self, root: Any, rows: list[int], held: int, window: int | None, like: Any) -> Any:
+    def root_mask(self, root: Any, rows: list[int], held: int, window: int | None, like: Tensor) -> Tensor | None:
         """The same for the keys of a root, of which a layer holds the last ones (rows, tokens, held)."""
         if window is None or max(self.lengths[row] for row in rows) + self.tokens + held - 1 < window:
             return None
@@ -142,12 +153,12 @@ class Forward:
         return self._made[key]
 
 
-def _added(hidden: Any, like: Any) -> Any:
+def _added(hidden: Tensor, like: Tensor) -> Tensor:
     return torch.zeros(hidden.shape, dtype=like.dtype, device=like.device).masked_fill_(
         hidden, torch.finfo(like.dtype).min
     )
 
 
-def together(rows: list[int]) -> Any:
+def together(rows: list[int]) -> slice | list[int]:
     """A slice if the rows stand together, which copies nothing."""
     return slice(rows[0], rows[-1] + 1) if rows[-1] - rows[0] == len(rows) - 1 else rows

@@ -19,9 +19,10 @@ import contextlib
 import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
+from torch import Tensor
 from transformers import AttentionInterface, DynamicCache
 from transformers.cache_utils import Cache, CacheLayerMixin, DynamicLayer, DynamicSlidingWindowLayer
 
@@ -32,6 +33,9 @@ from ..prompts.prompt import Prompt
 from .attention import Forward, at_once, attention, joined, together
 from .prefixes import Prefix, grown, prefill
 from .runtime import Runtime
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 logger = logging.getLogger(__name__)
 NAME = "mm_eval_rows"
@@ -49,7 +53,7 @@ class Root:
     """A beginning of prompts. layers: keys and values (1, heads, tokens, width) of each layer, fewer in a sliding window."""
 
     prompt: Prompt
-    layers: list[tuple[Any, Any]]
+    layers: list[tuple[Tensor, Tensor]]
 
     @property
     def length(self) -> int:
@@ -71,7 +75,7 @@ class Layer(CacheLayerMixin):  # type: ignore[misc]
         self.rows, self.number, self.window = rows, number, window
         self.is_sliding = window is not None
 
-    def update(self, key_states: Any, value_states: Any, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
+    def update(self, key_states: Tensor, value_states: Tensor, *args: Any, **kwargs: Any) -> tuple[Tensor, Tensor]:
         """Writes the tokens of the running forward. Attention takes the keys from here, not what is returned."""
         now, device = self.rows.now, key_states.device
         self.reserve(len(self.rows.lengths), max(now.lengths) + now.tokens, key_states, value_states)
@@ -81,7 +85,7 @@ class Layer(CacheLayerMixin):  # type: ignore[misc]
         self.rows.hand_over(self)
         return key_states, value_states
 
-    def reserve(self, rows: int, places: int, keys: Any, values: Any) -> None:
+    def reserve(self, rows: int, places: int, keys: Tensor, values: Tensor) -> None:
         """Makes the buffer large enough. keys, values: of the right number of heads, width, dtype and device."""
         have = self.keys.shape if self.keys is not None else (0, 0, 0, 0)
         if have[0] >= rows and have[2] >= places:
@@ -102,7 +106,7 @@ class Layer(CacheLayerMixin):  # type: ignore[misc]
                     buffer[target] = buffer[source]
                 buffer[source] = 0
 
-    def lazy_initialization(self, key_states: Any, value_states: Any) -> None: ...
+    def lazy_initialization(self, key_states: Tensor, value_states: Tensor) -> None: ...
 
     def get_mask_sizes(self, query_length: int) -> tuple[int, int]:
         return self.get_seq_length() + query_length, 0
@@ -126,7 +130,7 @@ class Rows(Cache):  # type: ignore[misc]
         self.runtime = runtime
         self.roots: list[Root | None] = []
         self.lengths: list[int] = []
-        self.shift: Any = torch.zeros(0, 1, dtype=torch.long, device=runtime.device)
+        self.shift: Tensor = torch.zeros(0, 1, dtype=torch.long, device=runtime.device)
         self.now = Forward([], [], [], 0)
         self.pending: Layer | None = None
 
@@ -148,13 +152,13 @@ class Rows(Cache):  # type: ignore[misc]
         root = self.roots[row]
         return root.length if root else 0
 
-    def root_of(self, prompt: Prompt) -> tuple[Root, Any] | None:
+    def root_of(self, prompt: Prompt) -> tuple[Root, Tensor] | None:
         """The root that a prompt begins with, and its shift, if rows hold one."""
         if not self.runtime.family.causal:
             return None
         return next(((root, self.shift[n]) for n, root in enumerate(self.roots) if root and root.begins(prompt)), None)
 
-    def add(self, root: Root | None, shift: Any, count: int = 1) -> None:
+    def add(self, root: Root | None, shift: Tensor, count: int = 1) -> None:
         """Adds rows without tokens of their own, on a root."""
         self.roots += [root] * count
         self.lengths += [0] * count
@@ -171,7 +175,7 @@ class Rows(Cache):  # type: ignore[misc]
             layer.keys[row, :, length - keys.shape[2] : length] = keys[0]
             layer.values[row, :, length - values.shape[2] : length] = values[0]
 
-    def run(self, ids: Sequence[list[int]], keep: int = 1) -> Any:
+    def run(self, ids: Sequence[list[int]], keep: int = 1) -> Tensor:
         """One forward of more tokens for the last len(ids) rows, left-padded.
 
         Returns float32 logits after the last `keep` tokens of each (rows, keep, vocabulary).
@@ -233,8 +237,14 @@ class Rows(Cache):  # type: ignore[misc]
 
 
 def _attend(
-    module: Any, query: Any, key: Any, value: Any, attention_mask: Any, scaling: float | None = None, **options: Any
-) -> tuple[Any, None]:
+    module: torch.nn.Module,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attention_mask: Tensor,
+    scaling: float | None = None,
+    **options: Any,
+) -> tuple[Tensor, None]:
     """Attention of a layer that has just written its keys; the form of transformers' attention functions."""
     rows = _running[-1]
     layer = rows.taken()
@@ -283,7 +293,7 @@ def root_of(prefix: Prefix, line: int, prompt: Prompt) -> Root:
     return Root(prompt, _layers_of(prefix, line))
 
 
-def _layers_of(prefix: Prefix, line: int) -> list[tuple[Any, Any]]:
+def _layers_of(prefix: Prefix, line: int) -> list[tuple[Tensor, Tensor]]:
     """Keys and values (1, heads, tokens, width) of the real tokens of a row, by layer. Sliding windows hold the last ones."""
     real = prefix.mask[line].nonzero()[:, 0].tolist()
     total = prefix.mask.shape[1]
@@ -295,7 +305,9 @@ def _layers_of(prefix: Prefix, line: int) -> list[tuple[Any, Any]]:
     return made
 
 
-def runtime_of(model: Any, family: Family, tokenizer: Any, batch_size: int | str) -> Runtime:
+def runtime_of(
+    model: PreTrainedModel, family: Family, tokenizer: PreTrainedTokenizerBase, batch_size: int | str
+) -> Runtime:
     """The runtime of a loaded model, in place on `Rows` if the model can run on them."""
     runtime = Runtime(model, family, tokenizer, batch_size)
     if runtime.prefix_cache:

@@ -13,9 +13,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import torch
+from torch import Tensor
 
 from mm_eval.values.types import Instance
 
@@ -176,7 +176,7 @@ class Decoding:
         tails = [row.question.prompt.ids[self.rows.start(first + n) :] for n, row in enumerate(rows)]
         return self._chosen(self.rows.run(tails)[:, -1], len(rows))
 
-    def _chosen(self, logits: Any, count: int) -> list[Row]:
+    def _chosen(self, logits: Tensor, count: int) -> list[Row]:
         """Gives the last `count` rows their next token, and removes and returns those that ended."""
         first = len(self.active) - count
         ended = choose(self.active[first:], logits)
@@ -188,7 +188,7 @@ class Decoding:
         return finished
 
 
-def choose(rows: Sequence[Row], logits: Any) -> list[int]:
+def choose(rows: Sequence[Row], logits: Tensor) -> list[int]:
     """Gives each row its likeliest token; returns the places of the rows that ended. logits: (rows, vocabulary)."""
     early = [n for n, row in enumerate(rows) if len(row.tokens) < row.ending.least and row.ending.tokens]
     if early:
@@ -327,7 +327,7 @@ class Continuous:
         return self.runtime.has_room(count, planned.tokens)
 
 
-def likeliest(logits: Any) -> Any:
+def likeliest(logits: Tensor) -> Tensor:
     """The likeliest token of each row of logits (rows, vocabulary); BROKEN where a logit is NaN or +inf, or all are -inf.
 
     argmax treats NaN as the greatest value, so checking the logit that it picks is enough. Some logits may be -inf.

@@ -10,11 +10,15 @@ import copy
 import inspect
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 
 from ..prompts.preprocessing import LastValues, Picture, joined
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
+    from transformers.utils import ModelOutput
 
 MOST_BYTES = 512 * 2**20
 """Bytes of features that are kept: about a hundred pictures of LLaVA-1.5-7B in half precision, 576 x 4096 each."""
@@ -29,8 +33,8 @@ is enough work for a large GPU.
 class FeatureCache:
     """The features of the last pictures by digest, limited in bytes. together: those of several prompts may run at once."""
 
-    def __init__(self, model: Any, together: bool = True, most_bytes: int = MOST_BYTES) -> None:
-        self.kept: LastValues[Any] = LastValues(most_bytes)
+    def __init__(self, model: PreTrainedModel, together: bool = True, most_bytes: int = MOST_BYTES) -> None:
+        self.kept: LastValues[ModelOutput] = LastValues(most_bytes)
         self._model, self._owner = model, _owner(model)
         self._takes = {
             name: inspect.signature(found).parameters
@@ -39,10 +43,10 @@ class FeatureCache:
         }
         self._together = together
 
-    def of(self, pictures: Sequence[Picture]) -> list[Any]:
+    def of(self, pictures: Sequence[Picture]) -> list[ModelOutput]:
         """The encoder's output for each picture. Pictures without digests are always computed."""
         found = [self.kept.get(picture.digests) for picture in pictures]
-        new: dict[Any, Picture] = {}
+        new: dict[object, Picture] = {}
         for place, (picture, known) in enumerate(zip(pictures, found, strict=True)):
             if known is None:
                 new.setdefault(picture.digests or place, picture)
@@ -67,9 +71,9 @@ class FeatureCache:
         """Drops everything to free memory."""
         self.kept.clear()
 
-    def _made(self, pictures: list[Picture]) -> list[Any]:
+    def _made(self, pictures: list[Picture]) -> list[ModelOutput]:
         """The outputs for new pictures. Those with equally shaped tensors run together."""
-        made: dict[int, Any] = {}
+        made: dict[int, ModelOutput] = {}
         for places in self._batches(pictures):
             some = [pictures[place] for place in places]
             outputs = _each(self._run(some), [len(picture.tensors.get("pixel_values", ())) for picture in some])
@@ -81,8 +85,8 @@ class FeatureCache:
 
     def _batches(self, pictures: list[Picture]) -> Iterator[list[int]]:
         """The places of pictures that run together: equally shaped, at most PIXEL_BYTES."""
-        groups: dict[Any, list[int]] = {}
-        sizes: dict[Any, int] = {}
+        groups: dict[object, list[int]] = {}
+        sizes: dict[object, int] = {}
         for place, picture in enumerate(pictures):
             shape = tuple(sorted((name, tuple(_shape(value)[1:])) for name, value in picture.tensors.items()))
             key = shape if self._together else place
@@ -95,20 +99,20 @@ class FeatureCache:
             sizes[key] += size
         yield from groups.values()
 
-    def _run(self, pictures: Sequence[Picture]) -> Any:
+    def _run(self, pictures: Sequence[Picture]) -> ModelOutput:
         tensors = {name: joined([p.tensors[name] for p in pictures]) for name in pictures[0].tensors}
         kind = VIDEOS if pictures[0].is_video else IMAGES
         accepted = {name: on_device(self._model, value) for name, value in tensors.items() if name in self._takes[kind]}
         return _slim(getattr(self._owner, kind)(**accepted, return_dict=True))
 
 
-def supported(model: Any) -> bool:
+def supported(model: PreTrainedModel) -> bool:
     """Whether a model accepts features that were computed before."""
     takes = inspect.signature(model.forward).parameters
     return hasattr(_owner(model), "get_image_features") and "mm_encoder_outputs" in takes
 
 
-def on_device(model: Any, value: Any) -> Any:
+def on_device(model: PreTrainedModel, value: object) -> object:
     """A tensor of the processor on the model's device, pixels in the model's dtype. Times (one dimension) keep theirs.
 
     A list is as it was.
@@ -119,15 +123,15 @@ def on_device(model: Any, value: Any) -> Any:
     return value.to(model.device, model.dtype) if is_pixels else value.to(model.device)
 
 
-def _shape(value: Any) -> Sequence[int]:
+def _shape(value: object) -> Sequence[int]:
     return value.shape if isinstance(value, torch.Tensor) else ()
 
 
-def _owner(model: Any) -> Any:
+def _owner(model: PreTrainedModel) -> PreTrainedModel:
     return model.base_model if hasattr(model.base_model, "get_image_features") else model
 
 
-def side_by_side(outputs: Sequence[Any]) -> Any:
+def side_by_side(outputs: Sequence[ModelOutput]) -> ModelOutput:
     """Joins encoder outputs into one output for all their pictures."""
     joined = copy.copy(outputs[0])
     joined.pooler_output = _chained([output.pooler_output for output in outputs])
@@ -144,7 +148,7 @@ def _chained(parts: Sequence[Any]) -> Any:
     return [each for part in parts for each in part]
 
 
-def _each(output: Any, rows: Sequence[int]) -> list[Any] | None:
+def _each(output: ModelOutput, rows: Sequence[int]) -> list[ModelOutput] | None:
     """Divides an output into one per picture, each with its own memory; None if that is not possible.
 
     rows: of pixel values of each picture: its tiles, where a tower gives an output for each tile.
@@ -171,7 +175,7 @@ def _part(values: Any, start: int, end: int) -> Any:
     return some.clone() if isinstance(some, torch.Tensor) else [each.clone() for each in some]
 
 
-def _slim(output: Any) -> Any:
+def _slim(output: ModelOutput) -> ModelOutput:
     """An output without the tower's hidden states, which nothing reads later."""
     slim = copy.copy(output)
     for name in ("last_hidden_state", "hidden_states", "attentions"):
@@ -180,7 +184,7 @@ def _slim(output: Any) -> Any:
     return slim
 
 
-def _size(output: Any) -> int:
+def _size(output: ModelOutput) -> int:
     """Bytes of an output's tensors, which may lie in lists."""
     size, pending = 0, [output.pooler_output, getattr(output, "deepstack_features", None)]
     while pending:

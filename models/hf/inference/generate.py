@@ -15,9 +15,10 @@ import contextlib
 import copy
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
+from torch import Tensor
 from transformers import LogitsProcessor, StoppingCriteria
 
 from mm_eval.engine.generation import GenerationOptions
@@ -27,6 +28,9 @@ from mm_eval.values.types import Answer
 from ..processor import quiet
 from .decoding import Ending, GenerationRow, StopText, decoded
 from .runtime import Runtime, not_finite
+
+if TYPE_CHECKING:
+    from transformers import GenerationConfig
 
 NOT_FOR_TRANSFORMERS = frozenset({"image_aspect_ratio"})
 """Options of other adapters in published tasks; ignored here."""
@@ -110,7 +114,7 @@ def check_options(options: GenerationOptions) -> GenerationOptions:
     return replace(options, extra=extra)
 
 
-def _is_greedy(config: Any, besides: Sequence[str] = ()) -> bool:
+def _is_greedy(config: GenerationConfig, besides: Sequence[str] = ()) -> bool:
     """Whether a generation config means the likeliest token at each step, with at most a minimum of tokens.
 
     besides: options that are not checked.
@@ -120,7 +124,11 @@ def _is_greedy(config: Any, besides: Sequence[str] = ()) -> bool:
 
 
 def _by_transformers(
-    runtime: Runtime, questions: Sequence[GenerationRow], options: GenerationOptions, config: Any, stops: Sequence[str]
+    runtime: Runtime,
+    questions: Sequence[GenerationRow],
+    options: GenerationOptions,
+    config: GenerationConfig,
+    stops: Sequence[str],
 ) -> list[list[int] | None]:
     """New tokens by transformers' own loop: sampling, beams, penalties, and families whose caches can't be shared.
 
@@ -141,7 +149,11 @@ def _by_transformers(
 
 
 def _run(
-    runtime: Runtime, questions: Sequence[GenerationRow], options: GenerationOptions, config: Any, stops: Sequence[str]
+    runtime: Runtime,
+    questions: Sequence[GenerationRow],
+    options: GenerationOptions,
+    config: GenerationConfig,
+    stops: Sequence[str],
 ) -> list[list[int] | None]:
     batch = runtime.collate([question.prompt for question in questions])
     ids = batch["input_ids"]
@@ -170,7 +182,7 @@ class StopStrings(StoppingCriteria):  # type: ignore[misc]
     def __init__(self, ended: StopText, questions: Sequence[GenerationRow], prompt_length: int) -> None:
         self.ended, self.questions, self.prompt_length = ended, questions, prompt_length
 
-    def __call__(self, input_ids: Any, scores: Any, **kwargs: Any) -> Any:
+    def __call__(self, input_ids: Tensor, scores: Tensor, **kwargs: Any) -> Tensor:
         rows = [row[self.prompt_length :] for row in input_ids.tolist()]
         beams = len(rows) // len(self.questions)
         found = self.ended(rows, [question for question in self.questions for _ in range(beams)])
@@ -184,9 +196,9 @@ class Finite(LogitsProcessor):  # type: ignore[misc]
     """
 
     def __init__(self) -> None:
-        self.broken: Any = False
+        self.broken: Tensor | bool = False
 
-    def __call__(self, input_ids: Any, scores: Any) -> Any:
+    def __call__(self, input_ids: Tensor, scores: Tensor) -> Tensor:
         broken = ~scores.amax(-1).isfinite()
         self.broken = broken | self.broken
         return torch.where(broken[:, None], 0.0, scores)
@@ -204,7 +216,7 @@ class Broken(StoppingCriteria):  # type: ignore[misc]
     def __init__(self, finite: Finite) -> None:
         self.finite = finite
 
-    def __call__(self, input_ids: Any, scores: Any, **kwargs: Any) -> Any:
+    def __call__(self, input_ids: Tensor, scores: Tensor, **kwargs: Any) -> Tensor:
         return self.finite.broken
 
 
@@ -218,7 +230,7 @@ def _seeded(runtime: Runtime, seed: int | None) -> Iterator[None]:
         yield
 
 
-def _generation_config(runtime: Runtime, options: GenerationOptions, stop_tokens: list[int]) -> Any:
+def _generation_config(runtime: Runtime, options: GenerationOptions, stop_tokens: list[int]) -> GenerationConfig:
     config = copy.deepcopy(runtime.model.generation_config)
     if options.do_sample:
         config.temperature, config.top_p, config.top_k = options.temperature, options.top_p or 1.0, options.top_k or 0

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import torch
+    from transformers import PretrainedConfig
 
 TOKENS, MOST_TOKENS = 4096, 65536
 """`--batch_size auto`: padded tokens of a batch: the minimum, and the maximum on a device with much memory."""
@@ -10,7 +14,7 @@ DEPTH = 4
 """How many times these tokens may be held on a CPU while they are decoded."""
 
 
-def token_budget(config: Any, itemsize: int, free: int) -> int:
+def token_budget(config: PretrainedConfig, itemsize: int, free: int) -> int:
     """Padded tokens of a batch for `--batch_size auto`, from half of a device's free bytes (0 on a CPU).
 
     A token needs its keys and values twice, since rows grow after they were admitted (`overflows`) and some caches copy those of
@@ -23,7 +27,7 @@ def token_budget(config: Any, itemsize: int, free: int) -> int:
     return int(max(TOKENS, min(MOST_TOKENS, free // 2 // size)))
 
 
-def depth(config: Any, itemsize: int, budget: int) -> int:
+def depth(config: PretrainedConfig, itemsize: int, budget: int) -> int:
     """How many times a forward's tokens may be held while they are decoded, in a quarter of the memory that is available: 1 to 4.
 
     A step reads all weights whatever the number of rows, so that more rows make a token cheaper.
@@ -32,7 +36,7 @@ def depth(config: Any, itemsize: int, budget: int) -> int:
     return int(max(1, min(DEPTH, available // 4 // (budget * _bytes_held(config, itemsize)))))
 
 
-def free_bytes(device: Any) -> int:
+def free_bytes(device: torch.device) -> int:
     """Memory that is free on a device; on a CPU where the system does not say: 0."""
     if device.type == "cuda":
         import torch
@@ -50,7 +54,7 @@ def _available() -> int:
         return 0
 
 
-def _bytes_held(config: Any, itemsize: int) -> int:
+def _bytes_held(config: PretrainedConfig, itemsize: int) -> int:
     """Keys and values of one token."""
     text = config.get_text_config()
     numbers = 0
@@ -61,13 +65,13 @@ def _bytes_held(config: Any, itemsize: int) -> int:
     return int(itemsize * 2 * numbers)
 
 
-def _layers_of(text: Any) -> list[Any]:
+def _layers_of(text: PretrainedConfig) -> list[Any]:
     """The config of each layer. Where layers differ, as in Gemma 4, that of the whole raises for what they differ in."""
     own = getattr(text, "per_layer_config", None) if getattr(text, "is_heterogeneous", False) else None
     return [own[number] if own else text for number in range(text.num_hidden_layers)]
 
 
-def most_shared(config: Any, max_length: int) -> int | None:
+def most_shared(config: PretrainedConfig, max_length: int) -> int | None:
     """Tokens above which a sequence must run alone; None if max_length is not above that.
 
     With two kinds of RoPE (longrope of Phi-3 and Phi-4, and dynamic) the frequencies follow the longest sequence of a forward.

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
+from torch import Tensor
 
 
 def text_after(get_rope_index: Callable[..., Any], check: Callable[[], None] = lambda: None) -> Callable[..., Any]:
@@ -18,7 +19,7 @@ def text_after(get_rope_index: Callable[..., Any], check: Callable[[], None] = l
     check: called before the positions of a video are returned; raises if this version of transformers has others.
     """
 
-    def positions_of(input_ids: Any, *args: Any, **options: Any) -> tuple[Any, Any]:
+    def positions_of(input_ids: Tensor, *args: Any, **options: Any) -> tuple[Tensor, Tensor]:
         positions, shifts = get_rope_index(input_ids, *args, **options)
         kinds, mask = options.get("mm_token_type_ids", *args[:1]), options.get("attention_mask")
         for row in range(len(input_ids)):

@@ -15,13 +15,18 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
+from torch import Tensor
 
 from ..prompts.prompt import Prompt
 from .beginnings import common_beginning, sharing, shows_alike
 from .runtime import Runtime
+
+if TYPE_CHECKING:
+    from transformers import Cache
+    from transformers.utils import ModelOutput
 
 
 @dataclass(frozen=True)
@@ -32,14 +37,14 @@ class Prefix:
     without pictures). seen: what the last token of each row sees of the pictures beside the tokens (rows, 1, pictures, tiles).
     """
 
-    logits: Any
-    cache: Any
-    mask: Any
-    shift: Any
-    seen: Any = None
+    logits: Tensor
+    cache: Cache
+    mask: Tensor
+    shift: Tensor
+    seen: Tensor | None = None
 
     @property
-    def first(self) -> Any:
+    def first(self) -> Tensor:
         """Log-probabilities of the next token."""
         return torch.log_softmax(self.logits, -1)
 
@@ -62,7 +67,9 @@ def prefill(runtime: Runtime, prompts: Sequence[Prompt]) -> Prefix:
     return Prefix(logits, output.past_key_values, mask, shift.to(runtime.device).clone(), seen)
 
 
-def run_on(runtime: Runtime, prefix: Prefix, sources: Sequence[int], ids: Sequence[list[int]], **options: Any) -> Any:
+def run_on(
+    runtime: Runtime, prefix: Prefix, sources: Sequence[int], ids: Sequence[list[int]], **options: Any
+) -> tuple[ModelOutput, Tensor, Tensor]:
     """One forward of right-padded tokens, row i on top of row `sources[i]`; returns (output, mask, row index).
 
     The prefix is unchanged, unless its rows are all used in order and `last_use` is among the options.
@@ -117,7 +124,7 @@ def completed(runtime: Runtime, head: Prefix, length: int, pictures: int, prompt
     return made if shift is None else replace(made, shift=shift)
 
 
-def _positions_from(runtime: Runtime, prompts: Sequence[Prompt], start: int) -> tuple[Any, Any]:
+def _positions_from(runtime: Runtime, prompts: Sequence[Prompt], start: int) -> tuple[Tensor, Tensor]:
     """M-RoPE positions of the tokens after the first `start`, right-padded (axes, rows, longest), and each prompt's shift."""
     longest = max(len(prompt.ids) for prompt in prompts)
     positions, shifts = [], []
@@ -148,14 +155,14 @@ def snapshot(prefix: Prefix, length: int | None = None) -> Prefix:
     return replace(prefix, cache=cache, mask=prefix.mask[:, :length])
 
 
-def _rows_of(cache: Any, index: Any) -> Any:
+def _rows_of(cache: Cache, index: Tensor) -> Cache:
     """A cache of the given rows. The original is unchanged."""
     chosen = _copied(cache)
     chosen.reorder_cache(index)
     return chosen
 
 
-def _copied(cache: Any) -> Any:
+def _copied(cache: Cache) -> Cache:
     """A cache with the same keys and values, which layers replace and never write into, and copied states."""
     other = copy.copy(cache)
     other.layers = [copy.copy(layer) for layer in cache.layers]
@@ -180,7 +187,7 @@ def merged(parts: Sequence[Prefix]) -> Prefix:
     return Prefix(torch.cat([p.logits for p in parts]), cache, mask, torch.cat([p.shift for p in parts]))
 
 
-def _padded(values: Any, length: int, dimension: int) -> Any:
+def _padded(values: Tensor, length: int, dimension: int) -> Tensor:
     missing = length - values.shape[dimension]
     before = [0, 0] * (-dimension - 1)
     return torch.nn.functional.pad(values, [*before, 0, missing]) if missing else values

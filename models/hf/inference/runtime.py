@@ -5,9 +5,10 @@ from __future__ import annotations
 import inspect
 import logging
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import torch
+from torch import Tensor
 
 from mm_eval.values.errors import MMEvalError, ModelError, kind_and_text
 
@@ -19,6 +20,9 @@ from ..prompts.prompt import Prompt
 from .features import FeatureCache, on_device, side_by_side, supported
 from .limits import depth, token_budget
 from .positions import text_after
+
+if TYPE_CHECKING:
+    from transformers import PretrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
 
 logger = logging.getLogger(__name__)
 
@@ -58,7 +62,9 @@ class Runtime:
     keeps: whether the memory suffices for that.
     """
 
-    def __init__(self, model: Any, family: Family, tokenizer: Any, batch_size: int | str) -> None:
+    def __init__(
+        self, model: PreTrainedModel, family: Family, tokenizer: PreTrainedTokenizerBase, batch_size: int | str
+    ) -> None:
         self.model, self.family, self.tokenizer = model, family, tokenizer
         self.reader = TokenReader(tokenizer)
         _without_own_sampling(model.generation_config)
@@ -115,7 +121,7 @@ class Runtime:
         """Whether rows have grown so much since they were admitted that one must be put off."""
         return self.limit is None and rows > 1 and tokens > 2 * self.depth * self.budget
 
-    def collate(self, prompts: Sequence[Prompt]) -> dict[str, Any]:
+    def collate(self, prompts: Sequence[Prompt]) -> dict[str, Tensor]:
         """One left-padded batch: per-token values of shape (rows, longest), and the pictures of all rows in order."""
         batch = self.tokens(prompts)
         batch.update(self.shown([picture for prompt in prompts for picture in prompt.pictures]))
@@ -124,18 +130,18 @@ class Runtime:
             batch["cross_attention_mask"] = torch.cat(masks).to(self.device)
         return batch
 
-    def beside(self, prompt: Prompt) -> tuple[Any, ...]:
+    def beside(self, prompt: Prompt) -> tuple[object, ...]:
         """What must be equal in a batch of prompts whose pictures stand beside the tokens: the shapes of the pictures."""
         if not self.family.beside:
             return ()
         return tuple(tuple(picture.tensors["pixel_values"].shape[1:]) for picture in prompt.pictures)
 
-    def tokens(self, prompts: Sequence[Prompt]) -> dict[str, Any]:
+    def tokens(self, prompts: Sequence[Prompt]) -> dict[str, Tensor]:
         """The per-token values of a left-padded batch."""
         longest = max(len(prompt.ids) for prompt in prompts)
         padding = [longest - len(prompt.ids) for prompt in prompts]
         rows = list(zip(prompts, padding, strict=True))
-        batch: dict[str, Any] = {
+        batch: dict[str, Tensor] = {
             "input_ids": self._tensor([[self.pad_token] * pad + prompt.ids for prompt, pad in rows]),
             "attention_mask": self._tensor([[0] * pad + [1] * len(prompt.ids) for prompt, pad in rows]),
         }
@@ -242,7 +248,7 @@ class Runtime:
         if self.device.type == "cuda":
             torch.cuda.empty_cache()
 
-    def _tensor(self, values: list[list[int]]) -> Any:
+    def _tensor(self, values: list[list[int]]) -> Tensor:
         return torch.tensor(values, dtype=torch.long, device=self.device)
 
 
@@ -258,7 +264,7 @@ def not_finite(what: str) -> ModelError:
     )
 
 
-def _full_attention(config: Any) -> bool:
+def _full_attention(config: PretrainedConfig) -> bool:
     """Whether every layer sees all tokens before it."""
     from transformers import DynamicCache
     from transformers.cache_utils import DynamicLayer
@@ -266,20 +272,20 @@ def _full_attention(config: Any) -> bool:
     return all(type(layer) is DynamicLayer for layer in DynamicCache(config=config).layers)
 
 
-def _windows_of(config: Any) -> list[int | None]:
+def _windows_of(config: PretrainedConfig) -> list[int | None]:
     """The sliding window of each layer of a model, in tokens."""
     from transformers import DynamicCache
 
     return [getattr(layer, "sliding_window", None) for layer in DynamicCache(config=config).layers]
 
 
-def _configs_of(model: Any) -> list[Any]:
+def _configs_of(model: PreTrainedModel) -> list[PretrainedConfig]:
     """The configurations from which the modules of a model read their kind of attention."""
     found = {id(module.config): module.config for module in model.modules() if hasattr(module, "config")}
     return [config for config in found.values() if hasattr(config, "_attn_implementation_internal")]
 
 
-def _without_own_sampling(config: Any) -> None:
+def _without_own_sampling(config: PretrainedConfig) -> None:
     """Removes a checkpoint's sampling defaults and lengths from its generation config.
 
     transformers uses them for every value that a call does not set: Qwen2-VL's top_k=1 would make every sampled answer
@@ -291,7 +297,7 @@ def _without_own_sampling(config: Any) -> None:
     config.do_sample = False
 
 
-def _seen(prompt: Prompt, longest: int) -> Any:
+def _seen(prompt: Prompt, longest: int) -> Tensor:
     """mllama's mask of pictures per token (1, longest, pictures, tiles), left-padded. Tokens after the prompt see what its last
     token sees.
     """

@@ -9,9 +9,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import torch
+from torch import Tensor
 
 from mm_eval.values.errors import ModelError
 from mm_eval.values.types import Instance, LLOutput
@@ -48,9 +48,9 @@ class Begun:
     -> for each its logits after each token (tokens, vocabulary), the prompts unchanged.
     """
 
-    first: Any
+    first: Tensor
     tokens: int
-    extend: Callable[[Sequence[int], Sequence[list[int]]], Iterator[Any]]
+    extend: Callable[[Sequence[int], Sequence[list[int]]], Iterator[Tensor]]
 
 
 def score(runtime: Runtime, rows: Sequence[Continuation]) -> list[LLOutput | ModelError]:
@@ -88,7 +88,7 @@ def _in_place(runtime: Runtime, prompts: Sequence[Prompt]) -> Iterator[tuple[lis
             tails += [prompts[place].ids[len(beginning.ids) :] for place in places]
         logits = rows.run(tails)[:, -1] if all(tails) else prefix.logits
 
-        def extend(sources: Sequence[int], ids: Sequence[list[int]], rows: Rows = rows) -> Iterator[Any]:
+        def extend(sources: Sequence[int], ids: Sequence[list[int]], rows: Rows = rows) -> Iterator[Tensor]:
             longest = rows.forked(sources).run(ids, keep=max(map(len, ids)))
             return (logits[-len(row) :] for logits, row in zip(longest, ids, strict=True))
 
@@ -99,7 +99,7 @@ def _in_copies(runtime: Runtime, prompts: Sequence[Prompt]) -> Iterator[tuple[li
     """Prompts in transformers' cache, of which each continuation gets a copy."""
     for places, prefix in prefixes(runtime, prompts):
 
-        def extend(sources: Sequence[int], ids: Sequence[list[int]], prefix: Prefix = prefix) -> Iterator[Any]:
+        def extend(sources: Sequence[int], ids: Sequence[list[int]], prefix: Prefix = prefix) -> Iterator[Tensor]:
             longest = run_on(runtime, prefix, sources, ids)[0].logits
             return (logits[: len(row)] for logits, row in zip(longest, ids, strict=True))
 
@@ -128,7 +128,7 @@ def _whole(runtime: Runtime, row: Continuation) -> LLOutput:
     return _total(whole(runtime, row.prompt, row.ids[:-1]), row.ids)
 
 
-def whole(runtime: Runtime, prompt: Prompt, after: list[int]) -> Any:
+def whole(runtime: Runtime, prompt: Prompt, after: list[int]) -> Tensor:
     """Logits after a prompt and after each of some tokens that follow it (len(after) + 1, vocabulary), from one whole forward.
 
     The model sets the positions. Right for every causal model.
@@ -143,7 +143,7 @@ def whole(runtime: Runtime, prompt: Prompt, after: list[int]) -> Any:
     return logits[0, -keep:]
 
 
-def _total(logits: Any, ids: list[int]) -> LLOutput:
+def _total(logits: Tensor, ids: list[int]) -> LLOutput:
     """Sum of log-probabilities of ids under logits of shape (len(ids), vocabulary), and whether ids are the argmax."""
     chosen = torch.tensor(ids, device=logits.device)
     probabilities = torch.log_softmax(logits.float(), -1)

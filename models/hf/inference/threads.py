@@ -11,11 +11,14 @@ import statistics
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING
 
 import torch
 
 from .runtime import FAILURES
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
 
 logger = logging.getLogger(__name__)
 
@@ -88,7 +91,7 @@ class Threads:
         self._next_look = now + max(PAUSE, (now - began) / SHARE)
 
 
-def step_of(model: Any) -> Callable[[], object]:
+def step_of(model: PreTrainedModel) -> Callable[[], object]:
     """A step of a loaded model: a short text."""
     tokens = torch.ones((1, TOKENS), dtype=torch.long)
 

@@ -19,9 +19,12 @@ import secrets
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mm_eval.values.errors import ModelError
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase, ProcessorMixin
 
 MARK = "\U0010fffd"
 """Begins a mark. The next character is the number of the special token. This character in data is replaced by a mark too."""
@@ -44,7 +47,7 @@ class DataText:
     template: its Jinja source. Added tokens that are not declared special count as special if the template writes them.
     """
 
-    def __init__(self, tokenizer: Any, processor: Any, template: str) -> None:
+    def __init__(self, tokenizer: PreTrainedTokenizerBase, processor: ProcessorMixin | None, template: str) -> None:
         self.tokenizer = tokenizer
         added = getattr(tokenizer, "added_tokens_decoder", {}).values()
         own = {

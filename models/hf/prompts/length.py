@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 from mm_eval.values.errors import LongPrompt, ModelError
 
 from .prompt import Prompt
 
+if TYPE_CHECKING:
+    from transformers import PretrainedConfig, PreTrainedTokenizerBase
 
-def own_length(config: Any, tokenizer: Any) -> int:
+
+def own_length(config: PretrainedConfig, tokenizer: PreTrainedTokenizerBase) -> int:
     """A checkpoint's own limit on prompt and answer together, in tokens."""
     text = config.get_text_config()
     for name in ("max_position_embeddings", "n_positions", "max_sequence_length", "n_ctx"):

@@ -19,12 +19,15 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, groupby
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from weakref import WeakValueDictionary
 
 from mm_eval.data.decode import IN_FLIGHT
 from mm_eval.values.errors import ModelError
 from mm_eval.values.types import Instance
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
 
 Value = TypeVar("Value")
 
@@ -123,7 +126,7 @@ class Preprocessor:
         return bool(instance.image_digests) and self._processor is not None and self._depends != "processor"
 
     def __call__(
-        self, text: str, instance: Instance, loaded: Sequence[Any] | None, *, special: bool
+        self, text: str, instance: Instance, loaded: Sequence[Image] | None, *, special: bool
     ) -> tuple[Any, list[Known]]:
         """(The processor's output for a prompt, what is known of each of its pictures, or of all together.)
 
@@ -145,7 +148,7 @@ class Preprocessor:
         encoded = processor(images=blank if self._is_flat else [blank], **options)
         return encoded, units
 
-    def _processed(self, pictures: list[Any], options: Mapping[str, Any]) -> Any:
+    def _processed(self, pictures: list[Image], options: Mapping[str, Any]) -> Any:
         """The output for a prompt; its pictures stand in a list of their own, or in one list where that is refused."""
         if not pictures or self._is_flat:
             return self._processor(**({"images": pictures} if pictures else {}), **options)
@@ -196,7 +199,7 @@ class Preprocessor:
         found = [self._kept.get(key) for key in keys]
         if all(value is not None for value in found):
             return [value for value in found if value is not None]
-        loaded: list[Any] = []
+        loaded: list[Image] = []
         made = []
         with IN_FLIGHT.held(instance.pixels):  # before a lock is taken, so that nobody waits for pixels with one
             for place, key in enumerate(keys):
@@ -224,14 +227,14 @@ class _StandIn:
         return getattr(self._own, name)
 
 
-def _blank_pictures(count: int) -> list[Any]:
+def _blank_pictures(count: int) -> list[Image]:
     """Pictures of one pixel: a processor only counts them."""
     from PIL import Image
 
     return [Image.new("RGB", (1, 1)) for _ in range(count)]
 
 
-def decoded(instance: Instance) -> list[Any]:
+def decoded(instance: Instance) -> list[Image]:
     """The decoded pictures of an instance, as many as it has digests."""
     pictures = instance.images() if instance.images is not None else []
     if len(pictures) != len(instance.image_digests):

@@ -18,7 +18,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mm_eval.data.decode import IN_FLIGHT
 from mm_eval.values.errors import ConfigError, DataError, ModelError
@@ -32,6 +32,10 @@ from ..families import Family
 from .data_text import DataText
 from .dates import dated
 from .preprocessing import Picture, Preprocessor, learn, pictures_of, written
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+    from transformers import PreTrainedTokenizerBase
 
 _PER_TOKEN = ("mm_token_type_ids", "token_type_ids", "image_embeds_position_mask", "moe_mm_token_type_ids")
 
@@ -105,7 +109,7 @@ class PromptWriter:
         self,
         name: str,
         family: Family,
-        tokenizer: Any,
+        tokenizer: PreTrainedTokenizerBase,
         processor: Any,
         arguments: PromptArguments,
         *,
@@ -305,7 +309,7 @@ class PromptWriter:
             return {self.data_text.hide(str(name)): self._hidden(inner) for name, inner in value.items()}
         return [self._hidden(inner) for inner in value] if isinstance(value, (list, tuple)) else value
 
-    def _encode(self, instance: Instance, count: int, loaded: Sequence[Any] | None) -> Prompt:
+    def _encode(self, instance: Instance, count: int, loaded: Sequence[Image] | None) -> Prompt:
         """The prompt of an instance with its ids and pictures. loaded: the pictures; None: preprocessed once by digest."""
         blank = self._blank(instance, count)
         if self.processor is None:

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from itertools import groupby
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mm_eval.values.errors import ConfigError, ModelError
 from mm_eval.values.types import IMAGE_MARK, Clip, Instance
@@ -22,6 +22,9 @@ from .clips import is_blank, native_clips, parts_of, span, starts_and_rest
 from .preprocessing import Known, Picture, decoded
 from .prompt import Prompt, PromptWriter
 from .videos import Videos, video_tensors
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
 
 CLOCK = 1000
 """Ticks a second of the clock that the processor gets."""
@@ -98,7 +101,7 @@ class VideoWriter(PromptWriter):
                 first += piece
         return first
 
-    def _encode(self, instance: Instance, count: int, loaded: Sequence[Any] | None) -> Prompt:
+    def _encode(self, instance: Instance, count: int, loaded: Sequence[Image] | None) -> Prompt:
         clips = self.clips(instance)
         if not clips:
             return super()._encode(instance, count, loaded)
@@ -257,7 +260,7 @@ class VideoWriter(PromptWriter):
         load = instance.images
         assert load is not None
 
-        def images() -> list[Any]:
+        def images() -> list[Image]:
             loaded = load()
             return [loaded[number] for number in numbers]
 

@@ -24,6 +24,8 @@ from ..checkpoint import Checkpoint
 
 if TYPE_CHECKING:
     from PIL.Image import Image
+    from torch import Tensor
+    from transformers import ProcessorMixin
 
 CHANGED = 0.1
 """Mean difference of a token's pixels from the frame before, in steps of 8 bits after normalising, below which video_llama_3
@@ -265,7 +267,9 @@ def _stated(checkpoint: Checkpoint, video: VideoInput) -> dict[str, Any]:
     return {name: value for name, value in {**taken, **of_videos}.items() if value is not None}
 
 
-def video_tensors(frames: Sequence[Image], settings: VideoSettings, processor: Any = None) -> dict[str, Any]:
+def video_tensors(
+    frames: Sequence[Image], settings: VideoSettings, processor: ProcessorMixin | None = None
+) -> dict[str, Any]:
     """The tensors of a video under the names of the video processors.
 
     processor: the checkpoint's video processor, where torchvision is installed. With a budget: `pixel_values_videos` (patches,
@@ -290,7 +294,7 @@ def video_tensors(frames: Sequence[Image], settings: VideoSettings, processor: A
     return tensors
 
 
-def _by_processor(frames: Sequence[Image], settings: VideoSettings, processor: Any) -> dict[str, Any]:
+def _by_processor(frames: Sequence[Image], settings: VideoSettings, processor: ProcessorMixin) -> dict[str, Any]:
     import numpy
 
     budget = {"cap_pixels_per_frame": settings.caps_frames} if settings.budget in OWN_CAPS else {}
@@ -321,7 +325,7 @@ def fitted(frame: Image, size: tuple[int, int], settings: VideoSettings) -> Imag
     return frame
 
 
-def _pixels(frame: Image, size: tuple[int, int], settings: VideoSettings) -> Any:
+def _pixels(frame: Image, size: tuple[int, int], settings: VideoSettings) -> Tensor:
     """A frame as (3, height, width), resized and normalised."""
     import numpy
     import torch
@@ -332,7 +336,7 @@ def _pixels(frame: Image, size: tuple[int, int], settings: VideoSettings) -> Any
     return (values - mean) / std
 
 
-def _patches(video: Any, settings: VideoSettings) -> tuple[Any, list[int]]:
+def _patches(video: Tensor, settings: VideoSettings) -> tuple[Tensor, list[int]]:
     """(patches of `steps` frames, those of a token one after another; their grid in time, height and width)."""
     import torch
 
@@ -347,7 +351,7 @@ def _patches(video: Any, settings: VideoSettings) -> tuple[Any, list[int]]:
     return divided.reshape(math.prod(grid), channels * steps * patch * patch), grid
 
 
-def _changed(patches: Any, grid: Sequence[int], settings: VideoSettings) -> Any:
+def _changed(patches: Tensor, grid: Sequence[int], settings: VideoSettings) -> Tensor:
     """Which tokens are kept: of the first frame all, of the others those that have changed, and at least one of each frame."""
     import torch
 
