@@ -21,11 +21,14 @@ from mm_eval.results.judged import judges_by_task
 from mm_eval.results.number_text import unit_of
 from mm_eval.results.page import SampleRows, category_labels, page, pictures
 from mm_eval.results.recorded import RecordedRun, RecordedTask, headline_keys, marks
+from mm_eval.results.release_order import RELEASE_PAGE, read_release_order
 from mm_eval.results.run_table import unanswered_words
 from mm_eval.scoring.answered_by import sentence as answer_names
 from mm_eval.scoring.metrics.aggregation import mean
 from mm_eval.scoring.metrics.paired import estimate
 from mm_eval.scoring.sample_row import SampleRow
+from mm_eval.values.run_files import real_path
+from mm_eval.values.safe import href
 
 if TYPE_CHECKING:
     from mm_eval.imported.theirs import OnPage
@@ -90,11 +93,25 @@ def write_report(run: RecordedRun, against: RecordedRun | None = None) -> Path:
             yield digest, address
 
     def about() -> dict[str, Any]:
-        where = {"where": str(run.folder), "outside": outside}
+        where = {"where": str(run.folder), "outside": outside, **_of_release(run)}
         return {**about_run(run, rows.categories, parts, beside), **where}
 
     lines = page(title_of(run), "run.js", rows, counted, about)
     return RunFolder(run.folder).write_lines("report.html", lines)
+
+
+def _of_release(run: RecordedRun) -> dict[str, Any]:
+    """The links to the page of the release that a run belongs to, and to the pages of its other models."""
+    folder = real_path(run.folder)
+    if folder.name not in (models := read_release_order(folder.parent)):
+        return {}
+    others = {name: f"../{href(Path(own))}/report.html" for own, name in models.items() if own != folder.name}
+    return links_of_release(f"../{RELEASE_PAGE}", others)
+
+
+def links_of_release(back: str, others: Mapping[str, str]) -> dict[str, Any]:
+    """What a run's page knows of its release. back: the link to the release's page. others: to other models' pages, by name."""
+    return {"back": back, "siblings": [{"name": name, "link": link} for name, link in others.items()]}
 
 
 def title_of(run: RecordedRun) -> str:

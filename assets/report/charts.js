@@ -9,6 +9,12 @@ const CELLS = {
   },
   pair: (task, a, b, inA, inB) => ({ said: `samples${task ? ` of ${task}` : ""}: ${inA} in ${runName(Number(a))}, ${inB} in ${runName(Number(b))}`, keep: (row) => (!task || row.t === task) && markIn(row, Number(a)) === (inA === "right") && markIn(row, Number(b)) === (inB === "right") }),
 };
+// Counts of the tables of a comparison, by their places on the page
+const countCells = [];
+CELLS.count = (place) => {
+  const cell = countCells[place], docs = Object.fromEntries(Object.entries(cell?.docs || {}).map(([task, ids]) => [task, new Set(ids)])), model = cell?.model ?? null;
+  return { said: cell ? `${cell.count} ${cell.said}` : "no documents", keep: (row) => docs[row.t]?.has(row.d) && (row.m ?? null) === model };
+};
 function countCell(cell, count, most, same) {
   const said = CELLS[cell[0]](...cell.slice(1)).said;
   const inside = count ? make("button", { type: "button", "aria-label": `${count} ${said}` }, count.toLocaleString("en")) : "0";

@@ -4,7 +4,8 @@ function drawnCell(cell) {
   if (typeof cell === "string") return cell;
   if (cell.kind === "interval") return track(cell, -cell.reach, cell.reach, { zero: 0 });
   const button = make("button", { type: "button", class: "count", title: `Show the documents ${cell.said}` }, String(cell.count));
-  button.addEventListener("click", () => showOnly(cell));
+  const place = countCells.push(cell) - 1;
+  button.addEventListener("click", () => showCell(["count", place]));
   return button;
 }
 function drawnTable(table) {
@@ -27,6 +28,7 @@ function drawnTable(table) {
 }
 function drawTop() {
   document.body.classList.add("wide");
+  countCells.length = 0;
   PARTS.asked = "How they were asked";
   const head = byId("top"), asked = byId("asked"), section = byId("overview");
   head.append(...[wayBack()].filter(Boolean), make("h1", {}, about.title));

@@ -259,7 +259,7 @@ function offerOrders() {
   byId("c-size").replaceChildren(make("option", { value: "" }, "all"), ...sizes.map((value) => make("option", { value }, SIZES[value][0])));
   byId("c-size").parentElement.hidden = sizes.length < 2;
 }
-function keepState() {
+function keepState(click) {
   const state = new URLSearchParams();
   for (const id of ["c-text", "c-order", "c-unit"]) if (picked(id)) state.set(id.slice(2), picked(id));
   if (byId("c-parts").checked) state.set("parts", "1");
@@ -267,7 +267,7 @@ function keepState() {
   if (picked("c-models")) state.set("by", picked("c-models").replace("row:", ""));
   if (picked("c-size")) state.set("size", picked("c-size"));
   if (hidden.size) state.set("hidden", [...hidden].join("."));
-  history.replaceState(null, "", [...state].length ? `#?${state}` : location.pathname + location.search);
+  history[click ? "pushState" : "replaceState"](null, "", [...state].length ? `#?${state}` : location.pathname + location.search);
 }
 function fromAddress() {
   const state = new URLSearchParams(location.hash.replace(/^#\??/, ""));
@@ -281,7 +281,8 @@ function fromAddress() {
   hidden.clear();
   for (const place of (state.get("hidden") || "").split(".")) if (place !== "" && about.columns[place]) hidden.add(Number(place));
 }
-function refresh() { table(); drawCharts(); keepState(); }
+// Each click has an address of its own, so that the browser's Back undoes it; letters of a search have one together
+function refresh(event) { table(); drawCharts(); keepState(event?.type !== "input"); }
 head();
 byId("options").open = innerWidth > 760 && !embedded;
 charts();

@@ -2,7 +2,7 @@
 // The top of a run's page: what was measured, the table and the charts
 function header() {
   const top = byId("top"), used = about.usage, docs = about.table.filter((row) => !row.group).reduce((sum, row) => sum + row.n, 0);
-  top.append(make("h1", {}, about.model));
+  top.append(...[wayBack()].filter(Boolean), make("h1", {}, about.model));
   const said = [`${about.tasks.length} ${about.tasks.length === 1 ? "task" : "tasks"}`, `${docs.toLocaleString("en")} documents`, about.parameters ? `${inWords(about.parameters)} parameters` : null, about.date?.slice(0, 10)];
   top.append(make("div", { class: "soft" }, said.filter(Boolean).join(" · ")));
   if (about.sample) top.append(sampleBanner(about.datasets));

@@ -140,11 +140,12 @@ function strips(row, box) {
     seconds.forEach((time, place) => strip.append(make("figure", {}, elements[first + place], make("figcaption", {}, `${time.toFixed(2)} s`))));
   }
 }
-function show(index, keepAddress) {
+// keepAddress: the page opened it, not the reader. click: with an address of its own; so has the first sample that keys choose
+function show(index, keepAddress, click) {
   if (index < 0 || index >= shown.length) return;
   chosen = index;
   const row = shown[index];
-  if (!keepAddress) history.replaceState(null, "", address(row));
+  if (!keepAddress) history[click || location.hash.startsWith("#?") ? "pushState" : "replaceState"](null, "", address(row));
   const top = index * HEIGHT;
   if (top < list.scrollTop) list.scrollTop = top;
   if (top + HEIGHT > list.scrollTop + list.clientHeight) list.scrollTop = top + HEIGHT - list.clientHeight;
@@ -153,6 +154,7 @@ function show(index, keepAddress) {
   back.addEventListener("click", () => land(byId("samples")));
   copy.addEventListener("click", () => navigator.clipboard?.writeText(location.href).then(() => { copy.textContent = "Copied"; }, () => {}));
   const parts = [make("div", { class: "head" }, make("h3", {}, `${row.t}, doc ${row.d}${row.c.length ? ` (${categoriesOf(row).join(", ")})` : ""}`), make("span", {}, label(row), " ", copy, " ", back))];
+  if (about.siblings?.length) parts.push(make("p", { class: "hint", id: "siblings" }, "The same sample of: ", ...about.siblings.flatMap((one, place) => [place ? ", " : "", make("a", { href: `${one.link}${addressOf(row.t, row.d)}` }, one.name)])));
   if (row.images) {
     const box = make("div", { class: "pictures" });
     row.images.forEach((digest, place) => box.append(pictureElement(digest, `picture ${place + 1}`)));
@@ -229,14 +231,7 @@ function showCategory(task, category) {
   byId("f-task").value = task;
   byId("f-category").value = category;
   apply();
-  land(byId("samples"));
-}
-function showOnly(cell) {
-  // The docs behind a count of the tables, and no others
-  clearFilters();
-  const docs = Object.fromEntries(Object.entries(cell.docs).map(([task, ids]) => [task, new Set(ids)])), model = cell.model ?? null;
-  only = { said: `${cell.count} ${cell.said}`, keep: (row) => docs[row.t]?.has(row.d) && (row.m ?? null) === model };
-  apply();
+  keepFilters(true);
   land(byId("samples"));
 }
 // The samples of a chart's cell, whose texts are in the address: #?cell=length,mme,characters,2,3
@@ -248,7 +243,7 @@ function showCell(cell) {
   clearFilters();
   setCell(cell.map(encodeURIComponent).join(","));
   apply();
-  keepFilters();
+  keepFilters(true);
   land(byId("samples"));
 }
 function fromAddress() {
@@ -261,10 +256,11 @@ function fromAddress() {
 }
 // The filters in the address: #?task=mme&result=wrong
 const FILTERS = { model: "f-model", task: "f-task", category: "f-category", beside: "f-beside", result: "f-result", text: "f-text" };
-function keepFilters() {
+// Each click has an address of its own, so that the browser's Back undoes it; letters of a search have one together
+function keepFilters(click) {
   const stated = Object.entries(FILTERS).map(([name, id]) => [name, byId(id).value]).filter(([, value]) => value);
   if (only?.cell) stated.push(["cell", only.cell]);
-  history.replaceState(null, "", stated.length ? `#?${new URLSearchParams(stated)}` : "#samples");
+  history[click ? "pushState" : "replaceState"](null, "", stated.length ? `#?${new URLSearchParams(stated)}` : "#samples");
 }
 // The docs that a page of one run shows first, where its address asks for nothing: those that something is wrong with
 function openOnFailures() {
@@ -318,15 +314,15 @@ function samples() {
   offerFilters(rows);
   byId("f-model").append(make("option", { value: "" }, "all models"), ...(about.models || []).map((name, place) => make("option", { value: place }, name)));
   byId("f-model").parentElement.hidden = (about.models || []).length < 2;
-  byId("only").lastElementChild.addEventListener("click", () => { if (opening) clearFilters(); only = null; apply(); keepFilters(); });
+  byId("only").lastElementChild.addEventListener("click", () => { if (opening) clearFilters(); only = null; apply(); keepFilters(true); });
   byId("f-beside").append(make("option", { value: "" }, "any run"), ...about.beside.map((name, place) => make("option", { value: place }, name)));
   byId("f-beside").parentElement.hidden = about.beside.length < 2;
-  for (const id of ["f-model", "f-task", "f-category", "f-beside", "f-result"]) byId(id).addEventListener("change", () => { opening = ""; apply(); keepFilters(); });
+  for (const id of ["f-model", "f-task", "f-category", "f-beside", "f-result"]) byId(id).addEventListener("change", () => { opening = ""; apply(); keepFilters(true); });
   let timer = 0;
   byId("f-text").addEventListener("input", () => { clearTimeout(timer); timer = setTimeout(() => { opening = ""; apply(); keepFilters(); }, 80); });
   byId("filters").addEventListener("submit", (event) => event.preventDefault());
   list.addEventListener("scroll", paint, { passive: true });
-  list.addEventListener("click", (event) => { const element = event.target.closest(".row"); if (!element) return; show(Number(element.dataset.index)); if (narrow()) land(detail); });
+  list.addEventListener("click", (event) => { const element = event.target.closest(".row"); if (!element) return; show(Number(element.dataset.index), false, true); if (narrow()) land(detail); });
   addEventListener("resize", paint);
   addEventListener("hashchange", jump);
   addEventListener("keydown", (event) => {

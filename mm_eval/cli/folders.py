@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Sequence
 from pathlib import Path
 
 from mm_eval.cli.options import add_option
-from mm_eval.values.files import write_atomic
+from mm_eval.results.release_order import ORDER_FILE, read_release_order
 from mm_eval.values.run_files import is_inside
 
 RUN_FILE = "run.json"
-ORDER_FILE = "release.json"
-"""In the folder of a release: the order of its models."""
 
 
 def add_code_option(parser: argparse.ArgumentParser) -> None:
@@ -63,16 +60,7 @@ def _in_order(folders: list[str]) -> list[str]:
 
 def _order_of(folder: Path) -> dict[str, int]:
     """{folder name: place} of the models of a release; empty where nothing says their order."""
-    try:
-        names = json.loads((folder / ORDER_FILE).read_text(encoding="utf-8"))["models"]
-        return {str(name): place for place, name in enumerate(names)}
-    except (OSError, ValueError, TypeError, LookupError, RecursionError):
-        return {}
-
-
-def write_order(folder: Path, names: Sequence[str]) -> None:
-    """Writes the order of a release's models, by the names of their folders: that of its file, in which every page has them."""
-    write_atomic(folder / ORDER_FILE, json.dumps({"models": list(names)}, indent=2) + "\n", durable=False)
+    return {name: place for place, name in enumerate(read_release_order(folder))}
 
 
 def _below(folder: Path) -> list[Path]:

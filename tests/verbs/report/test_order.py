@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from mm_eval.cli.folders import ORDER_FILE, run_folders, write_order
+from mm_eval.cli.folders import run_folders
 from mm_eval.results.page import asset
+from mm_eval.results.release_order import ORDER_FILE, write_release_order
 from mm_eval.results.sample_rows import options_asked
 from mm_eval.scoring.sample_row import SampleRow
 from mm_eval.verbs.figures import COLOURS
@@ -19,7 +20,7 @@ def release(tmp_path: Path) -> Path:
         (tmp_path / name).mkdir()
         (tmp_path / name / "run.json").write_text("{}")
     (tmp_path / "release.html").write_text("")
-    write_order(tmp_path, ["c", "a"])
+    write_release_order(tmp_path, {"c": "C", "a": "A"})
     return tmp_path
 
 

@@ -6,10 +6,10 @@ import argparse
 import os
 import sys
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mm_eval.cli.folders import write_order
 from mm_eval.cli.say import say, say_report
 from mm_eval.values.errors import ConfigError
 from mm_eval.values.run_files import real_path
@@ -28,6 +28,7 @@ def run_release(args: argparse.Namespace, read: Callable[[argparse.Namespace], R
     from dataclasses import replace
 
     from mm_eval.check_runs import check_models
+    from mm_eval.results.release_order import RELEASE_PAGE
     from mm_eval.scoring.run_results import INTERRUPTED
     from mm_eval.verbs.report.release.numbers import release_table
     from mm_eval.verbs.report.release.outcomes import Outcomes
@@ -51,6 +52,7 @@ def run_release(args: argparse.Namespace, read: Callable[[argparse.Namespace], R
     links = linked(requests, parallel)
     requests = links.requests
     check_models(requests)
+    _write_order(release.runs)
     found = Outcomes([links.ended])
     run = _side_by_side if parallel > 1 else _in_turn
     run(requests, parallel, found)
@@ -67,10 +69,20 @@ def run_release(args: argparse.Namespace, read: Callable[[argparse.Namespace], R
         say_report("\n" + (as_text if plain else as_markdown)(table, intervals=True, categories=categories))
         if found.runs:
             folder = Path(os.path.commonpath([real_path(run.folder).parent for run in found.runs]))
-            order = [Path(str(request.output_path)).name for request in release.runs.values()]
-            write_order(folder, order)
-            say(f"page: {write_release_page(folder / 'release.html', table)}")
+            say(f"page: {write_release_page(folder / RELEASE_PAGE, table)}")
     return found.exit_code
+
+
+def _write_order(runs: Mapping[str, RunRequest]) -> None:
+    """Writes the order of the models beside their folders, for the pages of the runs. A full disk is theirs to report."""
+    from mm_eval.results.release_order import write_release_order
+
+    folders = {Path(str(request.output_path)): name for name, request in runs.items()}
+    [parent] = parents if len(parents := {folder.parent for folder in folders}) == 1 else [None]
+    if parent is not None:
+        with suppress(OSError):
+            parent.mkdir(parents=True, exist_ok=True)
+            write_release_order(parent, {folder.name: name for folder, name in folders.items()})
 
 
 def _in_turn(requests: Mapping[str, RunRequest], parallel: int, found: Outcomes) -> None:

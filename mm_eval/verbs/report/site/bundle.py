@@ -21,6 +21,7 @@ from mm_eval.results.media import Media
 from mm_eval.results.recorded import RecordedRun, told_apart
 from mm_eval.results.sample_rows import sample_name
 from mm_eval.results.thumbnails import thumbnail
+from mm_eval.run_page import links_of_release
 from mm_eval.values.errors import ConfigError
 from mm_eval.values.files import write_atomic
 from mm_eval.values.run_files import real_path
@@ -75,7 +76,10 @@ def write_bundle(
     for name, run in zip(names, runs, strict=True):
         with Media(run.folder) as media:
             files = _Files(folder, run, media)
-            count = write_run_page(folder / name, run, beside(names, runs, run), FOLDERS, files.of_row)
+            others = beside(names, runs, run)
+            links = {each: f"../{names[[*map(id, runs)].index(id(other))]}/{PAGE}" for each, other in others.items()}
+            release = links_of_release(f"../{INDEX}", links)
+            count = write_run_page(folder / name, run, others, FOLDERS, files.of_row, release=release)
         said(f"{run.folder}: {counted(count, 'sample')}{files.said()}")
     pages = {run.folder: f"{name}/{PAGE}" for name, run in zip(names, runs, strict=True)}
     if url:

@@ -56,12 +56,14 @@ def write_run_page(
     pictures: Mapping[str, Any],
     kinds: Callable[[Mapping[str, Any]], Mapping[str, str]],
     tick: Callable[[int], None] = lambda done: None,
+    release: Mapping[str, Any] | None = None,
 ) -> int:
     """Writes the page and its parts into a folder and returns the number of samples.
 
     others: runs whose answers stand beside each sample, by their names. pictures: the addresses of the folders `thumbnails` and
     `full`, from the page, and whether those in full size are `listed`. kinds: gets each sample and gives {digest: file name
     ending} of its listed pictures. tick: gets the number of samples so far.
+    release: the links of `links_of_release`.
     """
     beside = {name: other for name, other in others.items() if other.spec["tasks"].keys() & run.spec["tasks"].keys()}
     parts = PageParts(run)
@@ -86,6 +88,7 @@ def write_run_page(
         "next": "rows/1.js",
         "samples": done,
         "pictures": pictures,
+        **(release or {}),
     }
     RunFolder(folder).write_lines(PAGE, page(title_of(run), "run.js", [], lambda: [], lambda: about, in_parts=True))
     return done

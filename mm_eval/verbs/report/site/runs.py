@@ -17,6 +17,7 @@ from mm_eval.results.media import Media
 from mm_eval.results.page import page
 from mm_eval.results.recorded import RecordedRun
 from mm_eval.results.thumbnails import thumbnail
+from mm_eval.run_page import links_of_release
 from mm_eval.values.errors import MMEvalError, StoreError, kind_and_text
 from mm_eval.values.run_files import UNREADABLE, odd_content, read_bytes, real_path
 from mm_eval.values.safe import in_script
@@ -85,8 +86,8 @@ class ShownRun:
         self._live.read()
         return self._live
 
-    def write(self, state: State, others: Mapping[str, RecordedRun]) -> None:
-        """Writes the page and its parts unless they are of this state."""
+    def write(self, state: State, others: Mapping[str, RecordedRun], release: Mapping[str, Any]) -> None:
+        """Writes the page and its parts unless they are of this state. release: the links of `links_of_release`."""
         with self._lock:
             if self._written == state or self._stopped:
                 return
@@ -104,7 +105,7 @@ class ShownRun:
                 self.done = done
 
             try:
-                write_run_page(self.pages, self.recorded(), others, PICTURES, look, tick)
+                write_run_page(self.pages, self.recorded(), others, PICTURES, look, tick, release)
                 self._found_in = found
             except (MMEvalError, OSError) as error:
                 self.problem = str(error)
@@ -232,7 +233,10 @@ class Shown:
             except (MMEvalError, OSError):  # that run's own page says why
                 continue
         own = readable.get(run.name)
-        run.write(state, beside(list(readable), list(readable.values()), own) if own else {})
+        others = beside(list(readable), list(readable.values()), own) if own else {}
+        names = {id(other): name for name, other in readable.items()}
+        links = {each: f"../{names[id(other)]}/{PAGE}" for each, other in others.items()}
+        run.write(state, others, links_of_release("../runs.html", links) if len(self.runs) > 1 else {})
         written.set()
 
     def run_page(self, run: ShownRun) -> Iterator[str] | str:
