@@ -6,18 +6,20 @@ import os
 import socket
 import tempfile
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 
 from mm_eval.sandbox.environment import environment
 from mm_eval.sandbox.interpreter import Asked, Interpreter, Ran, SandboxError
 from mm_eval.sandbox.pool import Pool
-from mm_eval.sandbox.walls import OTHERWISE, Sandbox, of_folder
+from mm_eval.sandbox.walls import Sandbox, of_folder, otherwise
 from mm_eval.values.errors import ConfigError
 from mm_eval.values.safe import in_line
 
 OWN = {*environment("python", ""), *of_folder("")} | {"PWD", "OLDPWD", "SHLVL", "_", "TERM", "HOSTNAME"}
 """Variables that the sandbox has of its own, or that any program makes."""
+SHOWN = ("usr", "bin", "sbin", "lib", "lib32", "lib64", "etc", "opt")
+"""Folders of the system, which are shown: a home in one of them, as of a service, is none of a user's."""
 AT_LIMIT = 2.0
 """Seconds after which the check of time expects to be stopped."""
 
@@ -45,7 +47,7 @@ def refuse_if_open(sandbox: Sandbox) -> None:
     try:
         found = [wall for wall in check_walls(sandbox, limits=False) if not wall.holds]
     except SandboxError as error:
-        raise ConfigError(error.what, where="--sandbox", hint=OTHERWISE) from error
+        raise ConfigError(error.what, where="--sandbox", hint=otherwise(sandbox)) from error
     if found:
         what = "; ".join(f"{wall.name} ({in_line(wall.said, 80)})" for wall in found)
         hint = "No code of a model is run in it: see mm-eval sandbox check."
@@ -74,6 +76,17 @@ def _tried(interpreter: Interpreter, sandbox: Sandbox, limits: bool) -> list[Wal
         return _walls(sandbox, interpreter, file.name, server.getsockname()[1], limits)
 
 
+def _homes() -> dict[str, list[int]]:
+    """{folder of users' files: its place on a disk}. One at the same place inside is this one, and no folder of an image."""
+    home = os.path.abspath(os.path.expanduser("~"))
+    found = {}
+    for path in dict.fromkeys(("/root", "/home", *([] if home.split("/")[1] in SHOWN else [home]))):
+        with suppress(OSError):
+            about = os.stat(path)
+            found[path] = [about.st_dev, about.st_ino]
+    return found
+
+
 def _listening() -> closing[socket.socket]:
     """A server on this machine, which nothing inside may reach."""
     server = socket.socket()
@@ -97,7 +110,7 @@ def _walls(sandbox: Sandbox, interpreter: Interpreter, marker: str, port: int, w
         return ran.ending == "ok" and ran.text.splitlines()[-1:] == ["no"]
 
     wall("no network", NETWORK.format(port=port), says_no)
-    wall("no files of the user", FILES.format(marker=marker, home=os.path.abspath(os.path.expanduser("~"))), says_no)
+    wall("no files of the user", FILES.format(marker=marker, places=_homes()), says_no)
     wall("no variables of the environment", VARIABLES.format(names=sorted(set(os.environ) - OWN)), says_no)
     wall("no other processes", PROCESSES.format(), says_no)
     wall("a read-only system", SYSTEM, says_no)
@@ -126,9 +139,14 @@ print("reaches " + ", ".join(reached) if reached else "no")
 """
 FILES = """
 import os
-own = ("usr", "bin", "sbin", "lib", "etc", "opt", "dev", "proc", "tmp", "sandbox", "")  # where a home is none of the user's
-looked = ({marker!r}, "/root", "/home", *([] if {home!r}.split("/")[1] in own else [{home!r}]))
-seen = [path for path in looked if os.path.exists(path)]
+def place(path):
+    try:
+        found = os.stat(path)
+        return [found.st_dev, found.st_ino]
+    except OSError:
+        return None
+seen = [path for path in ({marker!r},) if os.path.exists(path)]
+seen += [path for path, own in {places!r}.items() if place(path) == own]
 print("sees " + ", ".join(seen) if seen else "no")
 """
 VARIABLES = """

@@ -14,7 +14,7 @@ from mm_eval.cli.say import say
 from mm_eval.sandbox.check import Wall, check
 from mm_eval.sandbox.interpreter import SandboxError
 from mm_eval.sandbox.limits import WHERE, Limits
-from mm_eval.sandbox.walls import OTHERWISE, sandbox_of
+from mm_eval.sandbox.walls import otherwise, sandbox_of
 from mm_eval.values.errors import ConfigError
 
 
@@ -37,7 +37,7 @@ def main(args: argparse.Namespace) -> int:
     try:
         walls, facts = check(sandbox)
     except SandboxError as error:
-        raise ConfigError(error.what, where="--sandbox", hint=OTHERWISE) from error
+        raise ConfigError(error.what, where="--sandbox", hint=otherwise(sandbox)) from error
     width = max(len(name) for name in (*facts, *(wall.name for wall in walls)))
     for wall in walls:
         say(f"{'holds' if wall.holds else 'OPEN '}  {wall.name:<{width}}{_said(wall)}".rstrip())

@@ -33,6 +33,7 @@ WORK = "/sandbox"
 """The one folder that code may write to."""
 STATED = re.compile(rf"{BWRAP}|{NONE}|(?:{'|'.join(CONTAINERS)}):[\w./:@-]+")
 OTHERWISE = "Or name a container with the packages in it: --sandbox docker:IMAGE or podman:IMAGE."
+BUBBLEWRAP = "Or use bubblewrap: --sandbox bwrap."
 SECONDS = 60
 """In which a container's engine must answer."""
 
@@ -151,6 +152,11 @@ class Sandbox:
         return Started(program, variables, folder=folder)
 
 
+def otherwise(sandbox: Sandbox) -> str:
+    """What to do where a sandbox does not start."""
+    return BUBBLEWRAP if sandbox.kind in CONTAINERS else OTHERWISE
+
+
 def python_of(sandbox: Sandbox) -> str:
     """The version of Python and of its packages."""
     import platform
@@ -194,7 +200,7 @@ def sandbox_of(stated: str | None, limits: Limits, *, offline: bool = False, say
 def _image_digest(engine: str, image: str) -> str:
     """The digest of a container's image that is on this machine. ConfigError where it is not."""
     if shutil.which(engine) is None:
-        raise ConfigError(f"{engine} is not installed.", where="--sandbox", hint="Or use bubblewrap: --sandbox bwrap.")
+        raise ConfigError(f"{engine} is not installed.", where="--sandbox", hint=BUBBLEWRAP)
     try:
         done = subprocess.run(
             [engine, "image", "inspect", "--format", "{{.Id}}", image],
