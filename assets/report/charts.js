@@ -123,7 +123,7 @@ function pairs() {
   select.addEventListener("change", fill);
   section.append(make("h2", {}, "Right and wrong in two runs"));
   if (tasks.length > 1) section.append(make("p", {}, make("label", {}, "Task ", select)));
-  section.append(box, make("p", { class: "hint" }, "Docs that both runs answered and that are either right or wrong. Framed cells: the runs agree. A click on a number shows its samples."));
+  section.append(box, make("p", { class: "hint" }, "Documents that both runs answered and that are either right or wrong. Framed cells: the runs agree. A click on a number shows its samples."));
 }
 
 // A number under several prompts: a line for each model, with 95% intervals

@@ -1,9 +1,9 @@
 "use strict";
-// The top of the page of a run that is still going on: how far it is, how fast, and what failed
+// The top of the page of a run in progress: how far it is, how fast, and what failed
 const facts = make("dl", { class: "facts" }), bar = make("progress", { max: 1, value: 0, "aria-label": "answers so far" });
 function drawTop() {
   byId("top").append(make("h1", {}, about.model), make("div", { id: "state", class: "soft" }), bar, facts);
-  drawState("the run is going on");
+  drawState("the run is in progress");
   if (about.sample) byId("top").append(sampleBanner());
 }
 function drawState(said) {
@@ -19,7 +19,7 @@ function drawProgress(now) {
   fact("failed", count(now.failed));
   if (now.verdicts) fact("verdicts of judges", count(now.verdicts));
   for (const task of now.tasks) fact(task.name, `${count(task.docs)} of ${count(task.total)}${task.failed ? `, ${count(task.failed)} failed` : ""}`);
-  drawState(now.done ? "the run is not going on" : "the run is going on");
+  drawState(now.done ? "the run has stopped" : "the run is in progress");
   byId("says")?.remove();
   for (const said of [now.problem, now.done]) if (said) says(said);
 }

@@ -213,7 +213,7 @@ function scatter(row, axis) {
   });
   return svg;
 }
-const AXES = { parameters: "parameters", tokens: "tokens a document", seconds: "seconds of requests a document", dollars: "dollars of the whole run" };
+const AXES = { parameters: "parameters", tokens: "tokens per document", seconds: "seconds of requests per document", dollars: "dollars of the whole run" };
 // What a benchmark's numbers can be drawn against: three models at least, not all alike
 const drawable = (row, axis) => { const found = row.cells.map((cell) => cell?.[axis]).filter((value) => value > 0); return found.length > 2 && new Set(found).size > 1; };
 const card = (title, ...inside) => make("div", { class: "card" }, make("h3", {}, title), ...inside);

@@ -213,7 +213,7 @@ def test_a_run_that_stopped_before_its_first_answer_says_so(opened, served, wors
     (folder / "lock").unlink()
     page = opened(f"{served(folder)}live/report.html")
     assert until(page, "document.getElementById('says')?.textContent.includes('has stopped without results')")
-    assert page.find_element("id", "state").text == "mme: the run is not going on"
+    assert page.find_element("id", "state").text == "mme: the run has stopped"
     assert page.find_element("id", "detail").text == "There is no answer yet."
 
 

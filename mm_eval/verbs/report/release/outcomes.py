@@ -39,7 +39,7 @@ class Ended:
         """This end; of a run that waits, and no other has gone on meanwhile, that it is stuck."""
         if not self.waiting:
             return self
-        return Ended(PARTIAL, hole=f"model error: {self.waiting}, and none goes on", problems=(self.waiting,))
+        return Ended(PARTIAL, hole=f"model error: {self.waiting}, and no other model runs", problems=(self.waiting,))
 
 
 INTERRUPTED_EARLY = Ended(INTERRUPTED, hole="it was interrupted before it had scores")

@@ -264,7 +264,7 @@ class Shown:
             "next": "live.js?from=0",
             "pictures": PICTURES,
         }
-        return page(f"{model}: going on", "live.js", [], lambda: [], lambda: about, in_parts=True)
+        return page(f"{model}: in progress", "live.js", [], lambda: [], lambda: about, in_parts=True)
 
     def part(self, run: ShownRun, number: int) -> bytes | None:
         """A part of a finished run's samples."""
