@@ -406,7 +406,11 @@ def _incomplete(config: TaskConfig) -> Iterator[tuple[str, str, str]]:
     if config.source.get("scorer") is not None and config.source.get("process_results") is not None:
         yield "scorer and process_results are both given.", "scorer", "Write one of them, or null for the other."
     if config.source.get("unsafe_code"):
-        yield "unsafe_code: code of a model runs only as the tool python, and never to score an answer.", "unsafe_code", ""
+        yield (
+            "unsafe_code: code of a model runs only as the tool python, and never to score an answer.",
+            "unsafe_code",
+            "",
+        )
 
 
 def _conflicts_of_parts(config: TaskConfig) -> Iterator[tuple[str, str, str]]:

@@ -155,7 +155,10 @@ def test_other_spellings_of_keys_are_understood(write: Write) -> None:
             "filter_list: [{name: a, filter: [], metric_list: [{metric: 'a,b'}]}]\n",
             "t.yaml:10: the name of a metric can't contain a comma",
         ),
-        ("unsafe_code: true\n", "t.yaml:10: unsafe_code: code of a model runs only as the tool python, and never to score an answer."),
+        (
+            "unsafe_code: true\n",
+            "t.yaml:10: unsafe_code: code of a model runs only as the tool python, and never to score an answer.",
+        ),
         ("process_docs: !function utils.f\n", "t.yaml:10: !function 'utils.f': there is no"),
         ("tag: [a, 1]\n", "t.yaml:10: 'tag' must be a text or a list of texts"),
         ("description: [a]\n", "t.yaml:10: 'description' must be a column"),
