@@ -39,7 +39,7 @@ ORDER: list[tuple[str, str]] = [
     ("pending, trust", "pending trust"),
     (
         "comparisons",
-        "verbs.study.compare verbs.study.task_variants verbs.study.cells deciding.live "
+        "verbs.study.compare verbs.study.task_variants verbs.study.gains verbs.study.cells deciding.live "
         "deciding.live_page deciding.design deciding.plan_text "
         "deciding.against",
     ),

@@ -21,6 +21,7 @@ function head() {
   top.append(make("h1", {}, about.title));
   const models = `${about.columns.length} model${about.columns.length === 1 ? "" : "s"}`, benchmarks = `${measured} benchmark${measured === 1 ? "" : "s"}`;
   top.append(make("div", { class: "soft" }, [about.date, models, benchmarks].filter(Boolean).join(" · ")));
+  for (const said of about.gains) top.append(make("p", { class: "summary sentence" }, said));
   if (about.sentence) top.append(make("p", { class: "summary sentence" }, about.sentence));
   if (about.going.length) top.append(make("h2", {}, "Going on"), make("ul", { id: "going" }, ...about.going.map((one) => make("li", {}, make("a", { href: one.link }, one.name), `: ${one.said}`))));
   if (about.sample.length) top.append(sampleBanner(about.sample));
@@ -76,6 +77,7 @@ function cellOf(row, cells, place, of) {
   if (!cell.ours) shown.append(make("span", { class: "mark" }, " *"));
   if (cell.at && byId("c-intervals").checked) shown.append(interval(row, cell));
   if (cell.part) shown.append(make("small", { class: "part" }, `${cell.part} documents`));
+  if (cell.gain) shown.append(make("small", { class: "verdict" }, cell.gain));
   if (cell.verdict) shown.append(make("small", { class: "verdict" }, cell.verdict));
   if (cell.protocol) shown.append(make("small", { class: "verdict" }, `§ ${cell.protocol}`));
   if (cell.apart) shown.append(make("small", {}, "not ranked"));

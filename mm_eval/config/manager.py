@@ -205,7 +205,7 @@ class TaskManager:
         runtime = RuntimeOverrides(overrides, below)
         expander = Expander(self.entries, runtime, faults, python)
         listed: list[Spec] = [specs] if isinstance(specs, (str, Path, Mapping)) else list(specs)
-        requested = [part for spec in listed for part in _parts(spec)]
+        requested = [part for spec in listed for part in parts_of_spec(spec)]
         if not requested:
             raise ConfigError("no task is named.")
         nodes = list[Node]()
@@ -216,7 +216,7 @@ class TaskManager:
         return loaded
 
 
-def _parts(spec: Spec) -> list[Spec]:
+def parts_of_spec(spec: Spec) -> list[Spec]:
     """A text split at its commas; the name of an existing file is not split."""
     if not isinstance(spec, str) or os.path.isfile(spec):
         return [spec]

@@ -30,12 +30,14 @@ from mm_eval.prompt.blind import SAID
 from mm_eval.results.file import read_results, read_run
 from mm_eval.results.number_text import counts_calls
 from mm_eval.results.sample_rows import (
+    Attempts,
     DocDigests,
     answer_tokens,
     kinds_of,
     lean,
     options_asked,
     sample_name,
+    tokens_of_attempts,
     value_digest,
 )
 from mm_eval.scoring.metrics.aggregation import average_of_runs, mean
@@ -289,6 +291,11 @@ class RecordedRun:
         """{task: {doc id: tokens of its first answer}}, as far as they were counted."""
         by_path = answer_tokens(self.folder)
         return {name: by_path.get(task["path"], {}) for name, task in self.spec["tasks"].items()}
+
+    @cached_property
+    def attempts(self) -> dict[str, Attempts]:
+        """{path of a task: the tokens of each attempt}, as far as they were counted."""
+        return tokens_of_attempts(self.folder)
 
     def samples_path(self, task: str) -> Path:
         """samples/<task>.jsonl"""

@@ -188,26 +188,47 @@ def lean(value: Any) -> Any:
 _MARKS = {0.0: 0.0, 1.0: 1.0}
 
 
+COUNTS = ("prompt_tokens", "completion_tokens", "cached_tokens", "cache_write_tokens")
+"""The tokens that an answer is priced by."""
+Attempts = dict[tuple[int, int], tuple[int, ...]]
+"""{(doc id, repeat): its `COUNTS`}"""
+
+
 def answer_tokens(folder: Path) -> dict[str, dict[int, int]]:
     """{path of a task: {doc id: tokens of its first answer}}, of all turns of a conversation. Docs without a count are left out.
 
     A line that can't be read counts as none, since `mm-eval score` reports damage, and a copied folder may lack its journal.
+    Of a doc with several choices it is that of one.
     """
-    return _tokens(folder, ("completion_tokens",))
-
-
-def tokens_of_docs(folder: Path, task: str) -> dict[int, int]:
-    """{doc id: tokens of its prompts and answers} of a task, by its path; docs without a count are left out."""
-    return _tokens(folder, ("prompt_tokens", "completion_tokens")).get(task, {})
-
-
-def _tokens(folder: Path, names: Sequence[str]) -> dict[str, dict[int, int]]:
-    """The sum of some counts, by task and doc. Of a doc with several choices it is that of one."""
-    by_key: dict[str, int] = {}
-    slots: list[tuple[str, list[list[int | str]]]] = []
+    by_key, keys = _counted(folder, COUNTS[1:2])
     found: dict[str, dict[int, dict[int, int]]] = {}
+    for slot, key in keys.items():
+        if slot.repeat == 0:
+            found.setdefault(slot.task, {}).setdefault(slot.doc_id, {})[slot.turn] = by_key[key][1]
+    return {task: {doc_id: sum(turns.values()) for doc_id, turns in docs.items()} for task, docs in found.items()}
+
+
+def tokens_of_attempts(folder: Path) -> dict[str, Attempts]:
+    """{path of a task: the tokens of each attempt}, of all its turns and choices. Attempts without a count are left out."""
+    by_key, keys = _counted(folder, COUNTS[:2])
+    found: dict[str, dict[tuple[int, int], dict[str, None]]] = {}
+    for slot, key in keys.items():  # an answer may fill several choices of a doc, and was asked once
+        found.setdefault(slot.task, {}).setdefault((slot.doc_id, slot.repeat), {})[key] = None
+    return {
+        task: {
+            attempt: tuple(map(sum, zip(*(by_key[key] for key in own), strict=True)))
+            for attempt, own in attempts.items()
+        }
+        for task, attempts in found.items()
+    }
+
+
+def _counted(folder: Path, needed: Sequence[str]) -> tuple[dict[str, tuple[int, ...]], dict[Slot, str]]:
+    """The `COUNTS` of each request that counted the needed ones, and its key for each slot that it fills, but for judges'."""
+    by_key: dict[str, tuple[int, ...]] = {}
+    keys: dict[Slot, str] = {}
     files: list[Path] = []
-    counted = names[0].encode()
+    counted = needed[0].encode()
     with suppress(MMEvalError):
         files = journal_files(folder)
     for path in files:
@@ -219,12 +240,11 @@ def _tokens(folder: Path, names: Sequence[str]) -> dict[str, dict[int, int]]:
                     for record in single_records(json_value(line)):
                         if record["kind"] == "answer":
                             counts = token_counts(record["usage"])
-                            by_key[record["key"]] = sum(counts[name] for name in names)
+                            if all(name in counts for name in needed):
+                                by_key[record["key"]] = tuple(counts.get(name, 0) for name in COUNTS)
                         if record["kind"] in ("answer", "slots"):
-                            slots.append((record["key"], record["slots"]))
-    for key, of_key in slots:  # further slots of an answer may stand in an earlier file
-        with suppress(*UNREADABLE):
-            for slot in map(Slot.from_json, of_key) if key in by_key else ():
-                if slot.repeat == 0 and not slot.judge:
-                    found.setdefault(slot.task, {}).setdefault(int(slot.doc_id), {})[slot.turn] = by_key[key]
-    return {task: {doc_id: sum(turns.values()) for doc_id, turns in docs.items()} for task, docs in found.items()}
+                            slots = [
+                                slot._replace(doc_id=int(slot.doc_id)) for slot in map(Slot.from_json, record["slots"])
+                            ]
+                            keys.update((slot, str(record["key"])) for slot in slots if not slot.judge)
+    return by_key, {slot: key for slot, key in keys.items() if key in by_key}  # slots may stand before their answer

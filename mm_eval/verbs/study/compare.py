@@ -22,7 +22,8 @@ from mm_eval.values.distributions import holm
 from mm_eval.values.errors import ConfigError, did_you_mean
 from mm_eval.values.types import MetricKey, Number
 from mm_eval.values.words import counted, listed
-from mm_eval.verbs.study.task_variants import VariantRun, first_of, said_of, with_variants
+from mm_eval.verbs.study.gains import Gain, Pair, said_of
+from mm_eval.verbs.study.task_variants import VariantRun, first_of, with_variants
 
 Kinds: TypeAlias = Mapping[int, tuple[str, ...]]
 """{doc id: filtered, refused, truncated, as far as they hold}."""
@@ -41,7 +42,7 @@ class Comparison:
     of the two runs, the docs in both whose answer was filtered, refused or truncated, with which of these holds; empty where
     none was.
     two_judges: (task, key) to how the judges of a number differ that was not compared.
-    said: what variants of tasks gained and lost.
+    said: what variants of tasks gained and lost. gains: the same as numbers, of two runs of one model.
     same_as: {task or group: the place among the compared runs of an earlier one that asked the same; None for the first run}.
     unknown: the numbers whose aggregation is not available, in sentences.
     """
@@ -55,6 +56,7 @@ class Comparison:
     kinds: dict[str, tuple[Kinds, Kinds]] = field(default_factory=dict)
     said: list[str] = field(default_factory=list)
     same_as: Mapping[str, int | None] = field(default_factory=dict)
+    gains: list[Gain] = field(default_factory=list)
 
 
 def compare(
@@ -82,9 +84,16 @@ def compare(
             )
     for place, run in enumerate(with_variants(first, each) for each in runs[1:]):
         renamed = {name for each in (first, run) if isinstance(each, VariantRun) for name in each.own.values()}
+        if first.folder == run.folder:  # tasks beside the pairs are not compared
+            renamed |= first.spec["tasks"].keys()
         known = same_as[place] if same_as else {}
         comparison = Comparison(run, differs=list(differences_in_spec(first, run, renamed)), same_as=known)
-        shared = [name for name in first.tasks if name in run.tasks and (only is None or name in only)]
+        own = Pair(first, run).own
+        shared = [
+            name
+            for name in first.tasks
+            if name in run.tasks and (only is None or name in only or own.get(name) in only)
+        ]
         if not shared:
             raise ConfigError(f"{first.folder} and {run.folder} have no task in common.")
         for name in shared:
@@ -94,6 +103,9 @@ def compare(
         comparison.said = list(_said_of_variants(first, run, comparison.changes))
         compared.append(comparison)
     _correct(compared, family or _family)
+    for comparison in compared:
+        pair = Pair(first, comparison.run)
+        comparison.gains = list(pair.gains(comparison.changes)) if pair.is_of_one_model else []
     return compared
 
 

@@ -23,6 +23,8 @@ from mm_eval.values.words import counted
 from mm_eval.values.words import listed as listed_names
 from mm_eval.verbs.study.cells import change_json, difference_cells, reach, with_margin
 from mm_eval.verbs.study.compare import Comparison, Kinds, count_kinds, verdict
+from mm_eval.verbs.study.gains import sentences
+from mm_eval.verbs.study.gains_table import gains_table
 from mm_eval.verbs.study.task_variants import VariantRun
 from mm_eval.verbs.study.variants import Variants
 from mm_eval.verbs.study.variants_text import write_samples
@@ -76,7 +78,9 @@ def render(
     run's own report. every: all numbers, not each benchmark's main one. width: of the terminal; None for any.
     """
     found = Runs.compared_with(first, compared)
-    parts = [f"{letter}: {found.runs[letter].folder} ({text})" for letter, text in found.texts().items()]
+    parts = [said for comparison in compared for said in sentences(comparison.gains)]
+    parts += [""] if parts else []
+    parts += [f"{letter}: {found.runs[letter].folder} ({text})" for letter, text in found.texts().items()]
     of_folder = defaultdict[Path, list[str]](list)
     for letter, run in found.runs.items():
         of_folder[run.folder.resolve()].append(letter)
@@ -157,10 +161,23 @@ def as_json(first: RecordedRun, compared: Sequence[Comparison]) -> str:
             },
             "changes": [change_json(change) for change in comparison.changes],
             **({"variants": comparison.said} if comparison.said else {}),
+            **_gains_json(comparison),
         }
         for comparison in compared
     ]
     return json_safe(json.dumps({"first": str(first.folder), "compared": rows}, indent=2, ensure_ascii=False))
+
+
+def _tools(comparison: Comparison) -> list[str]:
+    """The tools that a run has more than the first one; none where the first has them."""
+    return list(dict.fromkeys(gain.what for gain in comparison.gains)) if isinstance(comparison.run, VariantRun) else []
+
+
+def _gains_json(comparison: Comparison) -> dict[str, Any]:
+    """The pairs of tasks without and with tools; empty where there are none."""
+    if not comparison.gains:
+        return {}
+    return {"sentence": " ".join(sentences(comparison.gains)), "gains": [gain.to_json() for gain in comparison.gains]}
 
 
 def _unlike(comparison: Comparison) -> list[Change]:
@@ -254,7 +271,11 @@ def _page_columns(letter: str) -> list[Column]:
 
 def _about(folder: Path, found: Runs, pages: Mapping[Path, str]) -> dict[str, Any]:
     """The part of the page above the samples. pages: links to the runs' pages, of those that are not in their folders."""
-    labels = [f"{letter}: {run.model}" for letter, run in found.runs.items()]
+    tools = {letter: listed_names(_tools(comparison), 3) for letter, comparison in found.compared.items()}
+    labels = [
+        f"{letter}: {run.model}{f' with {tools[letter]}' if tools.get(letter) else ''}"
+        for letter, run in found.runs.items()
+    ]
     facts = [
         run_fact(letter, found.runs[letter], folder, text, pages.get(found.runs[letter].folder))
         for letter, text in found.texts().items()
@@ -267,8 +288,10 @@ def _about(folder: Path, found: Runs, pages: Mapping[Path, str]) -> dict[str, An
             about["differs"].append({"title": f"A and {letter} were asked differently", "said": comparison.differs})
         table = Table(_page_columns(letter), _rows(_unlike(comparison), letter))
         said = list(_below(comparison, [change for change in _unlike(comparison) if change.headline], letter))
-        summary = said_of_all(comparison, letter, "A")
+        summary = " ".join(sentences(comparison.gains)) or said_of_all(comparison, letter, "A")
         section = {"title": f"{letter} against A", "summary": summary, "tables": [to_page(table)], "said": said}
+        if gains := [("", gain) for gain in comparison.gains]:
+            section["below"] = [{"title": "What tools take", "table": to_page(gains_table(gains, numbers=False))}]
         sections.append(section)
     return {**about, "sections": sections, "hint": HINT}
 

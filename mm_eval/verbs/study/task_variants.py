@@ -7,16 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from mm_eval.config.schema import split_python
-from mm_eval.config.tools import PYTHON
 from mm_eval.results.recorded import RecordedRun
-from mm_eval.results.sample_rows import sample_name, tokens_of_docs
-from mm_eval.scoring.metrics.paired import right_or_wrong
-from mm_eval.values.types import MetricKey
-from mm_eval.values.words import counted, of_all
+from mm_eval.results.sample_rows import Attempts, sample_name
 
 KEY = "variant_of"
 
@@ -36,6 +33,10 @@ class VariantRun(RecordedRun):
         found = super().prompt_keys
         return {**found, **{plain: found[name] for plain, name in self.own.items() if name in found}}
 
+    @cached_property
+    def attempts(self) -> dict[str, Attempts]:
+        return self.stated.attempts if self.stated is not None else super().attempts
+
     def samples_path(self, task: str) -> Path:
         return self.folder / "samples" / f"{sample_name(self.own.get(task, task))}.jsonl"
 
@@ -44,7 +45,7 @@ def with_variants(first: RecordedRun, second: RecordedRun) -> RecordedRun:
     """The second run with its variants of tasks of the first under the names of these; the run itself where there are none.
 
     A task that both runs have is compared with itself, unless the folder is the same: `mm-eval compare RUN RUN` compares the
-    variants in it with the tasks beside them.
+    variants in it with the tasks beside them, and no other task.
     """
     same = first.folder.resolve() == second.folder.resolve()
     own = {}
@@ -59,7 +60,8 @@ def with_variants(first: RecordedRun, second: RecordedRun) -> RecordedRun:
     if not own:
         return second
     names = {name: plain for plain, name in own.items()}
-    spec = {**second.spec, "tasks": _renamed(second.spec["tasks"], names, own if same else ())}
+    renamed = _renamed(second.spec["tasks"], names, own if same else ())
+    spec = {**second.spec, "tasks": {name: renamed[name] for name in own} if same else renamed}
     changed: dict[str, Any] = {
         each.name: _renamed(value, names, own if same else ())
         for each in fields(second.results)
@@ -101,53 +103,3 @@ def _plain_of(config: Mapping[str, Any], name: str) -> str:
 def _renamed(mapping: Mapping[str, Any], names: Mapping[str, str], hidden: Collection[str]) -> dict[str, Any]:
     """A mapping by task with the variants under their new names. hidden: names of which only the variant stays."""
     return {names.get(name, name): value for name, value in mapping.items() if name in names or name not in hidden}
-
-
-def said_of(first: RecordedRun, second: RecordedRun, task: str, key: MetricKey) -> str:
-    """What a variant gained and lost in a number, and what it took; empty for a task that is none.
-
-    For vstar_tools: "zoom gained 11 documents, lost 3, at 4.2 times the tokens".
-    """
-    if isinstance(first, VariantRun) and task in first.own and not isinstance(second, VariantRun):
-        return said_of(second, first, task, key)
-    if not isinstance(second, VariantRun) or task not in second.own:
-        return ""
-    name = second.own[task]
-    stated = second.results.configs.get(task, {}).get("tools")
-    used = stated.get("use") if isinstance(stated, Mapping) else stated
-    what = ", ".join(map(str, used)) if isinstance(used, list) else name
-    what = PYTHON if split_python(name)[1] else what  # it may have tools besides, as the plain task has
-    before, after = (run.tasks[task].values.get(key, {}) for run in (first, second))
-    pairs = [(_right(before[doc_id]), _right(after[doc_id])) for doc_id in before.keys() & after.keys()]
-    parts = []
-    if pairs and not any(right is None for pair in pairs for right in pair):
-        parts = [f"gained {counted(pairs.count((False, True)), 'document')}", f"lost {pairs.count((True, False))}"]
-    if ratio := _tokens(first, second, task):
-        parts.append(f"at {ratio:.1f} times the tokens")
-    if split_python(name)[1] and parts:
-        parts += _use_of_code(second, task)
-    return f"{task} and {name}: {what} {', '.join(parts)}" if parts else ""
-
-
-def _use_of_code(run: RecordedRun, task: str) -> list[str]:
-    """How often the docs of a task ran code: none where the counts are not recorded."""
-    of_tools = run.tasks[task].values
-    calls = of_tools.get(MetricKey("calls_python", "tools")) or of_tools.get(MetricKey("calls", "tools")) or {}
-    made = [float(value) for value in calls.values() if isinstance(value, (int, float))]
-    if not made:
-        return []
-    used = sum(value > 0 for value in made)
-    return [f"with {sum(made) / len(made):.1f} calls a document", f"code in {of_all(used, len(made), 'document')}"]
-
-
-def _right(value: Any) -> bool | None:
-    """Whether a doc is right by its value, which may stand behind the name of its group; None for one that is neither."""
-    return right_or_wrong(value[-1] if isinstance(value, (list, tuple)) and len(value) == 2 else value)
-
-
-def _tokens(first: RecordedRun, second: RecordedRun, task: str) -> float:
-    """The tokens of the second run over those of the first, prompts and answers of the docs that both counted; 0 if unknown."""
-    before, after = (tokens_of_docs(run.folder, run.spec["tasks"][task]["path"]) for run in (first, second))
-    shared = before.keys() & after.keys()
-    total = sum(before[doc_id] for doc_id in shared)
-    return sum(after[doc_id] for doc_id in shared) / total if total else 0.0

@@ -29,8 +29,10 @@ def add_average(table: ReleaseTable) -> None:
     if len(columns) > 1 and len(rows) >= LEAST:
         for column in columns:
             table.average[column] = _average([table.rows[row][column] for row in rows])
-        points = [row[0] for row in table.shown() if not table.in_percent(row) and row in table.headlines]
+        headlines = [row for row in table.shown() if row in table.headlines and row not in table.plain]
+        points = [row[0] for row in headlines if not table.in_percent(row)]
         of = f"{AVERAGE}: of {counted(len(rows), 'benchmark')} ({listed([row[0] for row in rows], 6)}), each counting once"
+        of += ", without Python" if table.plain else ""
         table.notes.append(of + (f"; {listed(points, 3)} in points left out." if points else "."))
     if len(columns) > 1:
         table.sentence = _sentence(table, columns, rows)
@@ -84,7 +86,7 @@ def _measured(found: ReleaseNumber | None) -> bool:
 def _rows(table: ReleaseTable, columns: list[str]) -> list[Row]:
     """The benchmarks that all these models have, under conditions that are ranked together."""
     found = []
-    for row in table.headlines & table.rows.keys():
+    for row in (table.headlines & table.rows.keys()) - table.plain.keys():
         numbers = table.rows[row]
         alike = all(_measured(numbers.get(column)) for column in columns)
         if alike and table.in_percent(row) and table.better.get(row, True):
@@ -114,7 +116,7 @@ def _sentence(table: ReleaseTable, columns: list[str], rows: list[Row]) -> str:
     both = [
         row
         for row in table.shown()
-        if row in table.headlines and all(_measured(table.rows[row].get(c)) for c in (a, b))
+        if row in table.headlines and row not in table.plain and all(_measured(table.rows[row].get(c)) for c in (a, b))
     ]
     both = [row for row in both if table.better.get(row, True) is not None]
     if not both:

@@ -68,6 +68,8 @@ def wins(table: ReleaseTable) -> dict[tuple[str, str], int]:
     """{(a, b): on how many benchmarks a is significantly ahead of b}."""
     found = dict.fromkeys(permutations(table.measured, 2), 0)
     for row, differences in table.differences.items():
+        if row in table.plain:  # its benchmark counts once
+            continue
         higher = table.better.get(row, True)
         for each in differences:
             if frozenset((each.first, each.second)) in table.told_apart.get(row, ()):
@@ -80,7 +82,7 @@ def _who_beats_whom(table: ReleaseTable) -> TablePart:
     """A table of models by models: on how many benchmarks the one of the line is ahead of the one of the column."""
     models, won = table.measured, wins(table)
     asked = dict.fromkeys(won, 0)
-    for differences in table.differences.values():
+    for differences in (found for row, found in table.differences.items() if row not in table.plain):
         for each in differences:
             for pair in ((each.first, each.second), (each.second, each.first)):
                 asked[pair] += 1

@@ -26,6 +26,7 @@ from mm_eval.values.errors import ConfigError, did_you_mean
 from mm_eval.values.types import MetricKey
 from mm_eval.values.words import listed
 from mm_eval.verbs.report.release.average import add_average
+from mm_eval.verbs.report.release.columns import add_gains
 from mm_eval.verbs.report.release.differences import parts_below
 from mm_eval.verbs.report.release.ranking import differently_judged, rank, set_apart, set_apart_by_judge
 from mm_eval.verbs.report.release.table import Coverage, ReleaseNumber, ReleaseTable
@@ -138,9 +139,10 @@ def release_table(
         _add_reported(table, entry)
     table.notes += set_apart_by_judge(table, mix_judges)
     table.notes += set_apart(table, same_prompt)
+    add_gains(table, columns)
     rank(table)
     add_average(table)
-    table.parts = list(parts_below(table))
+    table.parts += parts_below(table)
     return table
 
 

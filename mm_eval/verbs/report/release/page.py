@@ -26,6 +26,7 @@ from mm_eval.values.safe import href, html, in_script
 from mm_eval.values.words import counted
 from mm_eval.verbs.report.figures import PREVIEW
 from mm_eval.verbs.report.release.average import AVERAGE, abilities
+from mm_eval.verbs.report.release.columns import gain_cell
 from mm_eval.verbs.report.release.differences import said_of_difference
 from mm_eval.verbs.report.release.ranking import ranked_columns
 from mm_eval.verbs.report.release.table import ReleaseDifference, ReleaseNumber, ReleaseTable
@@ -109,6 +110,7 @@ def about(table: ReleaseTable, pages: Mapping[Path, str], comparison: str | None
         ],
         "sentence": table.sentence,
         "pair": _pair(table, comparison),
+        "gains": table.gains_said,
         "rows": [*(_row(table, row, pages) for row in table.shown()), *_average(table, pages)],
         "ranks": _average_ranks(table),
         "abilities": [
@@ -123,7 +125,7 @@ def about(table: ReleaseTable, pages: Mapping[Path, str], comparison: str | None
 def _meta(table: ReleaseTable, picture: str | None) -> Iterator[str]:
     """What other sites show beside a link to the page."""
     models, benchmarks = counted(len(table.columns), "model"), counted(len(table.shown()), "benchmark")
-    described = table.sentence or f"{models} on {benchmarks}"
+    described = " ".join([*table.gains_said, table.sentence]).strip() or f"{models} on {benchmarks}"
     said = {"og:type": "article", "og:title": table.title, "og:description": described}
     if picture:
         said |= {"og:image": picture, "og:image:width": str(PREVIEW[0]), "og:image:height": str(PREVIEW[1])}
@@ -192,7 +194,7 @@ def _row(table: ReleaseTable, row: tuple[str, str], pages: Mapping[Path, str]) -
         "scale": _size(numbers),
         "ends": table.scale(row),
         "chance": _chance(table, row),
-        "cells": _with_coverage(table, row, _cells(table.columns, numbers, pages)),
+        "cells": _with_gains(table, row, _with_coverage(table, row, _cells(table.columns, numbers, pages))),
         "difference": _difference(table.difference(row)),
         "parts": [
             *(
@@ -243,6 +245,17 @@ def _chance(table: ReleaseTable, row: tuple[str, str]) -> float | None:
     found = [n for n in table.rows[row].values() if n.run is not None and n.name in n.run.tasks]
     first = max(found, key=lambda n: n.n or 0, default=None)
     return first.run.tasks[first.name].chance(first.key) if first is not None and first.run is not None else None
+
+
+def _with_gains(
+    table: ReleaseTable, row: tuple[str, str], cells: list[dict[str, Any] | None]
+) -> list[dict[str, Any] | None]:
+    """The cells of a row, with what Python adds to the row without it."""
+    of_row = table.gains.get(row, {})
+    for column, cell in zip(table.columns, cells, strict=True):
+        if cell is not None and (shown := gain_cell(of_row.get(column))) is not None:
+            cell["gain"] = f"gain {shown.text}{shown.after}"
+    return cells
 
 
 def _size(numbers: Mapping[str, ReleaseNumber]) -> float:

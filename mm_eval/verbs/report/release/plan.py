@@ -9,6 +9,7 @@ models:
     name: LLaVA-1.5-7B          # of the column and the folder; default: the checkpoint's or the adapter's
     model_args: {pretrained: llava-hf/llava-1.5-7b-hf}
     prompt_key: llava           # and for this model alone
+columns: [plain, python]        # each task without and with the tool python; default: as `tasks` says
 """
 
 from __future__ import annotations
@@ -23,6 +24,9 @@ from typing import Any
 
 from mm_eval.check_runs import check_folders, folder_name
 from mm_eval.config.arguments import COUNT_FROM_1, PATH, Rule, column_name, faults, shortly
+from mm_eval.config.manager import parts_of_spec
+from mm_eval.config.schema import WITH_PYTHON, split_python
+from mm_eval.config.tools import PYTHON
 from mm_eval.prepare import names_tasks
 from mm_eval.request import (
     COMMAND_NAMES,
@@ -36,10 +40,21 @@ from mm_eval.request import (
 )
 from mm_eval.values.errors import ConfigError, did_you_mean, raise_all
 
+PLAIN = "plain"
+COLUMNS = Rule(
+    f"a list of {PLAIN} and {PYTHON}",
+    lambda value: (
+        isinstance(value, list)
+        and bool(value)
+        and all(value.count(each) == 1 for each in value)
+        and set(value) <= {PLAIN, PYTHON}
+    ),
+)
 _CHECKED_LATER = Rule("", lambda value: True)
 OF_BOTH = {
     **{name: rule for name, rule in RULES.items() if name not in ("output_path", "model", "name")},
     "tasks": _CHECKED_LATER,
+    "columns": COLUMNS,
 }
 """What may stand in the file for all models, and beside each model."""
 OF_FILE = {
@@ -96,6 +111,7 @@ def read_release(path: str, base: RunRequest, given: Sequence[str] = ()) -> Rele
         try:
             request = _read_model(entry, where, shared, base)
             _check_given(request, base, given, path, shared, entry, where)
+            request = _in_columns(request, entry.get("columns") or shared.get("columns"), where)
             name = str(request.name)
             if name in runs:
                 raise ConfigError(f"two models are called {shortly(name)}.", where=where, hint="Give each a `name`.")
@@ -176,11 +192,39 @@ def _read_model(entry: Any, where: str, shared: Mapping[str, Any], base: RunRequ
     raise_all(faults(own, OF_MODEL, lambda key: where, "key"))
     options = {key: value for key, value in {**shared, **own}.items() if value is not None}
     tasks = options.pop("tasks", base.tasks)
+    options.pop("columns", None)
     options["model_args"] = model_arguments(options.get("model_args") or {})
     named = not tasks and names_tasks(base.with_options(**options))  # by an option of a feature
     options["tasks"] = () if named else task_names(tasks, where)
     options.setdefault("name", column_name(own.get("model_args") or {}, str(own["model"])))
     return base.with_options(**options)
+
+
+def _in_columns(request: RunRequest, columns: Sequence[str] | None, where: str) -> RunRequest:
+    """The request with each of its tasks once for each column: as it is named, and with `@python`.
+
+    Errors: ConfigError where the tasks, or `tools`, say already which of them have the tool.
+    """
+    if not columns:
+        return request
+    if request.tools.added:
+        what = f"`tools: {request.tools.added}` asks every task with the tool, and `columns` says which are."
+        raise ConfigError(what, where=where, hint="Leave one of them out.")
+    if not request.tasks:
+        raise ConfigError("`columns` needs the names of the tasks.", where=where, hint="List them under `tasks:`.")
+    found = list[str | Mapping[str, Any]]()
+    for task in (part for each in request.tasks for part in parts_of_spec(each) if not isinstance(part, Path)):
+        name = str(task.get("task")) if isinstance(task, Mapping) else task
+        if isinstance(task, Mapping) and "group" in task:
+            what = "a group that is defined in the release file can't be asked in two columns."
+            raise ConfigError(what, where=where, hint="Define it in a file of its own, and name that.")
+        if split_python(name)[1]:
+            what = f"`columns` asks {name!r} twice: it has the tool already."
+            raise ConfigError(what, where=where, hint=f"Write {split_python(name)[0]}, or leave `columns` out.")
+        with_tool = name + WITH_PYTHON
+        found += [task] if PLAIN in columns else []
+        found += [{**task, "task": with_tool} if isinstance(task, Mapping) else with_tool] if PYTHON in columns else []
+    return replace(request, tasks=tuple(found))
 
 
 def at_a_time(requests: Mapping[str, RunRequest], stated: int | None) -> int:

@@ -11,6 +11,7 @@ from mm_eval.results.number_text import Unit, unit_for
 from mm_eval.results.recorded import RecordedRun
 from mm_eval.results.table import TablePart
 from mm_eval.values.types import UNNAMED, MetricKey, Number
+from mm_eval.verbs.study.gains import Gain
 
 LEVEL = 0.05
 """Below this corrected p-value two numbers differ significantly."""
@@ -115,6 +116,8 @@ class ReleaseTable:
         together. average_difference: of the averages of two models.
     average: of the benchmarks that all measured models have, by column. sentence: what the tests say of the first two models.
     parts: further tables of all runs, below this one.
+    gains: of a row with Python, what it adds to the one without, by column. plain: of such a row, the one without.
+    gains_said: a sentence on the gains of each model.
     """
 
     columns: list[str] = field(default_factory=list)
@@ -134,6 +137,9 @@ class ReleaseTable:
     sentence: str = ""
     title: str = "Release table"
     parts: list[TablePart] = field(default_factory=list)
+    gains: dict[tuple[str, str], dict[str, Gain]] = field(default_factory=dict)
+    plain: dict[tuple[str, str], tuple[str, str]] = field(default_factory=dict)
+    gains_said: list[str] = field(default_factory=list)
 
     def shown(self) -> list[tuple[str, str]]:
         """The rows that stand in the table: each benchmark's main number, and what others reported."""

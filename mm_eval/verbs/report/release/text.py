@@ -22,9 +22,10 @@ from mm_eval.results.table import (
     to_markdown,
     to_text,
 )
-from mm_eval.values.safe import in_line
+from mm_eval.values.safe import html, in_line, latex_comment, markdown
 from mm_eval.values.words import counted
 from mm_eval.verbs.report.release.average import AVERAGE
+from mm_eval.verbs.report.release.columns import CSV_NAMES, csv_cells, gain_cell
 from mm_eval.verbs.report.release.differences import difference_text, said_of_difference
 from mm_eval.verbs.report.release.table import ReleaseNumber, ReleaseTable
 
@@ -55,7 +56,8 @@ def as_text(table: ReleaseTable, intervals: bool = False, categories: bool = Fal
             parts.append([])
         parts[-1] += together
     texts = [to_text(fitted(replace(whole, columns=[names, *part]), width)[0]) for part in parts]
-    return "\n\n".join([*texts, "\n".join(in_line(note) for note in (*whole.notes, *out))]).rstrip()
+    top = ["\n".join(map(in_line, table.gains_said))] if table.gains_said else []
+    return "\n\n".join([*top, *texts, "\n".join(in_line(note) for note in (*whole.notes, *out))]).rstrip()
 
 
 def _with_marks(table: ReleaseTable, intervals: bool, categories: bool) -> Table:
@@ -86,17 +88,18 @@ def _fits(table: Table, width: int) -> bool:
 
 def as_markdown(table: ReleaseTable, intervals: bool = False, categories: bool = False) -> str:
     """A table of GitHub's Markdown; nothing in a name is read as markup. categories: with a row for each category."""
-    return to_markdown(_table(table, intervals, categories))
+    return "\n\n".join([*map(markdown, table.gains_said), to_markdown(_table(table, intervals, categories))])
 
 
 def as_latex(table: ReleaseTable, intervals: bool = False, categories: bool = False) -> str:
     """A booktabs tabular."""
-    return to_latex(_table(table, intervals, categories))
+    return "\n".join([*map(latex_comment, table.gains_said), to_latex(_table(table, intervals, categories))])
 
 
 def as_html(table: ReleaseTable, intervals: bool = False, categories: bool = False) -> str:
     """A table element, for a page of one's own or a notebook."""
-    return to_html(_table(table, intervals, categories))
+    top = "".join(f"<p>{html(said)}</p>" for said in table.gains_said)
+    return top + to_html(_table(table, intervals, categories))
 
 
 def as_csv(table: ReleaseTable, intervals: bool = True, categories: bool = True) -> str:
@@ -108,6 +111,7 @@ def as_csv(table: ReleaseTable, intervals: bool = True, categories: bool = True)
     names += OF_DIFFERENCE if table.pair else []
     is_judged = any(found.judges for row in table.rows.values() for found in row.values())
     names += ["judge", "ranked"] if is_judged else []
+    names += CSV_NAMES if table.gains else ()
     rows = []
     for (task, metric), numbers in [*table.rows.items(), *([((AVERAGE, ""), table.average)] if table.average else [])]:
         of_row = {("", ""): numbers, **table.categories.get((task, metric), {})}
@@ -140,6 +144,7 @@ def as_csv(table: ReleaseTable, intervals: bool = True, categories: bool = True)
                     "protocol": of_model.protocol,
                     **dict.fromkeys(OF_DIFFERENCE),
                     **(_difference_in_csv(table, (task, metric), model) if not (level or category) else {}),
+                    **csv_cells(table.gains.get((task, metric), {}).get(model) if not level else None),
                 }
                 rows.append(Row(cells))
         for model in table.columns:
@@ -210,6 +215,9 @@ def _table(table: ReleaseTable, intervals: bool, categories: bool) -> Table:
                 cells |= {column: _in_part_of(table, unit, column, cell) for column, cell in cells.items()}
             differs = _difference_cells(table, unit) if found is table.rows.get(unit) else {}
             rows.append(Row({**blank, **cells, **differs, "": label}))
+            if unit in table.gains and found is table.rows[unit]:
+                of_row = {column: gain_cell(table.gains[unit].get(column)) for column in table.columns}
+                rows.append(Row({**blank, **of_row, "": f"{table.shown_label(table.plain[unit])}: gain"}))
     if table.average:
         averages = {column: _cell(table, None, table.average.get(column), intervals) for column in table.columns}
         rows.append(Row({**blank, **averages, **_average_difference(table), "": AVERAGE}))

@@ -1,0 +1,46 @@
+"""The pair of each task without and with tools as rows of a table: its numbers, the gain, and what it took."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from mm_eval.results.table import Cell, Column, Row, Table
+from mm_eval.verbs.study.cells import difference_cells, reach, with_margin
+from mm_eval.verbs.study.gains import Gain, dollars_text
+
+NAMES = [Column("task", "text"), Column("model", "text")]
+NUMBERS = [
+    *map(Column, ("without", "with")),
+    Column("gain", cell="difference"),
+    *map(Column, ("95% interval", "p (Holm)", "gained", "lost")),
+]
+TAKES = [
+    Column("tokens per document"),
+    *map(Column, ("times", "calls per document", "used in", "dollars per document")),
+]
+"""What tools take. A model without a price has no dollars."""
+
+
+def gains_table(gains: Sequence[tuple[str, Gain]], numbers: bool = True) -> Table:
+    """A row for each (model, gain). numbers: with the pairs of numbers, where no table beside this one has them."""
+    rows = []
+    for model, gain in gains:
+        change, use = gain.change, gain.use
+        cells: dict[str, Cell] = {
+            "task": gain.task,
+            "model": model,
+            "without": with_margin(change.first, change.unit),
+            "with": with_margin(change.second, change.unit),
+            **difference_cells(change, change.difference, change.unit, reach([change.difference])),
+            "gained": str(gain.flips[0]) if gain.flips else None,
+            "lost": str(gain.flips[1]) if gain.flips else None,
+            "tokens per document": f"{use.tokens[0]:,.0f} → {use.tokens[1]:,.0f}" if use.times else None,
+            "times": f"{use.times:.1f}" if use.times else None,
+            "calls per document": f"{use.calls:.1f}" if use.calls is not None else None,
+            "used in": f"{use.used:,} of {use.docs:,}" if use.docs else None,
+            "dollars per document": " → ".join(map(dollars_text, use.dollars)) if use.dollars else None,
+        }
+        rows.append(Row(cells, marked=change.told_apart))
+    names = NAMES if len({model for model, _ in gains}) > 1 else NAMES[:1]
+    takes = TAKES if any(gain.use.dollars for _, gain in gains) else TAKES[:-1]
+    return Table([*names, *(NUMBERS if numbers else ()), *takes], rows)
