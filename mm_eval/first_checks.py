@@ -28,7 +28,7 @@ from mm_eval.scoring.metrics.metric import METRICS, aggregation_named
 from mm_eval.scoring.number import NoReduction
 from mm_eval.scoring.of_task import counting_the_first_answer, scorers_of
 from mm_eval.scoring.process_results import ProcessResultsScorer
-from mm_eval.values.errors import ConfigError, DataError, DocError, did_you_mean
+from mm_eval.values.errors import ConfigError, DataError, DocError, did_you_mean, kind_and_text
 from mm_eval.values.types import Doc, Instance, MetricKey
 
 log = logging.getLogger(__name__)
@@ -57,6 +57,7 @@ def _build(task: Task, style: PromptStyle, doc_id: int, doc_ids: Sequence[int], 
     doc = task.docs.text(doc_id)
     question = task.kept_question(doc_id, doc, style.block, where)
     _check_visual_columns(task, style, where)
+    _check_visual_functions(task, style, doc_id)
     check_prompt_keys(task, doc_ids, [style.block, *_blocks_of_templates(task.config)])
     task.clusters({doc_id: doc}, {})
     if not task.config.is_shipped:  # of a shipped task, categories whose column the data lacks are left out with a note
@@ -81,6 +82,29 @@ def _check_visual_columns(task: Task, style: PromptStyle, where: str) -> None:
             hint = f"{did_you_mean(column, task.docs.columns)} The data has: {', '.join(task.docs.columns)}.".strip()
             what = f"doc_to_visual names the column {column!r}, which the data lacks."
             raise DataError(what, where=task.config.where("doc_to_visual") or where, hint=hint)
+
+
+def _check_visual_functions(task: Task, style: PromptStyle, doc_id: int) -> None:
+    """ConfigError if the function of doc_to_visual or doc_to_messages reads a column that the data lacks: each doc would fail."""
+    if style.blind == WITHOUT:
+        return
+    for reader in ("doc_to_visual", "doc_to_messages"):
+        function = getattr(task.config, reader)
+        if not callable(function):
+            continue
+        try:
+            doc = task.docs.full(doc_id)
+        except Exception:  # an unreadable picture fails its own doc
+            return
+
+        def use(read: Doc, function: Callable[..., Any] = function) -> list[Exception | None]:
+            try:
+                call(function, read, style.block, second=True)
+            except KeyError as error:
+                return [DataError(kind_and_text(error))]
+            return []
+
+        check_columns(task, doc, reader, use)
 
 
 def check_prompt_keys(task: Task, doc_ids: Sequence[int], blocks: Sequence[PromptBlock]) -> None:

@@ -57,6 +57,21 @@ def test_a_shipped_task_without_a_column_of_its_data(cli, tmp_path: Path) -> Non
     assert ran.code == 2 and "process_results reads the column 'answer', which the data of mme lacks." in ran.err
 
 
+def test_a_picture_column_that_a_shipped_task_reads_and_the_data_lacks(cli, tmp_path: Path) -> None:
+    import pyarrow.parquet as pq
+
+    from tests.conftest import ROOT
+
+    table = pq.read_table(ROOT / "assets/data/lmms-lab/MME/data/test-00000-of-00001.parquet")
+    table = table.rename_columns(["img" if name == "image" else name for name in table.column_names])
+    (tmp_path / "root" / "lmms-lab" / "MME").mkdir(parents=True)
+    pq.write_table(table, tmp_path / "root" / "lmms-lab" / "MME" / "test.parquet")
+    ran = cli("--tasks", "mme", "--model", "dummy", "--data_root", tmp_path / "root")
+    assert ran.code == 2 and not ran.folder.exists()
+    assert "mme.yaml:" in ran.err and "doc_to_visual reads the column 'image', which the data of mme lacks." in ran.err
+    assert "Did you mean 'img'? The data has: question_id, img, question, answer, category." in ran.err
+
+
 @pytest.mark.parametrize(
     "body",
     [

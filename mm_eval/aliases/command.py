@@ -189,6 +189,13 @@ def _with_file(words: list[str]) -> list[str]:
     return [*(word for key, value in stated.items() for word in _as_words(key, value)), *rest]
 
 
+def _means_models(key: object) -> bool:
+    """Whether a key is `models`, or a slip for it that is followed by nothing of another suite's file."""
+    return (
+        isinstance(key, str) and key != "model" and bool(difflib.get_close_matches(key.lower(), ["models"], cutoff=0.8))
+    )
+
+
 def _stated(name: str) -> Mapping[str, Any] | None:
     """The options of another suite's file; None for any other file. ConfigError for several runs in one."""
     import yaml
@@ -213,7 +220,7 @@ def _stated(name: str) -> Mapping[str, Any] | None:
     runs = found if isinstance(found, list) else [found]
     if not runs or not all(
         isinstance(run, dict)
-        and "models" not in run
+        and not any(_means_models(key) for key in run)
         and {"model", "tasks"} & run.keys()
         and not isinstance(run.get("model"), (list, dict))  # a slip for `models:`
         for run in runs

@@ -308,7 +308,8 @@ def evaluate_field(
         except (ConfigError, DataError) as error:
             raise error.located(where) from error
         except Exception as error:  # the task's own code
-            raise DataError(f"{what} failed: {kind_and_text(error)}", where=where) from error
+            said, hint = f"{what} failed: {kind_and_text(error)}", lacking(error, doc)
+            raise DataError(f"{said}." if hint else said, where=where, hint=hint) from error
     if not isinstance(value, str):
         return value
     if value in doc or _COLUMN.match(value):
@@ -322,6 +323,15 @@ def evaluate_field(
     except MMEvalError as error:
         error.where = f"{place()}: {where}" if place else where
         raise
+
+
+def lacking(error: Exception, doc: Doc) -> str:
+    """A hint with the columns of a doc where code failed because it lacks one; empty for any other error."""
+    if not isinstance(error, KeyError) or not error.args or not isinstance(error.args[0], str) or error.args[0] in doc:
+        return ""
+    near = did_you_mean(error.args[0], doc)
+    guess = f"{near} " if near.startswith("Did you mean") else ""
+    return f"{guess}The document has: {', '.join(sorted(map(str, doc)))}."
 
 
 def require_column(doc: Doc, column: str, what: str, where: str) -> Any:

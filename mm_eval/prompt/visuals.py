@@ -17,7 +17,7 @@ from mm_eval.data.places import PLACES, SUFFIXES, Places
 from mm_eval.data.video.medium import frames_of
 from mm_eval.prompt.blind import others
 from mm_eval.prompt.blocks import PromptBlock, call
-from mm_eval.prompt.question import require_column
+from mm_eval.prompt.question import lacking, require_column
 from mm_eval.values.errors import DataError, MMEvalError, kind_and_text
 from mm_eval.values.types import Clip, Doc, Message
 
@@ -205,7 +205,7 @@ def _call(
         except (MMEvalError, OSError, SyntaxError, ValueError):
             raise
         except Exception as error:  # the task's own code
-            what, hint = f"{name} failed: {kind_and_text(error)}", _undecoded_columns(doc)
+            what, hint = f"{name} failed: {kind_and_text(error)}", _undecoded_columns(doc) or lacking(error, doc)
             raise DataError(f"{what}." if hint else what, where=where, hint=hint) from error
 
 

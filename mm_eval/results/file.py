@@ -16,7 +16,7 @@ from mm_eval.results.judged import name_numbers
 from mm_eval.scoring.run_results import Results, RunFacts
 from mm_eval.scoring.string_keys import as_row, of_row
 from mm_eval.scoring.task_scores import COUNTS, RARE_COUNTS, Scores, Ungraded, grader_key
-from mm_eval.values.errors import ConfigError, MMEvalError, StoreError
+from mm_eval.values.errors import ConfigError, MMEvalError, StoreError, did_you_mean
 from mm_eval.values.run_files import read_json
 from mm_eval.values.types import NO_SHARE, MetricKey, Number
 
@@ -125,11 +125,13 @@ def _read(folder: Path, name: str, needed: frozenset[str]) -> dict[str, Any]:
     """A JSON file of a run folder, which must have these keys with mappings."""
     where = str(folder / name)
     try:
-        found = read_json(folder, name)
+        found = read_json(folder, name, "mm-eval score RUN writes it again." if name == "results.json" else "")
     except PermissionError as error:
         hint = "The folder belongs to another user: ask for the right to read it."
         raise ConfigError(f"it can't be read: {error.strerror}.", where=where, hint=hint) from error
     except (FileNotFoundError, NotADirectoryError) as error:
+        if not folder.is_dir():
+            raise ConfigError("there is no such folder.", where=str(folder), hint=_runs_beside(folder)) from error
         hint = "Give the folder of a run." if name == "run.json" else "Score it first: mm-eval score RUN."
         raise ConfigError(f"there is no {name} in this folder.", where=str(folder), hint=hint) from error
     except OSError as error:
@@ -138,6 +140,15 @@ def _read(folder: Path, name: str, needed: frozenset[str]) -> dict[str, Any]:
         hint = "" if name == "run.json" else "mm-eval score RUN writes it again."
         raise StoreError("it is not what a run writes.", where=where, hint=hint)
     return found
+
+
+def _runs_beside(folder: Path) -> str:
+    """A hint at the run folders beside one that is not there, those of nearly that name first."""
+    with suppress(OSError):
+        names = [path.parent.name for path in sorted(folder.parent.glob("*/run.json"))]
+        near = did_you_mean(folder.name, names) if names else ""
+        return f"{folder.parent} has no run folder." if not names else near.replace("Known:", "Run folders there:")
+    return ""
 
 
 def _is_parts(value: Any) -> bool:

@@ -566,7 +566,7 @@ def test_the_folder_of_a_release_stands_for_its_runs(recorded: Path, tmp_path: P
     )
     assert one.code == 0 and one.out == every.out
     assert cli("compare", tmp_path / "release").code == 0
-    assert "no run.json" in cli("report", tmp_path / "nowhere").err
+    assert "there is no such folder" in cli("report", tmp_path / "nowhere").err
 
 
 def test_what_a_folder_is_damaged_with_stays_as_it_is() -> None:

@@ -177,7 +177,7 @@ def test_pictures_without_their_type_are_told() -> None:
     doc = {"image": {"bytes": b"png", "path": None}, "question": "what?"}
     with pytest.raises(DataError, match=r"no attribute 'convert'. The pictures are bytes \('image'\): give"):
         visuals_of(lambda doc: [doc["image"].convert("RGB")], doc, BLOCK, "t doc 0")
-    with pytest.raises(DataError, match="KeyError: 'imag'$"):
+    with pytest.raises(DataError, match="KeyError: 'imag'. Did you mean 'image'. The document has: image"):
         visuals_of(lambda doc: [doc["imag"]], {"image": None}, BLOCK, "t doc 0")
 
 

@@ -84,7 +84,7 @@ def main(args: argparse.Namespace) -> int:
     from mm_eval.results.recorded import RecordedRun
     from mm_eval.run_page import write_report
     from mm_eval.verbs.report.release import text as release
-    from mm_eval.verbs.report.release.numbers import read_reference, release_table
+    from mm_eval.verbs.report.release.numbers import check_models_of, read_reference, release_table
 
     if args.url and not (args.site and args.url.startswith(("https://", "http://"))):
         raise ConfigError(f"--url is the address of a site: https://... (got {args.url!r}).", hint="Add --site DIR.")
@@ -107,6 +107,7 @@ def main(args: argparse.Namespace) -> int:
     def table() -> ReleaseTable:
         reasons = {name: str(error) for name, error in holes.items()}
         found = release_table(runs, reference, reasons, mix_judges=args.mix_judges, same_prompt=args.same_prompt)
+        check_models_of(reference, found, args.reference)
         found.title = args.title or found.title
         return found
 

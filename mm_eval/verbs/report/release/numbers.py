@@ -94,6 +94,16 @@ def read_reference(path: str) -> list[Reported]:
     return found
 
 
+def check_models_of(reported: Sequence[Reported], table: ReleaseTable, where: str) -> None:
+    """ConfigError for a reported number of a model that no run is of: a misspelt name would be a column of its own."""
+    ours = [column for column in table.columns if any(row[column].ours for row in table.rows.values() if column in row)]
+    known = [column for column in table.columns if column in ours or column not in {each.model for each in reported}]
+    for entry in reported:
+        if entry.model not in known:
+            what = f"{entry.source} reports a number of {entry.model!r}, and no run of the table is called so."
+            raise ConfigError(what, where=where, hint=did_you_mean(entry.model, known))
+
+
 def release_table(
     runs: Sequence[RecordedRun],
     reported: Sequence[Reported] = (),

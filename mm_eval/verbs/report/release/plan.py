@@ -1,6 +1,7 @@
 """A release: several models on several tasks from one file, each in its own run folder, resumed as a whole.
 
 output_path: runs/release
+title: Our release              # of the page
 tasks: [mme, seedbench]
 sample: true                    # any option of `mm-eval run`, for every model
 parallel: 2                     # models at a time
@@ -23,7 +24,9 @@ from pathlib import Path
 from typing import Any
 
 from mm_eval.check_runs import check_folders, folder_name
-from mm_eval.config.arguments import COUNT_FROM_1, PATH, Rule, column_name, faults, shortly
+from mm_eval.cli.options import read_pairs
+from mm_eval.config.arguments import COUNT_FROM_1, PATH, TEXT, Rule, column_name, faults, shortly
+from mm_eval.config.located import LocatedDict, where_item
 from mm_eval.config.manager import parts_of_spec
 from mm_eval.config.schema import WITH_PYTHON, split_python
 from mm_eval.config.tools import PYTHON
@@ -63,6 +66,7 @@ OF_FILE = {
     "output_path": PATH,
     "verbosity": VERBOSITY,
     "parallel": COUNT_FROM_1,
+    "title": TEXT,
 }
 OF_MODEL = {**OF_BOTH, "model": RULES["model"], "name": RULES["name"]}
 log = logging.getLogger(__name__)
@@ -70,10 +74,12 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Release:
-    """What a release file describes. runs: by name, in its order. parallel: how many models run at a time; None if unstated."""
+    """What a release file describes. runs: by name, in its order. parallel: how many models run at a time; None if unstated.
+    title: of the page."""
 
     runs: dict[str, RunRequest]
     parallel: int | None = None
+    title: str | None = None
 
     def chosen(self, names: Sequence[str]) -> dict[str, RunRequest]:
         """The runs that `--only` names, all if it names none. ConfigError for a name that no model has."""
@@ -97,7 +103,7 @@ def read_release(path: str, base: RunRequest, given: Sequence[str] = ()) -> Rele
     if "models" not in config and (kind := next((key for key in ("task", "group") if key in config), None)):
         what = f"this is a {kind} file, and --config takes the file of a release, with `models:`."
         raise ConfigError(what, where=path, hint=f"Run it with --tasks {shlex.quote(path)}")
-    common = by_field(config, path)
+    common = _with_pairs(by_field(config, path), path)
     found: list[ConfigError] = list(faults(common, OF_FILE, config.where, "key"))
     models = config.get("models")
     if not isinstance(models, list) or not models:
@@ -107,7 +113,9 @@ def read_release(path: str, base: RunRequest, given: Sequence[str] = ()) -> Rele
     shared = {key: value for key, value in common.items() if key in OF_BOTH and OF_BOTH[key].fits(value)}
     runs: dict[str, RunRequest] = {}
     for place, entry in enumerate(models, 1):
-        where = f"{path}: model {place}"
+        line = where_item(models, place - 1, path)
+        where = f"{line}: model {place}"
+        entry = LocatedDict({"model": entry}) if isinstance(entry, str) else entry
         try:
             request = _read_model(entry, where, shared, base)
             _check_given(request, base, given, path, shared, entry, where)
@@ -123,7 +131,7 @@ def read_release(path: str, base: RunRequest, given: Sequence[str] = ()) -> Rele
     runs = _without_idle_options(runs, base, path)
     if common.get("verbosity"):
         logging.getLogger().setLevel(str(common["verbosity"]))
-    return Release(runs, common.get("parallel"))
+    return Release(runs, common.get("parallel"), common.get("title"))
 
 
 def stated(base: RunRequest) -> list[str]:
@@ -142,7 +150,7 @@ def _check_given(
     where: str,
 ) -> None:
     """Refuses options of the command that the file contradicts: one of both would be ignored without a word."""
-    own = by_field(entry, where)
+    own = _with_pairs(by_field(entry, where), where)
     found, in_file, in_command = [], request.options(), base.options()
     for name in given:
         theirs = in_file[name]
@@ -186,7 +194,7 @@ def _read_model(entry: Any, where: str, shared: Mapping[str, Any], base: RunRequ
     """
     if not isinstance(entry, Mapping) or not isinstance(entry.get("model"), str):
         raise ConfigError(f"{shortly(entry)} does not say which `model`.", where=where)
-    own = by_field(entry, where)
+    own = _with_pairs(by_field(entry, where), where)
     if type(own.get("name")) in (int, float):  # a name such as 3.5 is a number to YAML
         own["name"] = str(own["name"])
     raise_all(faults(own, OF_MODEL, lambda key: where, "key"))
@@ -225,6 +233,17 @@ def _in_columns(request: RunRequest, columns: Sequence[str] | None, where: str) 
         found += [task] if PLAIN in columns else []
         found += [{**task, "task": with_tool} if isinstance(task, Mapping) else with_tool] if PYTHON in columns else []
     return replace(request, tasks=tuple(found))
+
+
+def _with_pairs(stated: dict[str, Any], where: str) -> dict[str, Any]:
+    """The options of a file with "a=1,b=2", as the command has it, read as mappings. ConfigError where it can't be read."""
+    for name, typed in (("model_args", False), ("gen_kwargs", True), ("metadata", True)):
+        if isinstance(stated.get(name), str):
+            try:
+                stated[name] = read_pairs(stated[name], name, typed=typed)
+            except ConfigError as error:
+                raise error.located(where) from error
+    return stated
 
 
 def at_a_time(requests: Mapping[str, RunRequest], stated: int | None) -> int:

@@ -64,6 +64,7 @@ def run_release(args: argparse.Namespace, read: Callable[[argparse.Namespace], R
     if found.runs or found.holes:
         found.runs.sort(key=lambda run: list(release.runs).index(run.name))
         table = release_table(found.runs, holes=found.holes, order=list(release.runs))
+        table.title = release.title or table.title
         categories = any(request.categories for request in requests.values())
         plain = args.format == "text" and sys.stdout.isatty()  # elsewhere it goes into a file or another program
         say_report("\n" + (as_text if plain else as_markdown)(table, intervals=True, categories=categories))

@@ -227,13 +227,37 @@ def test_a_model_of_the_file_has_its_own_cache_and_limit_of_failures(cli, tmp_pa
         ("tasks: [mme]\nmodels: [{model: dummy, sample: 'no'}]", "true or false is needed"),
         ("tasks: [mme]\nmodels: [{model: dummy, batch_size: 0}]", "auto or a count from 1"),
         ("tasks: [mme]\nmodels: [{model: dummy, samples: {mme: 3}}]", "{task: [doc ids]}"),
-        ("tasks: [mme]\nmodels: [{model: dummy, model_args: pretrained=x}]", "a mapping of names"),
+        ("tasks: [mme]\nmodels: [{model: dummy, model_args: pretrained}]", "where name=value is needed"),
+        (
+            "tasks: [mme]\nmodels:\n  - dummy\n  - {model: dummy, nmae: x}",
+            "release.yaml:4: model 2: unknown key 'nmae'",
+        ),
+        ("tasks: [mme]\nmodles: [dummy]", "release.yaml:2: unknown key 'modles'. Did you mean 'models'"),
+        ("tasks: [mme]\nModels: [dummy]", "release.yaml:2: unknown key 'Models'. Did you mean 'models'"),
     ],
 )
 def test_a_wrong_release_file_is_told_before_anything_is_asked(cli, tmp_path, text, said):
     (tmp_path / "release.yaml").write_text(text)
     done = cli("run", "--config", tmp_path / "release.yaml", "--output_path", tmp_path / "out")
     assert done.code == 2 and said in done.err and not (tmp_path / "out").exists()
+
+
+def test_a_reference_of_an_unknown_model_is_an_error(cli, perfect, tmp_path):
+    entry = "{model: perfect.json, task: mme, metric: mme_perception_score, value: 1, source: x}"
+    (tmp_path / "reference.yaml").write_text(f"reported:\n  - {entry}\n")
+    done = cli("report", perfect, "--format", "md", "--reference", tmp_path / "reference.yaml")
+    assert done.code == 2 and "no run of the table is called so. Did you mean 'perfect.jsonl'?" in done.err
+
+
+def test_a_release_file_may_be_short_and_names_its_page(cli, tmp_path):
+    (tmp_path / "answers.jsonl").write_text('{"task": "mme", "doc_id": 0, "resps": ["Yes"]}\n')
+    models = f"- dummy\n- model: replay\n  name: B\n  model_args: path={tmp_path}/answers.jsonl\n"
+    text = f"title: Our release\ntasks: [mme]\nsample: true\nlimit: 1\nmodels:\n{models}"
+    (tmp_path / "release.yaml").write_text(text)
+    done = cli("run", "--config", tmp_path / "release.yaml", "--output_path", tmp_path / "out")
+    assert done.code == 0, done.err
+    assert (tmp_path / "out/dummy/run.json").exists() and (tmp_path / "out/B/run.json").exists()
+    assert "<title>Our release" in (tmp_path / "out/release.html").read_text().replace("<title>\n", "<title>")
 
 
 @pytest.mark.full
