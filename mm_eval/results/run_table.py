@@ -17,7 +17,7 @@ from mm_eval.scoring.answered_by import sentence as answer_names
 from mm_eval.scoring.run_results import Results, RunFacts
 from mm_eval.scoring.task_scores import Scores
 from mm_eval.values.safe import in_line
-from mm_eval.values.types import NO_SPREAD, Number
+from mm_eval.values.types import NO_SPREAD, MetricKey, Number
 from mm_eval.values.words import counted, listed, of_all
 
 if TYPE_CHECKING:
@@ -118,14 +118,19 @@ def main_numbers(results: Results, name: str) -> list[Number]:
     What `--repeats N` adds to them, avg@N and pass@N, stands there, too.
     """
     numbers, main = results.rows[name].numbers, results.main_numbers(name)
-    named = {each.key.parent_metric or each.metric for each in main}
-    counts = {found[1] for each in numbers if (found := _AVERAGE.match(each.metric))}
-    of_repeats = {f"{kind}@{count}({metric})" for kind in ("avg", "pass") for count in counts for metric in named}
-    shown = [*main, *(each for each in numbers if main and each.metric in of_repeats and each not in main)]
-    return _each_once(shown or numbers)
+    added = of_repeats([each.key for each in numbers], [each.key for each in main])
+    return _each_once([*main, *(each for each in numbers if each.key in added and each not in main)] or numbers)
 
 
 _AVERAGE = re.compile(r"avg@(\d+)\(")
+
+
+def of_repeats(keys: Sequence[MetricKey], main: Sequence[MetricKey]) -> set[MetricKey]:
+    """The keys that `--repeats N` has added to main ones: avg@N, and pass@k for k = N."""
+    named = {key.parent_metric or key.metric for key in main}
+    counts = {found[1] for key in keys if (found := _AVERAGE.match(key.metric))}
+    wanted = {f"{kind}@{count}({metric})" for kind in ("avg", "pass") for count in counts for metric in named}
+    return {key for key in keys if key.metric in wanted}
 
 
 def _each_once(numbers: Sequence[Number]) -> list[Number]:

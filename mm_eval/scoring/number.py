@@ -93,7 +93,7 @@ def reduced_docs(
             continue
         aggregation = aggregation_of(name)
         if aggregation in _OF_NUMBERS:
-            values = {doc_id: _as_number(value) for doc_id, value in values.items()}
+            values = {doc_id: as_number(value) for doc_id, value in values.items()}
             for doc_id, value in values.items():
                 reduced[doc_id][name] = value
         for doc_id, value in _unusable(values, aggregation).items():
@@ -137,7 +137,7 @@ def _unusable(values: Mapping[int, object], aggregation: Callable[..., Any]) -> 
     return unusable
 
 
-def _as_number(value: Any) -> object:
+def as_number(value: Any) -> Any:
     """A number of numpy or torch, alone or in an array of its own, and a decimal number as Python's; others unchanged."""
     if hasattr(value, "item") and getattr(value, "shape", None) in ((), (1,)):
         return value.item()
@@ -230,7 +230,7 @@ def number_of(
 
 def _as_result(value: object) -> Any:
     """What an aggregation gave, as results.json holds it: a number, a text, numbers by name, or None. ScoringError for others."""
-    value = _as_number(value)
+    value = as_number(value)
     if isinstance(value, Mapping):
         parts = {str(name): _as_result(part) for name, part in value.items()}
         return {

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from numbers import Real
 from typing import Any
 
 from mm_eval.scoring.base import DEFAULT_BOOTSTRAP_ITERS, Scorer
@@ -16,7 +17,7 @@ from mm_eval.scoring.filters.base import FilterEnsemble
 from mm_eval.scoring.metrics.aggregation import OF_OTHER_PROCESS, average_of_runs, avg_and_pass, mean
 from mm_eval.scoring.metrics.metric import Metric, aggregation_named
 from mm_eval.scoring.metrics.traits import in_range, traits_of
-from mm_eval.scoring.number import number_of
+from mm_eval.scoring.number import as_number, number_of
 from mm_eval.values.errors import ScoringError
 from mm_eval.values.types import Instance, MetricKey, Number, ReducedDoc, ScoredDoc
 from mm_eval.values.words import counted
@@ -80,12 +81,14 @@ class RepeatScores(Scorer):
     def run_docs(self, by_doc: Mapping[int, list[Instance]]) -> Mapping[int, ScoredDoc]:
         scored = {doc_id: ScoredDoc(doc_id, None, {}) for doc_id in by_doc}
         for doc_id, scores in self._scores_of_answers(by_doc).items():
-            known, values = self.of.reduced_docs.get(doc_id, {}), dict[str, list[Any]]()
-            for name, of_answers in scores.items():
-                found = self._values(f"{name}{self.of.suffix}", of_answers)
-                values |= {
-                    key: [value] for key, value in found.items() if key.removesuffix(self.of.suffix) not in known
-                }
+            known, found = self.of.reduced_docs.get(doc_id, {}), dict[str, Any]()
+            try:
+                for name, of_answers in scores.items():
+                    found |= self._values(f"{name}{self.of.suffix}", of_answers)
+            except ScoringError as error:
+                self.without[doc_id] = str(error)
+                continue
+            values = {key: [value] for key, value in found.items() if key.removesuffix(self.of.suffix) not in known}
             scored[doc_id] = ScoredDoc(doc_id, None, values)
         self.take(scored)
         return self.raw_docs
@@ -122,6 +125,9 @@ class RepeatScores(Scorer):
         """{"avg@5(acc)": ..., "pass@5(acc)": ...}: what a doc has of a metric."""
         if not self._is_mean(name):
             return {f"avg@{self.count}({name})": list(scores)}
+        scores = [as_number(score) for score in scores]
+        if odd := [score for score in scores if not isinstance(score, Real)]:
+            raise ScoringError(f"the score of an answer under {name!r} is {odd[0]!r:.80}, which is not a number.")
         known = [score for score in scores if not math.isnan(score)] or [math.nan]
         found = avg_and_pass(None, known)
         average = found.pop(f"avg@{len(known)}")

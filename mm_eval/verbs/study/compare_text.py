@@ -15,7 +15,7 @@ from mm_eval.results.changes import Change
 from mm_eval.results.number_text import EXACT_NOTE, IN_PERCENT, SAID_OF_VISIBLE, SMALLEST_VISIBLE, of_scale, p_text
 from mm_eval.results.page import about_differences, run_fact
 from mm_eval.results.recorded import RecordedRun, told_apart
-from mm_eval.results.run_table import brief_warnings
+from mm_eval.results.run_table import brief_warnings, of_repeats
 from mm_eval.results.table import Cell, Column, DocCount, Row, Table, fitted, left_out, to_page, to_text
 from mm_eval.values.safe import in_line, json_safe
 from mm_eval.values.types import Number
@@ -93,13 +93,22 @@ def render(
             said = _in_brief(comparison.differs)
             parts += ["", f"A and {letter} were asked differently:", *(f"  {text}" for text in said)]
     for letter, comparison in found.compared.items():
-        changes = [change for change in _unlike(comparison) if every or change.main]
-        hidden = sum(not change.main for change in _unlike(comparison)) if not every else 0
+        unlike = list(_unlike(comparison))
+        changes = [change for change in unlike if every or change.main or _is_of_repeats(change, unlike)]
+        hidden = len(unlike) - len(changes)
         table, out = fitted(Table(_terminal_columns(letter, every), _rows(changes, letter)), width)
         parts += ["", *to_text(table).split("\n"), "", *left_out(out)]
         parts += [f"Not shown: {counted(hidden, 'more metric')}. Use --categories"] if hidden else []
         parts += [*_below(comparison, changes, letter), *_flipped(comparison, changes, listed, page)]
     return "\n".join(map(in_line, parts))
+
+
+def _is_of_repeats(change: Change, changes: Sequence[Change]) -> bool:
+    """Whether a number is what `--repeats` adds to the main one of its row."""
+    row = [each for each in changes if each.task == change.task and each.category is None]
+    return change.category is None and change.key in of_repeats(
+        [each.key for each in row], [each.key for each in row if each.main]
+    )
 
 
 def _variants_in(run: RecordedRun) -> str:

@@ -36,6 +36,11 @@ def strict(doc, results):
     return {"right": float(results[0] == doc["answer"])}
 
 
+def odd(doc, results):
+    right = float(results[0] == doc["answer"])
+    return {"right": right if right or len(results) > 1 or doc["answer"] in "23" else None}
+
+
 def each(doc, results):
     assert len(results) == 1
     return {"right": float(results[0] == doc["answer"])}
@@ -179,3 +184,41 @@ def test_more_repeats_than_were_asked_are_another_run(cli, tmp_path: Path) -> No
     assert run(cli, tmp_path, EM, "--repeats", 3, *output).code == 0
     scored = cli("score", tmp_path / "run", "--include_path", tmp_path / "mine")
     assert scored.code == 0 and "avg@3(exact_match)" in scored.out
+
+
+def test_two_runs_are_compared_by_all_of_their_answers(cli, tmp_path: Path) -> None:
+    """The old key of such a task is of the first answers alone; avg@N and pass@N are paired by document beside it."""
+    scoring = "process_results: !function utils.first\nmetadata: {metric: right}\nmetric_list: [{metric: right}]"
+    better = [[str(1 + n)] * 5 for n in range(3)] + [ANSWERS[3]]
+    a, b = (tmp_path / "a", tmp_path / "b")
+    assert run(cli, tmp_path, scoring, "--repeats", 5, "--output_path", a).code == 0
+    assert run(cli, tmp_path, scoring, "--repeats", 5, "--output_path", b, answers=better).code == 0
+    ran = cli("compare", a, b)
+    table = [
+        line.removeprefix("sums").split() for line in ran.out.splitlines() if "right" in line and " 4" in line[-2:]
+    ]
+    shown = {cells[0]: cells for cells in table}
+    assert list(shown) == ["right", "avg@5(right)", "pass@5(right)"], ran.out
+    assert shown["avg@5(right)"][1:4] == ["50.0", "90.0", "+40.0"] and "1 more metric" in ran.out
+
+
+def test_a_group_has_the_numbers_of_its_tasks(cli, tmp_path: Path) -> None:
+    scoring = "process_results: !function utils.first\nmetric_list: [{metric: right}]"
+    run(cli, tmp_path, scoring, "--repeats", 5)
+    group = "group: both\ntask: [sums]\naggregate_metric_list: [{metric: right}]\n"
+    (tmp_path / "mine" / "both.yaml").write_text(group)
+    model = ("--model", "replay", "--model_args", f"path={tmp_path / 'answers.jsonl'}")
+    ran = cli(
+        "--tasks", "both", "--include_path", tmp_path / "mine", *model, "--repeats", 5, "--output_path", tmp_path / "g"
+    )
+    row = ran.results["groups"]["both"]
+    assert row["right,none"] == 2 / 4 and row["avg@5(right),none"] == pytest.approx(sum(SHARES) / 4)
+    assert row["pass@5(right),none"] == 3 / 4
+
+
+def test_a_score_that_is_no_number_costs_its_document_the_average_alone(cli, tmp_path: Path) -> None:
+    ran = run(cli, tmp_path, "process_results: !function utils.odd\nmetric_list: [{metric: right}]", "--repeats", 5)
+    row = ran.results["results"]["sums"]
+    assert ran.code == 0 and row["right,none"] == 2 / 4
+    assert row["avg@5(right),none"] == (SHARES[1] + SHARES[2]) / 2
+    assert "2 documents have no avg@5" in ran.out and "is None, which is not a number" in ran.out
