@@ -22,6 +22,8 @@ from mm_eval.values.errors import ScoringError
 from mm_eval.values.types import Instance, MetricKey, Number, ReducedDoc, ScoredDoc
 from mm_eval.values.words import counted
 
+ELSEWHERE = "its aggregation runs in a process of its own, which would be asked once a draw and repeat"
+
 
 def with_repeats(scorers: Sequence[Scorer], alone: Sequence[Scorer], count: int) -> list[Scorer]:
     """The scorers of a task, and behind them those of the numbers of several answers.
@@ -176,7 +178,11 @@ class RepeatScores(Scorer):
             iters = 0 if remote else bootstrap_iters or 0
             with self.of.draws.used(goes_on=False):
                 number = number_of(key, function, values[name], self.clusters, iters, self.seed, most_calls)
-            found.append(replace(number, note="no standard error.") if remote and number.value is not None else number)
+            found.append(
+                replace(number, note=f"no standard error: {ELSEWHERE}.")
+                if remote and number.value is not None
+                else number
+            )
         self.notes = [f"{number.key}: {number.note}" for number in found if number.note]
         for name in sorted(self.graded):
             what = "its values lie between right and wrong, and nothing says which of them passes"
