@@ -7,7 +7,10 @@ Pictures are thumbnails; those in the folder's pack are in the page itself, the 
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,8 +18,9 @@ from typing import TYPE_CHECKING, Any
 from mm_eval.config.tools import PYTHON
 from mm_eval.engine.folder import RunFolder
 from mm_eval.open_tasks import BARE
+from mm_eval.request import RunRequest
 from mm_eval.results.estimates import estimates
-from mm_eval.results.findings import Diagnosis
+from mm_eval.results.findings import Diagnosis, as_command
 from mm_eval.results.judged import judges_by_task
 from mm_eval.results.number_text import unit_of
 from mm_eval.results.page import SampleRows, category_labels, page, pictures
@@ -27,8 +31,10 @@ from mm_eval.scoring.answered_by import sentence as answer_names
 from mm_eval.scoring.metrics.aggregation import mean
 from mm_eval.scoring.metrics.paired import estimate
 from mm_eval.scoring.sample_row import SampleRow
+from mm_eval.values.errors import MMEvalError
 from mm_eval.values.run_files import real_path
 from mm_eval.values.safe import href
+from mm_eval.values.words import listed
 
 if TYPE_CHECKING:
     from mm_eval.imported.theirs import OnPage
@@ -147,6 +153,8 @@ def _overview(run: RecordedRun, categories: Mapping[str, Mapping[str, Sequence[i
         "libraries": about.facts.get("libraries", {}),
         "answered_by": answer_names(about.answered_by),
         "prompts": about.prompts,
+        "shots": [str(run.results.shots[name]) for name in run.spec["tasks"] if name in run.results.shots],
+        "asked": list(_asked(run)),
         "graders": {
             name: [{"name": grader.name, "said": grader.sentence()} for grader in graders]
             for name, graders in judges_by_task(run.results).items()
@@ -155,6 +163,55 @@ def _overview(run: RecordedRun, categories: Mapping[str, Mapping[str, Sequence[i
         "table": list(_table(run)),
         "tasks": [_task_charts(run, task, categories.get(task.name, {})) for task in run.tasks.values()],
     }
+
+
+def _asked(run: RecordedRun) -> Iterator[tuple[str, str]]:
+    """What decided the answers beside the prompts, as (name, text): settings that several tasks share are said once."""
+    with suppress(MMEvalError):  # of a run of another version
+        request = replace(RunRequest.from_json(run.request), output_path=None)
+        yield "command", as_command(request)
+    settings: dict[str, dict[str, list[str]]] = {"generation": {}, "examples": {}, "data": {}}
+    for name, task in run.spec["tasks"].items():
+        stated = task.get("config", {}).get("stated", {})
+        said = {
+            "generation": in_words(stated.get("generation_kwargs") or {}),
+            "examples": str(run.results.shots.get(name, 0)),
+            "data": _data(stated),
+        }
+        for what, text in said.items():
+            settings[what].setdefault(text, []).append(name)
+    for what, texts in settings.items():
+        for text, names in texts.items():
+            yield (what if len(texts) == 1 else f"{what} of {listed(names, 3)}"), text or "none stated"
+    if (batch := run.request.get("batch_size")) is not None:
+        yield "batch size", str(batch)
+    for name, docs in run.spent.items():
+        if docs:
+            first, last = min(each.at for each in docs.values()), max(each.at for each in docs.values())
+            prompts, answers = (sum(each[place] for each in docs.values()) for place in (0, 1))
+            span = f", {last - first:,.1f} s from the first answer to the last" if first else ""
+            yield f"spent on {name}", f"{prompts:,} tokens in prompts, {answers:,} in answers{span}"
+
+
+def in_words(settings: Mapping[str, Any]) -> str:
+    """Settings as one line: "max_new_tokens=16, do_sample=false"."""
+    return ", ".join(f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in settings.items())
+
+
+def _data(stated: Mapping[str, Any]) -> str:
+    """The data set of a task with its revision and split."""
+    path, kwargs = stated.get("dataset_path"), stated.get("dataset_kwargs")
+    if not path:
+        return ""
+    revision = kwargs.get("revision") if isinstance(kwargs, Mapping) else None
+    split = next((stated[key] for key in ("test_split", "validation_split") if stated.get(key)), None)
+    name = stated.get("dataset_name")
+    parts = [
+        str(path) + (f"@{revision}" if revision else ", no revision stated"),
+        name and str(name),
+        split and f"split {split}",
+    ]
+    return ", ".join(filter(None, parts))
 
 
 def _spent(run: RecordedRun) -> dict[str, Any]:

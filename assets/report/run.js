@@ -1,8 +1,18 @@
 "use strict";
 // The top of a run's page: what was measured, the table and the charts
+// "2-shot", or the fewest and the most where tasks differ; nothing where no task has examples
+function shots() {
+  const found = about.shots.flatMap((one) => one.split("-").map(Number)), most = Math.max(0, ...found), least = Math.min(...found, most);
+  return most ? `${least === most ? most : `${least} to ${most}`}-shot` : "";
+}
+function copied(text) {
+  const copy = make("button", { type: "button" }, "Copy");
+  copy.addEventListener("click", () => navigator.clipboard?.writeText(text).then(() => { copy.textContent = "Copied"; }, () => {}));
+  return copy;
+}
 function header() {
   const top = byId("top"), used = about.usage, docs = about.table.filter((row) => !row.group).reduce((sum, row) => sum + row.n, 0);
-  top.append(...[wayBack()].filter(Boolean), make("h1", {}, about.model));
+  top.append(...[wayBack()].filter(Boolean), make("h1", {}, about.model, shots() ? make("small", { class: "soft" }, ` ${shots()}`) : null));
   const said = [`${about.tasks.length} ${about.tasks.length === 1 ? "task" : "tasks"}`, `${docs.toLocaleString("en")} documents`, about.parameters ? `${inWords(about.parameters)} parameters` : null, about.date?.slice(0, 10)];
   top.append(make("div", { class: "soft" }, said.filter(Boolean).join(" · ")));
   if (about.sample) top.append(sampleBanner(about.datasets));
@@ -12,6 +22,7 @@ function header() {
   if (about.adapter !== about.model) fact("adapter", about.adapter);
   fact("answered by", about.answered_by);
   const elsewhere = about.imported?.length > 0;  // asked by another suite
+  for (const [name, text] of elsewhere ? [] : about.asked) if (name === "command") facts.append(make("dt", {}, name), make("dd", {}, make("code", {}, text), " ", copied(text))); else fact(name, text);
   if (!elsewhere) fact("chat template", about.chat ? "applied" : "not applied");
   fact("system", about.system);
   fact("limit", about.limit);

@@ -44,10 +44,12 @@ function label(row) {
   const [name, kind, sign] = state(row), place = turned(row);
   return make("span", { class: `state ${kind}` }, `${sign} ${name}${place < 0 ? "" : `, but ${row.ok ? "wrong" : "right"} in ${about.beside[place].replace(/^([A-Z]|run \d+): .*/, "$1")}`}`);
 }
+// Of each picture whether an example shows it or the question; nothing where no example shows one
+const turnsOfPictures = (row) => (row.tp || []).flatMap((count, turn, all) => Array(count).fill(turn < all.length - 1 ? `example ${turn + 1}` : "question"));
 function rowElement(index) {
   const row = shown[index], element = make("div", { class: index === chosen ? "row chosen" : "row", role: "option", id: `row-${index}`, "data-index": index, "aria-posinset": index + 1, "aria-setsize": shown.length, "aria-selected": String(index === chosen) });
   element.style.top = `${index * HEIGHT}px`;
-  const source = row.images && picture(row.images[0]);
+  const own = row.images?.[row.images.length - (row.tp?.at(-1) || row.images.length)], source = own && picture(own);
   element.append(source ? missingAs(make("img", { src: source, alt: "", loading: "lazy" }), () => make("div", { class: "blank" })) : make("div", { class: "blank" }));
   element.append(make("div", {}, make("div", { class: "one" }, label(row), make("span", { class: "soft" }, `${about.models?.length > 1 ? `${modelOf(row)} · ` : ""}${row.t} ${row.d}${categoriesOf(row).map((name) => ` · ${name}`).join("")}`)), make("div", { class: "two" }, chosenOf(row) || "(empty)")));
   return element;
@@ -157,7 +159,8 @@ function show(index, keepAddress, click) {
   if (about.siblings?.length) parts.push(make("p", { class: "hint", id: "siblings" }, "The same sample of: ", ...about.siblings.flatMap((one, place) => [place ? ", " : "", make("a", { href: `${one.link}${addressOf(row.t, row.d)}` }, one.name)])));
   if (row.images) {
     const box = make("div", { class: "pictures" });
-    row.images.forEach((digest, place) => box.append(pictureElement(digest, `picture ${place + 1}`)));
+    const of = turnsOfPictures(row);
+    row.images.forEach((digest, place) => box.append(of[place] ? make("figure", { class: "of" }, pictureElement(digest, of[place]), make("figcaption", {}, of[place])) : pictureElement(digest, `picture ${place + 1}`)));
     strips(row, box);
     parts.push(box);
   }
@@ -190,6 +193,8 @@ function show(index, keepAddress, click) {
     if (!row.o) fact(`extracted${pipeline}`, found.map((item) => item === null ? "nothing" : withOption(row, String(item))).join(" | ") + (rules ? `   by the rule: ${rules}` : ""));
   }
   fact("gold", goldOf(row));
+  if (row.z?.length > 2) fact("tokens", `${row.z[2] ? `${row.z[2].toLocaleString("en")} in the prompt, ` : ""}${row.z[1].toLocaleString("en")} in the answer`);
+  if (row.z?.[3]) fact("answered", new Date(1000 * row.z[3]).toISOString().replace("T", " ").slice(0, 19) + " UTC");
   for (const [name, value] of Object.entries(row.v)) fact(name.replace(/,none$/, ""), typeof value === "object" ? JSON.stringify(value) : String(value));
   detail.replaceChildren(...parts, make("h4", {}, "Extraction and score"), facts);
   detail.scrollTop = 0;

@@ -160,7 +160,11 @@ class SampleRows:
                     self.look(name, row)
                 shown = _page_row(name, row, marking)
                 if row["resps"] and isinstance(row["resps"][0], str):
-                    shown["z"] = [len(row["resps"][0]), self.run.tokens.get(name, {}).get(row["doc_id"])]
+                    spent = self.run.spent.get(name, {}).get(row["doc_id"])
+                    shown["z"] = [
+                        len(row["resps"][0]),
+                        *([spent.completion, spent.prompt, round(spent.at, 1)] if spent else [None]),
+                    ]
                 if isinstance(shown["c"], str):
                     categories.setdefault(shown["c"], array("q")).append(row["doc_id"])
                 if "images" in shown:
@@ -249,6 +253,7 @@ def _page_row(name: str, row: SampleRow, marking: Marking) -> dict[str, Any]:
     optional: dict[str, Any] = {
         "ok": marking.mark(own),
         "images": row.get("images"),
+        "tp": row.get("turn_pictures"),
         "o": row.get("choices"),
         "h": [shortened(thought) for thought in row.get("reasoning", ())] or None,
         "f": [[clip.first, clip.seconds, clip.path] for clip in clips] or None,

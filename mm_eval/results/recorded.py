@@ -32,11 +32,12 @@ from mm_eval.results.number_text import counts_calls
 from mm_eval.results.sample_rows import (
     Attempts,
     DocDigests,
-    answer_tokens,
+    Spent,
     kinds_of,
     lean,
     options_asked,
     sample_name,
+    spent_on_docs,
     tokens_of_attempts,
     value_digest,
 )
@@ -287,10 +288,15 @@ class RecordedRun:
         return {name: prompt["key"] for name, prompt in self.results.run.prompts.items()}
 
     @cached_property
+    def spent(self) -> dict[str, dict[int, Spent]]:
+        """{task: {doc id: what its first answer took}}, as far as tokens were counted."""
+        by_path = spent_on_docs(self.folder)
+        return {name: by_path.get(task["path"], {}) for name, task in self.spec["tasks"].items()}
+
+    @cached_property
     def tokens(self) -> dict[str, dict[int, int]]:
         """{task: {doc id: tokens of its first answer}}, as far as they were counted."""
-        by_path = answer_tokens(self.folder)
-        return {name: by_path.get(task["path"], {}) for name, task in self.spec["tasks"].items()}
+        return {name: {doc_id: each.completion for doc_id, each in docs.items()} for name, docs in self.spent.items()}
 
     @cached_property
     def attempts(self) -> dict[str, Attempts]:

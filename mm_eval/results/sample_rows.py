@@ -1,6 +1,6 @@
 """What a row of samples/<task>.jsonl says: what was answered and what is right, and whether the doc is right.
 
-How many tokens an answer has stands in the journal alone (`answer_tokens`).
+How many tokens an answer has stands in the journal alone (`spent_on_docs`).
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import hashlib
 import json
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -194,23 +194,40 @@ Attempts = dict[tuple[int, int], tuple[int, ...]]
 """{(doc id, repeat): its `COUNTS`}"""
 
 
-def answer_tokens(folder: Path) -> dict[str, dict[int, int]]:
-    """{path of a task: {doc id: tokens of its first answer}}, of all turns of a conversation. Docs without a count are left out.
+class Spent(NamedTuple):
+    """The tokens of a doc's prompts and answers, of all turns of a conversation, and when its last answer came.
+
+    prompt: 0 where a server counts answers only. at: seconds since 1970; 0 where unknown.
+    """
+
+    prompt: int
+    completion: int
+    at: float
+
+
+def spent_on_docs(folder: Path) -> dict[str, dict[int, Spent]]:
+    """{path of a task: {doc id: what its first answer took}}. Docs without a count are left out.
 
     A line that can't be read counts as none, since `mm-eval score` reports damage, and a copied folder may lack its journal.
     Of a doc with several choices it is that of one.
     """
-    by_key, keys = _counted(folder, COUNTS[1:2])
-    found: dict[str, dict[int, dict[int, int]]] = {}
+    by_key, keys, times = _counted(folder, COUNTS[1:2])
+    found: dict[str, dict[int, dict[int, Spent]]] = {}
     for slot, key in keys.items():
         if slot.repeat == 0:
-            found.setdefault(slot.task, {}).setdefault(slot.doc_id, {})[slot.turn] = by_key[key][1]
-    return {task: {doc_id: sum(turns.values()) for doc_id, turns in docs.items()} for task, docs in found.items()}
+            spent = Spent(by_key[key][0], by_key[key][1], times[key])
+            found.setdefault(slot.task, {}).setdefault(slot.doc_id, {})[slot.turn] = spent
+    return {task: {doc_id: _together(turns.values()) for doc_id, turns in docs.items()} for task, docs in found.items()}
+
+
+def _together(turns: Iterable[Spent]) -> Spent:
+    prompts, completions, times = zip(*turns, strict=True)
+    return Spent(sum(prompts), sum(completions), max(times))
 
 
 def tokens_of_attempts(folder: Path) -> dict[str, Attempts]:
     """{path of a task: the tokens of each attempt}, of all its turns and choices. Attempts without a count are left out."""
-    by_key, keys = _counted(folder, COUNTS[:2])
+    by_key, keys, _ = _counted(folder, COUNTS[:2])
     found: dict[str, dict[tuple[int, int], dict[str, None]]] = {}
     for slot, key in keys.items():  # an answer may fill several choices of a doc, and was asked once
         found.setdefault(slot.task, {}).setdefault((slot.doc_id, slot.repeat), {})[key] = None
@@ -223,8 +240,12 @@ def tokens_of_attempts(folder: Path) -> dict[str, Attempts]:
     }
 
 
-def _counted(folder: Path, needed: Sequence[str]) -> tuple[dict[str, tuple[int, ...]], dict[Slot, str]]:
-    """The `COUNTS` of each request that counted the needed ones, and its key for each slot that it fills, but for judges'."""
+def _counted(
+    folder: Path, needed: Sequence[str]
+) -> tuple[dict[str, tuple[int, ...]], dict[Slot, str], dict[str, float]]:
+    """The `COUNTS` of each request that counted the needed ones, its key for each slot that it fills, but for judges', and when
+    its answer came."""
+    times: dict[str, float] = {}
     by_key: dict[str, tuple[int, ...]] = {}
     keys: dict[Slot, str] = {}
     files: list[Path] = []
@@ -241,10 +262,15 @@ def _counted(folder: Path, needed: Sequence[str]) -> tuple[dict[str, tuple[int, 
                         if record["kind"] == "answer":
                             counts = token_counts(record["usage"])
                             if all(name in counts for name in needed):
+                                times[record["key"]] = float(record.get("t") or 0)
                                 by_key[record["key"]] = tuple(counts.get(name, 0) for name in COUNTS)
                         if record["kind"] in ("answer", "slots"):
                             slots = [
                                 slot._replace(doc_id=int(slot.doc_id)) for slot in map(Slot.from_json, record["slots"])
                             ]
                             keys.update((slot, str(record["key"])) for slot in slots if not slot.judge)
-    return by_key, {slot: key for slot, key in keys.items() if key in by_key}  # slots may stand before their answer
+    return (
+        by_key,
+        {slot: key for slot, key in keys.items() if key in by_key},
+        times,
+    )  # slots may stand before their answer

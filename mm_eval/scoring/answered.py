@@ -206,6 +206,8 @@ class AnsweredDoc:
             row["cluster"] = cluster  # so that runs can be compared by what was drawn together
         if self.shown is not None:
             row["images"] = list(self.shown.images)
+            if any(self.shown.turn_pictures[:-1]):  # pictures of few-shot examples stand before those of the question
+                row["turn_pictures"] = list(self.shown.turn_pictures)
             row.update(clips_to_json(self.shown.clips))  # type: ignore[typeddict-item]
         return row
 

@@ -1,5 +1,6 @@
 """report.html in a browser: it draws without a complaint, finds what one looks for, and runs nothing that a model said."""
 
+import json
 import re
 import shutil
 import time
@@ -7,6 +8,7 @@ import time
 import pytest
 
 from mm_eval.results.recorded import RecordedRun
+from mm_eval.results.sample_rows import Spent
 from mm_eval.run_page import write_report
 from tests.folders import edited
 
@@ -291,3 +293,40 @@ def test_who_answered_stands_above_the_table_and_another_model_is_a_warning(open
         assert said in facts.get("answered by", "") and bool(said) is ("answered by" in facts)
         assert any("2 models answered: " in each for each in page.execute_script(banners)) is warned
         assert page.execute_script("return window.attacked") is None
+
+
+def test_a_run_says_how_it_was_asked_and_whose_picture_each_is(opened, base):
+    """The command, the settings, the number of examples; pictures of examples are labelled, and the list shows the question's."""
+    words = ["--tasks", "mme,seedbench", "--limit", "3", "--num_fewshot", "2", "--model", "dummy"]
+    folder = ran(base / "two shots", *words, "--gen_kwargs", "temperature=0.7,do_sample=true,max_new_tokens=3")
+    page = opened(folder / "report.html", "#mme/1")
+    assert page.find_element("css selector", "h1").text.endswith("2-shot")
+    labels = page.execute_script("return [...document.querySelectorAll('#detail figcaption')].map((e) => e.innerText)")
+    assert labels == ["example 1", "example 2", "question"]
+    pictures = page.execute_script("return [...document.querySelectorAll('#detail figure img')].map((e) => e.src)")
+    listed = page.execute_script("return document.querySelector('.row.chosen img').src")
+    assert listed == pictures[2] != pictures[0]
+    facts = page.execute_script(
+        "return Object.fromEntries([...document.querySelectorAll('#asked dt')]"
+        ".map((e) => [e.textContent, e.nextSibling.textContent]))"
+    )
+    assert facts["command"].startswith(
+        "mm-eval --tasks mme,seedbench --model dummy --num_fewshot 2 --limit 3 --gen_kwargs"
+    )
+    assert facts["command"].endswith("--sample Copy") and "--output_path" not in facts["command"]
+    assert facts["generation of mme"].startswith("max_new_tokens=3, temperature=0.7") and facts["examples"] == "2"
+    assert facts["data of mme"] == "lmms-lab/MME, no revision stated, split test" and facts["batch size"] == "auto"
+
+
+def test_tokens_and_times_stand_beside_each_sample_and_task(opened, perfect, tmp_path):
+    folder = tmp_path / "counted"
+    shutil.copytree(perfect, folder)
+    lines = [json.loads(line) for line in (folder / "samples/mme.jsonl").read_text().splitlines()]
+    run = RecordedRun.read(folder)
+    object.__setattr__(run, "spent", {"mme": {row["doc_id"]: Spent(1200, 7, 1e9 + row["doc_id"]) for row in lines}})
+    page = opened(write_report(run), "#mme/5")
+    assert re.search(
+        r"tokens\s+1,200 in the prompt, 7 in the answer\s+answered\s+2001-09-09 01:46:45 UTC", detail(page)
+    )
+    asked = page.execute_script("return document.querySelector('#asked dl').textContent")
+    assert "spent on mme504,000 tokens in prompts, 2,940 in answers, 419.0 s from the first answer to the last" in asked

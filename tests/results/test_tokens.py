@@ -3,7 +3,7 @@
 import json
 
 from mm_eval.results.recorded import RecordedTask
-from mm_eval.results.sample_rows import answer_tokens
+from mm_eval.results.sample_rows import spent_on_docs
 from mm_eval.run_page import right_by_size
 from mm_eval.scoring.task_scores import Scores
 from mm_eval.values.types import MetricKey
@@ -22,8 +22,9 @@ def test_tokens_are_those_of_each_docs_first_answer(tmp_path):
     ]
     text = "\n".join(map(json.dumps, lines))
     (tmp_path / "journal" / "x.jsonl").write_text(f'{text}\nno JSON\n{{"kind": "ans')
-    assert answer_tokens(tmp_path) == {"t": {0: 5, 7: 5}}
-    assert answer_tokens(tmp_path / "elsewhere") == {}
+    found = spent_on_docs(tmp_path)["t"]
+    assert {doc: each.completion for doc, each in found.items()} == {0: 5, 7: 5}
+    assert spent_on_docs(tmp_path / "elsewhere") == {}
 
 
 def test_the_share_of_right_answers_by_length_is_of_docs_that_are_right_or_wrong():

@@ -17,7 +17,7 @@ from PIL.Image import Image
 from mm_eval import evaluate
 from mm_eval.engine.journal import JournalState, add_record, read_journal
 from mm_eval.engine.model import Answers
-from mm_eval.results.sample_rows import answer_tokens
+from mm_eval.results.sample_rows import spent_on_docs
 from mm_eval.rounds.rounds import Rounds
 from mm_eval.run import score
 from mm_eval.values.errors import ConfigError
@@ -264,7 +264,8 @@ def test_the_samples_of_a_run_are_a_replay_file(tmp_path: Path) -> None:
 
 def test_the_tokens_of_a_conversation_are_those_of_all_its_turns(tmp_path: Path) -> None:
     run(write(tmp_path / "task"), tmp_path / "run", Talker())
-    assert answer_tokens(tmp_path / "run")["talks"] == {doc: 2 * turns_of(doc) for doc in range(DOCS)}
+    found = spent_on_docs(tmp_path / "run")["talks"]
+    assert {doc: each.completion for doc, each in found.items()} == {doc: 2 * turns_of(doc) for doc in range(DOCS)}
 
 
 @pytest.mark.parametrize("scored", ["last", "all"])
