@@ -198,6 +198,15 @@ class Efforts(Variants):
             return f" ({point.effort} would take about {rounded(math.ceil(loss.n * factor * factor)):,} documents)"
         return ""
 
+    def warnings(self) -> Iterator[str]:
+        """A sentence for each effort that changed nothing: neither an answer nor the tokens of one."""
+        first = self.runs[self.baseline]
+        for effort, comparison in self.compared.items():
+            found = comparison.answers.values()
+            if not any(changed for changed, _ in found) and first.tokens == self.runs[effort].tokens:
+                what = f"every answer at {effort} is the one at {self.baseline}, with as many tokens"
+                yield f"{what}: the model, its template or its server does not read {self.said.get(effort) or 'it'}"
+
     def texts(self) -> dict[str, str]:
         return {effort: self.said.get(effort, "") for effort in self.runs}
 

@@ -72,6 +72,7 @@ def render(study: Efforts, width: int | None = None) -> str:
         for effort, each in study.runs.items()
         for said in brief_warnings(each.results)
     ]
+    warnings += [f"warning: {said}" for said in study.warnings()]
     parts += [*warnings, ""] if warnings else []
     for name in study.names:
         parts += [*to_text(fitted(table(study, name), width)[0]).split("\n"), "", *study.verdicts(name), ""]
@@ -114,5 +115,6 @@ def as_values(study: Efforts) -> dict[str, Any]:
         "alpha": ALPHA,
         "alpha_of_one": study.alpha,
         "said": dict(study.said),
+        "warnings": list(study.warnings()),
         "tasks": tasks,
     }

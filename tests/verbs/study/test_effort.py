@@ -168,6 +168,13 @@ def test_what_differs_may_be_stated_for_each_effort(cli, tmp_path: Path, model: 
     assert "no cheaper effort surely loses less than 1 point" in ran.out or "sums: 8192 has the best number" in ran.out
 
 
+def test_a_setting_that_nobody_reads_is_said(cli, tmp_path: Path, model: Model) -> None:
+    efforts = "efforts: {a: {gen_kwargs: {seed: 1, reasoning_effort: low}}, b: {gen_kwargs: {seed: 2, reasoning_effort: low}}}"
+    ran = cli("effort", write(tmp_path, model, efforts, docs=5))
+    assert ran.code == 0 and "warning: every answer at b is the one at a, with as many tokens" in ran.out, ran.out
+    assert "does not read seed=2" in ran.out
+
+
 @pytest.mark.full
 def test_without_counts_of_tokens_no_effort_is_the_cheapest(cli, tmp_path: Path, model: Model) -> None:
     model.silent = True
