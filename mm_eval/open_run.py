@@ -5,10 +5,11 @@ A part that the run does not need is None, and its code is not imported.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from mm_eval.engine.tool_records import ToolRecord
 from mm_eval.open_tasks import OpenedTasks
 from mm_eval.scoring.base import Scorer
 from mm_eval.scoring.of_task import scorers_of
@@ -35,9 +36,16 @@ class OpenedRun(OpenedTasks):
     tracking: Tracking | None = None
 
     def all_scorers(
-        self, name: str, scorers: Sequence[Scorer], lookup: Callable[[Slot], Answer | None]
+        self,
+        name: str,
+        scorers: Sequence[Scorer],
+        lookup: Callable[[Slot], Answer | None],
+        code: Mapping[str, ToolRecord] | None = None,
     ) -> Sequence[Scorer]:
-        """The scorers of a task, and what else scores its answers. lookup: the recorded answers, those of judges included."""
+        """The scorers of a task, and what else scores its answers. lookup: the recorded answers, those of judges included.
+
+        code: the recorded calls of `python`, which the rows of samples have.
+        """
         task, style = self.tasks[name], self.styles[name]
         if self.imported:
             scorers = self.imported.with_theirs(task, scorers)
@@ -46,7 +54,7 @@ class OpenedRun(OpenedTasks):
         if task.config.tools is not None:
             from mm_eval.tools.counting import with_counts
 
-            scorers = with_counts(scorers, style.turns, style.marks, lookup)
+            scorers = with_counts(scorers, style.turns, style.marks, lookup, code or {})
         alone: Sequence[Scorer] = ()
         if (self.request.repeats or 1) > 1 and task.config.times_asked > 1:
             alone = scorers_of(task.config)

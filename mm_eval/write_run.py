@@ -65,7 +65,7 @@ def _write_samples(
 ) -> TaskScoring:
     """Scores the docs of a task into samples/."""
     task = opened.tasks[name]
-    scorers = opened.all_scorers(name, opened.scorers[name], state.lookup)
+    scorers = opened.all_scorers(name, opened.scorers[name], state.lookup, state.tools)
     scoring = TaskScoring(task, opened.styles[name], scorers, state.lookup)
     rows: Iterable[SampleRow] = _count_rows(scoring.samples(opened.doc_ids[name]), progress)
     if opened.submissions:

@@ -18,6 +18,7 @@ const flip = (row) => {
 // A row's categories: those that its task declares, else the one that a column of the doc suggests
 const categoriesOf = (row) => [].concat(row.c).filter(Boolean);
 // The turns of a conversation, of each repeat a list
+const usesCode = (row) => (row.n || []).some((turns) => turns.some((turn) => turn.c));
 const turnsOf = (row) => row.n ? `turns: ${Math.max(...row.n.map((turns) => turns.length))}` : "";
 const answerText = (row) => row.a.map((answer) => typeof answer === "string" ? answer : JSON.stringify(answer)).join(" | ");
 const modelOf = (row) => row.m === undefined ? "" : about.models[row.m];
@@ -112,18 +113,32 @@ function verdicts(row, judge) {
   if (row.jd && judge === row.j[row.j.length - 1]) parts.push(make("p", { class: "banner" }, "The judges disagree."));
   return parts;
 }
+// The code that an answer ran, folded: with what it returned, and how it ended
+function codeOf(calls) {
+  return calls.map((call, number) => {
+    const lines = call.c.split("\n").length, name = calls.length > 1 ? `Code ${number + 1} of ${calls.length}` : "Code";
+    const said = [`${lines} line${lines === 1 ? "" : "s"}`, call.e, call.i ? `${call.i.length} picture${call.i.length === 1 ? "" : "s"}` : "", `${call.s} s`].filter(Boolean).join(", ");
+    const box = make("details", { class: "code" }, make("summary", {}, `${name}: ${said}`), ...marked("Code", call.c), ...marked("Returned", call.o));
+    if (call.i) { const pictures = make("div", { class: "pictures" }); call.i.forEach((digest, place) => pictures.append(pictureElement(digest, `picture ${place + 1} that code returned`))); box.append(pictures); }
+    return box;
+  });
+}
 function conversation(turns, of) {
   // What was said, shown and answered in each turn
   return turns.map((turn, place) => {
     const box = make("section", { class: "verdict turn" }, make("h4", {}, `Turn ${place + 1}${of}`));
+    const results = place > 0 && turns[place - 1].c; // they stand with the code
     if (turn.i) {
       const shownHere = make("div", { class: "pictures" });
       turn.i.forEach((digest, number) => shownHere.append(pictureElement(digest, `turn ${place + 1}, picture ${number + 1}`)));
       box.append(shownHere);
     }
-    if (turn.p) box.append(...marked("Said to the model", turn.p));
+    if (turn.p && results) box.append(make("details", {}, make("summary", { class: "soft" }, "Its results, as the model is told"), make("pre", {}, turn.p)));
+    else if (turn.p) box.append(...marked("Said to the model", turn.p));
     if (turn.h) box.append(make("details", { class: "reasoning" }, make("summary", { class: "soft" }, `Its reasoning (${turn.h.length} characters)`), make("pre", {}, turn.h)));
-    if (turn.x) box.append(...block("Failed", turn.x)); else box.append(...marked("Answer", turn.a ?? ""));
+    if (turn.x) box.append(...block("Failed", turn.x));
+    else if (turn.c) box.append(make("details", {}, make("summary", { class: "soft" }, `Its answer as it was written (${(turn.a ?? "").length} characters)`), make("pre", {}, turn.a ?? "")), ...codeOf(turn.c));
+    else box.append(...marked("Answer", turn.a ?? ""));
     const facts = make("dl", { class: "facts" });
     const fact = (name, value) => facts.append(make("dt", {}, name), make("dd", {}, value));
     if (turn.e && turn.e !== "stop") fact("ended", turn.e);
@@ -167,6 +182,7 @@ function show(index, keepAddress, click) {
   parts.push(...marked(`Prompt, as asked${about.own ? ` in ${about.own}` : ""}`, row.p));
   if (row.k) parts.push(make("p", { class: "hint" }, "The prompt was cut: the model did not get its beginning."));
   if (row.e) parts.push(...block(row.s === "not requested" ? "Not requested" : "Failed", row.e));
+  if (row.rs) parts.push(make("p", { class: "banner" }, `Continued after an interruption: when its code was run again, ${row.rs.length === 1 ? `call ${row.rs[0]}` : `calls ${row.rs.join(", ")}`} returned something else. The model was shown what is recorded.`));
   (row.n || []).forEach((turns, place) => parts.push(...conversation(turns, row.n.length > 1 ? `, answer ${place + 1} of ${row.n.length}` : "")));
   const answers = []; // of all runs, side by side
   if (row.o) answers.push(block("Choices, with log-likelihood in nats", row.o.map((text, place) => `${place === row.g || (Array.isArray(row.g) && row.g.includes(place)) ? "→" : " "} ${logLikelihood(row.a[place]?.[0]).toFixed(3)}  ${text}`).join("\n")));
@@ -204,7 +220,7 @@ function matching() {
   const task = byId("f-task").value, category = byId("f-category").value, result = byId("f-result").value, words = byId("f-text").value.trim().toLowerCase();
   const model = byId("f-model").value;
   return (row) => (!only || only.keep(row)) && (!model || row.m === Number(model)) && (!task || row.t === task) && (!category || categoriesOf(row).includes(category)) &&
-    (!result || state(row)[0] === result || flip(row) === result || row.s === result || turnsOf(row) === result || (result === "cut" && row.k) || (result === "flipped" && flip(row)) || (result === "judges disagree" && row.jd) || (result === "unreadable" && unreadable(row)) || (result === "wrong" && row.ok === false)) &&
+    (!result || state(row)[0] === result || flip(row) === result || row.s === result || turnsOf(row) === result || (result === "cut" && row.k) || (result === "code" && usesCode(row)) || (result === "restored" && row.rs) || (result === "flipped" && flip(row)) || (result === "judges disagree" && row.jd) || (result === "unreadable" && unreadable(row)) || (result === "wrong" && row.ok === false)) &&
     (!words || row.p.toLowerCase().includes(words) || answerText(row).toLowerCase().includes(words) || (row.j || []).some((judge) => judge.e.some((one) => (one.r || "").toLowerCase().includes(words))) || (row.n || []).flat().some((turn) => `${turn.p || ""} ${turn.a || ""}`.toLowerCase().includes(words)) || String(row.d) === words);
 }
 function noSample() {
@@ -297,14 +313,14 @@ function jump() {
 // The sample beside the list; on a phone, where it stands below the list, the sample alone
 function landOnSample() { land(narrow() ? detail : byId("samples")); }
 // The filters' options, with those of rows that came since
-const RESULTS = ["right", "wrong", "unparsed", "filtered", "refused", "truncated", "cut", "failed", "not requested", "no verdict", "judges disagree", "unreadable", "flipped", "lost", "gained"];
+const RESULTS = ["right", "wrong", "unparsed", "filtered", "refused", "truncated", "cut", "code", "restored", "failed", "not requested", "no verdict", "judges disagree", "unreadable", "flipped", "lost", "gained"];
 const offered = { task: new Set(), category: new Set(), result: new Set() };
 function offerFilters(of) {
   const before = Object.values(offered).map((names) => names.size);
   for (const row of of) {
     offered.task.add(row.t);
     for (const name of categoriesOf(row)) offered.category.add(name);
-    for (const name of [state(row)[0], row.s, row.k && "cut", row.jd && "judges disagree", unreadable(row) && "unreadable", turnsOf(row)]) if (name) offered.result.add(name);
+    for (const name of [state(row)[0], row.s, row.k && "cut", usesCode(row) && "code", row.rs && "restored", row.jd && "judges disagree", unreadable(row) && "unreadable", turnsOf(row)]) if (name) offered.result.add(name);
     if (flip(row)) for (const name of ["flipped", "lost", "gained"]) offered.result.add(name);
   }
   const names = { task: [...offered.task], category: [...offered.category].sort(), result: [...RESULTS.filter((name) => offered.result.has(name)), ...[...offered.result].filter((name) => name.startsWith("turns: ")).sort()] };

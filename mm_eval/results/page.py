@@ -12,9 +12,11 @@ from __future__ import annotations
 import os
 import re
 from array import array
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from importlib import resources
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -170,7 +172,8 @@ class SampleRows:
                 if "images" in shown:
                     self.digests.update(dict.fromkeys(shown["images"]))
                 for turns in shown.get("n", ()):
-                    self.digests.update(dict.fromkeys(digest for turn in turns for digest in turn.get("i", ())))
+                    shown_in = [each for turn in turns for each in (turn, *turn.get("c", ()))]
+                    self.digests.update(dict.fromkeys(digest for each in shown_in for digest in each.get("i", ())))
                 if beside:
                     shown["w"] = [
                         NOT_SHOWN if n not in chosen else answers.beside(row) if answers else None
@@ -260,7 +263,11 @@ def _page_row(name: str, row: SampleRow, marking: Marking) -> dict[str, Any]:
         "e": row["error"]["what"] if row.get("error") else None,
         "u": unparsed or None,
         "k": row.get("cut") or None,
-        "n": [list(_turns(turns)) for turns in row.get("turns", ())] or None,
+        "n": [
+            list(_turns(*each)) for each in zip_longest(row.get("turns", ()), _tools(row).get("ran", ()), fillvalue=())
+        ]
+        or None,
+        "rs": _tools(row).get("restored"),
     }
     if is_judged:
         optional |= _judge_cells(row)
@@ -293,16 +300,48 @@ def _judge_cells(row: SampleRow) -> dict[str, Any]:
     return {"j": shown or None, "jd": (bool(judges) and disagree(row, judges)) or None}
 
 
-def _turns(turns: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
-    """The turns of a conversation: what was said and shown, the answer, its tokens, and the seconds since the last one."""
+ENDINGS = {
+    "error": "raised an exception",
+    "stopped": "stopped by a limit",
+    "ended": "ended its interpreter",
+    "gone": "ended its sandbox",
+    "refused": "not run: the seconds of its question were spent",
+}
+"""How code ended, in words; "" where it came to its end."""
+
+
+def _tools(row: SampleRow) -> Mapping[str, Any]:
+    """What a row says of its tools; empty where it has none."""
+    found = added_to(row).get("tools")
+    return found if isinstance(found, Mapping) else {}
+
+
+def _calls(ran: Sequence[Mapping[str, Any]], turn: int) -> Iterator[dict[str, Any]]:
+    """The calls of code that an answer made: the code, what it returned, how it ended, and its seconds."""
+    for call in ran:
+        if call["turn"] == turn:
+            shown = {"c": shortened(call["code"]), "o": shortened(call["output"]), "s": call["seconds"]}
+            more = {"i": [digest for _, digest in call["pictures"]], "e": ENDINGS.get(call["ending"], "")}
+            yield {**shown, **{name: value for name, value in more.items() if value}, "r": call.get("restored", [])}
+
+
+def _turns(turns: Sequence[Mapping[str, Any]], ran: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+    """The turns of a conversation: what was said and shown, the answer, its tokens, and the seconds since the last one.
+
+    ran: its calls of code. What they returned stands with them, and not with the turn after.
+    """
     before: Any = None
-    for turn in turns:
+    for number, turn in enumerate(turns):
         messages, tokens, at = turn.get("messages") or [], turn.get("tokens") or {}, turn.get("t")
         shown: dict[str, Any] = {"a": shortened(turn.get("answer")), "e": turn.get("ended")}
         if messages:
             shown["p"] = prompt_text(messages)
-        if digests := [part["digest"] for message in messages for part in message["content"] if "digest" in part]:
-            shown["i"] = digests
+        digests = [part["digest"] for message in messages for part in message["content"] if "digest" in part]
+        returned = [digest for call in _calls(ran, number - 1) for digest in call.get("i", ())]
+        if left := list((Counter(digests) - Counter(returned)).elements()):
+            shown["i"] = left
+        if code := list(_calls(ran, number)):
+            shown["c"] = code
         if turn.get("reasoning"):
             shown["h"] = shortened(turn["reasoning"])
         if turn.get("error"):

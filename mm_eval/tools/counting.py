@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from mm_eval.engine.tool_records import ToolRecord
 from mm_eval.open_tasks import OpenedTasks
 from mm_eval.prompt.blind import SHUFFLED
 from mm_eval.scoring.base import Scorer
@@ -34,17 +35,25 @@ SHARES = ("looked", "unanswered")
 class ToolCounts(Scorer):
     """Counts the calls of each document. Its numbers are means over the documents; none of them is better high or low.
 
-    turns: those of the task. marks: around the reasoning. lookup: the recorded answers. by_doc: of the documents that were scored
-    last.
+    turns: those of the task. marks: around the reasoning. lookup: the recorded answers. recorded: calls of code by their keys.
+    by_doc, code: of the documents that were scored last the counts, and the calls of code of each answer.
     """
 
     turns: ToolTurns
     marks: Marks
     lookup: Callable[[Slot], Answer | None]
+    recorded: Mapping[str, ToolRecord] = field(default_factory=dict)
     by_doc: dict[int, Counts] = field(default_factory=dict)
+    code: dict[int, list[list[dict[str, Any]]]] = field(default_factory=dict)
 
     @classmethod
-    def of_task(cls, turns: ToolTurns, marks: Marks, lookup: Callable[[Slot], Answer | None]) -> ToolCounts:
+    def of_task(
+        cls,
+        turns: ToolTurns,
+        marks: Marks,
+        lookup: Callable[[Slot], Answer | None],
+        recorded: Mapping[str, ToolRecord],
+    ) -> ToolCounts:
         several = [f"calls_{tool.key}" for tool in turns.tools] if len(turns.tools) > 1 else []
         metrics: list[Metric] = [
             Metric(
@@ -53,18 +62,25 @@ class ToolCounts(Scorer):
             for name in (*FIXED, *SHARES, *several)
         ]
         filters = FilterEnsemble(NAME, [])
-        return cls(name=NAME, filter=filters, metrics=metrics, turns=turns, marks=marks, lookup=lookup)
+        return cls(
+            name=NAME, filter=filters, metrics=metrics, turns=turns, marks=marks, lookup=lookup, recorded=recorded
+        )
 
     @property
     def reads_answers(self) -> bool:
         return False
 
     def run_docs(self, by_doc: Mapping[int, list[Instance]]) -> Mapping[int, ScoredDoc]:
-        self.by_doc = {}
+        self.by_doc, self.code = {}, {}
         scored = {}
         for doc_id, group in by_doc.items():
-            each = [self._of_answer(self.lookup(instance.slot)) for instance in group]
+            conversations = [self._turns_of(self.lookup(instance.slot)) for instance in group]
+            each = [self._counts_of(turns) for turns in conversations]
             self.by_doc[doc_id] = each[0]
+            self.code[doc_id] = [
+                [_code_row(answer, call) for answer, call in self.turns.code_of(instance.slot, turns, self.recorded)]
+                for instance, turns in zip(group, conversations, strict=True)
+            ]
             values: dict[str, list[Any]] = {
                 name: [float(getattr(counts, name)) for counts in each] for name in (*FIXED, *SHARES)
             }
@@ -74,16 +90,34 @@ class ToolCounts(Scorer):
         self.set_results(scored)
         return self.raw_docs
 
-    def _of_answer(self, answer: Answer | None) -> Counts:
-        reading = Reading(self.marks, opened=False)  # as the conversation has read them
-        turns = [reading.read(turn, ()) for turn in answer.turns] if answer else []
+    def _turns_of(self, answer: Answer | None) -> list[Answer]:
+        """The turns of a conversation as the conversation itself has read them."""
+        reading = Reading(self.marks, opened=False)
+        return [reading.read(turn, ()) for turn in answer.turns] if answer else []
+
+    def _counts_of(self, turns: Sequence[Answer]) -> Counts:
         found = counts_of(turns, self.turns.schemas, self.turns.keys, with_fences=self.turns.has_fences)
         for tool in self.turns.tools:
             found.by_tool.setdefault(tool.key, 0)  # a tool that is not called is part of the row
         return found
 
     def row_entries(self, doc_id: int) -> dict[str, Any]:
-        return {NAME: self.by_doc[doc_id].to_json()} if doc_id in self.by_doc else {}
+        if doc_id not in self.by_doc:
+            return {}
+        entry, code = self.by_doc[doc_id].to_json(), self.code[doc_id]
+        if restored := sorted({call for calls in code for made in calls for call in made.get("restored", ())}):
+            entry["restored"] = restored
+        return {NAME: {**entry, "ran": code} if any(code) else entry}
+
+
+def _code_row(answer: int, call: ToolRecord) -> dict[str, Any]:
+    """A call of code in a row of samples. turn: of the answer that made it, from 0.
+
+    restored: earlier calls, from 1, whose results were others when they were made again before it.
+    """
+    row: dict[str, Any] = {"turn": answer, "code": call.code, "output": call.text}
+    row |= {"pictures": list(map(list, call.pictures)), "ending": call.ending, "seconds": call.seconds}
+    return {**row, "restored": [number + 1 for number in call.restored]} if call.restored else row
 
 
 def _not_called(references: Any, predictions: Any, **kwargs: Any) -> float:
@@ -91,10 +125,14 @@ def _not_called(references: Any, predictions: Any, **kwargs: Any) -> float:
 
 
 def with_counts(
-    scorers: Sequence[Scorer], turns: Turns | None, marks: Marks, lookup: Callable[[Slot], Answer | None]
+    scorers: Sequence[Scorer],
+    turns: Turns | None,
+    marks: Marks,
+    lookup: Callable[[Slot], Answer | None],
+    recorded: Mapping[str, ToolRecord],
 ) -> Sequence[Scorer]:
-    """The scorers of a task with the counts of its calls, where its turns are those of tools."""
-    return [*scorers, ToolCounts.of_task(turns, marks, lookup)] if isinstance(turns, ToolTurns) else scorers
+    """The scorers of a task with the counts of its calls, where its turns are those of tools. recorded: calls of code."""
+    return [*scorers, ToolCounts.of_task(turns, marks, lookup, recorded)] if isinstance(turns, ToolTurns) else scorers
 
 
 def _has_box(schema: Mapping[str, Any]) -> bool:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mm_eval.config.tools import PYTHON
-from mm_eval.values.words import of_all
+from mm_eval.values.words import counted, of_all
 
 NAME = "tools"
 LEAST_DOCS = 20
@@ -18,6 +18,13 @@ LOOP = 2
 MOST = 0.5
 """The share of docs without a look, or of calls that fail, from which it is a fault."""
 KEPT = 20
+CODE = {
+    "raised": "raised an exception",
+    "stopped": "met a limit",
+    "ended": "ended their interpreter",
+    "silent": "printed nothing",
+}
+"""What came of calls of code, as rows count them, in words."""
 
 Finding = tuple[str, int, int, str, str, str, list[tuple[int, str]]]
 """(kind, docs with it, of how many, a sentence, its likely cause, what mends it, [(doc id, answer) as examples])."""
@@ -44,6 +51,7 @@ class ToolFindings:
         self._calls: Counter[str] = Counter()
         self._failed = 0
         self._with_code = 0
+        self._code: Counter[str] = Counter()
 
     def add(self, row: Mapping[str, Any]) -> None:
         """Counts a row of samples/<task>.jsonl."""
@@ -67,6 +75,8 @@ class ToolFindings:
                 "silent code": code["silent"] > 0,
                 "code without a picture": not code["opened"],
             }
+            self._code.update({name: code[name] for name in CODE})
+        holds["restored code"] = bool(found.get("restored"))
         for kind, it_does in holds.items():
             if it_does:
                 self._of.setdefault(kind, _Docs()).add(row)
@@ -114,7 +124,20 @@ class ToolFindings:
             )
 
     def _of_code(self) -> Iterator[Finding]:
-        """Faults of the code that was run."""
+        """Faults of the code that was run, after a count of its calls where any of them came to nothing."""
+        without = self._counted("code without a picture")
+        if self._with_code and (self._code.total() or without):
+            calls = counted(self._calls[PYTHON], "call")
+            said = f"{of_all(self._with_code, self._docs, 'document')} ran code, in {calls}: "
+            said += ", ".join(f"{self._code[name]:,} {words}" for name, words in CODE.items())
+            said += f"; in {counted(without, 'document')} no code opened a picture"
+            cause = "a model tries and mends; what is frequent has a line of its own"
+            yield "code", self._with_code, self._docs, said, cause, "show", []
+        yield from self._fault(
+            "restored code",
+            "continued after an interruption with code whose results were others when it was run again",
+            "the code depends on time, chance or what lay in memory; the model was shown what is recorded",
+        )
         limits = "it searches too long, or a limit is too low (`--sandbox_args`)"
         yield from self._fault("stopped code", "ran code that a limit stopped or ended", limits)
         if self._counted("code that raises") >= MOST * self._with_code > 0:

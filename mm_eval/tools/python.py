@@ -30,7 +30,7 @@ from mm_eval.tools.calls import ENDED, ERROR, NO_OUTPUT, RAISED, STOPPED
 from mm_eval.tools.tool import Given, Result, Tool
 from mm_eval.values.conversation import Conversation
 from mm_eval.values.files import digest_of
-from mm_eval.values.types import Clip, Slot
+from mm_eval.values.types import Answer, Clip, Slot
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -257,12 +257,15 @@ class PythonCalls:
         return self._path, conversation.doc_id, conversation.repeat
 
     def _keys(self, conversation: Conversation, calls: Sequence[Call]) -> list[str]:
+        return self.keys(self._doc(conversation), conversation.answers, calls)
+
+    def keys(self, doc: tuple[str, int, int], answers: Sequence[Answer], calls: Sequence[Call]) -> list[str]:
         """The keys of calls: each is a digest of the document, of all code up to it, and of the pictures that were shown."""
         shown = list[list[str]]()
-        for answer in conversation.answers:
+        for answer in answers:
             parts = [part for message in answer.messages or () for part in message.get("content") or ()]
             shown.append([str(part.get("digest")) for part in parts if part.get("type") == "image"])
-        begun = [*self._doc(conversation), self.pictures, self._characters, self._edge]
+        begun = [*doc, self.pictures, self._characters, self._edge]
         codes = [call.code for call in calls]
         return [digest_of([begun, codes[: n + 1], shown[: call.answer + 1]]) for n, call in enumerate(calls)]
 

@@ -25,7 +25,7 @@ from mm_eval.config.task_config import TaskConfig
 from mm_eval.config.tools import PYTHON, ToolsConfig
 from mm_eval.engine.journal import Journal, JournalState
 from mm_eval.engine.model import ModelFacts
-from mm_eval.engine.tool_records import ToolFiles
+from mm_eval.engine.tool_records import ToolFiles, ToolRecord
 from mm_eval.open_tasks import OpenedTasks
 from mm_eval.sandbox.pool import Pool
 from mm_eval.sandbox.walls import Sandbox
@@ -41,7 +41,7 @@ from mm_eval.tools.python import PythonCalls, interpreters
 from mm_eval.tools.tool import Given, Limits, Result, Tool, ToolError, brief, check_arguments, harmless
 from mm_eval.values.conversation import Conversation
 from mm_eval.values.errors import ConfigError
-from mm_eval.values.types import CALL_FORMAT, Answer, End, Instance, Message
+from mm_eval.values.types import CALL_FORMAT, Answer, End, Instance, Message, Slot
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -282,6 +282,16 @@ class ToolTurns:
                 if call.name in self.by_name and count <= self.limits.calls and self._is_code(call):
                     found.append(PythonCall(call.arguments["code"], number, len(found)))
         return found
+
+    def code_of(
+        self, slot: Slot, answers: Sequence[Answer], recorded: Mapping[str, ToolRecord]
+    ) -> list[tuple[int, ToolRecord]]:
+        """(number of the answer that made it, the call) of a conversation's recorded calls of code, in their order."""
+        if self.python is None or not recorded:
+            return []
+        calls = self._code_in([self._read(answer) for answer in answers])
+        keys = self.python.keys((slot.task, slot.doc_id, slot.repeat), answers, calls)
+        return [(call.answer, recorded[key]) for call, key in zip(calls, keys, strict=True) if key in recorded]
 
     def _given(self, pictures: Sequence[Image], doc: Mapping[str, Any]) -> Given:
         shown_as = None

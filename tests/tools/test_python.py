@@ -19,6 +19,9 @@ import pytest
 from mm_eval import evaluate
 from mm_eval.engine.journal import read_journal
 from mm_eval.engine.tool_records import ToolRecord
+from mm_eval.results.findings import diagnose
+from mm_eval.results.page import SampleRows
+from mm_eval.results.recorded import RecordedRun
 from mm_eval.sandbox.check import Wall
 from mm_eval.sandbox.limits import Limits
 from mm_eval.tools.calls import ENDED, RAISED, STOPPED, counts_of
@@ -149,6 +152,14 @@ def test_a_run_that_goes_on_shows_what_is_recorded_and_restores_the_rest(tmp_pat
     assert second.text == "15" and second.restored == (0,)
     (row,) = rows_of(tmp_path / "run", "counts")
     assert row["scores"]["exact_match,none"] == 1.0
+    assert row["tools"]["restored"] == [1], "the mark stands where people look, and not in the journal alone"
+    (ran,) = row["tools"]["ran"]
+    assert [(each["turn"], each["output"], each.get("restored")) for each in ran] == [(0, before, None), (1, "15", [1])]
+    recorded = RecordedRun.read(tmp_path / "run")
+    (fault,) = [fault for fault in diagnose(recorded) if fault.kind == "restored code"]
+    assert fault.docs == 1 and fault.said.startswith("1 of 1 document continued after an interruption")
+    (shown,) = list(SampleRows(recorded))
+    assert shown["rs"] == [1] and [call["o"] for turn in shown["n"][0] for call in turn.get("c", ())] == [before, "15"]
 
 
 WAYS = {
