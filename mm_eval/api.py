@@ -24,8 +24,10 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, repr=False)
-class Results:
-    """The results of a run. results["mme"] is a row of the table.
+class Results(Mapping[str, "Scores"]):
+    """The results of a run: a mapping of tasks and groups to rows of the table, in its order. results["mme"] is one of them.
+
+    print(results) shows the table; repr(results) is one line.
 
     folder: the run folder, with report.html in it. raw: results.json as a mapping.
     exit_code: the command's: 0 all scored, 3 some requests failed, 130 interrupted.
@@ -63,6 +65,12 @@ class Results:
             raise KeyError(f"this run has no task {name!r}. {did_you_mean(name, rows)}")
         return rows[name]
 
+    def __iter__(self) -> Iterator[str]:
+        return iter(name for name, _ in self.report.order)
+
+    def __len__(self) -> int:
+        return len(self.report.order)
+
     def samples(self, task: str) -> Iterator[SampleRow]:
         """The rows of samples/<task>.jsonl: prompt, answer, extracted answer, rule, score."""
         from mm_eval.results.recorded import RecordedRun
@@ -96,8 +104,10 @@ class Results:
         return self.table()
 
     def __repr__(self) -> str:
-        """The table, once: what a prompt of Python shows."""
-        return self.table()
+        """The first rows in one line, and the folder."""
+        shown = [repr(row).removeprefix("Scores(").removesuffix(")") for row in list(self.tasks.values())[:2]]
+        more = [f"{len(self) - 2} more"] if len(self) > 2 else []
+        return f"Results({'; '.join([*shown, *more, f'folder {self.folder}'])})"
 
     def _repr_html_(self) -> str:
         """The table as a notebook shows it."""

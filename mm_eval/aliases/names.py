@@ -1,6 +1,7 @@
 """Names of tasks and groups of the other suites: what they are here, how split or rule differ, or that they are not shipped.
 
     find("docvqa")           docvqa_val,docvqa_test
+    find("seed_bench")       seedbench: names that differ only by case, `_` and `-` are one
     find("MMBench_DEV_EN")   mmbench_en_dev, and a note
     find("mathvista_test")   ConfigError: its answers are not public
     find("voicebench")       ConfigError: not shipped; --include_path with lmms-eval's tree
@@ -47,6 +48,9 @@ SAME: dict[str, tuple[str, str]] = {
     "vizwiz_vqa": ("vizwiz_vqa_val", _NO_ANSWERS),
     "coco_cap": ("coco2017_cap_val", "the captions of 2014 and Karpathy's splits are not shipped"),
     "coco2017_cap": ("coco2017_cap_val", ""),
+    "coco_caption": ("coco2017_cap_val", "the captions of 2014 and Karpathy's splits are not shipped"),
+    "charades": ("charades_sta", ""),
+    "mmsi": ("mmsi_bench", ""),
     "nocaps": ("nocaps_val", _NO_ANSWERS),
     "mathvista": ("mathvista_testmini", f"{_NO_ANSWERS}; {_JUDGE}"),
     "mathvista_testmini_format": ("mathvista_testmini", f"{_PROMPT}; {_JUDGE}"),
@@ -335,12 +339,28 @@ def find(name: str, known: Collection[str]) -> OtherName | None:
     for pattern, ours, note in PATTERNS:
         if (match := re.fullmatch(pattern, name)) is not None:
             return OtherName(match.expand(ours) if ours else _made(match), note)
+    if (alike := _spelled_alike(name, known)) is not None:
+        return OtherName(alike)
+    same = [SAME[each] for each in SAME if _plain(each) == _plain(name)]
+    if len({ours for ours, _ in same}) == 1:
+        return OtherName(*same[0])
     for pattern, why, hint in REFUSED:
         if (match := re.fullmatch(pattern, name)) is not None and _is_shipped(match, known):
             raise ConfigError(f"{name!r} {why}.", hint=match.expand(hint))
     if (found := _not_shipped(name)) is not None:
         raise found
     return None
+
+
+def _plain(name: str) -> str:
+    """A name without case, `_` and `-`: seed_bench, SEED-Bench and seedbench are one name."""
+    return name.lower().replace("_", "").replace("-", "")
+
+
+def _spelled_alike(name: str, known: Collection[str]) -> str | None:
+    """The one known name that differs only by case, `_` and `-`; None where there is none, or more than one."""
+    alike = [each for each in known if _plain(each) == _plain(name)]
+    return alike[0] if len(alike) == 1 else None
 
 
 def _made(match: re.Match[str]) -> str:

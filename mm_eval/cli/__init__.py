@@ -50,83 +50,92 @@ log = logging.getLogger(__name__)
 VERBS = {
     "run": ("mm_eval.cli.run", "evaluate a model on tasks (the default)"),
     "score": ("mm_eval.cli.score", "score a run again from its journal, without the model"),
-    "bundle": (
-        "mm_eval.verbs.bundle.verb",
-        "copy the data sets of tasks to a data root, for a machine without network",
+    "prompts": (
+        "mm_eval.verbs.study.prompts_verb",
+        "find the prompt that suits a model: several prompt blocks, compared document by document",
+    ),
+    "watch": (
+        "mm_eval.verbs.training.watch_verb",
+        "evaluate each new checkpoint of a training, with paired differences",
+    ),
+    "report": ("mm_eval.verbs.report.report_verb", "write report.html of a run, or a release table of several"),
+    "view": (
+        "mm_eval.verbs.report.view_verb",
+        "serve run folders on this machine: tables, samples, full-size pictures, live runs",
     ),
     "diagnose": (
         "mm_eval.verbs.diagnose.verb",
-        "what went wrong in a run, with counts, examples and the command that mends it",
+        "say what went wrong in a run, with counts, examples and the command that mends it",
     ),
-    "import": (
-        "mm_eval.verbs.exports.import_verb",
-        "convert another suite's logs into a run and score them with mm-eval's rules",
-    ),
-    "fetch": (
-        "mm_eval.verbs.fetch.verb",
-        "a data set that can't be loaded by name: downloaded, checked and converted as its authors say",
-    ),
-    "judge": (
-        "mm_eval.judge.verb",
-        "how good the judge of a run is: known answers, both orders of a pair, two judges, people's labels",
-    ),
+    "show": ("mm_eval.verbs.show.verb", "print the prompt of a document as a model gets it, without loading weights"),
     "ls": (
         "mm_eval.verbs.ls.verb",
         "list and search tasks, groups, tags, models, metrics, filters, scorers, formats",
     ),
     "protocols": (
         "mm_eval.protocols.verb",
-        "named protocols of reports: settings with their sources, and reported scores; check them",
-    ),
-    "report": ("mm_eval.verbs.report.report_verb", "report.html of a run, or a release table of several"),
-    "export": (
-        "mm_eval.verbs.report.export_verb",
-        "runs in the formats of other tools: inspect_ai, lm-eval, lmms-eval, the hub",
-    ),
-    "view": (
-        "mm_eval.verbs.report.view_verb",
-        "serve run folders on this machine: tables, samples, full-size pictures, live runs",
-    ),
-    "sandbox": (
-        "mm_eval.sandbox.verb",
-        "the Python that models may use: make it, and try its walls from inside",
-    ),
-    "show": ("mm_eval.verbs.show.verb", "print the prompt of a document as a model gets it, without loading weights"),
-    "tools": ("mm_eval.tools.verb", "run the code that a run has recorded again, and list what differs"),
-    "blind": (
-        "mm_eval.verbs.study.blind_verb",
-        "how much the pictures matter: a run again without them, and with those of other documents",
+        "list and check named protocols of reports: settings with sources, and reported scores",
     ),
     "compare": (
         "mm_eval.verbs.study.compare_verb",
-        "two runs or more, paired by document: differences with intervals, and which documents flipped",
-    ),
-    "plan": (
-        "mm_eval.deciding.plan_verb",
-        "how many documents a difference takes, and what a release can detect",
-    ),
-    "effort": (
-        "mm_eval.verbs.study.effort_verb",
-        "how much effort a model needs: accuracy against tokens at several efforts or thinking budgets",
-    ),
-    "prompts": (
-        "mm_eval.verbs.study.prompts_verb",
-        "which prompt suits a model: the same model under several prompt blocks, compared document by document",
+        "compare runs document by document: differences with intervals, and what flipped",
     ),
     "why": (
         "mm_eval.verbs.study.why_verb",
-        "which setting explains the difference between a run and the number of a report",
+        "find the setting that explains the difference between a run and a report",
     ),
-    "watch": (
-        "mm_eval.verbs.training.watch_verb",
-        "evaluate each new checkpoint of a training: scores over steps, paired differences",
+    "blind": (
+        "mm_eval.verbs.study.blind_verb",
+        "measure how much the pictures matter: a run again without them, and with others",
+    ),
+    "effort": (
+        "mm_eval.verbs.study.effort_verb",
+        "measure the effort a model needs: accuracy against tokens at several efforts or thinking budgets",
+    ),
+    "plan": (
+        "mm_eval.deciding.plan_verb",
+        "compute how many documents a difference takes, and what a release can detect",
+    ),
+    "export": (
+        "mm_eval.verbs.report.export_verb",
+        "write runs in the formats of other tools: inspect_ai, lm-eval, lmms-eval, the hub",
+    ),
+    "import": (
+        "mm_eval.verbs.exports.import_verb",
+        "convert another suite's logs into a run and score them with mm-eval's rules",
+    ),
+    "bundle": (
+        "mm_eval.verbs.bundle.verb",
+        "copy the data sets of tasks to a data root, for a machine without network",
+    ),
+    "fetch": (
+        "mm_eval.verbs.fetch.verb",
+        "download a data set that can't be loaded by name; check and convert it",
     ),
     "validate": (
         "mm_eval.verbs.validate.verb",
         "check task configs completely; the gold answers must score full marks",
     ),
+    "judge": (
+        "mm_eval.judge.verb",
+        "measure the judge of a run: known answers, both orders of a pair, people's labels",
+    ),
+    "sandbox": (
+        "mm_eval.sandbox.verb",
+        "make the Python that models may use, and try its walls from inside",
+    ),
+    "tools": ("mm_eval.tools.verb", "run the code that a run has recorded again, and list what differs"),
 }
 """The file of each command, and a line of help. The file is imported when it is the verb, so that `--help` stays quick."""
+
+GROUPS = {
+    "run": ("run", "score", "prompts", "watch"),
+    "look": ("report", "view", "diagnose", "show", "ls", "protocols"),
+    "compare": ("compare", "why", "blind", "effort", "plan"),
+    "share": ("export", "import", "bundle", "fetch"),
+    "check": ("validate", "judge", "sandbox", "tools"),
+}
+"""The verbs as the help groups them."""
 
 GARBAGE_AFTER = 50_000
 """Objects made before Python searches for cycles. A run makes millions that are in no cycle: at Python's default of 700 it
@@ -280,6 +289,8 @@ def _dispatch(words: list[str]) -> int:
     if words[:1] == ["--version"]:
         say(f"mm-eval {__version__}")
         return EXIT_OK
+    if words[:1] == ["help"]:  # mm-eval help, help all, help VERB
+        words = ["--help", *words[1:]] if words[1:] in ([], ["all"]) else [words[1], "--help", *words[2:]]
     if words in (["--help", "all"], ["-h", "all"]):
         words = ["run", *words]
     if not words or words[0] in ("-h", "--help"):
@@ -378,7 +389,10 @@ def _with_underscores(word: str) -> str:
 
 
 def _overview() -> str:
-    verbs = "\n".join(wrapped(f"  {verb:<11}{meaning}", " " * 13) for verb, (_, meaning) in VERBS.items())
+    verbs = "\n\n".join(
+        "\n".join([f"{title}:", *(wrapped(f"  {verb:<11}{VERBS[verb][1]}", " " * 13) for verb in of_group)])
+        for title, of_group in GROUPS.items()
+    )
     return (
         "usage: mm-eval [VERB] [OPTIONS]\n\n"
         "Evaluates vision-language and text models: scores with error bars, and no\n"
@@ -388,7 +402,7 @@ def _overview() -> str:
         "  mm-eval --tasks mme,seedbench --model llava \\\n"
         "          --model_args pretrained=llava-hf/llava-1.5-7b-hf\n"
         "      a model of your own on the real data\n\n"
-        f"verbs:\n{verbs}\n\n"
+        f"{verbs}\n\n"
         "mm-eval VERB --help lists the options of a verb.\n"
         "mm-eval --help all describes all options of run.\n\n"
         "exit codes:\n"

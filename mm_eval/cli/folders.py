@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from mm_eval.cli.options import add_option
+from mm_eval.cli.say import complain_briefly
 from mm_eval.results.release_order import ORDER_FILE, read_release_order
+from mm_eval.values.errors import ConfigError
 from mm_eval.values.run_files import is_inside
 
 RUN_FILE = "run.json"
@@ -28,6 +30,22 @@ def add_trust_option(parser: argparse.ArgumentParser) -> None:
 def add_format_option(parser: argparse.ArgumentParser) -> None:
     """--format of a verb that prints a table, or the same as JSON."""
     parser.add_argument("--format", choices=("text", "json"), default="text", help="text (default) or json")
+
+
+def named_or_last(words: Sequence[str]) -> list[str]:
+    """The folders that a command names; without any that of the newest run below ./runs, whose path is printed.
+
+    Errors: ConfigError where there is none.
+    """
+    if words:
+        return list(words)
+    below = [each for depth in range(1, 5) for each in Path("runs").glob("*/" * depth + RUN_FILE) if each.is_file()]
+    if not below:
+        hint = "Name one: mm-eval report RUN."
+        raise ConfigError("no run folder is named, and there is none below ./runs.", hint=hint)
+    last = max(below, key=lambda path: (path.stat().st_mtime, str(path))).parent
+    complain_briefly(f"the last run: {last}")
+    return [str(last)]
 
 
 def run_folders(words: Sequence[str]) -> list[str]:

@@ -1,7 +1,8 @@
 """The sandbox in which code that a model writes is run.
 
     mm-eval sandbox make     makes its Python: pinned packages, once a machine
-    mm-eval sandbox check    tries each wall from inside, and says which holds and what the limits are kept by
+    mm-eval sandbox check    tries each wall from inside, and says which holds
+                             and what the limits are kept by
 
 Exit code 1: a wall does not hold."""
 

@@ -73,6 +73,10 @@ class SilentAnswers:
         )
 
 
+def _in_short(value: object) -> str:
+    return f"{value:.6g}" if isinstance(value, (int, float)) else "-"
+
+
 def _quoted(answer: str) -> str:
     return repr(answer[:LONGEST]) + ("..." if len(answer) > LONGEST else "")
 
@@ -91,7 +95,7 @@ class Ungraded:
     errors: list[str] = field(default_factory=list)
 
 
-@dataclass
+@dataclass(repr=False)
 class Scores:
     """A row of the table: the numbers of a task, a group or a category, and what is counted beside them.
 
@@ -138,6 +142,13 @@ class Scores:
     after_looking: dict[MetricKey, tuple[float, float]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
+
+    def __repr__(self) -> str:
+        """The first numbers, short; the fields have the rest."""
+        shown = [f"{number.key.label} {_in_short(number.value)}" for number in self.numbers[:3]]
+        more = [f"{len(self.numbers) - 3} more"] if len(self.numbers) > 3 else []
+        return f"Scores({self.name}: {', '.join([*shown, *more, f'n={self.n}'])})"
+
     shown: str = ""
 
     def __getitem__(self, metric: str) -> Number:

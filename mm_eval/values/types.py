@@ -489,7 +489,7 @@ NO_SHARE = (-math.inf, math.inf)
 """The scale of a number that is known to be no share of 1, such as a mean of marks from 1 to 10."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Number:
     """A number with its standard error: of a task, a group or a category, or the difference of two.
 
@@ -518,6 +518,11 @@ class Number:
     exact_p: float | None = None
     scale: tuple[float, float] | None = None
     judge: str = ""
+
+    def __repr__(self) -> str:
+        value = f"{self.value:.6g}" if isinstance(self.value, (int, float)) else str(self.value)[:60]
+        spread = "" if self.stderr is None else f" ± {self.stderr:.3g}"
+        return f"Number({self.key}: {value}{spread}{'' if self.n is None else f', n={self.n}'})"
 
     @property
     def metric(self) -> str:

@@ -68,7 +68,7 @@ def test_a_difference_is_a_note_of_the_run() -> None:
         ("voicebench_wildvoice", "--include_path .../lmms_eval/tasks/voicebench"),
         ("lambada_openai", "--include_path .../lm_eval/tasks/lambada"),
         ("afrimmlu_direct_amh_prompt_1", "a benchmark of lm-eval"),
-        ("MMDU", "a benchmark of VLMEvalKit"),
+        ("AMBER", "a benchmark of VLMEvalKit"),
         ("inspect_evals/gaia", "a task of inspect_evals"),
     ],
 )
@@ -78,7 +78,7 @@ def test_a_name_without_a_counterpart_says_what_to_write(name: str, said: str) -
     assert said in str(raised.value)
 
 
-@each_of("name", ["mmee", "pope_", "mmmu_vall", "docvqa_vall", "nothing"])
+@each_of("name", ["mmee", "popee", "mmmu_vall", "docvqa_vall", "nothing"])
 def test_a_typo_is_no_name_of_others(name: str) -> None:
     assert find(name, TaskManager().entries) is None
     with pytest.raises(ConfigError, match="unknown task, group or tag"):
@@ -97,3 +97,23 @@ def test_a_task_of_the_user_comes_first(tmp_path: Path) -> None:
 def test_names_of_others_hide_no_name_of_ours() -> None:
     known = set(MANAGER.entries)
     assert {name for name in SAME if name in known} <= {"flickr30k", "countbench"}
+
+
+@each_of(
+    ("name", "ours"),
+    [
+        ("seed_bench", "seedbench"), ("SEED-Bench", "seedbench"), ("video_mme", "videomme"), ("ocr_bench", "ocrbench"),
+        ("mm_vet", "mmvet"), ("realworld_qa", "realworldqa"), ("okvqa", "ok_vqa"), ("POPE", "pope"), ("ai-2d", "ai2d"),
+        ("vizwiz", "vizwiz_vqa_val"), ("charades", "charades_sta"), ("longvideobench", "longvideobench_val_v"),
+        ("coco_caption", "coco2017_cap_val"), ("llava_bench", "llava_in_the_wild"), ("mmsi", "mmsi_bench"),
+        ("hallusionbench", "hallusion_bench_image"), ("hallusion-bench-image", "hallusion_bench_image"),
+    ],
+)  # fmt: skip
+def test_another_spelling_is_taken_with_a_note(name: str, ours: str) -> None:
+    loaded = MANAGER.load([name])
+    assert ours in {*loaded.tasks, *loaded.groups}, list(loaded.tasks)
+    assert any(note.startswith(f"{name} is {ours} here") for note in loaded.notes)
+
+
+def test_a_spelling_of_two_names_is_not_guessed() -> None:
+    assert find("some_task", {"sometask", "some-task"}) is None

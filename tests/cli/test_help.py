@@ -4,7 +4,7 @@ import argparse
 
 import pytest
 
-from mm_eval.cli import VERBS
+from mm_eval.cli import GROUPS, VERBS
 
 
 def help_of(cli, capsys, *words: str) -> str:
@@ -32,6 +32,21 @@ def test_all_help_fits_80_columns(cli, capsys, monkeypatch) -> None:
         assert [line for line in help_of(cli, capsys, verb, "--help").splitlines() if len(line) > 80] == [], verb
     overview = cli("--help").out
     assert max(map(len, overview.splitlines())) <= 80 and all(f"\n  {verb} " in overview for verb in VERBS)
+
+
+def test_verbs_stand_in_groups_and_each_begins_with_a_verb(cli) -> None:
+    said = cli("help")
+    assert said.code == 0 and said.out == cli("--help").out
+    assert [title for title in GROUPS if f"\n\n{title}:\n" in said.out] == list(GROUPS)
+    assert sorted(verb for verbs in GROUPS.values() for verb in verbs) == sorted(VERBS)
+    nouns = ("a ", "an ", "the ", "how ", "what ", "which ", "two ", "runs ", "named ")
+    assert not [verb for verb, (_, meaning) in VERBS.items() if meaning.startswith(nouns)]
+
+
+def test_help_of_a_verb_may_come_first(cli, capsys) -> None:
+    assert help_of(cli, capsys, "help", "show") == help_of(cli, capsys, "show", "--help")
+    assert help_of(cli, capsys, "help", "all") == help_of(cli, capsys, "--help", "all")
+    assert "unknown command 'shwo'. Did you mean 'show'" in cli("help", "shwo").err
 
 
 def test_all_options_are_described_without_naming_a_verb(cli, capsys) -> None:

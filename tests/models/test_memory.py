@@ -74,7 +74,7 @@ def test_a_function_gets_messages_with_their_pictures_and_returns_the_text(run):
     rows = list(results.samples("mme"))
     assert [row["resps"] for row in rows] == [["Yes"]] * 4 and results.exit_code == 0
     assert results.raw["run"]["model_name"] == "Counted" and results.raw["run"]["model"]["function"] == "Counted"
-    assert repr(results) == str(results) and repr(results).count("mme_perception_score") == 1
+    assert str(results) == results.table() and str(results).count("mme_perception_score") == 1
 
 
 def test_a_text_task_has_its_question_in_a_list_of_parts_and_stop_strings_are_cut(run):

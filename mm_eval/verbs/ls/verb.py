@@ -2,11 +2,12 @@
 
 Tasks are below their groups, each with its main metric, number of documents, modality, data set, whether there is sample data,
 and the published score that a test reproduces. Judged tasks are marked. With a word only matching tasks are listed,
-the members of groups too."""
+the members of groups too, those first that have it as a whole word."""
 
 from __future__ import annotations
 
 import argparse
+import re
 import shutil
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -98,10 +99,12 @@ def _tasks(args: argparse.Namespace) -> int:
             " ".join([*cells, *line.tags, *line.groups, line.about, *aliases.get(line.name, ())])
             for line, cells in rows
         ]
-        rows = [row for row, text in zip(rows, texts, strict=True) if word in text.lower()]
-        if not rows:
+        found = [(row, text.lower()) for row, text in zip(rows, texts, strict=True) if word in text.lower()]
+        if not found:
             raise ConfigError(f"no tasks match {args.search!r}.")
-    table = [cells for _, cells in rows] if word else [list(HEADINGS), *(cells for _, cells in rows)]
+        found.sort(key=lambda each: _distance(word, each[0][0].name.lower(), each[1]))
+        rows = [row for row, _ in found]
+    table = [list(HEADINGS), *(cells for _, cells in rows)]
     widths = [max(len(cells[place]) for cells in table) for place in range(len(HEADINGS))]
     if not args.verbose:
         widths = _fitting(widths, shutil.get_terminal_size((80, 24)).columns)
@@ -112,6 +115,13 @@ def _tasks(args: argparse.Namespace) -> int:
             ).rstrip()
         )
     return 0
+
+
+def _distance(word: str, name: str, text: str) -> int:
+    """How far a line is from what was searched: the name itself, a whole word of it, its beginning, a whole word elsewhere."""
+    whole = re.compile(rf"(?<![a-z0-9]){re.escape(word)}(?![a-z0-9])")
+    kinds = name == word, whole.search(name), name.startswith(word), whole.search(text), word in name
+    return next((place for place, holds in enumerate(kinds) if holds), len(kinds))
 
 
 def _fitting(widths: list[int], room: int) -> list[int]:

@@ -8,7 +8,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mm_eval.cli.folders import add_code_option, run_folders
+from mm_eval.cli.folders import add_code_option, named_or_last, run_folders
 from mm_eval.cli.options import add_option, add_options, option
 from mm_eval.cli.say import say, say_lines, say_report
 from mm_eval.config.arguments import PATH, TEXT
@@ -26,9 +26,10 @@ READS_FOLDERS = True
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "runs",
-        nargs="+",
+        nargs="*",
         metavar="RUN",
-        help="run folders; the folder of a release means its runs, that of a training has a page of its own: its curve",
+        help="run folders (default: the newest one below ./runs); the folder of a release means its runs, that of a training has "
+        "a page of its own: its curve",
     )
     parser.add_argument(
         "--format",
@@ -86,6 +87,7 @@ def main(args: argparse.Namespace) -> int:
     from mm_eval.verbs.report.release import text as release
     from mm_eval.verbs.report.release.numbers import check_models_of, read_reference, release_table
 
+    args.runs = named_or_last(args.runs)
     if args.url and not (args.site and args.url.startswith(("https://", "http://"))):
         raise ConfigError(f"--url is the address of a site: https://... (got {args.url!r}).", hint="Add --site DIR.")
     if args.figures or args.url:

@@ -9,7 +9,7 @@ import argparse
 import signal
 from pathlib import Path
 
-from mm_eval.cli.folders import add_code_option, run_folders
+from mm_eval.cli.folders import add_code_option, named_or_last, run_folders
 from mm_eval.cli.options import add_option
 from mm_eval.cli.say import say
 from mm_eval.config.arguments import Rule, is_count, whole_number
@@ -22,9 +22,9 @@ PORT = Rule("a port from 0 to 65535", lambda value: is_count(value, 0, 65_535), 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "runs",
-        nargs="+",
+        nargs="*",
         metavar="RUN",
-        help="run folders, also of live runs, or that of a release or a training",
+        help="run folders, also of live runs, or that of a release or a training (default: the newest one below ./runs)",
     )
     add_option(parser, "port", "N", "the port at 127.0.0.1 (default: a free one)", default=0, rule=PORT)
     add_code_option(parser)
@@ -34,6 +34,7 @@ def main(args: argparse.Namespace) -> int:
     from mm_eval.results.file import read_run
     from mm_eval.verbs.report.site.server import serve
 
+    args.runs = named_or_last(args.runs)
     folders = list(map(Path, run_folders(args.runs)))
     for folder in folders:
         read_run(folder)  # an error is said before anything is served

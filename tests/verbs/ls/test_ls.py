@@ -23,7 +23,7 @@ def test_the_word_may_stand_before_or_behind_an_option(
     for name in ("my_colours", "my_shapes"):
         (mine / f"{name}.yaml").write_text(f"task: {name}\n{TASK}")
     assert main(["ls", *order.replace("DIR", str(mine)).split()]) == 0
-    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == ["my_colours"]
+    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == ["task", "my_colours"]
 
 
 def test_a_word_too_many_is_still_told(capsys: pytest.CaptureFixture[str]) -> None:
@@ -76,12 +76,24 @@ def test_tasks_stand_below_their_groups_with_what_their_header_says(ls) -> None:
 def test_a_word_finds_names_aliases_tags_and_members(ls) -> None:
     ls.write("one", f"task: one\n{TASK}tag: [hallucination]\naliases: [uno]\n{CARD}")
     ls.write("many", f"group: many\ninclude: {{dataset_path: d}}\ntask: [{MEMBERS}]\n")
-    assert [line.split()[0] for line in ls("uno")] == ["one"]
+    assert [line.split()[0] for line in ls("uno")] == ["task", "one"]
     assert "one" in [line.split()[0] for line in ls("hallucination")]
-    assert [line.split()[0] for line in ls("part_11")] == ["part_11"]
+    assert [line.split()[0] for line in ls("part_11")] == ["task", "part_11"]
     ls.write("all_mine", "group: all_mine\ntask: [uno]\n")
     ls.write("around", "group: around_all\ntask: [all_mine]\n")
-    assert [line.split()[0] for line in ls("all_mine")] == [line.split()[0] for line in ls("around_all")] == ["one"]
+    assert (
+        [line.split()[0] for line in ls("all_mine")]
+        == [line.split()[0] for line in ls("around_all")]
+        == ["task", "one"]
+    )
+
+
+def test_whole_words_come_first_below_a_header(ls) -> None:
+    for name in ("bbh_movie_recomzzzdation", "zzz", "zzz_lite", "azzz", "zzzreal"):
+        ls.write(name, f"task: {name}\n{TASK}")
+    head, *lines = ls("zzz")
+    assert head.split()[:5] == ["task", "metric", "docs", "modality", "data"]
+    assert [line.split()[0] for line in lines] == ["zzz", "zzz_lite", "zzzreal", "azzz", "bbh_movie_recomzzzdation"]
 
 
 def test_lines_fit_the_terminal_unless_verbose(ls, monkeypatch: pytest.MonkeyPatch) -> None:

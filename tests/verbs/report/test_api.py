@@ -112,3 +112,18 @@ except AttributeError:
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert done.stdout == "fine\n", done.stderr
+
+
+def test_results_are_a_mapping_with_a_short_repr(tmp_path) -> None:
+    from mm_eval import evaluate
+
+    options = {"sample": True, "limit": 5, "report": False, "output_path": str(tmp_path / "run")}
+    results = evaluate("seedbench,mme", "dummy", **options)
+    assert list(results) == ["seedbench", "mme"] == list(results.keys()) and len(results) == 2
+    assert "mme" in results and "mmee" not in results and results.get("mmee") is None
+    assert dict(results)["mme"] is results["mme"] and [row.name for row in results.values()] == list(results)
+    assert {name: row.n for name, row in results.items()} == {"seedbench": 5, "mme": 5}
+    for shown in (results, results["mme"], results["mme"]["mme_perception_score"]):
+        assert "\n" not in repr(shown) and len(repr(shown)) < 300, repr(shown)
+    assert "mme_perception_score" in repr(results) and "run" in repr(results) and "n=5" in repr(results["mme"])
+    assert str(results) == results.table()

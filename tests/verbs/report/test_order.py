@@ -66,3 +66,22 @@ def test_the_options_of_a_question_are_what_guessing_has(
     if choices:
         row["choices"] = choices
     assert options_asked(row) == count
+
+
+def test_without_a_folder_the_last_run_is_taken_and_its_path_printed(cli, tmp_path, monkeypatch) -> None:
+    import os
+
+    monkeypatch.chdir(tmp_path)
+    none = cli("report")
+    assert none.code == 2 and "none below ./runs" in none.err
+    for name in ("a/one", "two"):
+        words = ("--tasks", "mme", "--sample", "--limit", "1", "--model", "dummy", "--no_report")
+        assert cli(*words, "--output_path", f"runs/{name}").code == 0
+    for place, name in enumerate(("two", "a/one")):
+        os.utime(tmp_path / "runs" / name / "run.json", (10.0 + place, 10.0 + place))
+    done = cli("report")
+    assert done.code == 0 and "the last run: runs/a/one" in done.err
+    assert (tmp_path / "runs/a/one/report.html").is_file() and not (tmp_path / "runs/two/report.html").exists()
+    table = cli("report", "--format", "csv")
+    assert table.out.startswith("benchmark") or "mme" in table.out.splitlines()[1]
+    assert "last run" not in table.out
