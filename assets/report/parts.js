@@ -47,6 +47,7 @@ function part(one) {
   if (one.next !== null) { follow(one.next, one.wait); return; }
   ready.complete = String(Math.round(performance.now()));
   if (only?.cell) { setCell(only.cell); apply(); } // what a cell holds is known when all samples are there
+  if (byId("f-sort").value) apply(shown[chosen]);
   if (opening && !shown.length) { clearFilters(); apply(); }
 }
 // What the address asks for, where the samples before did not have it

@@ -1,6 +1,6 @@
 "use strict";
 // The samples: a list that draws only what is in view, so that 20,000 are as quick as 20
-const HEIGHT = 64;
+const HEIGHT = 64, TILE = { width: 128, height: 146 };
 let shown = rows, chosen = -1, only = null, opening = "";
 const list = byId("list"), spacer = byId("spacer"), detail = byId("detail");
 const unscored = (row) => row.s === "failed" || row.s === "not requested";
@@ -49,15 +49,24 @@ function label(row) {
 const turnsOfPictures = (row) => (row.tp || []).flatMap((count, turn, all) => Array(count).fill(turn < all.length - 1 ? `example ${turn + 1}` : "question"));
 function rowElement(index) {
   const row = shown[index], element = make("div", { class: index === chosen ? "row chosen" : "row", role: "option", id: `row-${index}`, "data-index": index, "aria-posinset": index + 1, "aria-setsize": shown.length, "aria-selected": String(index === chosen) });
-  element.style.top = `${index * HEIGHT}px`;
+  const { top, left } = placeOf(index);
+  element.style.top = `${top}px`;
+  if (inGrid()) Object.assign(element.style, { left: `${left}px`, right: "auto", width: `${TILE.width}px`, height: `${TILE.height}px` });
   const own = row.images?.[row.images.length - (row.tp?.at(-1) || row.images.length)], source = own && picture(own);
   element.append(source ? missingAs(make("img", { src: source, alt: "", loading: "lazy" }), () => make("div", { class: "blank" })) : make("div", { class: "blank" }));
   element.append(make("div", {}, make("div", { class: "one" }, label(row), make("span", { class: "soft" }, `${about.models?.length > 1 ? `${modelOf(row)} · ` : ""}${row.t} ${row.d}${categoriesOf(row).map((name) => ` · ${name}`).join("")}`)), make("div", { class: "two" }, chosenOf(row) || "(empty)")));
   return element;
 }
+// Where a sample is in the list: a line of its own, or a tile beside others
+const inGrid = () => byId("f-view").value === "grid";
+const lineHeight = () => inGrid() ? TILE.height : HEIGHT;
+const perLine = () => inGrid() ? Math.max(1, Math.floor(list.clientWidth / TILE.width)) : 1;
+const placeOf = (index) => ({ top: Math.floor(index / perLine()) * lineHeight(), left: index % perLine() * TILE.width });
 function paint() {
-  const first = Math.max(0, Math.floor(list.scrollTop / HEIGHT) - 4), last = Math.min(shown.length, first + Math.ceil(list.clientHeight / HEIGHT) + 9);
-  spacer.style.height = `${shown.length * HEIGHT}px`;
+  byId("browser").classList.toggle("grid", inGrid());
+  const height = lineHeight(), beside = perLine();
+  const first = Math.max(0, Math.floor(list.scrollTop / height) - 4) * beside, last = Math.min(shown.length, first + (Math.ceil(list.clientHeight / height) + 9) * beside);
+  spacer.style.height = `${Math.ceil(shown.length / beside) * height}px`;
   const elements = [spacer];
   for (let index = first; index < last; index += 1) elements.push(rowElement(index));
   list.replaceChildren(...elements);
@@ -90,7 +99,7 @@ function zoom(address, alt) {
 }
 function block(title, text) { return [make("h4", {}, title), make("pre", {}, text === "" ? "(empty)" : text)]; }
 function marked(title, text) {
-  const words = byId("f-text").value.trim(), [head, pre] = block(title, text);
+  const words = searched().words, [head, pre] = block(title, text);
   const at = words ? text.toLowerCase().indexOf(words.toLowerCase()) : -1;
   if (at >= 0) pre.replaceChildren(visible(text.slice(0, at)), make("mark", {}, text.slice(at, at + words.length)), visible(text.slice(at + words.length)));
   return [head, pre];
@@ -163,14 +172,15 @@ function show(index, keepAddress, click) {
   chosen = index;
   const row = shown[index];
   if (!keepAddress) history[click || location.hash.startsWith("#?") ? "pushState" : "replaceState"](null, "", address(row));
-  const top = index * HEIGHT;
+  const { top } = placeOf(index), height = lineHeight();
   if (top < list.scrollTop) list.scrollTop = top;
-  if (top + HEIGHT > list.scrollTop + list.clientHeight) list.scrollTop = top + HEIGHT - list.clientHeight;
+  if (top + height > list.scrollTop + list.clientHeight) list.scrollTop = top + height - list.clientHeight;
   paint();
-  const back = make("button", { type: "button", class: "on-narrow" }, "← All samples"), copy = make("button", { type: "button", id: "copy" }, "Copy link");
+  const back = make("button", { type: "button", class: "on-narrow" }, "← All samples"), copy = make("button", { type: "button", id: "copy" }, "Copy link"), markdown = make("button", { type: "button", id: "copy-markdown" }, "Copy as Markdown");
+  markdown.addEventListener("click", () => navigator.clipboard?.writeText(asMarkdown(row)).then(() => { markdown.textContent = "Copied"; }, () => {}));
   back.addEventListener("click", () => land(byId("samples")));
   copy.addEventListener("click", () => navigator.clipboard?.writeText(location.href).then(() => { copy.textContent = "Copied"; }, () => {}));
-  const parts = [make("div", { class: "head" }, make("h3", {}, `${row.t}, doc ${row.d}${row.c.length ? ` (${categoriesOf(row).join(", ")})` : ""}`), make("span", {}, label(row), " ", copy, " ", back))];
+  const parts = [make("div", { class: "head" }, make("h3", {}, `${row.t}, doc ${row.d}${row.c.length ? ` (${categoriesOf(row).join(", ")})` : ""}`), make("span", {}, label(row), " ", copy, " ", markdown, " ", back))];
   if (about.siblings?.length) parts.push(make("p", { class: "hint", id: "siblings" }, "The same sample of: ", ...about.siblings.flatMap((one, place) => [place ? ", " : "", make("a", { href: `${one.link}${addressOf(row.t, row.d)}` }, one.name)])));
   if (row.images) {
     const box = make("div", { class: "pictures" });
@@ -215,11 +225,50 @@ function show(index, keepAddress, click) {
   detail.replaceChildren(...parts, make("h4", {}, "Extraction and score"), facts);
   detail.scrollTop = 0;
 }
+// What a sample can be sorted and filtered by; undefined where it has none
+const VALUES = {
+  length: (row) => row.z?.[0], tokens: (row) => row.z?.[1] ?? undefined, prompt: (row) => row.z?.[2], time: (row) => row.z?.[3], doc: (row) => row.d,
+  score: (row) => row.ok !== undefined ? Number(row.ok) : Object.values(row.v).find((value) => typeof value === "number"),
+};
+const COMPARED = { "<": (a, b) => a < b, "<=": (a, b) => a <= b, "=": (a, b) => a === b, ">=": (a, b) => a >= b, ">": (a, b) => a > b };
+// The words of a search and its conditions, such as tokens>50
+function searched() {
+  const conditions = [], words = byId("f-text").value.replace(/(^|\s)(length|tokens|prompt|score|doc)\s*(<=|>=|<|>|=)\s*(-?\d+(?:\.\d+)?)(?=\s|$)/gi, (_, before, name, sign, number) => { conditions.push((row) => { const value = VALUES[name.toLowerCase()](row); return value !== undefined && COMPARED[sign](value, Number(number)); }); return before; }).trim();
+  return { words, conditions };
+}
+// Sorted by a value; samples without it come last, equal ones stay as recorded
+function sorted(found) {
+  const by = byId("f-sort").value, value = VALUES[by.replace("-", "")], sign = by.startsWith("-") ? -1 : 1;
+  if (!value) return found;
+  const keyed = found.map((row) => [value(row), row]);
+  keyed.sort(([a], [b]) => a === undefined || b === undefined ? (a === undefined) - (b === undefined) : sign * (a - b));
+  return keyed.map(([, row]) => row);
+}
+// The samples that are shown, as a file: a line for each
+function exported(kind) {
+  const lines = shown.map((row) => ({ ...(about.models?.length > 1 ? { model: modelOf(row) } : {}), task: row.t, doc: row.d, result: state(row)[0], categories: categoriesOf(row), prompt: row.p, gold: row.g, answers: row.a, extracted: row.x, scores: row.v, length: row.z?.[0] ?? null, tokens: row.z?.[1] ?? null, ...(row.e ? { error: row.e } : {}) }));
+  if (kind === "jsonl") return lines.map((line) => `${JSON.stringify(line)}\n`).join("");
+  const names = [...new Set(lines.flatMap((line) => Object.keys(line)))];
+  const cell = (value) => { const text = value === null || value === undefined ? "" : typeof value === "string" ? value : JSON.stringify(value); return `"${(typeof value === "string" && /^[=+\-@\t\r]/.test(text) ? `'${text}` : text).replace(/"/g, '""')}"`; }; // no text starts a formula
+  return [names, ...lines.map((line) => names.map((name) => line[name]))].map((line) => `${line.map(cell).join(",")}\r\n`).join("");
+}
+function download(kind) {
+  const link = make("a", { href: URL.createObjectURL(new Blob([exported(kind)], { type: kind === "csv" ? "text/csv" : "application/jsonl" })), download: `samples.${kind}` });
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 60000);
+}
+// A sample as Markdown, for an issue or a chat; a text is fenced by more backticks than it has
+function asMarkdown(row) {
+  const fence = (text) => { const ticks = "`".repeat(Math.max(3, 1 + Math.max(0, ...[...text.matchAll(/`+/g)].map(([run]) => run.length)))); return `${ticks}text\n${text}\n${ticks}`; };
+  const answers = row.o ? [chosenOf(row)] : row.a.map((answer) => typeof answer === "string" ? answer : JSON.stringify(answer));
+  const extracted = Object.values(row.x).flat().map((item) => item === null ? "nothing" : typeof item === "string" ? item : JSON.stringify(item)).join(" | ");
+  return [`**${row.t}, doc ${row.d}**: ${state(row)[0]}${modelOf(row) || about.model ? ` (${modelOf(row) || about.model})` : ""}`, "Prompt:", fence(row.p), ...answers.flatMap((answer) => ["Answer:", fence(answer)]), `Gold: ${goldOf(row)}${extracted ? `; extracted: ${extracted}` : ""}`].map(visible).join("\n\n");
+}
 // Whether a row is one that the filters ask for
 function matching() {
-  const task = byId("f-task").value, category = byId("f-category").value, result = byId("f-result").value, words = byId("f-text").value.trim().toLowerCase();
+  const task = byId("f-task").value, category = byId("f-category").value, result = byId("f-result").value, { words: said, conditions } = searched(), words = said.toLowerCase();
   const model = byId("f-model").value;
-  return (row) => (!only || only.keep(row)) && (!model || row.m === Number(model)) && (!task || row.t === task) && (!category || categoriesOf(row).includes(category)) &&
+  return (row) => (!only || only.keep(row)) && conditions.every((holds) => holds(row)) && (!model || row.m === Number(model)) && (!task || row.t === task) && (!category || categoriesOf(row).includes(category)) &&
     (!result || state(row)[0] === result || flip(row) === result || row.s === result || turnsOf(row) === result || (result === "cut" && row.k) || (result === "code" && usesCode(row)) || (result === "restored" && row.rs) || (result === "flipped" && flip(row)) || (result === "judges disagree" && row.jd) || (result === "unreadable" && unreadable(row)) || (result === "wrong" && row.ok === false)) &&
     (!words || row.p.toLowerCase().includes(words) || answerText(row).toLowerCase().includes(words) || (row.j || []).some((judge) => judge.e.some((one) => (one.r || "").toLowerCase().includes(words))) || (row.n || []).flat().some((turn) => `${turn.p || ""} ${turn.a || ""}`.toLowerCase().includes(words)) || String(row.d) === words);
 }
@@ -228,7 +277,7 @@ function noSample() {
   return about.loading ? "Loading samples ..." : "No sample matches these filters.";
 }
 function apply(wanted) {
-  shown = rows.filter(matching());
+  shown = sorted(rows.filter(matching()));
   byId("only").hidden = !only && !opening;
   byId("only").firstElementChild.textContent = only ? visible(only.said) : opening;
   counted();
@@ -276,7 +325,7 @@ function fromAddress() {
   return rows.find((row) => row.t === task && String(row.d) === doc && (model < 0 || row.m === model)) || null;
 }
 // The filters in the address: #?task=mme&result=wrong
-const FILTERS = { model: "f-model", task: "f-task", category: "f-category", beside: "f-beside", result: "f-result", text: "f-text" };
+const FILTERS = { model: "f-model", task: "f-task", category: "f-category", beside: "f-beside", result: "f-result", text: "f-text", sort: "f-sort", view: "f-view" };
 // Each click has an address of its own, so that the browser's Back undoes it; letters of a search have one together
 function keepFilters(click) {
   const stated = Object.entries(FILTERS).map(([name, id]) => [name, byId(id).value]).filter(([, value]) => value);
@@ -299,6 +348,7 @@ function jump() {
   if (name) { turnTo(name); return; }
   if (location.hash.startsWith("#?")) {
     clearFilters();
+    for (const id of ["f-sort", "f-view"]) byId(id).value = "";
     for (const [name, value] of new URLSearchParams(location.hash.slice(2))) if (FILTERS[name]) byId(FILTERS[name]).value = value; else if (name === "cell") setCell(value);
     apply();
     land(byId("samples"));
@@ -338,7 +388,8 @@ function samples() {
   byId("only").lastElementChild.addEventListener("click", () => { if (opening) clearFilters(); only = null; apply(); keepFilters(true); });
   byId("f-beside").append(make("option", { value: "" }, "any run"), ...about.beside.map((name, place) => make("option", { value: place }, name)));
   byId("f-beside").parentElement.hidden = about.beside.length < 2;
-  for (const id of ["f-model", "f-task", "f-category", "f-beside", "f-result"]) byId(id).addEventListener("change", () => { opening = ""; apply(); keepFilters(true); });
+  for (const kind of ["csv", "jsonl"]) byId(`to-${kind}`).addEventListener("click", () => download(kind));
+  for (const id of ["f-model", "f-task", "f-category", "f-beside", "f-result", "f-sort", "f-view"]) byId(id).addEventListener("change", () => { opening = ""; apply(); keepFilters(true); });
   let timer = 0;
   byId("f-text").addEventListener("input", () => { clearTimeout(timer); timer = setTimeout(() => { opening = ""; apply(); keepFilters(); }, 80); });
   byId("filters").addEventListener("submit", (event) => event.preventDefault());
