@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from importlib.resources import files
-from typing import Any
 
 from mm_eval.engine.model import ModelFacts, ModelSettings, register_model
 from mm_eval.values.errors import ConfigError
+from mm_eval.values.types import Options, Record
 
 from .hf.adapter import Llava, QwenVL
 from .hf.arguments import WHERE, Arguments
 
 
-def _arguments(args: Mapping[str, Any], name: str) -> Arguments:
+def _arguments(args: Options, name: str) -> Arguments:
     if "pretrained" in args:
         raise ConfigError(
             f"{name} is the bundled model and takes no pretrained={args['pretrained']!r}.",
@@ -35,7 +34,7 @@ class TinyLlava(Llava):
     def _read_arguments(self) -> Arguments:
         return _arguments(self.args, "tiny-llava")
 
-    def describe(self) -> Mapping[str, Any]:
+    def describe(self) -> Record:
         """States the model by name: the package's folder does not decide the answers."""
         return {**super().describe(), "pretrained": "tiny-llava"}
 
@@ -47,7 +46,7 @@ class TinyQwen2VL(QwenVL):
     facts = ModelFacts(bundled=True)
     bundled_stand_in = None
 
-    def __init__(self, args: Mapping[str, Any], settings: ModelSettings) -> None:
+    def __init__(self, args: Options, settings: ModelSettings) -> None:
         super().__init__(args, settings)
         # It was trained with the prompts `qwen_vl`; its family's evaluator sends others, which it answers in sentences.
         self.facts = replace(self.facts, prompt_keys=("qwen_vl", "qwen2_vl"))
@@ -55,6 +54,6 @@ class TinyQwen2VL(QwenVL):
     def _read_arguments(self) -> Arguments:
         return _arguments(self.args, "tiny-qwen2-vl")
 
-    def describe(self) -> Mapping[str, Any]:
+    def describe(self) -> Record:
         """States the model by name: the package's folder does not decide the answers."""
         return {**super().describe(), "pretrained": "tiny-qwen2-vl"}

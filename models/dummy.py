@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator
 
 from mm_eval.engine.model import Answers, Model, ModelFacts, question, register_model
-from mm_eval.values.types import Answer, Instance
+from mm_eval.values.types import Answer, Instance, Record
 
 ANSWERS = ("Yes", "No", "A", "B", "C", "D", "42", "I can't tell.")
 
@@ -18,10 +17,10 @@ class Dummy(Model):
 
     facts = ModelFacts(name="dummy", endings=("stop",), together=True)
 
-    def identity(self, instance: Instance) -> Mapping[str, Any]:
+    def identity(self, instance: Instance) -> Record:
         return {"adapter": "dummy", **question(instance, self.settings.seed)}
 
-    def describe(self) -> Mapping[str, Any]:
+    def describe(self) -> Record:
         return {"adapter": "dummy", "seed": self.settings.seed}
 
     def generate(self, instances: Iterable[Instance]) -> Answers:

@@ -16,7 +16,7 @@ import random
 import sys
 import threading
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import fields, replace
@@ -31,7 +31,7 @@ from mm_eval.engine.model import Answers, Model, ModelFacts, ModelSettings, crea
 from mm_eval.engine.own_code import called, is_own, keywords_of, line_in, line_of, takes_keywords
 from mm_eval.values.errors import ConfigError, MMEvalError, ModelError
 from mm_eval.values.reasoning.split import cut_at
-from mm_eval.values.types import Answer, Instance, Message
+from mm_eval.values.types import Answer, Instance, JsonObject, Message, Options, Record
 
 if TYPE_CHECKING:
     import torch
@@ -56,7 +56,7 @@ class InMemory(Model):
 
     facts = ModelFacts(travels=False)
 
-    def __init__(self, args: Mapping[str, Any], settings: ModelSettings) -> None:
+    def __init__(self, args: Options, settings: ModelSettings) -> None:
         raise ConfigError(
             "a model in memory has no name.", where="--model", hint="Call mm_eval.evaluate(model=...) from Python."
         )
@@ -76,7 +76,7 @@ class InMemory(Model):
     @staticmethod
     @contextmanager
     def held(
-        thing: Any, args: Mapping[str, Any], settings: ModelSettings, processor: object = None, identity: object = None
+        thing: Any, args: Options, settings: ModelSettings, processor: object = None, identity: object = None
     ) -> Iterator[Model]:
         """The adapter of an object while it is evaluated. Afterwards the object and all random streams are as they were.
 
@@ -109,7 +109,7 @@ class InMemory(Model):
         return callable(thing) and not isinstance(thing, Model) and not _is_module(thing) and not _is_pipeline(thing)
 
     @staticmethod
-    def of_function(function: Callable[..., Any], args: Mapping[str, Any], settings: ModelSettings) -> Model:
+    def of_function(function: Callable[..., Any], args: Options, settings: ModelSettings) -> Model:
         """The adapter of a function. ConfigError for arguments that it does not take."""
         return Function(function, settings, args)
 
@@ -167,14 +167,14 @@ def _of_this_run(model: Model, settings: ModelSettings, identity: object) -> Ite
         model.facts = replace(model.facts, constants=constants, shares=before.shares)
 
 
-def _stated(settings: ModelSettings) -> dict[str, Any]:
+def _stated(settings: ModelSettings) -> JsonObject:
     """The options that differ from those of a run that states none."""
     plain = ModelSettings()
     found = {each.name: getattr(settings, each.name) for each in fields(settings) if each.compare}
     return {name: value for name, value in found.items() if value != getattr(plain, name)}
 
 
-def _adapter(thing: object, args: Mapping[str, Any], settings: ModelSettings, identity: object) -> Model:
+def _adapter(thing: object, args: Options, settings: ModelSettings, identity: object) -> Model:
     if isinstance(thing, type) and issubclass(thing, Model):
         return identified(create_model(thing, args, settings), identity)
     if args and (isinstance(thing, Model) or not callable(thing)):
@@ -217,7 +217,7 @@ class Function(Model):
     """
 
     def __init__(
-        self, function: Callable[..., Any], settings: ModelSettings, args: Mapping[str, Any] = MappingProxyType({})
+        self, function: Callable[..., Any], settings: ModelSettings, args: Options = MappingProxyType({})
     ) -> None:
         self.function, self.name = function, called(function)
         own = vars(type(function)).get("__call__")
@@ -235,7 +235,7 @@ class Function(Model):
         self._takes_options = "generation_kwargs" in parameters
         self.facts = ModelFacts(name=self.name, chat=True, travels=False)
 
-    def describe(self) -> Mapping[str, Any]:
+    def describe(self) -> Record:
         args = {"args": self.args} if self.args else {}
         return {"adapter": "function", "function": self.name, **args, **self.facts.constants}
 

@@ -15,6 +15,7 @@ from pathlib import PurePath
 from typing import Any
 
 from mm_eval.values.errors import ConfigError, did_you_mean, raise_all
+from mm_eval.values.types import JsonObject, Record
 
 MOST = 2**63 - 1
 """The largest count: what 64 bits hold."""
@@ -40,7 +41,7 @@ class Rule:
     quoted: bool = True
 
 
-def read_arguments(given: Mapping[str, object], rules: Mapping[str, Rule], where: str, kind: str) -> dict[str, Any]:
+def read_arguments(given: Mapping[str, object], rules: Mapping[str, Rule], where: str, kind: str) -> JsonObject:
     """The values of arguments, texts converted by their rules. An argument that is None, or reads as None, is left out.
 
     kind: what an argument is called in messages. Errors: as `faults`, all of them at once.
@@ -231,7 +232,7 @@ def column_name(model_args: Mapping[str, object], adapter: str, parts: int = 1) 
     return name
 
 
-def _object(value: object) -> Mapping[str, Any]:
+def _object(value: object) -> Record:
     """A JSON object, or its text. Empty for anything else."""
     if isinstance(value, str):
         with suppress(ValueError, RecursionError):

@@ -22,6 +22,7 @@ from mm_eval.config.located import TOKEN_CAPS, LocatedDict
 from mm_eval.config.schema import SCORING_KEYS, WITH_PYTHON
 from mm_eval.values.errors import ConfigError, DataError, InvalidValue, did_you_mean
 from mm_eval.values.registry import Registry
+from mm_eval.values.types import JsonObject, Options, Record
 
 FORMATS: Registry[Callable[[], Format]] = Registry("format", entry_points="mm_eval.formats")
 register_format = FORMATS.register
@@ -64,8 +65,8 @@ class Format:
     gen_prefix: str | None = None
     target_delimiter: str = " "
     fewshot_delimiter: str = "\n\n"
-    scorer: str | Mapping[str, Any] | None = None
-    generation_kwargs: Mapping[str, Any] | None = None
+    scorer: str | Record | None = None
+    generation_kwargs: Options | None = None
     paragraphs: bool = False
     question: object = None
     choices: object = None
@@ -175,7 +176,7 @@ class Format:
         decided.update({k: v for k in ("gen_prefix", "scorer") if (v := getattr(self, k)) is not None})
         return decided
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """All fields under their names, with `type` first."""
         stated = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "type"}
         labels = stated["choice_labels"]
@@ -373,7 +374,7 @@ def build_format(spec: str | Mapping[str, object] | Format, *, where: str = "") 
     """A format from its name, or from `{type: name, field: value, ...}`. ConfigError on unknown names and wrong types."""
     if isinstance(spec, Format):
         return spec
-    stated: dict[str, Any] = {"type": spec} if isinstance(spec, str) else dict(spec)
+    stated: JsonObject = {"type": spec} if isinstance(spec, str) else dict(spec)
     name = stated.pop("type", None)
     if not isinstance(name, str):
         hint = did_you_mean("", FORMATS.names())
@@ -487,9 +488,7 @@ def _is_short(key: str, value: Any, layout: Format) -> bool:
     return key in TOKEN_CAPS and isinstance(value, (int, float)) and value < least
 
 
-def with_format(
-    values: dict[str, Any], source: LocatedDict, layout: Format, requested: str | None
-) -> dict[str, object]:
+def with_format(values: JsonObject, source: LocatedDict, layout: Format, requested: str | None) -> dict[str, object]:
     """The fields of a task with a format applied.
 
     The task's own scoring is dropped if the requested format has another output type, or scores by itself and the task
@@ -505,7 +504,7 @@ def with_format(
     if values.get("output_type", layout.output_type) != layout.output_type and not chosen:
         what = f"output_type is {values['output_type']!r}, but the format {layout.type!r} is {layout.output_type!r}."
         raise ConfigError(what, where=source.where("output_type"), hint="Leave output_type out.")
-    inputs: dict[str, Any] = {
+    inputs: JsonObject = {
         "question": layout.question if layout.question is not None else values.get("doc_to_text", "question"),
         "choices": layout.choices if layout.choices is not None else values.get("doc_to_choice"),
         "answer": layout.answer if layout.answer is not None else values.get("doc_to_target", "answer"),

@@ -17,7 +17,7 @@ from mm_eval.config.located import LocatedDict, located, shown_path, where_item,
 from mm_eval.config.task_config import TASK_KEYS, TaskConfig
 from mm_eval.config.values import resolve, to_json
 from mm_eval.values.errors import ConfigError, check_all, did_you_mean
-from mm_eval.values.types import MetricKey
+from mm_eval.values.types import MetricKey, Options
 
 GROUP_KEYS = {**TASK_KEYS, **schema.GROUP_ONLY_KEYS}
 """The keys of group files: those of tasks are stated for all members."""
@@ -74,7 +74,7 @@ class GroupMetric:
         return cls(**given, where=where)
 
 
-def _parts(entry: Mapping[str, Any], where: str) -> tuple[MemberMetric, ...]:
+def _parts(entry: Options, where: str) -> tuple[MemberMetric, ...]:
     """The parts of a mean of unlike metrics: `of: {task: metric}` or `of: {task: {metric: ..., scale: ...}}`."""
     if unread := sorted({"aggregation", "weight_by_size", "filter_list"} & entry.keys()):
         hint = "A pipeline is named in `of`, as in `gsm8k: exact_match,strict-match`."
@@ -113,14 +113,12 @@ class GroupConfig:
     aggregate_metric_list: tuple[GroupMetric, ...] = ()
     tag: tuple[str, ...] = ()
     include: object = None
-    metadata: Mapping[str, Any] = field(default_factory=dict)
+    metadata: Options = field(default_factory=dict)
     overrides: LocatedDict = field(default_factory=LocatedDict, repr=False)
     note: str = ""
 
     @classmethod
-    def from_mapping(
-        cls, config: Mapping[str, Any], *, file: Path | None = None, path: str | None = None
-    ) -> GroupConfig:
+    def from_mapping(cls, config: Options, *, file: Path | None = None, path: str | None = None) -> GroupConfig:
         """A checked group; ConfigError with file:line on an unknown key, a wrong type or a missing function."""
         source = schema.canonical_keys(located(config))
         name = source.get("group")

@@ -24,7 +24,7 @@ from mm_eval.package import FOLDERS
 from mm_eval.values.errors import ConfigError
 from mm_eval.values.files import cache_folder, write_atomic
 from mm_eval.values.registry import entry_points
-from mm_eval.values.types import main_metrics
+from mm_eval.values.types import JsonObject, Options, main_metrics
 
 _NAME_LINE = re.compile(r"^(task|group)[ ]*:[ ]*['\"]?([^\s'\"#\[{]+)", re.MULTILINE)
 _TAG_LINES = re.compile(r"^(?:tag|group)[ ]*:(.*(?:\n[ ]*-[ ].*)*)", re.MULTILINE)
@@ -34,7 +34,7 @@ _OTHER_LINE = re.compile(rf"^({'|'.join(OTHER_KINDS)})[ ]*:[ ]*['\"]?([^\s'\"#\[
 _TAG = re.compile(r"(?:^|(?<=[\s\[,'\"]))[^\s\[\],'\"#-][^\s\[\],'\"]*")
 
 
-def read_declaration(path: Path) -> tuple[dict[str, Any], list[Path]]:
+def read_declaration(path: Path) -> tuple[JsonObject, list[Path]]:
     """The index's record of a file, as JSON, and the other files that it includes.
 
     {"kind": "task" | "group" | "none" | "broken" | "protocol", "name", "tags", "about", "inline": [[path, kind, tags]],
@@ -70,7 +70,7 @@ def _defaults(config: LocatedDict, path: Path) -> tuple[Mapping[str, object], li
     return merged, files
 
 
-def _task_or_group(path: Path, config: LocatedDict, defaults: Mapping[str, Any]) -> dict[str, object]:
+def _task_or_group(path: Path, config: LocatedDict, defaults: Options) -> dict[str, object]:
     key = "group" if is_group(config) else "task"
     name = config.get(key)
     if not isinstance(name, str):
@@ -97,7 +97,7 @@ CARD_KEYS = ("size", "published", "metric", "hub")
 """The keys of `metadata` that the list of tasks shows."""
 
 
-def card_of(config: Mapping[str, Any]) -> dict[str, Any]:
+def card_of(config: Options) -> JsonObject:
     """What the list of tasks shows of a file: `size`, `published`, `metric`, `mark`, `hub`, `data` (the ids) and `modality`.
 
     A metric or an id that the metadata do not name is the first of `metric_list` and `dataset_path`. mark: "judged", or none.
@@ -132,7 +132,7 @@ def _members(config: Mapping[str, object]) -> list[str]:
     return texts_in(named)
 
 
-def _aliases(config: Mapping[str, Any], path: tuple[str, ...]) -> Iterator[list[str]]:
+def _aliases(config: Options, path: tuple[str, ...]) -> Iterator[list[str]]:
     """[alias, what it stands for] of a file and of the members that it defines."""
     for alias in texts_in(config.get("aliases")):
         yield [alias, "::".join(path)]
@@ -491,7 +491,7 @@ def _cache_file(folder: Path) -> Path | None:
     return kept / f"tasks-{CACHE_FORMAT}-{name}.json"
 
 
-def _read_cache(store: Path | None) -> dict[str, Any]:
+def _read_cache(store: Path | None) -> JsonObject:
     """The cached records; empty if the cache is missing or damaged, since it can be rebuilt."""
     try:
         kept = json.loads(store.read_bytes()) if store else {}

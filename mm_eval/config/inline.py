@@ -15,6 +15,7 @@ from mm_eval.config.arguments import is_json, shortly
 from mm_eval.config.functions import FunctionRef
 from mm_eval.config.located import LocatedDict
 from mm_eval.values.errors import ConfigError
+from mm_eval.values.types import JsonObject, Options
 
 TAG = "!function "
 MAX_DEPTH = 200
@@ -22,12 +23,12 @@ MAX_DEPTH = 200
 HINT = 'Put it at the top level of a file of its own; "!function folder/utils.f" names it, too.'
 
 
-def stated_task(config: Mapping[str, Any], where: str = "") -> dict[str, object]:
+def stated_task(config: Options, where: str = "") -> dict[str, object]:
     """The mapping of a task or group as JSON values, with functions and paths that hold from any working directory.
 
     Errors: ConfigError for what JSON can't hold, and for a function that can't be found again.
     """
-    stated: dict[str, Any] = _as_json(config, where)
+    stated: JsonObject = _as_json(config, where)
     if "include" in stated:
         stated["include"] = _from_anywhere(stated["include"])
     if isinstance(options := stated.get("dataset_kwargs"), dict) and "data_files" in options:

@@ -24,6 +24,7 @@ from mm_eval.config.task_config import TaskConfig
 from mm_eval.config.values import to_json
 from mm_eval.values.errors import ConfigError, faults_of, raise_all
 from mm_eval.values.files import digest_of
+from mm_eval.values.types import JsonObject, Options
 
 log = logging.getLogger(__name__)
 
@@ -129,7 +130,7 @@ class TaskManager:
         rows = [(name, self.summary(name).replace("|", "\\|")) for name in names]
         return "\n".join([f"| {title} | |", "|---|---|", *(f"| {name} | {about} |" for name, about in rows)])
 
-    def load_task_or_group(self, task_list: Spec | Iterable[Spec]) -> dict[str, Any]:
+    def load_task_or_group(self, task_list: Spec | Iterable[Spec]) -> JsonObject:
         """The configs as a mapping: a task by its name, a group by its name with the mapping of its members.
 
         Arguments and errors: those of `load`.
@@ -181,7 +182,7 @@ class TaskManager:
     def load(
         self,
         specs: Spec | Iterable[Spec],
-        overrides: Mapping[str, Any] | None = None,
+        overrides: Options | None = None,
         faults: list[tuple[str, ConfigError]] | None = None,
         below: Mapping[str, Mapping[str, object]] | None = None,
         python: bool = False,

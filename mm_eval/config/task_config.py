@@ -5,7 +5,7 @@ Nothing is imported to make one: a `!function` stays a FunctionRef until `resolv
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -29,7 +29,7 @@ from mm_eval.config.values import WithSource, resolve, to_json
 from mm_eval.values.errors import ConfigError, check_all, raise_all
 from mm_eval.values.files import digest_of
 from mm_eval.values.reasoning.families import NO_MARKS, Marks, marks_of
-from mm_eval.values.types import OutputType
+from mm_eval.values.types import JsonObject, Options, OutputType, Record
 
 _T = TypeVar("_T")
 DISPLAY_KEYS = ("task_alias", "group_alias", "tag", "group")
@@ -90,10 +90,10 @@ class TaskConfig:
     format: Format | None = None
     format_asked: str | None = None
     task_class: object = _from_file(schema.FUNCTION, key="class")
-    class_arguments: Mapping[str, Any] = field(default_factory=dict)
+    class_arguments: Record = field(default_factory=dict)
     dataset_path: str | None = _from_file(schema.TEXT)
     dataset_name: str | list[str] | None = _from_file(schema.TEXTS)
-    dataset_kwargs: Mapping[str, Any] = _from_file(schema.MAPPING, dict)
+    dataset_kwargs: Options = _from_file(schema.MAPPING, dict)
     dataset_revision: str | None = _from_file(schema.TEXT)
     custom_dataset: Any = _from_file(schema.FUNCTION)
     training_split: str | None = _from_file(schema.TEXT)
@@ -112,19 +112,19 @@ class TaskConfig:
     fewshot_delimiter: str = _from_file(schema.TEXT, "\n\n")
     gen_prefix: Any = _from_file(schema.PROMPT)
     num_fewshot: int = _from_file(WHOLE_FROM_0, 0)
-    fewshot_config: Mapping[str, Any] = _from_file(schema.MAPPING, dict)
+    fewshot_config: Record = _from_file(schema.MAPPING, dict)
     fewshot_as_multiturn: bool | None = _from_file(schema.BOOLEAN)
     process_results: Any = _from_file(schema.FUNCTION)
     process_results_use_image: bool = _from_file(schema.BOOLEAN, False)
-    generation_kwargs: Mapping[str, Any] = _from_file(schema.MAPPING, dict)
+    generation_kwargs: Options = _from_file(schema.MAPPING, dict)
     metric_list: list[Any] = _from_file(schema.MAPPINGS, list)
     filter_list: list[Any] = _from_file(schema.MAPPINGS, list)
-    scorer: str | Mapping[str, Any] | None = _from_file(schema.NAMED)
+    scorer: str | Record | None = _from_file(schema.NAMED)
     reasoning_tags: Any = _from_file(schema.MARKS)
     repeats: int = _from_file(schema.REPEATS, 1)
     batch_size: int | str | None = _from_file(schema.BATCH)
-    prompt_kwargs: Mapping[str, Any] = _from_file(schema.MAPPING, dict, key="model_specific_prompt_kwargs")
-    target_kwargs: Mapping[str, Any] = _from_file(schema.MAPPING, dict, key="model_specific_target_kwargs")
+    prompt_kwargs: Options = _from_file(schema.MAPPING, dict, key="model_specific_prompt_kwargs")
+    target_kwargs: Options = _from_file(schema.MAPPING, dict, key="model_specific_target_kwargs")
     multiple_targets: bool = _from_file(schema.BOOLEAN, False)
     cluster_key: str | list[str] | None = _from_file(schema.TEXTS)
     categories: list[Any] = _from_file(schema.MAPPINGS, list)
@@ -136,13 +136,13 @@ class TaskConfig:
     max_rounds: int | None = _from_file(schema.POSITIVE)
     gold_answer: object = _from_file(schema.PROMPT)
     dataset_mirrors: list[Any] = _from_file(schema.MAPPINGS, list)
-    metadata: Mapping[str, Any] = _from_file(schema.METADATA, dict)
+    metadata: Options = _from_file(schema.METADATA, dict)
     code: ForeignCode | None = field(default=None, repr=False)
 
     @classmethod
     def from_mapping(
         cls,
-        config: Mapping[str, Any],
+        config: Options,
         *,
         file: Path | None = None,
         path: str | None = None,
@@ -284,7 +284,7 @@ class TaskConfig:
 
         code: what runs the functions that can't run in this process.
         """
-        found: dict[str, Any] = {}
+        found: JsonObject = {}
         faults: dict[str, ConfigError] = {}  # by cause: a file whose import fails is one fault for all its functions
         for name in (f.name for f in fields(self) if f.name not in ("source", "file", "path", "name", "code")):
             try:
@@ -347,7 +347,7 @@ class TaskConfig:
         """The config for results.json: the keys as written, functions by name. hide: keys to leave out."""
         return {"task": self.name, **self._canonical(str, hide)}
 
-    def _canonical(self, function: Callable[[FunctionRef], Any], hide: tuple[str, ...] = ()) -> dict[str, Any]:
+    def _canonical(self, function: Callable[[FunctionRef], Any], hide: tuple[str, ...] = ()) -> JsonObject:
         stated = without(self.source, (*hide, *schema.HARMLESS, *schema.UNSUPPORTED, "task", "formats"))
         stated["output_type"] = self.output_type
         hidden = HEADER_KEYS if hide and self.custom_dataset is None else ()  # metadata are arguments of custom_dataset

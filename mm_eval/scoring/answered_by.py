@@ -6,9 +6,9 @@ One rule for the model of a run and for those that judge its answers (`mm_eval/v
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 from mm_eval.values.model_names import answers_for, plain_name
+from mm_eval.values.types import Record
 from mm_eval.values.words import counted, listed
 
 MOST = 3
@@ -48,7 +48,7 @@ def versions(models: Mapping[str, int]) -> str:
     return ""
 
 
-def oddities_of_judges(judges: Mapping[str, Sequence[Mapping[str, Any]]]) -> Iterator[str]:
+def oddities_of_judges(judges: Mapping[str, Sequence[Record]]) -> Iterator[str]:
     """The same of the models that judged. judges: {task: an entry for each judge}, as results.json has them."""
     found: dict[str, list[str]] = {}
     for task, entries in judges.items():

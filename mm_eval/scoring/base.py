@@ -34,7 +34,7 @@ from mm_eval.scoring.string_keys import NOT_AVAILABLE, as_row, of_row, stderr_ke
 from mm_eval.values.columns import Column, ReducedDocs
 from mm_eval.values.errors import InvalidValue, MMEvalError, ScoringError, did_you_mean, kind_and_text
 from mm_eval.values.registry import Registry
-from mm_eval.values.types import Instance, MetricKey, Number, ReducedDoc, ScoredDoc
+from mm_eval.values.types import Instance, JsonObject, MetricKey, Number, Options, ReducedDoc, ScoredDoc
 
 ScorerType = TypeVar("ScorerType", bound="Scorer")
 
@@ -71,7 +71,7 @@ class Scorer:
     name: str
     filter: FilterEnsemble
     metrics: list[Metric] | None = None
-    context: dict[str, Any] = field(default_factory=dict)
+    context: JsonObject = field(default_factory=dict)
     clusters: Mapping[int, Hashable] | None = None
     seed: int = DEFAULT_SEED
     notes: list[str] = field(default_factory=list, init=False, repr=False)
@@ -91,7 +91,7 @@ class Scorer:
         """Whether the rules of its pipeline say how the model's answers were read."""
         return self.grader is None or self.grader.reads_answers
 
-    def row_entries(self, doc_id: int) -> dict[str, Any]:
+    def row_entries(self, doc_id: int) -> JsonObject:
         """What it adds to the row of a doc in samples/."""
         grader = self.grader
         return {grader.name: grader.entries[doc_id]} if grader is not None and doc_id in grader.entries else {}
@@ -99,9 +99,7 @@ class Scorer:
     # Building
 
     @classmethod
-    def from_dict(
-        cls: type[ScorerType], cfg: Mapping[str, Any], *, output_type: str | None = None, **kwargs: Any
-    ) -> ScorerType:
+    def from_dict(cls: type[ScorerType], cfg: Options, *, output_type: str | None = None, **kwargs: Any) -> ScorerType:
         """A scorer from a pipeline's config; an unknown name or argument is a ConfigError.
 
         cfg: {"name": ..., "filter": [steps], "metric_list": [metrics]}; what is missing or empty is the default. "keeps_frames":
@@ -250,11 +248,9 @@ class Scorer:
             return doc
         return dataclasses.replace(doc, rules=self.filter.rules(answers))
 
-    def _dispatch_metrics(
-        self, references: Any, predictions: Any, metric_kwargs: Mapping[str, Any] | None = None
-    ) -> dict[str, Any]:
+    def _dispatch_metrics(self, references: Any, predictions: Any, metric_kwargs: Options | None = None) -> JsonObject:
         """The value of each metric for one doc. metric_kwargs: from the instance; they win over the task's context."""
-        scores: dict[str, Any] = {}
+        scores: JsonObject = {}
         context = {**self.context, **metric_kwargs} if metric_kwargs else self.context
         for metric in self.metrics or ():
             value = metric.compute(references, predictions, **context)
@@ -350,7 +346,7 @@ class Scorer:
         reduced_docs: Mapping[int, ReducedDoc] | None = None,
         bootstrap_iters: int | None = DEFAULT_BOOTSTRAP_ITERS,
         aggregation_overrides: Mapping[str, Callable[[Sequence[Any]], float] | str] | None = None,
-    ) -> tuple[dict[str, Any], int]:
+    ) -> tuple[JsonObject, int]:
         """`numbers` under lm-eval's keys, "metric,name" and "metric_stderr,name", and the number of documents.
 
         A standard error that there is not is "N/A", as in lm-eval; `numbers` and results.json have None and the reason.

@@ -23,7 +23,7 @@ from mm_eval.scoring.metrics.metric import aggregation_named
 from mm_eval.scoring.metrics.stderr import combined
 from mm_eval.scoring.string_keys import as_row, of_row
 from mm_eval.values.errors import ScoringError, did_you_mean, without_objects
-from mm_eval.values.types import NO_SHARE, MetricKey, Number
+from mm_eval.values.types import NO_SHARE, JsonObject, MetricKey, Number, Record
 from mm_eval.values.words import listed, of_all
 
 
@@ -35,7 +35,7 @@ class Member:
     it counts as often, with one error.
     """
 
-    numbers: Mapping[str, Any]
+    numbers: Record
     n: int
     places: int = 1
 
@@ -49,7 +49,7 @@ class GroupResult:
     higher_is_better: for the metrics that the group says it of. notes: what a reader must know.
     """
 
-    numbers: dict[str, Any]
+    numbers: JsonObject
     n: int
     sizes: dict[str, int]
     higher_is_better: dict[str, bool] = field(default_factory=dict)

@@ -12,7 +12,7 @@ from typing import Any, Generic, NotRequired, TypedDict, TypeVar, cast
 
 from mm_eval.scoring.answered_by import oddities_of_judges, oddity
 from mm_eval.scoring.task_scores import Scores
-from mm_eval.values.types import Number, main_metrics
+from mm_eval.values.types import JsonObject, Number, Record, main_metrics
 
 T = TypeVar("T")
 
@@ -53,7 +53,7 @@ class RunFacts:
         how many do}. scored_by: digests of the tasks' rules that made the numbers; empty where unknown.
     """
 
-    facts: dict[str, Any] = field(default_factory=dict)
+    facts: JsonObject = field(default_factory=dict)
     model_name = _Fact("")
     model = _Fact[Mapping[str, Any]]({})
     version = _Fact("", "mm_eval")
@@ -74,7 +74,7 @@ class RunFacts:
     scored_by = _Fact[Mapping[str, str]]({})
 
     @property
-    def answering(self) -> Mapping[str, Any]:
+    def answering(self) -> Record:
         """When the requests began and how many seconds they took, over all launches; of the run where that is not known."""
         found = self.facts.get("answering")
         return found if isinstance(found, Mapping) and found else self.facts
@@ -91,7 +91,7 @@ class ProtocolVerdicts(TypedDict):
     report: str
     file: str
     model: str | None
-    rows: list[dict[str, Any]]
+    rows: list[JsonObject]
     missing: list[str]
 
 
@@ -101,10 +101,10 @@ class Looks(TypedDict):
     wide: rows whose interval stayed wide. options: those that the run was stopped by.
     """
 
-    rows: dict[str, dict[str, Any]]
-    comparisons: list[dict[str, Any]]
-    wide: NotRequired[list[dict[str, Any]]]
-    options: NotRequired[dict[str, Any]]
+    rows: dict[str, JsonObject]
+    comparisons: list[JsonObject]
+    wide: NotRequired[list[JsonObject]]
+    options: NotRequired[JsonObject]
 
 
 @dataclass
@@ -122,19 +122,19 @@ class Results:
 
     rows: dict[str, Scores] = field(default_factory=dict)
     members: dict[str, list[str]] = field(default_factory=dict)
-    configs: dict[str, dict[str, Any]] = field(default_factory=dict)
+    configs: dict[str, JsonObject] = field(default_factory=dict)
     versions: dict[str, object] = field(default_factory=dict)
     shots: dict[str, int | str] = field(default_factory=dict)
     group_metrics: dict[str, list[Any]] = field(default_factory=dict)
     sizes: dict[str, dict[str, int]] = field(default_factory=dict)
     categories: dict[str, dict[str, dict[str, Scores]]] = field(default_factory=dict)
     run: RunFacts = field(default_factory=RunFacts)
-    judges: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
-    imported: dict[str, dict[str, Any]] | None = None
+    judges: dict[str, list[JsonObject]] = field(default_factory=dict)
+    imported: dict[str, JsonObject] | None = None
     protocol: ProtocolVerdicts | None = None
     looks: Looks | None = None
-    submissions: dict[str, dict[str, Any]] = field(default_factory=dict)
-    others: dict[str, Any] = field(default_factory=dict)
+    submissions: dict[str, JsonObject] = field(default_factory=dict)
+    others: JsonObject = field(default_factory=dict)
 
     @property
     def groups(self) -> list[str]:

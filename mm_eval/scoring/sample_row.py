@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NotRequired, TypedDict
 
-from mm_eval.values.types import Message
+from mm_eval.values.types import JsonObject, Message, Record
 
 
 class Turn(TypedDict):
@@ -41,11 +41,11 @@ class SampleRow(Endings):
 
     doc_id: int
     status: str
-    doc: dict[str, Any]
+    doc: JsonObject
     prompt: Any
     target: Any
     resps: list[Any]
-    scores: Mapping[str, Any]
+    scores: Record
     task: NotRequired[str]
     filtered_resps: NotRequired[Mapping[str, list[Any]]]
     rules: NotRequired[Mapping[str, list[str]]]
@@ -65,7 +65,7 @@ class SampleRow(Endings):
     categories: NotRequired[Mapping[str, list[str]]]
 
 
-def added_to(row: SampleRow) -> dict[str, Any]:
+def added_to(row: SampleRow) -> JsonObject:
     """What features added to a row, such as verdicts."""
     own = SampleRow.__annotations__
     return {} if row.keys() <= own.keys() else {name: value for name, value in row.items() if name not in own}

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable
 
-from mm_eval.values.types import MetricKey, Number
+from mm_eval.values.types import JsonObject, MetricKey, Number, Record
 
 NOT_AVAILABLE = "N/A"
 """A standard error that there is not, in lm-eval's files."""
@@ -13,7 +12,7 @@ NOT_AVAILABLE = "N/A"
 
 def as_row(numbers: Iterable[Number]) -> dict[str, object]:
     """Numbers under the keys of results.json: "metric,filter", and "metric_stderr,filter" (None: no standard error)."""
-    row: dict[str, Any] = {}
+    row: JsonObject = {}
     for number in numbers:
         row[str(number.key)] = number.value
         row[stderr_key(number)] = number.stderr
@@ -25,7 +24,7 @@ def stderr_key(number: Number) -> str:
     return str(MetricKey(number.metric, number.filter, is_stderr=True))
 
 
-def of_row(row: Mapping[str, Any]) -> list[Number]:
+def of_row(row: Record) -> list[Number]:
     """The numbers of a mapping that `as_row` wrote, in its order; what has other keys is left out."""
     keys = {text: key for text in row if (key := MetricKey.parse(text)) is not None}
     errors = {

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from mm_eval.values.errors import ConfigError, MMEvalError, StoreError, kind_and_text
+from mm_eval.values.types import JsonObject
 
 RUN_FILE = "run.json"
 FORMAT = 1
@@ -158,7 +159,7 @@ def too_deep() -> ValueError:
     return ValueError(f"values are nested more than {DEPTH} deep")
 
 
-def read_json(folder: Path, name: str, hint: str = "") -> dict[str, Any]:
+def read_json(folder: Path, name: str, hint: str = "") -> JsonObject:
     """A file of a run folder that is a JSON object.
 
     Errors: StoreError if it is none; OSError for an unreadable one, of which `folder_error` of the engine makes a sentence;

@@ -37,6 +37,15 @@ recorded answers whose record does not say it; of a model that answers now, an e
 Doc: TypeAlias = dict[str, Any]
 """One row of a dataset after `process_docs`, without its decoded pictures."""
 
+JsonObject: TypeAlias = dict[str, Any]
+"""An object of JSON that is made or changed here: of a file, a request or a reply."""
+
+Record: TypeAlias = Mapping[str, Any]
+"""An object of JSON that is only read: a line of a file, a reply, what a run folder holds."""
+
+Options: TypeAlias = Mapping[str, Any]
+"""Named values as somebody states them: a model's arguments, generation options, keyword arguments, a block of a file."""
+
 Completion: TypeAlias = str
 """A generated answer."""
 

@@ -9,16 +9,16 @@ import gc
 import importlib.util
 import logging
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from mm_eval.engine.generation import GenerationOptions
 from mm_eval.engine.model import Answers, Model, ModelSettings, Preview, is_bundled, register_model, request_key
 from mm_eval.engine.threads import chooses_threads
 from mm_eval.values.errors import ConfigError
-from mm_eval.values.types import Instance
+from mm_eval.values.types import Instance, Options, Record
 
 from .arguments import WHERE, Arguments
 from .checkpoint import parameter_count
@@ -52,7 +52,7 @@ class HuggingFace(Model):
     bundled_stand_in: ClassVar[str | None] = "tiny-llava"
     own_key: ClassVar[str | None] = None
 
-    def __init__(self, args: Mapping[str, Any], settings: ModelSettings) -> None:
+    def __init__(self, args: Options, settings: ModelSettings) -> None:
         super().__init__(args, settings)
         self.arguments = self._read_arguments()
         self.source = self._source()
@@ -210,7 +210,7 @@ class HuggingFace(Model):
                 raise
 
     @property
-    def _constants(self) -> Mapping[str, Any]:
+    def _constants(self) -> Record:
         """Everything that decides an answer and is the same for every question. The device and the batch size are not part."""
         if not self.facts.constants:
             kind = quantisation(self.checkpoint.config)
@@ -238,15 +238,15 @@ class HuggingFace(Model):
         """sha256 of everything that decides this model's answers apart from the question."""
         return self.source.fingerprint(self._constants)
 
-    def _expect(self, constants: Mapping[str, Any]) -> None:
+    def _expect(self, constants: Options) -> None:
         if self.source.goes_on(constants):
             self.settings, self.facts = self.source.settings, replace(self.facts, constants={})
         super()._expect(constants)
 
-    def identity(self, instance: Instance) -> Mapping[str, Any]:
+    def identity(self, instance: Instance) -> Record:
         return self.source.identity(instance, self.fingerprint)
 
-    def describe(self) -> Mapping[str, Any]:
+    def describe(self) -> Record:
         return self.source.describe(self._constants)
 
     def show(self, instance: Instance) -> Preview:

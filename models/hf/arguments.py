@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
 from mm_eval.config.arguments import COUNT_FROM_1, JSON_OBJECT, PATH, TEXT, Rule, is_count, is_text, read_arguments
 from mm_eval.values.errors import ConfigError
+from mm_eval.values.types import Options
 
 WHERE = "--model_args"
 DTYPES = ("auto", "float32", "bfloat16", "float16")
@@ -66,7 +66,7 @@ class PromptArguments:
     video: str | None = None
     video_pair: str | None = None
     chat_template: str | None = None
-    chat_template_kwargs: Mapping[str, Any] | None = None
+    chat_template_kwargs: Options | None = None
     max_length: int | None = None
     add_bos_token: bool | None = None
     think_end_token: str | int | None = None
@@ -82,7 +82,7 @@ class PromptArguments:
         return None, None
 
     @classmethod
-    def read(cls, args: Mapping[str, Any]) -> Self:
+    def read(cls, args: Options) -> Self:
         """The arguments as typed values. ConfigError names every unknown or invalid one."""
         given = {name: None if str(value).lower() == "none" else value for name, value in args.items()}
         if "torch_dtype" in given and "dtype" not in given:
@@ -141,7 +141,7 @@ class Arguments(PromptArguments):
         return self.video_min_pixels, self.video_max_pixels
 
     @classmethod
-    def read(cls, args: Mapping[str, Any]) -> Self:
+    def read(cls, args: Options) -> Self:
         chosen = super().read(args)
         if chosen.device and chosen.device_map:
             raise ConfigError("device and device_map exclude each other.", where=WHERE, hint="Give one of them.")

@@ -19,6 +19,7 @@ from typing import Any
 
 from mm_eval.values.errors import ConfigError, ModelError, NotHereError
 from mm_eval.values.files import cache_folder, write_atomic
+from mm_eval.values.types import JsonObject
 
 from .arguments import WHERE, PromptArguments, looks_like_a_path
 
@@ -74,11 +75,11 @@ class Checkpoint:
         return self._local or self._fetch(None, [*_NOT_WEIGHTS, "original/*", "onnx/*", "openvino/*"])
 
     @cached_property
-    def config(self) -> dict[str, Any]:
+    def config(self) -> JsonObject:
         """The content of config.json."""
         return self.read("config.json")
 
-    def read(self, name: str) -> dict[str, Any]:
+    def read(self, name: str) -> JsonObject:
         """A JSON file of the checkpoint, {} if it is missing. Raises ConfigError if it is not a JSON object."""
         path = self.folder / name
         if not path.is_file():

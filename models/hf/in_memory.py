@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 from mm_eval.engine.model import Model, ModelSettings
 from mm_eval.values.errors import ConfigError
+from mm_eval.values.types import Options, Record
 
 from .adapter import ADAPTER_VERSION, HuggingFace
 from .arguments import Arguments
@@ -47,7 +48,7 @@ _LOCK = threading.Lock()
 
 @contextmanager
 def held_module(
-    thing: Any, args: Mapping[str, Any], settings: ModelSettings, processor: ProcessorMixin | None, identity: Any
+    thing: Any, args: Options, settings: ModelSettings, processor: ProcessorMixin | None, identity: Any
 ) -> Iterator[Model]:
     """The adapter of a module, which is as it was afterwards. Arguments and errors: as of `InMemory.held`."""
     module = plain_module(thing)
@@ -184,7 +185,7 @@ class ModuleInMemory(HuggingFace):
     """A module of transformers with the files of its config and its processor in a folder."""
 
     def __init__(
-        self, module: torch.nn.Module, folder: str, args: Mapping[str, Any], settings: ModelSettings, identity: Any
+        self, module: torch.nn.Module, folder: str, args: Options, settings: ModelSettings, identity: Any
     ) -> None:
         self.module, self._identity = module, identity
         super().__init__({**args, "pretrained": folder}, settings)
@@ -206,7 +207,7 @@ class ModuleInMemory(HuggingFace):
         return str(self.module.device), str(self.module.dtype).removeprefix("torch.")
 
     @property
-    def _constants(self) -> Mapping[str, Any]:
+    def _constants(self) -> Record:
         if not self.facts.constants:
             device, dtype = self._device_and_dtype
             hooks = sum(len(each._forward_hooks) + len(each._forward_pre_hooks) for each in self.module.modules())
@@ -231,7 +232,7 @@ class ModuleInMemory(HuggingFace):
             )
         return self.facts.constants
 
-    def describe(self) -> Mapping[str, Any]:
+    def describe(self) -> Record:
         return {**super().describe(), "pretrained": self.facts.name, "in_memory": True}
 
     def prepare(self) -> None:

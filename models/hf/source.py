@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
 from dataclasses import replace
 from datetime import date, datetime, time
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mm_eval.engine.model import ModelFacts, ModelSettings, Preview, question
 from mm_eval.values.errors import ConfigError
 from mm_eval.values.reasoning.families import marks_of
-from mm_eval.values.types import Instance
+from mm_eval.values.types import Instance, JsonObject, Options, Record
 
 from .arguments import WHERE, PromptArguments
 from .beside import leave_out_broken
@@ -48,7 +47,7 @@ class Source:
     ) -> None:
         leave_out_broken()
         self.arguments, self.settings, self.engine = arguments, settings, engine
-        self._digested: tuple[Mapping[str, Any] | None, str] = None, ""
+        self._digested: tuple[Record | None, str] = None, ""
         self.template = arguments.template_text()
         self.checkpoint = checkpoint or Checkpoint(
             arguments.pretrained, arguments.revision, offline=settings.offline, tokenizer=arguments.tokenizer
@@ -138,7 +137,7 @@ class Source:
         image_token_id = config.get("image_token_id", config.get("image_token_index"))
         if image_token_id is None and processor is not None:  # molmo2's files name it otherwise
             image_token_id = getattr(load_config(folder, self.arguments), "image_token_id", None)
-        options: dict[str, Any] = {
+        options: JsonObject = {
             "template": self.template,
             "template_name": self.settings.chat_template if isinstance(self.settings.chat_template, str) else None,
             "image_token_id": image_token_id,
@@ -175,7 +174,7 @@ class Source:
         """The day of the run's first launch as a chat template asks for it; the time of day is midnight."""
         return datetime.combine(self.settings.today, time()).strftime(form)
 
-    def goes_on(self, constants: Mapping[str, Any]) -> bool:
+    def goes_on(self, constants: Options) -> bool:
         """Takes the day of a run's first launch from its constants. Returns whether it is another one than before."""
         stated = str(constants.get("date") or "")
         if not self.is_dated or stated == self.settings.today.isoformat():
@@ -186,7 +185,7 @@ class Source:
             return False
         return True
 
-    def constants(self) -> dict[str, Any]:
+    def constants(self) -> JsonObject:
         """What of the files and the prompts decides an answer and is the same for every question."""
         chosen, stated = (
             self.arguments,
@@ -208,7 +207,7 @@ class Source:
             **{name: value for name, value in stated.items() if value is not None},  # the others keep their fingerprint
         }
 
-    def fingerprint(self, constants: Mapping[str, Any]) -> str:
+    def fingerprint(self, constants: Options) -> str:
         """sha256 of everything that decides a model's answers apart from the question."""
         known, digest = self._digested
         if known is not constants:
@@ -216,7 +215,7 @@ class Source:
             self._digested = constants, digest
         return digest
 
-    def describe(self, constants: Mapping[str, Any]) -> dict[str, Any]:
+    def describe(self, constants: Options) -> JsonObject:
         """The checkpoint for run.json. constants: all of the model's."""
         return {
             "adapter": self.engine,
@@ -227,7 +226,7 @@ class Source:
             **{name: value for name, value in constants.items() if name not in ("adapter", "files")},
         }
 
-    def identity(self, instance: Instance, fingerprint: str) -> dict[str, Any]:
+    def identity(self, instance: Instance, fingerprint: str) -> JsonObject:
         """Everything that decides the answer to an instance."""
         shown = video_identity(instance, self.videos) if self.videos is not None else {}
         return {"adapter": self.engine, "model": fingerprint, **question(instance, self.settings.seed), **shown}

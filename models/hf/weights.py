@@ -12,11 +12,12 @@ import importlib.util
 import json
 import re
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mm_eval.values.errors import ConfigError
+from mm_eval.values.types import Options
 
 from .arguments import WHERE, Arguments
 from .checkpoint import check_whole, joint_digest
@@ -29,7 +30,7 @@ SETTINGS = "adapter_config.json"
 TENSORS = ("adapter_model.safetensors", "adapter_model.bin")
 
 
-def quantisation(config: Mapping[str, Any]) -> str | None:
+def quantisation(config: Options) -> str | None:
     """How config.json says that the weights are quantised ("bitsandbytes 4 bit", "fp8"); None if they are not."""
     text = config.get("text_config")
     stated = config.get("quantization_config") or (text.get("quantization_config") if isinstance(text, dict) else None)

@@ -11,13 +11,13 @@ from __future__ import annotations
 import importlib.metadata
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mm_eval.engine.model import Answers, ModelSettings, register_model
 from mm_eval.values.errors import ConfigError
-from mm_eval.values.types import Instance
+from mm_eval.values.types import Instance, Options, Record
 
 from ..openai.adapter import OpenAI
 from ..openai.arguments import WHERE, key_of
@@ -36,7 +36,7 @@ SECRET_VARIABLES = re.compile(r"(?:_|^)(?:API_?KEY|TOKEN|SECRET\w*|PASSWORD|ACCE
 class LiteLLM(OpenAI):
     """A vendor's own protocol through the litellm library: model=anthropic/NAME, gemini/NAME, azure/NAME, bedrock/NAME."""
 
-    def __init__(self, args: Mapping[str, Any], settings: ModelSettings) -> None:
+    def __init__(self, args: Options, settings: ModelSettings) -> None:
         provider, slash, name = str(args.get("model") or "").partition("/")
         if not (provider and slash and name):
             raise ConfigError(
@@ -83,7 +83,7 @@ class LiteLLM(OpenAI):
     def secrets(self) -> tuple[str, ...]:
         return (*super().secrets(), *secrets_in_environment())
 
-    def describe(self) -> Mapping[str, Any]:
+    def describe(self) -> Record:
         described = {**super().describe(), "adapter": "litellm", "version": ADAPTER_VERSION}
         return {**described, "api_version": self.api_version} if self.api_version else described
 
@@ -96,7 +96,7 @@ class LiteLLM(OpenAI):
             raise ConfigError(f"{self.model} gives no log-probabilities, by litellm's list.", hint=hint)
         yield from super().loglikelihood(instances)
 
-    def _check_tools(self, tools: Sequence[Mapping[str, Any]]) -> None:
+    def _check_tools(self, tools: Sequence[Record]) -> None:
         """Nothing: the library writes calls in each vendor's own form."""
 
     def new_transport(self) -> httpx.AsyncBaseTransport:

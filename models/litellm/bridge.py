@@ -13,7 +13,7 @@ import asyncio
 import json
 import logging
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
@@ -21,6 +21,7 @@ from typing import Any
 import httpx
 
 from mm_eval.values.errors import ConfigError, did_you_mean, kind_and_text
+from mm_eval.values.types import Options, Record
 
 from ..openai.client.addresses import check_same_host
 from ..openai.client.errors import Fatal
@@ -95,7 +96,7 @@ class Bridge(httpx.AsyncBaseTransport):
     """Answers requests in OpenAI's form. settings: of every call, such as the address and the key. address: as of `Call`."""
 
     connections: httpx.AsyncBaseTransport
-    settings: Mapping[str, Any] = field(repr=False)
+    settings: Options = field(repr=False)
     address: str = ""
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
@@ -126,7 +127,7 @@ class Bridge(httpx.AsyncBaseTransport):
         await self.connections.aclose()
 
 
-async def asked(fields: Mapping[str, Any], settings: Mapping[str, Any]) -> Any:
+async def asked(fields: Options, settings: Options) -> Any:
     """litellm's reply to one request, sent once."""
     litellm = library()
     through = {"client": _http_client()} if provider_of(fields["model"]) in THROUGH_HTTP else {}
@@ -184,7 +185,7 @@ def refused(status: int, what: str, **more: Any) -> httpx.Response:
     return httpx.Response(status, json={"error": {"message": what, **more}})
 
 
-def pictures_in(body: Mapping[str, Any]) -> Iterator[bytes]:
+def pictures_in(body: Record) -> Iterator[bytes]:
     """The base64 text of each picture in a request's messages."""
     for message in body.get("messages", ()):
         for part in message["content"] if isinstance(message["content"], list) else ():

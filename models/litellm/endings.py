@@ -7,12 +7,13 @@ litellm turns each vendor's reason into one of OpenAI's, and one that it does no
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+
+from mm_eval.values.types import Record
 
 BLOCKED = "content_filter"
 
 
-def stated_ending(reply: Mapping[str, Any]) -> object:
+def stated_ending(reply: Record) -> object:
     """The reason in a vendor's reply; None if it has none, or none in a known place.
 
     >>> stated_ending({"type": "message", "stop_reason": "pause_turn"})
@@ -36,7 +37,7 @@ def stated_ending(reply: Mapping[str, Any]) -> object:
     return None
 
 
-def counts_reasoning(reply: Mapping[str, Any]) -> bool:
+def counts_reasoning(reply: Record) -> bool:
     """Whether the vendor itself counts the tokens of reasoning; litellm estimates them where it does not."""
     match reply:
         case {"usage": {"completion_tokens_details": {"reasoning_tokens": int()}}} | {
@@ -46,7 +47,7 @@ def counts_reasoning(reply: Mapping[str, Any]) -> bool:
     return False
 
 
-def counts_tokens(reply: Mapping[str, Any]) -> bool:
+def counts_tokens(reply: Record) -> bool:
     """Whether the vendor counts tokens at all; litellm estimates them where it does not."""
     return isinstance(reply.get("usage"), Mapping) or any(
         isinstance(reply.get(name), int | Mapping) for name in ("usageMetadata", "prompt_eval_count", "eval_count")

@@ -38,7 +38,7 @@ from mm_eval.tools.formats.as_text import tools_as_text
 from mm_eval.values.errors import ConfigError, MMEvalError, ModelError
 from mm_eval.values.reasoning.families import Marks, marks_of, may_think
 from mm_eval.values.reasoning.split import split
-from mm_eval.values.types import CALL_FORMAT, Answer, Instance
+from mm_eval.values.types import CALL_FORMAT, Answer, Instance, JsonObject, Options, Record
 
 from .arguments import (
     check,
@@ -95,7 +95,7 @@ Pair = tuple[Instance, Answer | MMEvalError]
 class OpenAI(Model):
     """A server with OpenAI's protocol (vLLM, SGLang, ...): base_url=http://host:8000/v1,model=NAME."""
 
-    def __init__(self, args: Mapping[str, Any], settings: ModelSettings) -> None:
+    def __init__(self, args: Options, settings: ModelSettings) -> None:
         super().__init__(args, settings)
         self.urls = check(self.args)
         if settings.offline:
@@ -113,12 +113,12 @@ class OpenAI(Model):
         self.variables = json_object(variables, "chat_template_kwargs") if variables else {}
         self.thinks = bool(self.marks.pairs) or may_think(self.model, self.variables)
         self.named = str(self.args.get("identity") or "")  # what the user calls this very checkpoint
-        self.served: Mapping[str, Any] | None = None  # what the server says of it; None before it was reached
+        self.served: Record | None = None  # what the server says of it; None before it was reached
         self._looked_at = self._learned_late = False  # whether the server was looked at, and reached only after that
         self._seen_thinking = False  # a stop string has ended a reasoning of this model
         self.endpoint = Endpoint(self.max_tokens_name, dropped_by_hand(self.args))
         self.writing: Writing | None = None  # how the server writes prompts; None before it was looked at
-        self._unstated: dict[str, Any] = {}  # fields of sampled answers that no task states
+        self._unstated: JsonObject = {}  # fields of sampled answers that no task states
         self._stop_soon: Callable[[], None] = lambda: None
         self._stated: tuple[Any, ModelFacts] = None, ModelFacts()
         self._facts = ModelFacts(
@@ -154,7 +154,7 @@ class OpenAI(Model):
             self.served = served  # of the launch that began the run: what the server says later is compared with it
         self.endpoint.recall(others)
 
-    def _findings(self) -> Mapping[str, Any]:
+    def _findings(self) -> Record:
         """Those of the endpoint, and what was found of the model where its description did not have it yet."""
         found = self.endpoint.findings()
         return {**found, SERVED: self.served} if found and self._learned_late and self.served is not None else found
@@ -181,7 +181,7 @@ class OpenAI(Model):
         """The texts that must reach neither a file nor a terminal."""
         return secrets_of(self.args)
 
-    def identity(self, instance: Instance) -> Mapping[str, Any]:
+    def identity(self, instance: Instance) -> Record:
         found = {**self._described(), **question(instance, self.settings.seed), **self.videos.identity(instance)}
         if lacking := self.endpoint.lacks(self._deciding(instance)):
             found["left_out"] = lacking  # fields that decide the answer and that the endpoint does not take
@@ -197,7 +197,7 @@ class OpenAI(Model):
         tools = {TOOLS} if instance.tools else set[str]()
         return {"temperature", "seed", *tools, *options.extra, *drawn_from(options, "")} - self.extra_body.keys()
 
-    def describe(self) -> Mapping[str, Any]:
+    def describe(self) -> Record:
         """What was measured. Asks the server for its list of models, once."""
         if not self._looked_at:
             self._look_at_model()
@@ -237,8 +237,8 @@ class OpenAI(Model):
             client.end(fatal)
             raise fatal
 
-    def _described(self) -> dict[str, Any]:
-        described: dict[str, Any] = {
+    def _described(self) -> JsonObject:
+        described: JsonObject = {
             "adapter": "openai",
             "version": ADAPTER_VERSION,
             "server": self.server,
@@ -271,7 +271,7 @@ class OpenAI(Model):
         if unknown and TOOLS not in self.endpoint.accepted:
             self._check_tools(unknown[0].tools)
 
-    def _check_tools(self, tools: Sequence[Mapping[str, Any]]) -> None:
+    def _check_tools(self, tools: Sequence[Record]) -> None:
         """ConfigError unless the server answers a short question with tools. No question of a task is sent."""
         from .client.errors import Fatal
         from .client.replies import choice_of
@@ -450,7 +450,7 @@ class OpenAI(Model):
         clean = client.redactor.answer
         begun = beginning_of(instance.context) if self.writing and self.writing.repeats_beginning else ""
 
-        def read(reply: dict[str, Any]) -> Answer:
+        def read(reply: JsonObject) -> Answer:
             chat = not isinstance(instance.context, str)
             marks, thinks = self.marks, self.thinks
             text = read_text(
@@ -492,9 +492,9 @@ class OpenAI(Model):
             )
         return replace(instance, context=tools_as_text(instance.context, instance.tools, form), tools=())
 
-    def _sampling(self, instance: Instance, options: GenerationOptions) -> dict[str, Any]:
+    def _sampling(self, instance: Instance, options: GenerationOptions) -> JsonObject:
         longest = self.writing.length if self.writing else None
-        fields: dict[str, Any] = {
+        fields: JsonObject = {
             self.max_tokens_name: min(options.max_new_tokens, longest or options.max_new_tokens),
             "temperature": options.temperature,
             "seed": self.settings.seed + instance.repeat,
@@ -511,7 +511,7 @@ class OpenAI(Model):
             self._unstated |= {name: drawn.get(name) for name in unstated}
         return {**fields, **drawn}
 
-    def body(self, instance: Instance, fields: Mapping[str, Any], prefill: str | None = None) -> tuple[str, Body]:
+    def body(self, instance: Instance, fields: Options, prefill: str | None = None) -> tuple[str, Body]:
         """(path, what makes the body). Pictures are encoded in a thread, just before the request is sent.
 
         prefill: the beginning of the model's turn.
@@ -525,10 +525,10 @@ class OpenAI(Model):
 class Body:
     """Makes the body of one question, each time as the endpoint takes it then. sent: its fields without the prompt."""
 
-    def __init__(self, model: OpenAI, instance: Instance, fields: Mapping[str, Any], prefill: str | None) -> None:
+    def __init__(self, model: OpenAI, instance: Instance, fields: Options, prefill: str | None) -> None:
         self._model, self._instance, self._fields, self._prefill = model, instance, fields, prefill
         self._writing = model.writing
-        self.sent: dict[str, Any] = {}
+        self.sent: JsonObject = {}
 
     async def __call__(self, without: frozenset[str] = frozenset()) -> bytes:
         model, instance = self._model, self._instance
@@ -549,7 +549,7 @@ class Body:
 
         return await asyncio.to_thread(make) if instance.image_digests else make()
 
-    def _messages(self, forms: set[str], as_text: bool) -> dict[str, Any]:
+    def _messages(self, forms: set[str], as_text: bool) -> JsonObject:
         """The messages, and the fields that say how they end. forms: gets the forms of the pictures. as_text: tools are text."""
         model, instance, prefill = self._model, self._instance, self._prefill
         if instance.tools and as_text:
@@ -578,10 +578,10 @@ class Body:
 class Greeting:
     """Makes the body of a short question with tools, which shows whether a server takes them. endpoint: what is known for it."""
 
-    def __init__(self, model: OpenAI, tools: Sequence[Mapping[str, Any]]) -> None:
+    def __init__(self, model: OpenAI, tools: Sequence[Record]) -> None:
         self._model, self._tools = model, list(tools)
         self.endpoint = Endpoint(model.max_tokens_name, model.endpoint.by_hand)
-        self.sent: dict[str, Any] = {}
+        self.sent: JsonObject = {}
 
     async def __call__(self, without: frozenset[str] = frozenset()) -> bytes:
         """Raises ConfigError where the server has refused the tools."""
@@ -619,7 +619,7 @@ class Groups:
             return group or None  # the choices of a doc are prepared together: none follows
 
 
-def ended_too_early(answer: Answer, fields: Mapping[str, Any], marks: Marks) -> bool:
+def ended_too_early(answer: Answer, fields: Options, marks: Marks) -> bool:
     """Whether a stop string ended the text before the answer began: inside the reasoning, or in the white space after it."""
     if not fields.get("stop") or answer.ended != "stop":
         return False

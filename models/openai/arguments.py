@@ -27,6 +27,7 @@ from mm_eval.config.arguments import number as read_number
 from mm_eval.config.located import TOKEN_CAPS
 from mm_eval.engine.generation import GenerationOptions, check_one_answer
 from mm_eval.values.errors import ConfigError, did_you_mean
+from mm_eval.values.types import JsonObject, Options
 
 from ..hf.families import FAMILIES
 from .client.endpoint import CAPS, DROPPABLE
@@ -107,7 +108,7 @@ RULES = {
 }
 
 
-def check(args: Mapping[str, Any]) -> tuple[str, ...]:
+def check(args: Options) -> tuple[str, ...]:
     """Checks all arguments and returns the URLs of the servers. ConfigError names every unknown or invalid argument."""
     for name in args:
         if name in ("api_key", "key", "token"):
@@ -144,7 +145,7 @@ HEADERS_HINT = (
 )
 
 
-def headers_of(args: Mapping[str, Any]) -> dict[str, str]:
+def headers_of(args: Options) -> dict[str, str]:
     """The headers that `headers=` states, with the values of the environment variables that it names.
 
     ConfigError, which quotes no value, for one that can't be sent or whose variable is not set.
@@ -171,7 +172,7 @@ def headers_of(args: Mapping[str, Any]) -> dict[str, str]:
 AZURE = (".openai.azure.com", ".cognitiveservices.azure.com", ".services.ai.azure.com")
 
 
-def sent_headers(args: Mapping[str, Any], urls: Sequence[str]) -> dict[str, str]:
+def sent_headers(args: Options, urls: Sequence[str]) -> dict[str, str]:
     """The headers of every request: the key, under Azure's name at Azure, and those of `headers=`."""
     key, name = key_of(args), str(args.get("key_header") or "").lower()
     if not name:
@@ -193,7 +194,7 @@ def _check_url(url: str) -> None:
         raise ConfigError("base_url holds a user, a password or a query.", where=WHERE, hint=KEY_HINT)
 
 
-def dropped_by_hand(args: Mapping[str, Any]) -> frozenset[str]:
+def dropped_by_hand(args: Options) -> frozenset[str]:
     """The fields that `drop=` and `send_stop=false` leave out of every request. ConfigError for another field."""
     names = [name.strip() for name in str(args.get("drop") or "").split("+") if name.strip()]
     for name in names:
@@ -206,7 +207,7 @@ def dropped_by_hand(args: Mapping[str, Any]) -> frozenset[str]:
     return frozenset(names) | ({"stop"} if stop else set())
 
 
-def key_of(args: Mapping[str, Any]) -> str:
+def key_of(args: Options) -> str:
     """The API key; empty where there is none. White space around it, such as a file's last newline, is removed."""
     variable = str(args.get("api_key_env", KEY_VARIABLE))
     key = os.environ.get(variable, "").strip()
@@ -215,7 +216,7 @@ def key_of(args: Mapping[str, Any]) -> str:
     return key
 
 
-def check_key(args: Mapping[str, Any], urls: tuple[str, ...]) -> None:
+def check_key(args: Options, urls: tuple[str, ...]) -> None:
     """ConfigError if there is no key where one is needed: for OpenAI's own server, or in a variable that the user names."""
     variable = str(args.get("api_key_env", KEY_VARIABLE))
     needs_key = "api_key_env" in args or any(urlsplit(url).hostname == "api.openai.com" for url in urls)
@@ -223,7 +224,7 @@ def check_key(args: Mapping[str, Any], urls: tuple[str, ...]) -> None:
         raise ConfigError(f"there is no key: the variable {variable} is not set, or empty.", where=WHERE, hint=KEY_HINT)
 
 
-def secrets_of(args: Mapping[str, Any]) -> tuple[str, ...]:
+def secrets_of(args: Options) -> tuple[str, ...]:
     """The texts that must reach neither a file nor a terminal: the key, and the passwords of the proxies."""
     passwords = []
     for proxy in getproxies().values():
@@ -234,7 +235,7 @@ def secrets_of(args: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(secret for secret in (key_of(args), *headers_of(args).values(), *passwords) if secret)
 
 
-def limits_of(args: Mapping[str, Any], urls: tuple[str, ...]) -> Limits:
+def limits_of(args: Options, urls: tuple[str, ...]) -> Limits:
     """The limits that the arguments state. ConfigError also if httpx is missing or can't use a URL."""
     try:
         import httpx
@@ -253,12 +254,12 @@ def limits_of(args: Mapping[str, Any], urls: tuple[str, ...]) -> Limits:
     return limits
 
 
-def number(args: Mapping[str, Any], name: str, default: float) -> float:
+def number(args: Options, name: str, default: float) -> float:
     """An argument that `check` has accepted as a number."""
     return float(args.get(name, default))
 
 
-def json_object(value: Any, name: str = "extra_body") -> dict[str, Any]:
+def json_object(value: Any, name: str = "extra_body") -> JsonObject:
     """An argument that is a JSON object, or its text."""
     try:
         found = json.loads(value) if isinstance(value, str) else value
@@ -267,7 +268,7 @@ def json_object(value: Any, name: str = "extra_body") -> dict[str, Any]:
         raise ConfigError(f"{name} is not a JSON object.", where=WHERE, hint=f'{name}={{"top_k": 1}}') from error
 
 
-def own_fields(args: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
+def own_fields(args: Options) -> tuple[JsonObject, str]:
     """(the fields that the user has every request get, the name of the token cap).
 
     A request has one cap: one that `extra_body` states gives the field its name. ConfigError for two that differ, and for a
@@ -292,7 +293,7 @@ def own_fields(args: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
     return {field: value for field, value in fields.items() if field == name or field not in caps}, name
 
 
-def with_own(fields: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
+def with_own(fields: Options, own: Options) -> JsonObject:
     """The fields of a request and those that the user states, which win. Arguments of the processor are joined: ours say which
     frames of a file are shown."""
     joined = {**fields, **own}
@@ -301,7 +302,7 @@ def with_own(fields: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any
     return joined
 
 
-def stated_limits(extra_body: Mapping[str, Any]) -> dict[str, int]:
+def stated_limits(extra_body: Options) -> dict[str, int]:
     """The limits of pixels that the user has a server's processor keep to, under vLLM's name for them (`ModelFacts.fits`)."""
     stated = extra_body.get(PROCESSOR)
     limits = stated if isinstance(stated, Mapping) else {}
@@ -447,7 +448,7 @@ def check_scores(urls: Sequence[str], name: str, options: Sequence[str], scores_
         raise ConfigError(what, hint=hint)
 
 
-WHOLE: dict[str, dict[str, Any]] = {
+WHOLE: dict[str, JsonObject] = {
     "vllm": {"top_k": -1},
     "sglang": {"top_k": -1},
     "llamacpp": {"top_k": 0, "min_p": 0.0},
@@ -458,7 +459,7 @@ TEMPERATURE_FIRST = ["penalties", "temperature", "top_k", "top_p", "min_p"]
 temperature to what is left: of 60 answers at temperature 20 all were the same."""
 
 
-def drawn_from(options: GenerationOptions, software: str) -> dict[str, Any]:
+def drawn_from(options: GenerationOptions, software: str) -> JsonObject:
     """top_p, top_k and min_p: the task's, else for a sampled answer the whole distribution. software: `Writing.software`."""
     stated = {"top_p": options.top_p, "top_k": options.top_k, "min_p": options.extra.get("min_p")}
     if options.do_sample:
@@ -468,7 +469,7 @@ def drawn_from(options: GenerationOptions, software: str) -> dict[str, Any]:
     return {name: value for name, value in stated.items() if value is not None}
 
 
-def note(sent: dict[str, Any]) -> str:
+def note(sent: JsonObject) -> str:
     """The line of the report about fields that a task leaves out. sent: their values, None where the server's own applies."""
     fields = " and ".join(f"{name}={value:g}" for name, value in sent.items() if value is not None)
     notes = [f"sampled answers were requested with {fields} where the task states none"] if fields else []

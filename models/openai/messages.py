@@ -24,7 +24,7 @@ from mm_eval.data.frames import files_of
 from mm_eval.data.media import encoded
 from mm_eval.data.video.rule import FrameRule, read_rule
 from mm_eval.values.errors import DataError, ModelError
-from mm_eval.values.types import FRAME_MARK, Clip, Instance, Message
+from mm_eval.values.types import FRAME_MARK, Clip, Instance, JsonObject, Message, Options, Record
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -59,7 +59,7 @@ def picture_forms(messages: Iterable[Message]) -> set[str]:
 def with_flat_pictures(messages: Iterable[Message]) -> list[Message]:
     """The messages with the address of each picture as a text, which some servers take instead of an object."""
 
-    def flat(part: dict[str, Any]) -> dict[str, Any]:
+    def flat(part: JsonObject) -> JsonObject:
         return {**part, "image_url": part["image_url"]["url"]} if part["type"] == "image_url" else part
 
     return [
@@ -137,7 +137,7 @@ def with_results(messages: list[Message]) -> list[Message]:
     return [*found, {"role": "user", "content": shown}] if shown else found
 
 
-def _with_arguments_as_text(call: Mapping[str, Any]) -> dict[str, Any]:
+def _with_arguments_as_text(call: Record) -> JsonObject:
     function = call["function"]
     return {**call, "function": {**function, "arguments": json.dumps(function["arguments"], ensure_ascii=False)}}
 
@@ -154,7 +154,7 @@ def beginning_of(context: Any) -> str:
     return text_of(last) if last.get("role") == "assistant" else ""
 
 
-def _timed(instance: Instance, videos: Videos, pictures: Iterable[dict[str, Any]]) -> Iterator[Parts]:
+def _timed(instance: Instance, videos: Videos, pictures: Iterable[JsonObject]) -> Iterator[Parts]:
     """The parts in the place of each picture: the picture, and around a video's frames the family's time text."""
     before: dict[int, str] = {}
     after: dict[int, str] = {}
@@ -179,7 +179,7 @@ def _files(instance: Instance, videos: Videos) -> Iterator[Parts]:
             yield [] if place in frames else [_picture(loaded[place], digest)]
 
 
-def _picture(picture: Image, digest: str, png: bool = False) -> dict[str, Any]:
+def _picture(picture: Image, digest: str, png: bool = False) -> JsonObject:
     mime, data = encoded(picture, digest)
     if png and mime not in COMMON:
         plain = picture.copy()
@@ -259,13 +259,13 @@ class Videos:
     most: int = 100 * MEGABYTE
 
     @classmethod
-    def of(cls, args: Mapping[str, Any], prompt_keys: Sequence[str]) -> Videos:
+    def of(cls, args: Options, prompt_keys: Sequence[str]) -> Videos:
         """As `video=` and `max_video_mb=` state it; by default with times where the family has a text for them."""
         text = next((TIME_TEXTS[key] for key in prompt_keys if key in TIME_TEXTS), None)
         way = str(args.get("video") or ("times" if text else "pictures"))
         return cls(way, text or SECONDS, int(float(args.get("max_video_mb", 100)) * MEGABYTE))
 
-    def identity(self, instance: Instance) -> dict[str, Any]:
+    def identity(self, instance: Instance) -> JsonObject:
         """What of a question's videos decides the answer, beside the digests of the frames."""
         if not instance.clips or self.way == "pictures":
             return {}
@@ -274,7 +274,7 @@ class Videos:
         shown = [[clip.first, list(clip.seconds), clip.duration] for clip in instance.clips]
         return {"video": asdict(self.text), "videos": shown}
 
-    def fields(self, instance: Instance) -> dict[str, Any]:
+    def fields(self, instance: Instance) -> JsonObject:
         """The fields of a request that tell vLLM which frames to take of a file. Raises DataError for a rule that it lacks."""
         if self.way != "file" or not instance.clips:
             return {}
@@ -285,7 +285,7 @@ class Videos:
         # Without do_sample_frames the checkpoint's processor samples a short file again, by its own rule
         return {"media_io_kwargs": {"video": _sampling(rule)}, "mm_processor_kwargs": {"do_sample_frames": False}}
 
-    def file_part(self, clip: Clip, digest: str) -> dict[str, Any]:
+    def file_part(self, clip: Clip, digest: str) -> JsonObject:
         """A video's file as a part of a message. digest: of one of its frames. Raises DataError if it can't be sent."""
         name = clip.path.rpartition("/")[2]
         if clip.start is not None or clip.end is not None:
@@ -313,7 +313,7 @@ class Videos:
         return f"which frames the server took of a file is unknown ({taken})"
 
 
-def _sampling(rule: FrameRule) -> dict[str, Any]:
+def _sampling(rule: FrameRule) -> JsonObject:
     """The rule for vLLM. Its readers for Qwen's families ignore num_frames; that named opencv spreads frames as `ends` does."""
     if rule.fps is None:
         return {"video_backend": "opencv", "num_frames": rule.frames}

@@ -6,17 +6,17 @@ import atexit
 import hashlib
 import importlib.metadata
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from mm_eval.config.arguments import COUNT_FROM_1, PATH, TEXT, Rule, is_number, number
 from mm_eval.engine.generation import GenerationOptions
 from mm_eval.engine.model import Answers, Model, ModelSettings, Preview, register_model, request_key
 from mm_eval.values.errors import ConfigError
-from mm_eval.values.types import Instance
+from mm_eval.values.types import Instance, JsonObject, Options, Record
 
 from ..hf.arguments import FLAG, RULES, WHERE, PromptArguments
 from ..hf.checkpoint import parameter_count
@@ -77,7 +77,7 @@ class Vllm(Model):
 
     bundled_stand_in: ClassVar[str | None] = "tiny-llava"
 
-    def __init__(self, args: Mapping[str, Any], settings: ModelSettings) -> None:
+    def __init__(self, args: Options, settings: ModelSettings) -> None:
         super().__init__(args, settings)
         self.arguments = self._read_arguments()
         self.source = Source(self.arguments, settings, "vllm", own_videos=VIDEO_TYPES)
@@ -122,7 +122,7 @@ class Vllm(Model):
             float(penalty or 1.0),
         )
 
-    def _engine_options(self) -> dict[str, Any]:
+    def _engine_options(self) -> JsonObject:
         """The fields of vLLM's engine arguments."""
         chosen = self.arguments
         pixels = {"min_pixels": chosen.min_pixels, "max_pixels": chosen.max_pixels}
@@ -205,7 +205,7 @@ class Vllm(Model):
                 check_options(GenerationOptions.from_kwargs(instance.generation_kwargs))
 
     @property
-    def _constants(self) -> Mapping[str, Any]:
+    def _constants(self) -> Record:
         """Everything that decides an answer and is the same for every question."""
         if not self.facts.constants:
             chosen = self.arguments
@@ -236,15 +236,15 @@ class Vllm(Model):
         """sha256 of everything that decides this model's answers apart from the question."""
         return self.source.fingerprint(self._constants)
 
-    def _expect(self, constants: Mapping[str, Any]) -> None:
+    def _expect(self, constants: Options) -> None:
         if self.source.goes_on(constants):
             self.settings, self.facts = self.source.settings, replace(self.facts, constants={})
         super()._expect(constants)
 
-    def identity(self, instance: Instance) -> Mapping[str, Any]:
+    def identity(self, instance: Instance) -> Record:
         return self.source.identity(instance, self.fingerprint)
 
-    def describe(self) -> Mapping[str, Any]:
+    def describe(self) -> Record:
         return self.source.describe(self._constants)
 
     def show(self, instance: Instance) -> Preview:

@@ -6,13 +6,14 @@ import asyncio
 import contextlib
 import os
 import threading
-from collections.abc import Coroutine, Iterator, Mapping
+from collections.abc import Coroutine, Iterator
 from concurrent.futures import Future
 from itertools import count
 from pathlib import Path
 from typing import Any, TypeVar
 
 from mm_eval.values.errors import ConfigError, ModelError, first_line, said_by
+from mm_eval.values.types import JsonObject, Options, Record
 
 from ..hf.arguments import WHERE
 
@@ -30,7 +31,7 @@ class Engine:
     options: fields of vLLM's `AsyncEngineArgs`. lora: a folder with a LoRA adapter for every request, or None.
     """
 
-    def __init__(self, options: Mapping[str, Any], lora: Path | None = None) -> None:
+    def __init__(self, options: Options, lora: Path | None = None) -> None:
         os.environ.setdefault("VLLM_NO_USAGE_STATS", "1")
         os.environ.setdefault("VLLM_LOGGING_LEVEL", "ERROR")
         # Its length is the model's and one more, for a token that is generated and never fed.
@@ -61,7 +62,7 @@ class Engine:
         self.max_length = int(self._engine.model_config.max_model_len)
 
     @staticmethod
-    async def _start(vllm: Any, options: dict[str, Any]) -> Any:
+    async def _start(vllm: Any, options: JsonObject) -> Any:
         with _without_launcher():
             return vllm.AsyncLLMEngine.from_engine_args(vllm.AsyncEngineArgs(**options))
 
@@ -69,7 +70,7 @@ class Engine:
         """Runs a coroutine on the engine's loop."""
         return asyncio.run_coroutine_threadsafe(work, self._loop)
 
-    async def run(self, prompt: Mapping[str, Any], **sampling: Any) -> Any:
+    async def run(self, prompt: Record, **sampling: Any) -> Any:
         """vLLM's output for one prompt. Raises ModelError if it refuses the prompt, EngineDeadError if it is gone.
 
         prompt: {"prompt_token_ids": ids, "multi_modal_data": ...}. sampling: fields of `SamplingParams`.

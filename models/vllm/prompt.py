@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from mm_eval.data.decode import IN_FLIGHT
 from mm_eval.values.errors import ModelError
-from mm_eval.values.types import Clip, Instance
+from mm_eval.values.types import Clip, Instance, JsonObject
 
 from ..hf.prompts.clips import span
 from ..hf.prompts.prompt import Prompt, PromptWriter
@@ -30,9 +30,9 @@ class EnginePrompt:
     prompt: Prompt
     shown: tuple[Shown, ...] = field(repr=False, default=())
 
-    def request(self, ids: Sequence[int]) -> dict[str, Any]:
+    def request(self, ids: Sequence[int]) -> JsonObject:
         """The request for these ids, which hold one token a picture and one a video."""
-        request: dict[str, Any] = {"prompt_token_ids": list(ids)}
+        request: JsonObject = {"prompt_token_ids": list(ids)}
         for kind in dict.fromkeys(kind for kind, _, _ in self.shown):
             shown = [(each, digest) for of, each, digest in self.shown if of == kind]
             request.setdefault("multi_modal_data", {})[kind] = [each for each, _ in shown]

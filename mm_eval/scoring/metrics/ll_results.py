@@ -10,7 +10,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from mm_eval.values.errors import DataError, ScoringError
-from mm_eval.values.types import Instance, Target, UpperBound
+from mm_eval.values.types import Instance, JsonObject, Target, UpperBound
 
 if TYPE_CHECKING:
     from mm_eval.values.types import Floats
@@ -50,7 +50,7 @@ class LLResults:
     ctx: Any = ""
     choices: Sequence[str] = field(default_factory=list)
     lls_mutual_info: Floats = field(default_factory=_no_numbers)
-    metadata: dict[str, Any] = field(default_factory=dict)
+    metadata: JsonObject = field(default_factory=dict)
     lls: Floats = field(kw_only=True)
     is_greedy: Sequence[bool] = field(kw_only=True)
     bounds: Sequence[int] = field(default=(), kw_only=True)
@@ -121,7 +121,7 @@ class LLResults:
             bounds=[place for place, each in enumerate(answers) if each and isinstance(each[0], UpperBound)],
         )
 
-    def to_metric_inputs(self) -> dict[str, Any]:
+    def to_metric_inputs(self) -> JsonObject:
         """The arguments of a metric function."""
         return {"references": self.targets, "predictions": self}
 

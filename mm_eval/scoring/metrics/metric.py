@@ -26,6 +26,7 @@ from mm_eval.scoring.metrics.traits import (
 )
 from mm_eval.values.errors import ConfigError, InvalidValue, ScoringError
 from mm_eval.values.registry import Registry
+from mm_eval.values.types import JsonObject, Options
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 Score = TypeVar("Score", covariant=True)
@@ -37,7 +38,7 @@ DocValue = TypeVar("DocValue", contravariant=True)
 class MetricFn(Protocol[Score]):
     """Scores one doc: one value, a list with one value per repeat, or {name: such a value} for several metrics at once."""
 
-    def __call__(self, references: Any, predictions: Any, **kwargs: Any) -> Score | list[Score] | dict[str, Any]: ...
+    def __call__(self, references: Any, predictions: Any, **kwargs: Any) -> Score | list[Score] | JsonObject: ...
 
 
 class ReductionFn(Protocol[RepeatScore, Reduced]):
@@ -94,7 +95,7 @@ def take_first(references: Any, predictions: Sequence[Any]) -> Any:
     return predictions[0] if isinstance(predictions, (list, tuple)) and predictions else predictions or None
 
 
-def worst_of(cfg: Mapping[str, Any], default: float | None = None) -> float | None:
+def worst_of(cfg: Options, default: float | None = None) -> float | None:
     """The `worst` of an entry of `metric_list`. ConfigError if it is not a finite number."""
     stated = cfg.get("worst", default)
     if stated is None or isinstance(stated, int | float) and not isinstance(stated, bool) and math.isfinite(stated):
@@ -103,7 +104,7 @@ def worst_of(cfg: Mapping[str, Any], default: float | None = None) -> float | No
     raise InvalidValue(what, hint="It is the value of an answer that is missing, such as 1 for an edit distance.")
 
 
-def range_of(cfg: Mapping[str, Any]) -> tuple[float, float] | None:
+def range_of(cfg: Options) -> tuple[float, float] | None:
     """The `range` of an entry of `metric_list`; None where it states none. ConfigError if it is not [least, greatest]."""
     if fault := fault_of_range(cfg):
         raise InvalidValue(fault[0], hint=fault[1])
@@ -137,7 +138,7 @@ class Metric:
 
     name: str
     fn: Callable[..., Any]
-    kwargs: Mapping[str, Any] = field(default_factory=dict)
+    kwargs: Options = field(default_factory=dict)
     aggregation: Callable[..., float] | None = None
     higher_is_better: bool | None = True
     output_type: set[str] = field(default_factory=lambda: {"multiple_choice"})
@@ -163,7 +164,7 @@ class Metric:
         return self.range[not self.higher_is_better] if traits_of(self.aggregation).is_mean else None
 
     @classmethod
-    def from_dict(cls, cfg: Mapping[str, Any], output_type: str | None = None, base: Metric | None = None) -> Metric:
+    def from_dict(cls, cfg: Options, output_type: str | None = None, base: Metric | None = None) -> Metric:
         """The metric of an entry of `metric_list`.
 
         cfg: {"metric": name or function, "aggregation", "higher_is_better", "reduction", "kwargs"}; other keys are kwargs.
@@ -342,7 +343,7 @@ def _fits(name: str, output_type: str | None) -> bool:
     return output_type is None or output_type in getattr(METRICS.get(name), "output_type", {output_type})
 
 
-def check_spelling(name: str, entry: Mapping[str, Any]) -> None:
+def check_spelling(name: str, entry: Options) -> None:
     """ConfigError for a key that is one of ours, misspelt. Others are arguments of a function that is not called."""
     for key in arguments_of(entry, METRIC_KEYS):
         if close := difflib.get_close_matches(key, METRIC_KEYS, n=1, cutoff=0.75):
@@ -364,7 +365,7 @@ class _Pair(CorpusMetric[Any, tuple[Any, Any]]):
         raise InvalidValue("The metric has no aggregation of its own.", hint="Name a !function.")
 
 
-def _pairs(cfg: Mapping[str, Any], output_type: str | None) -> Metric | None:
+def _pairs(cfg: Options, output_type: str | None) -> Metric | None:
     """The metric of an entry whose name is of choices, and which scores generated answers by a function of all docs.
 
     The name only says what the number is called, as in lm-eval, whose `acc` of generated answers hands on what it gets.
@@ -377,7 +378,7 @@ def _pairs(cfg: Mapping[str, Any], output_type: str | None) -> Metric | None:
     return Metric(name, _Pair(), output_type=kinds, reduction=_Pair().reduce)
 
 
-def _unused(base: Metric, kwargs: Mapping[str, Any], output_type: str | None) -> tuple[str, ...]:
+def _unused(base: Metric, kwargs: Options, output_type: str | None) -> tuple[str, ...]:
     """The keys of an entry with a registered name that change nothing, here and in lm-eval."""
     known = parameters_of(type(base.fn) if isinstance(base.fn, CorpusMetric) else base.fn)
     keys = ONLY_OF_TEXTS if output_type in (None, "generate_until") else ONLY_OF_TEXTS + _OF_OTHERS
@@ -415,7 +416,7 @@ def _base_metric(given: Any, output_type: str | None) -> Metric:
     return Metric(str(named or type(given).__name__).strip("<>"), given, output_type=kinds)
 
 
-def _with_arguments(base: Metric, kwargs: dict[str, Any]) -> Metric:
+def _with_arguments(base: Metric, kwargs: JsonObject) -> Metric:
     """The metric with the arguments of a YAML; those of a corpus metric configure a new object of its class."""
     if not kwargs:
         return base
@@ -440,7 +441,7 @@ def _aggregation(given: Any, base: Metric) -> Callable[..., float]:
     return aggregation_named(given)
 
 
-def reduction_of(entry: Mapping[str, Any]) -> Callable[..., Any]:
+def reduction_of(entry: Options) -> Callable[..., Any]:
     """The reduction that an entry of `metric_list` states, with its arguments among the other keys; take_first for none."""
     given = entry.get("reduction")
     function = take_first if given is None else reduction_named(given)

@@ -19,6 +19,7 @@ from functools import cache, wraps
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from mm_eval.values.errors import InvalidValue, did_you_mean
+from mm_eval.values.types import JsonObject, Options
 
 if TYPE_CHECKING:
     from mm_eval.values.types import Floats
@@ -180,7 +181,7 @@ def not_smooth(function: _F) -> _F:
     return declare(smooth=False)(function)
 
 
-def filter_kwargs(fn: Callable[..., object], kwargs: Mapping[str, Any]) -> dict[str, object]:
+def filter_kwargs(fn: Callable[..., object], kwargs: Options) -> dict[str, object]:
     """The keyword arguments that a function takes."""
     known = parameters_of(fn)
     return dict(kwargs) if "**" in known else {key: value for key, value in kwargs.items() if key in known}
@@ -204,7 +205,7 @@ def _keyword_names(fn: Callable[..., object]) -> frozenset[str]:
     return frozenset(names | {"**" for p in parameters if p.kind is p.VAR_KEYWORD})
 
 
-def arguments_of(entry: Mapping[str, Any], own_keys: Iterable[str]) -> dict[str, Any]:
+def arguments_of(entry: Options, own_keys: Iterable[str]) -> JsonObject:
     """The arguments in an entry of a YAML: its other keys, and those under `kwargs`."""
     return {**{key: value for key, value in entry.items() if key not in own_keys}, **(entry.get("kwargs") or {})}
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any
 
-from mm_eval.values.types import IMAGE_MARK, Clip, Instance, Message
+from mm_eval.values.types import IMAGE_MARK, Clip, Instance, JsonObject, Message, Record
 
 
 def native_clips(instance: Instance, splits: bool = False) -> tuple[Clip, ...]:
@@ -62,13 +61,13 @@ def _parts(clip: Clip, places: Sequence[int]) -> Iterable[Clip]:
             start = end
 
 
-def parts_of(message: Mapping[str, Any]) -> list[dict[str, Any]]:
+def parts_of(message: Record) -> list[JsonObject]:
     """The parts of a message; none if its content is a text."""
     content = message["content"]
     return [] if isinstance(content, str) else content
 
 
-def is_blank(part: Mapping[str, Any]) -> bool:
+def is_blank(part: Record) -> bool:
     """Whether a part is text without any characters but white space."""
     return "text" in part and not str(part["text"]).strip()
 

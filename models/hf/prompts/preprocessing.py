@@ -24,7 +24,7 @@ from weakref import WeakValueDictionary
 
 from mm_eval.data.decode import IN_FLIGHT
 from mm_eval.values.errors import ModelError
-from mm_eval.values.types import Instance
+from mm_eval.values.types import Instance, Options
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -138,7 +138,7 @@ class Preprocessor:
             return self._processed(list(loaded), options), []
         units: list[Known] = []
 
-        def known(given: Mapping[str, Any]) -> Any:
+        def known(given: Options) -> Any:
             units[:] = self._known(instance, given)
             return _combined([unit.tensors for unit in units])
 
@@ -148,7 +148,7 @@ class Preprocessor:
         encoded = processor(images=blank if self._is_flat else [blank], **options)
         return encoded, units
 
-    def _processed(self, pictures: list[Image], options: Mapping[str, Any]) -> Any:
+    def _processed(self, pictures: list[Image], options: Options) -> Any:
         """The output for a prompt; its pictures stand in a list of their own, or in one list where that is refused."""
         if not pictures or self._is_flat:
             return self._processor(**({"images": pictures} if pictures else {}), **options)
@@ -193,7 +193,7 @@ class Preprocessor:
         digests = instance.image_digests
         return [(digest,) for digest in digests] if self._depends == "picture" else [digests]
 
-    def _known(self, instance: Instance, options: Mapping[str, Any]) -> list[Known]:
+    def _known(self, instance: Instance, options: Options) -> list[Known]:
         """The image processor's output for each picture of an instance, or one for all of them."""
         keys = self._keys(instance)
         found = [self._kept.get(key) for key in keys]
@@ -217,7 +217,7 @@ class Preprocessor:
 class _StandIn:
     """Takes the place of an image processor in a call of its processor, with the tensors of known pictures."""
 
-    def __init__(self, own: Any, known: Callable[[Mapping[str, Any]], Any]) -> None:
+    def __init__(self, own: Any, known: Callable[[Options], Any]) -> None:
         self._own, self._known = own, known
 
     def __call__(self, images: Any = None, **options: Any) -> Any:

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 from mm_eval.data.decode import IN_FLIGHT
 from mm_eval.values.errors import ConfigError, DataError, ModelError
 from mm_eval.values.reasoning.families import NO_MARKS, Marks
-from mm_eval.values.types import Instance
+from mm_eval.values.types import Instance, JsonObject, Record
 from mm_eval.values.words import counted
 
 from ...reasoning import TokenReader
@@ -263,7 +263,7 @@ class PromptWriter:
             )
         return f"{placeholder}\n" * count + text
 
-    def _messages(self, instance: Instance, count: int) -> list[dict[str, Any]]:
+    def _messages(self, instance: Instance, count: int) -> list[JsonObject]:
         """The messages of a chat for its template."""
         messages = [dict(message) for message in instance.context if isinstance(message, dict)]
         parts = [part for message in messages for part in _parts(message)]
@@ -272,7 +272,7 @@ class PromptWriter:
             raise DataError(f"The messages have {counted(pictured, 'image part')} for {counted(count, 'picture')}.")
         return messages
 
-    def _rendered(self, messages: list[dict[str, Any]], tools: Sequence[Mapping[str, Any]] = ()) -> str:
+    def _rendered(self, messages: list[JsonObject], tools: Sequence[Record] = ()) -> str:
         """Messages written by the chat template. tools: what it declares, for one that does."""
         from jinja2 import TemplateError
 
@@ -369,7 +369,7 @@ class PromptWriter:
         return replace(prompt, ids=[bos, *prompt.ids], types=types, image_places=places)
 
 
-def _parts(message: dict[str, Any]) -> list[dict[str, Any]]:
+def _parts(message: JsonObject) -> list[JsonObject]:
     content = message["content"]
     return [{"type": "text", "text": content}] if isinstance(content, str) else [dict(part) for part in content]
 

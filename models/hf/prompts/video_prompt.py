@@ -14,7 +14,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from mm_eval.values.errors import ConfigError, ModelError
-from mm_eval.values.types import IMAGE_MARK, Clip, Instance
+from mm_eval.values.types import IMAGE_MARK, Clip, Instance, JsonObject
 from mm_eval.values.words import counted
 
 from ..arguments import WHERE
@@ -33,7 +33,7 @@ NEW = ("cap", "most_tokens")
 AS_PICTURES = "Give video=pictures in --model_args: the frames are then shown as pictures."
 
 
-def video_identity(instance: Instance, videos: Videos) -> dict[str, Any]:
+def video_identity(instance: Instance, videos: Videos) -> JsonObject:
     """The part of an identity that says how an instance's videos are shown; empty if it has none that are shown as such."""
     clips = native_clips(instance, videos.kind.splits)
     if not clips:
@@ -65,13 +65,13 @@ class VideoWriter(PromptWriter):
         """The videos of an instance that its prompt shows as such."""
         return native_clips(instance, self.kind.splits)
 
-    def _messages(self, instance: Instance, count: int) -> list[dict[str, Any]]:
+    def _messages(self, instance: Instance, count: int) -> list[JsonObject]:
         messages = super()._messages(instance, count)
         starts, inside = starts_and_rest(self.clips(instance))
         numbers = iter(range(count))
         for message in messages:
-            parts: list[dict[str, Any]] = []
-            blank: list[dict[str, Any]] = []
+            parts: list[JsonObject] = []
+            blank: list[JsonObject] = []
             for part in parts_of(message):
                 number = next(numbers) if part.get("type") == "image" else None
                 if is_blank(part):

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from mm_eval.values.errors import ConfigError, DataError
+from mm_eval.values.types import Options
 
 from ..arguments import WHERE, PromptArguments
 from ..checkpoint import Checkpoint
@@ -53,7 +54,7 @@ class VideoInput:
 
     rule: str
     budget: Literal["frame", "video", "share", "fixed"] = "fixed"
-    settings: Mapping[str, Any] = field(default_factory=dict)
+    settings: Options = field(default_factory=dict)
     placeholder: str = ""
     given: Literal["videos", "frames", "pictures"] = "videos"
     rate: bool = False

@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from mm_eval.values.types import JsonObject, Options, Record
 from mm_eval.values.words import listed
 
 log = logging.getLogger(__name__)
@@ -110,14 +111,14 @@ class Endpoint:
     answered: bool = False
     _first_cap: str = ""
     _told: str = ""
-    _findings: dict[str, Any] | None = None
+    _findings: JsonObject | None = None
 
     def __post_init__(self) -> None:
         self.dropped |= self.by_hand
         self._first_cap = self.cap
 
     # ------------------------------------------------------------------ what is sent
-    def sent(self, fields: Mapping[str, Any], without: Iterable[str] = ()) -> dict[str, Any]:
+    def sent(self, fields: Options, without: Iterable[str] = ()) -> JsonObject:
         """The fields of a request as this endpoint takes them. without: further fields that are left out on trial."""
         left_out = self.dropped.union(without)
         found = {name: value for name, value in fields.items() if name not in left_out}
@@ -140,7 +141,7 @@ class Endpoint:
         return sorted(self.dropped.intersection(names, (*DECIDING, TOOLS)))
 
     # ------------------------------------------------------------------ what is learned
-    def took(self, sent: Mapping[str, Any], without: Iterable[str] = ()) -> None:
+    def took(self, sent: Options, without: Iterable[str] = ()) -> None:
         """Records that a question with these fields was answered. without: the fields that were left out on trial."""
         self.answered = True
         new = {name for name in DROPPABLE if name in sent} - self.accepted
@@ -154,7 +155,7 @@ class Endpoint:
             self._told = said
             log.warning("%s%s.", said[0].upper(), said[1:])
 
-    def learns(self, status: int, said: str, sent: Mapping[str, Any]) -> bool:
+    def learns(self, status: int, said: str, sent: Options) -> bool:
         """Whether a refusal names something that can be sent in another way. It is from then on: the question is sent again."""
         if self._tools_learned(status, said, sent):
             return True
@@ -171,7 +172,7 @@ class Endpoint:
             self._findings = None
         return changed
 
-    def _tools_learned(self, status: int, said: str, sent: Mapping[str, Any]) -> bool:
+    def _tools_learned(self, status: int, said: str, sent: Options) -> bool:
         """Whether tools are refused."""
         refused = status == 500 and NO_JINJA.search(said)
         if status in ADAPTED and status not in NOT_ABOUT_FIELDS:
@@ -182,7 +183,7 @@ class Endpoint:
         self._findings = None
         return True
 
-    def _cap_learned(self, texts: list[str], named: list[str], sent: Mapping[str, Any]) -> bool:
+    def _cap_learned(self, texts: list[str], named: list[str], sent: Options) -> bool:
         """Whether the token cap has another name, or a largest value."""
         cap = next((name for name in CAPS if name in sent), None)
         if cap is None:
@@ -207,7 +208,7 @@ class Endpoint:
             return True
         return False
 
-    def _form_learned(self, texts: list[str], sent: Mapping[str, Any]) -> bool:
+    def _form_learned(self, texts: list[str], sent: Options) -> bool:
         """Whether pictures, alternatives of tokens or replies have another form."""
         said = ". ".join(texts)
         if _STREAM.search(said) and not sent.get("stream"):
@@ -228,7 +229,7 @@ class Endpoint:
                 return True
         return False
 
-    def trials(self, status: int, said: str, sent: Mapping[str, Any]) -> Iterator[frozenset[str]]:
+    def trials(self, status: int, said: str, sent: Options) -> Iterator[frozenset[str]]:
         """Fields to leave out, set after set, where a refusal says that a field is unknown and not which one."""
         if status not in ADAPTED or status in NOT_ABOUT_FIELDS:
             return
@@ -240,7 +241,7 @@ class Endpoint:
         yield from (frozenset(fields[:count]) for count in range(2, len(fields) + 1))
 
     # ------------------------------------------------------------------ what is kept and said
-    def findings(self) -> Mapping[str, Any]:
+    def findings(self) -> Record:
         """What the next launch begins with, as JSON values; empty before the first answer."""
         if not self.answered:
             return {}
@@ -257,7 +258,7 @@ class Endpoint:
             self._findings = {name: value for name, value in found.items() if value}
         return self._findings
 
-    def recall(self, findings: Mapping[str, Any]) -> None:
+    def recall(self, findings: Record) -> None:
         """Begins with the findings of an earlier launch. Entries of another form are ignored: they are found again."""
         if not findings:
             return

@@ -13,11 +13,12 @@ import ssl
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 import httpx
 
 from mm_eval.values.errors import ModelError, kind_and_text
+from mm_eval.values.types import JsonObject, Options
 
 from ...endings import FILTER_STATUSES, says_filtered
 from .addresses import joined
@@ -87,7 +88,7 @@ class Body(Protocol):
     """
 
     @property
-    def sent(self) -> Mapping[str, Any]: ...
+    def sent(self) -> Options: ...
 
     async def __call__(self, without: frozenset[str] = frozenset()) -> bytes:
         """The body. without: fields that are left out on trial."""
@@ -145,7 +146,7 @@ class _Trial:
     first: Refused | None = None
     _left: Iterator[frozenset[str]] | None = None
 
-    def goes_on(self, refusal: Refused, sent: Mapping[str, Any]) -> bool:
+    def goes_on(self, refusal: Refused, sent: Options) -> bool:
         """Whether the question is to be sent again in another way."""
         if self.endpoint.learns(refusal.status, refusal.said, sent):
             return True
@@ -190,7 +191,7 @@ class Client:
         self,
         path: str,
         body: Body,
-        read: Callable[[dict[str, Any]], Value],
+        read: Callable[[JsonObject], Value],
         smaller: Smaller | None = None,
         *,
         tentative: bool = False,
@@ -210,7 +211,7 @@ class Client:
         self,
         path: str,
         body: Body,
-        read: Callable[[dict[str, Any]], Value],
+        read: Callable[[JsonObject], Value],
         smaller: Smaller | None,
         tentative: bool,
     ) -> tuple[Value, int]:
@@ -314,7 +315,7 @@ class Client:
         self.end(fatal)
         return fatal
 
-    async def look(self, path: str, content: bytes | None = None, *, at_root: bool = False) -> dict[str, Any]:
+    async def look(self, path: str, content: bytes | None = None, *, at_root: bool = False) -> JsonObject:
         """A server's reply to a request that is not a question; {} where it has no answer.
 
         content: what is sent; None: the page is read. at_root: as of `joined`. One attempt at each server until one is reached,
@@ -329,11 +330,11 @@ class Client:
             self._looks_at.append(self._looks_at.pop(0))  # the next look begins with another server
         raise Unreachable
 
-    async def page(self, url: str, path: str) -> tuple[int, dict[str, Any]]:
+    async def page(self, url: str, path: str) -> tuple[int, JsonObject]:
         """(status, content) of a page below one of the addresses; empty where it is no JSON object. Raises Unreachable."""
         return await self._page(joined(url, path), None)
 
-    async def _page(self, url: httpx.URL, content: bytes | None) -> tuple[int, dict[str, Any]]:
+    async def _page(self, url: httpx.URL, content: bytes | None) -> tuple[int, JsonObject]:
         method = "GET" if content is None else "POST"
         request = httpx.Request(method, url, headers=self.headers, content=content)
         try:
@@ -368,7 +369,7 @@ class Client:
         """Full jitter: a random wait up to the capped exponential, so that clients do not retry all at once."""
         return self.draw.uniform(0, min(self.limits.max_wait, self.limits.base_wait * 2.0 ** min(tries - 1, 60)))
 
-    async def _attempt(self, path: str, content: bytes, read: Callable[[dict[str, Any]], Value], tries: Tries) -> Value:
+    async def _attempt(self, path: str, content: bytes, read: Callable[[JsonObject], Value], tries: Tries) -> Value:
         server, probe = await self.servers.choose()
         tries.begin(asyncio.get_running_loop().time(), self._paused())
         try:
@@ -429,7 +430,7 @@ class Client:
         known = self._targets.get((server.url, path))
         return known or self._targets.setdefault((server.url, path), joined(server.url, path))
 
-    def _content(self, reply: httpx.Response) -> dict[str, Any]:
+    def _content(self, reply: httpx.Response) -> JsonObject:
         if reply.status_code != 200:
             raise self._refusal(reply.status_code, reply)
         if len(reply.content) > (most := int(self.limits.max_reply_mb * MEGABYTE)):

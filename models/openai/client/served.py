@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from mm_eval.values.errors import ConfigError
+from mm_eval.values.types import JsonObject, Record
 
 from .errors import Unreachable
 from .http import Client
@@ -21,7 +22,7 @@ FIELDS = ("root", "parent", "meta")
 PASSING = (408, 425, 429)
 
 
-async def served_by(client: Client, model: str, named: str = "") -> Mapping[str, Any] | None:
+async def served_by(client: Client, model: str, named: str = "") -> Record | None:
     """What the servers say of a model: empty for nothing, None where none of them was reached.
 
     named: what the user calls the checkpoint. Without it, ConfigError where two servers say different things.
@@ -40,7 +41,7 @@ async def served_by(client: Client, model: str, named: str = "") -> Mapping[str,
     return said
 
 
-def difference(one: Mapping[str, Any], other: Mapping[str, Any]) -> str:
+def difference(one: Record, other: Record) -> str:
     """The first thing that two servers say differently.
 
     >>> difference({"root": "/ckpt/step-100"}, {"root": "/ckpt/step-200"})
@@ -50,7 +51,7 @@ def difference(one: Mapping[str, Any], other: Mapping[str, Any]) -> str:
     return f"{name} is {one.get(name)!r} and {other.get(name)!r}"
 
 
-async def _said_by(client: Client, url: str, model: str) -> Mapping[str, Any] | None:
+async def _said_by(client: Client, url: str, model: str) -> Record | None:
     try:
         status, reply = await client.page(url, "/models")
     except Unreachable:
@@ -64,7 +65,7 @@ async def _said_by(client: Client, url: str, model: str) -> Mapping[str, Any] | 
     return {name: clean(value) if isinstance(value, str) else value for name, value in said.items()}
 
 
-def said_of(model: str, entries: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def said_of(model: str, entries: Sequence[Record]) -> JsonObject:
     """What tells a model from others of its name, by the entries of a list of models.
 
     A server with one model answers by it to any name.

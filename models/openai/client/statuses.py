@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
-from typing import Any
+
+from mm_eval.values.types import Record
 
 from .endpoint import read_refusal
 
@@ -167,7 +168,7 @@ def signature(status: int, said: str) -> str:
     return f"{status} {text[:160]}"
 
 
-def stated_status(content: Mapping[str, Any]) -> int | None:
+def stated_status(content: Record) -> int | None:
     """The HTTP status in the `code` of an error inside a reply of status 200; None if there is none."""
     error = content.get("error")
     code = error.get("code") if isinstance(error, dict) else content.get("code")
