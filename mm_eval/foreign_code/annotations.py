@@ -19,7 +19,7 @@ PLAIN: dict[str, Any] = {
 ORIGINS: dict[str, Any] = {"list": list, "dict": dict, "tuple": tuple, "Sequence": Sequence, "Mapping": Mapping}
 
 
-def annotations_of(function: Callable[..., Any]) -> dict[str, Any]:
+def annotations_of(function: Callable[..., Any]) -> dict[str, object]:
     """{parameter: its type} in a form that a message can hold."""
     try:
         return {name: _to_wire(hint) for name, hint in get_type_hints(function).items()}
@@ -28,7 +28,7 @@ def annotations_of(function: Callable[..., Any]) -> dict[str, Any]:
         return {name: ["unread", hint if isinstance(hint, str) else _name(hint)] for name, hint in stated.items()}
 
 
-def annotations_from(stated: Mapping[str, Any]) -> dict[str, Any]:
+def annotations_from(stated: Mapping[str, object]) -> dict[str, object]:
     """The same as `__annotations__` of a function of this process."""
     return {name: _from_wire(hint) for name, hint in stated.items()}
 
@@ -48,7 +48,7 @@ def _name(hint: Any) -> str:
     return str(getattr(hint, "__name__", None) or hint)
 
 
-def _from_wire(stated: Any) -> Any:
+def _from_wire(stated: Any) -> object:
     if isinstance(stated, str):
         return PLAIN.get(stated) or ORIGINS.get(stated) or type(stated, (), {})
     name, *inner = stated

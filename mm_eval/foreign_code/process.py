@@ -59,7 +59,7 @@ class TaskProcess:
         self.unused: list[str] = []
         """Random streams that no task has any more; the next call reports them to the child."""
 
-    def call(self, message: Mapping[str, Any], writer: Writer, answer: Answer, all_docs: bool = False) -> Any:
+    def call(self, message: Mapping[str, object], writer: Writer, answer: Answer, all_docs: bool = False) -> Any:
         """What the child answers to a message, with what it reads itself of it.
 
         writer: with the message's bytes, pictures and lazy docs. answer: answers what it asks meanwhile.
@@ -94,7 +94,7 @@ class TaskProcess:
                 self.end()
                 raise
 
-    def _answer(self, line: Line, said: dict[str, Any], reader: Reader, writer: Writer, answer: Answer) -> None:
+    def _answer(self, line: Line, said: dict[str, object], reader: Reader, writer: Writer, answer: Answer) -> None:
         """Answers one question of the child; an error of the answer becomes one of the child's call."""
         answered = Writer()
         answered.rows = writer.rows
@@ -212,7 +212,7 @@ class TaskCodeError(Exception):
 
 def error_to_wire(error: BaseException, writer: Writer) -> dict[str, Any]:
     """What crosses of an error: its kind, its sentence, and its arguments where they are plain."""
-    found: dict[str, Any] = {"kind": type(error).__name__, "text": said_by(error)}
+    found: dict[str, object] = {"kind": type(error).__name__, "text": said_by(error)}
     found["below"] = [kind.__name__ for kind in type(error).__mro__[1:] if kind.__module__ == "builtins"]
     for name in ("what", "where", "hint"):
         if isinstance(said := getattr(error, name, None), str):

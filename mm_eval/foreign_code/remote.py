@@ -127,9 +127,9 @@ class RemoteFunction:
     def ask(
         self,
         message: Mapping[str, Any],
-        args: tuple[Any, ...],
+        args: tuple[object, ...],
         kwargs: Mapping[str, Any],
-        answer: Callable[[str, Any], Any] | None = None,
+        answer: Callable[[str, object], object] | None = None,
         all_docs: bool = False,
     ) -> tuple[Any, dict[str, Any], Reader]:
         """As `ask` of this file. message: what its process does with the function."""
@@ -145,7 +145,7 @@ class RemoteAggregation:
         self.__name__ = self.__qualname__ = function.__name__
         self.__module__ = function.__module__
 
-    def __call__(self, values: Sequence[Any]) -> Any:
+    def __call__(self, values: Sequence[object]) -> object:
         return self._function.ask({"do": "aggregate", "once": self._once}, ([*values],), {}, all_docs=True)[0]
 
     def number_of(
@@ -176,7 +176,7 @@ class RemoteAggregation:
 
 def _numbered(clusters: Iterable[Any]) -> list[int]:
     """A number for each cluster, which may be named by anything."""
-    order: dict[Any, int] = {}
+    order: dict[object, int] = {}
     return [order.setdefault(cluster, len(order)) for cluster in clusters]
 
 
@@ -193,7 +193,7 @@ def ask(
     answer: to what the process asks meanwhile, by default `answer_of_process`. all_docs: the time limit is that of all docs.
     """
     writer = Writer()
-    tables: list[Any] = []
+    tables: list[object] = []
 
     def table(rows: Any) -> dict[str, Any]:
         tables.append(rows)
@@ -306,7 +306,7 @@ def function(file: Path, name: str, class_of: Callable[[TaskProcess, Path, str],
     return made, ()
 
 
-def load_offline(path: str, name: str | None, options: Mapping[str, Any]) -> Any:
+def load_offline(path: str, name: str | None, options: Mapping[str, object]) -> object:
     """As `ForeignCode.load_offline` says."""
     process = process_of(Path("offline"))  # no folder of a task
     return ask(process, {"do": "load"}, (path, name), options, all_docs=True)[0]

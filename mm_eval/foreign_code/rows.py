@@ -17,7 +17,7 @@ METADATA_ONLY = frozenset({"replace_schema_metadata"})
 """Changes of a table after its file was read that leave its content as it is."""
 
 
-def written_rows(rows: Any, given: Sequence[Any] = ()) -> dict[str, Any]:
+def written_rows(rows: Any, given: Sequence[object] = ()) -> dict[str, Any]:
     """What names a `datasets.Dataset` for the other process. given: those that this process got from it for this call.
 
     What is not named lies in a file, which the reader removes.
@@ -105,7 +105,7 @@ def _base(table: Any, given: Sequence[Any]) -> tuple[int | None, list[str]]:
     return None, []
 
 
-def _buffers(column: Any) -> list[Any]:
+def _buffers(column: Any) -> list[object]:
     """Where the values of a column lie in memory: equal lists are the same values."""
     found: list[Any] = [str(column.type)]
     for chunk in column.chunks:

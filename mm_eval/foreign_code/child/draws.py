@@ -85,7 +85,7 @@ def importing(seeds: Seeds) -> Iterator[None]:
 
     def recorded(seed: Callable[..., Any], name: str) -> Callable[..., Any]:
         @wraps(seed)
-        def seeded(*args: Any, **kwargs: Any) -> Any:
+        def seeded(*args: object, **kwargs: object) -> Any:
             called.add(name)
             return seed(*args, **kwargs)
 

@@ -98,7 +98,7 @@ def close_network() -> None:
                     file.write(text)
     resolve = socket.getaddrinfo
 
-    def refuse(host: Any, *args: Any, **kwargs: Any) -> Any:
+    def refuse(host: object, *args: object, **kwargs: object) -> Any:
         name = host.decode() if isinstance(host, bytes) else str(host)
         if any(name == known or name.endswith(f".{known}") for known in DATA_HOSTS):
             raise OSError(f"the process of a task's own code has no network: {name}")
@@ -133,7 +133,7 @@ class CommandLine(SimpleNamespace):
         return None
 
 
-def as_called_once(function: Callable[..., Any]) -> Callable[[Sequence[Any]], Any]:
+def as_called_once(function: Callable[..., Any]) -> Callable[[Sequence[object]], object]:
     """The aggregation as a function of the values alone, which may be called any number of times.
 
     Files that it writes below `args.output_path` are deleted; what it prints is shown at the first call only. A function
@@ -147,7 +147,7 @@ def as_called_once(function: Callable[..., Any]) -> Callable[[Sequence[Any]], An
     called = [False]
 
     @wraps(function)
-    def once(values: Sequence[Any]) -> Any:
+    def once(values: Sequence[object]) -> object:
         own = [dict(value) if type(value) is dict else value for value in values]
         with ExitStack() as around:
             around.enter_context(_same_state(function))
@@ -166,7 +166,7 @@ def as_called_once(function: Callable[..., Any]) -> Callable[[Sequence[Any]], An
     return once
 
 
-def _parameters(function: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
+def _parameters(function: Callable[..., object]) -> Mapping[str, inspect.Parameter]:
     try:
         return inspect.signature(function).parameters
     except (TypeError, ValueError):  # a builtin without a signature
@@ -174,7 +174,7 @@ def _parameters(function: Callable[..., Any]) -> Mapping[str, inspect.Parameter]
 
 
 @contextmanager
-def _same_state(function: Callable[..., Any]) -> Iterator[None]:
+def _same_state(function: Callable[..., object]) -> Iterator[None]:
     """Restores the lists, dictionaries and sets of its module that a function names: OCRBench's adds to its totals."""
     code, variables = getattr(function, "__code__", None), getattr(function, "__globals__", {})
     named = [name for name in getattr(code, "co_names", ()) if type(variables.get(name)) in (dict, list, set)]
@@ -190,7 +190,7 @@ def _no_program() -> Iterator[None]:
     """Inside, starting a program is a ScoringError: COCO's captions run Java, seconds a call and hours a standard error."""
     original = subprocess.Popen
 
-    def refuse(*args: Any, **kwargs: Any) -> Any:
+    def refuse(*args: object, **kwargs: object) -> Any:
         raise ScoringError(f"it starts a program, {AGAIN}")
 
     setattr(subprocess, "Popen", refuse)  # noqa: B010  # an assignment to a class is what mypy refuses
@@ -201,7 +201,7 @@ def _no_program() -> Iterator[None]:
 
 
 @contextmanager
-def _silent(function: Callable[..., Any]) -> Iterator[None]:
+def _silent(function: Callable[..., object]) -> Iterator[None]:
     """Inside, what a function prints, or logs with loguru, is dropped."""
     loguru = sys.modules.get("loguru")
     with open(os.devnull, "w", encoding="utf-8") as nowhere, redirect_stdout(nowhere):

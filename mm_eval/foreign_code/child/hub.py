@@ -46,7 +46,7 @@ class FilesOfHub:
                 raise FileNotFoundError(said)
 
     def _or_later(self, download: Callable[..., Any]) -> Callable[..., str]:
-        def found_or_later(repo_id: str, *args: Any, **kwargs: Any) -> str:
+        def found_or_later(repo_id: str, *args: object, **kwargs: object) -> str:
             from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError, OfflineModeIsEnabled
 
             try:

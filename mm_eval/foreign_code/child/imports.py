@@ -58,7 +58,7 @@ class OfSuites(MetaPathFinder, Loader):
                     del sys.modules[name]
         self.folders = [file.parent, *(folder for folder in self.folders if folder != file.parent)]
 
-    def has(self, file: Any) -> bool:
+    def has(self, file: object) -> bool:
         """Whether a file lies in the folder of a task file, or in the one around it."""
         if not isinstance(file, str):
             return False
@@ -67,7 +67,7 @@ class OfSuites(MetaPathFinder, Loader):
         ]
         return any(file.startswith(f"{folder}{os.sep}") for folder in around)
 
-    def find_spec(self, fullname: str, path: Sequence[str] | None = None, target: Any = None) -> ModuleSpec | None:
+    def find_spec(self, fullname: str, path: Sequence[str] | None = None, target: object = None) -> ModuleSpec | None:
         suite, _, rest = fullname.partition(".")
         if suite not in SUITES:
             return None
@@ -158,7 +158,7 @@ def _own_module(suite: str, rest: str) -> ModuleType | None:
 _import = builtins.__import__
 
 
-def is_task_code(variables: Mapping[str, Any] | None) -> bool:
+def is_task_code(variables: Mapping[str, object] | None) -> bool:
     """Whether the module with these variables is a file of a task."""
     variables = variables or {}
     name = str(variables.get("__name__", ""))

@@ -75,11 +75,11 @@ class Child:
         self._line, self._home, self._its_home = line, home, its_home
         self._loaded: dict[Path, Loaded] = {}
         self._streams: dict[str, Draws] = {}
-        self._once: dict[int, Callable[..., Any]] = {}
+        self._once: dict[int, Callable[..., object]] = {}
         self._tasks: dict[tuple[type, str], TaskOfClass] = {}
         self._kept: list[Any] = []
         self._printed: list[tuple[int, str]] = []
-        self._tables: list[Any] = []
+        self._tables: list[object] = []
         self._data_from_there = False
         self._suites = OfSuites()
 
@@ -99,7 +99,7 @@ class Child:
         reader.rows = self._read_rows
         return reader
 
-    def _read_rows(self, stated: Mapping[str, Any]) -> Any:
+    def _read_rows(self, stated: Mapping[str, object]) -> object:
         from mm_eval.foreign_code.rows import read_rows
 
         self._tables.append(read_rows(stated))
@@ -111,7 +111,7 @@ class Child:
         writer.rows = self._written_rows
         return writer
 
-    def _written_rows(self, rows: Any) -> dict[str, Any]:
+    def _written_rows(self, rows: Any) -> dict[str, object]:
         from mm_eval.foreign_code.rows import written_rows
 
         return written_rows(rows, self._tables)
@@ -172,7 +172,9 @@ class Child:
 
     # What is asked for
 
-    def do_describe(self, message: Mapping[str, Any], args: list[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    def do_describe(
+        self, message: Mapping[str, Any], args: list[object], kwargs: Mapping[str, Any]
+    ) -> dict[str, object]:
         """What a name of a file is."""
         module = self._load(Path(message["file"]))
         found = getattr(module, message["name"], None)
@@ -182,7 +184,7 @@ class Child:
             names = [name for name, value in vars(module).items() if callable(value) and name[0] != "_"]
             return {"value": {"callable": False, "missing": found is None, "names": names}}
         try:
-            parameters: Any = [
+            parameters: object = [
                 [each.name, each.kind.name, each.default is not each.empty]
                 for each in inspect.signature(found).parameters.values()
             ]
@@ -196,7 +198,7 @@ class Child:
         is_class = isinstance(found, type)
         return {"value": {"callable": True, "is_class": is_class, "filters": hasattr(found, "apply"), **about}}
 
-    def do_call(self, message: Mapping[str, Any], args: list[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    def do_call(self, message: Mapping[str, Any], args: list[Any], kwargs: Mapping[str, Any]) -> dict[str, object]:
         return {"value": self._function(message)(*args, **kwargs)}
 
     def do_call_with_replies(
@@ -205,7 +207,7 @@ class Child:
         """Runs a function that asks another model, whose replies the other process has."""
         from mm_eval.values.types import Answer
 
-        asked: list[Any] = []
+        asked: list[object] = []
 
         def lookup(question: Any) -> Answer | None:
             asked.append(question)
@@ -226,10 +228,10 @@ class Child:
             "failed": None if found.error is None else error_to_wire(found.error, Writer()),
         }
 
-    def do_aggregate(self, message: Mapping[str, Any], args: list[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    def do_aggregate(self, message: Mapping[str, object], args: list[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
         return {"value": self._aggregation(message)(*args)}
 
-    def do_number(self, message: Mapping[str, Any], args: list[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    def do_number(self, message: Mapping[str, object], args: list[Any], kwargs: Mapping[str, Any]) -> dict[str, object]:
         """A number with its standard error, for which the function is called many times."""
         from mm_eval.scoring.number import number_of
         from mm_eval.values.types import MetricKey
@@ -252,18 +254,18 @@ class Child:
             found = paired_difference(function, runs[0], runs[1], clusters, bootstrap_iters=draws, seed=seed)
         return {"value": tuple(getattr(found, each.name) for each in fields(found) if each.name != "key")}
 
-    def do_make(self, message: Mapping[str, Any], args: list[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    def do_make(self, message: Mapping[str, object], args: list[Any], kwargs: Mapping[str, Any]) -> dict[str, object]:
         return {"value": self._keep(self._function(message)(**kwargs))}
 
-    def do_apply(self, message: Mapping[str, Any], args: list[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    def do_apply(self, message: Mapping[str, Any], args: list[object], kwargs: Mapping[str, Any]) -> dict[str, Any]:
         found = self._kept[message["number"]].apply(*args)
         return {"value": [list(answers) if not isinstance(answers, str) else answers for answers in found]}
 
-    def do_task(self, message: Mapping[str, Any], args: list[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    def do_task(self, message: Mapping[str, Any], args: list[object], kwargs: Mapping[str, Any]) -> dict[str, object]:
         """What a task class says of itself."""
         return {"value": self._task(message).about()}
 
-    def do_load(self, message: Mapping[str, Any], args: list[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    def do_load(self, message: Mapping[str, object], args: list[Any], kwargs: Mapping[str, Any]) -> dict[str, object]:
         """A data set from the caches of the hub."""
         from mm_eval.data import as_dataset
 
@@ -364,11 +366,11 @@ class Child:
             return
         import datasets.load
 
-        def builder(path: str, name: str | None = None, *args: Any, **kwargs: Any) -> Any:
+        def builder(path: str, name: str | None = None, *args: object, **kwargs: object) -> object:
             return _Builder(self, path, name, kwargs)
 
         def reader(kind: str) -> Callable[..., Any]:
-            def read(path_or_paths: Any, split: Any = None, **options: Any) -> Any:
+            def read(path_or_paths: object, split: object = None, **options: object) -> Any:
                 return datasets.load_dataset(kind, data_files=path_or_paths, split=split or "train", **options)
 
             return read
@@ -402,9 +404,9 @@ class _Builder:
             self._options["features"] = options["features"].to_dict()
         self.info = SimpleNamespace(dataset_size=None)
 
-    def download_and_prepare(self, **kwargs: Any) -> None: ...
+    def download_and_prepare(self, **kwargs: object) -> None: ...
 
-    def as_dataset(self, split: Any = None, **kwargs: Any) -> Any:
+    def as_dataset(self, split: Any = None, **kwargs: object) -> Any:
         options = {**self._options, **({"split": str(split)} if split is not None else {})}
         found = self._child.ask("data", (self._path, self._name, options))
         if isinstance(found, dict):
@@ -413,7 +415,7 @@ class _Builder:
             return datasets.DatasetDict(found)
         return found
 
-    def as_streaming_dataset(self, split: Any = None) -> Any:
+    def as_streaming_dataset(self, split: object = None) -> Any:
         import datasets
 
         found = self.as_dataset(split)

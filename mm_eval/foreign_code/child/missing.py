@@ -39,7 +39,7 @@ def importing_files(file: str) -> Iterator[None]:
 class MissingClass:
     """Stands for a class of a missing package from which task code derives one."""
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: object, **kwargs: object) -> None:
         type(self)._missing.use()
 
     _missing: Missing
@@ -72,10 +72,10 @@ class Missing:
             return MissingError
         return Missing(f"{self._missing_name}.{name}", self._missing_is_client)
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         self.__dict__[name] = value  # openai.api_key = ...
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: object, **kwargs: object) -> Any:
         makes = self._missing_name.rpartition(".")[2][:1].isupper()
         at_top = sys._getframe(1).f_code.co_name == "<module>"
         if _IMPORTING or at_top or makes and self._missing_is_client:
@@ -87,10 +87,10 @@ class Missing:
             return True  # a client that was made
         self.use()
 
-    def __mro_entries__(self, bases: tuple[Any, ...]) -> tuple[type, ...]:
+    def __mro_entries__(self, bases: tuple[object, ...]) -> tuple[type, ...]:
         return (type("MissingClass", (MissingClass,), {"_missing": self}),)
 
-    def __instancecheck__(self, instance: Any) -> bool:
+    def __instancecheck__(self, instance: object) -> bool:
         return False
 
     def __or__(self, other: Any) -> Any:
@@ -105,7 +105,7 @@ class Missing:
         return id(self)
 
 
-def _used(self: Missing, *args: Any) -> NoReturn:
+def _used(self: Missing, *args: object) -> NoReturn:
     self.use()
 
 

@@ -29,8 +29,8 @@ def packages_of(found: Any) -> list[str]:
     return sorted({package_of(each._missing_name) for each in missing_in(found) if not each._missing_is_client})
 
 
-def _reached(start: Any) -> Iterator[Missing]:
-    pending: list[tuple[Any, frozenset[str]]] = [(start, frozenset())]
+def _reached(start: object) -> Iterator[Missing]:
+    pending: list[tuple[object, frozenset[str]]] = [(start, frozenset())]
     seen: set[tuple[int, str]] = set()
     steps = 0
     while pending and (steps := steps + 1) < MOST_STEPS:
@@ -51,7 +51,7 @@ def _reached(start: Any) -> Iterator[Missing]:
 
 def _codes(
     value: Any, names: frozenset[str], seen: set[tuple[int, str]]
-) -> Iterator[tuple[CodeType, Mapping[str, Any]]]:
+) -> Iterator[tuple[CodeType, Mapping[str, object]]]:
     """The code of a value with the variables of its module. names: which members of it are used."""
     value = inspect.unwrap(value) if isinstance(value, FunctionType) else value
     if isinstance(value, ModuleType):

@@ -66,7 +66,7 @@ def _text_of(question: CodeQuestion) -> str:
     return json.dumps(question.messages, sort_keys=True, default=pixels)
 
 
-def run_with_replies(call: Callable[[], Any], lookup: Lookup, retries: int) -> Asked:
+def run_with_replies(call: Callable[[], object], lookup: Lookup, retries: int) -> Asked:
     """Runs a task's function with the judge's recorded replies. retries: further replies to a question that it asks again.
 
     Errors: what the function raises, unless it asked something whose reply is not known.

@@ -19,7 +19,7 @@ ASKED = ("doc_to_text", "doc_to_target", "doc_to_visual", "process_results", "co
 class TaskOfClass:
     """An object of a task class. keys: of its YAML file, functions among them."""
 
-    def __init__(self, kind: type[Task], keys: Mapping[str, Any]) -> None:
+    def __init__(self, kind: type[Task], keys: Mapping[str, object]) -> None:
         accepted = inspect.signature(kind.__init__).parameters.values()
         takes_config = any(each.name == "config" or each.kind is each.VAR_KEYWORD for each in accepted)
         self._task: Any = kind(config=dict(keys)) if takes_config else kind()
@@ -34,7 +34,7 @@ class TaskOfClass:
         kind = type(self._task)
         own = [name for name in ASKED if getattr(kind, name, None) is not getattr(Task, name, None)]
         stated: dict[str, Any] = getattr(self._task, "aggregation", dict)() or {}
-        better: dict[str, Any] = getattr(self._task, "higher_is_better", dict)() or {}
+        better: dict[str, object] = getattr(self._task, "higher_is_better", dict)() or {}
         return {
             "docs": next((split for split in SPLITS[:2] if self._has(split)), ""),
             "trains": self._has("training"),

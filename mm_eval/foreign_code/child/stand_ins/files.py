@@ -14,7 +14,7 @@ def generate_submission_file(file_name: str, args: Any = None, subpath: str = "s
     return os.path.abspath(os.path.join(folder, file_name))
 
 
-def load_default_template_yaml(task_file: Any) -> Any:
+def load_default_template_yaml(task_file: Any) -> object:
     """The plain keys of `_default_template_yaml` beside a file."""
     import yaml
 
@@ -26,7 +26,7 @@ def get_cache_dir(config: Any, sub_dir: str = "videos") -> str:
     return os.path.join(os.environ["HF_HOME"], config["dataset_kwargs"]["cache_dir"], sub_dir)
 
 
-def get_video(prefix: str, video_name: Any, suffix: str = "mp4") -> str:
+def get_video(prefix: str, video_name: object, suffix: str = "mp4") -> str:
     """The file of a video, whose suffix may be written in either case."""
     name = str(video_name)
     tried = []

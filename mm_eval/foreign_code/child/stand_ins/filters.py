@@ -19,19 +19,19 @@ NUMBER_AT_THE_END = r"#### (\-?[0-9\.\,]+)"
 class Filter:
     """A step between answers and scores: `apply` gives, for each doc, its answers after this step."""
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None: ...
+    def __init__(self, *args: object, **kwargs: object) -> None: ...
 
-    def apply(self, resps: Any, docs: Any) -> Any:
+    def apply(self, resps: object, docs: object) -> Any:
         return resps
 
 
 class EachAnswer(Filter):
     """A filter that changes one answer at a time, by `change`."""
 
-    def change(self, answer: Any) -> Any:
+    def change(self, answer: object) -> object:
         return answer
 
-    def apply(self, resps: Any, docs: Any) -> Any:
+    def apply(self, resps: Any, docs: object) -> Any:
         return [[self.change(answer) for answer in answers] for answers in resps]
 
 
@@ -42,7 +42,7 @@ class FilterEnsemble:
     name: str
     filters: list[Any]
 
-    def apply(self, instances: Sequence[Any], docs: Any = None) -> None:
+    def apply(self, instances: Sequence[Any], docs: object = None) -> None:
         found: Iterable[Any] = [instance.resps for instance in instances]
         for step in self.filters:
             found = (step() if isinstance(step, type) else step).apply(found, docs)
@@ -54,19 +54,19 @@ class FilterEnsemble:
 class WhitespaceFilter(EachAnswer):
     """Without one space at the beginning."""
 
-    def change(self, answer: Any) -> Any:
+    def change(self, answer: Any) -> object:
         return answer[1:] if answer.startswith(" ") else answer
 
 
 @register_filter("lowercase")
 class LowercaseFilter(EachAnswer):
-    def change(self, answer: Any) -> Any:
+    def change(self, answer: Any) -> object:
         return answer.lower()
 
 
 @register_filter("uppercase")
 class UppercaseFilter(EachAnswer):
-    def change(self, answer: Any) -> Any:
+    def change(self, answer: Any) -> object:
         return answer.upper()
 
 
@@ -74,13 +74,13 @@ class UppercaseFilter(EachAnswer):
 class MapFilter(EachAnswer):
     """What a mapping has for an answer, else the default."""
 
-    def __init__(self, mapping_dict: Mapping[Any, Any] | None = None, default_value: Any = None) -> None:
+    def __init__(self, mapping_dict: Mapping[object, object] | None = None, default_value: object = None) -> None:
         self.mapping_dict = {} if mapping_dict is None else mapping_dict
         if not isinstance(self.mapping_dict, Mapping):
             raise AssertionError("mapping_dict must be a mapping")
         self.default_value = default_value
 
-    def change(self, answer: Any) -> Any:
+    def change(self, answer: Any) -> object:
         return self.mapping_dict.get(answer, self.default_value)
 
 
@@ -89,7 +89,7 @@ class StripThinkingFilter(EachAnswer):
     def __init__(self, tag_pairs: Any = None) -> None:
         self.tag_pairs = tag_pairs or TAGS
 
-    def change(self, answer: Any) -> Any:
+    def change(self, answer: object) -> object:
         return strip_reasoning_tags(answer, self.tag_pairs) if isinstance(answer, str) else answer
 
 
@@ -108,7 +108,7 @@ class RegexFilter(EachAnswer):
         return self.fallback if found is None else found
 
 
-def selected_match(regex: re.Pattern[str], text: str, number: int) -> Any:
+def selected_match(regex: re.Pattern[str], text: str, number: int) -> object:
     """The match of this number, stripped, of several groups the first that is not empty; None if nothing matches."""
     matches = regex.findall(text)
     if not matches:
@@ -142,7 +142,7 @@ class ExtendedRegexFilter(RegexFilter):
         st = st.lower() if self.ignore_case else st
         return st.translate(self.punct_tbl) if self.ignore_punctuation else st
 
-    def find_match(self, regex: re.Pattern[str], resp: str, convert_dict: Mapping[Any, Any] | None = None) -> Any:
+    def find_match(self, regex: re.Pattern[str], resp: str, convert_dict: Mapping[Any, Any] | None = None) -> object:
         """The selected match, and what the mapping has for it; an empty list if nothing matches."""
         found = selected_match(regex, resp, self.group_select)
         if found is None:
@@ -198,23 +198,23 @@ class SimpleMultiChoiceRegexFilter(ExtendedRegexFilter):
 
 @register_filter("take_first")
 class TakeFirstFilter(Filter):
-    def apply(self, resps: Any, docs: Any) -> Any:
+    def apply(self, resps: Any, docs: object) -> Any:
         return [answers[0] if answers else "" for answers in resps]
 
 
 @register_filter("take_first_k")
 class TakeKFilter(Filter):
-    def __init__(self, **kwargs: Any) -> None:
+    def __init__(self, **kwargs: object) -> None:
         self.k = kwargs.pop("k")
         super().__init__(**kwargs)
 
-    def apply(self, resps: Any, docs: Any) -> Any:
+    def apply(self, resps: Any, docs: object) -> Any:
         return [answers[: self.k] for answers in resps]
 
 
 @register_filter("majority_vote")
 class MajorityVoteFilter(Filter):
-    def apply(self, resps: Any, docs: Any) -> Any:
+    def apply(self, resps: Any, docs: object) -> Any:
         return [[Counter(answers).most_common(1)[0][0]] for answers in resps]
 
 

@@ -38,7 +38,7 @@ def sanitize_long_string(s: str, max_length: int = 40) -> str:
     return f"{s[: max_length // 2]}...{s[-max_length // 2 :]}" if len(s) > max_length else s
 
 
-def sanitize_list(sub: Any) -> Any:
+def sanitize_list(sub: object) -> Any:
     """Every value of nested lists as a text."""
     if isinstance(sub, (list, tuple)):
         return type(sub)(sanitize_list(each) for each in sub)
@@ -68,18 +68,18 @@ def is_json(string: str) -> bool:
     return True
 
 
-def handle_non_serializable(o: Any) -> Any:
+def handle_non_serializable(o: object) -> Any:
     """What `json.dumps` writes of a value that JSON lacks."""
     if type(o).__module__ == "numpy" and hasattr(o, "item") and getattr(o, "size", 1) == 1:
         return o.item()
     return list(o) if isinstance(o, set) else str(o)
 
 
-def join_iters(iters: Iterable[Iterable[Any]]) -> Iterator[Any]:
+def join_iters(iters: Iterable[Iterable[Any]]) -> Iterator[object]:
     return itertools.chain.from_iterable(iters)
 
 
-def chunks(iter: Iterable[Any], n: int = 0, fn: Callable[[int, Any], int] | None = None) -> Iterator[list[Any]]:
+def chunks(iter: Iterable[object], n: int = 0, fn: Callable[[int, Any], int] | None = None) -> Iterator[list[object]]:
     """Lists of n items; fn: the length for the item that a list begins to end with."""
     found: list[Any] = []
     for number, item in enumerate(iter):
@@ -121,7 +121,7 @@ def weighted_f1_score(items: Iterable[tuple[Any, Any]]) -> float:
     return total / len(pairs)
 
 
-def make_table(result_dict: Any, column: str = "results", sort_results: bool = False) -> str:
+def make_table(result_dict: object, column: str = "results", sort_results: bool = False) -> str:
     """The numbers of a results mapping, one a line: only for what code prints."""
     found = result_dict.get(column, {}) if isinstance(result_dict, dict) else {}
     return "\n".join(f"{task}|{name}|{value}" for task, metrics in found.items() for name, value in metrics.items())
@@ -143,7 +143,7 @@ def is_package_available(package_name: str) -> bool:
     return importlib.util.find_spec(package_name) is not None
 
 
-def optional_import(module_name: str, attribute: str | None = None, fallback: Any = None) -> tuple[Any, bool]:
+def optional_import(module_name: str, attribute: str | None = None, fallback: object = None) -> tuple[Any, bool]:
     """(a module or a name of it, whether there is one)."""
     try:
         module = importlib.import_module(module_name)
@@ -152,18 +152,18 @@ def optional_import(module_name: str, attribute: str | None = None, fallback: An
         return fallback, False
 
 
-def require_package(package_name: str, **kwargs: Any) -> None:
+def require_package(package_name: str, **kwargs: object) -> None:
     if not is_package_available(package_name):
         raise ModuleNotFoundError(f"No module named {package_name!r}", name=package_name)
 
 
 # ------------------------------------------------------------------ clients and trackers
-def build_client(*args: Any, **kwargs: Any) -> Any:
+def build_client(*args: object, **kwargs: object) -> Any:
     """A client of a server, which answers nothing: what is called of it is refused."""
     return Missing("openai", is_client=True)
 
 
-def has_endpoint_support(*args: Any, **kwargs: Any) -> bool:
+def has_endpoint_support(*args: object, **kwargs: object) -> bool:
     return False
 
 

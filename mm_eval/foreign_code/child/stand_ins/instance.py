@@ -13,17 +13,17 @@ class Instance:
     """A question to a model. metadata: (task, doc id, repeats), or a mapping with these names."""
 
     request_type: str
-    doc: Any = None
+    doc: object = None
     arguments: Any = ()
     idx: int = 0
     metadata: Any = (None, None, None)
     resps: list[Any] = field(default_factory=list)
-    filtered_resps: dict[str, Any] = field(default_factory=dict)
+    filtered_resps: dict[str, object] = field(default_factory=dict)
     raw_filtered_resps: dict[str, Any] = field(default_factory=dict)
-    token_counts: list[Any] = field(default_factory=list)
+    token_counts: list[object] = field(default_factory=list)
     task_name: Any = None
-    doc_id: Any = None
-    repeats: Any = None
+    doc_id: object = None
+    repeats: object = None
 
     def __post_init__(self) -> None:
         stated = self.metadata

@@ -139,7 +139,7 @@ class JudgePromptBuilder:
         prediction: str,
         output_format: str = "0/1",
         custom_prompt: str | None = None,
-        **kwargs: Any,
+        **kwargs: object,
     ) -> str:
         given = {"question": question, "answer": answer, "prediction": prediction}
         if custom_prompt:
@@ -156,7 +156,7 @@ class JudgePromptBuilder:
         score_range: tuple[int, int] = (1, 10),
         custom_prompt: str | None = None,
         evaluation_instruction: str | None = None,
-        **kwargs: Any,
+        **kwargs: object,
     ) -> str:
         given = {"question": question, "response1": response1, "response2": response2}
         if custom_prompt:
@@ -172,7 +172,7 @@ class JudgePromptBuilder:
 
     @staticmethod
     def build_correctness_prompt(
-        question: str, answer: str, prediction: str, output_format: str = "yes/no", **kwargs: Any
+        question: str, answer: str, prediction: str, output_format: str = "yes/no", **kwargs: object
     ) -> str:
         positive, negative = ("Yes", "No") if output_format == "yes/no" else ("1", "0")
         return CORRECTNESS.format(
@@ -265,7 +265,7 @@ class Response:
     model_used: str
     usage: dict[str, int] | None = None
     raw_response: Any = None
-    parsed_result: Any = None
+    parsed_result: object = None
     success: bool = True
     error_message: str | None = None
 
@@ -299,7 +299,7 @@ class ServerInterface:
         prediction: str,
         output_format: str = "0/1",
         custom_prompt: str | None = None,
-        **kwargs: Any,
+        **kwargs: object,
     ) -> dict[str, Any]:
         """Whether a prediction is right: 1 or 0, or True or False for `yes/no`."""
         prompt = JudgePromptBuilder.build_binary_prompt(
@@ -315,7 +315,7 @@ class ServerInterface:
         context: str | None = None,
         score_range: tuple[int, int] = (1, 10),
         custom_prompt: str | None = None,
-        images: list[Any] | None = None,
+        images: list[object] | None = None,
         **kwargs: Any,
     ) -> dict[str, Any]:
         """The scores of two responses."""
@@ -325,15 +325,15 @@ class ServerInterface:
         return self._read(prompt, "scores", pair_of, images)
 
     def evaluate_with_rubric(
-        self, question: str, prediction: str, rubric: dict[str, Any], **kwargs: Any
-    ) -> dict[str, Any]:
+        self, question: str, prediction: str, rubric: dict[str, object], **kwargs: object
+    ) -> dict[str, object]:
         """A score for each entry of a rubric."""
         listed = "\n".join(f"- {name}: {meaning}" for name, meaning in rubric.items())
         prompt = RUBRIC.format(question=question, prediction=prediction, rubric=listed)
         return self._read(prompt, "scores", object_of)
 
     def _read(
-        self, prompt: str, name: str, read: Callable[[str], Any], images: list[Any] | None = None
+        self, prompt: str, name: str, read: Callable[[str], Any], images: list[object] | None = None
     ) -> dict[str, Any]:
         """Asks until a reply can be read; `Asked` ends that after RETRIES."""
         while True:
@@ -370,7 +370,7 @@ def _question(request: Request, config: ServerConfig) -> CodeQuestion:
     return CodeQuestion(messages, options, model=config.model_name)
 
 
-def _content(content: Any) -> Any:
+def _content(content: Any) -> object:
     """A message's content with data URLs as pictures."""
     if isinstance(content, str):
         return content

@@ -20,7 +20,7 @@ class Logger:
     def __init__(self, disabled: set[str] | None = None) -> None:
         self._disabled = set[str]() if disabled is None else disabled
 
-    def _say(self, level: str, message: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    def _say(self, level: str, message: object, args: tuple[object, ...], kwargs: dict[str, object]) -> None:
         number = LEVELS.index(level) if level in LEVELS else SHOWN_FROM
         if number < SHOWN_FROM or sys._getframe(2).f_globals.get("__name__") in self._disabled:
             return
@@ -32,26 +32,26 @@ class Logger:
                 text = f"{text} {args or kwargs}"
         sys.stderr.write(f"{level}: {text}\n")
 
-    def log(self, level: Any, message: Any, *args: Any, **kwargs: Any) -> None:
+    def log(self, level: object, message: object, *args: object, **kwargs: object) -> None:
         self._say(str(level), message, args, kwargs)
 
-    def trace(self, message: Any, *args: Any, **kwargs: Any) -> None: ...
+    def trace(self, message: object, *args: object, **kwargs: object) -> None: ...
 
-    def debug(self, message: Any, *args: Any, **kwargs: Any) -> None: ...
+    def debug(self, message: object, *args: object, **kwargs: object) -> None: ...
 
-    def info(self, message: Any, *args: Any, **kwargs: Any) -> None: ...
+    def info(self, message: object, *args: object, **kwargs: object) -> None: ...
 
-    def success(self, message: Any, *args: Any, **kwargs: Any) -> None: ...
+    def success(self, message: object, *args: object, **kwargs: object) -> None: ...
 
-    def warning(self, message: Any, *args: Any, **kwargs: Any) -> None:
+    def warning(self, message: object, *args: object, **kwargs: object) -> None:
         self._say("WARNING", message, args, kwargs)
 
     warn = warning
 
-    def error(self, message: Any, *args: Any, **kwargs: Any) -> None:
+    def error(self, message: object, *args: object, **kwargs: object) -> None:
         self._say("ERROR", message, args, kwargs)
 
-    def critical(self, message: Any, *args: Any, **kwargs: Any) -> None:
+    def critical(self, message: object, *args: object, **kwargs: object) -> None:
         self._say("CRITICAL", message, args, kwargs)
 
     exception = error
@@ -62,28 +62,28 @@ class Logger:
     def enable(self, name: str) -> None:
         self._disabled.discard(name)
 
-    def add(self, *args: Any, **kwargs: Any) -> int:
+    def add(self, *args: object, **kwargs: object) -> int:
         return 0
 
-    def bind(self, **kwargs: Any) -> Logger:
+    def bind(self, **kwargs: object) -> Logger:
         return self
 
-    def opt(self, *args: Any, **kwargs: Any) -> Logger:
+    def opt(self, *args: object, **kwargs: object) -> Logger:
         return self
 
-    def patch(self, *args: Any, **kwargs: Any) -> Logger:
+    def patch(self, *args: object, **kwargs: object) -> Logger:
         return self
 
     @contextmanager
-    def contextualize(self, **kwargs: Any) -> Any:
+    def contextualize(self, **kwargs: object) -> Any:
         yield
 
-    def catch(self, *args: Any, **kwargs: Any) -> Any:
+    def catch(self, *args: object, **kwargs: object) -> object:
         """As a decorator it changes nothing: an error of the task's code is seen."""
         if len(args) == 1 and callable(args[0]) and not isinstance(args[0], type):
             return args[0]
 
-        def same(function: Callable[..., Any]) -> Callable[..., Any]:
+        def same(function: Callable[..., object]) -> Callable[..., Any]:
             return function
 
         return same

@@ -72,7 +72,7 @@ def metric_max_over_ground_truths(
     return max(metric_fn(prediction, truth) for truth in ground_truths)
 
 
-def is_non_str_iterable(obj: Any) -> bool:
+def is_non_str_iterable(obj: object) -> bool:
     return isinstance(obj, Iterable) and not isinstance(obj, str)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any
 
 TAGS = (("<think>", "</think>"), ("<thinking>", "</thinking>"))
 
@@ -23,7 +22,7 @@ def strip_reasoning_tags(text: str, tag_pairs: Sequence[Sequence[str]] = TAGS) -
     return text.strip()
 
 
-def parse_reasoning_tags_config(cli_value: str | None = None, task_value: Any = None) -> Any:
+def parse_reasoning_tags_config(cli_value: str | None = None, task_value: object = None) -> object:
     """The pairs of tags of a task, else those of the command; None for none."""
     stated = cli_value if task_value is None else task_value
     if stated is None or stated is False or stated == "none":

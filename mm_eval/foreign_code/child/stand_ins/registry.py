@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-KNOWN: dict[tuple[str, str], Any] = {}
+KNOWN: dict[tuple[str, str], object] = {}
 """{(kind, name): what was registered}."""
 HIGHER_IS_BETTER: dict[str, bool] = {}
 
 
-def _registering(kind: str) -> Callable[..., Callable[[Any], Any]]:
+def _registering(kind: str) -> Callable[..., Callable[[object], object]]:
     def register(*names: str, **about: Any) -> Callable[[Any], Any]:
-        def decorate(found: Any) -> Any:
+        def decorate(found: Any) -> object:
             for name in names or (about.get("metric", getattr(found, "__name__", "")),):
                 KNOWN[kind, str(name)] = found
                 if "higher_is_better" in about:
@@ -34,7 +34,7 @@ register_aggregation = _registering("aggregation")
 register_filter = _registering("filter")
 
 
-def get_filter(name: Any) -> Any:
+def get_filter(name: object) -> Any:
     return KNOWN.get(("filter", str(name)), name)
 
 
@@ -42,11 +42,11 @@ def get_metric(name: str, hf_evaluate_metric: bool = False) -> Any:
     return _known("metric", name)
 
 
-def get_aggregation(name: str) -> Any:
+def get_aggregation(name: str) -> object:
     return _known("aggregation", name)
 
 
-def get_metric_aggregation(name: str) -> Any:
+def get_metric_aggregation(name: str) -> object:
     return _known("aggregation", str(KNOWN.get(("aggregation of", name), name)))
 
 

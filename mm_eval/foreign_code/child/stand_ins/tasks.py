@@ -19,7 +19,7 @@ class TaskConfig(dict[str, Any]):
     def __setattr__(self, name: str, value: Any) -> None:
         self[name] = value
 
-    def to_dict(self, keep_callable: bool = False) -> dict[str, Any]:
+    def to_dict(self, keep_callable: bool = False) -> dict[str, object]:
         return dict(self)
 
 
@@ -37,18 +37,18 @@ class Task:
     VERSION: Any = None
     DATASET_PATH: Any = None
     DATASET_NAME: Any = None
-    OUTPUT_TYPE: Any = None
+    OUTPUT_TYPE: object = None
     CONFIG: Any = None
 
-    def __init__(self, *args: Any, config: Any = None, **kwargs: Any) -> None:
+    def __init__(self, *args: object, config: Any = None, **kwargs: object) -> None:
         given = next((each for each in args if isinstance(each, dict)), {}) if config is None else config
         self._config = self.config = TaskConfig(self.CONFIG or {}, **dict(given))
         self.dataset: Any = None
         self.task_name = self._config.get("task")
         self._training_docs = self._fewshot_docs = self.features = None
-        self.fewshot_rnd: Any = None
+        self.fewshot_rnd: object = None
 
-    def download(self, *args: Any, **kwargs: Any) -> None:
+    def download(self, *args: object, **kwargs: object) -> None:
         """Loads the data set of the class. mm-eval calls it; a class may load in its own way."""
         import datasets
 
@@ -68,25 +68,25 @@ class Task:
     def training_docs(self) -> Any:
         return self._split("training_split")
 
-    def validation_docs(self) -> Any:
+    def validation_docs(self) -> object:
         return self._split("validation_split")
 
-    def test_docs(self) -> Any:
+    def test_docs(self) -> object:
         return self._split("test_split")
 
-    def _split(self, key: str) -> Any:
+    def _split(self, key: str) -> object:
         return None if self._config.get(key) is None else self.dataset[self._config[key]]
 
-    def doc_to_text(self, doc: Any, *args: Any) -> Any:
+    def doc_to_text(self, doc: Any, *args: object) -> object:
         return self._of_config("doc_to_text", doc)
 
-    def doc_to_target(self, doc: Any, *args: Any) -> Any:
+    def doc_to_target(self, doc: object, *args: object) -> Any:
         return self._of_config("doc_to_target", doc)
 
-    def doc_to_choice(self, doc: Any, *args: Any) -> Any:
+    def doc_to_choice(self, doc: Any, *args: object) -> object:
         return self._of_config("doc_to_choice", doc)
 
-    def _of_config(self, key: str, doc: Any) -> Any:
+    def _of_config(self, key: str, doc: Any) -> object:
         stated = self._config.get(key)
         if callable(stated):
             return stated(doc)
@@ -99,7 +99,7 @@ class Task:
     def should_decontaminate(self) -> bool:
         return False
 
-    def dump_config(self) -> dict[str, Any]:
+    def dump_config(self) -> dict[str, object]:
         return dict(self._config)
 
 
@@ -122,7 +122,7 @@ class PerplexityTask(Task):
 class Group:
     """A group of tasks, for code that asks what an object is."""
 
-    def __init__(self, config: Any = None, **kwargs: Any) -> None:
+    def __init__(self, config: Any = None, **kwargs: object) -> None:
         self.config = GroupConfig(config or {}, **kwargs)
 
     @property
@@ -136,7 +136,7 @@ class ConfigurableGroup(Group):
 
 def get_subtask_list(task_dict: Any, task_root: Any = None, depth: int = 0) -> dict[Any, list[Any]]:
     """{(group, depth): its members}: for tables that a task's code prints."""
-    found: dict[Any, list[Any]] = {}
+    found: dict[object, list[object]] = {}
     for name, below in dict(task_dict).items():
         key = getattr(name, "group_name", name)
         if isinstance(below, dict):

@@ -22,7 +22,7 @@ class VerifyResult:
     score: float
     is_correct: bool
     raw_output: str = ""
-    metadata: dict[str, Any] = field(default_factory=dict)
+    metadata: dict[str, object] = field(default_factory=dict)
 
 
 def _verdict(right: bool, said: str = "", **about: Any) -> VerifyResult:
@@ -32,20 +32,20 @@ def _verdict(right: bool, said: str = "", **about: Any) -> VerifyResult:
 class Verifier:
     """Says whether an answer is right."""
 
-    def verify(self, question: str, prediction: str, ground_truth: str, **kwargs: Any) -> VerifyResult:
+    def verify(self, question: str, prediction: str, ground_truth: str, **kwargs: object) -> VerifyResult:
         raise NotImplementedError
 
-    def __call__(self, question: str, prediction: str, ground_truth: str, **kwargs: Any) -> VerifyResult:
+    def __call__(self, question: str, prediction: str, ground_truth: str, **kwargs: object) -> VerifyResult:
         return self.verify(question, prediction, ground_truth, **kwargs)
 
 
 class Extractor:
     """Takes the answer out of a text."""
 
-    def extract(self, text: str, **kwargs: Any) -> str:
+    def extract(self, text: str, **kwargs: object) -> str:
         raise NotImplementedError
 
-    def __call__(self, text: str, **kwargs: Any) -> str:
+    def __call__(self, text: str, **kwargs: object) -> str:
         return self.extract(text, **kwargs)
 
 
@@ -62,7 +62,7 @@ class StripReasoningExtractor(Extractor):
     def __init__(self, tag_pairs: Any = None) -> None:
         self.tag_pairs = tag_pairs or TAGS
 
-    def extract(self, text: Any, **kwargs: Any) -> str:
+    def extract(self, text: Any, **kwargs: object) -> str:
         if isinstance(text, str):
             return strip_reasoning_tags(text, self.tag_pairs)
         return "" if text is None else str(text)
@@ -74,7 +74,7 @@ class RegexExtractor(Extractor):
     def __init__(self, pattern: str, group: int = 1, fallback: str = "", flags: int = 0) -> None:
         self.regex, self.group, self.fallback = re.compile(pattern, flags), group, fallback
 
-    def extract(self, text: str, **kwargs: Any) -> str:
+    def extract(self, text: str, **kwargs: object) -> str:
         found = self.regex.search(text)
         if found is None:
             return self.fallback
@@ -87,7 +87,7 @@ class MCQExtractor(Extractor):
     def __init__(self, choices: Sequence[str] | None = None) -> None:
         self.choices = choices
 
-    def extract(self, text: str, **kwargs: Any) -> str:
+    def extract(self, text: str, **kwargs: object) -> str:
         import importlib
 
         rule = importlib.import_module("lmms_eval.tasks._task_utils.mcq_extract")
@@ -100,7 +100,7 @@ class NumberExtractor(Extractor):
     def __init__(self, fallback: str = "") -> None:
         self.fallback = fallback
 
-    def extract(self, text: str, **kwargs: Any) -> str:
+    def extract(self, text: str, **kwargs: object) -> str:
         if boxed := re.search(r"\\boxed\{([^}]+)\}", text):
             return boxed[1].strip()
         numbers = re.findall(r"-?\d+(?:,\d{3})*(?:\.\d+)?", text)
@@ -112,7 +112,7 @@ class StripExtractor(Extractor):
 
     TOKENS = ("</s>", "<|endoftext|>", "<|end_of_sentence|>", "<|im_end|>", "[/INST]")
 
-    def extract(self, text: str, **kwargs: Any) -> str:
+    def extract(self, text: str, **kwargs: object) -> str:
         for token in self.TOKENS:
             text = text.replace(token, "")
         return text.strip()
@@ -123,7 +123,7 @@ class ExactMatchVerifier(Verifier):
     def __init__(self, ignore_case: bool = True, strip: bool = True) -> None:
         self.ignore_case, self.strip = ignore_case, strip
 
-    def verify(self, question: str, prediction: str, ground_truth: str, **kwargs: Any) -> VerifyResult:
+    def verify(self, question: str, prediction: str, ground_truth: str, **kwargs: object) -> VerifyResult:
         texts = [text.strip() if self.strip else text for text in (prediction, ground_truth)]
         one, other = [text.lower() if self.ignore_case else text for text in texts]
         return _verdict(one == other, f"exact_match: {one!r} vs {other!r}", confident=one == other)
@@ -133,13 +133,13 @@ class ContainsVerifier(Verifier):
     def __init__(self, ignore_case: bool = True) -> None:
         self.ignore_case = ignore_case
 
-    def verify(self, question: str, prediction: str, ground_truth: str, **kwargs: Any) -> VerifyResult:
+    def verify(self, question: str, prediction: str, ground_truth: str, **kwargs: object) -> VerifyResult:
         said, truth = [t.lower() if self.ignore_case else t for t in (prediction, ground_truth)]
         return _verdict(truth in said, f"contains: {truth!r}", confident=truth in said)
 
 
 class MCQMatchVerifier(Verifier):
-    def verify(self, question: str, prediction: str, ground_truth: str, **kwargs: Any) -> VerifyResult:
+    def verify(self, question: str, prediction: str, ground_truth: str, **kwargs: object) -> VerifyResult:
         said, truth = (text.strip().upper().strip("(). ") for text in (prediction, ground_truth))
         is_letter = re.fullmatch("[A-Z]", said) is not None
         return _verdict(said == truth, f"mcq_match: {said!r} vs {truth!r}", confident=is_letter)
@@ -158,7 +158,7 @@ class NumericToleranceVerifier(Verifier):
             numbers = re.findall(r"-?\d+(?:\.\d+)?", text)
             return float(numbers[-1]) if numbers else None
 
-    def verify(self, question: str, prediction: str, ground_truth: str, **kwargs: Any) -> VerifyResult:
+    def verify(self, question: str, prediction: str, ground_truth: str, **kwargs: object) -> VerifyResult:
         said, truth = self._parse_number(prediction), self._parse_number(ground_truth)
         if said is None or truth is None:
             return _verdict(False, f"numeric: {prediction!r} vs {ground_truth!r}", confident=False)
@@ -174,7 +174,7 @@ class CompositeVerifier(Verifier):
             raise ValueError("CompositeVerifier needs at least one verifier")
         self.verifiers = verifiers
 
-    def verify(self, question: str, prediction: str, ground_truth: str, **kwargs: Any) -> VerifyResult:
+    def verify(self, question: str, prediction: str, ground_truth: str, **kwargs: object) -> VerifyResult:
         for verifier in self.verifiers:
             found = verifier.verify(question, prediction, ground_truth, **kwargs)
             if found.metadata.get("confident", True):
@@ -280,7 +280,7 @@ class VerificationPipeline:
             raise ValueError("VerificationPipeline needs a verifier")
         self.extractors, self.verifier = list(extractors or ()), verifier
 
-    def __call__(self, question: str, prediction: str, ground_truth: str, **kwargs: Any) -> VerifyResult:
+    def __call__(self, question: str, prediction: str, ground_truth: str, **kwargs: object) -> VerifyResult:
         said = prediction
         for extractor in self.extractors:
             said = extractor(said, **kwargs)
