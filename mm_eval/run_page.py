@@ -26,7 +26,7 @@ from mm_eval.results.number_text import unit_of
 from mm_eval.results.page import SampleRows, category_labels, page, pictures
 from mm_eval.results.recorded import RecordedRun, RecordedTask, headline_keys, marks
 from mm_eval.results.release_order import RELEASE_PAGE, read_release_order
-from mm_eval.results.run_table import unanswered_words
+from mm_eval.results.run_table import bounds_of_turns, unanswered_words
 from mm_eval.scoring.answered_by import sentence as answer_names
 from mm_eval.scoring.metrics.aggregation import mean
 from mm_eval.scoring.metrics.paired import estimate
@@ -183,6 +183,8 @@ def _asked(run: RecordedRun) -> Iterator[tuple[str, str]]:
     for what, texts in settings.items():
         for text, names in texts.items():
             yield (what if len(texts) == 1 else f"{what} of {listed(names, 3)}"), text or "none stated"
+    for bound in bounds_of_turns(run.results.run):
+        yield "turns", bound
     if (batch := run.request.get("batch_size")) is not None:
         yield "batch size", str(batch)
     for name, docs in run.spent.items():
