@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from mm_eval.prompt.blind import SAID
 from mm_eval.results import judged
-from mm_eval.results.number_text import IN_PERCENT, POINTS, Unit, unit_of
+from mm_eval.results.number_text import IN_PERCENT, POINTS, Unit, counts_calls, unit_of
 from mm_eval.results.table import LONGEST, Column, Row, Table, fitted, left_out, to_markdown, to_text
 from mm_eval.scoring.answered_by import sentence as answer_names
 from mm_eval.scoring.run_results import Results, RunFacts
@@ -214,7 +214,7 @@ def _value_cells(row: Scores, number: Number, of_category: Scores | None = None)
 
 def unit_in(row: Scores, number: Number) -> Unit:
     """The unit of a number; for a value of 0 or None the row's other numbers decide."""
-    others = [each for each in row.numbers if each.value] if not number.value else []
+    others = [] if number.value else [each for each in row.numbers if each.value and not counts_calls(each.key)]
     of_points = others and not any(unit_of(each).is_percent for each in others)
     return POINTS if of_points else unit_of(number)
 

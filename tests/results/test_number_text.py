@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 
 from mm_eval.results.number_text import PERCENT, POINTS, SMALL, Unit, unit_for, unit_of
+from mm_eval.results.run_table import unit_in
+from mm_eval.scoring.task_scores import Scores
 from mm_eval.values.types import MetricKey, Number
 from tests.sets import each_of
 
@@ -151,3 +153,11 @@ def test_how_often_tools_were_called_is_no_share_where_every_document_called_onc
         assert unit_of(found, found, metric=metric).text(found.value) == "1.00", metric
     assert unit_of(Number(MetricKey("looked", "tools"), 1.0, 0.0, scale=(0.0, 1.0))).text(1.0) == "100.0"
     assert unit_of(Number(MetricKey("failed", "none"), 1.0, 0.0, scale=(0.0, 1.0))).text(1.0) == "100.0"
+
+
+def test_a_score_of_0_beside_counts_of_calls_is_a_share_as_anywhere() -> None:
+    """The other numbers decide the decimals of a 0, and how often tools were called says nothing of a score."""
+    numbers = [Number(MetricKey("acc", "none"), 0.0, exact=(0.0, 0.6)), Number(MetricKey("calls", "tools"), 2.5)]
+    assert unit_in(Scores(numbers=numbers), numbers[0]) == PERCENT
+    points = [numbers[0], Number(MetricKey("score", "none"), 250.0)]
+    assert unit_in(Scores(numbers=points), points[0]) == POINTS
