@@ -1,0 +1,113 @@
+"""Every page at five widths, light and dark: no label is clipped, none is drawn over another one or out of its card."""
+
+from pathlib import Path
+
+import pytest
+
+from mm_eval.results.recorded import RecordedRun
+from mm_eval.verbs.report.release.numbers import Reported, release_table
+from mm_eval.verbs.report.release.page import write_release_page
+
+pytestmark = pytest.mark.browser
+
+FAULTS = r"""
+const clips = (e) => ["hidden", "auto", "scroll", "clip"].includes(getComputedStyle(e).overflowX);
+const found = [], said = [];
+const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+const box = (left, top, right, bottom) => ({ left, top, right, bottom });
+const { max, min } = Math;
+const meet = (a, b) => box(max(a.left, b.left), max(a.top, b.top), min(a.right, b.right), min(a.bottom, b.bottom));
+for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+  const parent = node.parentElement, text = node.textContent.trim();
+  if (!text || parent.closest("script, style, select, textarea, title")) continue;
+  if (!parent.checkVisibility({ visibilityProperty: true })) continue;
+  const range = document.createRange();
+  range.selectNodeContents(node);
+  const scroller = parent.closest(".scroll, #list, #detail, .readings, .tall, #tabs, pre");
+  for (const rect of range.getClientRects()) {
+    let seen = box(rect.left, rect.top, rect.right, rect.bottom), cut = false;
+    for (let one = parent; one && one !== document.body; one = one.parentElement) if (clips(one)) {
+      const edge = one.getBoundingClientRect(), inside = meet(seen, edge);
+      const meant = scroller || getComputedStyle(one).textOverflow === "ellipsis" || one.clientWidth < 3;
+      cut ||= inside.right - inside.left < seen.right - seen.left - 1.5 && !meant;
+      seen = inside;
+    }
+    if (cut) said.push(`clipped: ${text}`);
+    if (seen.right - seen.left < 1 || seen.bottom - seen.top < 1) continue;
+    const card = parent.closest(".card");
+    if (card && !scroller) {
+      const edge = card.getBoundingClientRect();
+      if (rect.left < edge.left - 1 || rect.right > edge.right + 1) said.push(`outside its card: ${text}`);
+    }
+    if (rect.right > document.documentElement.clientWidth + 1 && !scroller) said.push(`outside the page: ${text}`);
+    found.push({ seen, text, parent, pinned: Boolean(parent.closest("#bar")) });
+  }
+}
+found.sort((a, b) => a.seen.top - b.seen.top);
+found.forEach((a, at) => {
+  for (let next = at + 1; next < found.length && found[next].seen.top < a.seen.bottom - 3; next += 1) {
+    const b = found[next], both = meet(a.seen, b.seen);
+    if (a.pinned !== b.pinned || a.parent === b.parent) continue;
+    if (both.right - both.left > 2 && both.bottom - both.top > 3) said.push(`over each other: ${a.text} | ${b.text}`);
+  }
+});
+return [...new Set(said)];
+"""
+WIDTHS = (360, 390, 1024, 1400, 2560)
+
+
+@pytest.fixture(scope="module")
+def pages(base: Path, perfect: Path, worse: Path, dummy_run: Path) -> dict[str, tuple[Path, str]]:
+    """{name: (file, part of the address)} of every kind of page."""
+    long = "LLaVA-OneVision-1.5-8B-Instruct"
+    three = [RecordedRun.read(run, name) for run, name in ((perfect, "a"), (worse, long), (dummy_run, "dummy"))]
+    reported = [Reported("paper", "mme", "mme_perception_score", 1880.0, 30.0, "arXiv:1")]
+    release = write_release_page(base / "sweep.html", release_table(three, reported, {"lost": "it was interrupted"}))
+    two = write_release_page(base / "sweep-two.html", release_table(three[:2]))
+    run = dummy_run / "report.html"
+    return {
+        "release": (release, "#?parts=1"),
+        "release of two": (two, ""),
+        "comparison": (base / "sweep-two-compare.html", ""),
+        "its samples": (base / "sweep-two-compare.html", "#mme/3"),
+        "run": (run, ""),
+        "samples": (run, "#mme/7"),
+        "pictures": (run, "#?view=grid&sort=-length"),
+        "wrong": (run, "#problems"),
+        "asked": (run, "#asked"),
+    }
+
+
+def faults(opened, pages: dict[str, tuple[Path, str]], width: int, dark: bool) -> dict[str, list[str]]:
+    found = {}
+    for name, (path, address) in pages.items():
+        browser = opened(path, address, width, dark)
+        said = browser.execute_script(FAULTS)
+        if browser.execute_script("return document.documentElement.scrollWidth > innerWidth"):
+            said.append("the page scrolls sideways")
+        if said:
+            found[name] = said
+    return found
+
+
+def test_no_label_is_clipped_or_covered_on_a_phone(opened, pages) -> None:
+    assert faults(opened, pages, 390, False) == {}
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("dark", [False, True])
+def test_no_label_is_clipped_or_covered_at_any_width(opened, pages, width: int, dark: bool) -> None:
+    assert faults(opened, pages, width, dark) == {}
+
+
+def test_the_sweep_finds_what_it_looks_for(opened, pages) -> None:
+    browser = opened(pages["run"][0])
+    browser.execute_script(
+        """byId("top").innerHTML = `<div class="card" style="position: relative; margin: 0 200px; height: 90px">
+          <b style="position: absolute; left: -90px">beyond</b><i style="position: absolute; left: 9px">under</i>
+          <i style="position: absolute; left: 12px">above</i>
+          <div style="position: absolute; left: 99px; width: 20px; overflow: hidden"><u>cut_off_word</u></div></div>`"""
+    )
+    said = browser.execute_script(FAULTS)
+    assert {"outside its card: beyond", "over each other: under | above", "clipped: cut_off_word"} <= set(said)
