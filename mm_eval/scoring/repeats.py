@@ -15,8 +15,8 @@ from typing import Any
 from mm_eval.scoring.base import DEFAULT_BOOTSTRAP_ITERS, Scorer
 from mm_eval.scoring.filters.base import FilterEnsemble
 from mm_eval.scoring.metrics.aggregation import OF_OTHER_PROCESS, average_of_runs, avg_and_pass, mean
-from mm_eval.scoring.metrics.metric import Metric, aggregation_named
-from mm_eval.scoring.metrics.traits import in_range, traits_of
+from mm_eval.scoring.metrics.metric import Metric, aggregation_named, take_first
+from mm_eval.scoring.metrics.traits import CorpusMetric, in_range, traits_of
 from mm_eval.scoring.number import as_number, number_of
 from mm_eval.values.errors import ScoringError
 from mm_eval.values.types import Instance, MetricKey, Number, ReducedDoc, ScoredDoc
@@ -126,7 +126,7 @@ class RepeatScores(Scorer):
     def _values(self, name: str, scores: Sequence[Any]) -> ReducedDoc:
         """{"avg@5(acc)": ..., "pass@5(acc)": ...}: what a doc has of a metric."""
         if not self._is_mean(name):
-            return {f"avg@{self.count}({name})": list(scores)}
+            return {} if self._is_of_all_answers(name) else {f"avg@{self.count}({name})": list(scores)}
         scores = [as_number(score) for score in scores]
         if odd := [score for score in scores if not isinstance(score, Real)]:
             raise ScoringError(f"the score of an answer under {name!r} is {odd[0]!r:.80}, which is not a number.")
@@ -142,6 +142,14 @@ class RepeatScores(Scorer):
 
     def _is_mean(self, name: str) -> bool:
         return traits_of(self.of.aggregation_of(name.removesuffix(self.of.suffix))).is_mean
+
+    def _is_of_all_answers(self, name: str) -> bool:
+        """Whether a reduction of the task's own makes a metric's number of all answers together, such as a deviation of runs."""
+        plain = name.removesuffix(self.of.suffix)
+        metric = next((each for each in self.of.metrics or () if each.name == plain), None)
+        if metric is None or isinstance(metric.fn, CorpusMetric):
+            return False
+        return metric.reduction is not take_first
 
     def _counts_passes(self, name: str) -> bool:
         metric = self._metric_of(name)
@@ -185,6 +193,8 @@ class RepeatScores(Scorer):
             )
         self.notes = [f"{number.key}: {number.note}" for number in found if number.note]
         for name in sorted(self.graded):
+            if f"pass@{self.count}({name})" in self.of.higher_is_better:
+                continue  # the task's own reduction says what passes
             what = "its values lie between right and wrong, and nothing says which of them passes"
             self.notes.append(f"no pass@{self.count} of {name}: {what}.")
         if self.without:

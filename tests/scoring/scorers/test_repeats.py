@@ -41,6 +41,20 @@ def odd(doc, results):
     return {"right": right if right or len(results) > 1 or doc["answer"] in "23" else None}
 
 
+def both(doc, results):
+    return dict.fromkeys(("right", "spread"), float(results[0] == doc["answer"]))
+
+
+def runs(references, scores):
+    return list(scores)
+
+
+def deviation(docs):
+    from statistics import fmean, pstdev
+
+    return pstdev(map(fmean, zip(*docs)))
+
+
 def each(doc, results):
     assert len(results) == 1
     return {"right": float(results[0] == doc["answer"])}
@@ -222,3 +236,13 @@ def test_a_score_that_is_no_number_costs_its_document_the_average_alone(cli, tmp
     assert ran.code == 0 and row["right,none"] == 2 / 4
     assert row["avg@5(right),none"] == (SHARES[1] + SHARES[2]) / 2
     assert "2 documents have no avg@5" in ran.out and "is None, which is not a number" in ran.out
+
+
+def test_a_number_of_all_answers_together_has_no_average(cli, tmp_path: Path) -> None:
+    """A deviation of the runs is 0 in each of them: the task's own reduction has made its number of all answers already."""
+    metrics = "[{metric: right, reduction: mean}, {metric: spread, aggregation: !function utils.deviation, "
+    metrics += "reduction: !function utils.runs, higher_is_better: null}]"
+    scoring = f"process_results: !function utils.both\nmetric_list: {metrics}"
+    found = numbers(run(cli, tmp_path, scoring, "--repeats", 5))
+    assert found["right,none"] == found["avg@5(right),none"] and found["spread,none"] > 0
+    assert not any("(spread)" in key for key in found)
