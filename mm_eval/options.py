@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from mm_eval.config.arguments import (
     ABOVE_0,
@@ -38,16 +38,16 @@ class Option(NamedTuple):
     help: str
     several: str = ""
     pairs: str = ""
-    more: Mapping[str, Any] = {}
+    more: Mapping[str, object] = {}
     is_field: bool = True
     rule: Rule = TEXT
 
 
-def _as_list(value: Any) -> list[Any]:
+def _as_list(value: object) -> list[object]:
     return list(value) if isinstance(value, (list, tuple)) else [value]
 
 
-def _is_pairs(value: Any) -> bool:
+def _is_pairs(value: object) -> bool:
     return value == "all" or isinstance(value, Mapping) and set(value) == {"reference"} and is_text(value["reference"])
 
 
@@ -70,7 +70,7 @@ ALPHA = Rule("a number above 0 and below 0.5", lambda value: is_number(value) an
 PAIRS = Rule("all or {reference: NAME}", _is_pairs)
 FRAMES = Rule(FRAMES_NEEDED, is_rule)
 
-_SEVERAL: Mapping[str, Any] = {"action": "append", "default": []}
+_SEVERAL: Mapping[str, object] = {"action": "append", "default": []}
 """--judge and --judge_args may be given more than once, in pairs."""
 _FLAG = {"action": "store_true"}
 _EMPTY = {"nargs": "?", "const": ""}

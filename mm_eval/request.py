@@ -104,16 +104,16 @@ class ToolsRequest:
 
     added: str | None = None
     sandbox: str | None = None
-    limits: Mapping[str, Any] | None = None
+    limits: Mapping[str, object] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class TrackersRequest:
     """Where the numbers are sent: the arguments of each tracker. run.json has none of them: an address may hold a password."""
 
-    wandb: Mapping[str, Any] | None = None
-    mlflow: Mapping[str, Any] | None = None
-    trackio: Mapping[str, Any] | None = None
+    wandb: Mapping[str, object] | None = None
+    mlflow: Mapping[str, object] | None = None
+    trackio: Mapping[str, object] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -162,7 +162,7 @@ FLAT_NAMES: Mapping[str, tuple[str, str]] = {
 PARTS = frozenset(part for part, _ in FLAT_NAMES.values())
 RAY_OPTIONS = tuple(name for name, (part, _) in FLAT_NAMES.items() if part == "ray")
 TRACKERS = tuple(name for name, (part, _) in FLAT_NAMES.items() if part == "trackers")
-WITHOUT_JUDGE: Mapping[str, Any] = {"no_judge": True}
+WITHOUT_JUDGE: Mapping[str, object] = {"no_judge": True}
 """The options of a run by a verb that has none about judges."""
 
 
@@ -233,7 +233,7 @@ class RunRequest:
     video: str | None = None
 
     @classmethod
-    def of_options(cls, tasks: tuple[str | Mapping[str, Any], ...] = (), **options: Any) -> RunRequest:
+    def of_options(cls, tasks: tuple[str | Mapping[str, object], ...] = (), **options: object) -> RunRequest:
         """The request that options state, by their flat names."""
         return cls(tasks).with_options(**options)
 
@@ -249,7 +249,7 @@ class RunRequest:
     def with_options(self, **options: Any) -> RunRequest:
         """The same request with these options, by their flat names. TypeError for one that there is not."""
         own = {name: value for name, value in options.items() if name not in FLAT_NAMES and name not in PARTS}
-        of_parts: dict[str, dict[str, Any]] = {}
+        of_parts: dict[str, dict[str, object]] = {}
         for name, value in options.items():
             if name in FLAT_NAMES:
                 part, field_name = FLAT_NAMES[name]
@@ -271,14 +271,14 @@ class RunRequest:
         """The same request for this process alone and for all docs: what a recorded run needs that is scored or repeated."""
         return replace(self, ray=RayRequest(), deciding=DecidingRequest())
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """For run.json, so that `mm-eval score` can build the tasks again from any working directory."""
         folders = ("include_path", "data_root")
         stored = {name: value for name, value in self.options().items() if name not in TRACKERS}
         return {k: str(Path(v).resolve()) if k in folders and v else v for k, v in stored.items()}
 
     @classmethod
-    def from_json(cls, stored: Mapping[str, Any]) -> RunRequest:
+    def from_json(cls, stored: Mapping[str, object]) -> RunRequest:
         """The request that `to_json` wrote. ConfigError for options that only another version of mm-eval has."""
         if unknown := sorted(stored.keys() - cls(()).options().keys()):
             what = f"the run was requested with {', '.join(unknown)}, which this version of mm-eval does not know."
@@ -292,11 +292,11 @@ LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
 _SHARE = "a count from 1 or a share between 0 and 1"
 
 
-def _is_count_or_share(value: Any) -> bool:
+def _is_count_or_share(value: object) -> bool:
     return is_count(value, 1) or type(value) is float and 0 < value < 1
 
 
-def _is_doc_ids(value: Any) -> bool:
+def _is_doc_ids(value: object) -> bool:
     return (
         isinstance(value, Mapping)
         and bool(value)
@@ -304,11 +304,11 @@ def _is_doc_ids(value: Any) -> bool:
     )
 
 
-def _is_ids(ids: Any) -> bool:
+def _is_ids(ids: object) -> bool:
     return isinstance(ids, list) and bool(ids) and all(map(is_count, ids)) and len(set(ids)) == len(ids)
 
 
-def _read_samples(text: str) -> Any:
+def _read_samples(text: str) -> object:
     """The value of --samples: JSON, or the path of a file with JSON."""
     if not text.lstrip().startswith(("{", "[")):
         try:
@@ -327,7 +327,7 @@ def _read_samples(text: str) -> Any:
     return chosen
 
 
-def _switch_or_number(text: str) -> Any:
+def _switch_or_number(text: str) -> object:
     value = switch(text)
     return number(value) if isinstance(value, str) else value
 
@@ -530,7 +530,7 @@ RULES: Mapping[str, Rule] = _rules()
 """The rule of each option by its name: what commands, files of options and Python may state. `task_names` checks the tasks."""
 
 
-def read_option(name: str, text: str, rule: Rule | None = None) -> Any:
+def read_option(name: str, text: str, rule: Rule | None = None) -> object:
     """The value of an option of the command line; ConfigError names the option, the value and what is needed.
 
     rule: of an option that one verb alone has.
@@ -542,12 +542,12 @@ def read_option(name: str, text: str, rule: Rule | None = None) -> Any:
     return value
 
 
-def check_options(options: Mapping[str, Any], where: str) -> None:
+def check_options(options: Mapping[str, object], where: str) -> None:
     """ConfigError for each unknown option and each invalid value; None means not given."""
     raise_all(faults(options, RULES, lambda name: where))
 
 
-def by_field(options: Mapping[str, Any], where: str) -> dict[str, Any]:
+def by_field(options: Mapping[str, object], where: str) -> dict[str, Any]:
     """Options by their names in `RunRequest`; the command line's names are read too.
 
     Errors: ConfigError for an option that is given under both names.
@@ -570,7 +570,7 @@ def by_field(options: Mapping[str, Any], where: str) -> dict[str, Any]:
     return found
 
 
-def model_arguments(given: Any) -> Any:
+def model_arguments(given: object) -> Any:
     """`model_args` of Python or of a file of options as the command line states them: numbers and paths as text.
 
     What is not a mapping stays as it is, for `faults` to report.
@@ -580,7 +580,7 @@ def model_arguments(given: Any) -> Any:
     return {name: value if isinstance(value, (str, Mapping, list)) else str(value) for name, value in given.items()}
 
 
-def task_names(tasks: Any, where: str = "") -> tuple[str | Mapping[str, Any], ...]:
+def task_names(tasks: object, where: str = "") -> tuple[str | Mapping[str, object], ...]:
     """Tasks from a list, one mapping, a text with commas, or such a list as JSON: names, files, and mappings as JSON values.
 
     Errors: ConfigError where there are none or one is invalid.
@@ -608,25 +608,27 @@ def task_names(tasks: Any, where: str = "") -> tuple[str | Mapping[str, Any], ..
     return tuple(stated_task(each, where) if isinstance(each, Mapping) else str(each) for each in found)
 
 
-def _no_task(given: Any, where: str) -> ConfigError:
+def _no_task(given: object, where: str) -> ConfigError:
     hint = "`mm-eval ls tasks` lists them."
     what = f"no task is named by {shortly(given)}; `tasks` is a list of names, files and mappings."
     return ConfigError(what, where=where, hint=hint)
 
 
-def named_tasks(tasks: Iterable[str | Mapping[str, Any]]) -> list[str]:
+def named_tasks(tasks: Iterable[str | Mapping[str, object]]) -> list[str]:
     """What the tasks of a request are called: of a mapping its own name."""
     named = ((each.get("task"), each.get("group")) if isinstance(each, Mapping) else (each,) for each in tasks)
     return [next(name for name in names if isinstance(name, str)) for names in named]
 
 
-def of_names(tasks: Sequence[str | Mapping[str, Any]], names: Iterable[str]) -> tuple[str | Mapping[str, Any], ...]:
+def of_names(
+    tasks: Sequence[str | Mapping[str, object]], names: Iterable[str]
+) -> tuple[str | Mapping[str, object], ...]:
     """These tasks and groups of a request as it stated them. names: their keys in the results.
 
     Errors: ConfigError where two mappings of the request have one name.
     """
     stated = [(name, each) for name, each in zip(named_tasks(tasks), tasks, strict=True) if isinstance(each, Mapping)]
-    found: list[str | Mapping[str, Any]] = []
+    found: list[str | Mapping[str, object]] = []
     for key in names:
         base = key.partition("#")[0]
         own = [each for name, each in stated if name == base]
@@ -637,7 +639,7 @@ def of_names(tasks: Sequence[str | Mapping[str, Any]], names: Iterable[str]) -> 
     return tuple(found)
 
 
-def task_words(tasks: Sequence[str | Mapping[str, Any]]) -> str:
+def task_words(tasks: Sequence[str | Mapping[str, object]]) -> str:
     """The tasks of a request as the command line states them."""
     if any(isinstance(each, Mapping) for each in tasks):
         return json.dumps(list(tasks), ensure_ascii=False)

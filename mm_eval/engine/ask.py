@@ -59,7 +59,7 @@ class Asker:
     failed_elsewhere: Callable[[], int] = lambda: 0
     over_budget: Callable[[], MMEvalError | None] = lambda: None
     keep: Callable[[Mapping[str, Any]], None] = lambda findings: None
-    _kept: Mapping[str, Any] = field(default_factory=dict)
+    _kept: Mapping[str, object] = field(default_factory=dict)
     _in_flight: dict[int, tuple[str, list[Instance], ChoicesOfDoc | None]] = field(default_factory=dict)
     """id(instance) of each request: its key, the instances whose slots its answer fills, itself first, and its doc."""
     _by_key: dict[str, list[Instance]] = field(default_factory=dict)
@@ -268,7 +268,7 @@ class Asker:
         else:
             self.cache.put(self._record(key, instances, answer, doc), instance)
 
-    def _not_asked(self, given: Any) -> ModelError:
+    def _not_asked(self, given: object) -> ModelError:
         """The error of an adapter that gave something else than a request and its answer, such as the answers alone in a list."""
         name, where = type(self.model).__name__, self._line()
         if isinstance(given, (tuple, list)) and len(given) == 2 and isinstance(given[0], Instance):
@@ -281,7 +281,7 @@ class Asker:
         """What answers the requests: "Echo.generate"."""
         return f"{type(self.model).__name__}.{METHODS[self._kind]}"
 
-    def _answers(self, given: Any) -> Any:
+    def _answers(self, given: object) -> object:
         """What the model's method gave, if that can be iterated over."""
         if not isinstance(given, Iterable):
             what = f"{self._method} returned {type(given).__name__}; it yields (instance, answer) for each instance"

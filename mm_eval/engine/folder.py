@@ -39,7 +39,7 @@ Files: TypeAlias = Mapping[str, Mapping[str, FileState]]
 FirstDocs: TypeAlias = Callable[[Mapping[str, int]], Mapping[str, Any]]
 """The spec of a run that is asked only the first so many docs of each task."""
 
-NOTHING: Mapping[str, Any] = {}
+NOTHING: Mapping[str, object] = {}
 DISK_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG, errno.ESTALE})
 """The disk is full or fails. Any other error means that the folder is the wrong one."""
 
@@ -76,7 +76,7 @@ class RunFolder:
         """What run.json states beside the spec, such as the `constants` of the model and its `machine`; empty if nothing."""
         return entry_of(self.read("run.json"), name)
 
-    def add_to_entry(self, name: str, found: Mapping[str, Any]) -> None:
+    def add_to_entry(self, name: str, found: Mapping[str, object]) -> None:
         """Adds to what run.json states beside the spec. Every process of a launch may do so."""
         journal = os.open(self.path / "journal", os.O_RDONLY | os.O_CLOEXEC)
         try:
@@ -88,15 +88,15 @@ class RunFolder:
         finally:
             os.close(journal)
 
-    def findings(self, name: str = "model") -> Mapping[str, Any]:
+    def findings(self, name: str = "model") -> Mapping[str, object]:
         """What an earlier launch found out about an endpoint, that of the run's model by default; empty if nothing."""
         return findings_of(self.read("run.json"), name)
 
-    def keep_findings(self, findings: Mapping[str, Any], name: str = "model") -> None:
+    def keep_findings(self, findings: Mapping[str, object], name: str = "model") -> None:
         """Writes what a launch found out about an endpoint into run.json."""
         self.add_to_entry("endpoints", {name: findings})
 
-    def refused(self, name: str = "model") -> dict[str, Any]:
+    def refused(self, name: str = "model") -> dict[str, object]:
         """What an endpoint refuses, for results.json."""
         return refused_in(self.findings(name))
 
@@ -157,10 +157,10 @@ class RunFolder:
 
     def claim(
         self,
-        spec: Mapping[str, Any],
-        request: Mapping[str, Any],
-        machine: Mapping[str, Any] = NOTHING,
-        constants: Mapping[str, Any] = NOTHING,
+        spec: Mapping[str, object],
+        request: Mapping[str, object],
+        machine: Mapping[str, object] = NOTHING,
+        constants: Mapping[str, object] = NOTHING,
         leads: bool = True,
         first: FirstDocs | None = None,
     ) -> bool:
@@ -194,8 +194,8 @@ class RunFolder:
         return False
 
     def _go_on_with_more(
-        self, run: Mapping[str, Any], spec: Mapping[str, Any], request: Mapping[str, Any]
-    ) -> dict[str, Any]:
+        self, run: Mapping[str, object], spec: Mapping[str, object], request: Mapping[str, object]
+    ) -> dict[str, object]:
         """Makes the folder that of the same run over more docs. Its numbers are of the first ones, so they go first."""
         for name in ("report.html", "results.json", "finished.json"):
             (self.path / name).unlink(missing_ok=True)
@@ -206,13 +206,13 @@ class RunFolder:
         self._write_run(changed)
         return changed
 
-    def _mark(self, run: Mapping[str, Any], request: Mapping[str, Any]) -> None:
+    def _mark(self, run: Mapping[str, object], request: Mapping[str, object]) -> None:
         """Marks a run.json of another machine as this user's, if the command states the very same request."""
         same = json.loads(json.dumps(request)) == run.get("request")
         if same and not is_own({"request": request}, run.get("mark")) and (mark := mark_of({"request": request})):
             self._write_run({**run, "mark": mark})
 
-    def or_its_like(self, spec: Mapping[str, Any], pattern: str) -> RunFolder:
+    def or_its_like(self, spec: Mapping[str, object], pattern: str) -> RunFolder:
         """This folder if it exists, else the newest one beside it that fits the pattern and whose run makes the same requests.
 
         So a task whose scoring has changed finds the answers of its earlier runs. Without such a folder: this one.
@@ -228,7 +228,7 @@ class RunFolder:
         return self
 
     def refuse_other(
-        self, spec: Mapping[str, Any], request: Mapping[str, Any] = NOTHING, first: FirstDocs | None = None
+        self, spec: Mapping[str, object], request: Mapping[str, object] = NOTHING, first: FirstDocs | None = None
     ) -> None:
         """Raises ConfigError if the folder has a run of another spec, or another launch holds it. Writes nothing.
 
@@ -242,7 +242,7 @@ class RunFolder:
         self,
         known: Mapping[str, Any],
         spec: Mapping[str, Any],
-        request: Mapping[str, Any] = NOTHING,
+        request: Mapping[str, object] = NOTHING,
         first: FirstDocs | None = None,
     ) -> bool:
         """Raises OtherRunError for a run of other requests. Returns whether the run has asked only the first docs of the spec."""
@@ -271,7 +271,9 @@ class RunFolder:
             raise OtherRunError(f"the folder holds another run: {shown}.", where=str(self.path), hint=hint)
         return False
 
-    def drop_numbers_of_others(self, configs: Mapping[str, TaskConfig], made_by: Any, changed: Sequence[str]) -> None:
+    def drop_numbers_of_others(
+        self, configs: Mapping[str, TaskConfig], made_by: object, changed: Sequence[str]
+    ) -> None:
         """Removes results.json and report.html if they were not made by the rules of these configs.
 
         made_by: `scored_by` of the configs whose rules made them; empty if unknown. changed: as of `changed_tasks`.
@@ -324,7 +326,7 @@ class RunFolder:
         except OSError as error:
             raise folder_error("it can't be read", path, error) from error
 
-    def _write_run(self, run: Mapping[str, Any]) -> None:
+    def _write_run(self, run: Mapping[str, object]) -> None:
         self.write("run.json", json.dumps(run, indent=2, ensure_ascii=False))
 
     def write(self, name: str, text: str) -> Path:
@@ -344,20 +346,20 @@ class RunFolder:
         return path
 
 
-def entry_of(run: Mapping[str, Any] | None, name: str) -> Mapping[str, Any]:
+def entry_of(run: Mapping[str, object] | None, name: str) -> Mapping[str, Any]:
     """What a run.json states by this name; empty if nothing, or where there is none. A stranger's may hold anything."""
     found = (run or NOTHING).get(name)
     return found if isinstance(found, dict) else NOTHING
 
 
-def findings_of(run: Mapping[str, Any] | None, name: str = "model") -> Mapping[str, Any]:
+def findings_of(run: Mapping[str, object] | None, name: str = "model") -> Mapping[str, object]:
     """What a run.json says about an endpoint, as of `RunFolder.findings`, and of the model that it serves."""
     found = entry_of(entry_of(run, "endpoints"), name)
     served = entry_of(entry_of(run, "spec"), "model").get(SERVED) if name == "model" else None
     return found if served is None else {SERVED: served, **found}
 
 
-def refused_in(findings: Mapping[str, Any]) -> dict[str, Any]:
+def refused_in(findings: Mapping[str, object]) -> dict[str, object]:
     """What an endpoint refuses: its findings without what it accepted."""
     return {field: value for field, value in findings.items() if field not in ("accepted", SERVED)}
 
@@ -454,7 +456,7 @@ def shows_by_code(config: TaskConfig) -> bool:
     return any(True for key in PICTURE_KEYS for _ in functions_in(config.source.get(key)))
 
 
-def differences(old: Any, new: Any, at: str = "") -> Iterator[str]:
+def differences(old: object, new: object, at: str = "") -> Iterator[str]:
     """The differences between two specs, one sentence each."""
     if at == "model" and isinstance(old, Mapping) and isinstance(new, Mapping):
         names = [name for name in VERSIONS if old.get(name) != new.get(name)]
@@ -486,8 +488,8 @@ def shorter(
     found: list[str],
     old: Mapping[str, Any],
     new: Mapping[str, Any],
-    begun: Mapping[str, Any],
-    request: Mapping[str, Any],
+    begun: Mapping[str, object],
+    request: Mapping[str, object],
 ) -> list[str]:
     """The differences of two specs as the user's options say them, where they do. begun, request: those of the two runs."""
     if not found or not request:
@@ -513,7 +515,7 @@ def shorter(
     return said + found
 
 
-def _named_model(request: Mapping[str, Any]) -> str:
+def _named_model(request: Mapping[str, object]) -> str:
     """The model of a request: the adapter's name, and what it loads."""
     args = request.get("model_args")
     loaded = args.get("pretrained") or args.get("model") if isinstance(args, Mapping) else None
@@ -521,6 +523,6 @@ def _named_model(request: Mapping[str, Any]) -> str:
     return f"{name} ({loaded})" if loaded else name
 
 
-def _short(value: Any) -> str:
+def _short(value: object) -> str:
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= 60 else f"{text[:57]}..."

@@ -49,14 +49,14 @@ SEVERAL_ANSWERS = ("n", "best_of", "num_return_sequences")
 Num = TypeVar("Num", int, float)
 
 
-def one_token_cap(kwargs: Mapping[str, Any]) -> dict[str, Any]:
+def one_token_cap(kwargs: Mapping[str, object]) -> dict[str, object]:
     """Command-line options with the token cap under the first name of `TOKEN_CAPS`, which overrides whatever a task states."""
     caps = [kwargs[name] for name in TOKEN_CAPS if name in kwargs]
     others = {name: value for name, value in kwargs.items() if name not in TOKEN_CAPS}
     return {**others, TOKEN_CAPS[0]: caps[0]} if caps else others
 
 
-def check_caps(kwargs: Mapping[str, Any]) -> None:
+def check_caps(kwargs: Mapping[str, object]) -> None:
     """ConfigError for two token caps with different values: which of them holds would be the model's affair."""
     stated = {name: kwargs[name] for name in TOKEN_CAPS if kwargs.get(name) is not None}
     if len({str(value).strip() for value in stated.values()}) > 1:
@@ -64,7 +64,7 @@ def check_caps(kwargs: Mapping[str, Any]) -> None:
         raise ConfigError(f"the token cap is stated with different values: {listed}.", hint="State one of them.")
 
 
-def check_one_answer(options: Mapping[str, Any]) -> None:
+def check_one_answer(options: Mapping[str, object]) -> None:
     """ConfigError for an option that asks for several answers at once."""
     for name in SEVERAL_ANSWERS:
         count = _number_in_text(options.get(name))
@@ -81,7 +81,7 @@ def check_names(names: Iterable[str], known: Sequence[str] = SERVER_OPTIONS) -> 
             raise ConfigError(f"Unknown generation option {name!r}.", hint=did_you_mean(name, likely))
 
 
-def check_for_any_model(kwargs: Mapping[str, Any]) -> None:
+def check_for_any_model(kwargs: Mapping[str, object]) -> None:
     """ConfigError for generation_kwargs that every run refuses: misspelt names, senseless values, two caps, several answers."""
     options = GenerationOptions.from_kwargs(kwargs)
     check_caps(kwargs)
@@ -105,10 +105,10 @@ class GenerationOptions:
     top_p: float | None = None
     top_k: int | None = None
     num_beams: int = 1
-    extra: Mapping[str, Any] = field(default_factory=dict)
+    extra: Mapping[str, object] = field(default_factory=dict)
 
     @classmethod
-    def from_kwargs(cls, kwargs: Mapping[str, Any]) -> GenerationOptions:
+    def from_kwargs(cls, kwargs: Mapping[str, object]) -> GenerationOptions:
         """Reads the `generation_kwargs` of a YAML file; null means not given. Raises ConfigError for an invalid value.
 
         Temperature 0, or null, or `do_sample: false` means greedy. `do_sample: true` without a temperature samples at 1, as in
@@ -154,18 +154,18 @@ def _number(kind: type[Num], value: Any, name: str) -> Num:
     return kind(number)
 
 
-def _optional(kind: type[Num], value: Any, name: str) -> Num | None:
+def _optional(kind: type[Num], value: object, name: str) -> Num | None:
     return None if value is None else _number(kind, value, name)
 
 
-def _flag(value: Any, name: str) -> bool | None:
+def _flag(value: object, name: str) -> bool | None:
     known = {"true": True, "1": True, "false": False, "0": False, "none": None}
     if (word := str(value).lower()) not in known:
         raise ConfigError(f"generation_kwargs: {name} is {value!r}; true or false is needed.")
     return known[word]
 
 
-def _texts(value: Any, name: str) -> tuple[str, ...]:
+def _texts(value: object, name: str) -> tuple[str, ...]:
     """One text or several. Null and empty texts are dropped."""
     texts = [value] if isinstance(value, str) else value or []
     if not isinstance(texts, Sequence) or not all(isinstance(text, str) for text in texts):
@@ -173,7 +173,7 @@ def _texts(value: Any, name: str) -> tuple[str, ...]:
     return tuple(text for text in texts if text)
 
 
-def _number_in_text(value: Any) -> Any:
+def _number_in_text(value: Any) -> object:
     """The number that a text spells. Any other value is returned unchanged."""
     for kind in (int, float) if isinstance(value, str) else ():
         try:

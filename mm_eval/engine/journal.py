@@ -230,7 +230,7 @@ class JournalState:
         if old is None or record.at >= old.at:
             self.tools[record.key] = record
 
-    def count(self, usage: Any, slots: Sequence[Slot]) -> None:
+    def count(self, usage: object, slots: Sequence[Slot]) -> None:
         """Adds the tokens of an answer to `usage`, or to those of the judge whose slots it fills."""
         judge = slots[0].judge if slots else ""
         total = self.judge_usage.setdefault(judge, {}) if judge else self.usage
@@ -258,7 +258,7 @@ def read_journal(folder: Path, conversations: Container[str] = ()) -> JournalSta
     """
     _refuse_packed(folder)
     state = JournalState(conversations=conversations)
-    later: list[dict[str, Any]] = []  # a slots record may stand in another file than its answer
+    later: list[dict[str, object]] = []  # a slots record may stand in another file than its answer
     for path in journal_files(folder):
         try:
             for _, line in lines_of(folder, path):
@@ -292,7 +292,7 @@ def _is_packed(path: Path) -> bool:
     return False
 
 
-def _add_line(state: JournalState, later: list[dict[str, Any]], line: bytes | None, path: Path) -> None:
+def _add_line(state: JournalState, later: list[dict[str, object]], line: bytes | None, path: Path) -> None:
     """Adds a line of a journal file to the state, or counts it as damaged. later: gets the records of further slots."""
     is_ended = line is None or line.endswith((b"\n", b"\r"))
     text = b"" if line is None else line.strip(b"\n" + _INVISIBLE)
@@ -414,7 +414,7 @@ class Journal:
         self._thread = threading.Thread(target=self._write_all, name="journal", daemon=True)
         self._thread.start()
 
-    def put(self, record: Mapping[str, Any], acknowledge: Callable[[], None] = lambda: None) -> None:
+    def put(self, record: Mapping[str, object], acknowledge: Callable[[], None] = lambda: None) -> None:
         """Queues a record. The writer's thread calls `acknowledge` once the record is on the disk.
 
         An error that `acknowledge` raises is logged and ignored: the record is safe by then.

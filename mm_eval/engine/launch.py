@@ -124,7 +124,7 @@ def place(count: int) -> Processes:
     return own
 
 
-def _group() -> Any:
+def _group() -> object:
     """The process group of a training that this process takes part in; None outside of one.
 
     The training's own steps wait for all processes, so whoever started it ends them when one dies.
@@ -197,7 +197,7 @@ class Shared(Launch):
     _elsewhere: int = 0
     _next_look: float = 0.0
 
-    def publish(self, topic: str, value: Any = True) -> None:
+    def publish(self, topic: str, value: object = True) -> None:
         """Stores a JSON value for the other ranks."""
         self._or_lost(lambda store: store.set(self._key(topic, self.own.rank), json.dumps(value)))
 
@@ -240,7 +240,7 @@ class Shared(Launch):
     def _key(self, topic: str, rank: int) -> str:
         return f"{self.name}/{topic}/{rank}"
 
-    def _or_lost(self, call: Callable[[Store], Any]) -> Any:
+    def _or_lost(self, call: Callable[[Store], object]) -> Any:
         try:
             return call(self.store)
         except RuntimeError as error:
@@ -352,7 +352,7 @@ def _in_one_round() -> Iterator[None]:
         _round = None
 
 
-def agreed(topic: str, value: Any) -> list[Any]:
+def agreed(topic: str, value: object) -> list[object]:
     """The value of each rank, in their order; all ranks of an evaluation in a training call it."""
     if _round is None:
         return [value]

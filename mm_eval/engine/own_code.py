@@ -47,7 +47,7 @@ def takes_keywords(kind: type) -> bool:
 
 
 def keywords_of(
-    function: Callable[..., Any], given: Mapping[str, Any], skip: Collection[str] = (), first: int = 0
+    function: Callable[..., object], given: Mapping[str, object], skip: Collection[str] = (), first: int = 0
 ) -> dict[str, Any]:
     """The arguments of a function or class as its keywords; texts become what its annotations or defaults say.
 
@@ -74,7 +74,7 @@ def keywords_of(
     return {key: _as_declared(key, known.get(key), value, name, where) for key, value in given.items()}
 
 
-def _as_declared(key: str, parameter: inspect.Parameter | None, value: Any, name: str, where: str) -> Any:
+def _as_declared(key: str, parameter: inspect.Parameter | None, value: Any, name: str, where: str) -> object:
     """A text as the type that the parameter's annotation names, or else its default has; a number or a switch without either."""
     if not isinstance(value, str):
         return value
@@ -110,7 +110,7 @@ def _words(text: str) -> set[str]:
     return words | ({"None"} if "Optional" in words or "NoneType" in words else set())
 
 
-def called(thing: Any) -> str:
+def called(thing: object) -> str:
     """The name of a function, a class or an object for people."""
     return str(getattr(thing, "__qualname__", None) or type(thing).__qualname__).rpartition("<locals>.")[2]
 
@@ -134,7 +134,7 @@ def line_of(thing: Any) -> str:
         return ""
 
 
-def line_at(steps: Any) -> str:
+def line_at(steps: object) -> str:
     """`file:line` at which a generator of the user's waits; empty for any other thing."""
     frame = steps.gi_frame if isinstance(steps, GeneratorType) else None
     if frame is None or not _is_users(frame.f_code.co_filename):
@@ -164,7 +164,7 @@ def _shown(file: str) -> str:
 
 
 @contextmanager
-def faults_of(thing: Any, part: str = "") -> Iterator[None]:
+def faults_of(thing: object, part: str = "") -> Iterator[None]:
     """What code of the user's raises becomes a ConfigError with its file and line. That of mm-eval's own code stays as it is.
 
     thing: the class, object or function. part: the method that is called.

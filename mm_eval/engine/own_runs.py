@@ -19,20 +19,19 @@ import os
 import secrets
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 log = logging.getLogger(__name__)
 
 KEY_BYTES = 32
 
 
-def mark_of(named: Any) -> str | None:
+def mark_of(named: object) -> str | None:
     """The mark of what this user names, a JSON value; None where no key can be kept."""
     key = _key(make=True)
     return None if key is None else _digest(key, named)
 
 
-def is_own(named: Any, mark: Any) -> bool:
+def is_own(named: object, mark: object) -> bool:
     """Whether this user's mark stands under this very value."""
     key = _key(make=False)
     if key is None or not isinstance(mark, str):
@@ -40,7 +39,7 @@ def is_own(named: Any, mark: Any) -> bool:
     return hmac.compare_digest(_digest(key, named).encode(), mark.encode("utf-8", "replace"))
 
 
-def _digest(key: bytes, named: Any) -> str:
+def _digest(key: bytes, named: object) -> str:
     text = json.dumps(json.loads(json.dumps(named)), sort_keys=True)  # as a file gives it back: texts as keys, lists
     return hmac.new(key, text.encode(), hashlib.sha256).hexdigest()
 

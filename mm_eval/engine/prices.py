@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from numbers import Integral
-from typing import Any
 
 from mm_eval.values.errors import ConfigError, MMEvalError, ModelError
 
@@ -15,7 +14,7 @@ MOST_TOKENS = 10**9
 """A larger token count is invalid."""
 
 
-def token_counts(usage: Any) -> dict[str, int]:
+def token_counts(usage: object) -> dict[str, int]:
     """The valid token counts of a `usage`. A server, or an old journal, may hold anything.
 
     >>> token_counts({"prompt_tokens": 7, "completion_tokens": 10**400, "image_tokens": "3"})
@@ -60,11 +59,11 @@ class Price:
         )
         return sum(count * price for count, price in parts) / MILLION
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         return {name: value for name, value in asdict(self).items() if value not in (None, "")}
 
     @classmethod
-    def of_json(cls, value: Any) -> Price | None:
+    def of_json(cls, value: object) -> Price | None:
         """What `to_json` gave; None for anything else."""
         if not isinstance(value, Mapping) or not value.keys() <= cls.__dataclass_fields__.keys():
             return None

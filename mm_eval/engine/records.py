@@ -22,12 +22,12 @@ _CRC_LENGTH = len(',"crc":"00000000"}')
 NO_USAGE: Mapping[str, int] = {}
 
 
-def answer_record(answer: Answer, slots: Iterable[Slot]) -> dict[str, Any]:
+def answer_record(answer: Answer, slots: Iterable[Slot]) -> dict[str, object]:
     """The record of an answer or a failure and its slots. The text of an error stands under `error`, never under `output`."""
     slots = list(slots)
     of_judge = bool(slots) and bool(slots[0].judge)
     error, kind = answer.error, "error" if answer.error is not None else "judge" if of_judge else "answer"
-    record: dict[str, Any] = {
+    record: dict[str, object] = {
         "v": FIRST,
         "kind": kind,
         "key": answer.key,
@@ -56,10 +56,10 @@ def answer_record(answer: Answer, slots: Iterable[Slot]) -> dict[str, Any]:
     return {**record, "output": output, "usage": token_counts(answer.usage)}
 
 
-def answers_record(answers: Sequence[tuple[Answer, Slot]]) -> dict[str, Any]:
+def answers_record(answers: Sequence[tuple[Answer, Slot]]) -> dict[str, object]:
     """The one record of the log-likelihoods of a doc's choices, which are `alike`: keys, slots and outputs in one order."""
     first = answers[0][0]
-    record: dict[str, Any] = {
+    record: dict[str, object] = {
         "v": VERSION,
         "kind": "answers",
         "keys": [answer.key for answer, _ in answers],
@@ -79,7 +79,7 @@ def answers_record(answers: Sequence[tuple[Answer, Slot]]) -> dict[str, Any]:
     return record
 
 
-def in_common(answer: Answer) -> tuple[Any, ...] | None:
+def in_common(answer: Answer) -> tuple[object, ...] | None:
     """What log-likelihoods have in common that one `answers` record can hold: all but key, output and usage.
 
     None for an answer that such a record can't state.
@@ -118,7 +118,7 @@ def now() -> float:
     return round(time.time(), 3)
 
 
-def end_record(key: str, slot: Slot, end: End) -> dict[str, Any]:
+def end_record(key: str, slot: Slot, end: End) -> dict[str, object]:
     """The record of the end of a conversation. key: of its last answer. slot: of its first turn."""
     return {"v": FIRST, "kind": "end", "key": key, "slots": [slot.to_json()], **end.to_json(), "t": end.at or now()}
 
@@ -128,7 +128,7 @@ def digest_of_answer(answer: Answer) -> str:
     return digest_of([answer.key, answer.output, answer.reasoning])[:16]
 
 
-def slots_record(key: str, slots: Iterable[Slot], at: float = 0.0) -> dict[str, Any]:
+def slots_record(key: str, slots: Iterable[Slot], at: float = 0.0) -> dict[str, object]:
     """The record of more slots for a recorded answer, so that a key keeps its one answer record. at: when, for a turn."""
     record = {"v": FIRST, "kind": "slots", "key": key, "slots": [slot.to_json() for slot in slots]}
     return {**record, "t": at} if at else record
@@ -182,7 +182,7 @@ def answer_of(record: Mapping[str, Any]) -> Answer | None:
 _line = encoder(ensure_ascii=True, allow_nan=False, separators=(",", ":"))
 
 
-def encode(record: Mapping[str, Any]) -> bytes:
+def encode(record: Mapping[str, object]) -> bytes:
     """The line of a record, with its crc at the end. Unpaired surrogates, which some tokenizers give, are escaped."""
     text = _line(record).encode()
     return b'%s,"crc":"%08x"}\n' % (text[:-1], zlib.crc32(text))

@@ -6,12 +6,11 @@ An adapter's description has it under `SERVED`: a mapping; None where the server
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 SERVED = "served"
 
 
-def as_recorded(old: Mapping[str, Any], new: Mapping[str, Any], found: Any = None) -> Mapping[str, Any]:
+def as_recorded(old: Mapping[str, object], new: Mapping[str, object], found: object = None) -> Mapping[str, object]:
     """A recorded description, to be compared with a new one, with what is unknown of either as the other has it.
 
     found: what a launch found out later, after the description was recorded.

@@ -69,8 +69,8 @@ class ToolRecord:
         """Whether the code did not come to its end."""
         return self.ending != "ok"
 
-    def to_json(self) -> dict[str, Any]:
-        record: dict[str, Any] = {"v": FIRST, "kind": KIND, "key": self.key, "slots": [self.slot.to_json()]}
+    def to_json(self) -> dict[str, object]:
+        record: dict[str, object] = {"v": FIRST, "kind": KIND, "key": self.key, "slots": [self.slot.to_json()]}
         record |= {"call": self.call, "code": self.code, "text": self.text}
         record |= {"pictures": list(map(list, self.pictures)), "given": list(map(list, self.given))}
         record |= {"ending": self.ending, "seconds": self.seconds, "after": self.after}

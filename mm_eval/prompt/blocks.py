@@ -52,8 +52,8 @@ class PromptBlock:
     """
 
     key: str = "default"
-    kwargs: Mapping[str, Any] = field(default_factory=dict)
-    targets: Mapping[str, Any] = field(default_factory=dict)
+    kwargs: Mapping[str, object] = field(default_factory=dict)
+    targets: Mapping[str, object] = field(default_factory=dict)
     stated: bool = True
     read: set[str] | None = field(default=None, compare=False)
     frames: str = DEFAULT_RULE
@@ -66,7 +66,7 @@ class PromptBlock:
         cls,
         config: TaskConfig,
         key: str = "default",
-        kwargs: Mapping[str, Any] | None = None,
+        kwargs: Mapping[str, object] | None = None,
         frames: str = DEFAULT_RULE,
         frames_as: str = "pictures",
     ) -> PromptBlock:
@@ -80,7 +80,7 @@ class PromptBlock:
         frames = full_rule(prompt[FRAMES_KEY], "run.json") if FRAMES_KEY in prompt else DEFAULT_RULE
         return cls.of_task(config, prompt["key"], prompt["kwargs"], frames, prompt.get(FRAMES_AS_KEY, "pictures"))
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """For run.json. Default values of frames are not stated."""
         rule = {} if self.frames == DEFAULT_RULE else {FRAMES_KEY: self.frames}
         shown = {} if self.frames_as == "pictures" else {FRAMES_AS_KEY: self.frames_as}
@@ -101,11 +101,11 @@ class PromptBlock:
         around = {name: "" for name in ("pre_prompt", "post_prompt") if self.kwargs.get(name)}
         return replace(self, kwargs={**self.kwargs, **around}) if around else self
 
-    def for_function(self) -> dict[str, Any]:
+    def for_function(self) -> dict[str, object]:
         """A copy of the kwargs for a task's function."""
         return dict(self.kwargs) if self.read is None else _RecordingBlock(self.kwargs, self.read)
 
-    def for_template(self) -> Mapping[str, Any]:
+    def for_template(self) -> Mapping[str, object]:
         """The kwargs for a template, with the texts around a question where they are not stated."""
         return {**AROUND, **self.kwargs}
 
@@ -114,7 +114,7 @@ def choose_block(
     config: TaskConfig,
     model_keys: Sequence[str],
     requested: str | None = None,
-    blocks: Mapping[str, Any] | None = None,
+    blocks: Mapping[str, object] | None = None,
     frames: str | None = None,
     of_model: tuple[str, str] = ("", "pictures"),
 ) -> PromptBlock:
@@ -145,7 +145,7 @@ def choose_block(
     return replace(PromptBlock.of_task(config, key, kwargs, rule, frames_as), places=places)
 
 
-def call(function: Callable[..., Any], doc: Doc, block: PromptBlock, *, second: bool = False) -> Any:
+def call(function: Callable[..., object], doc: Doc, block: PromptBlock, *, second: bool = False) -> object:
     """Calls a task's function with the doc, and with the prompt kwargs and the target entry if it declares them.
 
     second: a second parameter of any name gets the prompt kwargs, as in doc_to_text, doc_to_visual and doc_to_messages.
@@ -153,7 +153,7 @@ def call(function: Callable[..., Any], doc: Doc, block: PromptBlock, *, second: 
     parameters = _parameters(function)
     if second and parameters.other and block.stated:
         return function(doc, block.for_function())
-    arguments: dict[str, Any] = {}
+    arguments: dict[str, object] = {}
     for keyword, has_default in parameters.known.items():
         if keyword == TARGET_KEYWORD:
             if block.targets:
@@ -165,7 +165,7 @@ def call(function: Callable[..., Any], doc: Doc, block: PromptBlock, *, second: 
     return function(doc, **arguments)
 
 
-def check_pixel_limits(blocks: Mapping[str, PromptBlock], model_args: Mapping[str, Any]) -> None:
+def check_pixel_limits(blocks: Mapping[str, PromptBlock], model_args: Mapping[str, object]) -> None:
     """ConfigError if the model would resize again what a task has resized so that it knows the pixels that the model counts.
 
     blocks: by task. A block states such pixels under `coordinates` (docs/guides/grounding.md).
@@ -189,7 +189,7 @@ def pixel_notes(blocks: Mapping[str, PromptBlock], limits: Mapping[str, int]) ->
         )
 
 
-def _resized_again(blocks: Mapping[str, PromptBlock], limits: Mapping[str, Any]) -> Iterator[tuple[str, str, int]]:
+def _resized_again(blocks: Mapping[str, PromptBlock], limits: Mapping[str, object]) -> Iterator[tuple[str, str, int]]:
     """(task, name of a limit, the task's own value) where a picture that the task has resized is outside of the limits."""
     for task, block in blocks.items():
         stated = block.kwargs.get("coordinates")
@@ -213,7 +213,7 @@ class _Parameters:
     other: bool = False
 
 
-def _parameters(function: Callable[..., Any]) -> _Parameters:
+def _parameters(function: Callable[..., object]) -> _Parameters:
     # by its signature where it has one of its own: a function of another process is not kept, nor is that process
     return _parameters_of(getattr(function, "__signature__", function))
 
@@ -234,15 +234,15 @@ def _parameters_of(given: Any) -> _Parameters:
 class _RecordingBlock(dict[str, Any]):
     """Prompt kwargs that record the keys that a function looks up, present or not; iterating over them looks up all."""
 
-    def __init__(self, kwargs: Mapping[str, Any], read: set[str]) -> None:
+    def __init__(self, kwargs: Mapping[str, object], read: set[str]) -> None:
         super().__init__(kwargs)
         self.read = read
 
 
-def _recording(name: str) -> Callable[..., Any]:
+def _recording(name: str) -> Callable[..., object]:
     """The method of dict with this name, for a _RecordingBlock."""
 
-    def method(block: _RecordingBlock, *args: Any) -> Any:
+    def method(block: _RecordingBlock, *args: object) -> object:
         block.read.update(map(str, args[:1]) if args else dict.keys(block))
         return getattr(dict, name)(block, *args)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from mm_eval.data.frames import Frames
 from mm_eval.prompt.blind import WITHOUT, without_pictures
@@ -32,8 +32,8 @@ class Shown:
     cache, seen: of the task. blind: `--blind`. marks: those that the user states, around the reasoning in answers.
     """
 
-    kwargs: Callable[[], Mapping[str, Any]]
-    visuals: Callable[[str, list[Any], str], list[Visual]]
+    kwargs: Callable[[], Mapping[str, object]]
+    visuals: Callable[[str, list[object], str], list[Visual]]
     cache: PictureCache
     seen: Seen | None = None
     blind: str | None = None
@@ -201,7 +201,7 @@ class _Chain:
 
 def _recorded(messages: Sequence[Message], visuals: Sequence[Visual], digests: Sequence[str]) -> tuple[Message, ...]:
     """Messages as the journal has them: a picture is its digest and its size, a frame its digest."""
-    sizes: list[dict[str, Any]] = []
+    sizes: list[dict[str, object]] = []
     for visual in visuals:
         if isinstance(visual, Frames):
             sizes += [{}] * len(visual.digests)
@@ -230,7 +230,7 @@ def _text_of(message: Message) -> str:
     return "".join(part["text"] if part["type"] == "text" else f"{IMAGE_MARK}\n" for part in message["content"])
 
 
-def _message(message: Any, where: str) -> Message:
+def _message(message: object, where: str) -> Message:
     """A message of a task's code as a list of parts."""
     if not isinstance(message, Mapping) or not isinstance(message.get("role"), str):
         hint = 'A message is {"role": "user", "content": "..."}.'

@@ -60,7 +60,7 @@ def question_of(
             name = "formats"
         return config.where(name) if shown.get(name) is None else located(shown).where(name)
 
-    def value(name: str, stated: Any) -> Any:
+    def value(name: str, stated: object) -> Any:
         spaced = name == "doc_to_text"
         return evaluate_field(stated, doc, block, what=name, where=where, spaced=spaced, place=partial(place_of, name))
 
@@ -150,7 +150,7 @@ class Questions:
         return found._replace(target=target, choices=choices)
 
 
-def is_unused(config: TaskConfig, target: Any, doc: Doc) -> bool:
+def is_unused(config: TaskConfig, target: object, doc: Doc) -> bool:
     """Whether a target names a missing column that nothing reads.
 
     lmms-eval's VQA tasks state `doc_to_target: "answer"` for docs with `answers`, which their `process_results` reads.
@@ -171,7 +171,7 @@ def _choice_texts(target: Target, choices: list[str], where: str) -> Target:
     return choices[target]
 
 
-def _of_contexts(text: int | list[Any], target: Target, choices: list[str], prefix: str, where: str) -> Question:
+def _of_contexts(text: int | list[object], target: Target, choices: list[str], prefix: str, where: str) -> Question:
     """A question whose choices are texts before one continuation. lm-eval has two ways to state it:
 
     doc_to_text gives an index, doc_to_choice the texts, doc_to_target the continuation; or doc_to_text gives the texts,
@@ -232,7 +232,7 @@ def choice_index(target: Target, choices: Sequence[str], where: str) -> int | li
 
 
 def choices_of(
-    value: Any, doc: Doc, block: PromptBlock, where: str, place: Callable[[], str] | None = None
+    value: object, doc: Doc, block: PromptBlock, where: str, place: Callable[[], str] | None = None
 ) -> list[str]:
     """A `doc_to_choice` as texts. It gives a list, a mapping, whose values are taken, or a text that is a Python list."""
     choices = evaluate_field(value, doc, block, what="doc_to_choice", where=where, place=place)
@@ -255,7 +255,7 @@ def choices_of(
 
 
 def text_of(
-    value: Any, doc: Doc, block: PromptBlock, *, what: str, where: str, place: Callable[[], str] | None = None
+    value: object, doc: Doc, block: PromptBlock, *, what: str, where: str, place: Callable[[], str] | None = None
 ) -> str:
     """A `description` or `gen_prefix` as text. Unlike other entries, a single word that is not a column is plain text."""
     if isinstance(value, str) and value not in doc and "{{" not in value and "{%" not in value:
@@ -264,14 +264,14 @@ def text_of(
     return _as_text(found, what, where)
 
 
-def _as_text(value: Any, what: str, where: str) -> str:
+def _as_text(value: object, what: str, where: str) -> str:
     if isinstance(value, (list, dict)) or value is None:
         raise DataError(f"{what} gave {type(value).__name__}; expected text.", where=where)
     return str(value)
 
 
 def evaluate_field(
-    value: Any,
+    value: object,
     doc: Doc,
     block: PromptBlock,
     *,
@@ -279,7 +279,7 @@ def evaluate_field(
     where: str,
     spaced: bool = False,
     place: Callable[[], str] | None = None,
-) -> Any:
+) -> object:
     """The value of an entry for one doc.
 
     place: returns file:line of the entry, for a template that fails.

@@ -222,7 +222,7 @@ class Task:
             shown.error,
             tuple(counts),
         )
-        noted: dict[str, Any] = {"choices": question.choices}
+        noted: dict[str, object] = {"choices": question.choices}
         if question.option_texts is not None:
             noted["option_texts"] = question.option_texts
         instances = requests_of(config, question, contexts, shared, noted, self._needs_bare_choices)
@@ -264,7 +264,7 @@ class Task:
     def _shown(self, style: PromptStyle) -> Shown:
         """How the turns of a conversation show what the task's code gives."""
 
-        def visuals(where: str, given: list[Any], what: str) -> list[Visual]:
+        def visuals(where: str, given: list[object], what: str) -> list[Visual]:
             return to_visuals(given, style.block, where, self.docs.places, what)
 
         return Shown(style.block.for_function, visuals, self._cache, self.seen, style.blind, style.marks)
@@ -439,7 +439,7 @@ FEWSHOT_SPLITS = ("fewshot_split", "training_split", "validation_split", "test_s
 
 
 def docs_of_split(
-    config: TaskConfig, source: DataSource, split: str, key: str, process: Callable[[Any], Any] | None
+    config: TaskConfig, source: DataSource, split: str, key: str, process: Callable[[object], object] | None
 ) -> Docs:
     """The docs of a split, from the task's own function or from its dataset. key: the config key that names the split."""
     if config.custom_dataset is not None:
@@ -515,8 +515,8 @@ class Shared(NamedTuple):
         continuation: str | None,
         choice: int,
         repeat: int,
-        metadata: dict[str, Any],
-        kwargs: Mapping[str, Any] | None = None,
+        metadata: dict[str, object],
+        kwargs: Mapping[str, object] | None = None,
     ) -> Instance:
         """One of them. By place: with names it takes four times as long, and a run makes millions."""
         return Instance(
@@ -547,7 +547,7 @@ def requests_of(
     question: Question,
     contexts: Sequence[Context],
     shared: Shared,
-    noted: Mapping[str, Any],
+    noted: Mapping[str, object],
     bare: bool,
 ) -> list[Instance]:
     """The requests of a doc, all choices of a repeat before the next repeat.
@@ -600,7 +600,7 @@ def _choices(
     contexts: Sequence[Context],
     repeat: int,
     shared: Shared,
-    noted: Mapping[str, Any],
+    noted: Mapping[str, object],
     bare: bool,
 ) -> Iterator[Instance]:
     """A request for each choice, then, with `bare`, one for each choice without a question."""
@@ -620,7 +620,7 @@ def _choices(
             yield without.request("loglikelihood", "", delimiter + option, choice, repeat, metadata)
 
 
-def _generation_kwargs(config: TaskConfig, chat: bool) -> dict[str, Any]:
+def _generation_kwargs(config: TaskConfig, chat: bool) -> dict[str, object]:
     """The config's generation kwargs. The default stop string of a plain-text prompt is the gap between examples.
 
     A plain text continues after the answer with another question; a chat turn ends by itself, and its answer may have paragraphs.

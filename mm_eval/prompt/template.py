@@ -87,12 +87,12 @@ class Meter:
             self.left += UNITS_A_CHARACTER * length(self._doc)
         return self.left
 
-    def size(self, value: Any) -> int:
+    def size(self, value: object) -> int:
         """The characters of a value as text, counted up to the units that are left."""
         found = length(value, self.left + 1)
         return found if found <= self.left else length(value, self.room() + 1)
 
-    def made(self, value: Any) -> Any:
+    def made(self, value: object) -> Any:
         """The value, after spending its size."""
         if isinstance(value, (str, bytes)):
             self.spend(len(value))
@@ -111,7 +111,7 @@ def meter() -> Meter:
     return METER.get() or Meter({})
 
 
-def count(value: Any, limit: float = float("inf")) -> int:
+def count(value: object, limit: float = float("inf")) -> int:
     """The number of values in a value, at all depths. Counting stops soon after `limit`."""
     total, pending = 1, [value]
     while pending and total <= limit:
@@ -123,7 +123,7 @@ def count(value: Any, limit: float = float("inf")) -> int:
     return total
 
 
-def length(value: Any, limit: float = float("inf")) -> int:
+def length(value: object, limit: float = float("inf")) -> int:
     """The approximate number of characters of a value as text. Counting stops soon after `limit`."""
     total, pending = 0, [value]
     while pending and total <= limit:
@@ -138,7 +138,7 @@ def length(value: Any, limit: float = float("inf")) -> int:
     return total
 
 
-def percent(template: Any, values: Any, limit: float = float("inf")) -> float:
+def percent(template: object, values: object, limit: float = float("inf")) -> float:
     """`'%10d' % 3`: the widths in the text, the widths among the values, and each value as often as it is shown."""
     text = template.decode("latin-1") if isinstance(template, bytes) else str(template)
     found = _CONVERSION.findall(text)
@@ -150,12 +150,12 @@ def percent(template: Any, values: Any, limit: float = float("inf")) -> float:
     return len(text) + widths + shown * (len(found) if isinstance(values, Mapping) else 1) + 400 * len(found)
 
 
-def _number(value: Any) -> int | float:
+def _number(value: object) -> int | float:
     """A width or a count; 0 for other values, for which the operation itself fails."""
     return abs(value) if isinstance(value, (int, float)) else 0
 
 
-def _length_of_replace(text: Any, old: Any, new: Any, times: Any = None, **_: Any) -> float:
+def _length_of_replace(text: Any, old: Any, new: Any, times: object = None, **_: object) -> float:
     return (text.count(old) + 1) * len(new) if isinstance(old, (str, bytes)) and isinstance(new, (str, bytes)) else 0
 
 
@@ -163,7 +163,7 @@ def _length_of_join(items: Iterable[Any], between: Any) -> float:
     return length(items) + len(items) * len(between) if isinstance(items, (list, tuple, str, dict)) else 0
 
 
-def _depth(value: Any) -> int:
+def _depth(value: object) -> int:
     depth, level = 0, [value]
     while level := [
         below
@@ -217,7 +217,7 @@ METHODS: dict[str, Callable[..., float]] = {
 """The cost of a method of a text, bytes or number. The result of any other method is at most a few times its arguments."""
 
 
-NONE: Mapping[str, Any] = {}
+NONE: Mapping[str, object] = {}
 _ONE_EXPRESSION = re.compile(r"(\s*)\{\{[-+]?(.+?)-?\}\}(\s*)\Z", re.DOTALL)
 
 
@@ -228,8 +228,8 @@ def render(
     what: str = "template",
     where: str = "",
     spaced: bool = False,
-    keywords: Mapping[str, Any] = NONE,
-) -> Any:
+    keywords: Mapping[str, object] = NONE,
+) -> object:
     """The value of a Jinja template for a doc's columns. An undefined name is an error.
 
     keywords: further names, where the doc has no columns of these names.
@@ -260,7 +260,7 @@ def render(
         raise DataError(f"{what} failed: {kind_and_text(error)}", where=where) from error
 
 
-def _joined(template: str, doc: Doc, keywords: Mapping[str, Any]) -> str | None:
+def _joined(template: str, doc: Doc, keywords: Mapping[str, object]) -> str | None:
     """The text of a template that only puts texts of columns between its own, as most do; None for any other one."""
     if (parts := _texts_and_names(template)) is None:
         return None
@@ -286,7 +286,7 @@ def _texts_and_names(template: str) -> list[tuple[str, bool]] | None:
     return found
 
 
-def _render(template: str, doc: Doc, spaced: bool) -> Any:
+def _render(template: str, doc: Doc, spaced: bool) -> object:
     now = Meter(doc)
     token = METER.set(now)
     try:
@@ -332,13 +332,13 @@ def _template(source: str) -> Any:
     return _compiled(_environment().parse(source))
 
 
-def _compiled(tree: nodes.Template) -> Any:
+def _compiled(tree: nodes.Template) -> object:
     template = _environment().from_string(_Metered().visit(tree))
     template.globals = dict(template.globals)  # a ChainMap by default, which each rendering would copy key by key
     return template
 
 
-def _expression(source: str) -> Any:
+def _expression(source: str) -> object:
     """A template that assigns the expression to `result`; None if `source` is not one expression ("a}} and {{b")."""
     from jinja2.parser import Parser
 
@@ -369,14 +369,14 @@ def _environment() -> _Environment:
 class _Formatter(SandboxedFormatter):
     """Formats a text to learn its cost: `'{:>1000000000}'.format(x)` is checked before it is made."""
 
-    def format_field(self, value: Any, format_spec: str) -> Any:
+    def format_field(self, value: object, format_spec: str) -> object:
         for number in re.findall(r"\d+", format_spec):
             meter().require(float(number))
         shown = super().format_field(value, format_spec)
         meter().spend(len(shown))
         return shown
 
-    def convert_field(self, value: Any, conversion: Any) -> Any:
+    def convert_field(self, value: Any, conversion: Any) -> object:
         meter().require(meter().size(value))
         return super().convert_field(value, conversion)
 
@@ -386,7 +386,7 @@ class _Environment(ImmutableSandboxedEnvironment):
 
     intercepted_binops = frozenset({"+", "*", "**", "%"})
 
-    def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
+    def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> object:
         now = meter()
         now.step()
         numbers = isinstance(left, int) and isinstance(right, int)
@@ -402,7 +402,7 @@ class _Environment(ImmutableSandboxedEnvironment):
             now.require(len(left) + now.size(right))
         return now.made(super().call_binop(context, operator, left, right))
 
-    def call(__self, __context: Any, __obj: Any, *args: Any, **kwargs: Any) -> Any:
+    def call(__self, __context: Any, __obj: object, *args: Any, **kwargs: Any) -> object:
         now = meter()
         now.step(CALL)
         method = getattr(__obj, "__wrapped__", __obj)  # the sandbox wraps str.format
@@ -420,7 +420,7 @@ class _Environment(ImmutableSandboxedEnvironment):
 
 
 @jinja2.pass_context
-def _shown(context: Any, value: Any) -> Any:
+def _shown(context: object, value: object) -> object:
     """A value that a template writes: its text is paid for before it is made."""
     now = meter()
     now.spend(len(value) if isinstance(value, str) else now.size(value))
@@ -428,18 +428,18 @@ def _shown(context: Any, value: Any) -> Any:
 
 
 @jinja2.pass_context
-def _step(context: Any, value: Any) -> Any:
+def _step(context: object, value: object) -> Any:
     meter().step()
     return value
 
 
 @jinja2.pass_context
-def _made(context: Any, value: Any) -> Any:
+def _made(context: object, value: object) -> object:
     return meter().made(value)
 
 
 @jinja2.pass_context
-def _concatenate(context: Any, values: list[Any]) -> Any:
+def _concatenate(context: Any, values: list[object]) -> object:
     """`a ~ b`, for which the sandbox has no hook."""
     now = meter()
     now.step()
@@ -478,12 +478,12 @@ def _filter(name: str, value: nodes.Expr, at: nodes.Node) -> nodes.Filter:
     return nodes.Filter(value, name, [], [], None, None, lineno=at.lineno)
 
 
-def _meter_filter(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+def _meter_filter(name: str, function: Callable[..., object]) -> Callable[..., object]:
     """A filter whose cost is checked before it runs, and whose result is paid for."""
     first = 1 if hasattr(function, "jinja_pass_arg") else 0  # the context or environment comes before the value
 
     @wraps(function)
-    def filtered(*args: Any, **kwargs: Any) -> Any:
+    def filtered(*args: object, **kwargs: object) -> object:
         now = meter()
         now.step()
         given = [list(arg) if isinstance(arg, Iterator) and name == "join" else arg for arg in args]

@@ -77,7 +77,7 @@ def visuals_of(
 
 
 def to_visuals(
-    found: Any, block: PromptBlock, where: str, places: Places | None = None, what: str = "doc_to_visual"
+    found: object, block: PromptBlock, where: str, places: Places | None = None, what: str = "doc_to_visual"
 ) -> list[Visual]:
     """Pictures, and the frames of videos, from what a task's function returned: a picture, Video or path, or a list of them.
 
@@ -107,7 +107,7 @@ def _check_pixels(visuals: Sequence[Visual], where: str) -> None:
         raise DataError(f"{what}; the limit is {MOST_PIXELS_OF_A_DOC:,}.", where=where, hint=hint)
 
 
-def _flat(found: Any) -> Iterator[Any]:
+def _flat(found: object) -> Iterator[object]:
     """The items of lists, also within lists, without None: a column of a picture that a doc has not."""
     if isinstance(found, Sequence) and not isinstance(found, (str, bytes, bytearray)):
         for item in found:
@@ -141,7 +141,7 @@ def _pixels(visual: Visual) -> int:
 
 
 def messages_of(
-    doc_to_messages: Callable[..., Any], doc: Doc, block: PromptBlock, where: str, places: Places | None = None
+    doc_to_messages: Callable[..., object], doc: Doc, block: PromptBlock, where: str, places: Places | None = None
 ) -> tuple[list[Message], list[Visual]]:
     """(the turns that a task's function writes for a whole doc, their pictures and videos in order).
 
@@ -163,7 +163,7 @@ def messages_of(
 
 
 def with_places(
-    messages: Sequence[Message], what: str, where: str, shows: Callable[[list[Any], str], list[Visual]]
+    messages: Sequence[Message], what: str, where: str, shows: Callable[[list[object], str], list[Visual]]
 ) -> tuple[list[Message], list[Visual]]:
     """(messages of a task's code with a place for each picture and frame that they show, these pictures and videos in order).
 
@@ -196,8 +196,8 @@ def with_places(
 
 
 def _call(
-    name: str, function: Callable[..., Any], doc: Doc, block: PromptBlock, where: str, places: Places | None
-) -> Any:
+    name: str, function: Callable[..., object], doc: Doc, block: PromptBlock, where: str, places: Places | None
+) -> object:
     """What a task's function returns. It may decode pictures, so all that it raises is a DataError of this doc."""
     with decoding(where), during(PLACES, places or Places()):
         try:

@@ -228,7 +228,7 @@ def answers_of(row: SampleRow) -> list[Answered]:
     ]
 
 
-def _texts_of(target: Any) -> tuple[str, ...]:
+def _texts_of(target: object) -> tuple[str, ...]:
     """The right answers of a doc that are texts."""
     found = target if isinstance(target, list) else [target]
     return tuple(each for each in found if isinstance(each, str))

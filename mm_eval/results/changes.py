@@ -64,7 +64,7 @@ class Change:
         return self.corrected is not None and self.corrected < 0.05
 
 
-def prompt_asked(run: RecordedRun, name: str) -> dict[str, Any]:
+def prompt_asked(run: RecordedRun, name: str) -> dict[str, object]:
     """What a task's prompt block adds to its questions; the rule of frames only where a prompt shows frames."""
     prompt: Mapping[str, Any] = run.spec["tasks"].get(name, {}).get("prompt") or {}
     stated = {key: value for key, value in (prompt.get("kwargs") or {}).items() if value != ""}
@@ -73,7 +73,7 @@ def prompt_asked(run: RecordedRun, name: str) -> dict[str, Any]:
     return {**stated, **{key: prompt[key] for key in frames if key in prompt}}
 
 
-def data_asked(run: RecordedRun, name: str) -> dict[str, Any]:
+def data_asked(run: RecordedRun, name: str) -> dict[str, object]:
     """What two numbers of a task must share to be of one benchmark, in words; runs that differ here are not ranked."""
     task = run.spec["tasks"].get(name, {})
     return {
@@ -95,7 +95,7 @@ def reasoning_tags(run: RecordedRun) -> str:
     return "none are cut" if marks.off else ", ".join(map(" ".join, marks.pairs)) or "those of known models"
 
 
-def _sandbox(stated: Any) -> str:
+def _sandbox(stated: object) -> str:
     """A sandbox as run.json states it, in a few words."""
     if not isinstance(stated, Mapping):
         return repr(stated)[:80]
@@ -165,7 +165,7 @@ def _differences_on(first: RecordedRun, second: RecordedRun, name: str) -> Itera
         yield f"the prompt differs: {' and '.join(said)}"
 
 
-def _keys_that_differ(first: Any, second: Any) -> list[str]:
+def _keys_that_differ(first: object, second: object) -> list[str]:
     """The keys of a task's file that two runs state differently, and "code" where a function that it names is another one."""
     if not isinstance(first, Mapping) or not isinstance(second, Mapping):  # a stranger's folder may hold anything
         return []
@@ -174,7 +174,7 @@ def _keys_that_differ(first: Any, second: Any) -> list[str]:
     return keys or ["code"]
 
 
-def _prompt(run: RecordedRun, name: str, mine: Mapping[str, Any], other: Mapping[str, Any]) -> str:
+def _prompt(run: RecordedRun, name: str, mine: Mapping[str, object], other: Mapping[str, object]) -> str:
     """The key of a block, with what is not as in the other."""
     own = [f"{key}={mine[key]!r}" for key in mine if mine[key] != other.get(key)]
     return f"{run.prompt_keys[name]} ({', '.join(own) or 'without ' + ', '.join(other.keys() - mine.keys())})"

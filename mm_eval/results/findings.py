@@ -57,7 +57,7 @@ def as_command(request: RunRequest, verb: str = "") -> str:
     return shlex.join(words)
 
 
-def _as_text(value: Any) -> str:
+def _as_text(value: object) -> str:
     """An option's value as the command line takes it; a mapping as pairs where these are plain, else as JSON."""
     if isinstance(value, Mapping):
         plain = all(
@@ -139,7 +139,7 @@ class Diagnosis:
         """The faults of the rows so far, as `diagnose` returns them."""
         return [finding for name, seen in self._seen.items() for finding in _of_task(_Case(self._run, name), seen)]
 
-    def about(self) -> dict[str, Any]:
+    def about(self) -> dict[str, object]:
         """The faults as a part of the run's page."""
         return as_values(self.findings())
 
@@ -253,7 +253,7 @@ class _Case:
         request = RunRequest.from_json(self.run.request)
         return replace(request, tasks=self._as_stated(request.tasks), output_path=None, samples=None, name=None)
 
-    def _as_stated(self, tasks: tuple[str | Mapping[str, Any], ...]) -> tuple[str | Mapping[str, Any], ...]:
+    def _as_stated(self, tasks: tuple[str | Mapping[str, object], ...]) -> tuple[str | Mapping[str, object], ...]:
         """The task by its name, or as the mapping in which the run states it. One of a group so stated: all of the run's."""
         if not any(isinstance(each, Mapping) for each in tasks) or self.task in tasks:
             return (self.task,)
@@ -391,7 +391,7 @@ def _by_pipeline(row: SampleRow) -> Iterator[tuple[list[Any], list[str]]]:
         yield answers, rules.get(name, [])
 
 
-def _is_mark(value: Any) -> bool:
+def _is_mark(value: object) -> bool:
     return bool(value) if isinstance(value, (bool, int, float)) else value is not None
 
 
@@ -498,7 +498,7 @@ def as_json(run: RecordedRun, findings: Sequence[Fault]) -> str:
     return json_safe(json.dumps(document, indent=2, ensure_ascii=False))
 
 
-def as_values(findings: Sequence[Fault]) -> dict[str, Any]:
+def as_values(findings: Sequence[Fault]) -> dict[str, object]:
     """The findings for a page: at most `MOST_ON_PAGE`, the rest as a count; long texts are cut."""
     shown = [
         {

@@ -257,12 +257,12 @@ def disagree(row: SampleRow, judges: Mapping[str, Sequence[Entry]]) -> bool:
     return any(verdict != known[0] for verdict in known)
 
 
-def final_verdicts(entries: list[Entry], steps: int) -> list[Any]:
+def final_verdicts(entries: list[Entry], steps: int) -> list[object]:
     """The verdicts of one judge on a doc, one for each answer and repeat; None for one that is missing.
 
     steps: questions a verdict takes; 0 where that is not the same for all docs, and the last entry has the `total`.
     """
-    found: list[Any] = []
+    found: list[object] = []
     asked = 0
     for entry in entries:
         asked += 1

@@ -12,7 +12,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from mm_eval.values.types import NO_SHARE, MetricKey, Number
 
@@ -93,7 +92,7 @@ def unit_of(*numbers: Number, metric: str = "") -> Unit:
 
 
 def unit_for(
-    metric: str, values: Iterable[Any], ends: Iterable[float] = (), scales: Iterable[tuple[float, float] | None] = ()
+    metric: str, values: Iterable[object], ends: Iterable[float] = (), scales: Iterable[tuple[float, float] | None] = ()
 ) -> Unit:
     """The unit of a metric's values. ends: of their 95% intervals. scales: the least and greatest value of each, if known.
 

@@ -44,7 +44,7 @@ def lines(results: Results) -> Iterator[str]:
         yield f"reported, but no task here measures it: {', '.join(stated['missing'])}"
 
 
-def shown(value: Any, scale: float) -> str:
+def shown(value: object, scale: float) -> str:
     """A number in the report's unit; "" for none."""
     if not isinstance(value, (int, float)):
         return ""
@@ -79,7 +79,7 @@ def _explained(row: Mapping[str, Any]) -> Iterator[str]:
         )
 
 
-def status_of(row: Mapping[str, Any]) -> str:
+def status_of(row: Mapping[str, object]) -> str:
     """ "matches", "near", "off" or "not comparable", of a row of the entry `protocol`."""
     said = str(row["verdict"])
     return next((status for status in (MATCHES, NEAR, OFF) if said.startswith(status)), NOT_COMPARABLE)

@@ -177,7 +177,7 @@ class RecordedTask:
         except Exception:  # the task's own code, on values that went through JSON
             return recorded
 
-    def _number(self, key: MetricKey, values: Mapping[int, Any], *, whole: bool = False) -> Number | None:
+    def _number(self, key: MetricKey, values: Mapping[int, object], *, whole: bool = False) -> Number | None:
         function = self.aggregation(key)
         if function is None or not values:
             return None
@@ -218,7 +218,7 @@ def told_apart(runs: Sequence[RecordedRun]) -> list[RecordedRun]:
     return found
 
 
-def _loaded_from(args: Mapping[str, Any]) -> Any:
+def _loaded_from(args: Mapping[str, object]) -> Any:
     return args.get("pretrained") or args.get("model") or args.get("path")
 
 
@@ -419,10 +419,10 @@ class RecordedRun:
         return found
 
 
-_NONE: Mapping[str, Any] = {}
+_NONE: Mapping[str, object] = {}
 
 
-def is_row(row: Any) -> TypeGuard[SampleRow]:
+def is_row(row: object) -> TypeGuard[SampleRow]:
     """Whether a value has the form of a row of samples/."""
     return (
         type(row) is dict
@@ -439,11 +439,11 @@ def is_row(row: Any) -> TypeGuard[SampleRow]:
     )
 
 
-def _is_words(value: Any) -> bool:
+def _is_words(value: object) -> bool:
     return type(value) is list and all(type(each) is str for each in value)
 
 
-def _gives(function: Aggregation, values: Sequence[Any], recorded: Any) -> bool:
+def _gives(function: Aggregation, values: Sequence[object], recorded: object) -> bool:
     """Whether a function gives the recorded number. Where none is recorded, it must be able to read the values."""
     if not values:
         return True
@@ -461,21 +461,21 @@ def parts_of(run: RecordedRun) -> dict[str, str]:
     return {name: of_all(requested, every, "document") for name, (requested, every) in run.results.run.in_part.items()}
 
 
-def _without_edges(said: Any) -> Any:
+def _without_edges(said: object) -> object:
     """Answers without the white space around them, so that " Yes" and "Yes" are the same words."""
     if isinstance(said, str):
         return said.strip()
     return [_without_edges(each) for each in said] if isinstance(said, list) else said
 
 
-def group_entries(config: GroupConfig) -> list[Any]:
+def group_entries(config: GroupConfig) -> list[object]:
     """The group's `aggregate_metric_list` for results.json, functions by name."""
     stated = config.source.get("aggregate_metric_list") or ()
     found: list[Any] = to_json([stated] if isinstance(stated, Mapping) else list(stated))
     return found
 
 
-def stated_aggregation(config: Mapping[str, Any], metric: str, pipeline: str) -> Aggregation | str | None:
+def stated_aggregation(config: Mapping[str, object], metric: str, pipeline: str) -> Aggregation | str | None:
     """The aggregation of a task's number, from its config in results.json.
 
     A function of the task's own is returned by its name. None where nothing is stated, which mostly means the mean.
@@ -509,25 +509,25 @@ def own_aggregation(config: TaskConfig | None, metric: str, pipeline: str) -> Ag
         return None
 
 
-def stated_range(config: Mapping[str, Any], metric: str, pipeline: str = "none") -> tuple[float, float] | None:
+def stated_range(config: Mapping[str, object], metric: str, pipeline: str = "none") -> tuple[float, float] | None:
     """The `range` of a task's number as its config states it, also in the metric_list of its judge."""
     return _range_in(next(_entries(config, metric, pipeline), {}), metric)
 
 
-def _range_in(entry: Mapping[str, Any], metric: str) -> tuple[float, float] | None:
+def _range_in(entry: Mapping[str, object], metric: str) -> tuple[float, float] | None:
     """The `range` of an entry, if it is that of this metric and not of a composite one."""
     is_its_own = entry.get("metric") == metric.partition("@")[0] and not fault_of_range(entry)
     return range_of(entry) if is_its_own else None
 
 
-def _ranged(function: Aggregation, entry: Mapping[str, Any], metric: str) -> Aggregation:
+def _ranged(function: Aggregation, entry: Mapping[str, object], metric: str) -> Aggregation:
     """The aggregation with the `range` that an entry states of this metric."""
     return in_range(function, _range_in(entry, metric))
 
 
-def _entries(config: Mapping[str, Any], metric: str, pipeline: str) -> Iterator[Mapping[str, Any]]:
+def _entries(config: Mapping[str, object], metric: str, pipeline: str) -> Iterator[Mapping[str, object]]:
     """The entries of a config that may state a number's metric: of its pipeline, its task, its format and its graders."""
-    lists: list[Any] = []
+    lists: list[object] = []
     for each in _mappings(config.get("filter_list")):
         if each.get("name") == pipeline:
             lists.append(each.get("metric_list"))
@@ -543,11 +543,11 @@ def _entries(config: Mapping[str, Any], metric: str, pipeline: str) -> Iterator[
                 yield entry
 
 
-def _of(scorer: Any) -> Any:
+def _of(scorer: object) -> object:
     return scorer.get("metric_list") if isinstance(scorer, Mapping) else None
 
 
-def _mappings(value: Any) -> list[Mapping[str, Any]]:
+def _mappings(value: object) -> list[Mapping[str, object]]:
     """A mapping, or the mappings of a list; nothing for another value."""
     return [each for each in (value if isinstance(value, (list, tuple)) else [value]) if isinstance(each, Mapping)]
 

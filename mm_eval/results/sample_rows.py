@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from mm_eval.engine.prices import token_counts
 from mm_eval.engine.records import single_records
@@ -46,7 +46,7 @@ def picked(row: SampleRow) -> tuple[str, str] | None:
     )
 
 
-def count_options(choices: Sequence[Any]) -> int:
+def count_options(choices: Sequence[object]) -> int:
     """How many options a doc has; they stand in the row once a repeat, and once more where each is scored on its own.
 
     All are one text where each option has a question of its own.
@@ -77,7 +77,7 @@ def options_asked(row: SampleRow) -> int:
     return len(letters) - last if right in letters[last:] else 0
 
 
-def _option(text: Any) -> str | None:
+def _option(text: object) -> str | None:
     bare = text.strip().strip("().").lower() if isinstance(text, str) else ""
     return bare.upper() if re.fullmatch("[a-z]", bare) else bare if bare in ("yes", "no") else None
 
@@ -106,7 +106,7 @@ class Marking:
         row = results.rows.get(task)
         return cls(row.better if row else {}, judged.ends(results, task) or (0.0, 1.0))
 
-    def mark(self, scores: Mapping[str, Any]) -> bool | None:
+    def mark(self, scores: Mapping[str, object]) -> bool | None:
         """Whether a doc is right (the best value) or wrong (the worst), by the first of its scores that is a number.
 
         scores: by "metric,filter". None for a number between, such as a grade of 0.7, and where no score is a number.
@@ -172,11 +172,11 @@ def sample_name(name: str) -> str:
     return f"{safe}-{hashlib.sha256(name.encode(errors='surrogatepass')).hexdigest()[:8]}"
 
 
-def value_digest(value: Any) -> bytes:
+def value_digest(value: object) -> bytes:
     return hashlib.sha256(json.dumps(value).encode()).digest()[:16]
 
 
-def lean(value: Any) -> Any:
+def lean(value: object) -> object:
     """A doc's value with its texts and right/wrong marks shared between docs, to save memory."""
     if type(value) is str:
         return sys.intern(value)

@@ -14,7 +14,7 @@ import shutil
 import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Literal
 
 from mm_eval.values.safe import csv_cell, html, in_line, latex, latex_comment, markdown
 from mm_eval.values.types import Number
@@ -263,7 +263,7 @@ def to_html(table: Table) -> str:
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{notes}"
 
 
-def to_page(table: Table) -> dict[str, Any]:
+def to_page(table: Table) -> dict[str, object]:
     """JSON for differences.js: the head as (title, class, whether it is shown on demand), and the rows."""
     head = [[column.title, "n" if column.kind == "number" else "", column.spare > 0] for column in table.columns]
     rows = [
@@ -277,7 +277,7 @@ def to_page(table: Table) -> dict[str, Any]:
     return {"head": head, "rows": rows}
 
 
-def _page_cell(cell: Cell) -> str | dict[str, Any]:
+def _page_cell(cell: Cell) -> str | dict[str, object]:
     if isinstance(cell, Drawing) and (interval := cell.difference.interval) is not None:
         return {"kind": "interval", "value": cell.difference.value, "interval": list(interval), "reach": cell.reach}
     if isinstance(cell, DocCount) and cell.found:

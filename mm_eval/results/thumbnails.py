@@ -211,7 +211,7 @@ def _stored_pictures(task: Task, style: PromptStyle, doc_id: int, doc: Doc) -> l
     return stored if len(stored) == len(pictures) else []
 
 
-def _open_stored(value: Any) -> Any:
+def _open_stored(value: object) -> object:
     """A stored picture, opened but not decoded. ValueError unless it is an upright RGB JPEG in the row itself."""
     content = value.get("bytes") if isinstance(value, Mapping) else None
     if not content or not content.startswith(JPEG):
