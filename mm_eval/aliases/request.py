@@ -67,7 +67,7 @@ def in_our_words(request: RunRequest) -> tuple[RunRequest, list[str]]:
     return asked.request(), list(dict.fromkeys(asked.notes))
 
 
-def _is_off(value: Any) -> bool:
+def _is_off(value: object) -> bool:
     return value is None or str(value).strip().lower() in ("", "none", "false", "null")
 
 
@@ -115,7 +115,7 @@ class _Asked:
     model: str = ""
     notes: list[str] = field(default_factory=list)
     options: dict[str, Any] = field(default_factory=dict)
-    generation: dict[str, Any] = field(default_factory=dict)
+    generation: dict[str, object] = field(default_factory=dict)
     provider: str = ""
 
     def adapter(self) -> Other | None:
@@ -164,7 +164,7 @@ class _Asked:
             self._of_server(kind)
             self._frames(given)
 
-    def _take(self, kind: str, name: str, typed: str, value: Any) -> None:
+    def _take(self, kind: str, name: str, typed: str, value: object) -> None:
         """One argument. name: ours where it has another name. typed: as it was given."""
         if name in self._special:
             self._special[name](self, kind, name, value)
@@ -200,7 +200,7 @@ class _Asked:
 
     # Arguments whose value is read
 
-    def _option(self, option: str, typed: str, value: Any) -> None:
+    def _option(self, option: str, typed: str, value: object) -> None:
         """An argument that is an option of the run."""
         default = RunRequest.__dataclass_fields__[option].default
         if _is_off(value) or getattr(self.given, option) != default:
@@ -213,12 +213,12 @@ class _Asked:
         elif text.isdigit():
             self.options[option] = int(text)
 
-    def _template(self, key: str, value: Any) -> None:
+    def _template(self, key: str, value: object) -> None:
         stated = self.args.get("chat_template_kwargs") or {}
         stated = json_or_text(stated) if isinstance(stated, str) else stated
         self.args["chat_template_kwargs"] = json.dumps({key: value, **stated} if isinstance(stated, Mapping) else {})
 
-    def _template_values(self, kind: str, name: str, value: Any) -> None:
+    def _template_values(self, kind: str, name: str, value: object) -> None:
         if _is_off(value):
             return
         stated = self.args.get(name)
@@ -227,26 +227,26 @@ class _Asked:
         else:
             self.args[name] = value
 
-    def _flash(self, kind: str, name: str, value: Any) -> None:
+    def _flash(self, kind: str, name: str, value: object) -> None:
         if not _is_off(value) and kind == "hf":
             self.args.setdefault("attn_implementation", "flash_attention_2")
         self._of_the_server(kind, name, value)
 
-    def _parallel(self, kind: str, name: str, value: Any) -> None:
+    def _parallel(self, kind: str, name: str, value: object) -> None:
         if not _is_off(value):
             self.args.setdefault("device_map", "auto")
 
-    def _chats(self, kind: str, name: str, value: Any) -> None:
+    def _chats(self, kind: str, name: str, value: object) -> None:
         if value is not None and self.given.chat_template is None:
             self.options["chat_template"] = not _is_off(value)
 
-    def _device(self, kind: str, name: str, value: Any) -> None:
+    def _device(self, kind: str, name: str, value: object) -> None:
         """`device=cuda` beside `device_map=auto` is common; the latter says where the weights are."""
         if kind == "hf" and not _is_off(value):
             self.args[name] = value
         self._of_the_server(kind, name, value)
 
-    def _device_map(self, kind: str, name: str, value: Any) -> None:
+    def _device_map(self, kind: str, name: str, value: object) -> None:
         self._of_the_server(kind, name, value)
         if kind != "hf" or _is_off(value):
             return
@@ -255,22 +255,22 @@ class _Asked:
         else:
             self.args[name] = value
 
-    def _no_thinking(self, kind: str, name: str, value: Any) -> None:
+    def _no_thinking(self, kind: str, name: str, value: object) -> None:
         if not _is_off(value):
             self._template("enable_thinking", False)
 
-    def _tokenizer(self, kind: str, name: str, value: Any) -> None:
+    def _tokenizer(self, kind: str, name: str, value: object) -> None:
         """A server has its own."""
         if kind in ("hf", "vllm") and not _is_off(value) and str(value) != str(self.given.model_args.get("pretrained")):
             self.args[name] = value
         self._of_the_server(kind, name, value)
 
-    def _of_the_server(self, kind: str, name: str, value: Any) -> None:
+    def _of_the_server(self, kind: str, name: str, value: object) -> None:
         """Notes an argument that a server was started with, or without."""
         if kind in SERVERS and not _is_off(value):
             self.notes.append(f"{name}={value}: the server uses the value that it was started with")
 
-    def _pixels(self, kind: str, name: str, value: Any) -> None:
+    def _pixels(self, kind: str, name: str, value: object) -> None:
         """A limit in pixels may be written as a product: 256*28*28."""
         text, product = str(value).replace(" ", ""), 1
         if kind == "dummy" or _is_off(value):
@@ -282,7 +282,7 @@ class _Asked:
             text = str(product)
         self.args[name] = text
 
-    def _total_pixels(self, kind: str, name: str, value: Any) -> None:
+    def _total_pixels(self, kind: str, name: str, value: object) -> None:
         self._pixels(kind, "video_max_pixels" if kind in ("hf", "vllm") else name, value)
 
     def _of_processor(self, kind: str, name: str, value: Any) -> None:
@@ -300,19 +300,19 @@ class _Asked:
         for key, limit in stated.items():
             self._pixels(kind, key, limit)
 
-    def _key(self, kind: str, name: str, value: Any) -> None:
+    def _key(self, kind: str, name: str, value: object) -> None:
         if str(value).strip().upper() not in NO_KEYS:
             self.args[name] = value  # refused there, and not quoted
 
-    def _azure(self, kind: str, name: str, value: Any) -> None:
+    def _azure(self, kind: str, name: str, value: object) -> None:
         if not _is_off(value):
             self.model, self.provider = "litellm", "azure"
 
-    def _whole_video(self, kind: str, name: str, value: Any) -> None:
+    def _whole_video(self, kind: str, name: str, value: object) -> None:
         if not _is_off(value):
             self.args["video"] = "file"
 
-    def _slices(self, kind: str, name: str, value: Any) -> None:
+    def _slices(self, kind: str, name: str, value: object) -> None:
         """The engine's GPUs. transformers spreads weights over them."""
         if kind == "vllm":
             self.args["tensor_parallel_size"] = value
@@ -330,7 +330,7 @@ class _Asked:
 
     # What follows from several arguments
 
-    def _frames(self, given: Mapping[str, Any]) -> None:
+    def _frames(self, given: Mapping[str, object]) -> None:
         """The rule of the frames that are shown, which is the option of the medium's name."""
         most = next((str(given[name]) for name in FRAMES if name in given and not _is_off(given[name])), "")
         rate = next((str(given[name]) for name in FRAMES_A_SECOND if name in given and not _is_off(given[name])), "")

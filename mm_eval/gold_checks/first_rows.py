@@ -110,7 +110,7 @@ def columns_that_differ(task: Task) -> list[str]:
     return found
 
 
-def kind_of(feature: Any) -> str:
+def kind_of(feature: object) -> str:
     """What a column holds: text, number, bool, picture, record, or a list of these. "" where its type says nothing.
 
     >>> kind_of("list<float16>"), kind_of("int32"), kind_of("null")

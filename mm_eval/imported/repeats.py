@@ -12,12 +12,12 @@ from mm_eval.scoring.metrics.traits import CorpusMetric
 from mm_eval.scoring.of_task import scorers_of
 
 
-def repeated(config: TaskConfig, count: int) -> tuple[dict[str, Any], list[str]]:
+def repeated(config: TaskConfig, count: int) -> tuple[dict[str, object], list[str]]:
     """(keys of the config for `count` repeats, the metrics in which not the mean of the repeats counts).
 
     A task that asks once may take the first of its one answer, in a filter or a metric; with repeats that would drop the others.
     """
-    keys: dict[str, Any] = {"repeats": count}
+    keys: dict[str, object] = {"repeats": count}
     if config.filter_list:
         keys["filter_list"] = [
             {**pipeline, "filter": [step for step in pipeline.get("filter") or [] if not _takes_first(step)]}
@@ -38,7 +38,7 @@ def keeps_the_first(config: TaskConfig) -> bool:
     return any(_takes_first(step) for pipeline in config.filter_list or [] for step in pipeline.get("filter") or [])
 
 
-def _takes_first(step: Any) -> bool:
+def _takes_first(step: object) -> bool:
     return step == "take_first" or isinstance(step, Mapping) and step.get("function") == "take_first"
 
 
@@ -46,5 +46,5 @@ def _is_corpus(metric: Any) -> bool:
     return isinstance(metric.fn, CorpusMetric)
 
 
-def _with_mean(entry: Any, names: list[str]) -> Any:
+def _with_mean(entry: object, names: list[str]) -> object:
     return {**entry, "reduction": "mean"} if isinstance(entry, Mapping) and entry.get("metric") in names else entry

@@ -27,12 +27,12 @@ Pair = tuple[Any, Any]
 Clusters = Sequence[Hashable] | None
 
 
-def is_nominal(verdicts: Iterable[Any]) -> bool:
+def is_nominal(verdicts: Iterable[object]) -> bool:
     """Whether verdicts are classes: texts, or numbers of which each is 0 or 1."""
     return all(isinstance(verdict, str) or right_or_wrong(verdict) is not None for verdict in verdicts)
 
 
-def kappa(one: Sequence[Any], other: Sequence[Any]) -> float:
+def kappa(one: Sequence[object], other: Sequence[object]) -> float:
     """Cohen's kappa: the share of equal verdicts beyond chance, 1 for two judges that never differ.
 
     Two judges that give one and the same verdict to every doc have 1, though that shows no skill.
@@ -105,7 +105,7 @@ def agreement(first: Sequence[Any], second: Sequence[Any], clusters: Clusters = 
     return Agreement(len(first), equal, None, difference, correlation(first, second, clusters), differing)
 
 
-def _kappa(first: Sequence[Any], second: Sequence[Any], clusters: Clusters) -> Number:
+def _kappa(first: Sequence[object], second: Sequence[object], clusters: Clusters) -> Number:
     pairs = list(zip(first, second, strict=True))
     if len({*first, *second}) == 1:
         found = estimate(_kappa_of, pairs, clusters)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from mm_eval.judge.code import CodeVerdicts
 from mm_eval.judge.config import judge_of_task
@@ -68,5 +67,5 @@ def _check_code(task: Task, doc_ids: Sequence[int]) -> str:
     return f"its own code asks the judge about {asked} of the first {len(doc_ids)} documents"
 
 
-def _equal(value: Any, expected: Any) -> bool:
+def _equal(value: object, expected: object) -> bool:
     return (list(value) if isinstance(value, tuple) else value) == expected and (value is None) == (expected is None)

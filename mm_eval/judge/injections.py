@@ -8,7 +8,6 @@ with a task's prompt, and is measured by `mm-eval judge`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from mm_eval.config.judge import JudgeConfig
 from mm_eval.judge.recorded_quality import position
@@ -33,7 +32,7 @@ def injected(answer: str, verdict: str) -> dict[str, str]:
     return {style: form.format_map({"answer": answer, "verdict": verdict}) for style, form in STYLES.items()}
 
 
-def best_reply(judge: JudgeConfig, doc: Mapping[str, Any]) -> str:
+def best_reply(judge: JudgeConfig, doc: Mapping[str, object]) -> str:
     """The reply with the highest verdict among the examples of the judge's last step; a sentence where none is a number."""
     ranked: list[tuple[float, str]] = []
     for reply, value, _ in judge.steps[-1].examples if judge.steps and not judge.extracts else ():

@@ -56,15 +56,15 @@ class Judge:
 
     name: str
     adapter: str
-    args: Mapping[str, Any] = field(default_factory=dict)
-    described: Mapping[str, Any] = field(default_factory=dict)
+    args: Mapping[str, object] = field(default_factory=dict)
+    described: Mapping[str, object] = field(default_factory=dict)
     preflight: str = "skipped"
     untried: list[str] = field(default_factory=list)
-    constants: Mapping[str, Any] = field(default_factory=dict)
+    constants: Mapping[str, object] = field(default_factory=dict)
     options: Mapping[str, Any] = field(default_factory=dict)
     model: Model | None = None
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """The entry of run.json."""
         return {
             "name": self.name,
@@ -133,7 +133,7 @@ class Judge:
                     ) from error
 
 
-def judges_of(request: RunRequest) -> list[tuple[str, dict[str, Any]]]:
+def judges_of(request: RunRequest) -> list[tuple[str, dict[str, object]]]:
     """(adapter, arguments) of each judge that a request names. ConfigError where the two options do not fit together."""
     adapters, given = request.judge.models, request.judge.args
     if request.judge.left_out and adapters:
@@ -167,7 +167,7 @@ def names_by_rule(loaded: Loaded) -> list[str]:
 def check_stated(
     request: RunRequest,
     configs: Mapping[str, TaskConfig],
-    recorded: Sequence[Any] = (),
+    recorded: Sequence[object] = (),
     by_rule: Sequence[str] = (),
 ) -> None:
     """ConfigError if a task needs a judge and the request names none and does not do without.
@@ -239,7 +239,7 @@ def make_judges(request: RunRequest) -> list[Judge]:
     return found
 
 
-def name_of(stated: Any, adapter: str, args: Mapping[str, Any]) -> str:
+def name_of(stated: object, adapter: str, args: Mapping[str, object]) -> str:
     """A judge's name: the one stated, else the last part of what is loaded or asked for.
 
     >>> name_of(None, "openai", {"model": "Qwen/Qwen2.5-VL-7B-Instruct"})
@@ -295,7 +295,7 @@ def record_judges(folder: RunFolder, judges: Sequence[Judge]) -> None:
         folder.write("run.json", json.dumps({**run, "judges": entries}, indent=2, ensure_ascii=False))
 
 
-def named_by(entry: Mapping[str, Any]) -> dict[str, Any]:
+def named_by(entry: Mapping[str, object]) -> dict[str, object]:
     """What an entry of run.json names of a judge: what would be asked or loaded."""
     return {"judge": entry.get("adapter"), "args": entry.get("args") or {}}
 
@@ -306,7 +306,7 @@ def _mark_of(judge: Judge, known: Mapping[str, Any]) -> dict[str, str]:
     return {"mark": mark} if mark else {}
 
 
-def _as_json(value: Mapping[str, Any]) -> Any:
+def _as_json(value: Mapping[str, object]) -> Any:
     """As run.json gives it back: tuples are lists."""
     return json.loads(json.dumps(value))
 
@@ -329,7 +329,7 @@ def prompts_digest(task: Task) -> str:
     return digest.hexdigest()[:16]
 
 
-def _functions(config: TaskConfig) -> list[Any]:
+def _functions(config: TaskConfig) -> list[object]:
     """The functions that write the judge's prompts and read its replies, as the task's file names them."""
     stated = config.source.get("judge")
     if stated is None:
@@ -356,7 +356,7 @@ def _first_questions(task: Task) -> Iterator[Instance]:
             yield judge_instance(task, "", number, doc_id, doc, answer, asked=False)
 
 
-def options_of(task: Task) -> list[dict[str, Any]]:
+def options_of(task: Task) -> list[dict[str, object]]:
     """The generation_kwargs with which a task asks its judge, for each step; of its code's first question if it asks by code."""
     config = judge_of_task(task.config)
     assert config is not None
@@ -365,7 +365,7 @@ def options_of(task: Task) -> list[dict[str, Any]]:
     return [dict(step.generation_kwargs) for step in config.steps]
 
 
-def identity_of(judge: Judge, task: Task, models: Mapping[str, int]) -> dict[str, Any]:
+def identity_of(judge: Judge, task: Task, models: Mapping[str, int]) -> dict[str, object]:
     """The entry of results.json for a judge and a task: all that its number depends on. models: replies by returned name."""
     config = judge_of_task(task.config)
     assert config is not None

@@ -56,7 +56,7 @@ class Judging:
     left_out: bool = False
     tried: Tried = field(default_factory=Tried)
     _verdicts: dict[str, dict[str, Verdicts]] = field(default_factory=dict)
-    _identities: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    _identities: dict[str, list[dict[str, object]]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, request: RunRequest, loaded: Loaded) -> Judging | None:
@@ -152,7 +152,7 @@ class Judging:
         costs = [dollars(model, state.judge_usage.get(name, {})) for name, model in models.items()]
         return None if None in costs else sum(cost for cost in costs if cost is not None)
 
-    def cost(self, state: JournalState, before: Mapping[str, Any]) -> dict[str, Any]:
+    def cost(self, state: JournalState, before: Mapping[str, Any]) -> dict[str, object]:
         """What they add to `cost` in results.json; empty where no price is known. before: `cost` of the last time."""
         judges = dict(before["judges"]) if isinstance(before.get("judges"), dict) else {}
         for judge in self.judges:

@@ -39,7 +39,7 @@ def judge_instance(
     step: int,
     doc_id: int,
     text: Doc,
-    answer: Any,
+    answer: object,
     *,
     repeat: int = 0,
     chat: bool = True,
@@ -67,8 +67,8 @@ def next_question(
     judge: str,
     doc_id: int,
     text: Doc,
-    answer: Any,
-    verdicts: Sequence[Any],
+    answer: object,
+    verdicts: Sequence[object],
     *,
     doc: LazyDoc | None = None,
     repeat: int = 0,
@@ -99,8 +99,8 @@ def all_questions(
     judge: str,
     doc_id: int,
     text: Doc,
-    answer: Any,
-    verdict: Any,
+    answer: object,
+    verdict: object,
     *,
     chat: bool = True,
     asked: bool = True,
@@ -122,7 +122,7 @@ def _written(
     instance: Instance,
     step: JudgeStep,
     doc: LazyDoc | None,
-    ask: Callable[[LazyDoc], Any],
+    ask: Callable[[LazyDoc], object],
     *,
     chat: bool,
     asked: bool,
@@ -131,7 +131,7 @@ def _written(
     """The instance with what a step writes, or with its error. ends: None is returned where it writes None."""
     where, text = f"{task.path} doc {instance.doc_id}", instance.doc
 
-    def say(doc: LazyDoc | None = None) -> Any:  # without one the pictures are not kept in memory
+    def say(doc: LazyDoc | None = None) -> object:  # without one the pictures are not kept in memory
         return _said(lambda: ask(doc if doc is not None else doc_of(task, instance.doc_id, text)), where)
 
     def images() -> list[Image]:
@@ -170,7 +170,7 @@ def filled(
     return instance
 
 
-def _said(ask: Callable[[], Any], where: str) -> Any:
+def _said(ask: Callable[[], object], where: str) -> object:
     """What the task's function gives as its prompt. JudgeError if it fails."""
     try:
         with during(NO_CALLS, NO_SOCKET):
@@ -181,7 +181,7 @@ def _said(ask: Callable[[], Any], where: str) -> Any:
         raise JudgeError(f"the judge's prompt failed: {kind_and_text(error)}", where=where) from error
 
 
-def turns_of(said: Any, where: str) -> tuple[list[Message], list[Image]]:
+def turns_of(said: object, where: str) -> tuple[list[Message], list[Image]]:
     """(chat messages, their pictures in order) of a prompt: a text, or turns. JudgeError if it is something else."""
     if isinstance(said, str):
         return [{"role": "user", "content": [{"type": "text", "text": said}]}], []
@@ -192,12 +192,12 @@ def turns_of(said: Any, where: str) -> tuple[list[Message], list[Image]]:
     return [{"role": turn["role"], "content": _parts(turn["content"], pictures, where)} for turn in said], pictures
 
 
-def _is_turn(turn: Any) -> bool:
+def _is_turn(turn: object) -> bool:
     return isinstance(turn, Mapping) and turn.get("role") in ROLES and isinstance(turn.get("content"), (str, list))
 
 
 def _parts(content: Any, pictures: list[Image], where: str) -> list[dict[str, Any]]:
-    parts: list[dict[str, Any]] = []
+    parts: list[dict[str, object]] = []
     for part in [{"type": "text", "text": content}] if isinstance(content, str) else content:
         kind = part.get("type") if isinstance(part, Mapping) else None
         if kind == "text" and isinstance(part.get("text"), str):

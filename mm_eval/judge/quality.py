@@ -13,7 +13,6 @@ from collections.abc import Iterator, Sequence, Set
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from mm_eval.engine.ask import Asker
 from mm_eval.engine.folder import RunFolder
@@ -369,7 +368,7 @@ class _Trial:
         """Whether a verdict is known. A judge that extracts may find nothing in a wrong answer, which is one."""
         return chain.value is not None or (self.verdicts.config.extracts and chain.unreadable is not None)
 
-    def _share(self, doc_id: int, verdict: Any) -> float | None:
+    def _share(self, doc_id: int, verdict: object) -> float | None:
         """Where a verdict stands between the lowest (0) and the highest (1); None for a class."""
         config = self.verdicts.config
         if config.extracts:
@@ -388,7 +387,7 @@ class _Trial:
 
     def _flips(self, pairs: list[Probe]) -> Iterator[Finding]:
         """Pairs whose preference changes with their order; such a flip is a tie."""
-        both: dict[int, tuple[Any, Any]] = {}
+        both: dict[int, tuple[object, object]] = {}
         missing = 0
         for probe in pairs:
             first, second = self.chains(probe)
@@ -415,7 +414,7 @@ class _Trial:
         result = "{:.4f}, in the other order {:.4f}, a flip as a tie {:.4f}".format(*means)
         yield Finding("  mean preference (0.5 is a tie)", result, means[2], None, len(both))
 
-    def _side(self, doc_id: int, verdict: Any) -> Any:
+    def _side(self, doc_id: int, verdict: object) -> object:
         """Which of the two a verdict prefers: the side of the middle of its range, or the class itself."""
         share = self._share(doc_id, verdict)
         return str(verdict) if share is None else (share > 0.5 + 1e-9) - (share < 0.5 - 1e-9)

@@ -63,7 +63,7 @@ class JudgedTask:
     empty: set[int] = field(default_factory=set)
     lengths: dict[int, int] = field(default_factory=dict)
     clusters: Mapping[int, Hashable] = field(default_factory=dict)
-    readable: list[tuple[int, str, Any]] | None = None
+    readable: list[tuple[int, str, object]] | None = None
 
     def single(self, judge: str) -> dict[int, Any]:
         """A judge's verdict on each doc: the mean where there are several numbers."""
@@ -142,7 +142,7 @@ def position(judge: JudgeConfig, doc: Mapping[str, Any], verdict: Any) -> float 
     return float(sum((found[name] - low[name]) * (high[name] - low[name]) for name in names) / length)
 
 
-def _parts(value: Any) -> dict[Any, Any]:
+def _parts(value: object) -> dict[Any, Any]:
     """The parts of a verdict that is several numbers, of each metric where it is of several; empty for a single one."""
     if isinstance(value, (list, tuple)):
         return dict(enumerate(value))
@@ -152,7 +152,7 @@ def _parts(value: Any) -> dict[Any, Any]:
     return {(name, place): each for name, of_name in parts.items() for place, each in of_name.items()}
 
 
-def _value(verdict: Any, judge: JudgeConfig | None, doc: Mapping[str, Any]) -> Any:
+def _value(verdict: object, judge: JudgeConfig | None, doc: Mapping[str, object]) -> object:
     """The number or class of a verdict: of a mapping that of the first metric, of several numbers their place in the range."""
     if isinstance(verdict, Mapping):
         metric = judge.metrics[0] if judge is not None and judge.metrics else ""
@@ -165,7 +165,7 @@ def _value(verdict: Any, judge: JudgeConfig | None, doc: Mapping[str, Any]) -> A
     return verdict if isinstance(verdict, (bool, int, float, str)) else None
 
 
-def _read(step: Any, answer: str, doc: Mapping[str, Any]) -> Any:
+def _read(step: Any, answer: str, doc: Mapping[str, Any]) -> object:
     """What the task's `verdict` function reads in an answer of the model, as if it were the judge's reply."""
     try:
         return step.read(answer, doc)

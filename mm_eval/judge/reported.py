@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 from mm_eval.config.task_config import TaskConfig
 from mm_eval.judge.config import judge_of_task
@@ -16,7 +15,7 @@ ASKED = {"adapter": "openai", "base_url": "https://api.openai.com/v1"}
 
 
 def judge_of_report(
-    request: RunRequest, stated: Mapping[TaskConfig, Mapping[str, Any]], sample: bool, report: str, where: str
+    request: RunRequest, stated: Mapping[TaskConfig, Mapping[str, object]], sample: bool, report: str, where: str
 ) -> JudgeRequest:
     """The judge of the request; where a task is judged and no option says by whom, the report's.
 

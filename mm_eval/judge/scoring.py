@@ -50,7 +50,7 @@ class VerdictSource(Protocol):
     def of_answer(self, doc_id: int, doc: Doc, answer: str, number: int) -> DocVerdict: ...
 
 
-def mean_verdict(values: Sequence[Any]) -> Any:
+def mean_verdict(values: Sequence[Any]) -> object:
     """The mean of several verdicts, of each of their parts where they are mappings or lists; a single one as it is."""
     if len(values) == 1:
         return values[0]
@@ -62,7 +62,7 @@ def mean_verdict(values: Sequence[Any]) -> Any:
     return sum(values) / len(values)
 
 
-def mean_of_answers(references: Any, predictions: Sequence[Any]) -> Any:
+def mean_of_answers(references: object, predictions: Sequence[object]) -> Any:
     """The mean of the verdicts on a doc's answers, where its metric states no `reduction`."""
     return mean_verdict(predictions)
 
@@ -90,7 +90,7 @@ class JudgeGrader(Grader):
         for doc_id, group in by_doc.items():
             for number, instance in enumerate(group):
                 answers.setdefault(number, {})[doc_id] = instance
-        shown: dict[int, list[Any]] = {}
+        shown: dict[int, list[object]] = {}
         graded: dict[int, list[ScoredDoc]] = {}
         for number, of_docs in answers.items():
             scored = self._grade_answers(scorer, {doc_id: [each] for doc_id, each in of_docs.items()}, number, shown)
@@ -113,7 +113,7 @@ class JudgeGrader(Grader):
         return replace(first, scores=scores, rules=rules, tied=any(each.tied for each in answers))
 
     def _grade_answers(
-        self, scorer: Scorer, by_doc: Mapping[int, list[Instance]], number: int, shown: dict[int, list[Any]]
+        self, scorer: Scorer, by_doc: Mapping[int, list[Instance]], number: int, shown: dict[int, list[object]]
     ) -> dict[int, ScoredDoc]:
         """Grades one answer to each doc. number: which of its answers. shown: gets what samples/ shows."""
         judged: Mapping[int, list[Instance]] = by_doc
@@ -146,7 +146,7 @@ class JudgeGrader(Grader):
             scored[doc_id] = replace(found, rules=("judge",)) if group[0].resps[0] else found  # read, if not empty
         return scored
 
-    def _by_metric(self, metrics: Sequence[Metric], verdict: Any, missing: str) -> dict[str, Any]:
+    def _by_metric(self, metrics: Sequence[Metric], verdict: Any, missing: str) -> dict[str, object]:
         """What each metric gets of a verdict. missing: of a missing answer, for which a metric may state its `worst`."""
         named = isinstance(verdict, Mapping)
         names = self.judge.metrics or [metric.name for metric in metrics]

@@ -16,7 +16,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice, zip_longest
-from typing import Any
 
 from mm_eval.config.arguments import shortly
 from mm_eval.engine.ask import Asker
@@ -67,9 +66,9 @@ class KeptRecords:
     """Stands for a journal before there is a run folder: keeps the records, to be written once there is one."""
 
     def __init__(self) -> None:
-        self.records: list[Mapping[str, Any]] = []
+        self.records: list[Mapping[str, object]] = []
 
-    def put(self, record: Mapping[str, Any], acknowledge: Callable[[], None] = lambda: None) -> None:
+    def put(self, record: Mapping[str, object], acknowledge: Callable[[], None] = lambda: None) -> None:
         self.records.append(record)
         acknowledge()
 
@@ -84,7 +83,7 @@ class Tried:
     records: replies for the journal. notes: what a reader of the table should know. error: why the run can't begin.
     """
 
-    records: list[Mapping[str, Any]] = field(default_factory=list)
+    records: list[Mapping[str, object]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     error: MMEvalError | None = None
 

@@ -183,7 +183,7 @@ class Verdicts:
         except TypeError:
             return DocVerdict(None, JudgeError("the mean of its verdicts needs numbers."), rows)
 
-    def _reading(self, step: JudgeStep, instance: Instance, last: bool, verdicts: Sequence[Any] = ()) -> Chain:
+    def _reading(self, step: JudgeStep, instance: Instance, last: bool, verdicts: Sequence[object] = ()) -> Chain:
         """The verdict of one step from the recorded replies to its question. verdicts: of the questions before."""
         row: dict[str, Any] = {"prompt": instance.metadata.get("prompt"), "reply": None, "verdict": None}
         row.update(model=None, attempts=0)
@@ -236,8 +236,8 @@ def read_reply(
     last: bool,
     *,
     swapped: bool = False,
-    verdicts: Sequence[Any] = (),
-) -> tuple[Any, str]:
+    verdicts: Sequence[object] = (),
+) -> tuple[object, str]:
     """(the verdict that a reply holds, "") or (None, why it can't be read). last: the step is the judge's last one.
 
     A reply is read without its thinking; an empty one, and one that the task's function fails on, can't be read.
@@ -256,7 +256,7 @@ def read_reply(
     return (None, f"the verdict on {text.strip()[:120]!r} can't be used: {fault}") if fault else (value, "")
 
 
-def total_of(judge: JudgeConfig, verdicts: list[Any], doc: Doc, answer: Any) -> tuple[Any, str]:
+def total_of(judge: JudgeConfig, verdicts: list[object], doc: Doc, answer: object) -> tuple[object, str]:
     """(the doc's verdict of those of several questions, "") or (None, why there is none)."""
     try:
         with during(NO_CALLS, NO_SOCKET):
@@ -267,6 +267,6 @@ def total_of(judge: JudgeConfig, verdicts: list[Any], doc: Doc, answer: Any) -> 
     return (None, f"what the task's `total` gives can't be used: {fault}") if fault else (value, "")
 
 
-def first_value(step: JudgeStep) -> Any:
+def first_value(step: JudgeStep) -> object:
     """A verdict that a step can give, from its examples."""
     return next((value for _, value, _ in step.examples if value is not None), "")

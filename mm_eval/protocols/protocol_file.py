@@ -165,7 +165,7 @@ def _names_copy(entry: LocatedDict) -> None:
 
 
 def _settings(
-    stated: Mapping[str, Any] | None, rules: Mapping[str, Rule], faults: list[ConfigError], what: str
+    stated: Mapping[str, object] | None, rules: Mapping[str, Rule], faults: list[ConfigError], what: str
 ) -> dict[str, Setting]:
     """The settings of a mapping. A fault for an unknown name, a value of a wrong type and a setting without `known`."""
     found, config = {}, located(stated or {})
@@ -183,7 +183,7 @@ def _settings(
     return found
 
 
-def _setting(name: str, entry: Any, rule: Rule, where: str) -> Setting:
+def _setting(name: str, entry: object, rule: Rule, where: str) -> Setting:
     if not isinstance(entry, Mapping):
         hint = "Write {value: ..., known: documented by the authors, source: ...}."
         raise ConfigError(f"{name!r} must be a mapping with `value` and `known`.", where=where, hint=hint)

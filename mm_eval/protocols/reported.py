@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from mm_eval.protocols.protocol import SETTINGS, Protocol
 from mm_eval.protocols.run_under import compared_with, protocol_of
@@ -21,7 +20,7 @@ def named_by(request: RunRequest) -> str | None:
 def with_settings(request: RunRequest, protocol: Protocol, settings: Sequence[str]) -> RunRequest:
     """A request with some settings of a protocol, whose options are taken back; its other options stay."""
     own = request.protocol.settings if request.protocol.name else ()
-    cleared: dict[str, Any] = {}
+    cleared: dict[str, object] = {}
     for setting in settings:
         if setting == "prompt":
             cleared["prompt_key"] = None

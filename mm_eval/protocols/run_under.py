@@ -64,7 +64,7 @@ def compared_with(request: RunRequest, name: str | None) -> RunRequest:
     return compared
 
 
-def task_overrides(protocol: Protocol) -> dict[str, dict[str, Any]]:
+def task_overrides(protocol: Protocol) -> dict[str, dict[str, object]]:
     """{task or group: the keys of its config that the protocol states}."""
     found = {}
     for name, benchmark in protocol.benchmarks.items():
@@ -140,7 +140,7 @@ def fill_in(request: RunRequest, loaded: Loaded, sample: bool) -> RunRequest:
     return replace(request, judge=judge_of_report(request, stated, sample, protocol.name, "--protocol"))
 
 
-def common_model_args(protocol: Protocol, benchmarks: Iterable[Benchmark]) -> dict[str, Any]:
+def common_model_args(protocol: Protocol, benchmarks: Iterable[Benchmark]) -> dict[str, object]:
     """The arguments of the one model of a run: those that its benchmarks state alike, else those of the whole protocol."""
     stated = [stated_model_args(protocol, benchmark) for benchmark in benchmarks]
     whole = protocol.settings["model_args"].value if "model_args" in protocol.settings else {}
@@ -148,20 +148,20 @@ def common_model_args(protocol: Protocol, benchmarks: Iterable[Benchmark]) -> di
     return {**{name: value for name, value in whole.items() if name in stated[0]}, **alike}
 
 
-def stated_model_args(protocol: Protocol, benchmark: Benchmark) -> dict[str, Any]:
+def stated_model_args(protocol: Protocol, benchmark: Benchmark) -> dict[str, object]:
     """The model's arguments that a benchmark states, or its protocol."""
     setting = protocol.settings_of(benchmark).get("model_args")
     return dict(setting.value) if setting else {}
 
 
-def _model_args(request: RunRequest, stated: Mapping[str, Any]) -> Mapping[str, Any]:
+def _model_args(request: RunRequest, stated: Mapping[str, object]) -> Mapping[str, object]:
     """The arguments of the model with those of the protocol, if the adapter takes them; the verdicts say so if it does not."""
     own = {name: str(value) for name, value in stated.items() if name not in request.model_args}
     wanted = {**request.model_args, **own}
     return wanted if not own or adapter_of(replace(request, model_args=wanted)) else request.model_args
 
 
-def _gen_kwargs(request: RunRequest, protocol: Protocol, benchmarks: Mapping[str, Benchmark]) -> Mapping[str, Any]:
+def _gen_kwargs(request: RunRequest, protocol: Protocol, benchmarks: Mapping[str, Benchmark]) -> Mapping[str, object]:
     """The options of --gen_kwargs, and null for each of the protocol's that the adapter does not have."""
     stated = [protocol.settings_of(each).get("gen_kwargs") for each in benchmarks.values()]
     options = {name: value for setting in stated if setting for name, value in setting.value.items()}

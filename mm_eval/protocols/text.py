@@ -96,7 +96,7 @@ def _known(known: str, source: str) -> str:
     return f"{known}: {source}" if source else known
 
 
-def plain_text(value: Any) -> str:
+def plain_text(value: object) -> str:
     """A setting's value in one line: a mapping as "a=1, b=2", a text as it is written in Python."""
     if isinstance(value, Mapping):
         return ", ".join(f"{name}={each!r}" for name, each in value.items())

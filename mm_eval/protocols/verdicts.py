@@ -55,7 +55,7 @@ class Difference:
     """
 
     name: str
-    ours: Any
+    ours: object
     theirs: Any
     overridden: bool
     setting: Setting | None = None
@@ -69,7 +69,7 @@ class Difference:
             return f"{self.name} is not set (protocol: {theirs}{self.why})"
         return f"{self.name} is {_short(self.ours)} (protocol: {theirs})"
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         known = {"known": self.setting.known, "source": self.setting.source} if self.setting else {}
         return {
             "setting": self.name,
@@ -86,7 +86,7 @@ def protocol_results(opened: OpenedTasks, results: Results) -> ProtocolVerdicts 
     if protocol is None:
         return None
     model = reported_model(protocol, opened.request)
-    rows: list[dict[str, Any]] = []
+    rows: list[dict[str, object]] = []
     for name in results.rows:
         group = opened.loaded.groups.get(name)
         benchmark = protocol.benchmarks.get(group.name if group else opened.loaded.tasks[name].name)
@@ -167,7 +167,7 @@ def differences(opened: OpenedTasks, protocol: Protocol, name: str) -> Iterator[
 
 
 def _of_config(
-    config: TaskConfig, settings: Mapping[str, Setting], given: Mapping[str, Any], shots: int | None
+    config: TaskConfig, settings: Mapping[str, Setting], given: Mapping[str, object], shots: int | None
 ) -> Iterator[Difference]:
     """Of generation, examples and extraction. given: --gen_kwargs; shots: --num_fewshot."""
     stated = settings.get("gen_kwargs")
@@ -305,10 +305,10 @@ class _Measured:
                 yield f"judged by {', '.join(sorted(returned))} ({theirs})"
                 return
 
-    def compared(self, ours: tuple[float, float | None], value: float, reported: ReportedNumbers) -> dict[str, Any]:
+    def compared(self, ours: tuple[float, float | None], value: float, reported: ReportedNumbers) -> dict[str, object]:
         """The verdict on two numbers that can be compared; of a mismatch with what may explain it."""
         off, allowed = ours[0] - value, reported.tolerance + (ours[1] or 0.0)
-        row: dict[str, Any] = {"difference": off, "allowed": allowed}
+        row: dict[str, object] = {"difference": off, "allowed": allowed}
         if abs(off) <= allowed + 1e-12:
             about = [f"the reported number is {COPIED}"] if reported.known == COPIED else []
             about += [f"the report does not state {', '.join(self.unstated)}"] if self.unstated else []
@@ -327,6 +327,6 @@ def _in_brackets(said: list[str]) -> str:
     return f" ({'; '.join(said)})" if said else ""
 
 
-def _short(value: Any, most: int = 60) -> str:
+def _short(value: object, most: int = 60) -> str:
     text = repr(value)
     return text if len(text) <= most else f"{text[:most]}..."

@@ -40,7 +40,7 @@ class Actor:
         self.worker.start()
         yield from self.worker.hear()
 
-    def lease(self, number: int, rows: list[tuple[Any, ...]], files: Mapping[str, bytes]) -> None:
+    def lease(self, number: int, rows: list[tuple[object, ...]], files: Mapping[str, bytes]) -> None:
         assert self.worker is not None
         self.worker.lease(number, rows, files)
 
@@ -127,7 +127,7 @@ class Companion:
         self.fleets: dict[int, Actors] = {}
         self.ray: Any = None
 
-    def send(self, *message: Any) -> None:
+    def send(self, *message: object) -> None:
         with self.sending, suppress(OSError):  # the command has died, which `obey` notices
             self.connection.send(message)
 
@@ -186,7 +186,7 @@ def main(descriptor: int) -> None:
     Companion(Connection(descriptor)).run()
 
 
-def joined(address: str | None, folder: str | None = None) -> Any:
+def joined(address: str | None, folder: str | None = None) -> object:
     """The package ray, connected to the cluster at an address; without one to a new cluster of this machine in `folder`.
 
     Errors: ConfigError with one sentence for whatever goes wrong.

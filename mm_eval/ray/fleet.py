@@ -70,9 +70,9 @@ class Fleet(Model):
         self._cluster: Cluster | None = None
         self._workers: dict[int, Held] = {}
         self._numbers, self._leases = count(1), count(1)
-        self._known: dict[str, Any] | None = None
+        self._known: dict[str, object] | None = None
         self._stated: ModelFacts | None = None
-        self._expected: dict[str, Any] | None = None
+        self._expected: dict[str, object] | None = None
         self._ever_loaded = self._stopping = self._finishing = False
         self._places, self._died_loading = size, 0
 
@@ -94,7 +94,7 @@ class Fleet(Model):
         expect(found, self._expected or {})
         return found
 
-    def _expect(self, constants: Mapping[str, Any]) -> None:
+    def _expect(self, constants: Mapping[str, object]) -> None:
         if not self.facts.constants:
             expect(self.model, constants)
             super()._expect(constants)
@@ -118,11 +118,11 @@ class Fleet(Model):
     def show(self, instance: Instance) -> Preview:
         return show(self.model, instance)
 
-    def identity(self, instance: Instance) -> Mapping[str, Any]:
+    def identity(self, instance: Instance) -> Mapping[str, object]:
         self._identify()
         return self.model.identity(instance)
 
-    def describe(self) -> Mapping[str, Any]:
+    def describe(self) -> Mapping[str, object]:
         self._identify()
         return self.model.describe()
 

@@ -120,17 +120,17 @@ class RayProcess:
             raise self.failure()
         return said[0], said[1], said[2]
 
-    def inbox(self, fleet: int) -> queue.SimpleQueue[tuple[Any, ...]]:
+    def inbox(self, fleet: int) -> queue.SimpleQueue[tuple[object, ...]]:
         return self._inboxes[fleet]
 
-    def send(self, *message: Any) -> None:
+    def send(self, *message: object) -> None:
         """Errors: ModelError if Ray has ended."""
         try:
             self._send(*message)
         except (OSError, ValueError) as error:
             raise self.failure() from error
 
-    def _send(self, *message: Any) -> None:
+    def _send(self, *message: object) -> None:
         with self._sending:
             self._connection.send(message)
 
@@ -208,7 +208,7 @@ class RayCluster:
     def start(self, worker: int) -> None:
         self.ray.send("start", self.fleet, worker)
 
-    def lease(self, worker: int, lease: int, rows: list[tuple[Any, ...]], files: Mapping[str, bytes]) -> None:
+    def lease(self, worker: int, lease: int, rows: list[tuple[object, ...]], files: Mapping[str, bytes]) -> None:
         self.ray.send("lease", self.fleet, worker, lease, rows, files)
 
     def recall(self, worker: int, stop: bool) -> None:

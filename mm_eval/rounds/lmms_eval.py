@@ -35,7 +35,7 @@ class LmmsEvalRounds(Rounds):
     fresh: bool = True
 
     @classmethod
-    def recorded(cls, config: TaskConfig, stated: Mapping[str, Any]) -> LmmsEvalRounds | None:
+    def recorded(cls, config: TaskConfig, stated: Mapping[str, object]) -> LmmsEvalRounds | None:
         """The same of a recorded run."""
         if config.rounds is None or config.rounds.made_by != "doc_to_text":
             return None
@@ -43,7 +43,7 @@ class LmmsEvalRounds(Rounds):
 
     def next(self, conversation: Conversation) -> Sequence[Message] | End:
         outputs: list[str] = []
-        info: Any = None
+        info: object = None
         for round_idx, answer in enumerate(conversation.answers, 1):
             outputs = [*outputs, answer_in(answer)]
             found = in_time(
@@ -66,7 +66,7 @@ class LmmsEvalRounds(Rounds):
         return messages_of(pictures, text)
 
 
-def messages_of(pictures: Any, text: Any) -> list[Message]:
+def messages_of(pictures: object, text: object) -> list[Message]:
     """A round's prompt: its pictures at the marks in its text, or before it."""
     shown = [] if pictures is None else list(pictures) if isinstance(pictures, (list, tuple)) else [pictures]
     parts = [{"type": "video" if isinstance(each, str) else "image", "url": each} for each in shown]
@@ -103,7 +103,7 @@ def replace_function(scorer: ProcessResultsScorer) -> ProcessResultsScorer:
 class AllOutputs:
     """A `process_results` with the outputs of the rounds as a list in place of their JSON."""
 
-    def __init__(self, function: Callable[..., Any]) -> None:
+    def __init__(self, function: Callable[..., object]) -> None:
         self._function = function
         for name in ("__name__", "__signature__"):
             if hasattr(function, name):
@@ -112,12 +112,12 @@ class AllOutputs:
     def __call__(self, doc: Any, results: list[Any], **kwargs: Any) -> Any:
         return self._function(doc, list(map(outputs_of, results)), **kwargs)
 
-    def run_with_replies(self, doc: Any, results: list[Any], *rest: Any) -> Any:
+    def run_with_replies(self, doc: object, results: list[object], *rest: object) -> object:
         """As `RemoteFunction.run_with_replies`."""
         return self._function.run_with_replies(doc, list(map(outputs_of, results)), *rest)  # type: ignore[attr-defined]
 
 
-def outputs_of(result: Any) -> Any:
+def outputs_of(result: Any) -> object:
     """The outputs in a result; one that is missing stays the empty text."""
     try:
         found = json.loads(result)

@@ -14,7 +14,6 @@ import inspect
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from mm_eval.config.task_config import TaskConfig
 from mm_eval.engine.model import ModelFacts
@@ -36,7 +35,7 @@ class Rounds:
     limit: the most answers of a conversation. scores_all: all answers are scored, as a JSON list of texts, not the last one.
     """
 
-    next_turn: Callable[..., Any]
+    next_turn: Callable[..., object]
     limit: int = MOST_ROUNDS
     scores_all: bool = False
     fresh: bool = False
@@ -48,7 +47,7 @@ class Rounds:
         return cls.recorded(config, {})
 
     @classmethod
-    def recorded(cls, config: TaskConfig, stated: Mapping[str, Any]) -> Rounds | None:
+    def recorded(cls, config: TaskConfig, stated: Mapping[str, object]) -> Rounds | None:
         """The same of a recorded run."""
         if config.rounds is None or config.rounds.made_by != "next":
             return None
@@ -83,13 +82,13 @@ class Rounds:
     def said(self, answers: Sequence[Answer]) -> Message:
         return message_of(answers[-1])
 
-    def to_json(self) -> Mapping[str, Any]:
+    def to_json(self) -> Mapping[str, object]:
         return {}
 
 
-def arguments_of(function: Callable[..., Any], conversation: Conversation) -> dict[str, Any]:
+def arguments_of(function: Callable[..., object], conversation: Conversation) -> dict[str, object]:
     """The further arguments that a task's function declares: the prompt kwargs, and what was said so far."""
-    known: dict[str, Any] = dict.fromkeys(PROMPT_KEYWORDS, conversation.kwargs)
+    known: dict[str, object] = dict.fromkeys(PROMPT_KEYWORDS, conversation.kwargs)
     known["conversation"] = conversation
     declared = inspect.signature(function).parameters
     return {name: value for name, value in known.items() if name in declared}

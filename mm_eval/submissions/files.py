@@ -32,7 +32,7 @@ class Submission:
     n: int = 0
     failed: int = 0
     errors: list[str] = field(default_factory=list)
-    records: list[dict[str, Any]] = field(default_factory=list)
+    records: list[dict[str, object]] = field(default_factory=list)
 
     @property
     def file(self) -> str:
@@ -71,7 +71,7 @@ class Submission:
                 yield json.dumps(record, ensure_ascii=False) + ("," if number < last else "")
             yield "]"
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """The entry of results.json."""
         return {"file": self.file, "n": self.n, "failed": self.failed}
 
@@ -88,7 +88,7 @@ class Submission:
         return [f"{what}{':' if self.errors else ''}", *(f"  {error}" for error in self.errors)]
 
 
-def record_of(record: Any, doc: Doc, answer: str) -> dict[str, Any]:
+def record_of(record: Any, doc: Doc, answer: str) -> dict[str, object]:
     """The record of one doc. ScoringError if the task's function fails or gives something else than a mapping."""
     try:
         found = record(doc, answer)
@@ -115,7 +115,7 @@ def check_files(configs: Mapping[str, TaskConfig]) -> None:
     raise_all(faults)
 
 
-def _csv_line(cells: Iterable[Any]) -> str:
+def _csv_line(cells: Iterable[object]) -> str:
     buffer = io.StringIO()
     csv.writer(buffer, lineterminator="\n").writerow(cells)
     return buffer.getvalue()[:-1]

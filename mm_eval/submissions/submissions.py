@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from mm_eval.config.manager import Loaded
 from mm_eval.config.submission import SubmissionConfig
@@ -44,7 +43,7 @@ class Submissions:
         self.files[name] = Submission(name, stated)
         return self.files[name].reading(rows)
 
-    def write(self, folder: RunFolder) -> dict[str, dict[str, Any]]:
+    def write(self, folder: RunFolder) -> dict[str, dict[str, object]]:
         """Writes the files. Returns what results.json says of them."""
         self.folder = folder.path
         for each in self.files.values():

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
 
 from mm_eval.values.errors import ConfigError, did_you_mean
 
 
 def check_names(
-    args: Mapping[str, Any], function: Callable[..., Any] | Iterable[str], ours: Iterable[str] = ()
+    args: Mapping[str, object], function: Callable[..., object] | Iterable[str], ours: Iterable[str] = ()
 ) -> None:
     """ConfigError for an argument that the function does not take, or that is stated here. function: or the known names."""
     known = set(inspect.signature(function).parameters) if callable(function) else set(function)

@@ -18,7 +18,7 @@ KEY = "mm_eval.run"
 LOCAL = ("sqlite:", "file:", "/", ".")
 
 
-def check(args: Mapping[str, Any]) -> None:
+def check(args: Mapping[str, object]) -> None:
     """ConfigError for an unknown argument."""
     from mlflow import MlflowClient  # noqa: F401  # that it can be imported
 
@@ -71,7 +71,7 @@ def with_allowed_names(numbers: Mapping[str, float]) -> dict[str, float]:
     return found
 
 
-def flat(config: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def flat(config: Mapping[str, object]) -> Iterator[tuple[str, str]]:
     """(name, text) of each parameter, those of a mapping by their path."""
     for name, value in config.items():
         if isinstance(value, Mapping):

@@ -15,7 +15,7 @@ REMOTE = ("space_id", "server_url", "dataset_id", "bucket_id", "webhook_url")
 PAGE_LIMIT = 25 * 2**20
 
 
-def check(args: Mapping[str, Any]) -> None:
+def check(args: Mapping[str, object]) -> None:
     """ConfigError for an argument that `trackio.init` does not take."""
     import trackio
 

@@ -14,7 +14,7 @@ PAGE_LIMIT = 25 * 2**20
 """A larger page is only in the artifact: the site would not show it."""
 
 
-def check(args: Mapping[str, Any]) -> None:
+def check(args: Mapping[str, object]) -> None:
     """ConfigError for an argument that `wandb.init` does not take."""
     import wandb
 

@@ -31,7 +31,7 @@ class TrackerError(MMEvalError):
     owner = "tracker"
 
 
-def call(tracker: str, what: str, args: Mapping[str, Any], tracked: Mapping[str, Any] | None = None) -> str:
+def call(tracker: str, what: str, args: Mapping[str, object], tracked: Mapping[str, object] | None = None) -> str:
     """What a tracker's `check` or `send` returns. ConfigError for wrong arguments, TrackerError for any other failure."""
     message = json.dumps({"tracker": tracker, "do": what, "args": dict(args), "tracked": tracked})
     words = [sys.executable, "-c", BOOT, json.dumps(sys.path)]

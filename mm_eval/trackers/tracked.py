@@ -33,7 +33,7 @@ class Tracked:
     offline: bool = False
     columns: tuple[str, ...] = COLUMNS
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         return asdict(self)
 
     @classmethod
@@ -45,7 +45,7 @@ class Tracked:
     def of(cls, run: RecordedRun, offline: bool = False) -> Tracked:
         """The values of a recorded run."""
         numbers: dict[str, float] = {}
-        rows: list[list[Any]] = []
+        rows: list[list[object]] = []
         for path, (name, number) in numbers_by_path(run).items():
             low, high = number.interval or (None, None)
             stated = {"": number.value, "_stderr": number.stderr, "_low": low, "_high": high}

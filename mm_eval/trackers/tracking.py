@@ -52,7 +52,7 @@ class Tracking:
             return [f"nothing was sent to {', '.join(self.given)}: {error}"]
         return [self._sent(tracker, args, tracked, folder) for tracker, args in self.given.items()]
 
-    def _sent(self, tracker: str, args: Mapping[str, Any], tracked: Mapping[str, Any], folder: Path) -> str:
+    def _sent(self, tracker: str, args: Mapping[str, object], tracked: Mapping[str, object], folder: Path) -> str:
         try:
             return call(tracker, "send", args, tracked)
         except MMEvalError as error:
