@@ -63,7 +63,7 @@ def place_in_file(name: str | None) -> tuple[Path, str] | None:
     return (Path(file), kind) if file.endswith(".py") and kind else None
 
 
-def _model_in_file(file: Path, name: str) -> type[Model] | Callable[..., Any]:
+def _model_in_file(file: Path, name: str) -> type[Model] | Callable[..., object]:
     """The class, or the function of chat messages, of that name in a file."""
     where = f"--model {file}:{name}"
     if not file.is_file():

@@ -56,7 +56,7 @@ SCORING: tuple[Registry[Any], ...] = (METRICS, AGGREGATIONS, REDUCTIONS, FILTERS
 """Where code that scores or writes prompts is registered by name."""
 
 
-def save_finished(prepared: Prepared, folder: RunFolder, spec: Mapping[str, Any], report: Report) -> None:
+def save_finished(prepared: Prepared, folder: RunFolder, spec: Mapping[str, object], report: Report) -> None:
     """Records what a finished run was made of and what was said of it."""
     with suppress(OSError):
         (folder.path / NAME).unlink(missing_ok=True)
@@ -69,7 +69,7 @@ def save_finished(prepared: Prepared, folder: RunFolder, spec: Mapping[str, Any]
             folder.write(NAME, json.dumps({"v": 1, **said, "mark": mark}, ensure_ascii=False))
 
 
-def load_finished(prepared: Prepared, folder: RunFolder, spec: Mapping[str, Any]) -> Report | None:
+def load_finished(prepared: Prepared, folder: RunFolder, spec: Mapping[str, object]) -> Report | None:
     """The report of a run that is finished and whose numbers were made of what there is now; None for any other."""
     _package_at_first()
     if not os.path.isfile(folder.path / NAME) or not _can_be_known(prepared):
@@ -102,7 +102,7 @@ def _can_be_known(prepared: Prepared) -> bool:
     return all(each.of_mm_eval or str(each.source()).startswith(own) for each in files)
 
 
-def _made_of(prepared: Prepared, folder: RunFolder, spec: Mapping[str, Any], package: str) -> dict[str, Any]:
+def _made_of(prepared: Prepared, folder: RunFolder, spec: Mapping[str, object], package: str) -> dict[str, object]:
     """Digests of all that decides what is printed, by what they are of. package: that of mm-eval's own files."""
     path, request = folder.path, prepared.request.to_json()
     left = sorted([*path.glob("samples/*"), *path.glob("submissions/*"), *path.glob("report.html")])
@@ -129,7 +129,7 @@ def _made_of(prepared: Prepared, folder: RunFolder, spec: Mapping[str, Any], pac
     )
 
 
-def _files_of(request: Mapping[str, Any]) -> list[Path]:
+def _files_of(request: Mapping[str, object]) -> list[Path]:
     """The files that the request names, as run.json has it, and every YAML below the folders that it takes tasks from."""
     named = {Path(text) for text in _texts(request) if os.path.isfile(text)}
     folders = {path.parent for path in named if path.suffix in (".yaml", ".yml")}
@@ -137,7 +137,7 @@ def _files_of(request: Mapping[str, Any]) -> list[Path]:
     return sorted({*named, *(path for folder in folders for path in folder.rglob("*.y*ml") if path.is_file())})
 
 
-def _texts(value: Any) -> Iterator[str]:
+def _texts(value: object) -> Iterator[str]:
     """The texts in a value, at any depth."""
     if isinstance(value, str):
         yield value
@@ -146,7 +146,7 @@ def _texts(value: Any) -> Iterator[str]:
             yield from _texts(item)
 
 
-def _text_digest(value: Any) -> str:
+def _text_digest(value: object) -> str:
     return hashlib.sha256(json.dumps(value, sort_keys=True, default=str).encode()).hexdigest()
 
 

@@ -225,11 +225,11 @@ def _unread(task: Task, doc_ids: Sequence[int], block: PromptBlock) -> tuple[lis
 class _Read(dict[str, Any]):
     """A doc that remembers the columns that were read and that it lacks."""
 
-    def __init__(self, doc: Mapping[str, Any]) -> None:
+    def __init__(self, doc: Mapping[str, object]) -> None:
         super().__init__(doc)
         self.lacking: list[str] = []
 
-    def __missing__(self, column: str) -> Any:
+    def __missing__(self, column: str) -> object:
         self.lacking.append(column)
         raise KeyError(column)
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 from mm_eval.config.manager import Loaded
 from mm_eval.config.task_config import TaskConfig
@@ -244,7 +244,7 @@ def data_source(request: RunRequest, sample: bool) -> DataSource:
     return DataSource(root, sample, request.offline, request.allow_url_media, FOREIGN_CODE)
 
 
-def prompt_blocks(request: RunRequest, configs: Mapping[str, TaskConfig]) -> dict[str, dict[str, Any]]:
+def prompt_blocks(request: RunRequest, configs: Mapping[str, TaskConfig]) -> dict[str, dict[str, object]]:
     """{task: {key: block}}: the prompt blocks of each task's YAML, the user's own over them."""
     own = request.prompt_blocks or {}
     common = {key: block for key, block in own.items() if key not in configs}

@@ -76,7 +76,7 @@ class Prepared(OpenedRun):
     deciding: Deciding | None = None
     sandbox: Sandbox | None = None
 
-    def spec(self) -> dict[str, Any]:
+    def spec(self) -> dict[str, object]:
         """What decides the answers, for run.json: two launches with equal specs are one run."""
         style = next(iter(self.styles.values()))
         return {
@@ -103,11 +103,11 @@ class Prepared(OpenedRun):
             },
         }
 
-    def spec_of_first(self, counts: Mapping[str, int]) -> dict[str, Any]:
+    def spec_of_first(self, counts: Mapping[str, int]) -> dict[str, object]:
         """The spec of the same run over the first so many docs of each task."""
         return replace(self, doc_ids={name: ids[: counts[name]] for name, ids in self.doc_ids.items()}).spec()
 
-    def _turns_to_json(self, turns: Turns) -> dict[str, Any]:
+    def _turns_to_json(self, turns: Turns) -> dict[str, object]:
         """What the turns of a task are made of beside it, for run.json. What is said next goes by answers without reasoning."""
         tags = self.request.reasoning_tags
         return {**turns.to_json(), **({"reasoning_tags": tags} if tags is not None else {})}
@@ -528,7 +528,7 @@ def choose_styles(
     }
 
 
-def turns_of(config: TaskConfig, facts: ModelFacts, recorded: Mapping[str, Any] | None = None) -> Turns | None:
+def turns_of(config: TaskConfig, facts: ModelFacts, recorded: Mapping[str, object] | None = None) -> Turns | None:
     """What makes the further turns of a task; None for a task of one turn.
 
     recorded: what the turns of a recorded run were made of, in place of the facts of its model.
@@ -560,7 +560,7 @@ def requests_digest(task: Task, style: PromptStyle, doc_ids: Sequence[int]) -> s
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def docs_digest(doc_ids: Sequence[int]) -> dict[str, Any]:
+def docs_digest(doc_ids: Sequence[int]) -> dict[str, object]:
     """Which docs are requested, in short."""
     text = json.dumps(doc_ids, separators=(",", ":"))
     return {"count": len(doc_ids), "first": doc_ids[0], "sha256": hashlib.sha256(text.encode()).hexdigest()[:16]}
@@ -587,10 +587,10 @@ CHECKPOINT = ("pretrained", "model", "tokenizer")
 def load_configs(
     request: RunRequest,
     faults: list[tuple[str, ConfigError]] | None = None,
-    below: Mapping[str, Mapping[str, Any]] | None = None,
+    below: Mapping[str, Mapping[str, object]] | None = None,
 ) -> Loaded:
     """The configs of the tasks that a request names, its overrides laid over them. faults, below: as in `TaskManager.load`."""
-    overrides: dict[str, Any] = {}
+    overrides: dict[str, object] = {}
     if request.num_fewshot is not None:
         overrides["num_fewshot"] = request.num_fewshot
     if request.repeats is not None:
@@ -600,8 +600,8 @@ def load_configs(
     if request.metadata is not None:
         checkpoint = {key: request.model_args[key] for key in CHECKPOINT if key in request.model_args}
         overrides["metadata"] = {**checkpoint, **request.metadata}
-    names: list[str | Mapping[str, Any]] = list(request.tasks)
-    of_parts: dict[str, Mapping[str, Any]] = {}
+    names: list[str | Mapping[str, object]] = list(request.tasks)
+    of_parts: dict[str, Mapping[str, object]] = {}
     if is_imported(request):
         from mm_eval.imported.theirs import repeats_stated
 

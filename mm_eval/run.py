@@ -17,7 +17,7 @@ from contextlib import AbstractContextManager, closing, nullcontext, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mm_eval.engine.ask import Asker
 from mm_eval.engine.cache import cache_notes, open_cache
@@ -198,7 +198,7 @@ def _recorded_looks(folder: RunFolder, opened: OpenedTasks) -> Record | None:
     return Record.read(folder, opened)
 
 
-def default_folder(request: RunRequest, spec: dict[str, Any]) -> RunFolder:
+def default_folder(request: RunRequest, spec: dict[str, object]) -> RunFolder:
     """runs/<model>-<tasks>-<digest of the spec>: the same command finds its own run again, also when its scoring has changed."""
     digest, words = hashlib.sha256(json.dumps(spec, sort_keys=True).encode()).hexdigest()[:8], _words_of(request)
     return RunFolder(Path(f"runs/{words}-{digest}")).or_its_like(spec, f"{words}-????????")
@@ -210,7 +210,7 @@ def _words_of(request: RunRequest) -> str:
     return re.sub(r"[^A-Za-z0-9_.-]+", "-", words)[:80]
 
 
-def _begun_earlier(prepared: Prepared) -> tuple[RunFolder, dict[str, Any]] | None:
+def _begun_earlier(prepared: Prepared) -> tuple[RunFolder, dict[str, object]] | None:
     """The newest default folder of the same command on an earlier day, where prompts hold the date, and its spec."""
     today = measured(prepared.model).constants
     if "date" not in today:
@@ -226,7 +226,7 @@ def _begun_earlier(prepared: Prepared) -> tuple[RunFolder, dict[str, Any]] | Non
     return None
 
 
-def _folder_and_spec(prepared: Prepared) -> tuple[RunFolder, dict[str, Any]]:
+def _folder_and_spec(prepared: Prepared) -> tuple[RunFolder, dict[str, object]]:
     """Where a run is recorded, and its spec. The model gets what earlier launches in the folder found out of it."""
     if path := prepared.request.output_path:
         folder = RunFolder(Path(path))
@@ -271,7 +271,7 @@ def _try_judges(opened: OpenedRun, folder: RunFolder, progress: Progress) -> MME
     return refusal
 
 
-def _claim(prepared: Prepared, folder: RunFolder, spec: dict[str, Any], refusal: MMEvalError | None) -> None:
+def _claim(prepared: Prepared, folder: RunFolder, spec: dict[str, object], refusal: MMEvalError | None) -> None:
     """Makes a folder that of this run, and writes run.json. refusal: why the run can't begin, which all processes learn here."""
     if refusal is not None:
         raise refusal
@@ -289,7 +289,7 @@ def _claim(prepared: Prepared, folder: RunFolder, spec: dict[str, Any], refusal:
             forget(folder)  # this launch goes on to all docs
 
 
-def _finished_report(prepared: Prepared, folder: RunFolder, spec: dict[str, Any]) -> Report | None:
+def _finished_report(prepared: Prepared, folder: RunFolder, spec: dict[str, object]) -> Report | None:
     """The report of an earlier launch that finished the run, where its numbers are made of what there is now."""
     from mm_eval.finished import load_finished
 
@@ -407,7 +407,7 @@ def _open_journal(folder: RunFolder) -> Journal:
         raise ConfigError(f"the journal can't be opened: {error.strerror}.", where=where, hint=hint) from error
 
 
-def _recorded(folder: RunFolder) -> dict[str, Any]:
+def _recorded(folder: RunFolder) -> dict[str, object]:
     """run.json as it is after the answers. Errors: as of `_check_folder`."""
     _check_folder(folder)
     return folder.read("run.json") or {}
@@ -433,10 +433,10 @@ def _unscored(prepared: Prepared, folder: RunFolder, outcome: Outcome) -> Report
 def _score_and_write(
     opened: OpenedRun,
     folder: RunFolder,
-    recorded: Mapping[str, Any],
+    recorded: Mapping[str, object],
     state: JournalState,
     outcome: Outcome,
-    spec: dict[str, Any],
+    spec: dict[str, object],
     started: float,
     progress: Progress,
     stopped: Record | None,

@@ -25,7 +25,7 @@ from mm_eval.values.errors import ConfigError
 from mm_eval.values.run_files import UNREADABLE, odd_content
 
 
-def trusted_request(stored: Any, include_path: str | None, folder: Path) -> RunRequest:
+def trusted_request(stored: object, include_path: str | None, folder: Path) -> RunRequest:
     """The request of run.json, with task code from the installation and from `include_path` alone. Imports nothing.
 
     Errors: UntrustedCode where that is not enough; ConfigError for unknown tasks; StoreError for what is not a request.
@@ -50,7 +50,7 @@ HARMLESS = ("dummy", "replay")
 """Adapters that ask nobody and load nothing."""
 
 
-def check_own(request: Mapping[str, Any], mark: Any, folder: Path) -> None:
+def check_own(request: Mapping[str, object], mark: object, folder: Path) -> None:
     """Raises UntrustedRun if the request of a run.json, as it is stored, names a model and another user made it."""
     model = request.get("model") or DEFAULT_MODEL
     named = [] if _is_bundled(model) and not request.get("model_args") else [("--model", model, request)]
@@ -61,23 +61,23 @@ def check_own(request: Mapping[str, Any], mark: Any, folder: Path) -> None:
         raise _of_another("; ".join(said), folder)
 
 
-def _is_bundled(model: Any) -> bool:
+def _is_bundled(model: object) -> bool:
     """Whether a model is shipped with mm-eval: nothing else is loaded for it."""
     return isinstance(model, str) and model in MODELS and is_bundled(MODELS.get(model))
 
 
-def check_named(option: str, adapter: Any, args: Any, marked: bool, folder: Path) -> None:
+def check_named(option: str, adapter: object, args: object, marked: bool, folder: Path) -> None:
     """The same of one model that a run.json names by an option. marked: this user's mark stands under it."""
     if adapter not in HARMLESS and not marked:
         raise _of_another(_describe(option, adapter, args), folder)
 
 
-def for_data_alone(request: Mapping[str, Any]) -> dict[str, Any]:
+def for_data_alone(request: Mapping[str, object]) -> dict[str, object]:
     """The request of a run.json, as it is stored, to open the run's data again: nobody is asked, nothing is fetched."""
     return {**request, "judge": [], "judge_args": [], "allow_url_media": False, "offline": True}
 
 
-def _describe(option: str, name: Any, args: Any) -> str:
+def _describe(option: str, name: object, args: object) -> str:
     return f"{option} {shortly(name)} with {shortly(args, 300)}"
 
 

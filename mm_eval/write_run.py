@@ -93,7 +93,7 @@ def _count_rows(rows: Iterator[SampleRow], progress: Progress) -> Iterator[Sampl
 
 
 def write_page(
-    opened: OpenedTasks, folder: RunFolder, recorded: Mapping[str, Any], results: Results, progress: Progress
+    opened: OpenedTasks, folder: RunFolder, recorded: Mapping[str, object], results: Results, progress: Progress
 ) -> tuple[list[str], bool]:
     """Writes report.html and its thumbnails; notes, and whether all is written. They are derived: the results stand without them.
 
@@ -273,8 +273,8 @@ def run_facts(
     scores: Mapping[str, TaskScores],
     spec: Mapping[str, Any],
     started: float,
-    cost_before: Mapping[str, Any],
-) -> dict[str, Any]:
+    cost_before: Mapping[str, object],
+) -> dict[str, object]:
     """What was measured, with which versions, when, and at what cost: `run` in results.json, which may differ between equal runs.
 
     recorded: run.json. cost_before: as of `_cost`. started: by `time.monotonic`, since a machine's clock may be set back.
@@ -323,12 +323,12 @@ def _most_of_turns(opened: OpenedRun) -> dict[str, dict[str, int]]:
     return {name: dict(style.turns.most) for name, style in opened.styles.items() if style.turns is not None}
 
 
-def _cost(opened: OpenedRun, state: JournalState, before: Mapping[str, Any]) -> dict[str, Any]:
+def _cost(opened: OpenedRun, state: JournalState, before: Mapping[str, object]) -> dict[str, object]:
     """What the answers have cost, with the prices, for results.json; empty where no price is known.
 
     before: the same of the last time, whose prices apply where a recorded run is scored again without its model.
     """
-    cost: dict[str, Any] = {}
+    cost: dict[str, object] = {}
     price = opened.model.facts.price if isinstance(opened, Prepared) else Price.of_json(before.get("price"))
     if price is not None:
         cost = {"dollars": round(price.dollars(state.usage), 6), "price": price.to_json()}

@@ -41,7 +41,7 @@ def add_option(
     )
 
 
-def option(name: str, rule: Rule | None = None) -> Callable[[str], Any]:
+def option(name: str, rule: Rule | None = None) -> Callable[[str], object]:
     """A function that reads and checks an option's text, for argparse. rule: as of `add_option`."""
     return partial(read_option, name, rule=rule)
 
@@ -78,13 +78,13 @@ def _add(parser: argparse._ActionsContainer, each: Option, several: bool, help: 
     parser.add_argument(f"--{COMMAND_NAMES.get(each.name, each.name)}", help=help, **more)
 
 
-def read_part_options(args: argparse.Namespace, name: str) -> dict[str, Any]:
+def read_part_options(args: argparse.Namespace, name: str) -> dict[str, object]:
     """The options of a request, by their flat names, that parts add to a set."""
     return _read(args, (each for part in OF_PARTS if name in part.sets for each in part.options))
 
 
-def _read(args: argparse.Namespace, options: Iterable[Option]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+def _read(args: argparse.Namespace, options: Iterable[Option]) -> dict[str, object]:
+    found: dict[str, object] = {}
     for each in options:
         value = getattr(args, each.name, None)
         if each.pairs and value is not None:
@@ -96,7 +96,7 @@ def _read(args: argparse.Namespace, options: Iterable[Option]) -> dict[str, Any]
     return found
 
 
-def read_request(args: argparse.Namespace, *sets: str, **rest: Any) -> RunRequest:
+def read_request(args: argparse.Namespace, *sets: str, **rest: object) -> RunRequest:
     """The request that the options of some sets state. rest: further fields of it."""
     found: dict[str, Any] = {}
     if "model" in sets:
@@ -126,14 +126,14 @@ def read_names(text: str) -> list[str]:
     return names
 
 
-def read_pairs(text: str, option: str, *, typed: bool = False) -> dict[str, Any]:
+def read_pairs(text: str, option: str, *, typed: bool = False) -> dict[str, object]:
     """`k=v,k=v` or a JSON object. A comma inside brackets or quotes separates nothing: until=["\\n","a,b"].
 
     typed: values are read as JSON or Python where they are that (0.7, true, ["a"], ['a']), and stay text otherwise.
     """
     if text.lstrip().startswith("{"):
         return _check_pairs(dict(parse_json(text, option)), option)
-    pairs: dict[str, Any] = {}
+    pairs: dict[str, object] = {}
     for item in _split(text):
         name, equals, value = item.partition("=")
         if not equals or not name.strip():
@@ -144,7 +144,7 @@ def read_pairs(text: str, option: str, *, typed: bool = False) -> dict[str, Any]
     return _check_pairs(pairs, option)
 
 
-def _check_pairs(pairs: dict[str, Any], option: str) -> dict[str, Any]:
+def _check_pairs(pairs: dict[str, object], option: str) -> dict[str, object]:
     for name, value in pairs.items():
         if not _NAMED_VALUE.fits({name: value}):
             raise invalid(f"{option}: {shortly(name)}", value, _NAMED_VALUE)
@@ -170,7 +170,7 @@ def _split(text: str) -> list[str]:
     return [item for item in [*items, current] if item.strip()]
 
 
-def _read_value(value: str) -> Any:
+def _read_value(value: str) -> object:
     """A value as JSON where it is JSON, else as text. A number that is not finite becomes a float, for the check to reject."""
     words = {"true": True, "false": False, "none": None, "null": None}
     if value.lower() in words:

@@ -16,7 +16,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mm_eval.values.errors import ConfigError
 from mm_eval.values.files import write_atomic
@@ -46,7 +46,7 @@ WIDTH = 5.5
 """Inches of a page's text in the narrower ones of the usual formats of papers."""
 SIZE, SMALL = 8.0, 6.5
 """Heights of text, in points."""
-SETTINGS: Mapping[str, Any] = {
+SETTINGS: Mapping[str, object] = {
     "font.size": SIZE,
     "font.sans-serif": ["DejaVu Sans", "sans-serif"],
     "text.color": INK,
@@ -73,7 +73,7 @@ SETTINGS: Mapping[str, Any] = {
 An SVG names the generic font, too, for readers without that one."""
 DPI = 200
 """Pixels of an inch, for PNG."""
-METADATA: Mapping[str, dict[str, Any]] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {}}
+METADATA: Mapping[str, dict[str, object]] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {}}
 """The formats that are written, and what is left out of their metadata."""
 
 

@@ -78,14 +78,14 @@ def _results(run: RecordedRun) -> dict[str, Any]:
     }
 
 
-def _row(row: Scores) -> dict[str, Any]:
+def _row(row: Scores) -> dict[str, object]:
     """A row of the results: the numbers with their standard errors ("N/A" where there is none) and the alias."""
     numbers = as_row(row.numbers)
     shown = {key: NOT_AVAILABLE if value is None and "_stderr," in key else value for key, value in numbers.items()}
     return {"alias": row.alias, "sample_len": row.n, **shown}
 
 
-def _samples(run: RecordedRun, task: str) -> Iterator[dict[str, Any]]:
+def _samples(run: RecordedRun, task: str) -> Iterator[dict[str, object]]:
     is_whole_text = run.results.configs.get(task, {}).get("output_type") == "loglikelihood_rolling"
     for row in run.rows(task):
         if row["status"] in ("failed", "not requested"):

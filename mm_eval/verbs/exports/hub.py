@@ -16,9 +16,9 @@ from mm_eval.results.recorded import RecordedRun, headline_keys, parts_of
 from mm_eval.values.types import MetricKey
 
 
-def model_index(runs: Sequence[RecordedRun]) -> list[dict[str, Any]]:
+def model_index(runs: Sequence[RecordedRun]) -> list[dict[str, object]]:
     """The `model-index` of a model card for the hub: an entry for each model, a result for each task."""
-    entries: dict[str, list[dict[str, Any]]] = {}
+    entries: dict[str, list[dict[str, object]]] = {}
     for run in runs:
         for name, task in run.tasks.items():
             config = run.results.configs[name]
@@ -46,7 +46,7 @@ def _metric_name(run: RecordedRun, task: str, key: MetricKey) -> str:
     return key.label + (f" ({judged_by([judge])})" if judge else "")
 
 
-def eval_results(run: RecordedRun) -> list[dict[str, Any]]:
+def eval_results(run: RecordedRun) -> list[dict[str, object]]:
     """The entries of `.eval_results/*.yaml` in a model's repository: the main number of each task that has a data set on the hub.
 
     A share is given in percent, as leaderboards show it.
@@ -56,7 +56,7 @@ def eval_results(run: RecordedRun) -> list[dict[str, Any]]:
 
 def _entries(run: RecordedRun) -> Iterator[dict[str, Any]]:
     for name in run.spec["tasks"]:
-        config: Mapping[str, Any] = run.results.configs[name]
+        config: Mapping[str, object] = run.results.configs[name]
         number, path = run.results.headline(name), str(config.get("dataset_path") or "")
         if (
             number is None

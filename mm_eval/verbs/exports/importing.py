@@ -88,7 +88,7 @@ class Imported:
 
     log: Log
     name: str
-    keys: Mapping[str, Any] = field(default_factory=dict)
+    keys: Mapping[str, object] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     order: list[int] = field(default_factory=list)
     from_log: bool = False
@@ -206,7 +206,7 @@ def _count_repeats(one: Imported, config: TaskConfig) -> None:
         one.notes.append(f"{config.row_name}: the first {config.repeats} of {count} answers count, as the task states")
 
 
-def _is_text(resps: Sequence[Any]) -> bool:
+def _is_text(resps: Sequence[object]) -> bool:
     return all(each is None or isinstance(each, str) for each in resps)
 
 
@@ -230,7 +230,7 @@ def _mapped(log: Log, columns: Mapping[str, str]) -> Iterator[LogRow]:
         yield _with_failures(found)
 
 
-def _odd(answer: Any) -> str:
+def _odd(answer: object) -> str:
     """What is wrong with an answer; "" for a text, a log-likelihood with is_greedy, and for one that is missing."""
     if answer is None or isinstance(answer, str):
         return ""
@@ -417,7 +417,7 @@ def _fitting(
     return places
 
 
-def _answer_row(task: Task, doc_id: int, row: LogRow, places: Sequence[int]) -> dict[str, Any]:
+def _answer_row(task: Task, doc_id: int, row: LogRow, places: Sequence[int]) -> dict[str, object]:
     """The row for replay. A request that failed there is a failed request here."""
     resps = [row.resps[place] if place < len(row.resps) else None for place in places]
     ended = [row.ended[place] if place < len(row.ended) else "unknown" for place in places]
@@ -425,19 +425,19 @@ def _answer_row(task: Task, doc_id: int, row: LogRow, places: Sequence[int]) -> 
     if row.failed and None not in resps:
         ended = ["failed"] * len(places)
     resps = ["" if how == "failed" else each for each, how in zip(resps, ended, strict=True)]
-    made: dict[str, Any] = {"task": task.path, "doc_id": doc_id, "resps": resps, "ended": ended}
+    made: dict[str, object] = {"task": task.path, "doc_id": doc_id, "resps": resps, "ended": ended}
     return {**made, "failed": row.failed[:500]} if "failed" in ended else made
 
 
 def _their_line(doc_id: int, row: LogRow, whole: bool) -> bytes:
     """What the suite itself says of a document. whole: with its prompt and gold, once a document."""
-    made: dict[str, Any] = {"doc_id": doc_id, "filter": row.filter, "scores": row.scores, "read": row.read}
+    made: dict[str, object] = {"doc_id": doc_id, "filter": row.filter, "scores": row.scores, "read": row.read}
     if whole:
         made |= {"id": row.id, "target": row.target, "prompt": row.prompt}
     return (_line(finite(made)) + "\n").encode("utf-8", "surrogatepass")
 
 
-def _about(one: Imported, matched: Matched, task: Task, pictures: bool) -> dict[str, Any]:
+def _about(one: Imported, matched: Matched, task: Task, pictures: bool) -> dict[str, object]:
     log, notes = one.log, [*one.notes, *matched.said(task.config.row_name)]
     if one.from_log:
         notes.append(f"{task.config.row_name}: scored by the log's own documents, since the data set was not read")
@@ -467,19 +467,21 @@ class Recorded(Model):
 
     facts = ModelFacts(name="replay", travels=False)
 
-    def __init__(self, args: Mapping[str, Any], digest: str, rows: Iterator[dict[str, Any]] | None = None) -> None:
+    def __init__(
+        self, args: Mapping[str, object], digest: str, rows: Iterator[dict[str, object]] | None = None
+    ) -> None:
         super().__init__(args, ModelSettings())
         self.digest = digest
         self._rows, self._row = rows or iter(()), dict[str, Any]()
 
-    def of_rows(self, rows: Iterator[dict[str, Any]]) -> Recorded:
+    def of_rows(self, rows: Iterator[dict[str, object]]) -> Recorded:
         """The same model with the rows of a task, in the order in which they will be asked for."""
         return Recorded(self.args, self.digest, rows)
 
-    def identity(self, instance: Instance) -> Mapping[str, Any]:
+    def identity(self, instance: Instance) -> Mapping[str, object]:
         return {"adapter": "replay", "file": self.digest, "slot": instance.slot.to_json()}
 
-    def describe(self) -> Mapping[str, Any]:
+    def describe(self) -> Mapping[str, object]:
         return {"adapter": "replay", "file": self.digest}
 
     def generate(self, instances: Iterable[Instance]) -> Answers:

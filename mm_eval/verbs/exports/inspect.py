@@ -58,7 +58,7 @@ def write_inspect(run: RecordedRun, folder: Path) -> list[Path]:
 
 
 def _write(run: RecordedRun, task: str, media: Media, archive: zipfile.ZipFile) -> None:
-    def put(name: str, value: Any) -> None:
+    def put(name: str, value: object) -> None:
         info = zipfile.ZipInfo(name)  # without the time of writing
         info.compress_type = zipfile.ZIP_DEFLATED
         archive.writestr(info, json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
@@ -81,7 +81,7 @@ def _write(run: RecordedRun, task: str, media: Media, archive: zipfile.ZipFile) 
     put("header.json", {**about, "status": "success", "results": _results(run, task), "stats": stats})
 
 
-def _summary(sample: Mapping[str, Any]) -> dict[str, Any]:
+def _summary(sample: Mapping[str, Any]) -> dict[str, object]:
     """What a list shows of a sample; without its pictures."""
     texts = [
         turn["content"]
@@ -101,7 +101,7 @@ def _summary(sample: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _eval(run: RecordedRun, task: str) -> dict[str, Any]:
+def _eval(run: RecordedRun, task: str) -> dict[str, object]:
     about, config = run.results.run, run.results.configs.get(task, {})
     row = run.results.rows.get(task, Scores())
     return {
@@ -147,7 +147,7 @@ def _results(run: RecordedRun, task: str) -> dict[str, Any]:
     }
 
 
-def _samples(run: RecordedRun, eval_id: str, row: SampleRow, media: Media) -> Iterator[dict[str, Any]]:
+def _samples(run: RecordedRun, eval_id: str, row: SampleRow, media: Media) -> Iterator[dict[str, object]]:
     """The samples of a doc: one for each generated answer, which inspect_ai calls epochs; one for all its log-likelihoods.
 
     Each has the doc's scores, of which inspect_ai takes the mean.
@@ -194,12 +194,12 @@ def _samples(run: RecordedRun, eval_id: str, row: SampleRow, media: Media) -> It
         yield {**_sample(row, place, own), **said}
 
 
-def _sample(row: SampleRow, place: int, own: Mapping[str, Any]) -> dict[str, Any]:
+def _sample(row: SampleRow, place: int, own: Mapping[str, object]) -> dict[str, object]:
     """One sample without what was said in it. own: what an import by mm-eval reads."""
     found = next((found for found in row["filtered_resps"].values() if found), [None])
     read = found[place] if place < len(found) else found[0]
     rules = "; ".join(f"{name}: {', '.join(found)}" for name, found in row["rules"].items() if found)
-    sample: dict[str, Any] = {
+    sample: dict[str, object] = {
         "id": row["doc_id"],
         "epoch": place + 1,
         "target": row["target"] if isinstance(row["target"], str) else json.dumps(row["target"]),
@@ -225,14 +225,14 @@ def _sample(row: SampleRow, place: int, own: Mapping[str, Any]) -> dict[str, Any
     return sample
 
 
-def _messages(scope: str, row: SampleRow, media: Media, attachments: dict[str, str]) -> list[dict[str, Any]]:
+def _messages(scope: str, row: SampleRow, media: Media, attachments: dict[str, str]) -> list[dict[str, object]]:
     """The prompt as chat messages, with the pictures' thumbnails in their places. Each has an id, which data frames need.
 
     scope: names the sample, for the ids. attachments: gets the thumbnails, which messages and events refer to.
     """
     pictures = iter(row.get("images", ()))
 
-    def part(given: Mapping[str, Any]) -> dict[str, Any]:
+    def part(given: Mapping[str, object]) -> dict[str, Any]:
         if given.get("type") != "image":
             return {"type": "text", "text": str(given.get("text", ""))}
         found = _thumbnail(media, next(pictures, None))
@@ -260,7 +260,7 @@ def _thumbnail(media: Media, digest: str | None) -> str | None:
     return None if content is None else f"data:image/jpeg;base64,{base64.b64encode(content).decode()}"
 
 
-def _value(value: Any) -> Any:
+def _value(value: object) -> object:
     """A score as inspect_ai takes it: a number, a text, or a mapping or list of these."""
     value = value.get("score", value) if isinstance(value, Mapping) else value
     if isinstance(value, (bool, int, float, str)):

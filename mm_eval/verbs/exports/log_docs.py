@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 from mm_eval.config.task_config import TaskConfig
 from mm_eval.data.source import LOCAL_FILES
@@ -43,7 +42,7 @@ def _write_parquet(file: Path, log: Log) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    schema: Any = None
+    schema: object = None
     for batch in _batches(log):
         try:
             own = pa.Table.from_pylist(batch).schema
@@ -60,8 +59,8 @@ def _write_parquet(file: Path, log: Log) -> None:
             writer.write_table(pa.Table.from_pylist(batch, schema=schema))
 
 
-def _batches(log: Log) -> Iterator[list[dict[str, Any]]]:
-    batch: list[dict[str, Any]] = []
+def _batches(log: Log) -> Iterator[list[dict[str, object]]]:
+    batch: list[dict[str, object]] = []
     for doc in _in_place(log):
         batch.append(dict(doc))
         if len(batch) == BATCH:
@@ -71,11 +70,11 @@ def _batches(log: Log) -> Iterator[list[dict[str, Any]]]:
         yield batch
 
 
-def _in_place(log: Log) -> Iterator[Mapping[str, Any]]:
+def _in_place(log: Log) -> Iterator[Mapping[str, object]]:
     """The documents, each at its doc_id. A gap has the document before it: it is in no number."""
     first, place, rows = None, 0, 0
-    waiting: dict[int, Mapping[str, Any]] = {}
-    last: Mapping[str, Any] | None = None
+    waiting: dict[int, Mapping[str, object]] = {}
+    last: Mapping[str, object] | None = None
     for row in log.rows():
         first = row.filter if first is None else first
         if row.filter != first:

@@ -13,7 +13,6 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from mm_eval.prompt.question import Question
 from mm_eval.prompt.task import PromptStyle, Task
@@ -381,7 +380,7 @@ def _own_words(doc: Doc, question: Question) -> set[str]:
     return set().union(*asked) or shown
 
 
-def _leaves(value: Any) -> Iterator[str]:
+def _leaves(value: object) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping):
@@ -400,7 +399,7 @@ def _prompt_text(row: LogRow, options: bool = True) -> str:
     return "\n".join([str(prompt or ""), *(row.choices if options else ())]) if prompt else ""
 
 
-def _message_text(message: Any) -> str:
+def _message_text(message: object) -> str:
     content = message.get("content") if isinstance(message, Mapping) else None
     if isinstance(content, list):
         return "".join(str(part.get("text", " ")) for part in content if isinstance(part, Mapping))
@@ -475,7 +474,7 @@ def _lettered(text: str) -> list[str]:
     return found if len(found) > 1 else []
 
 
-def _lists(value: Any) -> Iterator[list[Any]]:
+def _lists(value: object) -> Iterator[list[object]]:
     if isinstance(value, Mapping):
         letters = [value[letter] for letter in "ABCDEFGHIJ" if value.get(letter) not in (None, "", "nan")]
         if len(letters) > 1:
@@ -486,11 +485,11 @@ def _lists(value: Any) -> Iterator[list[Any]]:
         yield value
 
 
-def _is_text(value: Any) -> bool:
+def _is_text(value: object) -> bool:
     return isinstance(value, (str, int, float, list, dict)) and value not in ("", [], {})
 
 
-def _plain(value: Any) -> str:
+def _plain(value: object) -> str:
     """A value as text, without case and blanks: suites write one in several ways."""
     if isinstance(value, float) and value.is_integer():
         value = int(value)

@@ -123,6 +123,6 @@ def _members(entry: Entry, entries: Mapping[str, Entry]) -> list[str]:
     return list(found)
 
 
-def _card_of_members(card: Mapping[str, Any]) -> dict[str, Any]:
+def _card_of_members(card: Mapping[str, object]) -> dict[str, object]:
     """What the card of a group says about each of its members."""
     return {key: value for key, value in card.items() if key not in ("size", "published")}

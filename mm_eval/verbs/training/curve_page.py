@@ -14,7 +14,6 @@ from functools import cache, partial
 from itertools import islice
 from pathlib import Path
 from threading import Lock
-from typing import Any
 
 from mm_eval.engine.folder import RunFolder
 from mm_eval.prepare import prepare_from_spec
@@ -81,7 +80,7 @@ class StudyPage:
         draw = {f"curve-{sample_name(each.name)}": partial(curve_figure, each, remarks) for each in curves}
         return write_figures(folder, draw)
 
-    def pieces(self, folder: Path, live: Mapping[str, Any] | None = None) -> Iterator[str]:
+    def pieces(self, folder: Path, live: Mapping[str, object] | None = None) -> Iterator[str]:
         """The page in pieces. folder: where it will lie, for its links. live: what else a page has that is served."""
         changed = changed_docs(self.study)
         shown = dict(islice(changed.items(), MOST_DOCS))
@@ -96,7 +95,7 @@ class StudyPage:
         samples = SampleRows(last.run, [each.run for each in steps[:-1]], choose=choose)
         wanted: dict[str, list[Wanted]] = {}
 
-        def rows() -> Iterator[dict[str, Any]]:
+        def rows() -> Iterator[dict[str, object]]:
             for row in samples:
                 if row.get("images"):
                     wanted.setdefault(row["t"], []).append((row["d"], row["images"]))
@@ -133,7 +132,7 @@ class StudyPage:
         except (MMEvalError, OSError):
             return
 
-    def _about(self, folder: Path, changed: int) -> dict[str, Any]:
+    def _about(self, folder: Path, changed: int) -> dict[str, object]:
         study, steps = self.study, list(self.study.evaluations.values())
         runs = {_step(each): each.run for each in steps}
         about = about_differences(
@@ -204,7 +203,7 @@ def _viewed(folder: Path, include_path: str | None) -> Viewed:
     return Viewed(Study(folder, include_path))
 
 
-def _section(curve: Curve) -> dict[str, Any]:
+def _section(curve: Curve) -> dict[str, object]:
     worse = regressions(curve)
     tables = [to_page(table(curve, on_page=True))]
     return {

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mm_eval.adapters import in_our_words, own_model
 from mm_eval.cli import run as run_verb
@@ -324,7 +324,7 @@ class Watch:
         return step_folder(self.study, step_of(checkpoint) or 0)
 
 
-def constants_of(stated: Any) -> Mapping[str, Any]:
+def constants_of(stated: object) -> Mapping[str, object]:
     """The digests of a checkpoint's files, and of its adapter's, among the constants of a model."""
     found = stated if isinstance(stated, Mapping) else {}
     return {name: found[name] for name in ("files", "peft") if name in found}

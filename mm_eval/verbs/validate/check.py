@@ -230,7 +230,7 @@ class ChangedAnswer:
     slot: Slot
     way: str
     alone: Any
-    other: Any
+    other: object
 
     def __str__(self) -> str:
         place = f"{self.slot.task} doc {self.slot.doc_id}"
@@ -312,11 +312,11 @@ def _answers(model: Model, instances: Iterator[Instance]) -> Outputs:
     return found
 
 
-def _is_error(output: Any) -> bool:
+def _is_error(output: object) -> bool:
     return isinstance(output, MMEvalError)
 
 
-def _shorten(output: Any) -> str:
+def _shorten(output: object) -> str:
     if isinstance(output, tuple):
         return f"{output[0]:.5f}{' (greedy)' if output[1] else ''}"
     text = f"error: {output}" if _is_error(output) else repr(output)

@@ -45,28 +45,28 @@ def reading(path: Path | str, line: int | None = None) -> Iterator[None]:
         raise damaged(path, said, line) from error
 
 
-def as_mapping(value: Any, name: str) -> dict[str, Any]:
+def as_mapping(value: object, name: str) -> dict[str, Any]:
     """A part of a log that is a JSON object; an empty one where it is missing. name: for the error."""
     return _as({} if value is None else value, dict, name, "an object")
 
 
-def as_list(value: Any, name: str) -> list[Any]:
+def as_list(value: object, name: str) -> list[Any]:
     """A part of a log that is a list; an empty one where it is missing."""
     return _as([] if value is None else value, list, name, "a list")
 
 
-def as_text(value: Any, name: str) -> str:
+def as_text(value: object, name: str) -> str:
     """A part of a log that is a text; an empty one where it is missing."""
     return _as("" if value is None else value, str, name, "a text")
 
 
-def _as(value: Any, kind: type[T], name: str, said: str) -> T:
+def _as(value: object, kind: type[T], name: str, said: str) -> T:
     if not isinstance(value, kind):
         raise OddValue(f"`{name}` is {shown(value)} where {said} is needed")
     return value
 
 
-def shown(value: Any) -> str:
+def shown(value: object) -> str:
     """A value for a sentence, of bounded length."""
     text = repr(value)
     return text if len(text) <= 60 else f"{text[:57]}..."
@@ -95,7 +95,7 @@ def entries(path: Path, key: str = "") -> Iterator[tuple[int, Any]]:
     yield from json_lines(path)
 
 
-def json_lines(path: Path) -> Iterator[tuple[int, Any]]:
+def json_lines(path: Path) -> Iterator[tuple[int, object]]:
     """(line, value) of each line that is not empty."""
     with opened(path) as file:
         number = 0
@@ -142,7 +142,7 @@ class _Document:
         else:
             raise damaged(self._path, "it is not a JSON object or list")
 
-    def _members(self) -> Iterator[tuple[str, Any]]:
+    def _members(self) -> Iterator[tuple[str, object]]:
         if self._peek() == "}":
             return
         while True:
@@ -159,7 +159,7 @@ class _Document:
             if mark != ",":
                 raise self._invalid()
 
-    def _elements(self) -> Iterator[Any]:
+    def _elements(self) -> Iterator[object]:
         if self._peek() == "]":
             self._next()
             return
@@ -170,7 +170,7 @@ class _Document:
             if mark != ",":
                 raise self._invalid()
 
-    def _value(self) -> Any:
+    def _value(self) -> object:
         self._peek()
         wanted = CHUNK
         while True:

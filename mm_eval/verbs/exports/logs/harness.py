@@ -75,7 +75,7 @@ def find(folder: Path, files: Sequence[Path]) -> Iterator[Log]:
             yield _log(path, path.stem, _results(next(iter(results), None)), "", "logs")
 
 
-def _beside(results: Sequence[Path], time: str) -> Mapping[str, Any]:
+def _beside(results: Sequence[Path], time: str) -> Mapping[str, object]:
     """The results of the run that wrote the samples: those of its time, else of the newest run before them."""
     exact = [path for path in results if time in path.name]
     return _results(exact[0] if exact else max(results, default=None, key=lambda path: path.name))
@@ -125,14 +125,14 @@ def _log(path: Path, task: str, results: Mapping[str, Any], time: str, key: str 
     )
 
 
-def _pretrained(args: Any) -> str:
+def _pretrained(args: object) -> str:
     if isinstance(args, Mapping):
         return str(args.get("pretrained") or args.get("model") or "")
     found = re.search(r"(?:pretrained|model|model_version)=([^,]+)", str(args or ""))
     return found[1] if found else ""
 
 
-def _is_number(key: str, value: Any) -> bool:
+def _is_number(key: str, value: object) -> bool:
     known = "_stderr" not in key and key not in ("alias", "name", "sample_len", "samples", " ")
     return known and isinstance(value, (int, float)) and not isinstance(value, bool)
 
@@ -185,7 +185,7 @@ def _row(entry: Mapping[str, Any], where: str, own: bool) -> LogRow:
     )
 
 
-def _flat(resps: Any, generated: bool = False) -> list[Any]:
+def _flat(resps: object, generated: bool = False) -> list[Any]:
     """The answers of all requests one after another, whatever brackets are around one. generated: they are texts.
 
     >>> _flat([["Yes"]]), _flat([[["-1.5", "False"]], [["-2", "True"]]]), _flat("Yes")
@@ -198,7 +198,7 @@ def _flat(resps: Any, generated: bool = False) -> list[Any]:
     return [one for each in resps for one in _flat(each, generated)]
 
 
-def _is_likelihood(value: Any) -> bool:
+def _is_likelihood(value: object) -> bool:
     return (
         isinstance(value, list)
         and len(value) == 2
@@ -221,7 +221,7 @@ def _likelihood(value: Any, alone: bool = False) -> Any:
     return [float(value[0]), str(value[1]) == "True"] if _is_likelihood(value) else value
 
 
-def _arguments(entry: Mapping[str, Any]) -> tuple[Any, list[str]]:
+def _arguments(entry: Mapping[str, object]) -> tuple[Any, list[str]]:
     """The prompt, and the continuations whose log-likelihoods were asked for."""
     stated, choices = entry.get("arguments"), list[str]()
     prompt = entry.get("input")

@@ -61,7 +61,7 @@ def find(folder: Path, files: Sequence[Path]) -> Iterator[Log]:
                 yield _log(path, header, _rows_of_json)
 
 
-def _log(path: Path, header: Mapping[str, Any], rows: Callable[[Path, _Epochs], Iterator[LogRow]]) -> Log:
+def _log(path: Path, header: Mapping[str, object], rows: Callable[[Path, _Epochs], Iterator[LogRow]]) -> Log:
     with reading(path):
         about = as_mapping(header.get("eval"), "eval")
         packages = as_mapping(about.get("packages"), "eval.packages")
@@ -91,7 +91,7 @@ def _log(path: Path, header: Mapping[str, Any], rows: Callable[[Path, _Epochs], 
         )
 
 
-def _numbers(results: Any) -> Iterator[tuple[str, float]]:
+def _numbers(results: object) -> Iterator[tuple[str, float]]:
     for scorer in as_list(as_mapping(results, "results").get("scores"), "results.scores"):
         stated = as_mapping(scorer, "results.scores")
         for name, metric in as_mapping(stated.get("metrics"), "results.scores.metrics").items():
@@ -210,7 +210,7 @@ def _unpacked(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
         return bytes(stream.read(info.file_size))
 
 
-def _sample(sample: Any, path: Path) -> tuple[str, int, LogRow]:
+def _sample(sample: object, path: Path) -> tuple[str, int, LogRow]:
     """(id, epoch, row) of one sample."""
     if not isinstance(sample, dict) or type(sample.get("id")) not in (int, str):
         raise damaged(path, "an entry is not a sample: it has no id that is a text or a number")
@@ -222,7 +222,7 @@ def _sample(sample: Any, path: Path) -> tuple[str, int, LogRow]:
         return repr(sample["id"]), epoch, _row(sample, where)
 
 
-def _row(sample: Mapping[str, Any], where: str) -> LogRow:
+def _row(sample: Mapping[str, object], where: str) -> LogRow:
     given = as_mapping(sample.get("scores"), "scores") or {"score": sample.get("score")}  # the latter before 0.3.18
     metadata = as_mapping(sample.get("metadata"), "metadata")
     own = as_mapping(metadata.get("mm_eval"), "metadata.mm_eval")
@@ -269,14 +269,14 @@ def _row(sample: Mapping[str, Any], where: str) -> LogRow:
     return LogRow(resps=[] if what else [answer], ended=[ended], doc=doc, failed=what[:500], **common)
 
 
-def _attached(text: str, attachments: Mapping[str, Any]) -> str:
+def _attached(text: str, attachments: Mapping[str, object]) -> str:
     """A text that stands apart from its sample."""
     if text.startswith("attachment://"):
         return str(attachments.get(text.removeprefix("attachment://"), text))
     return text
 
 
-def _text(content: Any, attachments: Mapping[str, Any]) -> str:
+def _text(content: object, attachments: Mapping[str, object]) -> str:
     """The text of an input: a text, or messages."""
     if isinstance(content, str):
         return _attached(content, attachments)
@@ -298,7 +298,7 @@ def _parts(content: Any, attachments: Mapping[str, Any]) -> list[dict[str, str]]
     return parts
 
 
-def _prompt(asked: Any, attachments: Mapping[str, Any]) -> Any:
+def _prompt(asked: object, attachments: Mapping[str, object]) -> object:
     """What the model got, as messages of text."""
     if isinstance(asked, str):
         return _attached(asked, attachments)

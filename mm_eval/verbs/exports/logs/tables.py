@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from mm_eval.verbs.exports.logs.files import damaged, entries, opened
 from mm_eval.verbs.exports.logs.xlsx import rows_of
@@ -14,7 +13,7 @@ MOST_CELL = 16 * 2**20
 """Characters of one cell of a table."""
 
 
-def table(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+def table(path: Path) -> Iterator[tuple[int, dict[str, object]]]:
     """(line, {column: value}) of xlsx, tsv or csv, whose first line names the columns, or of the records of a JSON file.
 
     An empty cell is no value: None, or not in the mapping at all.
@@ -31,7 +30,7 @@ def table(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         yield from _separated(path, "\t" if suffix == ".tsv" else ",")
 
 
-def _separated(path: Path, mark: str) -> Iterator[tuple[int, dict[str, Any]]]:
+def _separated(path: Path, mark: str) -> Iterator[tuple[int, dict[str, object]]]:
     csv.field_size_limit(MOST_CELL)
     opened(path).close()
     with path.open(encoding="utf-8-sig", newline="") as file:

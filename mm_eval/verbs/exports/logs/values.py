@@ -99,26 +99,26 @@ def mapped(row: LogRow, columns: Mapping[str, str]) -> LogRow:
     return replace(row, **found, doc=doc or row.doc, scores=scores)
 
 
-def _is_several(value: Any) -> bool:
+def _is_several(value: object) -> bool:
     """Whether a cell has a list of answers; a pair of a number and a bool is one log-likelihood."""
     return isinstance(value, list) and not (len(value) == 2 and isinstance(value[1], bool))
 
 
-def _answer(value: Any) -> Any:
+def _answer(value: object) -> Any:
     """One answer of a table of one's own: a cell may have become a number; null and NaN are no answer."""
     if isinstance(value, float) and math.isnan(value):
         return None
     return str(value) if type(value) in (int, float) else value
 
 
-def _whole(value: Any) -> int:
+def _whole(value: object) -> int:
     number = cell_text(value)
     if isinstance(value, bool) or not re.fullmatch(r"\d+", number):
         raise ValueError(f"doc_id is {value!r}, which is not a row")
     return int(number)
 
 
-def cell_text(value: Any) -> str:
+def cell_text(value: object) -> str:
     """A cell as text. A spreadsheet may make a number of an index or an answer: 3.0 is 3."""
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
@@ -128,7 +128,7 @@ def cell_text(value: Any) -> str:
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
-def options_in(row: Mapping[str, Any]) -> list[str]:
+def options_in(row: Mapping[str, object]) -> list[str]:
     """The options that a row of a table or data set states: in columns A, B, ..., or as a list under `choices` or `options`.
 
     >>> options_in({"A": "red", "B": 2, "C": None}), options_in({"choices": {"text": ["red", "blue"]}}), options_in({})
@@ -151,7 +151,7 @@ def options_in(row: Mapping[str, Any]) -> list[str]:
     return []
 
 
-def finite(value: Any) -> Any:
+def finite(value: object) -> object:
     """A value as JSON can hold it: a number that is none, or endless, is None.
 
     >>> finite({"a": [1.5, float("nan")]})
@@ -169,7 +169,7 @@ MARKS = {**dict.fromkeys(RIGHT, 1.0), **dict.fromkeys(WRONG, 0.0), "p": 0.5}
 """What suites write for right and wrong; inspect_ai writes C, I, P (partly) and N (no answer)."""
 
 
-def as_score(value: Any) -> Any:
+def as_score(value: object) -> Any:
     """A score as a number where it is a finite one; mappings keep their `score`; anything else as it is."""
     if isinstance(value, Mapping):
         value = value.get("score", value.get("value"))

@@ -14,7 +14,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from mm_eval.values.errors import ConfigError
 from mm_eval.verbs.exports.logs.files import XLSX_CELL, OddValue, damaged, head, reading, shown
@@ -72,7 +71,7 @@ def _rows(path: Path, beside: Sequence[Path]) -> Iterator[LogRow]:
         yield replace(found, scores=scores.get(found.id, {}), read=read.get(found.id))
 
 
-def _row(path: Path, where: str, row: Mapping[str, Any]) -> LogRow:
+def _row(path: Path, where: str, row: Mapping[str, object]) -> LogRow:
     for name in ("index", "prediction", "thinking"):
         if isinstance(row.get(name), (dict, list, bool)):
             raise OddValue(f"`{name}` is {shown(row[name])} where a text is needed")
@@ -93,15 +92,15 @@ def _row(path: Path, where: str, row: Mapping[str, Any]) -> LogRow:
     )
 
 
-def _with_thinking(prediction: str, thinking: Any) -> str:
+def _with_thinking(prediction: str, thinking: object) -> str:
     """The answer as the model gave it: a version with SPLIT_THINK keeps the reasoning in a column of its own."""
     return f"<think>{thinking}</think>\n{prediction}" if isinstance(thinking, str) and thinking.strip() else prediction
 
 
-def _scores(beside: Sequence[Path]) -> tuple[dict[str, dict[str, float]], dict[str, Any]]:
+def _scores(beside: Sequence[Path]) -> tuple[dict[str, dict[str, float]], dict[str, object]]:
     """{index: scores} and {index: the answer as it was read}, from the tables with scores."""
     scores: dict[str, dict[str, float]] = {}
-    read: dict[str, Any] = {}
+    read: dict[str, object] = {}
     for path in beside:
         if path.suffix.lower() == ".json" and head(path).lstrip()[:1] != b"[":
             continue

@@ -49,7 +49,7 @@ NO_DATE = re.compile(r'"[^"]*"|\\.|\[(?!h+\]|m+\]|s+\])[^\]]*\]', re.IGNORECASE)
 """The parts of a number format that are shown as they stand, or are colours and conditions."""
 
 
-def rows_of(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+def rows_of(path: Path) -> Iterator[tuple[int, dict[str, object]]]:
     """(line, {column: value}) of the first sheet, None for an empty cell. The first line with a cell names the columns.
 
     Errors: ConfigError for a damaged file, for members that are too large, and where two columns have one name.
@@ -74,7 +74,7 @@ def rows_of(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         raise damaged(path, what, (sheet and sheet.line) or None) from error
 
 
-def _names(cells: Mapping[int, Any], path: Path, line: int) -> dict[int, str]:
+def _names(cells: Mapping[int, object], path: Path, line: int) -> dict[int, str]:
     names = {column: str(value) for column, value in cells.items()}
     if twice := next((name for name, count in Counter(names.values()).items() if count > 1), None):
         raise damaged(path, f"two columns are named {twice!r}", line)
@@ -125,7 +125,7 @@ class _Book:
             raise damaged(self.path, f"{name} in it has more than {MOST_MEMBER:,} bytes")
         return self.archive.open(info)
 
-    def parse(self, name: str, start: Any, end: Any = None, text: Any = None) -> None:
+    def parse(self, name: str, start: object, end: object = None, text: object = None) -> None:
         for _ in self.pieces(name, start, end, text):
             pass
 
@@ -238,8 +238,8 @@ class _Sheet:
         self._value: str | None = None
         self._formula: str | None = None
         self._inline, self._shown = "", True
-        self._cells: dict[int, Any] = {}
-        self._done: list[tuple[int, dict[int, Any]]] = []
+        self._cells: dict[int, object] = {}
+        self._done: list[tuple[int, dict[int, object]]] = []
 
     def rows(self) -> Iterator[tuple[int, dict[int, Any]]]:
         """(line, {column: value}) of each row with a cell that is not empty, until a long stretch without any."""
@@ -286,7 +286,7 @@ class _Sheet:
             if self.last == 0:
                 self.last = self.line
 
-    def _cell(self) -> Any:
+    def _cell(self) -> object:
         kind, text = self._given.get("t", "n"), self._value
         if self._formula and (text in (None, "") or not self._book.computed):
             return self._formula
@@ -305,7 +305,7 @@ class _Sheet:
             raise ValueError(f"the cell {self._given.get('r')} is {text!r}, which is not a number")
         return self._date(number) if int(self._given.get("s", 0)) in self._book.dates else number
 
-    def _date(self, days: float) -> Any:
+    def _date(self, days: float) -> object:
         """A date as text; a day without a time of day as the day alone."""
         begin = datetime(1904, 1, 1) if self._book.is_1904 else datetime(1899, 12, 31 if days < 60 else 30)
         try:
@@ -350,5 +350,5 @@ def _column(letters: str) -> int:
     return number
 
 
-def _refuse_doctype(*_: Any) -> None:
+def _refuse_doctype(*_: object) -> None:
     raise ValueError("it defines entities of its own, which no spreadsheet does")
