@@ -13,6 +13,7 @@ import os
 import select
 import shutil
 import subprocess
+import threading
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -151,6 +152,7 @@ class Interpreter:
             if gate is not None:
                 gate.close()
         self._rest = b""
+        self._waits, self._failed = threading.Lock(), ""
         self._began = time.monotonic()
         self.is_ready = self.is_closed = False
         assert self._process.stdin and self._process.stdout and self._process.stderr
@@ -159,9 +161,14 @@ class Interpreter:
             os.set_blocking(stream.fileno(), False)
 
     def wait_until_ready(self) -> None:
-        """Returns when it takes code. SandboxError if it does not start, with what it said."""
-        if self.is_ready:
-            return
+        """Returns when it takes code. SandboxError if it does not start, with what it said. Several threads may wait."""
+        with self._waits:
+            if not self.is_ready and not self._failed:
+                self._wait()
+        if self._failed:
+            raise SandboxError(self._failed)
+
+    def _wait(self) -> None:
         try:
             said = self._line(max(1.0, self._began + START - time.monotonic()), 1000)
             if json.loads(said) != {"ready": 1}:
@@ -169,12 +176,13 @@ class Interpreter:
         except (_Gone, ValueError) as error:
             time.sleep(0.05)  # its last words
             words = b""
-            with suppress(OSError):
+            with suppress(OSError, ValueError):  # it was closed meanwhile
                 words = self._err.read(20_000) or b""
             self.close()
             lines = [line for line in words.decode(errors="replace").splitlines() if line.strip()]
             why = in_line(lines[-1], 300) if lines else str(error) or "it said what can't be read"
-            raise SandboxError(f"the sandbox can't be started: {why}.") from error
+            self._failed = f"the sandbox can't be started: {why}."
+            return
         self.is_ready = True
 
     def put(self, files: Sequence[tuple[str, bytes]]) -> None:

@@ -1,10 +1,12 @@
 """Warm interpreters: started ahead, all by one thread that lives as long as the pool.
 
-The sandbox ends when the thread that has started it ends (`--die-with-parent`), so no thread of a turn may start one.
+The sandbox ends when the thread that has started it ends (`--die-with-parent`), so no thread of a turn may start one. As many
+start at a time as there are cores: sixty-four at once on two cores would all take longer than one of them may.
 """
 
 from __future__ import annotations
 
+import os
 import threading
 from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -12,6 +14,9 @@ from contextlib import suppress
 
 from mm_eval.sandbox.interpreter import Interpreter, SandboxError
 from mm_eval.sandbox.walls import Sandbox
+
+AT_A_TIME = max(2, os.cpu_count() or 1)
+"""Interpreters that are started and not yet ready."""
 
 
 class Pool:
@@ -23,6 +28,7 @@ class Pool:
         self._starter = ThreadPoolExecutor(1, "sandbox")
         self._lock = threading.Lock()
         self._waiting: deque[Future[Interpreter]] = deque()
+        self._starting: deque[Interpreter] = deque()
         self._taken: set[Interpreter] = set()
         self._closed = False
 
@@ -68,4 +74,13 @@ class Pool:
         self._starter.shutdown()
 
     def _start(self) -> Future[Interpreter]:
-        return self._starter.submit(Interpreter, self.sandbox)
+        return self._starter.submit(self._started)
+
+    def _started(self) -> Interpreter:
+        """One that is started, in the thread that starts all. It waits for earlier ones while many of them are not ready."""
+        while len(self._starting) >= AT_A_TIME and not self._closed:
+            with suppress(SandboxError):  # it is told to whom takes that one
+                self._starting.popleft().wait_until_ready()
+        found = Interpreter(self.sandbox)
+        self._starting.append(found)
+        return found
