@@ -45,7 +45,10 @@ class Helped(Model):
         for instance in instances:
             said, tokens = "A", 100
             if "<tools>" in str(instance.context):
-                said, tokens = (str(instance.target) if instance.task.split("@")[0] in self.tasks else "none"), 410
+                said, tokens = (
+                    (str(instance.target) if instance.task.rpartition("::")[2].split("@")[0] in self.tasks else "none"),
+                    410,
+                )
             yield instance, Answer(said, usage={"prompt_tokens": tokens, "completion_tokens": 0})
 
 
@@ -85,6 +88,25 @@ def test_one_run_says_what_python_adds_in_one_sentence_on_top(runs: dict[str, Re
     assert stated["sentence"] == shown.split("\n")[0] and stated["gains"][0]["tokens"] == {"without": 100, "with": 410}
     assert stated["gains"][0]["gained"] > 0 == stated["gains"][0]["lost"]
     assert compare([run, run], only=["mmstar@python"])[0].gains[0].task == "mmstar"
+
+
+def test_a_group_has_a_gain_of_its_own_and_its_members_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if why := why_not():
+        pytest.skip(why)
+    monkeypatch.setattr("mm_eval.sandbox.check.refuse_if_open", lambda sandbox: None)
+    group = "group: both\ntask: [mmstar, scienceqa_img]\n"
+    (tmp_path / "both.yaml").write_text(f"{group}aggregate_metric_list: [{{metric: acc, weight_by_size: false}}]\n")
+    more = {"sample": True, "limit": 8, "output_path": str(tmp_path / "run"), "report": False}
+    tasks = ["both", "both@python", "mme"]
+    evaluate(model=Helped("first", "mmstar,scienceqa_img"), tasks=tasks, include_path=str(tmp_path), **more)
+    run = RecordedRun.read(tmp_path / "run", "first", str(tmp_path))
+    (found,) = compare([run, run])[0].gains
+    assert (found.task, found.name, found.use.tokens, found.use.docs) == ("both", "both@python", (100, 410), 16)
+    before, after = (run.results.rows[name].numbers[0].value for name in ("both", "both@python"))
+    assert found.change.difference.value == pytest.approx(after - before) and found.flips and found.flips[1] == 0
+    table = release_table([run])
+    assert [row[0] for row in table.shown()][:2] == ["both", "both@python"] and len(table.gains) == 1
+    assert "| both: gain | +" in as_markdown(table)
 
 
 def test_two_models_are_no_pair(runs: dict[str, RecordedRun], tmp_path: Path) -> None:
