@@ -609,7 +609,7 @@ def load_configs(
     if (protocol := protocol_of(request)) is not None:
         from mm_eval.protocols.run_under import task_overrides
 
-        names = names or list(protocol.benchmarks)
+        names = names or list(protocol.rows(with_python=request.tools.added is None))
         of_parts |= task_overrides(protocol)
     manager = TaskManager(include_path=request.include_path)
     loaded = manager.load(

@@ -107,15 +107,17 @@ class RuntimeOverrides:
     def of(self, group_names: tuple[str, ...], names: tuple[str, ...]) -> LocatedDict:
         """The overrides of a task or group that is known by `names` (most specific last), inside groups with `group_names`."""
         found = LocatedDict()
-        for name in dict.fromkeys((*group_names, *names)):
-            found = merge(found, self.below.get(name, {}))
+        is_python = any(schema.split_python(name)[1] for name in names)
+        for name in _each_once((*group_names, *names)):
+            if schema.split_python(name)[1] == is_python:  # what is stated for a task is not meant for it with Python
+                found = merge(found, self.below.get(name, {}))
         of_groups = without(self.about(group_names), ABOUT_A_GROUP)
         return merge(merge(merge(found, self.for_all), of_groups), self.about(names))
 
     def about(self, names: tuple[str, ...]) -> LocatedDict:
         """The overrides that are given for one of these names."""
         found = LocatedDict()
-        for name in dict.fromkeys(names):
+        for name in _each_once(names):
             if name in self.by_name:
                 self.used.add(name)
                 found = merge(found, self.by_name[name])
@@ -127,6 +129,11 @@ class RuntimeOverrides:
             if name not in self.used:
                 what = f"an override names {name!r}, but this run has no task or group of that name."
                 raise ConfigError(what, hint=did_you_mean(name, names))
+
+
+def _each_once(names: Iterable[str]) -> list[str]:
+    """Names without doubles, each at its last place: the most specific one is last."""
+    return list(dict.fromkeys(reversed([*names])))[::-1]
 
 
 def without_shown_shots(config: LocatedDict, overrides: Mapping[str, object]) -> LocatedDict:

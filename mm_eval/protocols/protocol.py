@@ -5,7 +5,7 @@ Each setting and each number says how it is known (`KNOWN`), in words. protocol_
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -138,6 +138,12 @@ class Missing:
     direction: str = "higher"
 
 
+def _names_in(path: str) -> list[str]:
+    """The names on the path of a task, without formats, each as a protocol has it: "mmlu@python" for one with Python."""
+    end = schema.WITH_PYTHON if schema.split_python(path)[1] else ""
+    return [part.partition("@")[0].partition("#")[0] + end for part in path.split("::")]
+
+
 @dataclass(frozen=True)
 class Protocol:
     """A protocol. models: {name in the report: the checkpoints that are this model}."""
@@ -154,9 +160,20 @@ class Protocol:
     about: str = ""
 
     def benchmark_of(self, path: str) -> Benchmark | None:
-        """The benchmark of a task by its path: its own, else that of the nearest group around it."""
-        names = [part.partition("@")[0].partition("#")[0] for part in path.split("::")]
+        """The benchmark of a task by its path: its own, else that of the nearest group around it.
+
+        A task with Python (`task@python`) has only benchmarks that are reported with Python.
+        """
+        names = _names_in(path)
         return next((self.benchmarks[name] for name in reversed(names) if name in self.benchmarks), None)
+
+    def own_benchmark(self, path: str) -> Benchmark | None:
+        """The benchmark of a task or group by its path, not one of a group around it."""
+        return self.benchmarks.get(_names_in(path)[-1])
+
+    def rows(self, with_python: bool) -> Iterator[str]:
+        """The tasks of all benchmarks. with_python: also those that are reported with Python (`task@python`)."""
+        yield from (name for name in self.benchmarks if with_python or not schema.split_python(name)[1])
 
     def settings_of(self, benchmark: Benchmark) -> dict[str, Setting]:
         """All settings of a benchmark: its own over those of the protocol."""

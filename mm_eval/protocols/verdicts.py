@@ -89,7 +89,7 @@ def protocol_results(opened: OpenedTasks, results: Results) -> ProtocolVerdicts 
     rows: list[dict[str, object]] = []
     for name in results.rows:
         group = opened.loaded.groups.get(name)
-        benchmark = protocol.benchmarks.get(group.name if group else opened.loaded.tasks[name].name)
+        benchmark = protocol.own_benchmark((group or opened.loaded.tasks[name]).path)
         if benchmark is not None:
             rows += _Measured(opened, protocol, benchmark, name, model, results).rows()
         elif group is None and protocol.benchmark_of(opened.tasks[name].path) is None:

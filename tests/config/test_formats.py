@@ -387,7 +387,7 @@ class TestWholePrompts:
     def test_a_task_that_has_none_refuses_them(self, manager: Manager, write: Write) -> None:
         write("t.yaml", "formats: none\n", task="t")
         assert manager().load("t,t@none").tasks["t"].format is None
-        with pytest.raises(ConfigError, match=r"t.yaml:\d+: the format 'cot' can't be laid over this task"):
+        with pytest.raises(ConfigError, match=r"t.yaml:\d+: the format 'cot' can't be applied to this task"):
             manager().load("t@cot")
 
 

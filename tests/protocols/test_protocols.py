@@ -516,8 +516,22 @@ def test_one_benchmark_with_two_numbers_has_two_names() -> None:
     assert (score.direction, distance.direction) == ("higher", "lower") and score.benchmark != distance.benchmark
 
 
-def test_rows_with_python_are_not_measured_yet() -> None:
-    for name in ("qwen3.5", "kimi-k2.6", "kimi-k3"):
-        protocol = find_protocol(name)
-        assert [each for each in protocol.missing if "Python" in each.why]
-        assert not [each for each in protocol.benchmarks if "python" in each]
+def test_rows_with_python_are_benchmarks_of_their_own() -> None:
+    protocol = find_protocol("kimi-k2.6")
+    with_python, without = (protocol.benchmarks[name] for name in ("mathvision_test@python", "mathvision_test"))
+    assert [each.reported[0].numbers["Kimi-K2.6"] for each in (with_python, without)] == pytest.approx([0.932, 0.874])
+    caps = [protocol.settings_of(each)["gen_kwargs"].value["max_new_tokens"] for each in (with_python, without)]
+    assert caps == [65536, 98304]
+    assert protocol.benchmark_of("mathvision_test@python") is with_python
+    assert protocol.benchmark_of("around@python::mathvision_test@python") is with_python
+    assert protocol.benchmark_of("mathvision_test@none") is without
+    assert protocol.benchmark_of("hle@python") is None, "the report has no such row"
+    assert "vstar@python" in protocol.rows(with_python=True) and "vstar@python" not in protocol.rows(with_python=False)
+
+
+def test_what_a_protocol_states_is_for_the_row_with_or_without_python() -> None:
+    below = {"mme": {"num_fewshot": 1}, "mme@python": {"repeats": 2}, "pope": {"repeats": 3}}
+    loaded = TaskManager().load(["mme", "mme@python", "pope", "pope@python"], below=below)
+    found = {name: (task.num_fewshot, task.repeats) for name, task in loaded.tasks.items()}
+    assert (found["mme"], found["mme@python"]) == ((1, 1), (0, 2))
+    assert (found["pope"], found["pope@python"]) == ((0, 3), (0, 1))

@@ -18,7 +18,7 @@ from tests.tasks.test_all import MANAGER, RUN_HERE, loaded_of
 
 FORMATS = ("mcqa", "cloze", "generate", "cot")
 DOCS = 3
-REFUSED = "can't be laid over this task"
+REFUSED = "can't be applied to this task"
 NOT_LETTERS = {"mmvet", "dynamath", "mathvista_testmini", "mathvista_testmini_digits", "mathvista_testmini_judged"}
 """Tasks with open questions, some of whose answers are a single capital letter."""
 SAMPLE = DataSource(sample=True)
