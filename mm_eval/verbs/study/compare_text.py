@@ -37,6 +37,9 @@ HINT = (
 )
 
 
+LONGEST_NAME, WIDEST_HEADING = 40, 14
+"""Characters of a model's name in sentences, and in the heading of a column."""
+
 PICTURES = {"thumbnails": "thumbnails/", "full": "pictures/", "listed": True}
 """Where the pictures of a site are, seen from its first page."""
 
@@ -54,6 +57,13 @@ class Runs(Variants):
         others = dict(zip(names, compared, strict=True))
         first, *runs = told_apart([first, *(other.run for other in compared)])
         return cls(first.model, {"A": first, **dict(zip(names, runs, strict=True))}, others)
+
+    @property
+    def called(self) -> dict[str, str]:
+        """What each run is called in sentences: its model, or its letter where two models have one name or one is long."""
+        names = {letter: run.model for letter, run in self.runs.items()}
+        fits = len({*names.values()}) == len(names) and max(map(len, names.values())) <= LONGEST_NAME
+        return names if fits else {letter: letter for letter in names}
 
     def texts(self) -> dict[str, str]:
         """Each run's model and prompts."""
@@ -78,28 +88,38 @@ def render(
     run's own report. every: all numbers, not each benchmark's main one. width: of the terminal; None for any.
     """
     found = Runs.compared_with(first, compared)
+    called = found.called
     parts = [said for comparison in compared for said in sentences(comparison.gains)]
+    parts += filter(None, (in_a_line(comparison, called, letter) for letter, comparison in found.compared.items()))
     parts += [""] if parts else []
-    parts += [f"{letter}: {found.runs[letter].folder} ({text})" for letter, text in found.texts().items()]
+    parts += [f"{called[letter]}: {found.runs[letter].folder} ({text})" for letter, text in found.texts().items()]
     of_folder = defaultdict[Path, list[str]](list)
     for letter, run in found.runs.items():
         of_folder[run.folder.resolve()].append(letter)
     for letters in of_folder.values():  # one folder may be two of them: its tasks and their variants
         run = found.runs[letters[0]]
         stated = run.stated if isinstance(run, VariantRun) and run.stated else run
-        parts += [f"warning: {' and '.join(letters)}: {text}" for text in brief_warnings(stated.results)]
+        named = " and ".join(called[letter] for letter in letters)
+        parts += [f"warning: {named}: {text}" for text in brief_warnings(stated.results)]
     for letter, comparison in found.compared.items():
         if comparison.differs:
             said = _in_brief(comparison.differs)
-            parts += ["", f"A and {letter} were asked differently:", *(f"  {text}" for text in said)]
+            parts += [
+                "",
+                f"{called['A']} and {called[letter]} were asked differently:",
+                *(f"  {text}" for text in said),
+            ]
     for letter, comparison in found.compared.items():
         unlike = list(_unlike(comparison))
         changes = [change for change in unlike if every or change.main or _is_of_repeats(change, unlike)]
         hidden = len(unlike) - len(changes)
-        table, out = fitted(Table(_terminal_columns(letter, every), _rows(changes, letter)), width)
+        table, out = fitted(Table(_terminal_columns(letter, called, every), _rows(changes, letter)), width)
         parts += ["", *to_text(table).split("\n"), "", *left_out(out)]
         parts += [f"Not shown: {counted(hidden, 'more metric')}. Use --categories"] if hidden else []
-        parts += [*_below(comparison, changes, letter), *_flipped(comparison, changes, listed, page)]
+        parts += [
+            *_below(comparison, changes, called[letter], called["A"]),
+            *_flipped(comparison, changes, listed, page),
+        ]
     return "\n".join(map(in_line, parts))
 
 
@@ -241,13 +261,48 @@ def _rows(changes: Sequence[Change], letter: str) -> list[Row]:
     return rows
 
 
-def _terminal_columns(letter: str, every: bool) -> list[Column]:
+def in_a_line(comparison: Comparison, called: Mapping[str, str], letter: str) -> str:
+    """The verdict on one run: where it is better and worse than the first one, and where neither; empty without a number."""
+    changes = [change for change in _unlike(comparison) if change.main and change.category is None]
+    changes = changes or [change for change in _unlike(comparison) if change.headline and change.better is not None]
+    if not changes:
+        return ""
+    of: dict[str, list[str]] = {}
+    for change in changes:
+        unit, found = change.unit, change.difference
+        name = (
+            change.task
+            if sum(each.task == change.task for each in changes) == 1
+            else f"{change.task} ({change.key.label})"
+        )
+        if change.told_apart:
+            amount = f"{unit.signed(found.value)} {unit.spread(found)}".rstrip()
+            way = "higher" if change.better is None else "better" if (found.value > 0) == change.better else "worse"
+            way = "lower" if change.better is None and found.value < 0 else way
+            of.setdefault(way, []).append(f"{name} ({amount}, p {p_text(change.corrected, '= ')})")
+        else:
+            of.setdefault("", []).append(name)
+    parts = [f"{way} on {listed_names(of[way], 6)}" for way in ("better", "worse", "higher", "lower") if way in of]
+    if same := of.get(""):
+        parts.append(f"no significant difference on {listed_names(same, 6)}")
+    return f"{called[letter]} against {called['A']}: {'; '.join(parts)}."
+
+
+def _heading(name: str) -> str:
+    """A name as the heading of a column."""
+    return name if len(name) <= WIDEST_HEADING else f"{name[:6]}…{name[-7:]}"
+
+
+def _terminal_columns(letter: str, called: Mapping[str, str], every: bool) -> list[Column]:
     """The layout of the terminal: where there is no room, the difference with its interval stays."""
+    heads = [_heading(called[each]) for each in ("A", letter)]
+    heads = heads if heads[0] != heads[1] else ["A", letter]
+    difference = f"{letter} - A" if heads == ["A", letter] else "difference"
     return [
         *([Column("task", "text", "name")] if every else [Column("task", "text"), Column("metric", "text", spare=2)]),
-        Column("A", cell="A"),
-        Column(letter, cell="other"),
-        Column(f"{letter} - A", cell="difference"),
+        Column(heads[0], cell="A"),
+        Column(heads[1], cell="other"),
+        Column(difference, cell="difference"),
         Column("95% interval"),
         Column("p (Holm)", spare=1),
         Column("docs", spare=3),
@@ -256,8 +311,8 @@ def _terminal_columns(letter: str, every: bool) -> list[Column]:
         Column(SMALLEST_VISIBLE, spare=5),
         Column("p", spare=6),
         Column("McNemar p", spare=6),
-        Column("A ± 95%", cell="first", spare=7),
-        Column(f"{letter} ± 95%", cell="second", spare=7),
+        Column(f"{heads[0]} ± 95%", cell="first", spare=7),
+        Column(f"{heads[1]} ± 95%", cell="second", spare=7),
     ]
 
 
@@ -296,8 +351,11 @@ def _about(folder: Path, found: Runs, pages: Mapping[Path, str]) -> dict[str, An
         if comparison.differs:
             about["differs"].append({"title": f"A and {letter} were asked differently", "said": comparison.differs})
         table = Table(_page_columns(letter), _rows(_unlike(comparison), letter))
-        said = list(_below(comparison, [change for change in _unlike(comparison) if change.headline], letter))
-        summary = " ".join(sentences(comparison.gains)) or said_of_all(comparison, letter, "A")
+        headlines = [change for change in _unlike(comparison) if change.headline]
+        said = list(_below(comparison, headlines, found.called[letter], found.called["A"]))
+        summary = " ".join(sentences(comparison.gains)) or said_of_all(
+            comparison, found.called[letter], found.called["A"]
+        )
         section = {"title": f"{letter} against A", "summary": summary, "tables": [to_page(table)], "said": said}
         if gains := [("", gain) for gain in comparison.gains]:
             section["below"] = [{"title": "What tools take", "table": to_page(gains_table(gains, numbers=False))}]
@@ -322,11 +380,11 @@ def said_of_all(comparison: Comparison, letter: str, other: str) -> str:
     return "".join(parts) + "."
 
 
-def _below(comparison: Comparison, changes: Sequence[Change], letter: str) -> Iterator[str]:
+def _below(comparison: Comparison, changes: Sequence[Change], letter: str, base: str = "A") -> Iterator[str]:
     """Verdicts on the headline numbers, and what limits them. changes: those of the table."""
     for change in changes:
         if change.headline:
-            yield verdict(change, letter, "A")
+            yield verdict(change, letter, base)
     yield from comparison.said
     if any(change.unit.is_percent for change in changes):
         yield IN_PERCENT
@@ -345,7 +403,7 @@ def _below(comparison: Comparison, changes: Sequence[Change], letter: str) -> It
     yield f"Answer text differs in: {', '.join(reworded)}"
     for task, (first, second) in comparison.kinds.items():
         of = counted(comparison.answers[task][1], "document")
-        yield f"{task}: of {of} in both, A has {_said(first)}; {letter} has {_said(second)}"
+        yield f"{task}: of {of} in both, {base} has {_said(first)}; {letter} has {_said(second)}"
         for change in (each for each in changes if each.task == task and each.headline and each.flips):
             yield from _flipped_by_kind(change, first, second, letter)
 

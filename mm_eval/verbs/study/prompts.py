@@ -6,7 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 from mm_eval.prompt.blocks import FRAMES_KEY
+from mm_eval.results.changes import Change
 from mm_eval.results.recorded import RecordedRun
+from mm_eval.values.types import MetricKey
+from mm_eval.values.words import counted, listed
 from mm_eval.verbs.study.compare import verdict
 from mm_eval.verbs.study.variants import Variants
 
@@ -47,8 +50,44 @@ class Prompts(Variants):
             for task, each in prompts.items()
         ]
 
+    def advice(self) -> str:
+        """Which prompt to use, in one line: by the main numbers, corrected for the number of prompts."""
+        better, worse, tasks = dict[str, list[str]](), dict[str, list[str]](), dict[str, None]()
+        size = dict[str, float]()
+        for prompt, comparison in self.compared.items():
+            for change in comparison.changes:
+                if not change.main or change.category or change.copy_of or change.better is None:
+                    continue
+                tasks[change.task] = None
+                if self.same_as(prompt, change.task) != prompt or not change.told_apart:
+                    continue
+                unit, found = change.unit, change.difference
+                amount = f"{unit.signed(found.value)} {unit.spread(found)}".rstrip()
+                up = (found.value > 0) == change.better
+                (better if up else worse).setdefault(prompt, []).append(f"{amount} on {change.task}")
+                scale = max(abs(change.first.value), abs(change.second.value)) or 1.0
+                size[prompt] = size.get(prompt, 0.0) + abs(found.value) / scale * (1 if up else -1)
+        always = [prompt for prompt in better if prompt not in worse]
+        if always:
+            best = max(always, key=lambda prompt: (len(better[prompt]), size[prompt]))
+            also = f"; {listed(rest, 4)} too" if (rest := [each for each in always if each != best]) else ""
+            return f"{self.model}: use {best}, {listed(better[best], 4)} over {self.baseline}{also}."
+        if better:
+            said = [
+                f"{each} is better ({listed(better[each], 3)}) and worse ({listed(worse[each], 3)})" for each in better
+            ]
+            return f"{self.model}: no prompt is better on all tasks: {'; '.join(said)}."
+        if not tasks:
+            return ""
+        where = listed(list(tasks), 6)
+        if all(self.same_as(prompt, name) == self.baseline for prompt in self.compared for name in tasks):
+            return f"{self.model}: the prompts are equal on {where}."
+        less = f"; worse are {listed([f'{each} ({listed(worse[each], 2)})' for each in worse], 4)}" if worse else ""
+        return f"{self.model}: use {self.baseline}: no other prompt is significantly better on {where}{less}."
+
     def verdicts(self, name: str) -> Iterator[str]:
-        """A sentence for each number and prompt, and what limits it."""
+        """A sentence for each number and prompt, and what limits it; one for all prompts without a significant difference."""
+        alike = dict[MetricKey, list[tuple[str, Change]]]()
         for prompt, comparison in self.compared.items():
             if self._asked(prompt, name) == self._asked(self.baseline, name):
                 lacks = f"no block {prompt!r}" if self.asked_as(prompt, name) != prompt else "no video"
@@ -60,9 +99,20 @@ class Prompts(Variants):
                 continue
             for change in comparison.changes:
                 if change.task == name and change.headline:
-                    unsure = change.difference.few and not change.difference.exact and change.difference.value != 0
-                    few = " (few documents: the interval may be too short)" if unsure else ""
-                    yield verdict(change, prompt, self.baseline) + few
+                    if change.difference.p_value is not None and not change.told_apart:
+                        alike.setdefault(change.key, []).append((prompt, change))
+                        continue
+                    yield verdict(change, prompt, self.baseline) + _few(change)
+        for key, changes in alike.items():
+            names, first = [label for label, _ in changes], changes[0][1]
+            if len(changes) == 1:
+                yield verdict(first, names[0], self.baseline) + _few(first)
+            else:
+                of_docs = counted(first.difference.n or 0, "document")
+                yield (
+                    f"On {name} ({key.metric}) {listed(names, 6)} show no significant difference to {self.baseline} "
+                    f"with {of_docs}."
+                )
 
     def texts(self) -> dict[str, str]:
         """The text of each prompt block with its rule of frames, task by task."""
@@ -75,6 +125,13 @@ class Prompts(Variants):
                 stated[task] = {**prompt["kwargs"], **({FRAMES_KEY: rule} if rule else {})}
             found[key] = "; ".join(f"{task} {block_text(block)}" for task, block in stated.items())
         return found
+
+
+def _few(change: Change) -> str:
+    """What limits the interval of a change, for the end of a sentence."""
+    found = change.difference
+    unsure = found.few and not found.exact and found.value != 0
+    return " (few documents: the interval may be too short)" if unsure else ""
 
 
 def block_text(kwargs: Mapping[str, Any]) -> str:

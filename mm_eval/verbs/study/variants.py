@@ -132,6 +132,10 @@ class Variants:
         """The variant's name in the table of a task or group."""
         return variant
 
+    def advice(self) -> str:
+        """What follows from the whole study, in one line; empty where a study says it otherwise."""
+        return ""
+
     def verdicts(self, name: str) -> Iterator[str]:
         """A sentence for each number and variant, and what limits it."""
         raise NotImplementedError

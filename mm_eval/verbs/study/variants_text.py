@@ -31,7 +31,8 @@ def render(models: Sequence[Variants], width: int | None = None) -> str:
 
     width: of the terminal; None for any.
     """
-    parts: list[str] = []
+    parts: list[str] = [said for of_model in models if (said := of_model.advice())]
+    parts += [""] if parts else []
     for of_model in models:
         sample = of_model.runs[of_model.baseline].results.run.sample
         parts += [f"model: {of_model.model}{'   (sample data, not the benchmarks)' if sample else ''}", ""]
@@ -56,7 +57,8 @@ def render(models: Sequence[Variants], width: int | None = None) -> str:
         parts += [f"{of_model.noun} {key!r}: {text}" for key, text in of_model.texts().items()] + [""]
     if len(models) > 1:
         for table in _matrix(models):
-            parts += [*to_text(fitted(table, width)[0]).split("\n"), ""]
+            shown, out = fitted(table, width)
+            parts += [*to_text(shown).split("\n"), "", *left_out(out)]
         parts.append("* each model's best one; its interval is that of the number, see above for paired differences")
     return "\n".join(map(in_line, parts)).rstrip()
 
@@ -217,7 +219,7 @@ def _matrix(models: Sequence[Variants]) -> Iterator[Table]:
                     mark = " *" if label in best else ""
                     cells[label] = None if found is None else with_margin(found, unit) + mark
                 rows.append(Row(cells))
-            yield Table([title, *map(Column, labels)], rows)
+            yield Table([title, *(Column(label, spare=place) for place, label in enumerate(labels))], rows)
 
 
 def _slopes(models: Sequence[Variants], labels: Sequence[str]) -> Iterator[dict[str, Any]]:

@@ -106,6 +106,17 @@ def test_other_marks_around_the_reasoning_are_named(cli, base):
     assert compare([RecordedRun.read(cut), RecordedRun.read(whole)])[0].differs == []
 
 
+def test_the_verdict_comes_first_with_names_and_the_table_fits_80_columns(cli, perfect, worse, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    first, *rest = cli("compare", perfect, worse).out.splitlines()
+    assert first.startswith("worse.jsonl against perfect.jsonl: worse on mme (-800.00 ± 86.29, p <0.001)")
+    assert [line for line in rest if len(line) > 80 and "/" not in line] == [], "only a path may be longer"
+    [head] = [line for line in rest if line.startswith("task ")]
+    assert head.split()[:4] == ["task", "perfect.jsonl", "worse.jsonl", "difference"]
+    same = cli("compare", perfect, perfect).out.splitlines()[0]
+    assert same == "B against A: no significant difference on mme.", "two runs of one name have letters"
+
+
 def test_docs_that_failed_in_either_run_are_counted(perfect, base):
     import shutil
 
@@ -260,7 +271,7 @@ def test_the_page_holds_the_table_and_every_sample_with_both_answers(cli, perfec
     assert (first["task"], first["metric"], first["docs"]) == ("mme", "mme_perception_score", "300")
     assert first["lost"]["docs"] == {"mme": list(range(20, 150))} and first["gained"]["count"] == 10
     assert first["B − A"].endswith(" *") and table["rows"][0]["marked"] and first["p (Holm)"] == "<0.001"
-    assert "worse than A on mme" in section["said"][0]
+    assert "worse.jsonl is worse than perfect.jsonl on mme" in section["said"][0]
     assert [row.get("part", False) for row in table["rows"]] == [False] * 2 + [True] * 14
     assert len(rows) == 420 and rows[20]["ok"] is True and rows[20]["w"][0]["ok"] is False
     assert rows[20]["a"] != rows[20]["w"][0]["a"] and data["beside"] == [f"B: {data['facts'][1]['text'].split(',')[0]}"]

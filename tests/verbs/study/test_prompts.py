@@ -200,6 +200,25 @@ def test_a_block_that_asks_what_default_does_is_no_row_of_its_own(cli, tmp_path)
     assert "score the same" not in done.out
 
 
+def test_the_verdict_of_each_model_comes_first(perfect, worse, base, mme_rows):
+    def advice(**folders):
+        return Prompts.read("M", folders).advice()
+
+    assert advice(default=worse, mine=perfect) == "M: use mine, +800.00 ± 86.29 on mme over default."
+    said = advice(default=perfect, mine=worse)
+    assert said.startswith("M: use default: no other prompt is significantly better on mme; worse are mine (-800.00 ±")
+    assert advice(default=perfect, mine=perfect) == "M: the prompts are equal on mme."
+
+
+def test_the_terminal_shows_the_verdict_first_within_80_columns(cli, tmp_path, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    words = ["prompts", "--tasks", "mme,seedbench", "--sample", "--limit", "20", "--output_path", tmp_path / "out"]
+    models = ["--model", "dummy", "--model", "dummy", "--model_args", "", "--model_args", ""]
+    lines = cli(*words, *models).out.splitlines()
+    assert lines[0].startswith("dummy: use ") and any(line.startswith("dummy': use ") for line in lines[:6])
+    assert [line for line in lines if len(line) > 80 and "/" not in line] == []
+
+
 UNREAD = """
 task: unread
 dataset_path: json
