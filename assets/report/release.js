@@ -16,7 +16,7 @@ const AVERAGE = "Average";
 const embedded = new URLSearchParams(location.search).has("embed");
 
 function head() {
-  const top = byId("top"), measured = about.rows.filter((row) => row.task !== AVERAGE).length;
+  const top = byId("top"), measured = about.benchmarks;
   document.body.classList.toggle("embed", embedded);
   top.append(make("h1", {}, about.title));
   const models = `${about.columns.length} model${about.columns.length === 1 ? "" : "s"}`, benchmarks = `${measured} benchmark${measured === 1 ? "" : "s"}`;

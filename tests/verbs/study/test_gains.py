@@ -187,6 +187,7 @@ def test_a_release_shows_the_pair_and_counts_a_benchmark_once(runs: dict[str, Re
     )
     assert float(paired["gain_low"]) > 0 and (paired["tokens"], paired["tokens_without"]) == ("410.0", "100.0")
     page = about(table, {})
+    assert page["benchmarks"] == 3 and page["ranks"] is None, "the one benchmark of two columns ranks nobody twice"
     assert page["gains"] == table.gains_said and page["rows"][1]["cells"][0]["gain"].startswith("gain +")
     assert page["parts"][0]["title"] == "Without and with Python" and len(page["parts"][0]["table"]["rows"]) == 4
 

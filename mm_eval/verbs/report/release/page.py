@@ -111,6 +111,7 @@ def about(table: ReleaseTable, pages: Mapping[Path, str], comparison: str | None
         "sentence": table.sentence,
         "pair": _pair(table, comparison),
         "gains": table.gains_said,
+        "benchmarks": _benchmarks(table),
         "rows": [*(_row(table, row, pages) for row in table.shown()), *_average(table, pages)],
         "ranks": _average_ranks(table),
         "abilities": [
@@ -124,7 +125,7 @@ def about(table: ReleaseTable, pages: Mapping[Path, str], comparison: str | None
 
 def _meta(table: ReleaseTable, picture: str | None) -> Iterator[str]:
     """What other sites show beside a link to the page."""
-    models, benchmarks = counted(len(table.columns), "model"), counted(len(table.shown()), "benchmark")
+    models, benchmarks = counted(len(table.columns), "model"), counted(_benchmarks(table), "benchmark")
     described = " ".join([*table.gains_said, table.sentence]).strip() or f"{models} on {benchmarks}"
     said = {"og:type": "article", "og:title": table.title, "og:description": described}
     if picture:
@@ -145,6 +146,11 @@ def _dates(runs: Sequence[RecordedRun]) -> str | None:
     return " to ".join(dict.fromkeys(days)) or None
 
 
+def _benchmarks(table: ReleaseTable) -> int:
+    """How many rows the table has; one that is asked without and with Python counts once."""
+    return sum(row not in table.plain for row in table.shown())
+
+
 def _average_ranks(table: ReleaseTable) -> list[float | None] | None:
     """Each model's rank, averaged over the benchmarks that rank all of them; None where no benchmark ranks one below another."""
     measured = table.measured
@@ -152,6 +158,7 @@ def _average_ranks(table: ReleaseTable) -> list[float | None] | None:
         ranks
         for row in table.shown()
         if row in table.headlines
+        and row not in table.plain
         and all((ranks := {c: n.rank for c, n in table.rows[row].items()}).get(c) for c in measured)
     ]
     if len(ranked) < 2 or all(rank == 1 for ranks in ranked for rank in ranks.values() if rank):
