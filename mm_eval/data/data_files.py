@@ -36,7 +36,7 @@ def may_have_data_files(folder: Path) -> bool:
     return card.is_file() and b"data_files" in card.read_bytes()
 
 
-def content_cache(builder: Any, path: str, name: str | None) -> dict[str, Any]:
+def content_cache(builder: Any, path: str, name: str | None) -> dict[str, object]:
     """{"cache_dir": folder} for `datasets.load_dataset`, by the content of the local files that it reads; {} if none.
 
     builder: of `datasets.load_dataset_builder`, which resolves patterns and default file names and reads no row.

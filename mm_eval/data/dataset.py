@@ -137,13 +137,13 @@ def load_docs(
     )
 
 
-def _for_code(rows: Any) -> Any:
+def _for_code(rows: object) -> object:
     from mm_eval.data.as_dataset import keeping_types
 
     return keeping_types(rows)
 
 
-def _as_rows(found: Any) -> Any:
+def _as_rows(found: object) -> Any:
     """The docs that `process_docs` returned: rows of `datasets`, or a list of mappings."""
     from mm_eval.data.as_dataset import dataset_of_docs, in_memory
 
@@ -172,7 +172,7 @@ def _changing_rows(source: DataSource) -> Iterator[None]:
         yield
 
 
-def _loader(function: Callable[..., Any], source: DataSource) -> dict[str, Any]:
+def _loader(function: Callable[..., object], source: DataSource) -> dict[str, Any]:
     """The argument `load_dataset` of a function that declares one: it loads further data as the docs' own was loaded."""
     try:
         declared = "load_dataset" in inspect.signature(function).parameters
@@ -232,7 +232,7 @@ def docs_of(
     return Docs(_with_short_floats(rows), where=where, fingerprint=fingerprint_of(rows))
 
 
-def _with_short_floats(rows: Any) -> Any:
+def _with_short_floats(rows: object) -> Any:
     if isinstance(rows, Rows):  # they do it themselves
         return rows
     from mm_eval.data.as_dataset import short_floats
@@ -325,7 +325,7 @@ def _load(
 _OF_SUFFIX = {".jsonl": "json", ".tsv": "csv", ".txt": "text", ".tar": "webdataset"}
 
 
-def _check_own_files(path: str, kwargs: Mapping[str, Any], where: str, elsewhere: bool) -> None:
+def _check_own_files(path: str, kwargs: Mapping[str, object], where: str, elsewhere: bool) -> None:
     """Raises ConfigError where a task's file names files of its user's own in a way that finds none, or others.
 
     `datasets` takes files of the working directory where none are named, and asks the hub for a path that does not exist.
@@ -350,7 +350,7 @@ def _read_all(
     one: DataId,
     place: str | Path,
     split: str,
-    options: Mapping[str, Any],
+    options: Mapping[str, object],
     where: str,
     hub: Hub | None = None,
     searched: Sequence[str] = (),
@@ -385,7 +385,7 @@ def _read(
     path: str,
     name: str | None,
     split: str,
-    options: dict[str, Any],
+    options: dict[str, object],
     where: str,
     searched: Sequence[str],
     hub: Hub | None,
@@ -450,20 +450,20 @@ def _lacks_package(error: ImportError, path: str, where: str) -> ConfigError:
     return ConfigError(what, where=where, hint=f"pip install {package}, or store the rows as parquet.")
 
 
-def _in_files(error: DataError, path: str, options: Mapping[str, Any], where: str) -> DataError:
+def _in_files(error: DataError, path: str, options: Mapping[str, object], where: str) -> DataError:
     """An error of a file's content, with the place that names the file and what to look at."""
     files = listed(files_named(options), 3) or path
     hint = error.hint or f"Look at {files}, and whether dataset_path says what they are."
     return DataError(error.what, where=where, hint=hint)
 
 
-def _load_local(path: str, name: str | None, split: str | None, options: Mapping[str, Any]) -> Any:
+def _load_local(path: str, name: str | None, split: str | None, options: Mapping[str, object]) -> object:
     from mm_eval.data.as_dataset import load_local
 
     return load_local(path, name, split, options)
 
 
-def _as_dataset(rows: Any) -> Any:
+def _as_dataset(rows: Any) -> object:
     from mm_eval.data.as_dataset import as_dataset
 
     return as_dataset(rows)
@@ -534,7 +534,7 @@ def _no_docs(path: str, split: str, where: str) -> ConfigError:
     return ConfigError(f"split {split!r} of {path!r} has no documents.", where=where, hint="Name another split.")
 
 
-def load_further(source: DataSource, path: str, name: str | None = None, **options: Any) -> Any:
+def load_further(source: DataSource, path: str, name: str | None = None, **options: Any) -> object:
     """As `datasets.load_dataset`, but below the data roots of `source` first.
 
     Cached rows of local files that have changed since are not used. `token=True` means "use a token if there is one". On the

@@ -16,7 +16,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import lru_cache
 from itertools import islice
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from mm_eval.values.errors import ConfigError, DataError, MMEvalError
 from mm_eval.values.types import Doc
@@ -144,7 +144,7 @@ def _shareable(content: bytes, check: Callable[[Image], None]) -> Image:
         return share(picture, Original(picture.im, own, key=key if plain else None))
     form = picture.mode, picture.size
 
-    def decoded() -> Any:
+    def decoded() -> object:
         whole, _ = _decode(content, lambda picture: None)
         if (whole.mode, whole.size) != form:
             raise ValueError(f"it has {whole.mode} pixels of {whole.size}, while its header states {form}.")

@@ -121,7 +121,7 @@ class Docs:
         """(doc_id, doc with its pictures as stored, `{"bytes": ..., "path": ...}`)."""
         yield from zip(doc_ids, self._stored[doc_ids].to_pylist(), strict=True)
 
-    def stored_columns(self, doc_ids: Sequence[int]) -> Iterator[Any]:
+    def stored_columns(self, doc_ids: Sequence[int]) -> Iterator[object]:
         """The columns of some docs as they are stored, as arrow arrays: those of a few docs, then those of the next ones.
 
         Of a column with values of several types, all texts in them.
@@ -133,7 +133,7 @@ class Docs:
                     self._texts_in(name, column) if has_any_value(self._features.get(name)) else column.combine_chunks()
                 )
 
-    def _texts_in(self, name: str, column: Any) -> Any:
+    def _texts_in(self, name: str, column: Any) -> object:
         import pyarrow as pa
 
         values = (plain_value(self._features[name], value) for value in column.to_pylist())
@@ -195,7 +195,7 @@ def picture_files(
     return {name: found[name] for name in sorted(found)}
 
 
-def sample_files(docs: Iterable[Any], places: Places, known: Mapping[str, FileState]) -> dict[str, FileState]:
+def sample_files(docs: Iterable[object], places: Places, known: Mapping[str, FileState]) -> dict[str, FileState]:
     """The same for docs that are mappings, such as the few-shot `samples` of a YAML."""
     return _named_states((text for doc in docs for text in _texts(doc)), places, known, {}, _beginnings(places))
 
@@ -233,7 +233,7 @@ def _beginnings(places: Places) -> Set[str] | None:
     return listed | {"", ".", ".."}
 
 
-def _texts(value: Any) -> Iterator[str]:
+def _texts(value: object) -> Iterator[str]:
     """All texts of a doc, also in its lists and records."""
     if isinstance(value, str):
         yield value
@@ -280,7 +280,7 @@ def _names(values: Any) -> Iterator[str]:
         yield from {text for text in values.to_pylist() if text is not None and len(text) <= LONGEST_NAME}
 
 
-def _feed(digest: Any, value: Any) -> int:
+def _feed(digest: Any, value: object) -> int:
     """Adds the bytes and texts of a stored value to a digest; returns how many there are."""
     if isinstance(value, bytes | str):
         digest.update(value if isinstance(value, bytes) else value.encode("utf-8", "surrogatepass"))
@@ -290,7 +290,7 @@ def _feed(digest: Any, value: Any) -> int:
     return sum(_feed(digest, item) for item in value) if isinstance(value, list) else 0
 
 
-def _is_record(feature: Any) -> bool:
+def _is_record(feature: object) -> bool:
     """Whether a column has records, alone or in a list."""
     while (inner := inner_feature(feature)) is not None:
         feature = inner

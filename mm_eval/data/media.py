@@ -48,7 +48,7 @@ MEDIA = SHOWN | {"Audio", "Pdf", "Nifti", "Mesh", "BioSequence", "BioStructure"}
 
 
 def with_media(
-    feature: Any, value: Any, places: Places, count: PixelCount, again: Callable[[], Any], digests: bool = False
+    feature: object, value: object, places: Places, count: PixelCount, again: Callable[[], Any], digests: bool = False
 ) -> Any:
     """A stored value with its pictures opened, and a `Video` in the place of each video. count: of the pixels of the doc.
 
@@ -57,7 +57,7 @@ def with_media(
     Errors: DataError, or what Pillow raises, if a picture can't be decoded or the doc has too many pixels.
     """
 
-    def opened(medium: Any, stored: Any) -> Any:
+    def opened(medium: Any, stored: Any) -> object:
         picture = _picture(medium, stored, places, count, again)
         if digests and getattr(picture, "mode", "") == "RGB":
             picture_digest(picture)
@@ -66,16 +66,16 @@ def with_media(
     return _change_media(feature, value, opened)
 
 
-def without_media(feature: Any, value: Any) -> Any:
+def without_media(feature: object, value: object) -> object:
     """A stored value with `{"path": ...}` in the place of each picture, video and sound."""
 
-    def path_of(_: Any, stored: Any) -> Any:
+    def path_of(_: object, stored: object) -> object:
         return {"path": stored.get("path") if isinstance(stored, Mapping) else stored}
 
     return _change_media(feature, value, path_of)
 
 
-def _change_media(feature: Any, value: Any, change: Callable[[Any, Any], Any]) -> Any:
+def _change_media(feature: object, value: object, change: Callable[[object, object], object]) -> object:
     """A stored value with change(feature, value) in the place of each medium, also in lists and records."""
     if value is None:
         return None
@@ -96,7 +96,9 @@ def _change_media(feature: Any, value: Any, change: Callable[[Any, Any], Any]) -
     return value
 
 
-def _picture(feature: Any, value: Any, places: Places, count: PixelCount, again: Callable[[], Any]) -> Image | Any:
+def _picture(
+    feature: Any, value: object, places: Places, count: PixelCount, again: Callable[[], object]
+) -> Image | Any:
     if type(feature).__name__ == "Video":
         return _video(value, places, again)
     if type(feature).__name__ != "Image" or not feature.decode:
@@ -114,7 +116,7 @@ def _picture(feature: Any, value: Any, places: Places, count: PixelCount, again:
         return picture if feature.mode in (None, picture.mode) else picture.convert(feature.mode)
 
 
-def _video(value: Any, places: Places, again: Callable[[], Any]) -> Video:
+def _video(value: object, places: Places, again: Callable[[], object]) -> Video:
     """A video of a column of the type `datasets.Video`, which has bytes or a path."""
     content, name = (value.get("bytes"), value.get("path")) if isinstance(value, Mapping) else (None, str(value))
     if content is not None:
@@ -128,12 +130,12 @@ def _video(value: Any, places: Places, again: Callable[[], Any]) -> Video:
     return Video(places.locate(name))
 
 
-def inner_feature(feature: Any) -> Any:
+def inner_feature(feature: object) -> object:
     """The feature of a list's items; None if the feature is not a list."""
     return getattr(feature, "feature", feature[0] if isinstance(feature, list) and feature else None)
 
 
-def media_of(feature: Any) -> Iterator[str]:
+def media_of(feature: object) -> Iterator[str]:
     """The names of the media features of a column, also in lists and records."""
     if type(feature).__name__ in MEDIA:
         yield type(feature).__name__
@@ -168,7 +170,7 @@ def _of_base64(text: str) -> bytes | None:
         return None
 
 
-def shown_picture(cell: Any) -> Image:
+def shown_picture(cell: object) -> Image:
     """The picture of a cell of the data as every model is shown it: upright, in RGB with 8 bits a channel.
 
     cell: a picture, a file's bytes, a record of `datasets`, base64, a data URL, a URL, an open file, an array of pixels, or the
@@ -190,7 +192,7 @@ def shown_picture(cell: Any) -> Image:
         return as_rgb(picture)
 
 
-def shown_size(cell: Any) -> tuple[int, int]:
+def shown_size(cell: object) -> tuple[int, int]:
     """(width, height) of `shown_picture(cell)`; of a file only the header is read. Errors: DocError if that can't be read."""
     with _of_a_doc(), decoding(""):
         file = _file_of_cell(cell)
@@ -211,7 +213,7 @@ def _of_a_doc() -> Iterator[None]:
         raise DocError(error.what, where=error.where, hint=error.hint) from error
 
 
-def _file_of_cell(cell: Any) -> tuple[bytes, str] | None:
+def _file_of_cell(cell: object) -> tuple[bytes, str] | None:
     """As `file_of`, for a cell of the data: a name must be that of a file below the data's folder. DataError for another text."""
     if isinstance(cell, Mapping) and cell.keys() <= {"bytes", "path"}:
         cell = cell.get("bytes") or cell.get("path")
@@ -225,7 +227,7 @@ def _file_of_cell(cell: Any) -> tuple[bytes, str] | None:
         return content, ""  # of a format that is not known: the error names those that are
 
 
-def file_of(item: Any, places: Places) -> tuple[bytes, str] | None:
+def file_of(item: object, places: Places) -> tuple[bytes, str] | None:
     """(the bytes of a picture's file, its name if that is known) of what a task's function gave: bytes, a record of `datasets`,
     base64, a data URL, a name, a URL or an open file. None for anything else.
 
@@ -253,7 +255,7 @@ def file_of(item: Any, places: Places) -> tuple[bytes, str] | None:
     return None
 
 
-def stored_as(item: Any, places: Places) -> Any:
+def stored_as(item: Any, places: Places) -> object:
     """The picture that a task's function gave in another form (see `file_of`), or as an array of pixels. Anything else is
     returned as it is, and so is the name of an animated file, which is shown as a video.
 
@@ -269,12 +271,12 @@ def stored_as(item: Any, places: Places) -> Any:
     return item
 
 
-def _names_a_film(item: Any, file: bytes) -> bool:
+def _names_a_film(item: object, file: bytes) -> bool:
     is_name = isinstance(item, os.PathLike) or isinstance(item, str) and picture_in_text(item) is None
     return is_name and is_moving(file)
 
 
-def to_pictures(visuals: Any, where: str, what: str = "doc_to_visual") -> list[Image]:
+def to_pictures(visuals: object, where: str, what: str = "doc_to_visual") -> list[Image]:
     """RGB pictures from what a task's function returned: a picture, a list of pictures, or None.
 
     what: the function's key, for errors.

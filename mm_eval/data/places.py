@@ -14,7 +14,7 @@ from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from mm_eval.data.archives import IN, archives_below, is_safe, members_of, open_member, split, unpack
 from mm_eval.data.data_files import datasets_cache
@@ -252,12 +252,12 @@ FILES_KEY = "video"
 """The key of `dataset_kwargs` that says that the hub's repository has the files that rows name, as in lmms-eval."""
 
 
-def has_files(kwargs: Mapping[str, Any]) -> bool:
+def has_files(kwargs: Mapping[str, object]) -> bool:
     """Whether `dataset_kwargs` say that the repository has the files that rows name."""
     return bool(kwargs.get(FILES_KEY))
 
 
-def files_named(kwargs: Mapping[str, Any]) -> list[str]:
+def files_named(kwargs: Mapping[str, object]) -> list[str]:
     """The names and patterns under `data_files` of `dataset_kwargs`, of all splits."""
     found = kwargs.get("data_files") or ()
     parts = found.values() if isinstance(found, Mapping) else [found]
@@ -265,7 +265,7 @@ def files_named(kwargs: Mapping[str, Any]) -> list[str]:
 
 
 def places_of(
-    folder: Path | None, kwargs: Mapping[str, Any], urls: bool, repository: Callable[[], Sequence[Path]] | None
+    folder: Path | None, kwargs: Mapping[str, object], urls: bool, repository: Callable[[], Sequence[Path]] | None
 ) -> Places:
     """The dataset's folder, the folders of its data files, and the caches of the hub.
 

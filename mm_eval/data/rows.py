@@ -113,7 +113,7 @@ class Rows:
         values = {name: self._values(name, column) for name, column in table.to_pydict().items()}
         return {name: column[0] for name, column in values.items()} if isinstance(place, int) else values
 
-    def _values(self, name: str, column: list[Any]) -> list[Any]:
+    def _values(self, name: str, column: list[object]) -> list[Any]:
         feature = self.features[name]
         return [plain_value(feature, value) for value in column] if has_any_value(feature) else column
 
@@ -131,7 +131,7 @@ class Rows:
             at += count
 
 
-def has_any_value(feature: Any) -> bool:
+def has_any_value(feature: object) -> bool:
     """Whether values of this feature, of ours or of `datasets`, hold some that are stored as JSON text."""
     if isinstance(feature, Mapping):
         return any(map(has_any_value, feature.values()))
@@ -139,7 +139,7 @@ def has_any_value(feature: Any) -> bool:
     return type(feature).__name__ == "AnyValue" if inner is None else has_any_value(inner)
 
 
-def plain_value(feature: Any, value: Any) -> Any:
+def plain_value(feature: Any, value: Any) -> object:
     """A stored value with what its JSON texts say in their place."""
     if value is None:
         return None
@@ -162,7 +162,7 @@ def with_short_floats(table: Any) -> Any:
     return table
 
 
-def wide_type(stored: Any) -> Any:
+def wide_type(stored: Any) -> object:
     """An arrow type with float64 for float32 and float16, also in lists and records."""
     import pyarrow as pa
 
@@ -178,7 +178,7 @@ def wide_type(stored: Any) -> Any:
     return stored
 
 
-def _wide(column: Any, wide: Any) -> Any:
+def _wide(column: Any, wide: Any) -> object:
     import pyarrow as pa
 
     if pa.types.is_float32(column.type):
@@ -186,7 +186,7 @@ def _wide(column: Any, wide: Any) -> Any:
     return pa.chunked_array([pa.array(_short(column.to_pylist(), column.type), wide)])
 
 
-def _short(values: list[Any], stored: Any) -> list[Any]:
+def _short(values: list[Any], stored: Any) -> list[object]:
     """Values of an arrow type with the narrow floats shortened."""
     import numpy
     import pyarrow as pa
@@ -217,7 +217,7 @@ _MOST_ROWS = 10_000
 """The rows in which a first picture is looked for."""
 
 
-def with_pictures_declared(rows: Any) -> Any:
+def with_pictures_declared(rows: Any) -> object:
     """The rows of a `datasets.Dataset`, in which each column with the bytes of pictures, or lists of them, is one of pictures."""
     import datasets
 

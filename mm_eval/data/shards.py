@@ -24,7 +24,7 @@ _CHECKED = "mm-eval-checked-1"
 """Begins the name of the file that says which rows of its folder were checked. Another check gets another number."""
 
 
-def check_shards(builder: Any, found: Any) -> None:
+def check_shards(builder: object, found: Any) -> None:
     """Raises DataError if a sample has a file, or JSON of a value, that the rows don't have.
 
     That is checked once: `datasets` keeps the rows in a folder of its own for each content of the shards (`content_cache`), and
@@ -79,7 +79,7 @@ def _packing_of(name: str) -> tuple[str, Any]:
     return (name, None) if unpack is None else (inside, unpack)
 
 
-def _json(file: IO[bytes], name: str) -> Any:
+def _json(file: IO[bytes], name: str) -> object:
     """The value in a file of a sample, as `datasets` reads it."""
     if (unpack := _packing_of(name)[1]) is None:
         return json.loads(file.read())
@@ -87,7 +87,7 @@ def _json(file: IO[bytes], name: str) -> Any:
         return json.loads(unpacked.read())
 
 
-def _told(value: Any) -> Any:
+def _told(value: object) -> object:
     """A value with no keys of None, which `datasets` adds, where each number and text has its type. NaN is equal to NaN."""
     if isinstance(value, Mapping):
         return {key: _told(each) for key, each in value.items() if each is not None}

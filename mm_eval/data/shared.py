@@ -64,7 +64,7 @@ class Original:
             return known
 
     @property
-    def pixels(self) -> Any:
+    def pixels(self) -> object:
         """Pillow's pixels, decoded once."""
         if self.held is None and self._decode is not None:
             with self.lock:
@@ -80,7 +80,7 @@ class SharedPicture(Image.Image):
 
     original: Original | None = None
     readonly: int = 0  # in Pillow a property that asks for the pixels
-    _own: Any = None
+    _own: object = None
 
     @property
     def im(self) -> Any:

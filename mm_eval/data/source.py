@@ -166,7 +166,7 @@ class Hub:
     code: ForeignCode | None
 
 
-def load_from_hub(path: str, name: str | None, hub: Hub, **options: Any) -> Any:
+def load_from_hub(path: str, name: str | None, hub: Hub, **options: Any) -> object:
     """As `datasets.load_dataset` for an id of the hub. Unless it is reachable, only the local caches are read: nothing connects.
 
     That is a switch of the hub's client for its whole process, so another process reads them.
@@ -183,7 +183,7 @@ def load_from_hub(path: str, name: str | None, hub: Hub, **options: Any) -> Any:
     return hub.code.load_offline(path, name, options)
 
 
-def token_of(kwargs: Mapping[str, Any]) -> dict[str, Any]:
+def token_of(kwargs: Mapping[str, object]) -> dict[str, Any]:
     """The token for the hub: `token: True` in a YAML uses the user's token if there is one, and does not fail without."""
     token = kwargs.get("token")
     if token is True:

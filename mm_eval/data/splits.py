@@ -42,7 +42,7 @@ class SplitFiles:
         return self.paths[0].suffix
 
 
-def split_files(path: str, name: str | None, split: str, options: Mapping[str, Any]) -> SplitFiles | None:
+def split_files(path: str, name: str | None, split: str, options: Mapping[str, object]) -> SplitFiles | None:
     """The files of a split; None if that takes more than these rules.
 
     path: a folder, "parquet", "json" or "csv". options: those of `datasets.load_dataset`.
@@ -107,7 +107,7 @@ def _card(path: Path, changed: int, size: int) -> Card:
     return card if isinstance(card, dict) else {}
 
 
-def _configuration(configs: Sequence[Mapping[str, Any]], name: str | None) -> Mapping[str, Any] | None:
+def _configuration(configs: Sequence[Mapping[str, object]], name: str | None) -> Mapping[str, Any] | None:
     """The configuration of this name, or the default one."""
     if any(
         config.keys() - {"config_name", "data_files", "default"} or "data_files" not in config for config in configs
@@ -172,7 +172,7 @@ def _columns(stated: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return {each["name"]: _feature({key: part for key, part in each.items() if key != "name"}) for each in stated}
 
 
-def _feature(stated: Mapping[str, Any]) -> dict[str, Any]:
+def _feature(stated: Mapping[str, Any]) -> dict[str, object]:
     """A feature of a card in the form in which `datasets` writes it to JSON."""
     (kind, value), *others = stated.items()
     if others:

@@ -63,7 +63,7 @@ def columns_of(path: Path, form: TextFormat) -> Iterator[Columns]:
 # JSON
 
 
-def _json(path: Path, form: TextFormat) -> Iterator[list[Mapping[str, Any]]]:
+def _json(path: Path, form: TextFormat) -> Iterator[list[Mapping[str, object]]]:
     encoding = "utf-8-sig" if form.encoding.lower() in ("utf-8", "utf8") else form.encoding
     with path.open(encoding=encoding, errors=form.errors, newline="\n") as file:
         start = next((line for line in file if line.strip()), "")
@@ -89,8 +89,8 @@ def _json(path: Path, form: TextFormat) -> Iterator[list[Mapping[str, Any]]]:
         yield parsed
 
 
-def _lines(path: Path, lines: Sequence[str], first: int) -> list[Mapping[str, Any]]:
-    found: list[Mapping[str, Any]] = []
+def _lines(path: Path, lines: Sequence[str], first: int) -> list[Mapping[str, object]]:
+    found: list[Mapping[str, object]] = []
     for number, line in enumerate(lines, first):
         if line.strip():
             row = _loaded(path, line.rstrip(), number)
@@ -100,7 +100,7 @@ def _lines(path: Path, lines: Sequence[str], first: int) -> list[Mapping[str, An
     return found
 
 
-def _loaded(path: Path, text: str, line: int) -> Any:
+def _loaded(path: Path, text: str, line: int) -> object:
     try:
         return DECODER.decode(text)
     except json.JSONDecodeError as error:
@@ -110,7 +110,7 @@ def _loaded(path: Path, text: str, line: int) -> Any:
         raise DataError(f"{path}:{line} can't be read: {error}.") from error
 
 
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
     found = dict(pairs)
     if len(found) < len(pairs):
         names = [name for name, _ in pairs]
@@ -121,7 +121,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 DECODER = json.JSONDecoder(object_pairs_hook=_object)  # `json.loads` makes one for each text
 
 
-def _sequence(text: str) -> list[Any] | None:
+def _sequence(text: str) -> list[object] | None:
     """Objects that go over several lines, one after another; None if it is not that."""
     place, found = 0, list[Any]()
     while place < len(text):
@@ -138,7 +138,7 @@ def _sequence(text: str) -> list[Any] | None:
     return found
 
 
-def _objects(path: Path, loaded: Any, member: str | None) -> list[Mapping[str, Any]]:
+def _objects(path: Path, loaded: object, member: str | None) -> list[Mapping[str, object]]:
     """The rows of a whole file: a list of objects, or of other values, which become the column `text`."""
     if member is not None:
         if not isinstance(loaded, dict) or member not in loaded:
@@ -158,7 +158,7 @@ def _objects(path: Path, loaded: Any, member: str | None) -> list[Mapping[str, A
     return loaded if objects else [{"text": value} for value in loaded]
 
 
-def _columns(rows: Sequence[Mapping[str, Any]]) -> Columns:
+def _columns(rows: Sequence[Mapping[str, object]]) -> Columns:
     names = dict.fromkeys(name for row in rows for name in row)
     return {name: [row.get(name) for row in rows] for name in names}
 
@@ -190,7 +190,7 @@ def _csv(path: Path, form: TextFormat) -> Iterator[Columns]:
         raise DataError(f"{path} can't be read as csv: {said}.") from error
 
 
-def _cells(column: Any) -> list[Any]:
+def _cells(column: Any) -> list[object]:
     return [None if cell is None or cell != cell else cell for cell in column.tolist()]
 
 
@@ -227,7 +227,7 @@ def type_of(values: Sequence[Any]) -> Any:
     return OF_KIND.get(kind, AnyValue())
 
 
-def joined(one: Any, other: Any) -> Any:
+def joined(one: object, other: object) -> object:
     """The feature of values of two features."""
     if one == other or other == NULL:
         return one
@@ -240,7 +240,7 @@ def joined(one: Any, other: Any) -> Any:
     return AnyValue()
 
 
-def type_of_cells(cells: Sequence[str | None]) -> Any:
+def type_of_cells(cells: Sequence[str | None]) -> object:
     """The feature of a CSV column: numbers only where printing each gives its cell back."""
     texts = {cell for cell in cells if cell is not None}
     if not texts:
@@ -250,14 +250,14 @@ def type_of_cells(cells: Sequence[str | None]) -> Any:
     return OF_KIND[float] if all(map(_is_float, texts)) else CELLS
 
 
-def _is_float(text: Any) -> bool:
+def _is_float(text: object) -> bool:
     try:
         return isinstance(text, str) and math.isfinite(float(text)) and repr(float(text)) == text
     except ValueError:
         return False
 
 
-def joined_cells(one: Any, other: Any) -> Any:
+def joined_cells(one: object, other: object) -> object:
     """As `joined`, for CSV columns."""
     return CELLS if NULL not in (one, other) and one != other else joined(one, other)
 
@@ -276,18 +276,18 @@ def features_of(parts: Iterator[Columns], kind: str) -> dict[str, Any]:
 # Values as they are stored
 
 
-def stored(values: list[Any], feature: Any) -> list[Any]:
+def stored(values: list[object], feature: object) -> list[object]:
     """JSON values as a column of the feature that `features_of` gave stores them."""
     return list(map(partial(_as_stored, feature), values)) if _has_any(feature) else values
 
 
-def _has_any(feature: Any) -> bool:
+def _has_any(feature: object) -> bool:
     if isinstance(feature, Mapping):
         return any(map(_has_any, feature.values()))
     return _has_any(feature.feature) if isinstance(feature, List) else isinstance(feature, AnyValue)
 
 
-def _as_stored(feature: Any, value: Any) -> Any:
+def _as_stored(feature: object, value: Any) -> object:
     if value is None:
         return None
     if isinstance(feature, AnyValue):
@@ -299,13 +299,13 @@ def _as_stored(feature: Any, value: Any) -> Any:
     return value
 
 
-def numbers_of(cells: list[Any], feature: Any) -> list[Any]:
+def numbers_of(cells: list[Any], feature: Any) -> list[object]:
     """The cells of a CSV column as values of the feature that `features_of` gave."""
-    convert: Callable[[str], Any] | None = {"int64": int, "float64": float}.get(feature.dtype)
+    convert: Callable[[str], object] | None = {"int64": int, "float64": float}.get(feature.dtype)
     return [None if cell is None else convert(cell) for cell in cells] if convert else cells
 
 
-def declared(value: Any, feature: Any) -> Any:
+def declared(value: Any, feature: Any) -> object:
     """A value of a text file as one of a declared feature. ValueError or TypeError if it isn't one."""
     if value is None:
         return None
@@ -326,7 +326,7 @@ def declared(value: Any, feature: Any) -> Any:
     return _declared_value(value, feature.dtype)
 
 
-def _declared_value(value: Any, dtype: str) -> Any:
+def _declared_value(value: Any, dtype: str) -> object:
     if "string" in dtype:
         return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     if dtype == "bool":

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mm_eval.data import kept_files
 from mm_eval.data.archives import is_of_bytes
@@ -70,7 +70,7 @@ class VideoFrames(Frames):
         return replace(self.whole, first=first)
 
 
-def frames_of(item: Any, rule: FrameRule, places: Places) -> VideoFrames | None:
+def frames_of(item: object, rule: FrameRule, places: Places) -> VideoFrames | None:
     """The frames of what a task's function returned: a Video or a path. None if the item is neither.
 
     A relative path is looked for below the data's folders; an absolute one is the function's own.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mm_eval.config.arguments import Rule
 from mm_eval.data.video.rule import NEEDED, is_rule, read_rule, shown_as
@@ -29,7 +29,7 @@ def full_rule(text: object, where: str = "") -> str:
     return str(read_rule(text, where))
 
 
-def frames_of(item: Any, rule: str, places: Places) -> Frames | None:
+def frames_of(item: object, rule: str, places: Places) -> Frames | None:
     """The frames of a Video or a path, and an error for sound (`frames.frames_of`). None for anything else."""
     if not isinstance(item, (str, os.PathLike, Video)) and not (isinstance(item, Mapping) and "sampling_rate" in item):
         return None

@@ -306,7 +306,7 @@ def _is_mirrored(path: str) -> bool:
     return False
 
 
-def _by_time(file: Any, stream: Any, ticks: Sequence[int], keys: Sequence[int]) -> Iterator[Any]:
+def _by_time(file: object, stream: object, ticks: Sequence[int], keys: Sequence[int]) -> Iterator[Any]:
     """The decoded frame of each tick; None for one that the decoder does not give."""
     decoder: Any = iter(())
     now: Any = None
@@ -318,7 +318,7 @@ def _by_time(file: Any, stream: Any, ticks: Sequence[int], keys: Sequence[int]) 
         yield now if now is not None and now.pts == tick else None
 
 
-def _advanced(decoder: Iterator[Any], now: Any, tick: int) -> Any:
+def _advanced(decoder: Iterator[object], now: Any, tick: int) -> Any:
     """The first decoded frame from `now` on that is not before a tick, or that has no time. None after the last one."""
     while now is not None and now.pts is not None and now.pts < tick:
         now = next(decoder, None)
@@ -334,7 +334,7 @@ def _by_order(file: Any, stream: Any, numbers: Sequence[int]) -> Iterator[Any]:
         at = number
 
 
-def _decoder_at(file: Any, stream: Any, key: int, tick: int, first: bool) -> tuple[Any, Any]:
+def _decoder_at(file: Any, stream: Any, key: int, tick: int, first: bool) -> tuple[object, object]:
     """(a decoder, its frame of a tick). The frame is another one, or None, where the file does not give it.
 
     first: nothing has been read from the file yet; it is then read from its beginning if the key frame is its first one.
