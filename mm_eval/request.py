@@ -34,6 +34,7 @@ from mm_eval.config.inline import stated_task
 from mm_eval.options import OF_PARTS, Option
 from mm_eval.prompt.blind import BLIND
 from mm_eval.values.errors import ConfigError, raise_all
+from mm_eval.values.types import Fields, JsonObject, Options
 
 DEFAULT_MODEL = "tiny-llava"
 IN_MEMORY = "memory"
@@ -50,7 +51,7 @@ class JudgeRequest:
     """
 
     models: tuple[str, ...] = ()
-    args: tuple[Mapping[str, Any], ...] = ()
+    args: tuple[Options, ...] = ()
     left_out: bool = False
     retries: int = 2
     budget: float | None = None
@@ -95,7 +96,7 @@ class DecidingRequest:
     margin: float | None = None
     until_interval: float | None = None
     pairs: str | Mapping[str, str] | None = None
-    linked: Mapping[str, Any] | None = None
+    linked: Fields | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -189,9 +190,9 @@ class RunRequest:
     video: the user's rule of the frames that are shown.
     """
 
-    tasks: tuple[str | Mapping[str, Any], ...]
+    tasks: tuple[str | Fields, ...]
     model: str | None = None
-    model_args: Mapping[str, Any] = field(default_factory=dict)
+    model_args: Options = field(default_factory=dict)
     num_fewshot: int | None = None
     repeats: int | None = None
     batch_size: int | str = "auto"
@@ -199,7 +200,7 @@ class RunRequest:
     limit: int | float | None = None
     samples: Mapping[str, list[int]] | None = None
     include_path: str | None = None
-    gen_kwargs: Mapping[str, Any] = field(default_factory=dict)
+    gen_kwargs: Options = field(default_factory=dict)
     system_instruction: str | None = None
     chat_template: bool | str | None = None
     fewshot_as_multiturn: bool | None = None
@@ -208,7 +209,7 @@ class RunRequest:
     sample: bool = False
     offline: bool = False
     prompt_key: str | None = None
-    prompt_blocks: Mapping[str, Any] | None = None
+    prompt_blocks: Fields | None = None
     output_path: str | None = None
     predict_only: bool = False
     bootstrap_iters: int = 100_000
@@ -223,7 +224,7 @@ class RunRequest:
     blind: str | None = None
     budget: int | float | None = None
     prices: str | None = None
-    metadata: Mapping[str, Any] | None = None
+    metadata: Options | None = None
     judge: JudgeRequest = JudgeRequest()
     protocol: ProtocolRequest = ProtocolRequest()
     ray: RayRequest = RayRequest()
@@ -260,7 +261,7 @@ class RunRequest:
         parts = {part: replace(getattr(self, part), **stated) for part, stated in of_parts.items()}
         return replace(self, **own, **parts)
 
-    def options(self) -> dict[str, Any]:
+    def options(self) -> JsonObject:
         """All options by their flat names, in the order of run.json."""
         own = {each.name: getattr(self, each.name) for each in fields(self) if each.name not in PARTS}
         video = own.pop("video")
@@ -283,7 +284,7 @@ class RunRequest:
         if unknown := sorted(stored.keys() - cls(()).options().keys()):
             what = f"the run was requested with {', '.join(unknown)}, which this version of mm-eval does not know."
             raise ConfigError(what, where="run.json", hint="Use the version that made it; results.json names it.")
-        read: dict[str, Any] = {name: tuple(v) if isinstance(v, list) else v for name, v in stored.items()}
+        read: JsonObject = {name: tuple(v) if isinstance(v, list) else v for name, v in stored.items()}
         return cls.of_options(**read)
 
 
@@ -547,7 +548,7 @@ def check_options(options: Mapping[str, object], where: str) -> None:
     raise_all(faults(options, RULES, lambda name: where))
 
 
-def by_field(options: Mapping[str, object], where: str) -> dict[str, Any]:
+def by_field(options: Mapping[str, object], where: str) -> JsonObject:
     """Options by their names in `RunRequest`; the command line's names are read too.
 
     Errors: ConfigError for an option that is given under both names.

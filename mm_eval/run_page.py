@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mm_eval.config.tools import PYTHON
 from mm_eval.engine.folder import RunFolder
@@ -34,6 +34,7 @@ from mm_eval.scoring.sample_row import SampleRow
 from mm_eval.values.errors import MMEvalError
 from mm_eval.values.run_files import real_path
 from mm_eval.values.safe import href
+from mm_eval.values.types import Fields, JsonObject, Options
 from mm_eval.values.words import listed
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ class PageParts:
         if self._imported:
             self._imported.look(task, row)
 
-    def about(self) -> dict[str, Any]:
+    def about(self) -> JsonObject:
         """{name of a part: its data}, after the last sample."""
         imported = {"imported": self._imported.about()} if self._imported else {}
         return {"findings": self._findings.about(), **imported}
@@ -98,7 +99,7 @@ def write_report(run: RecordedRun, against: RecordedRun | None = None) -> Path:
             outside += not address.startswith("data:")
             yield digest, address
 
-    def about() -> dict[str, Any]:
+    def about() -> JsonObject:
         where = {"where": str(run.folder), "outside": outside, **_of_release(run)}
         return {**about_run(run, rows.categories, parts, beside), **where}
 
@@ -106,7 +107,7 @@ def write_report(run: RecordedRun, against: RecordedRun | None = None) -> Path:
     return RunFolder(run.folder).write_lines("report.html", lines)
 
 
-def _of_release(run: RecordedRun) -> dict[str, Any]:
+def _of_release(run: RecordedRun) -> JsonObject:
     """The links to the page of the release that a run belongs to, and to the pages of its other models."""
     folder = real_path(run.folder)
     if folder.name not in (models := read_release_order(folder.parent)):
@@ -115,7 +116,7 @@ def _of_release(run: RecordedRun) -> dict[str, Any]:
     return links_of_release(f"../{RELEASE_PAGE}", others)
 
 
-def links_of_release(back: str, others: Mapping[str, str]) -> dict[str, Any]:
+def links_of_release(back: str, others: Mapping[str, str]) -> JsonObject:
     """What a run's page knows of its release. back: the link to the release's page. others: to other models' pages, by name."""
     return {"back": back, "siblings": [{"name": name, "link": link} for name, link in others.items()]}
 
@@ -127,7 +128,7 @@ def title_of(run: RecordedRun) -> str:
 
 def about_run(
     run: RecordedRun, categories: Mapping[str, Mapping[str, Sequence[int]]], parts: PageParts, beside: Sequence[str]
-) -> dict[str, Any]:
+) -> JsonObject:
     """The part of a run's page above its samples, from what was collected while they were written.
 
     categories, parts: of all samples. beside: the names of the runs whose answers stand beside each sample.
@@ -135,7 +136,7 @@ def about_run(
     return {**_overview(run, categories), **parts.about(), "beside": list(beside)}
 
 
-def _overview(run: RecordedRun, categories: Mapping[str, Mapping[str, Sequence[int]]]) -> dict[str, Any]:
+def _overview(run: RecordedRun, categories: Mapping[str, Mapping[str, Sequence[int]]]) -> JsonObject:
     """The part above the samples: what was measured, the table, and the charts of each task."""
     about = run.results.run
     return {
@@ -195,12 +196,12 @@ def _asked(run: RecordedRun) -> Iterator[tuple[str, str]]:
             yield f"spent on {name}", f"{prompts:,} tokens in prompts, {answers:,} in answers{span}"
 
 
-def in_words(settings: Mapping[str, Any]) -> str:
+def in_words(settings: Options) -> str:
     """Settings as one line: "max_new_tokens=16, do_sample=false"."""
     return ", ".join(f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in settings.items())
 
 
-def _data(stated: Mapping[str, Any]) -> str:
+def _data(stated: Options) -> str:
     """The data set of a task with its revision and split."""
     path, kwargs = stated.get("dataset_path"), stated.get("dataset_kwargs")
     if not path:
@@ -216,7 +217,7 @@ def _data(stated: Mapping[str, Any]) -> str:
     return ", ".join(filter(None, parts))
 
 
-def _spent(run: RecordedRun) -> dict[str, Any]:
+def _spent(run: RecordedRun) -> JsonObject:
     """When and where the run was made and what it took; None for what it did not record."""
     about, used = run.results.run, run.results.run.usage
     started = about.answering.get("started")
@@ -234,7 +235,7 @@ def _spent(run: RecordedRun) -> dict[str, Any]:
     }
 
 
-def _cost(cost: Mapping[str, Any]) -> str | None:
+def _cost(cost: Fields) -> str | None:
     """What the answers and the grades have cost, and the day of the price; None where no price is known."""
     said = []
     if isinstance(cost.get("dollars"), float | int):
@@ -245,7 +246,7 @@ def _cost(cost: Mapping[str, Any]) -> str | None:
     return ", ".join(said) or None
 
 
-def _table(run: RecordedRun) -> Iterator[dict[str, Any]]:
+def _table(run: RecordedRun) -> Iterator[JsonObject]:
     """The rows of results.json, each number with its 95% interval where there is one."""
     for name, row in run.results.rows.items():
         numbers, known = [], estimates(run, name)
@@ -299,7 +300,7 @@ def _sandbox_notes(run: RecordedRun, name: str) -> Iterator[str]:
         yield f"{BARE}."
 
 
-def _task_charts(run: RecordedRun, task: RecordedTask, categories: Mapping[str, Sequence[int]]) -> dict[str, Any]:
+def _task_charts(run: RecordedRun, task: RecordedTask, categories: Mapping[str, Sequence[int]]) -> JsonObject:
     """The bars of a task: the numbers that are parts of another one (MME's categories), else its mean in each category."""
     levels, tokens = list(_levels(run, task)), run.tokens.get(task.name, {})
     headlines = headline_keys(task)
@@ -321,7 +322,7 @@ def _task_charts(run: RecordedRun, task: RecordedTask, categories: Mapping[str, 
     return {"name": task.name, "by": by, "parts": drawn, "levels": levels, "sizes": list(right_by_size(task, tokens))}
 
 
-def _levels(run: RecordedRun, task: RecordedTask) -> Iterator[dict[str, Any]]:
+def _levels(run: RecordedRun, task: RecordedTask) -> Iterator[JsonObject]:
     """The bars of each level of declared categories: the task's headline number in each category."""
     levels = run.results.categories.get(task.name, {})
     headline = run.results.headline(task.name) if levels else None
@@ -341,7 +342,7 @@ def _levels(run: RecordedRun, task: RecordedTask) -> Iterator[dict[str, Any]]:
         yield {"by": f"{headline.key.label} by {level}", "parts": parts}
 
 
-def right_by_size(task: RecordedTask, tokens: Mapping[int, int]) -> Iterator[dict[str, Any]]:
+def right_by_size(task: RecordedTask, tokens: Mapping[int, int]) -> Iterator[JsonObject]:
     """A chart with a bar for lengths from a power of two to the next: of tokens where they are known, else of characters.
 
     tokens: of each doc's first answer. Only docs that are right or wrong count; no chart where the lengths differ too little
@@ -364,7 +365,7 @@ def right_by_size(task: RecordedTask, tokens: Mapping[int, int]) -> Iterator[dic
             return
 
 
-def _part(task: RecordedTask, right: Mapping[int, bool], place: int, doc_ids: list[int]) -> dict[str, Any]:
+def _part(task: RecordedTask, right: Mapping[int, bool], place: int, doc_ids: list[int]) -> JsonObject:
     """A bar: the lengths from `first` to `last`, their share of right answers with its 95% interval."""
     first, last = (1 << place - 1, (1 << place) - 1) if place else (0, 0)
     found = estimate(mean, [float(right[i]) for i in doc_ids], [task.clusters[i] for i in doc_ids])

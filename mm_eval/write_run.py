@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from mm_eval.engine.folder import RunFolder, entry_of, findings_of, refused_in, scored_by
 from mm_eval.engine.journal import JournalState
@@ -40,7 +40,7 @@ from mm_eval.scoring.score_task import TaskScoring
 from mm_eval.scoring.task_scores import TaskScores
 from mm_eval.values.errors import MMEvalError, StoreError, kind_and_text
 from mm_eval.values.files import encoder
-from mm_eval.values.types import for_json
+from mm_eval.values.types import Fields, Options, for_json
 from mm_eval.values.words import counted, listed, of_all
 
 if TYPE_CHECKING:
@@ -268,10 +268,10 @@ LIBRARIES = ("torch", "transformers", "datasets", "numpy", "pillow", "tokenizers
 def run_facts(
     opened: OpenedRun,
     folder: RunFolder,
-    recorded: Mapping[str, Any],
+    recorded: Fields,
     state: JournalState,
     scores: Mapping[str, TaskScores],
-    spec: Mapping[str, Any],
+    spec: Options,
     started: float,
     cost_before: Mapping[str, object],
 ) -> dict[str, object]:

@@ -7,7 +7,7 @@ from importlib.resources import files
 
 from mm_eval.engine.model import ModelFacts, ModelSettings, register_model
 from mm_eval.values.errors import ConfigError
-from mm_eval.values.types import Options, Record
+from mm_eval.values.types import Fields, Options
 
 from .hf.adapter import Llava, QwenVL
 from .hf.arguments import WHERE, Arguments
@@ -34,7 +34,7 @@ class TinyLlava(Llava):
     def _read_arguments(self) -> Arguments:
         return _arguments(self.args, "tiny-llava")
 
-    def describe(self) -> Record:
+    def describe(self) -> Fields:
         """States the model by name: the package's folder does not decide the answers."""
         return {**super().describe(), "pretrained": "tiny-llava"}
 
@@ -54,6 +54,6 @@ class TinyQwen2VL(QwenVL):
     def _read_arguments(self) -> Arguments:
         return _arguments(self.args, "tiny-qwen2-vl")
 
-    def describe(self) -> Record:
+    def describe(self) -> Fields:
         """States the model by name: the package's folder does not decide the answers."""
         return {**super().describe(), "pretrained": "tiny-qwen2-vl"}

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Iterable, Iterator
 
 from mm_eval.engine.model import Answers, Model, ModelFacts, question, register_model
-from mm_eval.values.types import Answer, Instance, Record
+from mm_eval.values.types import Answer, Fields, Instance
 
 ANSWERS = ("Yes", "No", "A", "B", "C", "D", "42", "I can't tell.")
 
@@ -17,10 +17,10 @@ class Dummy(Model):
 
     facts = ModelFacts(name="dummy", endings=("stop",), together=True)
 
-    def identity(self, instance: Instance) -> Record:
+    def identity(self, instance: Instance) -> Fields:
         return {"adapter": "dummy", **question(instance, self.settings.seed)}
 
-    def describe(self) -> Record:
+    def describe(self) -> Fields:
         return {"adapter": "dummy", "seed": self.settings.seed}
 
     def generate(self, instances: Iterable[Instance]) -> Answers:

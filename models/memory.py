@@ -31,7 +31,7 @@ from mm_eval.engine.model import Answers, Model, ModelFacts, ModelSettings, crea
 from mm_eval.engine.own_code import called, is_own, keywords_of, line_in, line_of, takes_keywords
 from mm_eval.values.errors import ConfigError, MMEvalError, ModelError
 from mm_eval.values.reasoning.split import cut_at
-from mm_eval.values.types import Answer, Instance, JsonObject, Message, Options, Record
+from mm_eval.values.types import Answer, Fields, Instance, JsonObject, Message, Options
 
 if TYPE_CHECKING:
     import torch
@@ -235,7 +235,7 @@ class Function(Model):
         self._takes_options = "generation_kwargs" in parameters
         self.facts = ModelFacts(name=self.name, chat=True, travels=False)
 
-    def describe(self) -> Record:
+    def describe(self) -> Fields:
         args = {"args": self.args} if self.args else {}
         return {"adapter": "function", "function": self.name, **args, **self.facts.constants}
 

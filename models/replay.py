@@ -28,7 +28,7 @@ from typing import Any
 from mm_eval.config.arguments import PATH, read_arguments
 from mm_eval.engine.model import Answers, Model, ModelFacts, ModelSettings, register_model
 from mm_eval.values.errors import ConfigError, ModelError, kind_and_text
-from mm_eval.values.types import ENDINGS, Answer, Ended, Instance, JsonObject, Options, Record, UpperBound, plain
+from mm_eval.values.types import ENDINGS, Answer, Ended, Fields, Instance, JsonObject, Options, UpperBound, plain
 
 FAILED = "an answer that failed"
 ANOTHER = "the answer to another document"
@@ -102,11 +102,11 @@ class Replay(Model):
                 self._paths.setdefault(_last_name(task), set()).add(task)
         return content
 
-    def identity(self, instance: Instance) -> Record:
+    def identity(self, instance: Instance) -> Fields:
         slot = instance.slot
         return {"adapter": "replay", "file": self.digest, "slot": slot.to_json()}
 
-    def describe(self) -> Record:
+    def describe(self) -> Fields:
         return {"adapter": "replay", "file": self.digest}
 
     def generate(self, instances: Iterable[Instance]) -> Answers:
@@ -242,7 +242,7 @@ def _endings(stated: Any, count: int) -> tuple[Ended, ...]:
     return tuple(words)
 
 
-def _replies_in(row: Record) -> Iterator[tuple[str, list[JsonObject]]]:
+def _replies_in(row: Fields) -> Iterator[tuple[str, list[JsonObject]]]:
     """("judge", "judge2@NAME" ..., the entries of its replies in their order) of the verdicts in a row of samples/."""
     for key, stated in row.items():
         head, at, name = key.partition("@")

@@ -8,7 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+
+from mm_eval.values.types import Options
 
 
 @dataclass(frozen=True)
@@ -24,7 +25,7 @@ class Other:
     ours: str = ""
     args: Mapping[str, str] = field(default_factory=dict)
     checkpoint: str = ""
-    options: Mapping[str, Any] = field(default_factory=dict)
+    options: Options = field(default_factory=dict)
     note: str = ""
     provider: str = ""
     refused: str = ""

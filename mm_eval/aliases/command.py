@@ -29,6 +29,7 @@ from mm_eval.aliases.flags import (
 )
 from mm_eval.options import OF_PARTS
 from mm_eval.values.errors import ConfigError
+from mm_eval.values.types import Fields, JsonObject, Options
 
 _NUMBER = re.compile(r"-[0-9.]+")
 _PAIRS = (
@@ -133,7 +134,7 @@ def words_of(verb: str, words: Sequence[str], known: Collection[str]) -> tuple[l
     return made.words, list(dict.fromkeys(made.notes))
 
 
-def options_of(options: Mapping[str, Any], known: Collection[str]) -> tuple[dict[str, Any], list[str]]:
+def options_of(options: Options, known: Collection[str]) -> tuple[JsonObject, list[str]]:
     """The options of `evaluate` without those of other suites that do nothing here, and a note for each that is on.
 
     Errors: ConfigError for an option of theirs that can't be left out.
@@ -196,7 +197,7 @@ def _means_models(key: object) -> bool:
     )
 
 
-def _stated(name: str) -> Mapping[str, Any] | None:
+def _stated(name: str) -> Fields | None:
     """The options of another suite's file; None for any other file. ConfigError for several runs in one."""
     import yaml
 

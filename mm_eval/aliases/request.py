@@ -39,6 +39,7 @@ from mm_eval.config.arguments import json_or_text
 from mm_eval.engine.model import MODELS
 from mm_eval.request import RunRequest
 from mm_eval.values.errors import ConfigError
+from mm_eval.values.types import JsonObject
 
 WHERE = "--model_args"
 OF_KIND = {"llava": "hf", "qwen_vl": "hf"}
@@ -111,10 +112,10 @@ class _Asked:
     """
 
     given: RunRequest
-    args: dict[str, Any]
+    args: JsonObject
     model: str = ""
     notes: list[str] = field(default_factory=list)
-    options: dict[str, Any] = field(default_factory=dict)
+    options: JsonObject = field(default_factory=dict)
     generation: dict[str, object] = field(default_factory=dict)
     provider: str = ""
 

@@ -16,6 +16,7 @@ from mm_eval.config.arguments import Rule, invalid, is_json, parse_json, shortly
 from mm_eval.options import OF_PARTS, Option
 from mm_eval.request import COMMAND_NAMES, OPTIONS, WITHOUT_JUDGE, RunRequest, read_option, task_names
 from mm_eval.values.errors import ConfigError
+from mm_eval.values.types import JsonObject
 
 if TYPE_CHECKING:
     from mm_eval.scoring.run_results import Report
@@ -65,7 +66,7 @@ def add_options(parser: argparse._ActionsContainer, *sets: str, several: bool = 
 
 
 def _add(parser: argparse._ActionsContainer, each: Option, several: bool, help: str) -> None:
-    more: dict[str, Any] = {"dest": each.name}
+    more: JsonObject = {"dest": each.name}
     if each.is_field:
         more["default"] = _DEFAULTS[each.name]
     more |= each.more
@@ -98,7 +99,7 @@ def _read(args: argparse.Namespace, options: Iterable[Option]) -> dict[str, obje
 
 def read_request(args: argparse.Namespace, *sets: str, **rest: object) -> RunRequest:
     """The request that the options of some sets state. rest: further fields of it."""
-    found: dict[str, Any] = {}
+    found: JsonObject = {}
     if "model" in sets:
         found |= WITHOUT_JUDGE
     for name in sets:

@@ -22,7 +22,7 @@ from mm_eval.config.located import TOKEN_CAPS, LocatedDict
 from mm_eval.config.schema import SCORING_KEYS, WITH_PYTHON
 from mm_eval.values.errors import ConfigError, DataError, InvalidValue, did_you_mean
 from mm_eval.values.registry import Registry
-from mm_eval.values.types import JsonObject, Options, Record
+from mm_eval.values.types import Fields, JsonObject, Options
 
 FORMATS: Registry[Callable[[], Format]] = Registry("format", entry_points="mm_eval.formats")
 register_format = FORMATS.register
@@ -65,7 +65,7 @@ class Format:
     gen_prefix: str | None = None
     target_delimiter: str = " "
     fewshot_delimiter: str = "\n\n"
-    scorer: str | Record | None = None
+    scorer: str | Fields | None = None
     generation_kwargs: Options | None = None
     paragraphs: bool = False
     question: object = None

@@ -35,7 +35,7 @@ from mm_eval.config.schema import (
     is_mappings,
 )
 from mm_eval.values.errors import ConfigError, MMEvalError, kind_and_text
-from mm_eval.values.types import Record
+from mm_eval.values.types import Fields
 
 GENERATION: Mapping[str, object] = {"temperature": 0, "max_new_tokens": 512}
 """How a judge generates where the task does not say."""
@@ -95,7 +95,7 @@ class JudgeStep:
 
     prompt: Any
     verdict: Any
-    examples: tuple[tuple[str, Any, Record], ...]
+    examples: tuple[tuple[str, Any, Fields], ...]
     generation_kwargs: Mapping[str, object]
     where: str = ""
 
@@ -141,7 +141,7 @@ class JudgeConfig:
     empty: Any = 0
     range: Any = field(default_factory=lambda: [0, 1])
     repeats: int = 1
-    metric_list: Sequence[Record] = field(default_factory=lambda: METRICS)
+    metric_list: Sequence[Fields] = field(default_factory=lambda: METRICS)
     total: Any = None
     by_code: bool = False
 

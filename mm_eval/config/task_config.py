@@ -29,7 +29,7 @@ from mm_eval.config.values import WithSource, resolve, to_json
 from mm_eval.values.errors import ConfigError, check_all, raise_all
 from mm_eval.values.files import digest_of
 from mm_eval.values.reasoning.families import NO_MARKS, Marks, marks_of
-from mm_eval.values.types import JsonObject, Options, OutputType, Record
+from mm_eval.values.types import Fields, JsonObject, Options, OutputType
 
 _T = TypeVar("_T")
 DISPLAY_KEYS = ("task_alias", "group_alias", "tag", "group")
@@ -90,7 +90,7 @@ class TaskConfig:
     format: Format | None = None
     format_asked: str | None = None
     task_class: object = _from_file(schema.FUNCTION, key="class")
-    class_arguments: Record = field(default_factory=dict)
+    class_arguments: Fields = field(default_factory=dict)
     dataset_path: str | None = _from_file(schema.TEXT)
     dataset_name: str | list[str] | None = _from_file(schema.TEXTS)
     dataset_kwargs: Options = _from_file(schema.MAPPING, dict)
@@ -112,14 +112,14 @@ class TaskConfig:
     fewshot_delimiter: str = _from_file(schema.TEXT, "\n\n")
     gen_prefix: Any = _from_file(schema.PROMPT)
     num_fewshot: int = _from_file(WHOLE_FROM_0, 0)
-    fewshot_config: Record = _from_file(schema.MAPPING, dict)
+    fewshot_config: Fields = _from_file(schema.MAPPING, dict)
     fewshot_as_multiturn: bool | None = _from_file(schema.BOOLEAN)
     process_results: Any = _from_file(schema.FUNCTION)
     process_results_use_image: bool = _from_file(schema.BOOLEAN, False)
     generation_kwargs: Options = _from_file(schema.MAPPING, dict)
     metric_list: list[Any] = _from_file(schema.MAPPINGS, list)
     filter_list: list[Any] = _from_file(schema.MAPPINGS, list)
-    scorer: str | Record | None = _from_file(schema.NAMED)
+    scorer: str | Fields | None = _from_file(schema.NAMED)
     reasoning_tags: Any = _from_file(schema.MARKS)
     repeats: int = _from_file(schema.REPEATS, 1)
     batch_size: int | str | None = _from_file(schema.BATCH)

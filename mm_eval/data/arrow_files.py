@@ -5,7 +5,7 @@ a card that does not fit its files, and parquet files whose columns differ, hold
 `datasets` reads those, or says what is wrong with them.
 
 Small data is held in memory. Larger data becomes one arrow file in the cache of `datasets`, and is mapped from there, so that
-memory does not grow with the number of rows. Record batches are those of `datasets`: the fingerprint of the data depends on them.
+memory does not grow with the number of rows. Fields batches are those of `datasets`: the fingerprint of the data depends on them.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ from mm_eval.data.text_files import (
 )
 from mm_eval.values.errors import DataError, first_line
 from mm_eval.values.files import replacing
+from mm_eval.values.types import Fields, JsonObject, Options
 from mm_eval.values.words import listed
 
 IN_MEMORY = 64 * 2**20
@@ -54,7 +55,7 @@ class Unreadable(Exception):
 
 
 def read_rows(
-    path: str, names: Sequence[str | None], split: str, options: Mapping[str, Any], only_text: bool = False
+    path: str, names: Sequence[str | None], split: str, options: Options, only_text: bool = False
 ) -> Rows | None:
     """The rows of a split, of all configurations one after another; None if `datasets` must read them.
 
@@ -176,7 +177,7 @@ class TextFiles:
     """
 
     def __init__(
-        self, paths: Sequence[Path], form: TextFormat, stated: Mapping[str, Any] | None, first: Path | None = None
+        self, paths: Sequence[Path], form: TextFormat, stated: Options | None, first: Path | None = None
     ) -> None:
         import pyarrow as pa
 
@@ -251,7 +252,7 @@ class TextFiles:
         return _divide(self._tables(), self.schema, self.rows_a_batch)
 
 
-def _is_log_of_agent(features: Mapping[str, Any]) -> bool:
+def _is_log_of_agent(features: Fields) -> bool:
     """Whether `datasets` takes a file with these columns for a log of an agent, which it reads in another way."""
     texts = {name for name, feature in features.items() if feature == TEXT}
     has_messages = isinstance(features.get("messages"), List | AnyValue)
@@ -291,12 +292,12 @@ def _divide(tables: Iterator[Any], schema: Any, most: int) -> Iterator[Any]:
         yield from batches_of(pa.concat_tables(singles))
 
 
-def declared_features(stated: Mapping[str, Any]) -> dict[str, Any]:
+def declared_features(stated: Options) -> JsonObject:
     """Features as `datasets` writes them to JSON, for the values of text files. Unreadable if one is of another kind."""
     return _features(None, stated)
 
 
-def _features(schema: Any, of_card: Mapping[str, Any] | None) -> dict[str, Any]:
+def _features(schema: Any, of_card: Fields | None) -> JsonObject:
     """{column: feature}: of the card, else of the file's own metadata where its type fits, else by the type of the column."""
     if of_card is not None:
         return {name: _declared(feature, of_text=schema is None) for name, feature in of_card.items()}

@@ -25,6 +25,7 @@ from mm_eval.data.data_files import content_cache, datasets_cache
 from mm_eval.data.rows import Rows, has_any_value, plain_value, wide_type, with_short_floats
 from mm_eval.data.shards import check_shards
 from mm_eval.data.text_files import TextFormat, columns_of, declared, features_of, numbers_of, stored, type_of
+from mm_eval.values.types import Fields, JsonObject, Options
 
 TEXT_KINDS = ("json", "csv")
 """Builders of `datasets` whose files `text_files.py` reads."""
@@ -157,7 +158,7 @@ def dataset_of_any() -> Any:
                     found = found.cast_column(name, feature)
             return _of_class(datasets.Dataset.cast(found, features, *args, **options))
 
-        def _plain(self, row: Mapping[str, Any]) -> dict[str, Any]:
+        def _plain(self, row: Fields) -> JsonObject:
             return {name: plain_value(self.features[name], value) for name, value in row.items()}
 
         def _plain_columns(self, columns: Mapping[str, list[Any]]) -> dict[str, list[Any]]:
@@ -199,12 +200,12 @@ _SAME = object()
 class _Recorder:
     """A function of `map` whose results are kept as they are: `datasets` would store 4 beside 2.5 as 4.0."""
 
-    def __init__(self, function: Any, kept: Mapping[str, Any], batched: bool) -> None:
+    def __init__(self, function: Any, kept: Fields, batched: bool) -> None:
         from datasets.formatting.formatting import LazyDict
 
         self._function, self._names, self._batched, self._row = function, tuple(kept), batched, LazyDict
         self._media = {name: it for name, it in kept.items() if not _is_plain(it) and not has_any_value(it)}
-        self._found: list[tuple[range, Mapping[str, Any]]] = []
+        self._found: list[tuple[range, Fields]] = []
         self._rows = 0
 
     def __call__(self, *args: Any, **options: Any) -> Any:
@@ -238,7 +239,7 @@ class _Recorder:
         return encode_nested_example(feature, value)
 
     @staticmethod
-    def _values(row: Any) -> dict[str, Any]:
+    def _values(row: Any) -> JsonObject:
         return {name: _SAME if name in row.keys_to_format else value for name, value in row.data.items()}
 
     def applied(self, rows: Any) -> Any:
@@ -291,7 +292,7 @@ def dataset_of(data: Any, features: Any) -> Any:
     return _of_class(datasets.Dataset(data, info=datasets.DatasetInfo(features=features)))
 
 
-def dataset_of_docs(docs: Sequence[Mapping[str, Any]]) -> Any:
+def dataset_of_docs(docs: Sequence[Fields]) -> Any:
     """The rows that task code gave as a list: as `Dataset.from_list`, but every value of JSON keeps its type."""
     names = dict.fromkeys(name for doc in docs for name in doc)
     return _dataset_of_columns({name: [doc.get(name) for doc in docs] for name in names}, {})
@@ -304,7 +305,7 @@ def in_memory(found: Any) -> Any:
     return dataset_of_docs(list(found)) if isinstance(found, datasets.IterableDataset) else found
 
 
-def _dataset_of_columns(columns: Mapping[str, list[Any]], known: Mapping[str, Any]) -> Any:
+def _dataset_of_columns(columns: Mapping[str, list[Any]], known: Options) -> Any:
     """known: the features that columns of these names had, of which those of labels and media stay."""
     import datasets
     import pyarrow as pa
@@ -345,7 +346,7 @@ def _feature(feature: Any) -> Any:
     return any_value()() if isinstance(feature, ours.AnyValue) else datasets.Value(feature.dtype)
 
 
-def load_local(path: str, name: str | None, split: str | None, options: Mapping[str, Any]) -> Any:
+def load_local(path: str, name: str | None, split: str | None, options: Options) -> Any:
     """As `datasets.load_dataset` for files on this machine, but JSON and CSV files are read as `text_files.py` says.
 
     Errors: those of `datasets`, and DataError for a text file that can't be read.
@@ -368,9 +369,7 @@ def load_local(path: str, name: str | None, split: str | None, options: Mapping[
     return found
 
 
-def _folder_data(
-    path: str, name: str | None, split: str | None, options: Mapping[str, Any], known: Any, cache: str
-) -> Any:
+def _folder_data(path: str, name: str | None, split: str | None, options: Options, known: Any, cache: str) -> Any:
     """The rows of a folder of pictures, videos or sounds with metadata.csv or metadata.jsonl, whose values are kept as written.
 
     None for other data. known: the builder of `datasets` that has found the files. cache: a folder for the rows.
@@ -445,7 +444,7 @@ class _MetadataTable:
     schema: Any
     columns: Mapping[str, list[Any]]
 
-    def to_pylist(self) -> list[dict[str, Any]]:
+    def to_pylist(self) -> list[JsonObject]:
         return [dict(zip(self.columns, row, strict=True)) for row in zip(*self.columns.values(), strict=True)]
 
 
@@ -464,12 +463,12 @@ def load_from_hub(path: str, name: str | None, split: str | None = None, **optio
     return found if ours is None else ours
 
 
-def _hub_text(path: str, name: str | None, split: str | None, options: Mapping[str, Any]) -> Any:
+def _hub_text(path: str, name: str | None, split: str | None, options: Options) -> Any:
     import datasets
     import huggingface_hub
     from huggingface_hub.errors import HFValidationError
 
-    def read(path: str, options: Mapping[str, Any]) -> Any:
+    def read(path: str, options: Options) -> Any:
         builder = _builder(path, name, options)
         if (found := text_data(builder, split)) is not None:
             return found
@@ -487,7 +486,7 @@ def _hub_text(path: str, name: str | None, split: str | None, options: Mapping[s
         return None
 
 
-def _builder(path: str, name: str | None, options: Mapping[str, Any], cache: str | None = None) -> Any:
+def _builder(path: str, name: str | None, options: Options, cache: str | None = None) -> Any:
     """What finds the files of a data set; it reads no row. cache: a folder where it may prepare them."""
     import datasets
 
@@ -532,7 +531,7 @@ def text_data(builder: Any, split: str | None) -> Any:
     return datasets.DatasetDict(every) if split is None else _part(every, split)
 
 
-def _part(every: Mapping[str, Any], split: str) -> Any:
+def _part(every: Options, split: str) -> Any:
     """The rows of a split as `datasets` names it, such as `test[:10]` or `train+test`."""
     import datasets
 
@@ -558,7 +557,7 @@ def _saved(folder: Path, split: str | None) -> Any:
     return _part(found, split)
 
 
-def _end(part: Any, every: Mapping[str, Any]) -> int:
+def _end(part: Any, every: Options) -> int:
     return len(every[part.splitname]) if part.to is None else int(part.to)
 
 

@@ -12,7 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib.resources import files
-from typing import Any
+
+from mm_eval.values.types import Fields
 
 NEW_OWNERS = ("lmms-lab-encoder", "lmms-eval")
 """Who has the data sets of lmms-lab since 2026-07-30, videos the second one. Tried for those that the manifest does not have."""
@@ -43,7 +44,7 @@ class KnownDataSet:
     size: int | None = None
     licence: str | None = None
     on_hub: bool = True
-    fetch: Sequence[Mapping[str, Any]] = ()
+    fetch: Sequence[Fields] = ()
     sources: str = "unproven"
     known: Mapping[str, str] = field(default_factory=dict)
     notes: Sequence[str] = ()

@@ -14,6 +14,8 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
+from mm_eval.values.types import Fields
+
 
 @dataclass(frozen=True)
 class Value:
@@ -61,7 +63,7 @@ class Rows:
 
     schema: Any
     batches: Sequence[Any]
-    features: Mapping[str, Any]
+    features: Fields
     is_arrow: bool = False
     file: Path | None = None
     _ends: Sequence[int] = field(init=False, repr=False, compare=False)

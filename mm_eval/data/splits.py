@@ -13,6 +13,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from mm_eval.values.types import Fields, JsonObject, Options
+
 SUFFIXES = {".parquet": "parquet", ".jsonl": "json", ".json": "json", ".ndjson": "json", ".csv": "csv", ".tsv": "csv"}
 OTHER_DESCRIPTIONS = (".huggingface.yaml", "dataset_infos.json", "dataset_info.json", "dataset_dict.json", "state.json")
 """Files that would tell `datasets` more than the card."""
@@ -34,7 +36,7 @@ class SplitFiles:
 
     paths: tuple[Path, ...]
     first: Path
-    features: Mapping[str, Any] | None = None
+    features: Fields | None = None
     rows: int | None = None
 
     @property
@@ -107,7 +109,7 @@ def _card(path: Path, changed: int, size: int) -> Card:
     return card if isinstance(card, dict) else {}
 
 
-def _configuration(configs: Sequence[Mapping[str, object]], name: str | None) -> Mapping[str, Any] | None:
+def _configuration(configs: Sequence[Mapping[str, object]], name: str | None) -> Fields | None:
     """The configuration of this name, or the default one."""
     if any(
         config.keys() - {"config_name", "data_files", "default"} or "data_files" not in config for config in configs
@@ -168,11 +170,11 @@ def _by_names(folder: Path) -> dict[str, list[Path]] | None:
     return {split: [file for of, file in shards if of == split] for split in order}
 
 
-def _columns(stated: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _columns(stated: Sequence[Options]) -> JsonObject:
     return {each["name"]: _feature({key: part for key, part in each.items() if key != "name"}) for each in stated}
 
 
-def _feature(stated: Mapping[str, Any]) -> dict[str, object]:
+def _feature(stated: Options) -> dict[str, object]:
     """A feature of a card in the form in which `datasets` writes it to JSON."""
     (kind, value), *others = stated.items()
     if others:

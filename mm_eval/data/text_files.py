@@ -20,6 +20,7 @@ from typing import Any, TypeAlias
 
 from mm_eval.data.rows import AnyValue, ClassLabel, Image, List, Value
 from mm_eval.values.errors import DataError, first_line
+from mm_eval.values.types import JsonObject, Options
 
 CHUNK = 10 * 2**20
 """Characters of JSON lines that are parsed at a time; `datasets` parses as many bytes."""
@@ -42,7 +43,7 @@ class TextFormat:
     """
 
     kind: str
-    options: Mapping[str, Any] = field(default_factory=dict)
+    options: Options = field(default_factory=dict)
     member: str | None = None
     encoding: str = "utf-8"
     errors: str = "strict"
@@ -262,9 +263,9 @@ def joined_cells(one: object, other: object) -> object:
     return CELLS if NULL not in (one, other) and one != other else joined(one, other)
 
 
-def features_of(parts: Iterator[Columns], kind: str) -> dict[str, Any]:
+def features_of(parts: Iterator[Columns], kind: str) -> JsonObject:
     """{column: feature} of all rows. A column that some rows lack is null there."""
-    found: dict[str, Any] = {}
+    found: JsonObject = {}
     infer, join = (type_of_cells, joined_cells) if kind == "csv" else (type_of, joined)
     for columns in parts:
         for name, values in columns.items():

@@ -28,7 +28,7 @@ from mm_eval.engine.outcome import Outcome, StopSignal, model_boundary
 from mm_eval.engine.own_code import is_own, line_at, line_of
 from mm_eval.engine.records import answer_record, digest_of_answer, end_record, now, slots_record
 from mm_eval.values.errors import LongPrompt, MMEvalError, ModelError
-from mm_eval.values.types import Answer, End, Instance, UpperBound
+from mm_eval.values.types import Answer, End, Fields, Instance, UpperBound
 
 log = logging.getLogger(__name__)
 
@@ -58,7 +58,7 @@ class Asker:
     outcome: Outcome = field(default_factory=Outcome)
     failed_elsewhere: Callable[[], int] = lambda: 0
     over_budget: Callable[[], MMEvalError | None] = lambda: None
-    keep: Callable[[Mapping[str, Any]], None] = lambda findings: None
+    keep: Callable[[Fields], None] = lambda findings: None
     _kept: Mapping[str, object] = field(default_factory=dict)
     _in_flight: dict[int, tuple[str, list[Instance], ChoicesOfDoc | None]] = field(default_factory=dict)
     """id(instance) of each request: its key, the instances whose slots its answer fills, itself first, and its doc."""

@@ -27,6 +27,7 @@ from mm_eval.package import commit_of_checkout
 from mm_eval.values.errors import ConfigError, MMEvalError, StoreError
 from mm_eval.values.files import make_folder, write_all, write_atomic
 from mm_eval.values.run_files import FORMAT, UNREADABLE, journal_files, odd_content, read_json, refuse_links_out
+from mm_eval.values.types import Fields, JsonObject, Options
 from mm_eval.values.words import counted, listed
 
 WRITTEN = ("journal", "samples", "submissions", "media", "tool_files")
@@ -72,7 +73,7 @@ class RunFolder:
             return any(path.is_file() and path.stat().st_size for path in journal_files(self.path))
         return False
 
-    def entry(self, name: str) -> Mapping[str, Any]:
+    def entry(self, name: str) -> Options:
         """What run.json states beside the spec, such as the `constants` of the model and its `machine`; empty if nothing."""
         return entry_of(self.read("run.json"), name)
 
@@ -240,8 +241,8 @@ class RunFolder:
 
     def _refuse_other(
         self,
-        known: Mapping[str, Any],
-        spec: Mapping[str, Any],
+        known: Options,
+        spec: Options,
         request: Mapping[str, object] = NOTHING,
         first: FirstDocs | None = None,
     ) -> bool:
@@ -312,7 +313,7 @@ class RunFolder:
         if merged != known:
             self.write("files.json", json.dumps({"v": 1, "files": merged}, indent=1, ensure_ascii=False))
 
-    def read(self, name: str) -> dict[str, Any] | None:
+    def read(self, name: str) -> JsonObject | None:
         """A JSON file of the folder. None if it is missing.
 
         Raises StoreError if it is not a JSON object; if it is unreadable, ConfigError, or StoreError where the disk fails;
@@ -346,7 +347,7 @@ class RunFolder:
         return path
 
 
-def entry_of(run: Mapping[str, object] | None, name: str) -> Mapping[str, Any]:
+def entry_of(run: Mapping[str, object] | None, name: str) -> Fields:
     """What a run.json states by this name; empty if nothing, or where there is none. A stranger's may hold anything."""
     found = (run or NOTHING).get(name)
     return found if isinstance(found, dict) else NOTHING
@@ -364,7 +365,7 @@ def refused_in(findings: Mapping[str, object]) -> dict[str, object]:
     return {field: value for field, value in findings.items() if field not in ("accepted", SERVED)}
 
 
-def changed_tasks(run: Mapping[str, Any] | None, configs: Mapping[str, TaskConfig]) -> list[str]:
+def changed_tasks(run: Fields | None, configs: Mapping[str, TaskConfig]) -> list[str]:
     """The tasks whose file, or a function that it names, has changed since a run.json was written."""
     made_with = {
         name: config.get(FUNCTIONS)
@@ -425,7 +426,7 @@ DIGESTS = {
 """What a difference between two digests of a spec means, by the digest's name."""
 
 
-def requests_of_spec(spec: Mapping[str, Any]) -> dict[str, Any]:
+def requests_of_spec(spec: Options) -> JsonObject:
     """The part of a spec that decides the requests, as run.json gives it back: two specs that differ in it are two runs.
 
     A run is its requests: the model, the data, the docs and what is asked about them. A launch with the same requests goes on
@@ -476,7 +477,7 @@ def differences(old: object, new: object, at: str = "") -> Iterator[str]:
         yield f"{place}: {meaning}" if meaning else f"{at} was {_short(old)} and is {_short(new)}"
 
 
-def counts_of_first(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, int]:
+def counts_of_first(old: Fields, new: Fields) -> dict[str, int]:
     """{task: how many docs the old run asks}, where the new one asks at least as many of each task and more of some."""
     counts = [{name: task["docs"]["count"] for name, task in spec["tasks"].items()} for spec in (old, new)]
     before, now = counts
@@ -486,8 +487,8 @@ def counts_of_first(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str,
 
 def shorter(
     found: list[str],
-    old: Mapping[str, Any],
-    new: Mapping[str, Any],
+    old: Fields,
+    new: Fields,
     begun: Mapping[str, object],
     request: Mapping[str, object],
 ) -> list[str]:

@@ -39,7 +39,6 @@ from collections.abc import Callable, Container, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from mm_eval.engine.packed import AnswersByKey, AnswersBySlot, Rows
 from mm_eval.engine.prices import token_counts
@@ -60,7 +59,7 @@ from mm_eval.values.errors import StoreError, kind_and_text
 from mm_eval.values.files import make_folder, sync, sync_folder, write_all
 from mm_eval.values.reasoning.recorded import Reading, Recorded
 from mm_eval.values.run_files import UNREADABLE, journal_files, lines_of, open_regular, refuse_links_out
-from mm_eval.values.types import Answer, End, Slot
+from mm_eval.values.types import Answer, End, Fields, Slot
 
 log = logging.getLogger(__name__)
 
@@ -314,7 +313,7 @@ def _add_line(state: JournalState, later: list[dict[str, object]], line: bytes |
         add_record(state, record)
 
 
-def add_record(state: JournalState, record: Mapping[str, Any]) -> None:
+def add_record(state: JournalState, record: Fields) -> None:
     """Adds a record to the state. One with a correct crc and a wrong form counts as damaged."""
     try:
         if record["kind"] == "end":

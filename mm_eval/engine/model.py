@@ -31,7 +31,7 @@ from mm_eval.engine.prices import Price
 from mm_eval.values.errors import ConfigError, MMEvalError
 from mm_eval.values.files import digest_of, digests_with
 from mm_eval.values.registry import Registry
-from mm_eval.values.types import ENDINGS, Answer, Ended, Instance
+from mm_eval.values.types import ENDINGS, Answer, Ended, Fields, Instance, JsonObject, Options
 
 Answers: TypeAlias = Iterator[tuple[Instance, Answer | MMEvalError]]
 
@@ -139,13 +139,13 @@ class ModelFacts:
     elsewhere: bool = False
     free: bool = True
     price: Price | None = None
-    constants: Mapping[str, Any] = field(default_factory=dict)
-    findings: Mapping[str, Any] = field(default_factory=dict)
-    ran_on: Mapping[str, Any] = field(default_factory=dict)
+    constants: Options = field(default_factory=dict)
+    findings: Fields = field(default_factory=dict)
+    ran_on: Fields = field(default_factory=dict)
     identified: bool = True
 
     @property
-    def machine(self) -> dict[str, Any]:
+    def machine(self) -> JsonObject:
         """For readers of the page, as far as known. No part of a key or a spec: the same run may go on elsewhere."""
         threads = {"threads": self.threads} if self.threads else {}
         return {"device": self.device, "parameters": self.parameters, **threads} if self.device else {}
@@ -169,7 +169,7 @@ class Model:
 
     facts: ModelFacts = ModelFacts()
 
-    def __init__(self, args: Mapping[str, Any] = MappingProxyType({}), settings: ModelSettings | None = None) -> None:
+    def __init__(self, args: Options = MappingProxyType({}), settings: ModelSettings | None = None) -> None:
         """An adapter from `--model_args`. Cheap: `prepare` loads the weights. Raises ConfigError for a wrong argument.
 
         settings: None in an object that `evaluate(model=...)` gets; it then has those of the run.
@@ -184,11 +184,11 @@ class Model:
     def close(self) -> None:
         """Gives back what the model holds (memory, processes). Called once after the last request; may be called again."""
 
-    def describe(self) -> Mapping[str, Any]:
+    def describe(self) -> Fields:
         """What was measured, for run.json: JSON values that are equal for equal models. `facts` are complete after it."""
         return {"adapter": type(self).__name__, "args": self.args, **self.facts.constants}
 
-    def identity(self, instance: Instance) -> Mapping[str, Any]:
+    def identity(self, instance: Instance) -> Fields:
         """Everything that decides the answer to this instance, as JSON values. Its digest is the request key."""
         own = {"adapter": type(self).__name__, "args": self.args, **self.facts.constants}
         return {**own, **question(instance, self.settings.seed)}
@@ -217,12 +217,12 @@ class Model:
 
     # What the functions below ask a model; a fleet answers otherwise.
     _prepared = False
-    _given: Mapping[str, Any] | None = None  # what a class with keywords of its own was made with
+    _given: Fields | None = None  # what a class with keywords of its own was made with
 
     def _measured(self) -> ModelFacts:
         return self.facts
 
-    def _expect(self, constants: Mapping[str, Any]) -> None:
+    def _expect(self, constants: Options) -> None:
         if self.facts.elsewhere and not self.facts.constants:
             self.facts = replace(self.facts, constants=constants)
 
@@ -258,7 +258,7 @@ def _own(model: Model, name: str) -> Callable[..., Any] | None:
     return getattr(model, name) if hasattr(type(model), name) else None
 
 
-def create_model(kind: type[Model], args: Mapping[str, Any], settings: ModelSettings) -> Model:
+def create_model(kind: type[Model], args: Options, settings: ModelSettings) -> Model:
     """An adapter with its arguments checked and no weights loaded. ConfigError for a wrong argument.
 
     A class that has a class method `create(args, settings)`, or whose parameters are (args, settings), is called with these. Any
@@ -279,7 +279,7 @@ def create_model(kind: type[Model], args: Mapping[str, Any], settings: ModelSett
     return made
 
 
-def _complete(made: Model, args: Mapping[str, Any], settings: ModelSettings) -> None:
+def _complete(made: Model, args: Options, settings: ModelSettings) -> None:
     """Gives an object whose own `__init__` did not the arguments and the settings that it was made with."""
     shown = {name: value if is_json(value) else called(value) for name, value in args.items()}
     if not hasattr(made, "args") or made.args == {}:
@@ -300,7 +300,7 @@ def is_bundled(kind: type[Model]) -> bool:
     return isinstance(kind.facts, ModelFacts) and kind.facts.bundled  # a property says nothing of a class
 
 
-def described(model: Model) -> dict[str, Any]:
+def described(model: Model) -> JsonObject:
     """What a model says of itself for run.json. ConfigError where code of the user's fails, or says what JSON can't hold."""
     with faults_of(model, "describe"):
         found = model.describe()
@@ -339,7 +339,7 @@ def measured(model: Model) -> ModelFacts:
     return model._measured()
 
 
-def expect(model: Model, constants: Mapping[str, Any]) -> None:
+def expect(model: Model, constants: Options) -> None:
     """Gives a model with its weights elsewhere the constants of the launch that made the run folder.
 
     A finished run then needs no weights; what it loads later must have equal ones.
@@ -348,13 +348,13 @@ def expect(model: Model, constants: Mapping[str, Any]) -> None:
         model._expect(constants)
 
 
-def recall(model: Model, findings: Mapping[str, Any]) -> None:
+def recall(model: Model, findings: Fields) -> None:
     """Gives a model the findings of an earlier launch. A request key then has what the endpoint leaves out."""
     if findings:
         model.facts = replace(model.facts, findings=findings)
 
 
-def recall_threads(model: Model, machine: Mapping[str, Any]) -> None:
+def recall_threads(model: Model, machine: Fields) -> None:
     """Gives a model the number of threads of an earlier launch, from what `ModelFacts.machine` was then."""
     if type(threads := machine.get("threads")) is int and threads > 0:
         model.facts = replace(model.facts, threads=threads)
@@ -399,7 +399,7 @@ def check_methods(model: Model, instances: Sequence[Instance]) -> None:
             next(iter(method(model, ())), None)  # raises
 
 
-def check_generation(model: Model, kwargs: Mapping[str, Any]) -> None:
+def check_generation(model: Model, kwargs: Options) -> None:
     """Raises ConfigError for generation_kwargs that the model does not support."""
     check_one_answer(GenerationOptions.from_kwargs(kwargs).extra)
     check_caps(kwargs)
@@ -407,7 +407,7 @@ def check_generation(model: Model, kwargs: Mapping[str, Any]) -> None:
         own([asked_with(kwargs)], ())
 
 
-def asked_with(kwargs: Mapping[str, Any]) -> Instance:
+def asked_with(kwargs: Options) -> Instance:
     """A request of no task under these generation_kwargs."""
     return Instance("generate_until", "", 0, {}, generation_kwargs=dict(kwargs))
 
@@ -427,10 +427,10 @@ def stop(model: Model, at_once: bool) -> None:
         own(at_once)
 
 
-def question(instance: Instance, seed: int) -> dict[str, Any]:
+def question(instance: Instance, seed: int) -> JsonObject:
     """The part of an identity that every adapter must include: prompt, pictures by content, options, repeat, seed."""
     options = instance.generation_kwargs
-    found: dict[str, Any] = {
+    found: JsonObject = {
         "request_type": instance.request_type,
         "context": instance.context,
         "images": list(instance.image_digests),
@@ -454,7 +454,7 @@ class RequestKeys:
 
     def __init__(self, model: Model) -> None:
         self._model = model
-        self._last: dict[str, Any] = {}
+        self._last: JsonObject = {}
         self._digests: Callable[[str], str] = digest_of
 
     def of(self, instance: Instance) -> str:

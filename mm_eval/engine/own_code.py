@@ -18,6 +18,7 @@ from mm_eval.config.arguments import number, shortly, switch, whole_number
 from mm_eval.config.located import shown_path
 from mm_eval.package import FOLDERS
 from mm_eval.values.errors import ConfigError, MMEvalError, did_you_mean, kind_and_text
+from mm_eval.values.types import JsonObject
 
 _ELSEWHERE = tuple(
     sorted({*(sysconfig.get_paths()[name] for name in ("stdlib", "platstdlib", "purelib", "platlib"))})
@@ -48,7 +49,7 @@ def takes_keywords(kind: type) -> bool:
 
 def keywords_of(
     function: Callable[..., object], given: Mapping[str, object], skip: Collection[str] = (), first: int = 0
-) -> dict[str, Any]:
+) -> JsonObject:
     """The arguments of a function or class as its keywords; texts become what its annotations or defaults say.
 
     skip: parameters that it gets otherwise, and first: how many it gets by position.

@@ -6,13 +6,23 @@ import sys
 import time
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
 
 from mm_eval.engine.prices import token_counts
 from mm_eval.values.errors import ERRORS_BY_OWNER, MMEvalError
 from mm_eval.values.files import digest_of, encoder
 from mm_eval.values.run_files import json_value
-from mm_eval.values.types import Answer, End, Ended, LLOutput, Slot, UpperBound, clips_of_json, clips_to_json
+from mm_eval.values.types import (
+    Answer,
+    End,
+    Ended,
+    Fields,
+    JsonObject,
+    LLOutput,
+    Slot,
+    UpperBound,
+    clips_of_json,
+    clips_to_json,
+)
 
 VERSION = 2
 """The newest form of a record that is read. `answers` records are of this form."""
@@ -41,7 +51,7 @@ def answer_record(answer: Answer, slots: Iterable[Slot]) -> dict[str, object]:
     record["attempts"], record["t"] = answer.attempts, answer.at or now()
     if error is not None:
         return {**record, "error": error_fields(error)}
-    output: dict[str, Any] = {"text": answer.output}
+    output: JsonObject = {"text": answer.output}
     if isinstance(answer.output, tuple):
         output = dict(zip(("ll", "is_greedy"), _scored(answer.output), strict=True))
         if isinstance(answer.output, UpperBound):
@@ -90,7 +100,7 @@ def in_common(answer: Answer) -> tuple[object, ...] | None:
     return answer.cut, answer.attempts, answer.model, answer.images, answer.turn_pictures, answer.clips
 
 
-def single_records(record: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+def single_records(record: Fields) -> Iterator[Fields]:
     """A record; of an `answers` record one `answer` record for each of its answers.
 
     Raises KeyError, TypeError or ValueError for another form.
@@ -145,7 +155,7 @@ def error_of(fields: Mapping[str, str]) -> MMEvalError:
     return kind(fields["what"], where=fields.get("where", ""), hint=fields.get("hint", ""))
 
 
-def answer_of(record: Mapping[str, Any]) -> Answer | None:
+def answer_of(record: Fields) -> Answer | None:
     """The answer or failure in a record; its usage only for a turn of a conversation. None for an unknown kind."""
     output: str | LLOutput | None = None
     error, fields = None, record.get("output", {})
@@ -188,7 +198,7 @@ def encode(record: Mapping[str, object]) -> bytes:
     return b'%s,"crc":"%08x"}\n' % (text[:-1], zlib.crc32(text))
 
 
-def decode(line: bytes) -> dict[str, Any]:
+def decode(line: bytes) -> JsonObject:
     """The record of a line without its newline. Raises ValueError if the crc or the form is wrong."""
     text = line[:-_CRC_LENGTH] + b"}"
     if line[-_CRC_LENGTH:] != b',"crc":"%08x"}' % zlib.crc32(text):

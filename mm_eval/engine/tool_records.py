@@ -11,16 +11,16 @@ It is synced before the model is told the result. A run that goes on shows what 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mm_eval.engine.records import FIRST, now
 from mm_eval.values.errors import StoreError
 from mm_eval.values.files import write_atomic
 from mm_eval.values.run_files import open_regular, refuse_links_out
-from mm_eval.values.types import Slot
+from mm_eval.values.types import Fields, Slot
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -82,7 +82,7 @@ class ToolRecord:
         return {**record, "t": self.at or now()}
 
     @classmethod
-    def of_json(cls, record: Mapping[str, Any]) -> ToolRecord:
+    def of_json(cls, record: Fields) -> ToolRecord:
         """The record that `to_json` wrote. KeyError, TypeError or ValueError for another form."""
         (slot,) = record["slots"]
         texts = [record[name] for name in ("key", "code", "text", "ending", "sandbox")]

@@ -17,7 +17,7 @@ from mm_eval.foreign_code.process import TaskProcess
 from mm_eval.foreign_code.remote import RemoteFunction, ask
 from mm_eval.prompt.task import PromptStyle, Task
 from mm_eval.values.errors import ConfigError, DataError, kind_and_text
-from mm_eval.values.types import Doc, Instance
+from mm_eval.values.types import Doc, Instance, JsonObject
 
 KINDS = ("generate_until", "loglikelihood", "loglikelihood_rolling")
 
@@ -47,7 +47,7 @@ class SuiteTask(Task):
             return cls._method(name, keys)
 
         docs = method("docs")
-        found: dict[str, Any] = {
+        found: JsonObject = {
             "custom_dataset": lambda **arguments: docs(),
             "process_docs": None,
             "test_split": about["docs"],
@@ -71,9 +71,9 @@ class SuiteTask(Task):
     _requests: RemoteFunction
 
     @classmethod
-    def _keys(cls, config: TaskConfig) -> dict[str, Any]:
+    def _keys(cls, config: TaskConfig) -> JsonObject:
         """The keys of its YAML file, as they cross: plain values, and functions by their files."""
-        plain: dict[str, Any] = {"task": config.name}
+        plain: JsonObject = {"task": config.name}
         functions = []
         for key, value in config.source.items():
             if isinstance(value, FunctionRef):
@@ -85,7 +85,7 @@ class SuiteTask(Task):
 
     @classmethod
     def _method(cls, name: str, keys: Any) -> RemoteFunction:
-        about: dict[str, Any] = {"module": "", "parameters": None, "attributes": {}}
+        about: JsonObject = {"module": "", "parameters": None, "attributes": {}}
         made = RemoteFunction(cls._process, cls._file, cls._name, about)
         made._more = {"method": name, "config": keys}
         made._known = None
@@ -110,7 +110,7 @@ class SuiteTask(Task):
                 if context is CONTEXT and given != CONTEXT:
                     what = "construct_requests writes the prompt, which can't be a chat then."
                     raise DataError(what, hint="Give --apply_chat_template false.")
-                own: dict[str, Any] = {
+                own: JsonObject = {
                     "metadata": {**each.metadata},
                     "resps": [],
                     "filtered_resps": {},

@@ -27,6 +27,7 @@ from typing import Any, cast
 from mm_eval.foreign_code.wire import Line, Reader, Writer
 from mm_eval.values.deadline import seconds_of_call
 from mm_eval.values.errors import ScoringError, said_by
+from mm_eval.values.types import JsonObject, Options
 from mm_eval.values.words import counted
 
 OF_ALL_DOCS = 60
@@ -210,7 +211,7 @@ class TaskCodeError(Exception):
     """An error of a task's own code that is of no kind of Python's."""
 
 
-def error_to_wire(error: BaseException, writer: Writer) -> dict[str, Any]:
+def error_to_wire(error: BaseException, writer: Writer) -> JsonObject:
     """What crosses of an error: its kind, its sentence, and its arguments where they are plain."""
     found: dict[str, object] = {"kind": type(error).__name__, "text": said_by(error)}
     found["below"] = [kind.__name__ for kind in type(error).__mro__[1:] if kind.__module__ == "builtins"]
@@ -224,7 +225,7 @@ def error_to_wire(error: BaseException, writer: Writer) -> dict[str, Any]:
     return found
 
 
-def error_from_wire(stated: Mapping[str, Any], reader: Reader) -> Exception:
+def error_from_wire(stated: Options, reader: Reader) -> Exception:
     """The error as one of this process: of the same kind if it is one of Python's or of mm-eval's, else of its name."""
     import builtins
 

@@ -27,7 +27,7 @@ from mm_eval.foreign_code.rows import read_rows, written_rows
 from mm_eval.foreign_code.wire import Reader, Writer
 from mm_eval.scoring.asked import RETRIES, Asked, CodeQuestion, Lookup
 from mm_eval.values.errors import ConfigError, DataError, ScoringError
-from mm_eval.values.types import Answer, MetricKey, Number
+from mm_eval.values.types import Answer, Fields, JsonObject, MetricKey, Number, Options
 
 _USED: ContextVar[tuple[str, list[str], bool] | None] = ContextVar("stream", default=None)
 """(the stream that the functions draw from now, its files, whether it goes on); None outside of any."""
@@ -58,9 +58,9 @@ class RemoteFunction:
 
     has_deadline = True
 
-    def __init__(self, process: TaskProcess, file: Path, name: str, about: Mapping[str, Any]) -> None:
+    def __init__(self, process: TaskProcess, file: Path, name: str, about: Fields) -> None:
         self._process, self._file = process, file
-        self._more: dict[str, Any] = {}
+        self._more: JsonObject = {}
         self._known: dict[str, str | int | float | bool] | None = {}
         self._room = MOST_REMEMBERED
         self.__name__ = self.__qualname__ = name
@@ -126,12 +126,12 @@ class RemoteFunction:
 
     def ask(
         self,
-        message: Mapping[str, Any],
+        message: Fields,
         args: tuple[object, ...],
-        kwargs: Mapping[str, Any],
+        kwargs: Options,
         answer: Callable[[str, object], object] | None = None,
         all_docs: bool = False,
-    ) -> tuple[Any, dict[str, Any], Reader]:
+    ) -> tuple[Any, JsonObject, Reader]:
         """As `ask` of this file. message: what its process does with the function."""
         whole = {"file": str(self._file), "name": self.__name__, **self._more, **message}
         return ask(self._process, whole, args, kwargs, answer, all_docs)
@@ -182,12 +182,12 @@ def _numbered(clusters: Iterable[Any]) -> list[int]:
 
 def ask(
     process: TaskProcess,
-    message: dict[str, Any],
+    message: JsonObject,
     args: Iterable[Any],
-    kwargs: Mapping[str, Any],
+    kwargs: Options,
     answer: Callable[[str, Any], Any] | None = None,
     all_docs: bool = False,
-) -> tuple[Any, dict[str, Any], Reader]:
+) -> tuple[Any, JsonObject, Reader]:
     """(what a function returned in its process, the rest of what that says, what reads its values).
 
     answer: to what the process asks meanwhile, by default `answer_of_process`. all_docs: the time limit is that of all docs.
@@ -195,7 +195,7 @@ def ask(
     writer = Writer()
     tables: list[object] = []
 
-    def table(rows: Any) -> dict[str, Any]:
+    def table(rows: Any) -> JsonObject:
         tables.append(rows)
         return written_rows(rows)
 
@@ -269,7 +269,7 @@ class RemoteObject:
     """An object of a class of a task file, such as a filter, in the process of its folder."""
 
     _process: TaskProcess
-    _about: Mapping[str, Any]
+    _about: Fields
 
     def __init__(self, **kwargs: Any) -> None:
         made, _, _ = ask(self._process, {"do": "make", **self._about}, (), kwargs)

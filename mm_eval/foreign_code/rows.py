@@ -8,16 +8,17 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from mm_eval.values.errors import DataError
+from mm_eval.values.types import JsonObject, Options
 
 METADATA_ONLY = frozenset({"replace_schema_metadata"})
 """Changes of a table after its file was read that leave its content as it is."""
 
 
-def written_rows(rows: Any, given: Sequence[object] = ()) -> dict[str, Any]:
+def written_rows(rows: Any, given: Sequence[object] = ()) -> JsonObject:
     """What names a `datasets.Dataset` for the other process. given: those that this process got from it for this call.
 
     What is not named lies in a file, which the reader removes.
@@ -30,7 +31,7 @@ def written_rows(rows: Any, given: Sequence[object] = ()) -> dict[str, Any]:
     table, stated = rows.data.table, {"features": rows.features.to_dict(), "indices": None}
     opened, path = tempfile.mkstemp(prefix="mm-eval-rows-", suffix=".arrow")
     with os.fdopen(opened, "wb") as file:
-        columns: dict[str, Any] = {}
+        columns: JsonObject = {}
         if rows._indices is not None:
             columns["indices"] = rows._indices.table
         number, shared = _base(table, given)
@@ -53,7 +54,7 @@ def written_rows(rows: Any, given: Sequence[object] = ()) -> dict[str, Any]:
     return {**stated, "features": json.dumps(stated["features"]), "file": path if columns else None}
 
 
-def read_rows(stated: Mapping[str, Any], given: Sequence[Any] = ()) -> Any:
+def read_rows(stated: Options, given: Sequence[Any] = ()) -> Any:
     """The `datasets.Dataset` that the other process named. given: those that this process gave it for this call."""
     import datasets
     import pyarrow as pa
@@ -61,7 +62,7 @@ def read_rows(stated: Mapping[str, Any], given: Sequence[Any] = ()) -> Any:
     from mm_eval.data.as_dataset import any_value, dataset_of
 
     any_value()  # `from_dict` knows it from now on
-    parts: dict[str, Any] = {}
+    parts: JsonObject = {}
     if stated["file"] is not None:
         try:
             source = pa.memory_map(str(stated["file"]))

@@ -12,7 +12,7 @@ import json
 import pathlib
 import socket
 import struct
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import fields, is_dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -20,6 +20,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from mm_eval.values.task_values import LazyDoc, One, WithoutPictures
+from mm_eval.values.types import Fields, JsonObject, Options
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -68,7 +69,7 @@ class KeptTuple(tuple[Any, ...]):
 class Watched(dict[str, Any]):
     """A mapping that remembers which keys were looked up, and which of them it lacks."""
 
-    def __init__(self, entries: Mapping[str, Any]) -> None:
+    def __init__(self, entries: Fields) -> None:
         super().__init__(entries)
         self.looked: dict[str, None] = {}
         self.lacking: list[str] = []
@@ -104,7 +105,7 @@ class Writer:
         self.pictures: list[Any] = []
         self.lazy: list[Any] = []
         self.watched: list[Any] = []
-        self.rows: Callable[[Any], dict[str, Any]] | None = None
+        self.rows: Callable[[Any], JsonObject] | None = None
         self.home: tuple[str, str] | None = None  # (a folder of this side, the one that it stands for on the other)
 
     def blob(self, content: bytes) -> int:
@@ -261,8 +262,8 @@ class Reader:
     def __init__(self, blobs: list[bytes]) -> None:
         self.blobs = blobs
         self.kept: Callable[[int], Any] | None = None
-        self.lazy: Callable[[int], Mapping[str, Any]] | None = None
-        self.rows: Callable[[Mapping[str, Any]], Any] | None = None
+        self.lazy: Callable[[int], Fields] | None = None
+        self.rows: Callable[[Fields], Any] | None = None
         self.given: list[Any] = []
         self.pictures: list[tuple[Any, bytes]] = []
         self.watched: list[Watched] = []
@@ -274,12 +275,12 @@ class Reader:
         if type(stated) is not dict:
             return stated
         kind = next(iter(stated))
-        read: Callable[[Any, dict[str, Any]], Any] | None = getattr(self, f"_{kind}") if kind in KINDS else None
+        read: Callable[[Any, JsonObject], Any] | None = getattr(self, f"_{kind}") if kind in KINDS else None
         if read is None:
             raise ValueError(f"the message has a value of the unknown kind {kind!r}")
         return read(stated[kind], stated)
 
-    def _d(self, entries: dict[str, Any], _: Any) -> Any:
+    def _d(self, entries: JsonObject, _: Any) -> Any:
         return {key: self.value(item) for key, item in entries.items()}
 
     def _m(self, pairs: list[Any], _: Any) -> Any:
@@ -291,7 +292,7 @@ class Reader:
     def _one(self, item: Any, _: Any) -> Any:
         return One([self.value(item)])
 
-    def _s(self, items: list[Any], stated: dict[str, Any]) -> Any:
+    def _s(self, items: list[Any], stated: JsonObject) -> Any:
         found = {self.value(item) for item in items}
         return frozenset(found) if stated.get("f") else found
 
@@ -303,7 +304,7 @@ class Reader:
 
         return found_by(self.value(marked[0]), str(marked[1]))
 
-    def _n(self, array: list[Any], stated: dict[str, Any]) -> Any:
+    def _n(self, array: list[Any], stated: JsonObject) -> Any:
         import numpy as np
 
         found = np.frombuffer(self.blobs[array[2]], dtype=np.dtype(array[0])).reshape(array[1]).copy()
@@ -344,7 +345,7 @@ class Reader:
             raise ValueError("the message names an object that is not here")
         return self.kept(number)
 
-    def _o(self, stated: list[Any], whole: dict[str, Any]) -> Any:
+    def _o(self, stated: list[Any], whole: JsonObject) -> Any:
         shown = self.value(stated[1])
         found: Any
         if isinstance(shown, dict):
@@ -374,7 +375,7 @@ class Reader:
             return LazyDoc(entries, lambda: load(number))
         return WithoutPictures(entries, cache(lambda: load(number)), columns)
 
-    def _rows(self, stated: Mapping[str, Any], _: Any) -> Any:
+    def _rows(self, stated: Options, _: Any) -> Any:
         if self.rows is None:
             raise ValueError("the message has a table, which is not expected")
         return self.rows(stated)
@@ -387,7 +388,7 @@ class Line:
         self._end = end
         self._ahead = bytearray()  # what was read of the next message
 
-    def send(self, message: Mapping[str, Any], blobs: list[bytes]) -> None:
+    def send(self, message: Fields, blobs: list[bytes]) -> None:
         """Sends a message. OSError if the other end is gone."""
         text = json.dumps({**message, "sizes": list(map(len, blobs))}).encode()
         self._end.settimeout(None)
@@ -395,7 +396,7 @@ class Line:
         for blob in blobs:
             self._end.sendall(blob)
 
-    def receive(self, left: Callable[[], float | None] = lambda: None) -> tuple[dict[str, Any], list[bytes]]:
+    def receive(self, left: Callable[[], float | None] = lambda: None) -> tuple[JsonObject, list[bytes]]:
         """The next message and its bytes. left: the seconds that may still pass.
 
         Raises EOFError if the other end is gone, TimeoutError if the seconds are over, ValueError for what is not a message.

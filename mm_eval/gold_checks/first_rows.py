@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any
 
 from mm_eval.config.functions import FunctionRef, runs_elsewhere
 from mm_eval.config.task_config import TaskConfig
@@ -18,6 +17,7 @@ from mm_eval.gold_checks.trial import Trial, TrialResult
 from mm_eval.open_tasks import OpenedTasks
 from mm_eval.prompt.task import EVALUATION_SPLITS, Task
 from mm_eval.values.errors import MMEvalError
+from mm_eval.values.types import Fields
 from mm_eval.values.words import counted
 
 FIRST = 8
@@ -191,7 +191,7 @@ def _own_gold_that_fails(opened: OpenedTasks, name: str, task: Task) -> str:
     return f"{_said(first)}: its scores may be wrong. {first.example}. {hint}"
 
 
-def _is_own_pattern(pipeline: Mapping[str, Any]) -> bool:
+def _is_own_pattern(pipeline: Fields) -> bool:
     """Whether a pipeline looks for a pattern that the task states, or calls a function of its own."""
     names = [step.get("function") for step in pipeline["filter"]]
     return any(not isinstance(name, str) or "regex" in name or name == "custom" for name in names)

@@ -16,7 +16,7 @@ from mm_eval.scoring.metrics.traits import traits_of
 from mm_eval.scoring.sample_row import SampleRow
 from mm_eval.scoring.score_task import TaskScoring
 from mm_eval.scoring.task_scores import TaskScores
-from mm_eval.values.types import Answer, Instance, Slot, main_metrics
+from mm_eval.values.types import Answer, Fields, Instance, Slot, main_metrics
 
 MARGIN = 20.0
 """Nats between the chosen option and the others: enough for a brier_score of 0 to 8 digits."""
@@ -233,7 +233,7 @@ def _read_as(row: SampleRow) -> str:
     return f"Doc {row['doc_id']}: the answer {row['resps'][0]!r:.60} {shown}, the target is {row['target']!r:.60}"
 
 
-def lookup_text(answer: Callable[[Slot], Any], task: Task, row: Mapping[str, Any]) -> object:
+def lookup_text(answer: Callable[[Slot], Any], task: Task, row: Fields) -> object:
     """The answer that was given to a row's doc."""
     return answer(Slot(task.path, row["doc_id"]))
 

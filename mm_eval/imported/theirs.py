@@ -27,7 +27,7 @@ from mm_eval.scoring.filters.base import FilterEnsemble
 from mm_eval.scoring.run_results import Results
 from mm_eval.scoring.sample_row import SampleRow, added_to
 from mm_eval.values.run_files import MOST_LINE, UNREADABLE, json_value, lines_of, open_regular, read_json
-from mm_eval.values.types import Instance, ScoredDoc
+from mm_eval.values.types import Fields, Instance, JsonObject, ScoredDoc
 
 FOLDER = "imported"
 FIELD = "theirs"
@@ -43,7 +43,7 @@ SAME_THING = ("acc", "exact_match", "hit", "score", "match", "choice", "includes
 class Theirs:
     """What another suite says of the logs that a run was imported from."""
 
-    def __init__(self, folder: Path, about: Mapping[str, Any]) -> None:
+    def __init__(self, folder: Path, about: Fields) -> None:
         self._folder, self._about = folder, about
 
     @classmethod
@@ -86,13 +86,13 @@ class Theirs:
         return [f"answers of {', '.join(suites)}, asked with its own prompts, and scored here", *notes]
 
 
-def repeats_stated(request: RunRequest) -> dict[str, Mapping[str, Any]]:
+def repeats_stated(request: RunRequest) -> dict[str, Fields]:
     """What the configs of an imported run state for several answers to each question, where the tasks ask once."""
     about = _about(request)
     tasks = about.get("tasks") if about else None
     known = [(name, each) for name, each in tasks.items() if isinstance(each, dict)] if isinstance(tasks, dict) else []
     manager = TaskManager(include_path=request.include_path)
-    found: dict[str, Mapping[str, Any]] = {}
+    found: dict[str, Fields] = {}
     for name, each in known:
         if type(count := each.get("repeats")) is int and count > 1:
             asked = str(each.get("name") or name)
@@ -105,7 +105,7 @@ def repeats_stated(request: RunRequest) -> dict[str, Mapping[str, Any]]:
     return found
 
 
-def _about(request: RunRequest) -> dict[str, Any] | None:
+def _about(request: RunRequest) -> JsonObject | None:
     """What the folder of a request says of its logs; None where nothing was imported into it."""
     folder = Path(str(request.output_path)) if request.output_path else None
     if folder is None or not os.path.isfile(folder / FOLDER / "about.json"):
@@ -134,7 +134,7 @@ class TheirRows:
                 continue  # a damaged line costs the other suite's reading of one document
         self._open: Any = None
 
-    def of(self, doc_id: int) -> list[dict[str, Any]]:
+    def of(self, doc_id: int) -> list[JsonObject]:
         """What the suite says of a document, by its pipelines; the first one has prompt and gold."""
         found = []
         if self._open is None:
@@ -163,7 +163,7 @@ class Reading(Scorer):
     def score_doc(self, doc_id: int, doc_instances: list[Instance]) -> ScoredDoc:
         return ScoredDoc(doc_id, None, {})
 
-    def row_entries(self, doc_id: int) -> dict[str, Any]:
+    def row_entries(self, doc_id: int) -> JsonObject:
         """`theirs`, and the prompt that the model got there in place of the one that it would get here."""
         found = self.rows.of(doc_id)
         if not found:
@@ -201,12 +201,12 @@ def _scores(folder: Path, file: str, by_pipeline: bool = False) -> dict[str, dic
     return found
 
 
-def _their_key(metric: str, row: Mapping[str, Any]) -> str:
+def _their_key(metric: str, row: Fields) -> str:
     """A metric of theirs with its pipeline, where it has one."""
     return metric if row.get("filter") in ("none", None) else f"{metric},{row['filter']}"
 
 
-def compared(folder: Path, name: str, numbers: Mapping[str, float], results: Results) -> Iterator[dict[str, Any]]:
+def compared(folder: Path, name: str, numbers: Mapping[str, float], results: Results) -> Iterator[JsonObject]:
     """The pairs of their numbers and ours for a task, with the documents that are read differently.
 
     numbers: theirs, of their results file. A pair is over the documents that both have a value for; the task's headline number
@@ -226,7 +226,7 @@ def compared(folder: Path, name: str, numbers: Mapping[str, float], results: Res
             yield _pair(key, ours[key], partner, theirs[partner], numbers, stated.get(key))
 
 
-def _partner(key: str, theirs: Mapping[str, Any], headline: str) -> str | None:
+def _partner(key: str, theirs: Fields, headline: str) -> str | None:
     """Their metric for the same thing as one of ours: of the same name and pipeline, else of the same name, else the only one
     there, or one of those that mean right or wrong, for our headline number under each of its pipelines."""
     metric, _, pipeline = key.partition(",")
@@ -264,7 +264,7 @@ def _pair(
     theirs: Mapping[int, float],
     numbers: Mapping[str, float],
     stated: Any,
-) -> dict[str, Any]:
+) -> JsonObject:
     both = [doc_id for doc_id in ours if doc_id in theirs]
     scale = 1.0
     if (
@@ -297,12 +297,12 @@ class OnPage:
     """Both scores on the page, and the documents that are read differently."""
 
     def __init__(self, run: RecordedRun) -> None:
-        self._imported: Mapping[str, Any] = run.results.imported or {}
+        self._imported: Fields = run.results.imported or {}
         self._first = {
             name: (about.get("pairs") or [None])[0] for name, about in self._imported.items() if isinstance(about, dict)
         }
         self._wanted = {name: set(pair["doc_ids"][:MOST_ON_PAGE]) for name, pair in self._first.items() if pair}
-        self._shown: dict[str, list[dict[str, Any]]] = {}
+        self._shown: dict[str, list[JsonObject]] = {}
 
     def look(self, task: str, row: SampleRow) -> None:
         """Keeps what the page shows of a document that is read differently."""
@@ -323,7 +323,7 @@ class OnPage:
             }
         )
 
-    def about(self) -> list[dict[str, Any]]:
+    def about(self) -> list[JsonObject]:
         """For each imported task: the sentences, the notes, and the documents."""
         return [
             {

@@ -20,7 +20,7 @@ from mm_eval.scoring.asked import Asked, CodeQuestion
 from mm_eval.scoring.of_task import scorers_of
 from mm_eval.scoring.process_results import NO_VALUE, ProcessResultsScorer
 from mm_eval.values.errors import JudgeError, MMEvalError, kind_and_text
-from mm_eval.values.types import Answer, Doc, Instance, Slot
+from mm_eval.values.types import Answer, Doc, Instance, JsonObject, Slot
 
 MOST = 1000
 """Replies to one question that scoring reads."""
@@ -106,9 +106,9 @@ class CodeVerdicts(Verdicts):
         """Why there is no verdict."""
         return as_judge_error(asked.error, self.where(doc_id))
 
-    def rows(self, asked: Asked) -> list[dict[str, Any]]:
+    def rows(self, asked: Asked) -> list[JsonObject]:
         """The questions that were asked, for samples/: each with its last reply."""
-        found: dict[int, dict[str, Any]] = {}
+        found: dict[int, JsonObject] = {}
         questions: Sequence[CodeQuestion] = [*asked.questions, *([asked.pending] if asked.pending is not None else [])]
         for number, question in enumerate(questions):
             messages, _ = turns_of(question.messages, "")

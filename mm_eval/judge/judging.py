@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from mm_eval.config.manager import Loaded
 from mm_eval.engine.folder import RunFolder
@@ -37,6 +36,7 @@ from mm_eval.scoring.base import Scorer
 from mm_eval.scoring.run_results import Results
 from mm_eval.scoring.task_scores import TaskScores
 from mm_eval.values.errors import MMEvalError
+from mm_eval.values.types import Fields
 from mm_eval.values.words import counted, of_all
 
 NOT_JUDGED = "not judged: judged scores are left out (--no_judge)."
@@ -152,7 +152,7 @@ class Judging:
         costs = [dollars(model, state.judge_usage.get(name, {})) for name, model in models.items()]
         return None if None in costs else sum(cost for cost in costs if cost is not None)
 
-    def cost(self, state: JournalState, before: Mapping[str, Any]) -> dict[str, object]:
+    def cost(self, state: JournalState, before: Fields) -> dict[str, object]:
         """What they add to `cost` in results.json; empty where no price is known. before: `cost` of the last time."""
         judges = dict(before["judges"]) if isinstance(before.get("judges"), dict) else {}
         for judge in self.judges:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from mm_eval.values.errors import ConfigError, did_you_mean
+from mm_eval.values.types import Fields
 
 COLUMNS = ("task", "doc_id", "label")
 FORM = '{"task": "mmvet", "doc_id": 3, "label": 1}'
@@ -45,7 +46,7 @@ def read_labels(path: str, tasks: Mapping[str, Collection[int]]) -> dict[str, di
     return found
 
 
-def _rows(path: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def _rows(path: str) -> Iterator[tuple[str, Fields]]:
     """(file:line, row) of a JSONL or CSV file."""
     try:
         text = Path(path).read_text(encoding="utf-8-sig")

@@ -16,7 +16,7 @@ from mm_eval.prompt.task import Task
 from mm_eval.prompt.visuals import ROLES
 from mm_eval.values.errors import JudgeError, MMEvalError, kind_and_text
 from mm_eval.values.task_values import LazyDoc
-from mm_eval.values.types import IMAGE_MARK, Context, Doc, Instance, Message
+from mm_eval.values.types import IMAGE_MARK, Context, Doc, Instance, JsonObject, Message
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -196,7 +196,7 @@ def _is_turn(turn: object) -> bool:
     return isinstance(turn, Mapping) and turn.get("role") in ROLES and isinstance(turn.get("content"), (str, list))
 
 
-def _parts(content: Any, pictures: list[Image], where: str) -> list[dict[str, Any]]:
+def _parts(content: Any, pictures: list[Image], where: str) -> list[JsonObject]:
     parts: list[dict[str, object]] = []
     for part in [{"type": "text", "text": content}] if isinstance(content, str) else content:
         kind = part.get("type") if isinstance(part, Mapping) else None

@@ -23,7 +23,7 @@ from mm_eval.scoring.of_task import frames_read_by
 from mm_eval.values.errors import JudgeError, MMEvalError, kind_and_text
 from mm_eval.values.reasoning.recorded import as_text, parts_of
 from mm_eval.values.reasoning.split import unframed
-from mm_eval.values.types import Answer, Doc, Instance, Slot, plain
+from mm_eval.values.types import Answer, Doc, Instance, JsonObject, Slot, plain
 
 Lookup = Callable[[Slot], Answer | None]
 
@@ -55,7 +55,7 @@ class Chain:
     pending: Instance | None = None
     error: MMEvalError | None = None
     unreadable: Slot | None = None
-    rows: list[dict[str, Any]] = field(default_factory=list)
+    rows: list[JsonObject] = field(default_factory=list)
 
 
 def is_astray(chain: Chain, asked: dict[Any, int], key: Any) -> bool:
@@ -140,7 +140,7 @@ class Verdicts:
     def _several(self, doc_id: int, doc: Doc, answer: str, repeat: int) -> Chain:
         """The verdict of several questions about one answer, or the next of them."""
         config, full, verdicts = self.config, doc_of(self.task, doc_id, doc), list[Any]()
-        rows: list[dict[str, Any]] = []
+        rows: list[JsonObject] = []
         [step] = config.steps
 
         def question(asked: bool) -> Instance | None:
@@ -185,7 +185,7 @@ class Verdicts:
 
     def _reading(self, step: JudgeStep, instance: Instance, last: bool, verdicts: Sequence[object] = ()) -> Chain:
         """The verdict of one step from the recorded replies to its question. verdicts: of the questions before."""
-        row: dict[str, Any] = {"prompt": instance.metadata.get("prompt"), "reply": None, "verdict": None}
+        row: JsonObject = {"prompt": instance.metadata.get("prompt"), "reply": None, "verdict": None}
         row.update(model=None, attempts=0)
         if instance.error is not None:
             row["error"] = str(instance.error)

@@ -18,7 +18,7 @@ from mm_eval.config.task_config import TaskConfig
 from mm_eval.data.frames import DEFAULT_RULE
 from mm_eval.data.video.medium import full_rule, shown_as
 from mm_eval.values.errors import ConfigError
-from mm_eval.values.types import Clip, Doc
+from mm_eval.values.types import Clip, Doc, Fields
 
 FRAMES_KEY, FRAMES_AS_KEY = "video", "video_input"
 """The keys of run.json and results.json under which a prompt states its rule of frames and how they are shown."""
@@ -75,7 +75,7 @@ class PromptBlock:
         return cls(key, kwargs or {}, config.target_kwargs, stated, frames=frames, frames_as=frames_as)
 
     @classmethod
-    def recorded(cls, config: TaskConfig, prompt: Mapping[str, Any]) -> PromptBlock:
+    def recorded(cls, config: TaskConfig, prompt: Fields) -> PromptBlock:
         """The block that `to_json` wrote."""
         frames = full_rule(prompt[FRAMES_KEY], "run.json") if FRAMES_KEY in prompt else DEFAULT_RULE
         return cls.of_task(config, prompt["key"], prompt["kwargs"], frames, prompt.get(FRAMES_AS_KEY, "pictures"))

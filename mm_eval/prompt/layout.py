@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from mm_eval.config.task_config import TaskConfig
-from mm_eval.values.types import IMAGE_MARK, Message
+from mm_eval.values.types import IMAGE_MARK, JsonObject, Message
 
 
 class Turn(NamedTuple):
@@ -120,7 +120,7 @@ def _with_marks(turn: Turn) -> Turn:
     return turn._replace(text=f"{IMAGE_MARK}\n" * turn.pictures + turn.text)
 
 
-def _parts(pictures: int, text: str) -> list[dict[str, Any]]:
+def _parts(pictures: int, text: str) -> list[JsonObject]:
     """The parts of a turn: each picture at its mark in the text, or all of them first."""
     pieces = text.split(IMAGE_MARK)
     if pictures and len(pieces) == pictures + 1:
@@ -130,5 +130,5 @@ def _parts(pictures: int, text: str) -> list[dict[str, Any]]:
     return [{"type": "image"}] * pictures + [_text(text)]
 
 
-def _text(text: str) -> dict[str, Any]:
+def _text(text: str) -> JsonObject:
     return {"type": "text", "text": text}

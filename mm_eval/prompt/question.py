@@ -17,7 +17,7 @@ from mm_eval.config.task_config import TaskConfig
 from mm_eval.prompt.blocks import PromptBlock, call
 from mm_eval.values.errors import ConfigError, DataError, DocError, MMEvalError, did_you_mean, kind_and_text
 from mm_eval.values.files import python_value
-from mm_eval.values.types import Doc, Target, plain
+from mm_eval.values.types import Doc, Fields, Target, plain
 
 _COLUMN = re.compile(r"[A-Za-z_]\w*\Z")
 
@@ -41,9 +41,7 @@ class Question(NamedTuple):
     option_texts: list[str] | None = None
 
 
-def question_of(
-    config: TaskConfig, doc: Doc, block: PromptBlock, where: str, shown: Mapping[str, Any] | None = None
-) -> Question:
+def question_of(config: TaskConfig, doc: Doc, block: PromptBlock, where: str, shown: Fields | None = None) -> Question:
     """The question of a doc.
 
     shown: for an example, the `fewshot_config`, whose entries come before those of the config. Null means not stated, except for

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import chain
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from mm_eval.config.located import located
 from mm_eval.config.task_config import TaskConfig
@@ -44,7 +44,7 @@ from mm_eval.values.conversation import Turns
 from mm_eval.values.errors import ConfigError, DataError, DocError, MMEvalError, did_you_mean
 from mm_eval.values.reasoning.families import NO_MARKS, Marks
 from mm_eval.values.task_values import WithoutPictures
-from mm_eval.values.types import Clip, Context, Doc, Instance, Message, RequestType, Target
+from mm_eval.values.types import Clip, Context, Doc, Instance, JsonObject, Message, RequestType, Target
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -474,7 +474,7 @@ def example_pool(config: TaskConfig, source: DataSource, split: str, own: Docs, 
     own: the docs that are asked, of the split `split`.
     """
     settings = config.fewshot_config
-    common: dict[str, Any] = {
+    common: JsonObject = {
         "sampler": settings.get("sampler", "default"),
         "seed": seed,
         "where": config.where("fewshot_config"),

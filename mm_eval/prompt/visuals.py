@@ -19,7 +19,7 @@ from mm_eval.prompt.blind import others
 from mm_eval.prompt.blocks import PromptBlock, call
 from mm_eval.prompt.question import lacking, require_column
 from mm_eval.values.errors import DataError, MMEvalError, kind_and_text
-from mm_eval.values.types import Clip, Doc, Message
+from mm_eval.values.types import Clip, Doc, JsonObject, Message
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -171,7 +171,7 @@ def with_places(
     """
     visuals: list[Visual] = []
 
-    def parts(part: Any) -> list[dict[str, Any]]:
+    def parts(part: Any) -> list[JsonObject]:
         kind = part.get("type") if isinstance(part, Mapping) else None
         if kind == "text" and isinstance(part.get("text"), str):
             return [{"type": "text", "text": part["text"]}]

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 from mm_eval.results.number_text import unit_for
 from mm_eval.results.protocol_verdicts import MATCHES, NEAR, NOT_COMPARABLE, OFF, status_of
 from mm_eval.results.recorded import RecordedRun
-from mm_eval.values.types import MetricKey
+from mm_eval.values.types import Fields, MetricKey
 
 
-def protocol_rows(run: RecordedRun) -> Sequence[Mapping[str, Any]]:
+def protocol_rows(run: RecordedRun) -> Sequence[Fields]:
     """The verdicts of a run; none without a protocol."""
     return run.results.protocol["rows"] if run.results.protocol is not None else ()
 

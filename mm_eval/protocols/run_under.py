@@ -21,6 +21,7 @@ from mm_eval.protocols.protocol import SETTINGS, TOOLS, Benchmark, Protocol, Set
 from mm_eval.protocols.protocol_file import find_protocol
 from mm_eval.request import ProtocolRequest, RunRequest
 from mm_eval.values.errors import ConfigError, did_you_mean
+from mm_eval.values.types import JsonObject
 
 
 def protocol_of(request: RunRequest) -> Protocol | None:
@@ -69,7 +70,7 @@ def task_overrides(protocol: Protocol) -> dict[str, dict[str, object]]:
     found = {}
     for name, benchmark in protocol.benchmarks.items():
         settings = {each: setting.value for each, setting in protocol.settings_of(benchmark).items()}
-        keys: dict[str, Any] = {key: settings[key] for key in ("num_fewshot", "filter_list", TOOLS) if key in settings}
+        keys: JsonObject = {key: settings[key] for key in ("num_fewshot", "filter_list", TOOLS) if key in settings}
         if "gen_kwargs" in settings:
             keys["generation_kwargs"] = one_token_cap(settings["gen_kwargs"])
         found[name] = keys
@@ -126,7 +127,7 @@ def fill_in(request: RunRequest, loaded: Loaded, sample: bool) -> RunRequest:
     if protocol is None:
         return request
     benchmarks = loaded_benchmarks(protocol, loaded)
-    filled: dict[str, Any] = {"tasks": request.tasks or tuple(loaded.roots)}
+    filled: JsonObject = {"tasks": request.tasks or tuple(loaded.roots)}
     for name in ("system_instruction", "chat_template"):
         if getattr(request, name) is None and name in protocol.settings:
             filled[name] = protocol.settings[name].value

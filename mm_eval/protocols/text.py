@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
 
 from mm_eval.config.located import shown_path
 from mm_eval.protocols.protocol import Condition, Missing, Protocol, ReportedNumbers, Setting
 from mm_eval.results.protocol_verdicts import shown
 from mm_eval.results.table import Column, Row, Table, fitted, left_out, terminal_width, to_broken_text, to_text
+from mm_eval.values.types import JsonObject
 
 
 def listed(protocols: Sequence[Protocol]) -> Iterator[str]:
@@ -109,7 +109,7 @@ def _numbers(protocol: Protocol) -> Table:
     rows = []
     for task, benchmark in protocol.benchmarks.items():
         for reported in benchmark.reported:
-            cells: dict[str, Any] = {"task": task, "metric": reported.label, "known": reported.known}
+            cells: JsonObject = {"task": task, "metric": reported.label, "known": reported.known}
             cells |= {model: shown(reported.numbers.get(model), reported.scale) for model in protocol.models}
             rows.append(Row({**cells, "tolerance": shown(reported.tolerance, reported.scale)}))
     return Table(columns, rows)

@@ -35,7 +35,7 @@ from mm_eval.results.protocol_verdicts import MATCHES, NEAR, NOT_COMPARABLE, OFF
 from mm_eval.results.run_table import incomplete
 from mm_eval.scoring.run_results import ProtocolVerdicts, Results
 from mm_eval.scoring.task_scores import Scores
-from mm_eval.values.types import Number
+from mm_eval.values.types import JsonObject, Number
 from mm_eval.values.words import counted, listed, of_all
 
 if TYPE_CHECKING:
@@ -215,7 +215,7 @@ class _Measured:
         found = [each for leaf in self.leaves for each in differences(self.opened, self.protocol, leaf)]
         return list({each.said: each for each in found}.values())
 
-    def rows(self) -> Iterator[dict[str, Any]]:
+    def rows(self) -> Iterator[JsonObject]:
         """A row for each reported number, or one that says that there is none."""
         about = {"differences": [each.to_json() for each in self.unlike]} if self.unlike else {}
         of_model = [each for each in self.benchmark.reported if self.model in each.numbers]

@@ -18,7 +18,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import count
-from typing import Any
 
 from mm_eval.data.media import encoded
 from mm_eval.engine.model import (
@@ -39,7 +38,7 @@ from mm_eval.engine.served import as_recorded
 from mm_eval.ray.blocks import Block, Held, blocks_of
 from mm_eval.ray.worker import Cluster, Event, code_of, differences, row_of
 from mm_eval.values.errors import ConfigError, MMEvalError, ModelError
-from mm_eval.values.types import Instance
+from mm_eval.values.types import Instance, JsonObject
 
 log = logging.getLogger(__name__)
 WINDOW, LOADS = 2, 3
@@ -311,7 +310,7 @@ class Fleet(Model):
         elif kind == "lost":
             yield from self._lost(worker, said[0], said[1], again)
 
-    def _compare(self, worker: Held, description: dict[str, Any], facts: ModelFacts) -> None:
+    def _compare(self, worker: Held, description: JsonObject, facts: ModelFacts) -> None:
         """The first description is the run's; a worker that says otherwise is refused."""
         if self._known is None:
             constants = json.loads(json.dumps(description["constants"]))  # as a run folder gives them back

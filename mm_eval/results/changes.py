@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from mm_eval.prompt.blocks import FRAMES_AS_KEY, FRAMES_KEY
 from mm_eval.results.number_text import Unit, unit_of
@@ -17,7 +16,7 @@ from mm_eval.results.recorded import RecordedRun, RecordedTask
 from mm_eval.scoring.metrics.paired import Flips, flips, paired_difference
 from mm_eval.values.errors import ConfigError
 from mm_eval.values.reasoning.families import marks_of
-from mm_eval.values.types import MetricKey, Number
+from mm_eval.values.types import Fields, MetricKey, Number
 from mm_eval.values.words import listed
 
 
@@ -66,7 +65,7 @@ class Change:
 
 def prompt_asked(run: RecordedRun, name: str) -> dict[str, object]:
     """What a task's prompt block adds to its questions; the rule of frames only where a prompt shows frames."""
-    prompt: Mapping[str, Any] = run.spec["tasks"].get(name, {}).get("prompt") or {}
+    prompt: Fields = run.spec["tasks"].get(name, {}).get("prompt") or {}
     stated = {key: value for key, value in (prompt.get("kwargs") or {}).items() if value != ""}
     task = run.tasks.get(name)
     frames = (FRAMES_KEY, FRAMES_AS_KEY) if task is not None and task.shows_frames else ()

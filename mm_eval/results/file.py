@@ -18,7 +18,7 @@ from mm_eval.scoring.string_keys import as_row, of_row
 from mm_eval.scoring.task_scores import COUNTS, RARE_COUNTS, Scores, Ungraded, grader_key
 from mm_eval.values.errors import ConfigError, MMEvalError, StoreError, did_you_mean
 from mm_eval.values.run_files import read_json
-from mm_eval.values.types import NO_SHARE, MetricKey, Number
+from mm_eval.values.types import NO_SHARE, Fields, JsonObject, MetricKey, Number
 
 OF_RUN = frozenset({"spec", "request"})
 OF_RESULTS = frozenset({"results", "groups", "group_subtasks", "configs", "versions", "higher_is_better", "run"})
@@ -33,7 +33,7 @@ OF_SOME = ("judges", "imported", "protocol", "looks", "submissions")
 _OF_GRADER = re.compile(r"(\w+)_(failed|bounds)(@.+)?\Z", re.DOTALL)
 
 
-def results_json(results: Results) -> dict[str, Any]:
+def results_json(results: Results) -> JsonObject:
     """The contents of results.json."""
     rows = {name: row_json(row) for name, row in results.rows.items()}
     found = {
@@ -67,7 +67,7 @@ def results_json(results: Results) -> dict[str, Any]:
     return {**found, **{key: part for key, part in results.others.items() if key not in found}}
 
 
-def results_of(found: Mapping[str, Any]) -> Results:
+def results_of(found: Fields) -> Results:
     """The results of a file, whose form has been checked."""
     better = found.get("higher_is_better", {})
     results = Results(
@@ -104,7 +104,7 @@ def read_results(folder: Path) -> Results:
     return results_of(found)
 
 
-def read_run(folder: Path) -> dict[str, Any]:
+def read_run(folder: Path) -> JsonObject:
     """run.json with the tasks of its spec and its request. Errors: ConfigError if it is missing, StoreError for a damaged one."""
     run, where = _read(folder, "run.json", OF_RUN), str(folder / "run.json")
     tasks, request = run["spec"].get("tasks"), run["request"]
@@ -121,7 +121,7 @@ def read_run(folder: Path) -> dict[str, Any]:
     return run
 
 
-def _read(folder: Path, name: str, needed: frozenset[str]) -> dict[str, Any]:
+def _read(folder: Path, name: str, needed: frozenset[str]) -> JsonObject:
     """A JSON file of a run folder, which must have these keys with mappings."""
     where = str(folder / name)
     try:
@@ -158,7 +158,7 @@ def _is_parts(value: Any) -> bool:
     )
 
 
-def check_results(results: Mapping[str, Any], path: Path) -> None:
+def check_results(results: Fields, path: Path) -> None:
     """StoreError for a results.json whose parts are not of the form that a run writes."""
     for part in ("results", "groups", "configs", "higher_is_better"):
         for name, row in results[part].items():
@@ -199,7 +199,7 @@ def _has_circle(members: Mapping[str, Sequence[str]]) -> bool:
     return bool(left)
 
 
-def part_of(folder: Path, name: str) -> dict[str, Any]:
+def part_of(folder: Path, name: str) -> JsonObject:
     """A part of a folder's results.json, such as "run", unchecked; empty where there is none, or the file is damaged."""
     with suppress(MMEvalError, OSError):
         found = read_json(folder, "results.json").get(name)
@@ -207,9 +207,9 @@ def part_of(folder: Path, name: str) -> dict[str, Any]:
     return {}
 
 
-def row_json(row: Scores) -> dict[str, Any]:
+def row_json(row: Scores) -> JsonObject:
     """A row of results.json. A category's has no alias, and of its graders the counts alone."""
-    found: dict[str, Any] = {**({"alias": row.alias} if row.alias else {}), **as_row(row.numbers)}
+    found: JsonObject = {**({"alias": row.alias} if row.alias else {}), **as_row(row.numbers)}
     found.update({count: getattr(row, count) for count in COUNTS})
     found.update({count: number for count in RARE_COUNTS if (number := getattr(row, count))})
     if fewer := {str(number.key): number.n for number in row.numbers if number.n not in (None, row.scored)}:
@@ -237,7 +237,7 @@ def row_json(row: Scores) -> dict[str, Any]:
     return {**found, **{name: list(said) for name in ("notes", "warnings") if (said := getattr(row, name))}}
 
 
-def row_of(name: str, found: Mapping[str, Any], better: Mapping[str, bool | None]) -> Scores:
+def row_of(name: str, found: Fields, better: Mapping[str, bool | None]) -> Scores:
     """The row that `row_json` wrote."""
     counts = {count: found.get(count, 0) for count in (*COUNTS, *RARE_COUNTS)}
     row = Scores(name, found.get("alias", ""), better=dict(better), **counts)

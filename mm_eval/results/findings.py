@@ -29,6 +29,7 @@ from mm_eval.scoring.sample_row import SampleRow
 from mm_eval.values.errors import MMEvalError
 from mm_eval.values.reasoning.split import unknown_marks
 from mm_eval.values.safe import in_line, json_safe
+from mm_eval.values.types import JsonObject, Options
 from mm_eval.values.words import of_all
 
 
@@ -188,7 +189,7 @@ class _Seen:
         self.scored = False
         self.picked: Counter[tuple[str, str]] = Counter()  # (right, picked), of options or of yes and no
         self.wrong_picks: dict[str, _Kept] = {}
-        self.of_features: dict[str, Any] = {}
+        self.of_features: JsonObject = {}
         self.by_category: dict[tuple[str, str], _Kept] = {}
 
     def add(self, row: SampleRow) -> None:
@@ -261,7 +262,7 @@ class _Case:
         return found if isinstance(found[0], Mapping) else tasks
 
     @cached_property
-    def config(self) -> Mapping[str, Any]:
+    def config(self) -> Options:
         return self.run.results.configs.get(self.task, {})
 
     def command(self, mending: Mending, doc_id: int) -> str:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 from mm_eval.results.number_text import unit_for
 from mm_eval.scoring.run_results import Results
+from mm_eval.values.types import Fields
 from mm_eval.values.words import counted
 
 
-def sentence(pair: Mapping[str, Any]) -> str:
+def sentence(pair: Fields) -> str:
     """A pair in words: "theirs 0.612, ours 0.630: 41 of 500 documents are read differently"."""
     theirs = pair["their_mean"] if pair["their_value"] is None else pair["their_value"]
     differ = pair["differ"]

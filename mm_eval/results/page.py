@@ -27,7 +27,7 @@ from mm_eval.results.sample_rows import Marking
 from mm_eval.scoring.sample_row import SampleRow, added_to
 from mm_eval.values.run_files import MOST_LINE, is_inside, json_value, lines_of, open_regular
 from mm_eval.values.safe import href, html, in_script
-from mm_eval.values.types import IMAGE_MARK, clips_of_json
+from mm_eval.values.types import IMAGE_MARK, Fields, JsonObject, clips_of_json
 
 CATEGORY_COLUMNS = (
     "category",
@@ -48,9 +48,9 @@ LONGEST = 20_000
 def page(
     title: str,
     top: str,
-    rows: Iterable[Mapping[str, Any]],
+    rows: Iterable[Fields],
     pictures: Callable[[], Iterable[tuple[str, str]]],
-    about: Callable[[], Mapping[str, Any]],
+    about: Callable[[], Fields],
     in_parts: bool = False,
     live: bool = False,
 ) -> Iterator[str]:
@@ -92,10 +92,10 @@ def about_differences(
     kind: str,
     title: str,
     runs: Mapping[str, RecordedRun],
-    facts: Sequence[Mapping[str, Any]],
+    facts: Sequence[Fields],
     own: str,
     beside: Sequence[str],
-) -> dict[str, Any]:
+) -> JsonObject:
     """The part above the samples that the pages of `compare` and `prompts` share; differences.js draws it.
 
     runs: by the names of their banners. own, beside: the names of the samples' own run and of those beside it.
@@ -117,7 +117,7 @@ def about_differences(
     }
 
 
-def run_fact(name: str, run: RecordedRun, page_folder: Path, text: str, page: str | None = None) -> dict[str, Any]:
+def run_fact(name: str, run: RecordedRun, page_folder: Path, text: str, page: str | None = None) -> JsonObject:
     """A line about a run above the tables, with a link to its own report: to `page` where that is not in its folder."""
     if page is not None:
         return {"name": name, "text": text, "link": page, "at": run.folder.name}
@@ -150,7 +150,7 @@ class SampleRows:
         self.categories: dict[str, dict[str, array[int]]] = {}
         self.digests: dict[str, None] = {}
 
-    def __iter__(self) -> Iterator[dict[str, Any]]:
+    def __iter__(self) -> Iterator[JsonObject]:
         for name in self.run.spec["tasks"]:
             beside = [Answers(other, name) if other and name in other.spec["tasks"] else None for other in self.others]
             categories, marking = self.categories.setdefault(name, {}), Marking.of(self.run.results, name)
@@ -218,7 +218,7 @@ class Answers:
         for at, line in lines_of(run.folder, self._path):
             self._places[json_value(line or b"")["doc_id"]] = at
 
-    def beside(self, row: SampleRow) -> dict[str, Any] | None:
+    def beside(self, row: SampleRow) -> JsonObject | None:
         """The answer to the doc of another run's row, in the short keys of the page; None where this run lacks the doc."""
         at = self._places.get(row["doc_id"])
         if at is None:
@@ -233,14 +233,14 @@ class Answers:
         return {key: shown[key] for key in keys if key in shown}
 
 
-def _page_row(name: str, row: SampleRow, marking: Marking) -> dict[str, Any]:
+def _page_row(name: str, row: SampleRow, marking: Marking) -> JsonObject:
     """A row of samples/<task>.jsonl in the short keys of the page, since there may be 20,000 rows."""
     scores, rules, is_judged = row.get("scores", {}), row.get("rules", {}), bool(added_to(row))
     # right or wrong is what the first judge says
     others = further(row) if is_judged else ()
     own = {k: value for k, value in scores.items() if not k.partition(",")[0].endswith(others)} if others else scores
     unparsed = bool(rules) and all(set(found) == {"unparsed"} for found in rules.values() if found)
-    shown: dict[str, Any] = {
+    shown: JsonObject = {
         "t": name,
         "d": row["doc_id"],
         "s": row["status"],
@@ -253,7 +253,7 @@ def _page_row(name: str, row: SampleRow, marking: Marking) -> dict[str, Any]:
         "c": category_labels(row["categories"]) if "categories" in row else _category(row.get("doc", {})),
     }
     clips = clips_of_json(row) if "videos" in row else ()
-    optional: dict[str, Any] = {
+    optional: JsonObject = {
         "ok": marking.mark(own),
         "images": row.get("images"),
         "tp": row.get("turn_pictures"),
@@ -275,7 +275,7 @@ def _page_row(name: str, row: SampleRow, marking: Marking) -> dict[str, Any]:
     return shown
 
 
-def _judge_cells(row: SampleRow) -> dict[str, Any]:
+def _judge_cells(row: SampleRow) -> JsonObject:
     """The judges of a row, each with its verdicts: prompt, reply, what was read, version and attempts; whether they disagree."""
     judges = verdicts_in(row)
     shown = [
@@ -310,13 +310,13 @@ ENDINGS = {
 """How code ended, in words; "" where it came to its end."""
 
 
-def _tools(row: SampleRow) -> Mapping[str, Any]:
+def _tools(row: SampleRow) -> Fields:
     """What a row says of its tools; empty where it has none."""
     found = added_to(row).get("tools")
     return found if isinstance(found, Mapping) else {}
 
 
-def _calls(ran: Sequence[Mapping[str, Any]], turn: int) -> Iterator[dict[str, Any]]:
+def _calls(ran: Sequence[Fields], turn: int) -> Iterator[JsonObject]:
     """The calls of code that an answer made: the code, what it returned, how it ended, and its seconds."""
     for call in ran:
         if call["turn"] == turn:
@@ -325,7 +325,7 @@ def _calls(ran: Sequence[Mapping[str, Any]], turn: int) -> Iterator[dict[str, An
             yield {**shown, **{name: value for name, value in more.items() if value}, "r": call.get("restored", [])}
 
 
-def _turns(turns: Sequence[Mapping[str, Any]], ran: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+def _turns(turns: Sequence[Fields], ran: Sequence[Fields]) -> Iterator[JsonObject]:
     """The turns of a conversation: what was said and shown, the answer, its tokens, and the seconds since the last one.
 
     ran: its calls of code. What they returned stands with them, and not with the turn after.
@@ -333,7 +333,7 @@ def _turns(turns: Sequence[Mapping[str, Any]], ran: Sequence[Mapping[str, Any]])
     before: Any = None
     for number, turn in enumerate(turns):
         messages, tokens, at = turn.get("messages") or [], turn.get("tokens") or {}, turn.get("t")
-        shown: dict[str, Any] = {"a": shortened(turn.get("answer")), "e": turn.get("ended")}
+        shown: JsonObject = {"a": shortened(turn.get("answer")), "e": turn.get("ended")}
         if messages:
             shown["p"] = prompt_text(messages)
         digests = [part["digest"] for message in messages for part in message["content"] if "digest" in part]
@@ -386,7 +386,7 @@ def category_labels(categories: Mapping[str, Sequence[str]]) -> list[str]:
     return [f"{level}: {name}" if several else name for level, names in categories.items() for name in names]
 
 
-def _category(doc: Mapping[str, Any]) -> str:
+def _category(doc: Fields) -> str:
     """The doc's category, from the first of `CATEGORY_COLUMNS` that it has; empty where it has none."""
     for name in CATEGORY_COLUMNS:
         if name in doc and isinstance(doc[name], (str, int)):

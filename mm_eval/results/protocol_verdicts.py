@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from mm_eval.results.table import Column, Row, Table, terminal_width, to_broken_text
 from mm_eval.scoring.run_results import Results
 from mm_eval.values.safe import in_line
+from mm_eval.values.types import Fields
 
 MATCHES, NEAR, OFF, NOT_COMPARABLE = "matches", "near", "off", "not comparable"
 COLUMNS = (
@@ -51,7 +51,7 @@ def shown(value: object, scale: float) -> str:
     return f"{value * scale:.2f}"
 
 
-def _cells(row: Mapping[str, Any]) -> dict[str, str]:
+def _cells(row: Fields) -> dict[str, str]:
     scale, verdict = row.get("scale", 1.0), str(row["verdict"])
     cells = {name: shown(row.get(name), scale) for name in ("ours", "reported", "allowed")}
     if len(verdict) > LONGEST:
@@ -64,7 +64,7 @@ def _cells(row: Mapping[str, Any]) -> dict[str, str]:
     }
 
 
-def _explained(row: Mapping[str, Any]) -> Iterator[str]:
+def _explained(row: Fields) -> Iterator[str]:
     """A long reason in full; of a mismatch what may explain it; of a match the settings that no option set."""
     if len(str(row["verdict"])) > LONGEST:
         yield str(row["verdict"])

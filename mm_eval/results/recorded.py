@@ -53,7 +53,7 @@ from mm_eval.scoring.task_scores import Scores
 from mm_eval.values.columns import Clusters, Column
 from mm_eval.values.errors import ConfigError, MMEvalError, StoreError
 from mm_eval.values.run_files import UNREADABLE, json_value, lines_of
-from mm_eval.values.types import FRAME_MARK, NO_SHARE, MetricKey, Number
+from mm_eval.values.types import FRAME_MARK, NO_SHARE, Fields, JsonObject, MetricKey, Number, Options
 from mm_eval.values.words import of_all
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ class RecordedTask:
     _whole: dict[MetricKey, Number | None] = field(default_factory=dict, repr=False)
     _functions: dict[MetricKey, Aggregation | None] = field(default_factory=dict, repr=False)
     _numbers: dict[str, int] = field(default_factory=dict, repr=False)
-    _columns: dict[str, Any] = field(default_factory=dict, repr=False)
+    _columns: JsonObject = field(default_factory=dict, repr=False)
     _lengths: Column[int] | None = field(default=None, repr=False)
     _last: Any = field(default=None, repr=False)
 
@@ -232,8 +232,8 @@ class RecordedRun:
 
     folder: Path
     results: Results
-    spec: Mapping[str, Any]
-    request: Mapping[str, Any]
+    spec: Options
+    request: Fields
     name: str = ""
     include_path: str | None = None
     configs: dict[str, TaskConfig | None] = field(default_factory=dict, repr=False)
@@ -254,7 +254,7 @@ class RecordedRun:
     def of_scored(
         cls,
         folder: Path,
-        run: Mapping[str, Any],
+        run: Fields,
         results: Results,
         configs: Mapping[str, TaskConfig],
         include_path: str | None,

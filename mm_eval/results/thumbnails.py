@@ -29,7 +29,7 @@ from mm_eval.prompt.task import PromptStyle, Task
 from mm_eval.prompt.visuals import Visual
 from mm_eval.results.media import Media
 from mm_eval.values.errors import DataError, MMEvalError
-from mm_eval.values.types import Answer, End
+from mm_eval.values.types import Answer, End, Fields
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -50,7 +50,7 @@ JPEG = b"\xff\xd8"
 ORIENTATION = 0x0112
 
 
-def pictures_of(rows: Iterable[Mapping[str, Any]]) -> Iterator[Wanted]:
+def pictures_of(rows: Iterable[Fields]) -> Iterator[Wanted]:
     """The rows of samples/<task>.jsonl that have pictures, with the pictures' digests."""
     for row in rows:
         if row.get("images"):
@@ -129,7 +129,7 @@ def write_thumbnails(media: Media, task: Task, style: PromptStyle, wanted: Itera
     return made
 
 
-def write_thumbnails_of_turns(media: Media, task: Task, style: PromptStyle, rows: Iterable[Mapping[str, Any]]) -> int:
+def write_thumbnails_of_turns(media: Media, task: Task, style: PromptStyle, rows: Iterable[Fields]) -> int:
     """The same for what the later turns of conversations have shown: the recorded answers make those turns again."""
     made = 0
     for row in rows:
@@ -153,7 +153,7 @@ def write_thumbnails_of_turns(media: Media, task: Task, style: PromptStyle, rows
     return made
 
 
-def _later_pictures(instance: Instance, turns: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, Image]]:
+def _later_pictures(instance: Instance, turns: Sequence[Fields]) -> Iterator[tuple[str, Image]]:
     """(digest, picture) of what the turns after the first have shown."""
     for turn in turns[:-1]:
         assert instance.then is not None
@@ -166,7 +166,7 @@ def _later_pictures(instance: Instance, turns: Sequence[Mapping[str, Any]]) -> I
             yield from zip(instance.image_digests, instance.images(), strict=True)
 
 
-def _digests_in(turn: Mapping[str, Any]) -> Iterator[str]:
+def _digests_in(turn: Fields) -> Iterator[str]:
     """The digests of the pictures in what was said before a recorded answer."""
     for message in turn["messages"]:
         for part in message["content"] if isinstance(message["content"], list) else ():

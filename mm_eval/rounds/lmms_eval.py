@@ -23,7 +23,7 @@ from mm_eval.scoring.process_results import ProcessResultsScorer
 from mm_eval.values.conversation import Conversation
 from mm_eval.values.deadline import in_time
 from mm_eval.values.errors import DataError
-from mm_eval.values.types import IMAGE_MARK, End, Message
+from mm_eval.values.types import IMAGE_MARK, End, JsonObject, Message
 
 FORM = "(pictures, text, whether it is the end, the outputs so far, previous_round_info)"
 
@@ -80,7 +80,7 @@ def messages_of(pictures: object, text: object) -> list[Message]:
     return messages
 
 
-def _placed(text: str, parts: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _placed(text: str, parts: list[JsonObject]) -> list[JsonObject]:
     pieces = text.split(IMAGE_MARK)
     if not parts or len(pieces) != len(parts) + 1:
         return [*parts, {"type": "text", "text": text}]

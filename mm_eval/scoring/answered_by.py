@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from mm_eval.values.model_names import answers_for, plain_name
-from mm_eval.values.types import Record
+from mm_eval.values.types import Fields
 from mm_eval.values.words import counted, listed
 
 MOST = 3
@@ -48,7 +48,7 @@ def versions(models: Mapping[str, int]) -> str:
     return ""
 
 
-def oddities_of_judges(judges: Mapping[str, Sequence[Record]]) -> Iterator[str]:
+def oddities_of_judges(judges: Mapping[str, Sequence[Fields]]) -> Iterator[str]:
     """The same of the models that judged. judges: {task: an entry for each judge}, as results.json has them."""
     found: dict[str, list[str]] = {}
     for task, entries in judges.items():

@@ -19,7 +19,7 @@ from mm_eval.scoring.metrics.metric import Metric, at_least_one
 from mm_eval.scoring.metrics.traits import CorpusMetric, accepts
 from mm_eval.values.errors import ScoringError
 from mm_eval.values.task_values import One
-from mm_eval.values.types import Instance, JsonObject, Options, Record, ScoredDoc
+from mm_eval.values.types import Fields, Instance, JsonObject, Options, ScoredDoc
 
 
 @register_scorer("generate_until")
@@ -81,7 +81,7 @@ def _scores_of_repeats(
     metric: Metric,
     reference: Any,
     predictions: Sequence[Any],
-    context: Record,
+    context: Fields,
     missing: Sequence[bool] = (),
 ) -> dict[str, list[object]]:
     """One score a repeat, under the metric's name or those that it returns; each answer is scored by itself.

@@ -23,7 +23,7 @@ from mm_eval.scoring.metrics.metric import aggregation_named
 from mm_eval.scoring.metrics.stderr import combined
 from mm_eval.scoring.string_keys import as_row, of_row
 from mm_eval.values.errors import ScoringError, did_you_mean, without_objects
-from mm_eval.values.types import NO_SHARE, JsonObject, MetricKey, Number, Record
+from mm_eval.values.types import NO_SHARE, Fields, JsonObject, MetricKey, Number
 from mm_eval.values.words import listed, of_all
 
 
@@ -35,7 +35,7 @@ class Member:
     it counts as often, with one error.
     """
 
-    numbers: Record
+    numbers: Fields
     n: int
     places: int = 1
 

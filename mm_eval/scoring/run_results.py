@@ -12,7 +12,7 @@ from typing import Any, Generic, NotRequired, TypedDict, TypeVar, cast
 
 from mm_eval.scoring.answered_by import oddities_of_judges, oddity
 from mm_eval.scoring.task_scores import Scores
-from mm_eval.values.types import JsonObject, Number, Record, main_metrics
+from mm_eval.values.types import Fields, JsonObject, Number, main_metrics
 
 T = TypeVar("T")
 
@@ -74,7 +74,7 @@ class RunFacts:
     scored_by = _Fact[Mapping[str, str]]({})
 
     @property
-    def answering(self) -> Record:
+    def answering(self) -> Fields:
         """When the requests began and how many seconds they took, over all launches; of the run where that is not known."""
         found = self.facts.get("answering")
         return found if isinstance(found, Mapping) and found else self.facts

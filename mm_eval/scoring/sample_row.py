@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NotRequired, TypedDict
 
-from mm_eval.values.types import JsonObject, Message, Record
+from mm_eval.values.types import Fields, JsonObject, Message
 
 
 class Turn(TypedDict):
@@ -45,7 +45,7 @@ class SampleRow(Endings):
     prompt: Any
     target: Any
     resps: list[Any]
-    scores: Record
+    scores: Fields
     task: NotRequired[str]
     filtered_resps: NotRequired[Mapping[str, list[Any]]]
     rules: NotRequired[Mapping[str, list[str]]]

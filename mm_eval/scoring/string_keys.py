@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from mm_eval.values.types import JsonObject, MetricKey, Number, Record
+from mm_eval.values.types import Fields, JsonObject, MetricKey, Number
 
 NOT_AVAILABLE = "N/A"
 """A standard error that there is not, in lm-eval's files."""
@@ -24,7 +24,7 @@ def stderr_key(number: Number) -> str:
     return str(MetricKey(number.metric, number.filter, is_stderr=True))
 
 
-def of_row(row: Record) -> list[Number]:
+def of_row(row: Fields) -> list[Number]:
     """The numbers of a mapping that `as_row` wrote, in its order; what has other keys is left out."""
     keys = {text: key for text in row if (key := MetricKey.parse(text)) is not None}
     errors = {

@@ -12,9 +12,9 @@ import os
 import subprocess
 import sys
 from collections.abc import Mapping
-from typing import Any
 
 from mm_eval.values.errors import ConfigError, MMEvalError, kind_and_text
+from mm_eval.values.types import Fields
 
 SECONDS = 300.0
 """How long a tracker may take to get the values of a run."""
@@ -70,7 +70,7 @@ def main() -> None:
         line.write(json.dumps(said) + "\n")
 
 
-def _answer(message: Mapping[str, Any]) -> str:
+def _answer(message: Fields) -> str:
     from mm_eval.trackers.tracked import Tracked
 
     module = importlib.import_module(f"mm_eval.trackers.on_{message['tracker']}")

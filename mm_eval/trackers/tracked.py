@@ -10,6 +10,7 @@ from typing import Any
 
 from mm_eval.results.estimates import numbers_by_path
 from mm_eval.results.recorded import RecordedRun
+from mm_eval.values.types import Fields, Options
 
 COLUMNS = ("task", "filter", "metric", "value", "stderr", "low", "high", "n", "failed", "unparsed", "truncated")
 
@@ -27,7 +28,7 @@ class Tracked:
     key: str
     numbers: Mapping[str, float]
     rows: list[list[Any]]
-    config: Mapping[str, Any] = field(default_factory=dict)
+    config: Options = field(default_factory=dict)
     page: str = ""
     results: str = ""
     offline: bool = False
@@ -37,7 +38,7 @@ class Tracked:
         return asdict(self)
 
     @classmethod
-    def from_json(cls, stored: Mapping[str, Any]) -> Tracked:
+    def from_json(cls, stored: Fields) -> Tracked:
         """What `to_json` wrote."""
         return cls(**{**stored, "columns": tuple(stored["columns"])})
 

@@ -40,7 +40,7 @@ Doc: TypeAlias = dict[str, Any]
 JsonObject: TypeAlias = dict[str, Any]
 """An object of JSON that is made or changed here: of a file, a request or a reply."""
 
-Record: TypeAlias = Mapping[str, Any]
+Fields: TypeAlias = Mapping[str, Any]
 """An object of JSON that is only read: a line of a file, a reply, what a run folder holds."""
 
 Options: TypeAlias = Mapping[str, Any]

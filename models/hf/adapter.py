@@ -18,7 +18,7 @@ from mm_eval.engine.generation import GenerationOptions
 from mm_eval.engine.model import Answers, Model, ModelSettings, Preview, is_bundled, register_model, request_key
 from mm_eval.engine.threads import chooses_threads
 from mm_eval.values.errors import ConfigError
-from mm_eval.values.types import Instance, Options, Record
+from mm_eval.values.types import Fields, Instance, Options
 
 from .arguments import WHERE, Arguments
 from .checkpoint import parameter_count
@@ -210,7 +210,7 @@ class HuggingFace(Model):
                 raise
 
     @property
-    def _constants(self) -> Record:
+    def _constants(self) -> Fields:
         """Everything that decides an answer and is the same for every question. The device and the batch size are not part."""
         if not self.facts.constants:
             kind = quantisation(self.checkpoint.config)
@@ -243,10 +243,10 @@ class HuggingFace(Model):
             self.settings, self.facts = self.source.settings, replace(self.facts, constants={})
         super()._expect(constants)
 
-    def identity(self, instance: Instance) -> Record:
+    def identity(self, instance: Instance) -> Fields:
         return self.source.identity(instance, self.fingerprint)
 
-    def describe(self) -> Record:
+    def describe(self) -> Fields:
         return self.source.describe(self._constants)
 
     def show(self, instance: Instance) -> Preview:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from mm_eval.engine.model import ModelFacts, ModelSettings, Preview, question
 from mm_eval.values.errors import ConfigError
 from mm_eval.values.reasoning.families import marks_of
-from mm_eval.values.types import Instance, JsonObject, Options, Record
+from mm_eval.values.types import Fields, Instance, JsonObject, Options
 
 from .arguments import WHERE, PromptArguments
 from .beside import leave_out_broken
@@ -47,7 +47,7 @@ class Source:
     ) -> None:
         leave_out_broken()
         self.arguments, self.settings, self.engine = arguments, settings, engine
-        self._digested: tuple[Record | None, str] = None, ""
+        self._digested: tuple[Fields | None, str] = None, ""
         self.template = arguments.template_text()
         self.checkpoint = checkpoint or Checkpoint(
             arguments.pretrained, arguments.revision, offline=settings.offline, tokenizer=arguments.tokenizer

@@ -21,7 +21,7 @@ from typing import Any
 import httpx
 
 from mm_eval.values.errors import ConfigError, did_you_mean, kind_and_text
-from mm_eval.values.types import Options, Record
+from mm_eval.values.types import Fields, Options
 
 from ..openai.client.addresses import check_same_host
 from ..openai.client.errors import Fatal
@@ -185,7 +185,7 @@ def refused(status: int, what: str, **more: Any) -> httpx.Response:
     return httpx.Response(status, json={"error": {"message": what, **more}})
 
 
-def pictures_in(body: Record) -> Iterator[bytes]:
+def pictures_in(body: Fields) -> Iterator[bytes]:
     """The base64 text of each picture in a request's messages."""
     for message in body.get("messages", ()):
         for part in message["content"] if isinstance(message["content"], list) else ():

@@ -38,7 +38,7 @@ from mm_eval.tools.formats.as_text import tools_as_text
 from mm_eval.values.errors import ConfigError, MMEvalError, ModelError
 from mm_eval.values.reasoning.families import Marks, marks_of, may_think
 from mm_eval.values.reasoning.split import split
-from mm_eval.values.types import CALL_FORMAT, Answer, Instance, JsonObject, Options, Record
+from mm_eval.values.types import CALL_FORMAT, Answer, Fields, Instance, JsonObject, Options
 
 from .arguments import (
     check,
@@ -113,7 +113,7 @@ class OpenAI(Model):
         self.variables = json_object(variables, "chat_template_kwargs") if variables else {}
         self.thinks = bool(self.marks.pairs) or may_think(self.model, self.variables)
         self.named = str(self.args.get("identity") or "")  # what the user calls this very checkpoint
-        self.served: Record | None = None  # what the server says of it; None before it was reached
+        self.served: Fields | None = None  # what the server says of it; None before it was reached
         self._looked_at = self._learned_late = False  # whether the server was looked at, and reached only after that
         self._seen_thinking = False  # a stop string has ended a reasoning of this model
         self.endpoint = Endpoint(self.max_tokens_name, dropped_by_hand(self.args))
@@ -154,7 +154,7 @@ class OpenAI(Model):
             self.served = served  # of the launch that began the run: what the server says later is compared with it
         self.endpoint.recall(others)
 
-    def _findings(self) -> Record:
+    def _findings(self) -> Fields:
         """Those of the endpoint, and what was found of the model where its description did not have it yet."""
         found = self.endpoint.findings()
         return {**found, SERVED: self.served} if found and self._learned_late and self.served is not None else found
@@ -181,7 +181,7 @@ class OpenAI(Model):
         """The texts that must reach neither a file nor a terminal."""
         return secrets_of(self.args)
 
-    def identity(self, instance: Instance) -> Record:
+    def identity(self, instance: Instance) -> Fields:
         found = {**self._described(), **question(instance, self.settings.seed), **self.videos.identity(instance)}
         if lacking := self.endpoint.lacks(self._deciding(instance)):
             found["left_out"] = lacking  # fields that decide the answer and that the endpoint does not take
@@ -197,7 +197,7 @@ class OpenAI(Model):
         tools = {TOOLS} if instance.tools else set[str]()
         return {"temperature", "seed", *tools, *options.extra, *drawn_from(options, "")} - self.extra_body.keys()
 
-    def describe(self) -> Record:
+    def describe(self) -> Fields:
         """What was measured. Asks the server for its list of models, once."""
         if not self._looked_at:
             self._look_at_model()
@@ -271,7 +271,7 @@ class OpenAI(Model):
         if unknown and TOOLS not in self.endpoint.accepted:
             self._check_tools(unknown[0].tools)
 
-    def _check_tools(self, tools: Sequence[Record]) -> None:
+    def _check_tools(self, tools: Sequence[Fields]) -> None:
         """ConfigError unless the server answers a short question with tools. No question of a task is sent."""
         from .client.errors import Fatal
         from .client.replies import choice_of
@@ -578,7 +578,7 @@ class Body:
 class Greeting:
     """Makes the body of a short question with tools, which shows whether a server takes them. endpoint: what is known for it."""
 
-    def __init__(self, model: OpenAI, tools: Sequence[Record]) -> None:
+    def __init__(self, model: OpenAI, tools: Sequence[Fields]) -> None:
         self._model, self._tools = model, list(tools)
         self.endpoint = Endpoint(model.max_tokens_name, model.endpoint.by_hand)
         self.sent: JsonObject = {}

@@ -24,7 +24,7 @@ from mm_eval.data.frames import files_of
 from mm_eval.data.media import encoded
 from mm_eval.data.video.rule import FrameRule, read_rule
 from mm_eval.values.errors import DataError, ModelError
-from mm_eval.values.types import FRAME_MARK, Clip, Instance, JsonObject, Message, Options, Record
+from mm_eval.values.types import FRAME_MARK, Clip, Fields, Instance, JsonObject, Message, Options
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -137,7 +137,7 @@ def with_results(messages: list[Message]) -> list[Message]:
     return [*found, {"role": "user", "content": shown}] if shown else found
 
 
-def _with_arguments_as_text(call: Record) -> JsonObject:
+def _with_arguments_as_text(call: Fields) -> JsonObject:
     function = call["function"]
     return {**call, "function": {**function, "arguments": json.dumps(function["arguments"], ensure_ascii=False)}}
 

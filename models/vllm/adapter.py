@@ -16,7 +16,7 @@ from mm_eval.config.arguments import COUNT_FROM_1, PATH, TEXT, Rule, is_number, 
 from mm_eval.engine.generation import GenerationOptions
 from mm_eval.engine.model import Answers, Model, ModelSettings, Preview, register_model, request_key
 from mm_eval.values.errors import ConfigError
-from mm_eval.values.types import Instance, JsonObject, Options, Record
+from mm_eval.values.types import Fields, Instance, JsonObject, Options
 
 from ..hf.arguments import FLAG, RULES, WHERE, PromptArguments
 from ..hf.checkpoint import parameter_count
@@ -205,7 +205,7 @@ class Vllm(Model):
                 check_options(GenerationOptions.from_kwargs(instance.generation_kwargs))
 
     @property
-    def _constants(self) -> Record:
+    def _constants(self) -> Fields:
         """Everything that decides an answer and is the same for every question."""
         if not self.facts.constants:
             chosen = self.arguments
@@ -241,10 +241,10 @@ class Vllm(Model):
             self.settings, self.facts = self.source.settings, replace(self.facts, constants={})
         super()._expect(constants)
 
-    def identity(self, instance: Instance) -> Record:
+    def identity(self, instance: Instance) -> Fields:
         return self.source.identity(instance, self.fingerprint)
 
-    def describe(self) -> Record:
+    def describe(self) -> Fields:
         return self.source.describe(self._constants)
 
     def show(self, instance: Instance) -> Preview:

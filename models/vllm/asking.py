@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from mm_eval.engine.generation import GenerationOptions
 from mm_eval.engine.model import Answers
 from mm_eval.values.errors import ConfigError, DataError, LongPrompt, MMEvalError, ModelError, did_you_mean
-from mm_eval.values.types import Answer, Instance, JsonObject, LLOutput, Options, Record
+from mm_eval.values.types import Answer, Fields, Instance, JsonObject, LLOutput, Options
 
 from ..endings import Ending, ending_of
 from ..hf.prompts.ahead import located, prompt_parts, shown, written_ahead
@@ -221,7 +221,7 @@ class Asking:
         return self.engine.submit(self._generated(question.request(prompt.ids), sampling, prompt, read))
 
     async def _generated(
-        self, request: Record, sampling: Options, prompt: Prompt, read: Callable[..., Reply]
+        self, request: Fields, sampling: Options, prompt: Prompt, read: Callable[..., Reply]
     ) -> Answer:
         """The answer to a request. It is made again without stop strings if one of them ended it before the answer began."""
         output, attempts = await self._run(request, **sampling)
@@ -258,7 +258,7 @@ class Asking:
             reasoning=said.reasoning,
         )
 
-    async def _run(self, request: Record, **sampling: Any) -> tuple[Any, int]:
+    async def _run(self, request: Fields, **sampling: Any) -> tuple[Any, int]:
         """The engine's output and the number of attempts. A request that the engine has aborted is made again."""
         for attempt in range(1, MOST_ATTEMPTS + 1):
             output = await self.engine.run(request, **sampling)
@@ -347,7 +347,7 @@ class Asking:
         total, greedy = _total(output.prompt_logprobs[-len(fed) :], fed) if fed else (0.0, True)
         return total + made.logprobs[0][last].logprob, greedy and made.token_ids[0] == last
 
-    async def _prompt_scores(self, request: Record, count: int, **sampling: Any) -> Any:
+    async def _prompt_scores(self, request: Fields, count: int, **sampling: Any) -> Any:
         """The engine's output with log-probabilities of the last `count` tokens of a prompt."""
         scored = {"prompt_logprobs": 0} if count else {}
         for skips_cache in (False, True):

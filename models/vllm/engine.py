@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from mm_eval.values.errors import ConfigError, ModelError, first_line, said_by
-from mm_eval.values.types import JsonObject, Options, Record
+from mm_eval.values.types import Fields, JsonObject, Options
 
 from ..hf.arguments import WHERE
 
@@ -70,7 +70,7 @@ class Engine:
         """Runs a coroutine on the engine's loop."""
         return asyncio.run_coroutine_threadsafe(work, self._loop)
 
-    async def run(self, prompt: Record, **sampling: Any) -> Any:
+    async def run(self, prompt: Fields, **sampling: Any) -> Any:
         """vLLM's output for one prompt. Raises ModelError if it refuses the prompt, EngineDeadError if it is gone.
 
         prompt: {"prompt_token_ids": ids, "multi_modal_data": ...}. sampling: fields of `SamplingParams`.

@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from mm_eval.engine.folder import RunFolder
 from mm_eval.results.file import results_json
@@ -22,6 +22,7 @@ from mm_eval.results.recorded import RecordedRun
 from mm_eval.results.sample_rows import sample_name
 from mm_eval.scoring.string_keys import NOT_AVAILABLE, as_row
 from mm_eval.scoring.task_scores import Scores
+from mm_eval.values.types import JsonObject
 from mm_eval.verbs.exports.names import full_name
 
 LONGEST_NAME = 200
@@ -47,7 +48,7 @@ def write_harness(run: RecordedRun, folder: Path, layout: Literal["lm_eval", "lm
     return written
 
 
-def _results(run: RecordedRun) -> dict[str, Any]:
+def _results(run: RecordedRun) -> JsonObject:
     about, request, recorded = run.results.run, run.request, results_json(run.results)
     rows = {name: _row(row) for name, row in run.results.rows.items()}
     found = {**{key: recorded[key] for key in KEYS}, "results": rows}

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any
 
 from mm_eval.config.schema import texts
 from mm_eval.results.judged import judged_by, judges_behind
 from mm_eval.results.number_text import unit_of
 from mm_eval.results.recorded import RecordedRun, headline_keys, parts_of
-from mm_eval.values.types import MetricKey
+from mm_eval.values.types import JsonObject, MetricKey
 
 
 def model_index(runs: Sequence[RecordedRun]) -> list[dict[str, object]]:
@@ -54,7 +53,7 @@ def eval_results(run: RecordedRun) -> list[dict[str, object]]:
     return list(_entries(run))
 
 
-def _entries(run: RecordedRun) -> Iterator[dict[str, Any]]:
+def _entries(run: RecordedRun) -> Iterator[JsonObject]:
     for name in run.spec["tasks"]:
         config: Mapping[str, object] = run.results.configs[name]
         number, path = run.results.headline(name), str(config.get("dataset_path") or "")

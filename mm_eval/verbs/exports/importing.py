@@ -43,7 +43,7 @@ from mm_eval.scoring.run_results import Report
 from mm_eval.values.errors import ConfigError, ModelError, NotHereError, did_you_mean
 from mm_eval.values.files import encoder, write_atomic
 from mm_eval.values.run_files import json_value, lines_of
-from mm_eval.values.types import Answer, Ended, Instance
+from mm_eval.values.types import Answer, Ended, Fields, Instance, JsonObject
 from mm_eval.values.words import counted, listed
 from mm_eval.verbs.exports.log_docs import GIVE_DATA, write_docs
 from mm_eval.verbs.exports.logs.files import shown
@@ -319,7 +319,7 @@ def _opened(
 ) -> OpenedTasks:
     """The tasks with the data set, or with the log's own documents where it is not here or `docs` says so."""
 
-    def styles(request: RunRequest, configs: Mapping[str, Any]) -> dict[str, PromptStyle]:
+    def styles(request: RunRequest, configs: Fields) -> dict[str, PromptStyle]:
         return choose_styles(request, configs, None, False)
 
     def opened(request: RunRequest, loaded: Loaded) -> OpenedTasks:
@@ -500,7 +500,7 @@ class Recorded(Model):
     loglikelihood = generate
     loglikelihood_rolling = generate
 
-    def _of(self, instance: Instance) -> dict[str, Any]:
+    def _of(self, instance: Instance) -> JsonObject:
         while self._row.get("doc_id") != instance.doc_id:
             self._row = next(self._rows)
         return self._row

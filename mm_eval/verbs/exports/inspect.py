@@ -18,7 +18,6 @@ import zipfile
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
 
 from mm_eval.results.media import Media
 from mm_eval.results.recorded import RecordedRun
@@ -26,7 +25,7 @@ from mm_eval.results.sample_rows import sample_name
 from mm_eval.scoring.sample_row import SampleRow, added_to
 from mm_eval.scoring.task_scores import Scores
 from mm_eval.values.files import digest_of, replacing
-from mm_eval.values.types import IMAGE_MARK
+from mm_eval.values.types import IMAGE_MARK, Fields, JsonObject
 from mm_eval.verbs.exports.names import full_name
 
 VERSION = 2
@@ -65,7 +64,7 @@ def _write(run: RecordedRun, task: str, media: Media, archive: zipfile.ZipFile) 
 
     started = _started(run)
     ended = started + timedelta(seconds=run.results.run.seconds)
-    about: dict[str, Any] = {
+    about: JsonObject = {
         "version": VERSION,
         "eval": _eval(run, task),
         "plan": {"name": "mm-eval", "steps": [], "config": {}},
@@ -81,7 +80,7 @@ def _write(run: RecordedRun, task: str, media: Media, archive: zipfile.ZipFile) 
     put("header.json", {**about, "status": "success", "results": _results(run, task), "stats": stats})
 
 
-def _summary(sample: Mapping[str, Any]) -> dict[str, object]:
+def _summary(sample: Fields) -> dict[str, object]:
     """What a list shows of a sample; without its pictures."""
     texts = [
         turn["content"]
@@ -128,7 +127,7 @@ def _eval(run: RecordedRun, task: str) -> dict[str, object]:
     }
 
 
-def _results(run: RecordedRun, task: str) -> dict[str, Any]:
+def _results(run: RecordedRun, task: str) -> JsonObject:
     row = run.results.rows.get(task, Scores())
     scores = []
     for number in row.numbers:
@@ -232,7 +231,7 @@ def _messages(scope: str, row: SampleRow, media: Media, attachments: dict[str, s
     """
     pictures = iter(row.get("images", ()))
 
-    def part(given: Mapping[str, object]) -> dict[str, Any]:
+    def part(given: Mapping[str, object]) -> JsonObject:
         if given.get("type") != "image":
             return {"type": "text", "text": str(given.get("text", ""))}
         found = _thumbnail(media, next(pictures, None))

@@ -15,10 +15,9 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Any
 from urllib.parse import quote
 
 from mm_eval.data.manifest import KnownDataSet, known_data_set
@@ -26,6 +25,7 @@ from mm_eval.prepare import load_configs, prepare_without_model
 from mm_eval.request import RunRequest
 from mm_eval.values.errors import ConfigError, DataError, NotHereError
 from mm_eval.values.safe import in_line
+from mm_eval.values.types import Fields
 from mm_eval.verbs.fetch.download import Unreachable, download
 
 __all__ = ["Recipe", "Unreachable"]
@@ -107,7 +107,7 @@ class Recipe:
                 say(f"note: {name} has {len(task.docs):,} rows, where {known:,} are known")
         return sum(len(task.docs) for task in plan.tasks.values())
 
-    def _do(self, step: Mapping[str, Any], say: Callable[[str], None]) -> None:
+    def _do(self, step: Fields, say: Callable[[str], None]) -> None:
         if "get" in step:
             target = self._inside(step["as"])
             if not target.exists():

@@ -5,10 +5,10 @@ from __future__ import annotations
 import fnmatch
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from mm_eval.config.index import Entry, inline_paths
 from mm_eval.config.schema import split_format
+from mm_eval.values.types import Fields
 
 FOLDED = 10
 """A group that defines more tasks than these itself is one line."""
@@ -24,7 +24,7 @@ class Line:
     name: str
     kind: str
     depth: int = 0
-    card: Mapping[str, Any] = field(default_factory=dict)
+    card: Fields = field(default_factory=dict)
     tags: tuple[str, ...] = ()
     about: str = ""
     note: str = ""

@@ -19,6 +19,7 @@ from mm_eval.results.estimates import numbers_by_path
 from mm_eval.results.recorded import RecordedRun
 from mm_eval.scoring.run_results import INTERRUPTED
 from mm_eval.values.errors import ConfigError, MMEvalError, kind_and_text
+from mm_eval.values.types import Fields, JsonObject, Options
 from mm_eval.values.words import counted
 from mm_eval.verbs.training.study import (
     begin_at,
@@ -127,7 +128,7 @@ class Evaluations:
         check_options(by_field(options, "EvalCallback"), "EvalCallback")
         task_names(self.tasks, "EvalCallback")
 
-    def _check(self, kwargs: Mapping[str, Any]) -> None:
+    def _check(self, kwargs: Options) -> None:
         """ConfigError for tasks that are unknown, and a model that can't be evaluated, before the first step."""
         from mm_eval.config.manager import TaskManager
         from mm_eval.engine.model import MODELS
@@ -147,17 +148,15 @@ class Evaluations:
             hint = "Give each an output_path of its own, or one of them all tasks."
             raise ConfigError(f"two callbacks evaluate into {self.output_path}.", where="EvalCallback", hint=hint)
 
-    def _processor(self, kwargs: Mapping[str, Any]) -> Any:
+    def _processor(self, kwargs: Options) -> Any:
         return self.processor if self.processor is not None else kwargs.get("processing_class")
 
-    def _evaluate(
-        self, args: Any, state: Any, control: Any, kwargs: Mapping[str, Any], before: Path | None = None
-    ) -> None:
+    def _evaluate(self, args: Any, state: Any, control: Any, kwargs: Options, before: Path | None = None) -> None:
         """Evaluates a step and logs its numbers. before: the folder with the step's results, of these weights or of others."""
         step = state.global_step
 
         def run(folder: Path) -> Results:
-            given: dict[str, Any] = {**self.options, "processor": self._processor(kwargs), "output_path": str(folder)}
+            given: JsonObject = {**self.options, "processor": self._processor(kwargs), "output_path": str(folder)}
             return evaluate(self.tasks, kwargs["model"], **given)
 
         try:
@@ -179,9 +178,9 @@ class Evaluations:
         if results.raw:
             self._log(self._numbers(results.folder), args, state, control)
 
-    def _leave_out_another(self, step: int, history: Sequence[Mapping[str, Any]]) -> None:
+    def _leave_out_another(self, step: int, history: Sequence[Fields]) -> None:
         """Leaves out the steps of another training, which has other weights at this step. history: the log of this training."""
-        logged: dict[int, Mapping[str, Any]] = {}
+        logged: dict[int, Fields] = {}
         for entry in history:
             if any(name.startswith(f"{self.prefix}/") for name in entry):
                 logged[int(entry.get("step", 0))] = entry

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from mm_eval.values.types import IMAGE_MARK, Clip, Instance, JsonObject, Message, Record
+from mm_eval.values.types import IMAGE_MARK, Clip, Fields, Instance, JsonObject, Message
 
 
 def native_clips(instance: Instance, splits: bool = False) -> tuple[Clip, ...]:
@@ -61,13 +61,13 @@ def _parts(clip: Clip, places: Sequence[int]) -> Iterable[Clip]:
             start = end
 
 
-def parts_of(message: Record) -> list[JsonObject]:
+def parts_of(message: Fields) -> list[JsonObject]:
     """The parts of a message; none if its content is a text."""
     content = message["content"]
     return [] if isinstance(content, str) else content
 
 
-def is_blank(part: Record) -> bool:
+def is_blank(part: Fields) -> bool:
     """Whether a part is text without any characters but white space."""
     return "text" in part and not str(part["text"]).strip()
 

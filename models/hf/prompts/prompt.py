@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 from mm_eval.data.decode import IN_FLIGHT
 from mm_eval.values.errors import ConfigError, DataError, ModelError
 from mm_eval.values.reasoning.families import NO_MARKS, Marks
-from mm_eval.values.types import Instance, JsonObject, Record
+from mm_eval.values.types import Fields, Instance, JsonObject
 from mm_eval.values.words import counted
 
 from ...reasoning import TokenReader
@@ -272,7 +272,7 @@ class PromptWriter:
             raise DataError(f"The messages have {counted(pictured, 'image part')} for {counted(count, 'picture')}.")
         return messages
 
-    def _rendered(self, messages: list[JsonObject], tools: Sequence[Record] = ()) -> str:
+    def _rendered(self, messages: list[JsonObject], tools: Sequence[Fields] = ()) -> str:
         """Messages written by the chat template. tools: what it declares, for one that does."""
         from jinja2 import TemplateError
 

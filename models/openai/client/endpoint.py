@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from mm_eval.values.types import JsonObject, Options, Record
+from mm_eval.values.types import Fields, JsonObject, Options
 from mm_eval.values.words import listed
 
 log = logging.getLogger(__name__)
@@ -241,7 +241,7 @@ class Endpoint:
         yield from (frozenset(fields[:count]) for count in range(2, len(fields) + 1))
 
     # ------------------------------------------------------------------ what is kept and said
-    def findings(self) -> Record:
+    def findings(self) -> Fields:
         """What the next launch begins with, as JSON values; empty before the first answer."""
         if not self.answered:
             return {}
@@ -258,7 +258,7 @@ class Endpoint:
             self._findings = {name: value for name, value in found.items() if value}
         return self._findings
 
-    def recall(self, findings: Record) -> None:
+    def recall(self, findings: Fields) -> None:
         """Begins with the findings of an earlier launch. Entries of another form are ignored: they are found again."""
         if not findings:
             return

@@ -14,7 +14,7 @@ from typing import Any
 
 from mm_eval.values.reasoning.families import NO_MARKS, Marks
 from mm_eval.values.reasoning.split import cut_at, split
-from mm_eval.values.types import Answer, JsonObject, Record
+from mm_eval.values.types import Answer, Fields, JsonObject
 
 from ...endings import Ending, ending_of, says_filtered
 from .errors import Passing
@@ -24,7 +24,7 @@ LONGEST_NAME = 200
 """Characters of a model's name that are recorded."""
 
 
-def choice_of(reply: Record) -> JsonObject:
+def choice_of(reply: Fields) -> JsonObject:
     """The first choice. Raises Passing if there is none."""
     match reply.get("choices"):
         case [dict() as choice, *_]:
@@ -34,7 +34,7 @@ def choice_of(reply: Record) -> JsonObject:
 
 
 def read_text(
-    reply: Record,
+    reply: Fields,
     until: Sequence[str],
     clean: Callable[[str], str] = lambda text: text,
     *,
@@ -88,7 +88,7 @@ def read_text(
     return Answer(answer, ended=ended, reasoning=reasoning or None, **known)
 
 
-def calls_of(message: Record) -> list[str]:
+def calls_of(message: Fields) -> list[str]:
     """The calls that a message has in a field, each as text. Arguments that are no JSON stay as they are.
 
     >>> calls_of({"tool_calls": [{"function": {"name": "zoom", "arguments": "{}"}}]})
@@ -107,7 +107,7 @@ def calls_of(message: Record) -> list[str]:
     return texts
 
 
-def ending_in(choice: Record, tools: bool = False) -> Ending:
+def ending_in(choice: Fields, tools: bool = False) -> Ending:
     """How a choice ended: by its reason, by an error beside it, or by a call of a tool that the reason does not mention."""
     if error := choice.get("error"):
         return Ending("filtered" if says_filtered(error) else "failed", not says_filtered(error), "error")
@@ -116,7 +116,7 @@ def ending_in(choice: Record, tools: bool = False) -> Ending:
     return ending_of("tool_calls", tools=tools) if calls and ending.ended == "stop" else ending
 
 
-def check_ending(reply: Record) -> None:
+def check_ending(reply: Fields) -> None:
     """Raises Passing for a reply of log-probabilities whose choice broke off. Of its text nothing is read, so any end will do."""
     choice = choice_of(reply)
     ending = ending_in(choice)
@@ -124,7 +124,7 @@ def check_ending(reply: Record) -> None:
         raise Passing(ending.fault, said=choice.get("error") or None)
 
 
-def message_text(message: Record) -> tuple[Any, str]:
+def message_text(message: Fields) -> tuple[Any, str]:
     """(the content, the refusal) of a message. A refusal has a field of its own, or is a part of the content.
 
     Content may be a list of parts, as that of Mistral: its texts are joined, and `reasoning_of` reads the others.
@@ -145,7 +145,7 @@ def message_text(message: Record) -> tuple[Any, str]:
     return content, refusal
 
 
-def model_of(reply: Record) -> str:
+def model_of(reply: Fields) -> str:
     """The model's name as the server returns it, with its fingerprint in brackets if there is one. Empty if it gives none."""
     name, fingerprint = reply.get("model"), reply.get("system_fingerprint")
     name = name if isinstance(name, str) else ""

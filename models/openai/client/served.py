@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from mm_eval.values.errors import ConfigError
-from mm_eval.values.types import JsonObject, Record
+from mm_eval.values.types import Fields, JsonObject
 
 from .errors import Unreachable
 from .http import Client
@@ -22,7 +22,7 @@ FIELDS = ("root", "parent", "meta")
 PASSING = (408, 425, 429)
 
 
-async def served_by(client: Client, model: str, named: str = "") -> Record | None:
+async def served_by(client: Client, model: str, named: str = "") -> Fields | None:
     """What the servers say of a model: empty for nothing, None where none of them was reached.
 
     named: what the user calls the checkpoint. Without it, ConfigError where two servers say different things.
@@ -41,7 +41,7 @@ async def served_by(client: Client, model: str, named: str = "") -> Record | Non
     return said
 
 
-def difference(one: Record, other: Record) -> str:
+def difference(one: Fields, other: Fields) -> str:
     """The first thing that two servers say differently.
 
     >>> difference({"root": "/ckpt/step-100"}, {"root": "/ckpt/step-200"})
@@ -51,7 +51,7 @@ def difference(one: Record, other: Record) -> str:
     return f"{name} is {one.get(name)!r} and {other.get(name)!r}"
 
 
-async def _said_by(client: Client, url: str, model: str) -> Record | None:
+async def _said_by(client: Client, url: str, model: str) -> Fields | None:
     try:
         status, reply = await client.page(url, "/models")
     except Unreachable:
@@ -65,7 +65,7 @@ async def _said_by(client: Client, url: str, model: str) -> Record | None:
     return {name: clean(value) if isinstance(value, str) else value for name, value in said.items()}
 
 
-def said_of(model: str, entries: Sequence[Record]) -> JsonObject:
+def said_of(model: str, entries: Sequence[Fields]) -> JsonObject:
     """What tells a model from others of its name, by the entries of a list of models.
 
     A server with one model answers by it to any name.

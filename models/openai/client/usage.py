@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from mm_eval.engine.prices import token_counts
-from mm_eval.values.types import Record
+from mm_eval.values.types import Fields
 
 DETAILS = {
     "video_tokens": (("prompt_tokens_details", "multimodal_tokens", "video"),),
@@ -18,7 +18,7 @@ DETAILS = {
 """Where the parts of the two counts stand: OpenAI, DeepSeek (prompt_cache_hit_tokens), vLLM (multimodal_tokens), litellm."""
 
 
-def usage_of(reply: Record) -> dict[str, int]:
+def usage_of(reply: Fields) -> dict[str, int]:
     """The valid token counts of a reply. Parts of a count ("cached_tokens", ...) are given where there are any.
 
     prompt_tokens includes cached ones and pictures, completion_tokens includes reasoning. Gemini and xAI leave reasoning out
@@ -43,7 +43,7 @@ def usage_of(reply: Record) -> dict[str, int]:
     return found
 
 
-def _count_at(usage: Record, place: tuple[str, ...]) -> int:
+def _count_at(usage: Fields, place: tuple[str, ...]) -> int:
     value: Any = usage
     for name in place[:-1]:
         value = value.get(name) if isinstance(value, Mapping) else None

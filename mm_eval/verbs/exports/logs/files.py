@@ -15,6 +15,7 @@ from typing import IO, Any, TypeVar
 
 from mm_eval.values.errors import ConfigError
 from mm_eval.values.run_files import DEPTH, MOST_LINE, UNREADABLE, is_shallow, json_value, open_regular
+from mm_eval.values.types import JsonObject
 
 T = TypeVar("T")
 CHUNK = 2**20
@@ -45,7 +46,7 @@ def reading(path: Path | str, line: int | None = None) -> Iterator[None]:
         raise damaged(path, said, line) from error
 
 
-def as_mapping(value: object, name: str) -> dict[str, Any]:
+def as_mapping(value: object, name: str) -> JsonObject:
     """A part of a log that is a JSON object; an empty one where it is missing. name: for the error."""
     return _as({} if value is None else value, dict, name, "an object")
 

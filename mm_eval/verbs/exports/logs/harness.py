@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from mm_eval.values.types import ENDINGS
+from mm_eval.values.types import ENDINGS, Fields, Options
 from mm_eval.verbs.exports.logs.files import (
     OddValue,
     as_list,
@@ -81,7 +81,7 @@ def _beside(results: Sequence[Path], time: str) -> Mapping[str, object]:
     return _results(exact[0] if exact else max(results, default=None, key=lambda path: path.name))
 
 
-def _results(path: Path | None) -> Mapping[str, Any]:
+def _results(path: Path | None) -> Fields:
     if path is None:
         return {}
     found = dict(document(path))
@@ -97,7 +97,7 @@ def _results(path: Path | None) -> Mapping[str, Any]:
     return found
 
 
-def _log(path: Path, task: str, results: Mapping[str, Any], time: str, key: str = "") -> Log:
+def _log(path: Path, task: str, results: Fields, time: str, key: str = "") -> Log:
     lmms = bool(key) or "lmms_eval_version" in results or re.match(r"\d{8}_|\d{4}_", path.name) is not None
     lmms = lmms or "model_configs" in results
     suite = "lmms-eval" if lmms and "lm_eval_version" not in results else "lm-eval"
@@ -149,7 +149,7 @@ def _rows(path: Path, key: str, own: bool) -> Iterator[LogRow]:
         yield row
 
 
-def _row(entry: Mapping[str, Any], where: str, own: bool) -> LogRow:
+def _row(entry: Options, where: str, own: bool) -> LogRow:
     resps = entry.get("resps", entry.get("filtered_resps"))  # lmms-eval leaves them out where no filter changed them
     stated = entry.get("arguments")
     if not isinstance(stated, (dict, list, type(None))):

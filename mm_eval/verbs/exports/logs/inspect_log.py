@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from mm_eval.values.errors import kind_and_text
 from mm_eval.values.run_files import json_value
 from mm_eval.values.types import ENDINGS as EVERY_ENDING
-from mm_eval.values.types import IMAGE_MARK
+from mm_eval.values.types import IMAGE_MARK, Fields, JsonObject, Options
 from mm_eval.verbs.exports.logs.files import (
     MOST_MEMBER,
     OddValue,
@@ -150,7 +150,7 @@ def _samples_of_json(path: Path) -> Iterator[tuple[str, int, LogRow]]:
             yield _sample(sample, path)
 
 
-def _header_of_zip(path: Path) -> Mapping[str, Any]:
+def _header_of_zip(path: Path) -> Fields:
     with _archive(path) as archive:
         names = set(archive.namelist())
         for name in ("header.json", "_journal/start.json"):  # a run that was killed has no header
@@ -233,7 +233,7 @@ def _row(sample: Mapping[str, object], where: str) -> LogRow:
     messages = [as_mapping(each, "messages") for each in as_list(sample.get("messages"), "messages")]
     asked = [each for each in messages if each.get("source") != "generate"]
     error, output = as_mapping(sample.get("error"), "error"), as_mapping(sample.get("output"), "output")
-    common: dict[str, Any] = {
+    common: JsonObject = {
         "where": where,
         "id": str(sample["id"]),
         "prompt": _prompt(asked or question, attachments),
@@ -284,7 +284,7 @@ def _text(content: object, attachments: Mapping[str, object]) -> str:
     return "\n".join("".join(part.get("text", f"{IMAGE_MARK}\n") for part in parts) for parts in turns)
 
 
-def _parts(content: Any, attachments: Mapping[str, Any]) -> list[dict[str, str]]:
+def _parts(content: Any, attachments: Options) -> list[dict[str, str]]:
     """The parts of a message: its texts, and places of pictures, which are not taken over."""
     if isinstance(content, str):
         return [{"type": "text", "text": _attached(content, attachments)}]

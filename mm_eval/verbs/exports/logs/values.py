@@ -10,6 +10,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from mm_eval.values.types import Fields, JsonObject, Options
+
 
 @dataclass(frozen=True)
 class LogRow:
@@ -30,17 +32,17 @@ class LogRow:
     resps: Sequence[Any] = ()
     doc_id: int | None = None
     id: str = ""
-    doc: Mapping[str, Any] | None = None
+    doc: Fields | None = None
     prompt: Any = None
     target: Any = None
     choices: Sequence[str] = ()
     ended: Sequence[str] = ()
-    scores: Mapping[str, Any] = field(default_factory=dict)
+    scores: Fields = field(default_factory=dict)
     read: Any = None
     filter: str = "none"
     prompts: int = 1
     failed: str = ""
-    raw: Mapping[str, Any] = field(default_factory=dict)
+    raw: Fields = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -77,7 +79,7 @@ def mapped(row: LogRow, columns: Mapping[str, str]) -> LogRow:
     """
     if not columns:
         return row
-    found: dict[str, Any] = {}
+    found: JsonObject = {}
     doc = dict(row.doc or {})
     scores = dict(row.scores)
     for ours, theirs in columns.items():
@@ -184,7 +186,7 @@ def as_score(value: object) -> Any:
     return number if math.isfinite(number) else None
 
 
-def as_numbers(stated: Mapping[str, Any]) -> tuple[dict[str, float], list[str]]:
+def as_numbers(stated: Options) -> tuple[dict[str, float], list[str]]:
     """The suite's own numbers that are finite, and a note on those that are not."""
     found = {}
     for name, value in stated.items():
