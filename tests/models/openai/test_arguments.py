@@ -77,7 +77,7 @@ def test_an_argument_that_a_server_was_started_with_is_noted(cli: Any, tmp_path:
         ran = asked(server, cli, tmp_path, ",use_flash_attention_2=True,device=cuda,tokenizer=some/where")
         assert ran.code == 0, ran.err
         for name in ("use_flash_attention_2=True", "device=cuda", "tokenizer=some/where"):
-            assert f"{name}: the server's own holds" in ran.out
+            assert f"{name}: the server uses the value that it was started with" in ran.out
 
 
 def test_limits_that_a_server_keeps_to_and_the_task_does_not_are_noted(cli: Any) -> None:
