@@ -200,7 +200,7 @@ def _try_all(
     asked = [judge for judge in judges if judge.model is not None]
     if not judged or not asked:
         return
-    _check_budget(opened, asked, judged, tried, progress)
+    _check_budget(opened, asked, judged, progress)
     tried.notes += _of_the_same_family(opened, asked)
     if not opened.request.judge.preflight:
         return
@@ -381,7 +381,7 @@ def _not_there(judge: Judge, error: MMEvalError) -> ConfigError:
 
 # ------------------------------------------------------------------ cost
 def _check_budget(
-    opened: OpenedTasks, judges: Sequence[Judge], judged: Sequence[str], tried: Tried, progress: Callable[[str], None]
+    opened: OpenedTasks, judges: Sequence[Judge], judged: Sequence[str], progress: Callable[[str], None]
 ) -> None:
     """Notes the estimate of each judge. ConfigError if all together are above the budget."""
     total, budget = Cost(), opened.request.judge.budget

@@ -12,7 +12,6 @@ from mm_eval.values.types import Options
 
 OURS = ("resume", "embed", "auto_log_gpu", "auto_log_cpu", "gpu_log_interval", "cpu_log_interval")
 REMOTE = ("space_id", "server_url", "dataset_id", "bucket_id", "webhook_url")
-PAGE_LIMIT = 25 * 2**20
 
 
 def check(args: Mapping[str, object]) -> None:

@@ -18,7 +18,6 @@ Reader = Callable[[str, int, Schemas], tuple[list[Call], int]]
 MOST_ARGUMENTS = 64
 """Arguments of a call. Each may be looked for to the end of the text."""
 _SPACE = re.compile(r"\s*")
-_NAME = re.compile(r"[\w.:/-]{1,128}")
 
 
 def skip(text: str, place: int) -> int:

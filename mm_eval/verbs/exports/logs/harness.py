@@ -56,7 +56,6 @@ OWN = frozenset(
     ]
 )
 """The keys of an entry that are not metrics."""
-NO_ANSWER = "[invalid]"
 
 
 def find(folder: Path, files: Sequence[Path]) -> Iterator[Log]:
