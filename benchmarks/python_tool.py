@@ -144,8 +144,10 @@ from inspect_ai.dataset import Sample
 from inspect_ai.solver import solver
 from inspect_ai.tool import python
 from inspect_ai.util import sandbox
-import asyncio, statistics, time
+import asyncio, os, numpy, statistics, time
 
+# the sandbox's python3 is that of a login shell, which has no packages
+PACKAGES = f"import sys; sys.path.append({{os.path.dirname(os.path.dirname(numpy.__file__))!r}})\\n"
 found = {{}}
 
 @solver
@@ -154,6 +156,7 @@ def calls():
         tool = python(timeout=60)
         await sandbox().write_file("image_01.png", picture())
         for name, code in PRINTED.items():
+            code = PACKAGES + code
             result = await tool(code=code)
             assert "Error" not in str(result), result
             cpus, walls = [], []
