@@ -7,6 +7,7 @@ const CELLS = {
     const of = answersOf(task);
     return { said: `samples of ${task}: gold ${of.show(gold)}, ${said === "none" ? "answer unparsed" : said === "other" ? "another answer" : `answered ${of.show(said)}`}`, keep: (row) => row.t === task && !unscored(row) && clean(row.g) === gold && of.answer(row) === said };
   },
+  wrong: (task, said) => ({ said: `samples of ${task} with the wrong answer ${said}`, keep: (row) => row.t === task && row.ok === false && extractedOf(row) === said }),
   pair: (task, a, b, inA, inB) => ({ said: `samples${task ? ` of ${task}` : ""}: ${inA} in ${runName(Number(a))}, ${inB} in ${runName(Number(b))}`, keep: (row) => (!task || row.t === task) && markIn(row, Number(a)) === (inA === "right") && markIn(row, Number(b)) === (inB === "right") }),
 };
 // Counts of the tables of a comparison, by their places on the page
@@ -19,7 +20,7 @@ function countCell(cell, count, most, same) {
   const said = CELLS[cell[0]](...cell.slice(1)).said;
   const inside = count ? make("button", { type: "button", "aria-label": `${count} ${said}` }, count.toLocaleString("en")) : "0";
   if (count) inside.addEventListener("click", () => showCell(cell));
-  const td = make("td", { class: same ? "same" : "" }, inside);
+  const td = make("td", { class: `${same ? "same" : ""}${count ? "" : " zero"}`.trim() }, inside);
   td.style.background = `color-mix(in srgb, var(--fill) ${Math.round(55 * count / Math.max(1, most))}%, transparent)`;
   return td;
 }
@@ -37,6 +38,7 @@ function bars(parts, choose) {
   return box;
 }
 const clean = (value) => String(value).trim().toLowerCase();
+const extractedOf = (row) => clean(Object.values(row.x || {})[0]?.[0] ?? "");
 
 // What a task's answers came to: one of the labels that are gold, "other", or "none" where nothing was read
 const answersRead = {};
@@ -59,8 +61,27 @@ function answersOf(task) {
   const show = (label) => choice ? String.fromCharCode(65 + Number(label)) : label.length === 1 ? label.toUpperCase() : label;
   return answersRead[task] = { of, labels, answer, show, at: rows.length };
 }
+// Whether the answers are of a few given ones: options, letters, yes and no, or labels that many documents share
+function isClosed(of, labels) {
+  const given = labels.every((label) => /^[(\[]?[a-z][)\].]?$/.test(label)) || ["no,yes", "false,true"].includes([...labels].sort().join());
+  return Boolean(of.length && of[0].o) || given || of.length >= 5 * labels.length;
+}
+const MOST_WRONG = 10;
+function wrongAnswers(task, of) {
+  const counts = new Map();
+  for (const row of of) {
+    const said = extractedOf(row);
+    if (row.ok === false && !row.u && said && said.length <= 60) counts.set(said, (counts.get(said) || 0) + 1);
+  }
+  const found = [...counts].filter(([, count]) => count > 1).sort((a, b) => b[1] - a[1]).slice(0, MOST_WRONG);
+  if (!found.length) return null; // each wrong answer is another one
+  const table = make("table", { class: "confusion" });
+  for (const [said, count] of found) table.append(make("tr", {}, make("th", { scope: "row" }, said), countCell(["wrong", task, said], count, found[0][1], false)));
+  return make("div", { class: "card" }, make("h3", {}, "Most frequent wrong answers"), make("div", { class: "scroll" }, table));
+}
 function confusion(task) {
   const { of, labels, answer, show } = answersOf(task);
+  if (!isClosed(of, labels)) return wrongAnswers(task, of);
   if (labels.length < 2 || labels.length > 12 || labels.some((label) => label.length > 12)) return null;
   const counts = {}, saidIt = {}, goldIt = {};
   let answered = 0;

@@ -330,3 +330,28 @@ def test_tokens_and_times_stand_beside_each_sample_and_task(opened, perfect, tmp
     )
     asked = page.execute_script("return document.querySelector('#asked dl').textContent")
     assert "spent on mme504,000 tokens in prompts, 2,940 in answers, 419.0 s from the first answer to the last" in asked
+
+
+def test_open_answers_have_their_most_frequent_wrong_ones_and_no_matrix(opened, cli, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    words = ["red", "blue", "green", "pink", "grey", "white"]
+    said = ["black", "black", "black", "red", "red", "white"]
+    rows = [{"question": f"{word}?", "answer": word} for word in words]
+    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    answers = [{"task": "open", "doc_id": place, "resps": [each]} for place, each in enumerate(said)]
+    (tmp_path / "answers.jsonl").write_text("".join(json.dumps(row) + "\n" for row in answers))
+    (tmp_path / "open.yaml").write_text(
+        "task: open\ndataset_path: json\ndataset_kwargs: {data_files: {test: rows.jsonl}}\ntest_split: test\n"
+        "doc_to_text: question\ndoc_to_target: answer\nmetric_list: [{metric: exact_match}]\n"
+    )
+    model = ("--model", "replay", "--model_args", "path=answers.jsonl")
+    done = cli("--tasks", "open", "--include_path", tmp_path, *model, "--output_path", tmp_path / "run")
+    assert done.code == 0, done.err
+    page = opened(tmp_path / "run/report.html")
+    assert "Answers against gold" not in page.page_source.split("</style>")[-1].split("<script")[0]
+    rows_of = (
+        "[...document.querySelectorAll('#charts table.confusion tr')].map((e) => e.innerText.split(/\\s+/).join(' '))"
+    )
+    assert page.execute_script(f"return {rows_of}") == ["black 3", "red 2"]
+    page.execute_script("document.querySelector('#charts table.confusion button').click()")
+    assert count(page) == "3 of 6" and "cell=wrong" in page.current_url
