@@ -17,10 +17,12 @@ import os
 import stat
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from mm_eval.values.errors import ConfigError, MMEvalError, StoreError, kind_and_text
-from mm_eval.values.types import JsonObject
+
+if TYPE_CHECKING:
+    from mm_eval.values.types import JsonObject
 
 RUN_FILE = "run.json"
 FORMAT = 1

@@ -66,7 +66,7 @@ def data_root(tmp_path: Path, pictures: list[bytes], **columns: list) -> Path:
         (["ls", "metricks"], "Did you mean 'metrics'"),
         (["lss"], "Did you mean 'ls'"),
         (["show", "mme", "--model", "dummy", "--sample", "--doc", "100000"], "has docs 0 to"),
-        (["score", "/nowhere"], "there is no run"),
+        (["score", "/nowhere"], "/nowhere: there is no such folder."),
         (["--tasks", "mme", "--verbosity", "loud"], "DEBUG, INFO, WARNING or ERROR is needed"),
         (["--tasks", "arc_easy@mqca"], "Did you mean 'mcqa'"),
     ],

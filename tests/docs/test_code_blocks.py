@@ -99,7 +99,8 @@ def test_every_option_that_the_pages_name_exists() -> None:
         "--max",
         "--nproc_per_node",
         "--user",
-    }  # of accelerate launch, torchrun and systemd-run; the beginning of torchrun's --max-restarts
+        "--init",
+    }  # of accelerate launch, torchrun, systemd-run and podman; the beginning of torchrun's --max-restarts
     for page in PAGES:
         named = set(re.findall(r"`(?!python )[^`\n]*?(?<![\w-])(--[a-z][a-z_]+)", page.read_text(encoding="utf-8")))
         # the beginnings of vLLM's --trust-request-mm-kwargs and --enable-prompt-tokens-details, and two of llama-server

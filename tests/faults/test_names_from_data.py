@@ -151,7 +151,7 @@ def test_a_table_in_any_format_has_its_own_cells_only(attacked: Path, capsys) ->
     assert bars[:3] == [3, 3, 3] and not any(bars[3:]), "a table of one model, and what else there is"
     assert not re.search(r"(?<!\\)\[x|(?<!&lt;)<img", "\n".join(markdown_table))
     rows = list(csv.reader(io.StringIO(command(attacked, "report RUN --format csv", capsys)[1])))
-    assert [len(row) for row in rows] == [15, 15, 15]
+    assert [len(row) for row in rows] == [17, 17, 17]
     assert not [cell for row in rows for cell in row if cell.lstrip()[:1] in tuple("=+-@")]
     latex_table = command(attacked, "report RUN --format latex", capsys)[1].splitlines()
     assert len(latex_table) == 9 and all(line.count("&") == 1 for line in latex_table if line.endswith(r"\\"))

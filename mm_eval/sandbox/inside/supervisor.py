@@ -10,6 +10,7 @@ It runs without the rest of mm-eval, and it alone reads the files that the code 
 from __future__ import annotations
 
 import base64
+import ctypes
 import io
 import json
 import os
@@ -24,7 +25,7 @@ import sys
 import time
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 LOOK = 0.05
 """Seconds between two looks at what the code takes."""
@@ -53,6 +54,8 @@ del _each
 """What a later release of a library changes says nothing about a question."""
 NUMBERED = re.compile(r"image_\d+\.png")
 """The names of pictures by their place. One that the code saves under such a name gets that of its own place."""
+_prctl = getattr(ctypes.CDLL(None), "prctl", None)  # Linux has it
+PR_SET_PDEATHSIG = 1
 KERNEL = ".kernel"
 """The folder of the kernel's sockets, inside of the working folder."""
 
@@ -173,7 +176,9 @@ class Supervisor:
         self._quietly(WARM_UP)
 
     def _limit(self) -> None:
-        """In the kernel's process, before it is one."""
+        """In the kernel's process, before it is one. It ends with the supervisor, however that ends."""
+        if _prctl is not None:
+            _prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
         limits = {
             resource.RLIMIT_CORE: 0,
             resource.RLIMIT_DATA: self._limits["memory"],
@@ -467,6 +472,14 @@ def main() -> None:
     limits = json.loads(sys.argv[1])
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     supervisor = Supervisor(limits)
+    try:
+        _serve(supervisor, answers)
+    finally:  # also where nobody reads any more: a kernel that is left would keep the sandbox
+        supervisor._end_kernel()
+
+
+def _serve(supervisor: Supervisor, answers: TextIO) -> None:
+    """Starts a kernel, says that it is ready, and answers requests until the input ends."""
     supervisor.start()
     null = os.open(os.devnull, os.O_RDWR)
     os.dup2(null, 1)
@@ -480,7 +493,6 @@ def main() -> None:
         except Exception as error:
             reply = {"fault": f"{type(error).__name__}: {error}"[:500]}
         print(json.dumps(reply), file=answers, flush=True)
-    supervisor._end_kernel()
 
 
 if __name__ == "__main__":
