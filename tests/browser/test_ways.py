@@ -32,8 +32,18 @@ def folder(base: Path, perfect: Path, worse: Path) -> Path:
 
 
 def back(page):
-    """The browser's Back: a page that is left, or the page before."""
-    page.back()
+    """The page one step back in its history, once it is there.
+
+    Not the driver's `back`: like the browser's button it skips entries that were made without a person's click.
+    """
+    from selenium.webdriver.support.ui import WebDriverWait
+
+    before = page.current_url
+    page.execute_script("history.back()")
+    WebDriverWait(page, 20).until(lambda _: page.current_url != before)
+    settled = "return document.readyState === 'complete' && document.documentElement.dataset.ready !== undefined"
+    WebDriverWait(page, 20).until(lambda _: page.execute_script(settled))
+    page.execute_async_script("const done = arguments[0]; requestAnimationFrame(() => setTimeout(done, 0));")
     return page
 
 
