@@ -94,9 +94,14 @@ def test_no_label_is_clipped_or_covered_on_a_phone(opened, pages) -> None:
     assert faults(opened, pages, 390, False) == {}
 
 
-@pytest.mark.full
-@pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize(
+    ("width", "dark"),
+    [
+        *(pytest.param(width, False, marks=pytest.mark.full) for width in WIDTHS),
+        pytest.param(1024, True, marks=pytest.mark.full),
+        *(pytest.param(width, True, marks=pytest.mark.slow) for width in WIDTHS if width != 1024),
+    ],
+)
 def test_no_label_is_clipped_or_covered_at_any_width(opened, pages, width: int, dark: bool) -> None:
     assert faults(opened, pages, width, dark) == {}
 
