@@ -189,7 +189,7 @@ class _Builder:
 
     def value(self, event: Any, depth: int) -> Any:
         if isinstance(event, yaml.AliasEvent):
-            return self.alias(event)
+            return self.value_of_alias(event)
         before = self.size
         self.size += 1
         if depth > MAX_DEPTH:
@@ -216,7 +216,7 @@ class _Builder:
         while not isinstance(event := self.loader.get_event(), end):
             yield event
 
-    def alias(self, event: Any) -> Any:
+    def value_of_alias(self, event: Any) -> Any:
         if event.anchor not in self.anchors:
             raise self.error(f"alias {event.anchor!r} has no anchor", event)
         value, size = self.anchors[event.anchor]

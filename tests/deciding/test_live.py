@@ -56,7 +56,7 @@ def test_runs_that_go_on_are_compared_on_the_docs_that_both_have(cli, runs: list
     [found] = compared(cli, *runs)
     assert found["docs"] == 150 and found["interval"][0] < found["difference"] < found["interval"][1]
     said = cli("compare", *runs, "--anytime").out
-    assert "goes on" in said and "in the order of the data" in said and "150 of 252" in said
+    assert "unfinished" in said and "in the order of the data" in said and "150 of 252" in said
     assert said.count("sample data") == 2
     cut(runs[0], 10)
     [early] = compared(cli, *runs)

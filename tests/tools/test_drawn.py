@@ -88,7 +88,7 @@ def test_a_limit_asks_no_more_and_is_part_of_what_the_run_is(tmp_path: Path) -> 
     assert {doc for doc, _ in model.asked} == {0, 1} and scores(folder, "drawn@python") == [1.0, 1.0]
     other = Coder()
     with pytest.raises(ConfigError, match="limit"):
-        ask(task, folder, other)
+        ask(task, folder, other, limit=1)
     assert other.asked == []
 
 

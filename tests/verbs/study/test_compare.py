@@ -350,8 +350,11 @@ def test_filtered_refused_and_truncated_docs_are_named_with_the_flips_that_they_
     assert [count_kinds(kinds) for kinds in comparison.kinds["mme"]] == [{}, counts]
     page = base / "missing.html"
     said = cli("compare", perfect, missing, "--html", page).out
-    of_all = "mme: of 420 documents in both, A has none filtered, refused or truncated; B has 2 filtered, 1 refused, 3 truncated"
-    of_lost = "of the 4 documents lost in mme_perception_score, in B: 1 filtered, 1 refused, 2 truncated"
+    of_all = (
+        "mme: of 420 documents in both, perfect.jsonl has none filtered, refused or truncated; "
+        "missing.jsonl has 2 filtered, 1 refused, 3 truncated"
+    )
+    of_lost = "of the 4 documents lost in mme_perception_score, in missing.jsonl: 1 filtered, 1 refused, 2 truncated"
     assert of_all in said and of_lost in said
     [section] = in_page(page, "data")["sections"]
     assert of_all in section["said"] and f"  {of_lost}" in section["said"]
