@@ -600,22 +600,22 @@ def load_configs(
         checkpoint = {key: request.model_args[key] for key in CHECKPOINT if key in request.model_args}
         overrides["metadata"] = {**checkpoint, **request.metadata}
     names: list[str | Mapping[str, object]] = list(request.tasks)
-    of_parts: dict[str, Mapping[str, object]] = {}
+    by_task: dict[str, Mapping[str, object]] = {}
     if is_imported(request):
         from mm_eval.imported.theirs import repeats_stated
 
-        of_parts |= repeats_stated(request)
+        by_task |= repeats_stated(request)
     if (protocol := protocol_of(request)) is not None:
         from mm_eval.protocols.run_under import task_overrides
 
         names = names or list(protocol.rows(with_python=request.tools.added is None))
-        of_parts |= task_overrides(protocol)
+        by_task |= task_overrides(protocol)
     manager = TaskManager(include_path=request.include_path)
     loaded = manager.load(
         names,
         overrides=overrides or None,
         faults=faults,
-        below={**of_parts, **(below or {})} or None,
+        below={**by_task, **(below or {})} or None,
         python=request.tools.added is not None,
     )
     for name in request.samples or ():

@@ -110,7 +110,7 @@ class Prompts(Variants):
             else:
                 of_docs = counted(first.difference.n or 0, "document")
                 yield (
-                    f"On {name} ({key.metric}) {listed(names, 6)} show no significant difference to {self.baseline} "
+                    f"On {name} ({key.metric}) {listed(names, 6)} show no significant difference from {self.baseline} "
                     f"with {of_docs}."
                 )
 

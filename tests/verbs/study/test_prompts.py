@@ -116,7 +116,8 @@ def test_a_better_block_is_called_better(perfect, worse, base, mme_rows):
     text = render([trial, trial])
     assert "perfect is better than worse on mme (mme_perception_score) by" in text and "(p <0.001)" in text
     assert (
-        "On mme (mme_cognition_score) perfect, bit show no significant difference to worse with 120 documents." in text
+        "On mme (mme_cognition_score) perfect, bit show no significant difference from worse with 120 documents."
+        in text
     )
     assert trial.best("mme", MetricKey("mme_perception_score", "none")) == ["perfect"]
     assert trial.best("mme", MetricKey("mme_cognition_score", "none")) == []
