@@ -37,6 +37,16 @@ def chromium():
 
 
 @pytest.fixture
+def new_tab(chromium):
+    """A tab with a history of its own: Chromium keeps 50 entries a tab, and first drops those that no person's click made."""
+    before = chromium.current_window_handle
+    chromium.switch_to.new_window("tab")
+    yield
+    chromium.close()
+    chromium.switch_to.window(before)
+
+
+@pytest.fixture
 def opened(chromium):
     """Opens a page from disk at a width, light or dark, and waits until it is drawn; it must not complain.
 

@@ -13,7 +13,7 @@ from mm_eval.verbs.report.release.page import write_release_page
 
 from .test_report_page import count, detail, wait_for
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("new_tab")]
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +34,7 @@ def folder(base: Path, perfect: Path, worse: Path) -> Path:
 def back(page):
     """The page one step back in its history, once it is there.
 
-    Not the driver's `back`: like the browser's button it skips entries that were made without a person's click.
+    Not the driver's `back`: like the browser's button, it skips entries that no person's click made.
     """
     from selenium.webdriver.support.ui import WebDriverWait
 
