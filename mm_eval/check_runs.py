@@ -54,8 +54,8 @@ def mistakes(request: RunRequest) -> list[MMEvalError]:
         if request.output_path and request.ray.executor is None:  # workers that load the model describe it, later
             folder = RunFolder(Path(request.output_path))
             expect(prepared.model, folder.entry("constants"))
-            first = None if prepared.deciding else prepared.spec_of_first
-            folder.refuse_other(prepared.spec(), request.to_json(), first)
+            part = None if prepared.deciding or prepared.imported else prepared.spec_of_part
+            folder.refuse_other(prepared.spec(), request.to_json(), part)
 
     def model() -> None:
         make_model(in_our_words(request)[0])

@@ -9,7 +9,7 @@ import hashlib
 import json
 import logging
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -104,9 +104,17 @@ class Prepared(OpenedRun):
             },
         }
 
-    def spec_of_first(self, counts: Mapping[str, int]) -> dict[str, object]:
-        """The spec of the same run over the first so many docs of each task."""
-        return replace(self, doc_ids={name: ids[: counts[name]] for name, ids in self.doc_ids.items()}).spec()
+    def spec_of_part(self, counts: Mapping[str, int]) -> dict[str, object]:
+        """The spec of the same run with these tasks alone, each with its first so many docs."""
+        tasks = {name: task for name, task in self.tasks.items() if name in counts}
+        runs_code = needs_sandbox(task.config for task in tasks.values())
+        part = replace(
+            self,
+            tasks=tasks,
+            doc_ids={name: self.doc_ids[name][: counts[name]] for name in tasks},
+            sandbox=self.sandbox if runs_code else None,
+        )
+        return part.spec()
 
     def _turns_to_json(self, turns: Turns) -> dict[str, object]:
         """What the turns of a task are made of beside it, for run.json. What is said next goes by answers without reasoning."""
@@ -246,9 +254,14 @@ def check_rounds(opened: OpenedTasks) -> None:
             raise ConfigError(what, where=config.where("rounds"), hint="Use --blind alone.")
 
 
+def needs_sandbox(configs: Iterable[TaskConfig]) -> bool:
+    """Whether a task offers a tool that runs code of the model."""
+    return any(config.tools is not None and config.tools.runs_code for config in configs)
+
+
 def sandbox_of_run(request: RunRequest, configs: Mapping[str, TaskConfig]) -> Sandbox | None:
     """Where code of the model is run; None where no task offers it. ConfigError where it can't be had."""
-    if not any(config.tools is not None and config.tools.runs_code for config in configs.values()):
+    if not needs_sandbox(configs.values()):
         return None
     from mm_eval.sandbox.limits import Limits
     from mm_eval.sandbox.walls import sandbox_of

@@ -276,8 +276,8 @@ def _claim(prepared: Prepared, folder: RunFolder, spec: dict[str, object], refus
     if refusal is not None:
         raise refusal
     facts, leads = measured(prepared.model), processes().leads
-    first = None if prepared.deciding or prepared.imported else prepared.spec_of_first
-    folder.claim(spec, prepared.request.to_json(), facts.machine, facts.constants, leads, first)
+    part = None if prepared.deciding or prepared.imported else prepared.spec_of_part
+    folder.claim(spec, prepared.request.to_json(), facts.machine, facts.constants, leads, part)
     if leads:  # once a launch: it may read every picture file
         folder.hold_files(prepared.picture_files)
         if prepared.judging:

@@ -37,8 +37,8 @@ RESTORE = "Restore it, or choose another --output_path."
 Files: TypeAlias = Mapping[str, Mapping[str, FileState]]
 """{task: {name of a picture file in the task's rows: its state}}"""
 
-FirstDocs: TypeAlias = Callable[[Mapping[str, int]], Mapping[str, Any]]
-"""The spec of a run that is asked only the first so many docs of each task."""
+PartSpec: TypeAlias = Callable[[Mapping[str, int]], Mapping[str, Any]]
+"""The spec of the part of a run that has these tasks, each with its first so many docs."""
 
 NOTHING: Mapping[str, object] = {}
 DISK_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG, errno.ESTALE})
@@ -163,19 +163,19 @@ class RunFolder:
         machine: Mapping[str, object] = NOTHING,
         constants: Mapping[str, object] = NOTHING,
         leads: bool = True,
-        first: FirstDocs | None = None,
+        part: PartSpec | None = None,
     ) -> bool:
         """Writes run.json, or checks that the folder has the same spec. Returns whether this continues an earlier run.
 
         request: the command's settings, from which `mm-eval score` builds the tasks again. machine: of the model's facts, which
         may differ when the run goes on. constants: of the same, by which a launch without the weights describes the model.
-        leads: this process is the one of its launch that changes a run.json that exists. first: the spec of the first so many
-        docs of each task; a run of more docs continues one of its first docs.
+        leads: this process is the one of its launch that changes a run.json that exists. part: the spec of a part of this run; a
+        run of more tasks, or of more docs, continues one of a part of them.
         Raises ConfigError with the first differences.
         """
         known = self.read("run.json")
         if known is not None:
-            if self._refuse_other(known, spec, request, first) and leads:
+            if self._refuse_other(known, spec, request, part) and leads:
                 known = self._go_on_with_more(known, spec, request)
             if leads:
                 self._mark(known, request)
@@ -197,7 +197,7 @@ class RunFolder:
     def _go_on_with_more(
         self, run: Mapping[str, object], spec: Mapping[str, object], request: Mapping[str, object]
     ) -> dict[str, object]:
-        """Makes the folder that of the same run over more docs. Its numbers are of the first ones, so they go first."""
+        """Makes the folder that of the same run over more tasks or docs. Its numbers are of a part of them, so they go first."""
         for name in ("report.html", "results.json", "finished.json"):
             (self.path / name).unlink(missing_ok=True)
         changed = {**run, "spec": spec, "request": request}
@@ -229,24 +229,24 @@ class RunFolder:
         return self
 
     def refuse_other(
-        self, spec: Mapping[str, object], request: Mapping[str, object] = NOTHING, first: FirstDocs | None = None
+        self, spec: Mapping[str, object], request: Mapping[str, object] = NOTHING, part: PartSpec | None = None
     ) -> None:
         """Raises ConfigError if the folder has a run of another spec, or another launch holds it. Writes nothing.
 
-        request, first: as of `claim`.
+        request, part: as of `claim`.
         """
         self.refuse_if_held()
         if (known := self.read("run.json")) is not None:
-            self._refuse_other(known, spec, request, first)
+            self._refuse_other(known, spec, request, part)
 
     def _refuse_other(
         self,
         known: Options,
         spec: Options,
         request: Mapping[str, object] = NOTHING,
-        first: FirstDocs | None = None,
+        part: PartSpec | None = None,
     ) -> bool:
-        """Raises OtherRunError for a run of other requests. Returns whether the run has asked only the first docs of the spec."""
+        """Raises OtherRunError for a run of other requests. Returns whether the run has asked only a part of the spec."""
         if not isinstance(known.get("spec"), dict):
             raise StoreError("it has no spec of a run.", where=str(self.path / "run.json"), hint=RESTORE)
         spec = requests_of_spec(spec)
@@ -258,11 +258,14 @@ class RunFolder:
             old = requests_of_spec(old)
             different = list(differences(old, spec))
             begun = entry_of(known, "request")
-            by_limit = first is not None and not begun.get("samples") and not request.get("samples")
-            if different and by_limit and (counts := counts_of_first(old, spec)):
-                assert first is not None
-                if not list(differences(old, requests_of_spec(first(counts)))):
+            if different and part is not None and (counts := common_counts(old, spec)):
+                by_number = not begun.get("samples") and not request.get("samples")
+                before, now = ({name: of[place] for name, of in counts.items()} for place in (0, 1))
+                grows = before == now or (by_number and all(before[name] <= now[name] for name in now))
+                if grows and not list(differences(old, requests_of_spec(part(before)))):
                     return True
+                spec = requests_of_spec(part(now))
+                different = list(differences(old, spec))
             different = shorter(different, old, spec, begun, request)
         except UNREADABLE as error:
             raise odd_content(error, self.path / "run.json") from error
@@ -477,12 +480,10 @@ def differences(old: object, new: object, at: str = "") -> Iterator[str]:
         yield f"{place}: {meaning}" if meaning else f"{at} was {_short(old)} and is {_short(new)}"
 
 
-def counts_of_first(old: Fields, new: Fields) -> dict[str, int]:
-    """{task: how many docs the old run asks}, where the new one asks at least as many of each task and more of some."""
-    counts = [{name: task["docs"]["count"] for name, task in spec["tasks"].items()} for spec in (old, new)]
-    before, now = counts
-    grows = before.keys() == now.keys() and all(before[name] <= now[name] for name in now) and before != now
-    return before if grows else {}
+def common_counts(old: Fields, new: Fields) -> dict[str, tuple[int, int]]:
+    """{task: how many docs the old run asks, and the new one}; empty where the new run lacks a task of the old one."""
+    before, now = ({name: task["docs"]["count"] for name, task in spec["tasks"].items()} for spec in (old, new))
+    return {name: (before[name], now[name]) for name in before} if before.keys() <= now.keys() else {}
 
 
 def shorter(

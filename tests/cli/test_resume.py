@@ -106,6 +106,35 @@ def test_a_larger_limit_or_none_continues_with_the_recorded_answers(cli, tmp_pat
     assert shorter.code == 2 and "--limit was not given and is 8" in shorter.err
 
 
+def test_more_tasks_continue_with_the_recorded_answers(cli, tmp_path: Path) -> None:
+    folder = ("--model", "dummy", "--sample", "--output_path", tmp_path / "run")
+    assert cli("--tasks", "mme", *folder, "--limit", "4").code == 0
+    wanted = ("--tasks", "seedbench,mme", "--limit", "6")  # and more documents of the one that is there
+    more = cli(*wanted, *folder)
+    assert more.code == 0 and "4 answers were there, 8 were requested" in more.out
+    assert "all 12 answers were in the run folder already" in cli(*wanted, *folder).out
+    assert cli("score", tmp_path / "run").code == 0, "the recorded request is the new one"
+    cli(*wanted, *folder[:-1], tmp_path / "alone")
+    assert results_of(tmp_path / "run") == results_of(tmp_path / "alone")
+    picked = cli("--tasks", "seedbench,mme,mmstar", *folder, "--samples", '{"mme": [0, 1, 2, 3, 4, 5, 6]}')
+    assert picked.code == 2 and "--samples was not given" in picked.err
+    for words, said in (
+        ((*wanted, "--seed", "5"), "seed was 0 and is 5. "),
+        (("--tasks", "mme", "--limit", "6"), "the tasks were seedbench, mme and are mme. "),
+        (("--tasks", "seedbench,mme,mmstar", "--limit", "6", "--seed", "5"), "seed was 0 and is 5. "),
+        (("--tasks", "seedbench,mme,mmstar", "--limit", "5"), "another run: --limit was 6 and is 5. "),
+        (("--tasks", "seedbench,mmstar", "--limit", "6"), "the tasks were seedbench, mme and are seedbench, mmstar. "),
+    ):
+        refused = cli(*words, *folder)
+        assert refused.code == 2 and said in refused.err, words
+        assert ("the tasks were" in refused.err) == said.startswith("the tasks"), words
+    of_docs = ("--samples", '{"mme": [3, 5]}')
+    assert cli("--tasks", "mme", *folder[:-1], tmp_path / "picked", *of_docs).code == 0
+    of_docs = ("--samples", '{"mme": [3, 5], "seedbench": [1]}')
+    more = cli("--tasks", "mme,seedbench", *folder[:-1], tmp_path / "picked", *of_docs)
+    assert more.code == 0 and "2 answers were there, 1 was requested" in more.out, more.out
+
+
 def test_a_larger_limit_with_other_prompts_is_another_run(cli, tmp_path: Path) -> None:
     arguments = ("--tasks", "mme", "--model", "dummy", "--sample", "--output_path", tmp_path / "run")
     assert cli(*arguments, "--limit", "4").code == 0

@@ -218,6 +218,28 @@ def test_a_release_file_asks_each_task_in_each_column(tmp_path: Path) -> None:
             tasks(text)
 
 
+def test_a_column_that_is_added_to_a_release_keeps_its_runs(
+    tmp_path: Path, cli: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if why := why_not():
+        pytest.skip(why)
+    monkeypatch.setattr("mm_eval.sandbox.check.refuse_if_open", lambda sandbox: None)  # a start of its own
+    file, out = tmp_path / "release.yaml", tmp_path / "out"
+    text = f"output_path: {out}\nsample: true\nno_report: true\nlimit: 3\ntasks: [mmstar]\nmodels: [dummy]\n"
+    file.write_text(text)
+    assert cli("--config", file).code == 0
+    [journal] = out.glob("*/journal/*.jsonl")
+    answers = journal.read_text()
+    file.write_text(f"{text}columns: [plain, python]\n")
+    ran: Ran = cli("--config", file)
+    assert ran.code == 0 and "| mmstar@python" in ran.out, ran.out + ran.err
+    assert journal.read_text() == answers
+    [added] = set(out.glob("*/journal/*.jsonl")) - {journal}
+    asked = [json.loads(line) for line in added.read_text().splitlines()]
+    slots = {tuple(slot[:2]) for record in asked if record["kind"] == "answer" for slot in record["slots"]}
+    assert slots == {("mmstar@python", doc_id) for doc_id in range(3)}
+
+
 def test_a_task_of_log_likelihoods_ends_a_release_with_columns_before_anything_is_asked(
     tmp_path: Path, cli: Any
 ) -> None:
