@@ -50,6 +50,9 @@ PACKAGES = (
     "nltk",
     "Levenshtein",
     "apted",
+    "jiwer",
+    "rapidfuzz",
+    "whisper-normalizer",
 )
 """The packages that read data and score, beside mm-eval."""
 SCORING: tuple[Registry[Any], ...] = (METRICS, AGGREGATIONS, REDUCTIONS, FILTERS, SCORERS, FORMATS)

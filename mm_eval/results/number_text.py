@@ -21,7 +21,7 @@ EXACT_NOTE = f"{EXACT} exact 95% interval: nearly all documents are right or wro
 NO_SHARES = frozenset(
     ("bits_per_byte", "bpb", "brier_score", "byte_perplexity", "perplexity", "word_perplexity", "cider")
     + ("logprob", "likelihood", "choice_logprob", "choice_logprob_norm", "matthews_corrcoef", "mcc")
-    + ("bleu", "chrf", "ter")
+    + ("bleu", "chrf", "ter", "wer", "cer")
 )
 """Metrics whose numbers are not shares of 1, although they may lie between 0 and 1: points of 100 do where a model fails."""
 COUNTS_OF_TOOLS = ("turns", "calls", "failed", "malformed")
