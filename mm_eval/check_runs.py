@@ -12,6 +12,7 @@ from typing import TypeVar
 from mm_eval.adapters import in_our_words, make_model
 from mm_eval.engine.folder import RunFolder
 from mm_eval.engine.model import expect
+from mm_eval.finished import unfinished
 from mm_eval.open_tasks import prompt_blocks
 from mm_eval.prepare import Prepared, load_configs, prepare
 from mm_eval.request import RunRequest
@@ -29,24 +30,30 @@ T = TypeVar("T")
 log = logging.getLogger(__name__)
 
 
-def check_models(requests: Mapping[str, RunRequest]) -> None:
+def check_models(requests: Mapping[str, RunRequest]) -> dict[str, int]:
     """Checks every model with its tasks, data and run folder before the first request; loads no weights.
 
     requests: by name, with which each error begins.
+    Returns how many requests each model needs for the docs of its tasks that are not finished.
     Errors: ConfigError with every mistake of every model; a mistake that models share is reported once.
     """
     models: dict[tuple[str, str, str], list[str]] = {}
+    sizes: dict[str, int] = {}
     for name, request in requests.items():
-        for error in mistakes(request):
+        for error in mistakes(request, partial(sizes.__setitem__, name)):
             models.setdefault((error.what, error.where, error.hint), []).append(name)
     raise_all(
         ConfigError(what, where=": ".join([", ".join(names), *([where] if where else [])]), hint=hint)
         for (what, where, hint), names in models.items()
     )
+    return sizes
 
 
-def mistakes(request: RunRequest) -> list[MMEvalError]:
-    """What is wrong with a run before its first request: its tasks and its model and, where those are right, all else."""
+def mistakes(request: RunRequest, size: Callable[[int], None] = lambda requests: None) -> list[MMEvalError]:
+    """What is wrong with a run before its first request: its tasks and its model and, where those are right, all else.
+
+    size: called with the number of its requests, as of `check_models`.
+    """
 
     def whole() -> None:
         prepared = prepare(request)
@@ -56,6 +63,7 @@ def mistakes(request: RunRequest) -> list[MMEvalError]:
             expect(prepared.model, folder.entry("constants"))
             part = None if prepared.deciding or prepared.imported else prepared.spec_of_part
             folder.refuse_other(prepared.spec(), request.to_json(), part)
+        size(sum(len(prepared.first_requests(name)) * len(prepared.doc_ids[name]) for name in unfinished(prepared)))
 
     def model() -> None:
         make_model(in_our_words(request)[0])

@@ -20,7 +20,7 @@ from typing import Any
 
 from mm_eval.config.formats import FORMATS
 from mm_eval.config.schema import functions_in
-from mm_eval.engine.folder import RunFolder
+from mm_eval.engine.folder import RunFolder, entry_of
 from mm_eval.engine.own_runs import is_own, mark_of
 from mm_eval.package import FOLDERS, __version__, version_of
 from mm_eval.prepare import Prepared
@@ -57,6 +57,15 @@ PACKAGES = (
 """The packages that read data and score, beside mm-eval."""
 SCORING: tuple[Registry[Any], ...] = (METRICS, AGGREGATIONS, REDUCTIONS, FILTERS, SCORERS, FORMATS)
 """Where code that scores or writes prompts is registered by name."""
+
+
+def unfinished(prepared: Prepared) -> list[str]:
+    """The tasks of a run that no earlier launch in its folder has finished with the same documents."""
+    if not (path := prepared.request.output_path) or not (Path(path) / NAME).is_file():
+        return list(prepared.tasks)
+    recorded = entry_of(RunFolder(Path(path)).entry("spec"), "tasks")
+    own = entry_of(json.loads(json.dumps(prepared.spec())), "tasks")
+    return [name for name in prepared.tasks if name not in recorded or recorded[name] != own.get(name)]
 
 
 def save_finished(prepared: Prepared, folder: RunFolder, spec: Mapping[str, object], report: Report) -> None:

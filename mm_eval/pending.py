@@ -46,6 +46,10 @@ class Pending:
                 doc_ids = [doc_id for doc_id in doc_ids if doc_id != first[name]]
             yield from task.instances(doc_ids, self.prepared.styles[name])
 
+    def requests_of(self, name: str) -> int:
+        """How many requests the pending docs of a task make, those of them included that have an answer."""
+        return len(self.prepared.first_requests(name)) * len(self.doc_ids[name])
+
     def requests(self, name: str, doc_ids: Sequence[int]) -> Iterator[Instance]:
         """The instances of those of some docs of a task that are pending, in this order."""
         pending = set(self.doc_ids[name]).intersection(doc_ids)

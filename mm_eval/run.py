@@ -39,6 +39,7 @@ from mm_eval.engine.order import CheapestOrder
 from mm_eval.engine.outcome import Outcome, StopSignal, failure_limit, model_boundary
 from mm_eval.engine.prices import budget_check
 from mm_eval.engine.progress import Progress
+from mm_eval.first_scores import first_scores, show_scores
 from mm_eval.open_run import OpenedRun
 from mm_eval.open_tasks import Asking, OpenedTasks, Pass
 from mm_eval.pending import find_pending
@@ -337,6 +338,8 @@ def _answer(
             over = budget_check(dollars_of_answers, request.budget, "--budget", "the answers have", own.count)
             asker = Asker(model, journal, state, stop, progress.tick, fail_at, cache, outcome, elsewhere, over)
             asker.keep = folder.keep_findings
+            progress.tasks({name: pending.requests_of(name) for name in prepared.tasks})
+            asker.settled = first_scores(prepared, state, pending, progress) or asker.settled
             asking = Asking(folder, state, journal, outcome, stop, progress, elsewhere, own.count)
             at_once = [Pass(CheapestOrder(pending.instances()), pending.mine)]
             for each in deciding.passes(prepared, asking, pending) if deciding else at_once:
@@ -456,6 +459,8 @@ def _score_and_write(
     _check_folder(folder)
     state.forget()  # the page is made from samples/, and reading them needs the memory
     results, order = assemble(opened.loaded, opened.tasks, scores)
+    if progress.shows_scores and not outcome.interrupted:
+        show_scores(results, opened.loaded.roots, progress)
     results.run = RunFacts(run_facts(opened, folder, recorded, state, scores, spec, started, before.cost))
     if opened.imported:
         opened.imported.add_to(results, opened.request.name)

@@ -44,7 +44,7 @@ ORDER: list[tuple[str, str]] = [
         "deciding.against",
     ),
     ("run page", "run_page"),
-    ("write run, finished", "write_run finished"),
+    ("write run, finished", "write_run finished first_scores"),
     ("run", "run"),
     ("check runs", "check_runs"),
     ("public names", "types errors registry filters metrics scorers"),

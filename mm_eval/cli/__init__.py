@@ -26,6 +26,7 @@ from types import ModuleType
 from mm_eval.aliases import OTHERWISE
 from mm_eval.cli import say as output
 from mm_eval.cli.say import (
+    LogHandler,
     OutputError,
     SafeFormatter,
     complain,
@@ -303,7 +304,7 @@ def _dispatch(words: list[str]) -> int:
     module = importlib.import_module(VERBS[verb][0])
     output.writes_results = getattr(module, "WRITES_RESULTS", False)
     args, rest = _arguments(verb, module, rest)
-    handler = logging.StreamHandler(sys.stderr)
+    handler = LogHandler(sys.stderr)
     handler.setFormatter(SafeFormatter("mm-eval: %(message)s"))
     logging.basicConfig(level=args.verbosity, handlers=[handler])
     code: int

@@ -117,8 +117,13 @@ def output_was_lost() -> bool:
 
 def say_loading(name: str, stream: Any) -> None:
     """Shows what happens now on a terminal, in a line that the next one replaces."""
+    show_line(f"loading {name} ...", stream)
+
+
+def show_line(text: str, stream: Any) -> None:
+    """Shows a line on a terminal that whatever is printed next replaces."""
     _State.loading = True
-    print(f"\x1b[2K\rloading {name} ...", end="", file=stream, flush=True)
+    print(f"\x1b[2K\r{text}", end="", file=stream, flush=True)
 
 
 def finish_line() -> None:
@@ -245,6 +250,14 @@ def complain_of_fault(error: Exception) -> None:
     complain_briefly(
         "this is a fault of mm-eval, not of your command. Recorded answers are kept. Please report these lines."
     )
+
+
+class LogHandler(logging.StreamHandler[Any]):
+    """Log lines on the error stream, each on a line of its own."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        finish_line()
+        super().emit(record)
 
 
 class SafeFormatter(logging.Formatter):

@@ -46,6 +46,7 @@ class Asker:
     cache: answers of other runs (`--use_cache`).
     keep: gets the findings of the model's facts whenever they have changed, before an answer that was made with them is recorded.
     over_budget: the error that ends the run once the budget is spent; None before.
+    settled: called with the task of each request that is answered or has failed, a conversation once, by the thread that asks.
     """
 
     model: Model
@@ -59,6 +60,7 @@ class Asker:
     failed_elsewhere: Callable[[], int] = lambda: 0
     over_budget: Callable[[], MMEvalError | None] = lambda: None
     keep: Callable[[Fields], None] = lambda findings: None
+    settled: Callable[[str], None] = lambda task: None
     _kept: Mapping[str, object] = field(default_factory=dict)
     _in_flight: dict[int, tuple[str, list[Instance], ChoicesOfDoc | None]] = field(default_factory=dict)
     """id(instance) of each request: its key, the instances whose slots its answer fills, itself first, and its doc."""
@@ -171,6 +173,8 @@ class Asker:
                 if found is not None and self._still_asked(instance, found):
                     self.outcome.reused += 1
                     self._goes_on(instance, found)
+                    if instance.then is None:
+                        self.settled(instance.task)
                 elif instance.error is not None:
                     self._fail([instance], "", instance.error)
                 else:
@@ -202,6 +206,8 @@ class Asker:
             self.journal.put(slots_record(key, [instance.slot], at), tick)
             self.state.add(found, [instance.slot], at)
             self._goes_on(instance, found)
+            if instance.then is None:
+                self.settled(instance.task)
             return True
         answer = self.cache.find(key, instance)
         if answer is None:
@@ -231,6 +237,7 @@ class Asker:
             self.journal.put(end_record(answer.key, first, end), lambda: self.tick(1, 0))
             self.state.add_end(first, end)
             self.outcome.answered += 1
+        self.settled(last.task)
 
     def _at(self, instance: Instance) -> float:
         """The time at which a turn is recorded, later than what its slot has; 0 outside of conversations."""
@@ -339,6 +346,9 @@ class Asker:
         if not failed and whole < len(slots):
             for instance in instances:
                 self._goes_on(instance, answer)
+        for instance in instances:
+            if failed or instance.then is None:
+                self.settled(instance.task)
         return answer
 
     def _check_limits(self) -> None:

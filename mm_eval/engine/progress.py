@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -14,8 +14,17 @@ from mm_eval.values.run_files import MOST_LINE, UNREADABLE, journal_files, json_
 class Progress:
     """Shows how far a run is: this one nothing, `ProgressBar` in cli/progress.py on a terminal."""
 
+    shows_scores = False
+    """Whether `scored` shows anything. Where it does, the scores of a task are computed as soon as its last answer is there."""
+
     def phase(self, name: str) -> None:
         """What happens before the first request, such as "model"."""
+
+    def tasks(self, requests: Mapping[str, int]) -> None:
+        """The tasks that are asked next, in their order, and how many requests each of them still needs."""
+
+    def scored(self, name: str, score: str) -> None:
+        """A task, or a whole group, has its score. May be called again with the final one."""
 
     def priced(self, dollars: Callable[[], float | None]) -> None:
         """Takes a function that gives the price so far; None where it is unknown."""

@@ -15,7 +15,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from typing import Any, TypeAlias
 
@@ -36,12 +36,20 @@ PAUSE = 0.2
 class SentProgress(Progress):
     """Sends what it is shown. Ticks are added up and sent a few times a second."""
 
+    shows_scores = True
+
     def __init__(self, send: Send) -> None:
         self._send, self._done, self._failed, self._sent = send, 0, 0, 0.0
         self._dollars: Callable[[], float | None] = lambda: None
 
     def phase(self, name: str) -> None:
         self._send("phase", name)
+
+    def tasks(self, requests: Mapping[str, int]) -> None:
+        self._send("tasks", dict(requests))
+
+    def scored(self, name: str, score: str) -> None:
+        self._send("scored", name, score)
 
     def priced(self, dollars: Callable[[], float | None]) -> None:
         self._dollars = dollars

@@ -6,7 +6,7 @@ import argparse
 import os
 import sys
 from collections.abc import Callable, Mapping
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -51,11 +51,11 @@ def run_release(args: argparse.Namespace, read: Callable[[argparse.Namespace], R
 
     links = linked(requests, parallel)
     requests = links.requests
-    check_models(requests)
+    sizes = check_models(requests)
     _write_order(release.runs)
     found = Outcomes([links.ended])
     run = _side_by_side if parallel > 1 else _in_turn
-    run(requests, parallel, found)
+    run(requests, parallel, found, sizes)
     if found.exit_code == INTERRUPTED:
         found.leave_out(requests, "it was not run: the release was interrupted before it")
     for name, request in release.runs.items():
@@ -86,21 +86,29 @@ def _write_order(runs: Mapping[str, RunRequest]) -> None:
             write_release_order(parent, {folder.name: name for folder, name in folders.items()})
 
 
-def _in_turn(requests: Mapping[str, RunRequest], parallel: int, found: Outcomes) -> None:
-    """Runs the models one after another in this process; one that waits for others goes on when it is its turn again."""
-    from mm_eval.cli.progress import ProgressBar
+def _in_turn(requests: Mapping[str, RunRequest], parallel: int, found: Outcomes, sizes: Mapping[str, int]) -> None:
+    """Runs the models one after another in this process; one that waits for others goes on when it is its turn again.
+
+    sizes: how many requests each of them needs.
+    """
+    from mm_eval.engine.launch import processes
     from mm_eval.scoring.run_results import INTERRUPTED
     from mm_eval.verbs.report.release.outcomes import drive
+    from mm_eval.verbs.report.release.progress import ModelInTurn, ReleaseProgress
 
+    view = ReleaseProgress(list(requests), sizes=sizes, at_a_time=1)
     left = list(requests)
     while left:
         name, request = left[0], requests[left.pop(0)]
         say(f"{name}: {request.output_path}")
-        ended = drive(request, ProgressBar())
+        model = ModelInTurn(view, name)
+        with model.drawn() if processes().leads else nullcontext():
+            ended = drive(request, model)
         if found.goes_on(name, ended):
             left.append(name)
             continue
         ended = ended.for_good
+        view.ended(name, ended.exit_code, not ended.hole)
         found.add(name, ended, requests[name].include_path)
         _say_end(ended)
         if ended.exit_code == INTERRUPTED:
@@ -114,13 +122,13 @@ def _say_end(ended: Ended) -> None:
         say_report(in_line(f"  {line}"))
 
 
-def _side_by_side(requests: Mapping[str, RunRequest], parallel: int, found: Outcomes) -> None:
+def _side_by_side(requests: Mapping[str, RunRequest], parallel: int, found: Outcomes, sizes: Mapping[str, int]) -> None:
     """Runs the models in processes of their own, `parallel` at a time."""
     from mm_eval.scoring.run_results import INTERRUPTED
     from mm_eval.verbs.report.release.drivers import Drivers
     from mm_eval.verbs.report.release.progress import ReleaseProgress
 
-    progress = ReleaseProgress(list(requests))
+    progress = ReleaseProgress(list(requests), sizes=sizes, at_a_time=parallel)
 
     def end(name: str, ended: Ended) -> None:
         found.add(name, ended, requests[name].include_path)
