@@ -2,6 +2,7 @@
 
 import json
 
+from mm_eval.check_runs import check_models
 from mm_eval.engine.progress import Progress
 from mm_eval.request import RunRequest
 from mm_eval.run import evaluate
@@ -65,3 +66,15 @@ def test_a_function_of_the_user_is_not_called_for_it(tmp_path):
     (tmp_path / "counted.yaml").write_text(text)
     watched = run(tmp_path, "counted", include_path=str(tmp_path), sample=False, limit=None)
     assert [scoring for _, _, scoring in watched.scores] == [True]
+
+
+def test_a_finished_task_needs_no_requests_and_a_new_one_does(tmp_path):
+    def size(*tasks: str) -> int:
+        request = RunRequest(tasks, output_path=str(tmp_path / "run")).with_options(
+            model="dummy", sample=True, limit=6, report=False
+        )
+        return check_models({"A": request})["A"]
+
+    assert size("mme") == 6
+    run(tmp_path, "mme")
+    assert size("mme") == 0 and size("mme", "pope") == 6
