@@ -2,6 +2,7 @@
 
 import errno
 import hashlib
+import json
 import os
 import signal
 import sys
@@ -21,6 +22,12 @@ RECALLED = threading.Event()
 """Set in a worker's process when the asking process has called requests back."""
 HANGS = 200
 """Seconds after which a test that waits has failed."""
+CODE = (
+    "from PIL import Image\nred = sum(p == (255, 0, 0) for p in Image.open('image_01.png').getdata())\nprint('counted')",
+    "print(red)",
+)
+CALLS = [f"<tool_call>\n{json.dumps({'name': 'python', 'arguments': {'code': code}})}\n</tool_call>" for code in CODE]
+"""Two calls of code, of which the second needs a variable of the first."""
 _recall = Worker.recall
 
 
@@ -39,7 +46,7 @@ class Scripted(Model):
     load. slow: the first worker to load sleeps so many times as long. poison: kills its process at a prompt with this text.
     fails: gives a failure for it. hang: the first worker that meets a prompt with this text hangs. die: kills its process in a
     load. unloadable: raises ConfigError in a load. differs: the second worker to be made says that it has another dtype. watch:
-    opened files are logged. recalled: a worker answers its second request once the others were called back. full: the number of
+    opened files are logged. counts: it counts the red pixels of its picture by two calls of code. recalled: a worker answers its second request once the others were called back. full: the number of
     the request at which the disk of a worker is full.
     """
 
@@ -77,7 +84,8 @@ class Scripted(Model):
             if self.asked == int(self.args.get("full", 0)):
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
             text = str(instance.context)
-            self.note("ask", f"{instance.task}:{instance.doc_id}")
+            turn = f":{instance.turn}" if instance.turn else ""
+            self.note("ask", f"{instance.task}:{instance.doc_id}{turn}")
             if "poison" in self.args and self.args["poison"] in text:
                 os.kill(os.getpid(), signal.SIGKILL)
             if "hang" in self.args and self.args["hang"] in text and self.first("hang"):
@@ -92,6 +100,11 @@ class Scripted(Model):
                 self.note("pixels", "same" if same else "other")
             if "fails" in self.args and self.args["fails"] in text:
                 yield instance, ModelError("refused")
+                continue
+            if "counts" in self.args:
+                shown = [line for line in text.splitlines() if line.strip().isdecimal()]
+                says = CALLS[instance.turn] if instance.turn < len(CALLS) else shown[-1].strip()
+                yield instance, Answer(says, usage={"pid": os.getpid()})
                 continue
             answer = ("Yes", "No")[hashlib.sha256(text.encode()).digest()[0] % 2]
             yield instance, Answer(answer, usage={"pid": os.getpid()})
