@@ -392,3 +392,56 @@ def test_no_interpreter_outlives_a_run_that_is_killed_and_nothing_answered_is_as
     assert model.asked == [(0, 1), (0, 2)]
     (row,) = rows_of(folder, "counts")
     assert row["scores"]["exact_match,none"] == 1.0 and row["tools"]["code"]["stopped"] == 0
+
+
+RANK = """
+import json, os, sys
+from pathlib import Path
+from tests.tools.test_python import COUNT, Counting, run
+model = Counting(f"{COUNT}\\nimport time\\ntime.sleep(float({seconds}))")
+code = run(sys.argv[1], Path(sys.argv[2]), model).exit_code
+(Path(sys.argv[2]).parent / f"asked-{os.getpid()}").write_text(json.dumps(model.asked))
+sys.exit(code)
+"""
+
+
+@pytest.mark.slow
+def test_several_processes_run_code_each_and_go_on_after_one_is_killed(tmp_path: Path) -> None:
+    sandbox()
+    docs, folder = 4, tmp_path / "run"
+    task = write(tmp_path / "task", docs)
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2]), "OMP_NUM_THREADS": "1"}
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2"]
+
+    def start(seconds: float) -> subprocess.Popen[str]:
+        script = tmp_path / "rank.py"
+        script.write_text(RANK.replace("{seconds}", str(seconds)))
+        words = [*command, str(script), task, str(folder)]
+        return subprocess.Popen(words, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+
+    def journals() -> list[str]:
+        return [path.read_text() for path in (folder / "journal").glob("*.jsonl")]
+
+    launcher = start(1)
+    until = time.monotonic() + 120
+    while time.monotonic() < until and sum('"kind":"tool"' in text for text in journals()) < 2:
+        time.sleep(0.05)
+    started = below(launcher.pid)
+    ranks = [pid for pid in started if b"rank.py" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+    os.kill(max(ranks), signal.SIGKILL)
+    said = launcher.communicate(timeout=120)[0]
+    assert launcher.returncode != 0, said
+    until = time.monotonic() + 20
+    while time.monotonic() < until and any(Path(f"/proc/{pid}").exists() for pid in started):
+        time.sleep(0.1)
+    assert not [pid for pid in started if Path(f"/proc/{pid}").exists()]
+    answered, made = sum(text.count('"kind":"answer"') for text in journals()), set(read_journal(folder).tools)
+    again = start(0)
+    said = again.communicate(timeout=120)[0]
+    assert again.returncode == 0, said
+    rows = rows_of(folder, "counts")
+    assert [row["scores"]["exact_match,none"] for row in rows] == [1.0] * docs
+    asked = [json.loads(path.read_text()) for path in tmp_path.glob("asked-*")]
+    assert len(asked) == 2 and all(asked) and sum(map(len, asked)) == 3 * docs - answered
+    found = read_journal(folder).tools
+    assert made and made <= set(found) and len(found) == 2 * docs
