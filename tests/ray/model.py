@@ -42,12 +42,13 @@ Worker.recall = _noticed
 class Scripted(Model):
     """Answers by a hash of the question. The usage of an answer is the pid of its process.
 
-    log: a file that gets "pid kind what" for each load, request and opened file. seconds: of sleep a request. loading: of sleep a
-    load. slow: the first worker to load sleeps so many times as long. poison: kills its process at a prompt with this text.
-    fails: gives a failure for it. hang: the first worker that meets a prompt with this text hangs. die: kills its process in a
-    load. unloadable: raises ConfigError in a load. differs: the second worker to be made says that it has another dtype. watch:
-    opened files are logged. counts: it counts the red pixels of its picture by two calls of code. recalled: a worker answers its second request once the others were called back. full: the number of
-    the request at which the disk of a worker is full.
+    log: a file that gets "pid kind what" for each load, request and opened file. seconds: of sleep a request. loading: of
+    sleep a load. slow: the first worker to load sleeps so many times as long. poison: kills its process at a prompt with this
+    text. fails: gives a failure for it. hang: the first worker that meets a prompt with this text hangs. die: kills its
+    process in a load. unloadable: raises ConfigError in a load. differs: the second worker to be made says that it has
+    another dtype. watch: opened files are logged. counts: it counts the red pixels of its picture by two calls of code.
+    recalled: a worker answers its second request once the others were called back. full: the number of the request at which
+    the disk of a worker is full.
     """
 
     facts = ModelFacts(local=True)
