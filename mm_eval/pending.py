@@ -103,12 +103,12 @@ def _pending_docs(
         return sorted(doc_ids), 0
     pending = set(doc_ids).difference(begun)
 
-    def turn_pictures(doc_id: int) -> tuple[int, ...]:
+    def turns_shown(doc_id: int) -> tuple[str, ...]:
         found = state.answer(Slot(task.path, doc_id))
-        return () if found is None else found.turn_pictures
+        return () if found is None else found.shown
 
     style = prepared.styles[name]
-    instances = task.instances(begun, style, None if with_pictures else turn_pictures)
+    instances = task.instances(begun, style, None if with_pictures else turns_shown)
     for doc_id, group in groupby(instances, key=lambda instance: instance.doc_id):
         answers = 0
         for instance in group:
@@ -120,7 +120,7 @@ def _pending_docs(
             if instance.error is not None and not with_pictures:
                 continue
             if not with_pictures:
-                instance.image_digests, instance.clips = found.images, found.clips
+                instance.image_digests, instance.clips, instance.heard = found.images, found.clips, found.heard
             if instance.error is not None:
                 raise _other_question(instance)
             key = request_key(prepared.model, instance)

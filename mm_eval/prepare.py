@@ -27,6 +27,7 @@ from mm_eval.engine.model import (
     RequestKeys,
     check,
     check_generation,
+    deaf,
     described,
     dollars,
     expect,
@@ -136,6 +137,9 @@ class Prepared(OpenedRun):
         """ConfigError if the model can't answer a task, so that the others are not half run before that is found."""
         task, style, doc_ids = self.tasks[name], self.styles[name], self.doc_ids[name][:FIRST_DOCS]
         try:
+            listens = not self.model.facts.hears and task.may_have_sound(style)
+            if listens and any(instance.heard for instance in task.instances(doc_ids, style)):
+                raise deaf(self.model)
             check(
                 self.model,
                 self.first_requests(name),
@@ -523,7 +527,7 @@ def choose_styles(
     protocol = protocol_of(request)
 
     def block(name: str) -> PromptBlock:
-        shows = configs[name].doc_to_visual is not None or configs[name].doc_to_messages is not None
+        shows = configs[name].shows_media or configs[name].doc_to_messages is not None
         rule = of_model if shows else ("", "pictures")  # the folder of a text task is the same for every family
         frames = request.video
         if protocol is not None:

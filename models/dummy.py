@@ -15,7 +15,7 @@ ANSWERS = ("Yes", "No", "A", "B", "C", "D", "42", "I can't tell.")
 class Dummy(Model):
     """Seeded random answers, instantly; the same question always gets the same one."""
 
-    facts = ModelFacts(name="dummy", endings=("stop",), together=True)
+    facts = ModelFacts(name="dummy", endings=("stop",), together=True, hears=True)
 
     def identity(self, instance: Instance) -> Fields:
         return {"adapter": "dummy", **question(instance, self.settings.seed)}
@@ -41,5 +41,7 @@ class Dummy(Model):
                 context = instance.context
                 begun = hashlib.sha256(f"({self.settings.seed!r}, {context!r}, ".encode())
             asked = begun.copy()
+            if instance.heard:
+                asked.update(repr(instance.sound_digests).encode())
             asked.update(f"{instance.continuation!r}, {instance.image_digests!r}, {instance.repeat!r})".encode())
             yield instance, int.from_bytes(asked.digest()[:8], "big")

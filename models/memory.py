@@ -233,7 +233,7 @@ class Function(Model):
         shown = {name: value if is_json(value) else called(value) for name, value in self._keywords.items()}
         super().__init__(shown, settings)
         self._takes_options = "generation_kwargs" in parameters
-        self.facts = ModelFacts(name=self.name, chat=True, travels=False)
+        self.facts = ModelFacts(name=self.name, chat=True, travels=False, hears=True)
 
     def describe(self) -> Fields:
         args = {"args": self.args} if self.args else {}
@@ -276,18 +276,25 @@ class Function(Model):
 
 
 def with_pictures(instance: Instance) -> list[Message]:
-    """The messages of an instance, each content a list of parts, with the PIL image of each picture in its part.
+    """The messages of an instance, each content a list of parts, with the PIL image of each picture and each sound in its part.
 
     {"role": "user", "content": [{"type": "image", "image": <PIL.Image>}, {"type": "text", "text": "What is it?"}]}
     """
-    pictures = iter(instance.images() if instance.images is not None else ())
+    given = {
+        "image": iter(instance.images() if instance.images is not None else ()),
+        "audio": iter(instance.sounds() if instance.sounds is not None else ()),
+    }
     context = instance.context
     turns = [{"role": "user", "content": context}] if isinstance(context, str) else context
     messages = []
     for turn in turns:
         content = turn["content"]
         parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
-        shown = [{**part, "image": next(pictures)} if part.get("type") == "image" else dict(part) for part in parts]
+        kinds = [part.get("type") for part in parts]
+        shown = [
+            {**part, kind: next(given[kind])} if kind in given else dict(part)
+            for kind, part in zip(kinds, parts, strict=True)
+        ]
         messages.append({**turn, "content": shown})
     return messages
 

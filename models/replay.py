@@ -38,7 +38,7 @@ ANOTHER = "the answer to another document"
 class Replay(Model):
     """Answers from a JSONL file of recorded answers (path=FILE.jsonl)."""
 
-    facts = ModelFacts(name="replay", together=True, travels=False)
+    facts = ModelFacts(name="replay", together=True, travels=False, hears=True)
 
     def __init__(self, args: Options, settings: ModelSettings) -> None:
         super().__init__(args, settings)

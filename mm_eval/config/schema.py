@@ -47,7 +47,6 @@ HARMLESS = {
 
 UNSUPPORTED = {
     "use_prompt": "promptsource is not supported; write doc_to_text, doc_to_choice and doc_to_target.",
-    "doc_to_audio": "there is no audio.",
     "task_list": "write a group with `task:` members.",
 }
 """Keys of lm-eval and lmms-eval that would change numbers and that mm-eval does not support.
@@ -82,6 +81,7 @@ METADATA = Rule("a mapping or a list of mappings", lambda v: isinstance(v, Mappi
 FUNCTION = Rule("a function (!function utils.f)", is_function)
 PROMPT = Rule("a column, a template or a function", lambda v: isinstance(v, str) or is_function(v))
 VISUAL = Rule("a column, a list of columns or a function", lambda v: PROMPT.fits(v) or bool(v) and _is_texts(v))
+AUDIO = Rule("a column, a list of columns, a template or a function", VISUAL.fits)
 TARGET = Rule(
     "a column, a template, a number, a list or a function",
     lambda v: isinstance(v, (str, int, float, list)) and not isinstance(v, bool) or is_function(v),
@@ -114,6 +114,7 @@ FEWSHOT_KEYS: dict[str, Rule] = {
     "process_docs": FUNCTION,
     "fewshot_indices": COUNTS,
     "doc_to_visual": VISUAL,
+    "doc_to_audio": AUDIO,
     "doc_to_text": PROMPT,
     "doc_to_target": TARGET,
     "doc_to_choice": CHOICES,

@@ -103,6 +103,7 @@ class TaskConfig:
     process_docs: Any = _from_file(schema.FUNCTION)
     output_type: OutputType = _from_file(schema.OUTPUT_TYPE, "generate_until")
     doc_to_visual: Any = _from_file(schema.VISUAL)
+    doc_to_audio: Any = _from_file(schema.AUDIO)
     doc_to_text: Any = _from_file(schema.PROMPT)
     doc_to_target: Any = _from_file(schema.TARGET)
     doc_to_choice: object = _from_file(schema.CHOICES)
@@ -214,6 +215,11 @@ class TaskConfig:
         """
         compares = self.process_results is not None or self.judge is not None
         return compares and self.doc_to_target is not None and self.submission is None and self.is_shipped
+
+    @property
+    def shows_media(self) -> bool:
+        """Whether its documents show something beside text: pictures, videos or sounds."""
+        return self.doc_to_visual is not None or self.doc_to_audio is not None
 
     @property
     def has_turns(self) -> bool:

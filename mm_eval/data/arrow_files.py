@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from mm_eval.data.data_files import datasets_cache, file_digest
-from mm_eval.data.rows import AnyValue, ClassLabel, Image, List, Rows, Value, undeclared_pictures
+from mm_eval.data.rows import AnyValue, Audio, ClassLabel, Image, List, Rows, Value, undeclared_pictures
 from mm_eval.data.splits import SUFFIXES, SplitFiles, split_files
 from mm_eval.data.text_files import (
     CHUNK,
@@ -324,6 +324,8 @@ def _declared(stated: Any, of_text: bool = False) -> Any:
         return AnyValue()
     if kind == "Image":
         return Image(stated.get("mode"), stated.get("decode", True))
+    if kind == "Audio":
+        return Audio(stated.get("decode", True))
     if kind == "ClassLabel" and stated.get("names"):
         return ClassLabel(tuple(stated["names"]))
     if kind in ("List", "Sequence") and stated.get("length", -1) == -1:
@@ -356,7 +358,7 @@ def _arrow_type(feature: Any) -> Any:
         return pa.struct({name: _arrow_type(part) for name, part in feature.items()})
     if isinstance(feature, List):
         return pa.list_(_arrow_type(feature.feature))
-    if isinstance(feature, Image):
+    if isinstance(feature, (Image, Audio)):
         return pa.struct({"bytes": pa.binary(), "path": pa.string()})
     if isinstance(feature, AnyValue):
         return pa.string()

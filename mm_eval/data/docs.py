@@ -37,6 +37,7 @@ class Docs:
 
     bundled: these are the bundled sample of a dataset. media_columns: columns of pictures, videos and sounds, alone or in lists;
     those of records that have some among texts are in `_records`. decodes: the rows have media that can be shown, and no other.
+    has_sounds: some of them are sounds.
     """
 
     rows: Any
@@ -46,6 +47,7 @@ class Docs:
     bundled: bool = False
     media_columns: tuple[str, ...] = field(init=False, default=())
     decodes: bool = field(init=False, default=False, repr=False)
+    has_sounds: bool = field(init=False, default=False, repr=False)
     _records: tuple[str, ...] = field(init=False, default=(), repr=False)
     _texts: Any = field(init=False, default=None, repr=False)
     _features: Any = field(init=False, default=None, repr=False)  # `datasets` copies them at each access
@@ -57,6 +59,7 @@ class Docs:
         self.media_columns = tuple(name for name in media if name not in self._records)
         self._texts = self.rows.remove_columns(list(media)) if media else self.rows
         self.decodes = bool(media) and all(names <= SHOWN for names in media.values())
+        self.has_sounds = any("Audio" in names for names in media.values())
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -104,7 +107,7 @@ class Docs:
         where = f"{self.where} doc {doc_id}"
         with decoding(where):
             if not self.decodes:
-                check_pillow()  # `datasets` decodes: there may be audio
+                check_pillow()  # `datasets` decodes
                 return dict(self.rows[doc_id])
             [row] = self._stored[doc_id].to_pylist()
             count, places, digests = PixelCount(most), self.places, most is not None

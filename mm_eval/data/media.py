@@ -35,22 +35,24 @@ from mm_eval.data.decode import (
 )
 from mm_eval.data.places import PICTURES, PLACES, SUFFIXES, Places
 from mm_eval.data.rows import has_any_value, plain_value
+from mm_eval.data.sound.clip import sound_of
 from mm_eval.values.errors import DataError, DocError
 from mm_eval.values.types import Video
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-SHOWN = frozenset({"Image", "Video"})
-"""Names of the features of `datasets` whose values a question can show."""
-MEDIA = SHOWN | {"Audio", "Pdf", "Nifti", "Mesh", "BioSequence", "BioStructure"}
+SHOWN = frozenset({"Image", "Video", "Audio"})
+"""Names of the features of `datasets` whose values a question can show, or let the model hear."""
+MEDIA = SHOWN | {"Pdf", "Nifti", "Mesh", "BioSequence", "BioStructure"}
 """Names of the features of `datasets` whose values are files."""
 
 
 def with_media(
     feature: object, value: object, places: Places, count: PixelCount, again: Callable[[], Any], digests: bool = False
 ) -> Any:
-    """A stored value with its pictures opened, and a `Video` in the place of each video. count: of the pixels of the doc.
+    """A stored value with its pictures opened, a `Video` in the place of each video and a `Sound` in that of each sound.
+    count: of the pixels of the doc.
 
     again: reads the stored row once more. digests: compute the digest of each RGB picture too, which its shared pixels keep
     (see `picture_digest`).
@@ -101,6 +103,8 @@ def _picture(
 ) -> Image | Any:
     if type(feature).__name__ == "Video":
         return _video(value, places, again)
+    if type(feature).__name__ == "Audio" and feature.decode:
+        return sound_of({"path": value} if isinstance(value, str) else value, places, sure=True)
     if type(feature).__name__ != "Image" or not feature.decode:
         return value
     content = value.get("bytes") if isinstance(value, Mapping) else None

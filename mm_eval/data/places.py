@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 from mm_eval.data.archives import IN, archives_below, is_safe, members_of, open_member, split, unpack
 from mm_eval.data.data_files import datasets_cache
+from mm_eval.data.sound.forms import SUFFIXES as SOUNDS
 from mm_eval.values.errors import DataError
 
 SUFFIXES = (".mp4", ".webm", ".mkv", ".avi", ".mov", ".m4v", ".ts", ".mpg", ".mpeg", ".flv", ".wmv", ".3gp", ".ogv")
@@ -32,6 +33,9 @@ PICTURES = (
 )  # fmt: skip
 """Pictures, which are read where they are in an archive. The last three can't be decoded, but are no videos either."""
 
+NAMED = (*SUFFIXES, *TEXTS, *PICTURES, *SOUNDS)
+"""The endings of files that rows name, in folders and archives."""
+
 MOST_BYTES = 2**31
 """The largest picture file that is read, in bytes; no picture within the limit of pixels needs more."""
 
@@ -40,7 +44,7 @@ MOST_BYTES = 2**31
 class Places:
     """Where a row's picture files may be. roots: folders, the dataset's own first. urls: `--allow_url_media`.
 
-    files: the videos and subtitles in the data's folders, and these and pictures in their archives.
+    files: the videos, sounds and subtitles in the data's folders, and these and pictures in their archives.
     """
 
     roots: tuple[Path, ...] = ()
@@ -66,12 +70,13 @@ class Places:
             raise DataError(f"the picture {name[:200]!r} has {size:,} bytes; the limit is {MOST_BYTES:,}.")
         return path.read_bytes()
 
-    def locate(self, name: str) -> str:
-        """The path of a video or of its subtitles, `ARCHIVE::MEMBER` for one in an archive. DataError if there is none."""
+    def locate(self, name: str, kind: str = "video") -> str:
+        """The path of a video, of its subtitles, or of a sound, `ARCHIVE::MEMBER` for one in an archive. DataError if there is
+        none. kind: "video" or "sound", for the error."""
         with suppress(DataError):
             return str(self.find(name))
         if self.files is None or "\0" in name:
-            raise DataError(f"there is no video file {name[-200:]!r} below the data's folder.")
+            raise DataError(f"there is no {kind} file {name[-200:]!r} below the data's folder.")
         return self.files.find(name)
 
     def subtitles(self, name: str) -> str | None:
@@ -198,7 +203,7 @@ class DataFiles:
                 within = () if below == "." else tuple(below.split(os.sep))
                 for file in sorted(files):
                     path = os.path.join(folder, file)
-                    if file.lower().endswith((*SUFFIXES, *TEXTS, *PICTURES)) and _is_below(path, allowed):
+                    if file.lower().endswith(NAMED) and _is_below(path, allowed):
                         name = (*within, file)
                         places[_stem(file)].append(DataFile(path, (name,), "/".join(name), None))
                 readable, others = archives_below(folder, files)
@@ -219,7 +224,7 @@ class DataFiles:
             return
         stem = os.path.splitext(os.path.basename(archive))[0]
         for member in members.values():
-            if member.name.lower().endswith((*SUFFIXES, *TEXTS, *PICTURES)):
+            if member.name.lower().endswith(NAMED):
                 name = tuple(member.name.split("/"))
                 names = ((*within, *name), (*within, stem, *name))
                 content = None if member.check is None else (member.size, member.check)

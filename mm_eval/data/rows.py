@@ -41,6 +41,13 @@ class Image:
 
 
 @dataclass(frozen=True)
+class Audio:
+    """A column of sounds. decode: False leaves the bytes. The rate that `datasets` would convert them to changes nothing here."""
+
+    decode: bool = True
+
+
+@dataclass(frozen=True)
 class List:
     """A column of lists."""
 
@@ -56,7 +63,7 @@ class AnyValue:
 class Rows:
     """Record batches, and what their columns mean.
 
-    features: {column: Value, ClassLabel, Image, List, AnyValue, or a mapping of them}.
+    features: {column: Value, ClassLabel, Image, Audio, List, AnyValue, or a mapping of them}.
     batches: in memory, or mapped from `file`, an arrow stream. All have the columns of `schema`, and perhaps others.
     is_arrow: rows are given as arrow tables, in which an AnyValue is its JSON text, otherwise as Python values.
     """

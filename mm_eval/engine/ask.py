@@ -21,7 +21,7 @@ from typing import Any
 from mm_eval.engine.cache import KnownAnswers
 from mm_eval.engine.held import ChoicesOfDoc, HeldAnswers
 from mm_eval.engine.journal import Journal, JournalState
-from mm_eval.engine.model import METHODS, Model, RequestKeys, prepare_once, shares, stop
+from mm_eval.engine.model import METHODS, Model, RequestKeys, deaf, prepare_once, shares, stop
 from mm_eval.engine.next_turns import NextTurns
 from mm_eval.engine.order import CheapestOrder, Question, in_docs, in_questions
 from mm_eval.engine.outcome import Outcome, StopSignal, model_boundary
@@ -177,6 +177,10 @@ class Asker:
                         self.settled(instance.task)
                 elif instance.error is not None:
                     self._fail([instance], "", instance.error)
+                elif (
+                    instance.heard and not self.model.facts.hears
+                ):  # only a function of the task knows where there is sound
+                    raise deaf(self.model)
                 else:
                     key, shared = self._keys.of(instance), shares(self.model, instance)
                     if not self._has_answer(key, instance, shared):
@@ -330,6 +334,8 @@ class Asker:
             images=images,
             turn_pictures=first.turn_pictures if images else (),
             clips=first.clips,
+            heard=first.heard,
+            turn_shown=first.turn_shown,
             messages=first.messages,
             at=0.0 if first.messages is None else self._at(first),
         )

@@ -14,7 +14,7 @@ from mm_eval.engine.model import Model, shares
 from mm_eval.engine.records import answer_record
 from mm_eval.values.errors import ConfigError, StoreError
 from mm_eval.values.model_names import answers_for
-from mm_eval.values.types import Answer, Instance
+from mm_eval.values.types import Answer, Instance, JsonObject
 
 log = logging.getLogger(__name__)
 
@@ -61,9 +61,8 @@ class AnswerCache(KnownAnswers):
             return None
         if self._model.settings.on_long_prompt == "fail" and answer.cut is not False:
             return None  # the prompt was cut, or may have been
-        return replace(
-            answer, attempts=0, cut=bool(answer.cut), usage={}, key="", images=(), turn_pictures=(), clips=()
-        )
+        nothing: JsonObject = dict.fromkeys(("images", "turn_pictures", "clips", "heard", "turn_shown"), ())
+        return replace(answer, attempts=0, cut=bool(answer.cut), usage={}, key="", **nothing)
 
     def put(self, answer: Answer, instance: Instance) -> None:
         """Adds a recorded answer. A write failure ends the cache, not the run."""

@@ -416,7 +416,15 @@ NOT_COMPARED = frozenset(
 and the request key of each recorded answer are. A target that a prompt or a continuation holds changes a request key, and
 the prompt block of the run's model stands in the spec by itself: another family's block is none of its requests."""
 
-PICTURE_KEYS = ("doc_to_visual", "doc_to_messages", "process_docs", "custom_dataset", "class", "fewshot_config")
+PICTURE_KEYS = (
+    "doc_to_visual",
+    "doc_to_audio",
+    "doc_to_messages",
+    "process_docs",
+    "custom_dataset",
+    "class",
+    "fewshot_config",
+)
 """Keys whose functions decide which pictures a doc shows."""
 
 DIGESTS = {

@@ -140,6 +140,8 @@ class JournalState:
             images=shown.images,
             turn_pictures=shown.turn_pictures,
             clips=shown.clips,
+            heard=shown.heard,
+            turn_shown=shown.turn_shown,
             turns=tuple(turns),
         )
 

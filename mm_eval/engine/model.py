@@ -17,6 +17,7 @@ yields a typed error for the instance that failed, or raises one when no further
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -31,7 +32,7 @@ from mm_eval.engine.prices import Price
 from mm_eval.values.errors import ConfigError, MMEvalError
 from mm_eval.values.files import digest_of, digests_with
 from mm_eval.values.registry import Registry
-from mm_eval.values.types import ENDINGS, Answer, Ended, Fields, Instance, JsonObject, Options
+from mm_eval.values.types import ENDINGS, Answer, Ended, Fields, Instance, JsonObject, Options, mark_of
 
 Answers: TypeAlias = Iterator[tuple[Instance, Answer | MMEvalError]]
 
@@ -105,6 +106,7 @@ class ModelFacts:
     tries_first: the first request finds out what an endpoint takes, so it is one with a picture.
     fits: how its processor resizes a picture, as far as that is known: both sides to multiples of `factor`, the area from
         `min_pixels` to `max_pixels`.
+    hears: it takes `Instance.sounds`. A model that does not is refused before a run with sound.
     takes_tools: it takes `Instance.tools`, and messages with `tool_calls` and of the role `tool`. Otherwise a task's tools are
         described in text.
     travels: workers on other machines can answer for it; False for one that reads a file of this machine.
@@ -134,6 +136,7 @@ class ModelFacts:
     together: bool = False
     tries_first: bool = False
     fits: Mapping[str, int] = field(default_factory=dict)
+    hears: bool = False
     takes_tools: bool = False
     travels: bool = True
     elsewhere: bool = False
@@ -391,6 +394,13 @@ def check(model: Model, first: Sequence[Instance], more: Iterable[Instance] = ()
             own(first, more)
 
 
+def deaf(model: Model) -> ConfigError:
+    """The error of a question with sound to a model that takes none."""
+    name = os.path.basename(model.facts.name.rstrip("/")) or type(model).__name__
+    hint = "Choose a model that hears, or leave the sound out with --blind."
+    return ConfigError(f"the questions have sound, which {name} does not take.", hint=hint)
+
+
 def check_methods(model: Model, instances: Sequence[Instance]) -> None:
     """Raises ConfigError if the model has no method for requests of these types."""
     for kind in dict.fromkeys(each.request_type for each in instances):
@@ -428,7 +438,7 @@ def stop(model: Model, at_once: bool) -> None:
 
 
 def question(instance: Instance, seed: int) -> JsonObject:
-    """The part of an identity that every adapter must include: prompt, pictures by content, options, repeat, seed."""
+    """The part of an identity that every adapter must include: prompt, pictures and sounds by content, options, repeat, seed."""
     options = instance.generation_kwargs
     found: JsonObject = {
         "request_type": instance.request_type,
@@ -439,6 +449,8 @@ def question(instance: Instance, seed: int) -> JsonObject:
         "repeat": instance.repeat,
         "seed": seed,
     }
+    if instance.heard:
+        found["sounds"] = list(instance.sound_digests)
     if instance.tools:
         found["tools"] = list(instance.tools)
     return found
@@ -474,12 +486,12 @@ class RequestKeys:
 
 
 def flatten(instance: Instance) -> str:
-    """A prompt as plain text for people: chat messages line by line, pictures as <image>."""
+    """A prompt as plain text for people: chat messages line by line, pictures as <image>, sounds as <audio>."""
     if isinstance(instance.context, str):
         return instance.context
     lines = []
     for message in instance.context:
         parts = message["content"]
-        text = parts if isinstance(parts, str) else "".join(part.get("text", "<image>\n") for part in parts)
+        text = parts if isinstance(parts, str) else "".join(part.get("text", f"{mark_of(part)}\n") for part in parts)
         lines.append(f"{message['role']}: {text}")
     return "\n".join(lines)

@@ -12,7 +12,7 @@ from binascii import unhexlify
 from collections.abc import Iterator, Mapping
 from typing import Any, TypeAlias
 
-from mm_eval.values.types import Answer, Clip, Ended, Slot
+from mm_eval.values.types import Answer, Clip, Ended, Heard, Slot
 
 _DIGEST = 32
 """The bytes of a request key."""
@@ -22,11 +22,11 @@ _PAGE = 256
 """The docs of a page of an index."""
 
 
-_Kind: TypeAlias = tuple[
-    bool, bool, bool, bool | None, int, Ended, str, tuple[str, ...], tuple[int, ...], tuple[Clip, ...]
-]
+_Shown: TypeAlias = tuple[tuple[str, ...], tuple[int, ...], tuple[Clip, ...], tuple[Heard, ...], tuple[str, ...]]
+_Kind: TypeAlias = tuple[bool, bool, bool, bool | None, int, Ended, str, _Shown]
 """What an answer has in common with others: whether it is a log-likelihood, whether that is greedy, whether a reasoning stands
-behind its text; then `cut`, `attempts`, `ended`, `model`, `images`, `turn_pictures` and `clips` of the answer."""
+behind its text; then `cut`, `attempts`, `ended` and `model` of the answer, and what its question showed: `images`,
+`turn_pictures`, `clips`, `heard` and `turn_shown`."""
 
 
 class Rows:
@@ -117,9 +117,7 @@ def _kind_of(answer: Answer) -> _Kind | None:
         answer.attempts,
         answer.ended,
         answer.model,
-        answer.images,
-        answer.turn_pictures,
-        answer.clips,
+        (answer.images, answer.turn_pictures, answer.clips, answer.heard, answer.turn_shown),
     )
 
 

@@ -22,6 +22,8 @@ from mm_eval.values.types import (
     UpperBound,
     clips_of_json,
     clips_to_json,
+    sounds_of_json,
+    sounds_to_json,
 )
 
 VERSION = 2
@@ -29,6 +31,8 @@ VERSION = 2
 FIRST = 1
 """The form of all other records."""
 _CRC_LENGTH = len(',"crc":"00000000"}')
+IN_COMMON = ("images", "turn_pictures", "videos", "sounds", "turn_shown", "attempts", "t")
+"""The entries of an `answers` record that each of its answers has."""
 NO_USAGE: Mapping[str, int] = {}
 
 
@@ -46,6 +50,7 @@ def answer_record(answer: Answer, slots: Iterable[Slot]) -> dict[str, object]:
     if answer.images:
         record["images"], record["turn_pictures"] = list(answer.images), list(answer.turn_pictures)
     record.update(clips_to_json(answer.clips))
+    record.update(sounds_to_json(answer.heard, answer.turn_shown))
     if answer.messages is not None:
         record["messages"] = list(answer.messages)
     record["attempts"], record["t"] = answer.attempts, answer.at or now()
@@ -82,6 +87,7 @@ def answers_record(answers: Sequence[tuple[Answer, Slot]]) -> dict[str, object]:
     if first.images:
         record["images"], record["turn_pictures"] = list(first.images), list(first.turn_pictures)
     record.update(clips_to_json(first.clips))
+    record.update(sounds_to_json(first.heard, first.turn_shown))
     if first.model:
         record["model"] = first.model
     if any(answer.usage for answer, _ in answers):
@@ -97,7 +103,8 @@ def in_common(answer: Answer) -> tuple[object, ...] | None:
     plain = answer.error is None and answer.reasoning is None and answer.messages is None
     if not plain or answer.ended != "stop" or type(answer.output) is not tuple:
         return None
-    return answer.cut, answer.attempts, answer.model, answer.images, answer.turn_pictures, answer.clips
+    shown = answer.images, answer.turn_pictures, answer.clips, answer.heard, answer.turn_shown
+    return answer.cut, answer.attempts, answer.model, *shown
 
 
 def single_records(record: Fields) -> Iterator[Fields]:
@@ -109,7 +116,7 @@ def single_records(record: Fields) -> Iterator[Fields]:
         yield record
         return
     keys, outputs = record["keys"], record["outputs"]
-    common = {name: record[name] for name in ("images", "turn_pictures", "videos", "attempts", "t") if name in record}
+    common = {name: record[name] for name in IN_COMMON if name in record}
     ended = {name: record[name] for name in ("cut", "model") if name in record}
     usages = record.get("usages") or [NO_USAGE] * len(keys)
     for key, slot, (ll, is_greedy), usage in zip(keys, record["slots"], outputs, usages, strict=True):
@@ -170,6 +177,7 @@ def answer_of(record: Fields) -> Answer | None:
     images, turn_pictures = tuple(record.get("images", ())), tuple(record.get("turn_pictures", ()))
     model = sys.intern(str(fields.get("model", "")))
     clips = clips_of_json(record)
+    heard, turn_shown = sounds_of_json(record)
     messages = tuple(record["messages"]) if "messages" in record else None
     return Answer(
         output,
@@ -186,6 +194,8 @@ def answer_of(record: Fields) -> Answer | None:
         reasoning=fields.get("reasoning"),
         messages=messages,
         at=0.0 if messages is None else float(record["t"]),
+        heard=heard,
+        turn_shown=turn_shown,
     )
 
 

@@ -96,10 +96,10 @@ class SuiteTask(Task):
         doc_id: int,
         doc: Doc,
         style: PromptStyle,
-        turn_pictures: Callable[[int], Sequence[int] | None] | None,
+        turns_shown: Callable[[int], Sequence[str | int] | None] | None,
         whole: Callable[[], Doc],
     ) -> Iterator[Instance]:
-        for each in super()._instances(doc_id, doc, style, turn_pictures, whole):
+        for each in super()._instances(doc_id, doc, style, turns_shown, whole):
             context = each.context if isinstance(each.context, str) else CONTEXT
             made = self._requests(doc, context, context is CONTEXT, (self.config.name, doc_id, 1))
             for kind, given, more, number in made:

@@ -1,4 +1,4 @@
-"""Questions without their pictures, and with the pictures of other docs: what `--blind` asks.
+"""Questions without their pictures and sounds, and with those of other docs: what `--blind` asks.
 
 A benchmark that can be answered without looking shows it there.
 """
@@ -10,14 +10,14 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
-from mm_eval.values.types import IMAGE_MARK, Message
+from mm_eval.values.types import AUDIO_MARK, IMAGE_MARK, Message
 
 WITHOUT, SHUFFLED = "without", "shuffled"
 BLIND = (WITHOUT, SHUFFLED)
 SAID = {WITHOUT: "blind: without pictures", SHUFFLED: "blind: with pictures of other documents"}
 """How a run is marked in tables."""
 
-_MARK = re.compile(rf"(?:{re.escape(IMAGE_MARK)}|<image ?\d+>)(?:[ \t]*\n|[ \t])?")
+_MARK = re.compile(rf"(?:{re.escape(IMAGE_MARK)}|{re.escape(AUDIO_MARK)}|<image ?\d+>)(?:[ \t]*\n|[ \t])?")
 """The place of a picture, also a numbered one (`<image 2>`), with the line break or the space after it."""
 
 

@@ -8,14 +8,28 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from mm_eval.data.frames import Frames
+from mm_eval.data.sound.clip import Sound
 from mm_eval.prompt.blind import WITHOUT, without_pictures
-from mm_eval.prompt.layout import join
+from mm_eval.prompt.layout import MARKS, join
 from mm_eval.prompt.visuals import PictureCache, Seen, Visual, identities_of, with_frames, with_places
 from mm_eval.values.conversation import Conversation, Turns
 from mm_eval.values.errors import DataError, MMEvalError, kind_and_text
 from mm_eval.values.reasoning.families import NO_MARKS, Marks
 from mm_eval.values.reasoning.recorded import Reading, as_text, parts_of
-from mm_eval.values.types import IMAGE_MARK, Answer, Clip, Context, Doc, End, Instance, Message
+from mm_eval.values.types import (
+    AUDIO_MARK,
+    IMAGE_MARK,
+    Answer,
+    Clip,
+    Context,
+    Doc,
+    End,
+    Heard,
+    Instance,
+    JsonObject,
+    Message,
+    mark_of,
+)
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -76,7 +90,8 @@ def with_reasoning_apart(answer: Answer) -> Answer:
 
 
 class _Said(NamedTuple):
-    """A turn: its messages with a place for each picture, the same messages for the journal, the pictures and frames."""
+    """A turn: its messages with a place for each picture and sound, the same messages for the journal, the pictures, frames and
+    sounds, and their kinds (`kinds_of`)."""
 
     messages: list[Message]
     recorded: tuple[Message, ...]
@@ -84,6 +99,8 @@ class _Said(NamedTuple):
     digests: tuple[str, ...] = ()
     clips: tuple[Clip, ...] = ()
     pixels: int = 0
+    heard: tuple[Heard, ...] = ()
+    kinds: str = ""
 
 
 @dataclass
@@ -148,18 +165,26 @@ class _Chain:
             added=(*turn.visuals,) if fresh else (*self.added, *turn.visuals),
             counts=(*counts, len(turn.digests)),
         )
-        before = replace(instance, image_digests=(), clips=(), pixels=0, turn_pictures=()) if fresh else instance
+        nothing: JsonObject = dict.fromkeys(("image_digests", "clips", "turn_pictures", "heard", "turn_shown"), ())
+        before = replace(instance, pixels=0, **nothing) if fresh else instance
+        shown = before.turn_shown or tuple(["i" * count for count in before.turn_pictures])
+        heard = (*before.heard, *turn.heard)
         digests = (*before.image_digests, *turn.digests)
         clips = (replace(clip, first=clip.first + len(before.image_digests)) for clip in turn.clips)
         return replace(
             following,
-            context=self._context(context, said, turn.messages, len(instance.image_digests)),
+            context=self._context(
+                context, said, turn.messages, "".join(instance.turn_shown) or "i" * len(instance.image_digests)
+            ),
             messages=turn.recorded,
             image_digests=digests,
             clips=(*before.clips, *clips),
             pixels=before.pixels + turn.pixels,
             images=chain._pictures_of_turn if digests else None,
             turn_pictures=(*before.turn_pictures, len(turn.digests)),
+            sounds=chain._sounds_of_turn if heard else None,
+            heard=heard,
+            turn_shown=(*shown, turn.kinds) if heard else (),
             then=chain.after,
         )
 
@@ -174,14 +199,16 @@ class _Chain:
         if looked.error is not None:
             raise looked.error
         [digests] = looked.digests
-        return _Said(placed, _recorded(placed, visuals, digests), visuals, tuple(digests), looked.clips, looked.pixels)
+        recorded = _recorded(placed, visuals, digests, looked.heard)
+        seen = tuple(digests), looked.clips, looked.pixels
+        return _Said(placed, recorded, visuals, *seen, looked.heard, looked.kinds[0])
 
-    def _context(self, before: Context, said: Message, messages: list[Message], pictures: int) -> Context:
-        """The prompt of a turn. before: what was said so far; pictures: that it shows."""
+    def _context(self, before: Context, said: Message, messages: list[Message], kinds: str) -> Context:
+        """The prompt of a turn. before: what was said so far; kinds: of what it shows."""
         if isinstance(before, str):
             if self.turns.fresh:
-                return _running_text("", 0, messages)
-            return _running_text(f"{join(before, _text_of(said), ' ')}\n\n", pictures, messages)
+                return _running_text("", "", messages)
+            return _running_text(f"{join(before, _text_of(said), ' ')}\n\n", kinds, messages)
         if not self.turns.fresh:
             return [*before, *messages]
         lead = [message for message in self.first.context if isinstance(message, dict) and message["role"] == "system"]
@@ -192,6 +219,11 @@ class _Chain:
         first = self.first.images() if self.first.images else []
         return [*first, *with_frames(self.added, self.shown.cache, self.shown.seen)]
 
+    def _sounds_of_turn(self) -> list[Sound]:
+        """The sounds of the last turn's prompt."""
+        first = self.first.sounds() if self.first.sounds and not self.turns.fresh else []
+        return [each for each in (*first, *self.added) if isinstance(each, Sound)]
+
     def _pictures_of_turn(self) -> list[Image]:
         """The pictures of the last turn's prompt."""
         if self.turns.fresh:
@@ -199,35 +231,46 @@ class _Chain:
         return self._pictures()
 
 
-def _recorded(messages: Sequence[Message], visuals: Sequence[Visual], digests: Sequence[str]) -> tuple[Message, ...]:
-    """Messages as the journal has them: a picture is its digest and its size, a frame its digest."""
+def _recorded(
+    messages: Sequence[Message], visuals: Sequence[Visual], digests: Sequence[str], heard: Sequence[Heard]
+) -> tuple[Message, ...]:
+    """Messages as the journal has them: a picture is its digest and its size, a frame its digest, a sound as `Heard` has it."""
     sizes: list[dict[str, object]] = []
     for visual in visuals:
         if isinstance(visual, Frames):
             sizes += [{}] * len(visual.digests)
-        else:
+        elif not isinstance(visual, Sound):
             sizes.append({"size": [visual.width, visual.height]})
-    shown = iter([{"type": "image", "digest": digest, **size} for digest, size in zip(digests, sizes, strict=True)])
+    shown = {
+        "image": iter(
+            [{"type": "image", "digest": digest, **size} for digest, size in zip(digests, sizes, strict=True)]
+        ),
+        "audio": iter([{"type": "audio", **each.to_json()} for each in heard]),
+    }
     return tuple(
-        {**message, "content": [next(shown) if part["type"] == "image" else part for part in message["content"]]}
+        {
+            **message,
+            "content": [next(shown[part["type"]]) if part["type"] in shown else part for part in message["content"]],
+        }
         for message in messages
     )
 
 
-def _running_text(before: str, pictures: int, messages: Sequence[Message]) -> str:
-    """Messages after a text, for a model without a chat template. pictures: of the text, which an adapter shows first.
+def _running_text(before: str, kinds: str, messages: Sequence[Message]) -> str:
+    """Messages after a text, for a model without a chat template. kinds: of what the text shows; an adapter shows it first.
 
-    Where the messages have pictures, all have their places marked, as in a prompt whose examples show some.
+    Where the messages have pictures or sounds, all have their places marked, as in a prompt whose examples show some.
     """
     said = "\n\n".join(map(_text_of, messages))
-    if IMAGE_MARK in said and IMAGE_MARK not in before:
-        before = f"{IMAGE_MARK}\n" * pictures + before
+    marked = IMAGE_MARK in before or AUDIO_MARK in before
+    if not marked and (IMAGE_MARK in said or AUDIO_MARK in said):
+        before = "".join(f"{MARKS[kind]}\n" for kind in kinds) + before
     return before + said
 
 
 def _text_of(message: Message) -> str:
-    """A message as running text, with the places of its pictures."""
-    return "".join(part["text"] if part["type"] == "text" else f"{IMAGE_MARK}\n" for part in message["content"])
+    """A message as running text, with the places of its pictures and sounds."""
+    return "".join(part["text"] if part["type"] == "text" else f"{mark_of(part)}\n" for part in message["content"])
 
 
 def _message(message: object, where: str) -> Message:

@@ -1,23 +1,29 @@
-"""Lays out a prompt: a question, its examples and the places of their pictures, as plain text or as chat messages."""
+"""Lays out a prompt: a question, its examples and the places of their pictures and sounds, as plain text or as chat messages."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from mm_eval.config.task_config import TaskConfig
-from mm_eval.values.types import IMAGE_MARK, JsonObject, Message
+from mm_eval.values.types import AUDIO_MARK, IMAGE_MARK, JsonObject, Message
+
+MARKS = {"i": IMAGE_MARK, "a": AUDIO_MARK}
+"""The letter of a picture and of a sound in what a turn shows, and its mark in a text."""
+PARTS = {"i": "image", "a": "audio"}
+"""The same, and its type among the parts of a message."""
 
 
 class Turn(NamedTuple):
     """A question; for an example, with its answer.
 
-    pictures: how many are shown before the text, or at the IMAGE_MARKs in it. prefix: the text that begins the answer.
+    shown: what is shown before the text, or at the marks in it, a letter each (`MARKS`). prefix: the text that begins the answer.
     """
 
     text: str
-    pictures: int = 0
+    shown: str = ""
     answer: str = ""
     prefix: str = ""
 
@@ -69,10 +75,10 @@ class Layout:
 def plain_context(question: Turn, shots: Sequence[Turn], layout: Layout, description: str, system: str | None) -> str:
     """One text: system instruction, description, examples, question and its prefix.
 
-    If an example has pictures, IMAGE_MARK marks the place of every picture; otherwise the adapter puts the question's
-    pictures first.
+    If an example has pictures, or anything is heard, a mark stands in the place of each picture and sound; otherwise the
+    adapter puts the question's pictures first.
     """
-    if shots and any(shot.pictures for shot in shots):
+    if any(shot.shown for shot in shots) or any("a" in turn.shown for turn in (*shots, question)):
         shots, question = [_with_marks(shot) for shot in shots], _with_marks(question)
     lead = f"{system}\n\n" if system else ""
     ending = join(question.text, question.prefix, layout.target_delimiter)
@@ -86,12 +92,12 @@ def chat_context(
     messages: list[Message] = []
     if layout.multiturn:
         for shot in shots:
-            messages.append({"role": "user", "content": _parts(shot.pictures, shot.text)})
+            messages.append({"role": "user", "content": _parts(shot.shown, shot.text)})
             messages.append({"role": "assistant", "content": [_text(shot.reply())]})
-        messages.append({"role": "user", "content": _parts(question.pictures, question.text)})
+        messages.append({"role": "user", "content": _parts(question.shown, question.text)})
     else:
-        examples = [part for shot in shots for part in _parts(shot.pictures, layout.example(shot))]
-        messages.append({"role": "user", "content": examples + _parts(question.pictures, question.text)})
+        examples = [part for shot in shots for part in _parts(shot.shown, layout.example(shot))]
+        messages.append({"role": "user", "content": examples + _parts(question.shown, question.text)})
     return written_context(messages, description, system, question.prefix)
 
 
@@ -114,20 +120,25 @@ def written_context(
 
 
 def _with_marks(turn: Turn) -> Turn:
-    """The turn with an IMAGE_MARK for each of its pictures."""
-    if turn.text.count(IMAGE_MARK) == turn.pictures:
-        return turn
-    return turn._replace(text=f"{IMAGE_MARK}\n" * turn.pictures + turn.text)
+    """The turn with a mark for each of its pictures and sounds."""
+    return turn._replace(text="".join(f"{MARKS[kind]}\n" for kind in _first(turn.shown, turn.text)) + turn.text)
 
 
-def _parts(pictures: int, text: str) -> list[JsonObject]:
-    """The parts of a turn: each picture at its mark in the text, or all of them first."""
-    pieces = text.split(IMAGE_MARK)
-    if pictures and len(pieces) == pictures + 1:
-        first, *rest = pieces
-        parts = [part for piece in rest for part in ({"type": "image"}, _text(piece))]
-        return [part for part in (_text(first), *parts) if part.get("text") != ""]
-    return [{"type": "image"}] * pictures + [_text(text)]
+def _first(shown: str, text: str) -> str:
+    """What stands before a text: all that is shown but for pictures, or sounds, that have a mark each in it."""
+    return "".join(kind for kind in shown if text.count(MARKS[kind]) != shown.count(kind))
+
+
+def _parts(shown: str, text: str) -> list[JsonObject]:
+    """The parts of a turn: each picture and sound at its mark in the text, or before it."""
+    first = _first(shown, text)
+    marked = {MARKS[kind]: PARTS[kind] for kind in MARKS if kind in shown and kind not in first}
+    before: list[JsonObject] = [{"type": PARTS[kind]} for kind in first]
+    if not marked:
+        return [*before, _text(text)]
+    pieces = re.split("(" + "|".join(map(re.escape, marked)) + ")", text)
+    parts = [{"type": marked[piece]} if place % 2 else _text(piece) for place, piece in enumerate(pieces)]
+    return [*before, *(part for part in parts if part.get("text") != "")]
 
 
 def _text(text: str) -> JsonObject:

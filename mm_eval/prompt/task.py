@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import chain
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mm_eval.config.located import located
 from mm_eval.config.task_config import TaskConfig
@@ -21,6 +21,7 @@ from mm_eval.data.decode import decode_ahead
 from mm_eval.data.docs import Docs, FileState, picture_files
 from mm_eval.data.frames import files_of
 from mm_eval.data.places import Places
+from mm_eval.data.sound.clip import Sound
 from mm_eval.data.source import LOCAL_FILES, DataSource
 from mm_eval.prompt.blind import WITHOUT, without_marks, without_pictures
 from mm_eval.prompt.blocks import PromptBlock, takes_clips
@@ -36,6 +37,7 @@ from mm_eval.prompt.visuals import (
     identities_of,
     messages_of,
     pictures_of_another,
+    sounds_of,
     to_visuals,
     visuals_of,
     with_frames,
@@ -44,7 +46,7 @@ from mm_eval.values.conversation import Turns
 from mm_eval.values.errors import ConfigError, DataError, DocError, MMEvalError, did_you_mean
 from mm_eval.values.reasoning.families import NO_MARKS, Marks
 from mm_eval.values.task_values import WithoutPictures
-from mm_eval.values.types import Clip, Context, Doc, Instance, JsonObject, Message, RequestType, Target
+from mm_eval.values.types import Clip, Context, Doc, Heard, Instance, JsonObject, Message, RequestType, Target
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -141,28 +143,28 @@ class Task:
         self,
         doc_ids: Sequence[int],
         style: PromptStyle,
-        turn_pictures: Callable[[int], Sequence[int] | None] | None = None,
+        turns_shown: Callable[[int], Sequence[str | int] | None] | None = None,
     ) -> Iterator[Instance]:
         """The instances of some docs, in order: `requests`, one after another."""
-        return chain.from_iterable(self.requests(doc_ids, style, turn_pictures))
+        return chain.from_iterable(self.requests(doc_ids, style, turns_shown))
 
     def requests(
         self,
         doc_ids: Sequence[int],
         style: PromptStyle,
-        turn_pictures: Callable[[int], Sequence[int] | None] | None = None,
+        turns_shown: Callable[[int], Sequence[str | int] | None] | None = None,
     ) -> Iterator[list[Instance]]:
         """The instances of each doc, in order: one for each choice and repeat.
 
-        turn_pictures: for scoring: how many pictures each turn of a doc's prompt had, None if unknown. Nothing is decoded then,
-            and the instances have no pictures.
+        turns_shown: for scoring: what each turn of a doc's prompt showed (`Answer.shown`), or how many pictures; None if unknown.
+            Nothing is decoded then, and the instances have no pictures and no sounds.
         A doc whose text or pictures can't be read gives instances with that error.
         """
-        decodes = self.has_pictures and turn_pictures is None and self.docs.decodes and style.blind != WITHOUT
+        decodes = self.has_pictures and turns_shown is None and self.docs.decodes and style.blind != WITHOUT
         with decode_ahead(self.docs.full, doc_ids if decodes else ()) as ahead:
             for doc_id, doc in self.docs.texts(doc_ids):
                 try:
-                    if found := list(self._instances(doc_id, doc, style, turn_pictures, ahead(doc_id))):
+                    if found := list(self._instances(doc_id, doc, style, turns_shown, ahead(doc_id))):
                         yield found
                 except DataError as error:
                     error.located(f"{self.path} doc {doc_id}")
@@ -176,7 +178,7 @@ class Task:
         doc_id: int,
         doc: Doc,
         style: PromptStyle,
-        turn_pictures: Callable[[int], Sequence[int] | None] | None,
+        turns_shown: Callable[[int], Sequence[str | int] | None] | None,
         whole: Callable[[], Doc],
     ) -> Iterable[Instance]:
         """The instances of one doc. whole: gives it with its pictures."""
@@ -188,9 +190,10 @@ class Task:
         written = self._written_messages(doc_id, style, where, whole)
         turns = self._picture_loaders(doc_id, examples, style, where, whole) if self.has_pictures else []
 
-        shown = identities_of(turns if turn_pictures is None else [], where, self.seen)
-        counts = [len(turn) for turn in shown.digests] if turn_pictures is None else list(turn_pictures(doc_id) or ())
-        counts += [0] * (len(examples) + 1 - len(counts))  # 0 where unknown
+        shown = identities_of(turns if turns_shown is None else [], where, self.seen)
+        recorded = () if turns_shown is None else turns_shown(doc_id) or ()
+        kinds = list(shown.kinds) if turns_shown is None else ["i" * n if isinstance(n, int) else n for n in recorded]
+        kinds += [""] * (len(examples) + 1 - len(kinds))  # nothing where unknown
         blocks = self._blocks_with_clips(turns, style.block, len(examples) + 1, where)
         if blocks[-1].clips:
             question = self.question(doc, blocks[-1], where)
@@ -203,9 +206,9 @@ class Task:
         if written is not None:
             contexts = [written_context(written, description, style.system, question.prefix)]
         else:
-            shots = self._shots(examples, blocks, counts, style, where)
+            shots = self._shots(examples, blocks, kinds, style, where)
             texts = question.contexts or (question.text,)
-            asked = (Turn(_text(text, style), counts[-1], "", question.prefix) for text in texts)
+            asked = (Turn(_text(text, style), kinds[-1], "", question.prefix) for text in texts)
             write, layout = chat_context if style.chat else plain_context, self._layout(style.multiturn)
             contexts = [write(turn, shots, layout, description, style.system) for turn in asked]
 
@@ -215,13 +218,16 @@ class Task:
             doc_id,
             WithoutPictures(doc, partial(self.docs.full, doc_id), columns) if columns else doc,
             question.target,
-            partial(self._load, turns) if any(counts) or shown.error else None,
+            partial(self._load, turns) if any("i" in each for each in kinds) or shown.error else None,
             tuple(chain.from_iterable(shown.digests)),
             shown.clips,
             shown.pixels,
             shown.error,
-            tuple(counts),
+            tuple([each.count("i") for each in kinds]),
         )
+        if any("a" in each for each in kinds):
+            sounds = partial(self._load_sounds, turns) if turns_shown is None else None
+            shared = shared._replace(sounds=sounds, heard=shown.heard, turn_shown=tuple(kinds))
         noted: dict[str, object] = {"choices": question.choices}
         if question.option_texts is not None:
             noted["option_texts"] = question.option_texts
@@ -235,18 +241,18 @@ class Task:
         self,
         examples: Sequence[Example],
         blocks: Sequence[PromptBlock],
-        counts: Sequence[int],
+        kinds: Sequence[str],
         style: PromptStyle,
         where: str,
     ) -> list[Turn]:
-        """The few-shot examples of a prompt. blocks, counts: those of each example and of the question."""
+        """The few-shot examples of a prompt. blocks, kinds: of each example and of the question, and what it shows."""
         place, shots = f"{where}, few-shot example", list[Turn]()
-        for example, block, count in zip(examples, blocks, counts, strict=False):
+        for example, block, shown in zip(examples, blocks, kinds, strict=False):
             if block.clips:
                 question = self._question_of_example(example.doc, block, place)
             else:
                 question = self._examples.of(example.index, example.doc, block, place)
-            shots.append(Turn(_text(question.text, style), count, question.answer, question.prefix))
+            shots.append(Turn(_text(question.text, style), shown, question.answer, question.prefix))
         return shots
 
     def _question_of_example(self, doc: Doc, block: PromptBlock, where: str) -> Question:
@@ -255,6 +261,10 @@ class Task:
     def _load(self, turns: Sequence[PictureLoader]) -> list[Image]:
         """The pictures of a prompt."""
         return [picture for load in turns for picture in with_frames(load(), self._cache, self.seen)]
+
+    def _load_sounds(self, turns: Sequence[PictureLoader]) -> list[Sound]:
+        """The sounds of a prompt, not decoded."""
+        return [each for load in turns for each in load() if isinstance(each, Sound)]
 
     def _layout(self, multiturn: bool | None) -> Layout:
         if (found := self._layouts.get(multiturn)) is None:
@@ -328,14 +338,13 @@ class Task:
     def _picture_loaders(
         self, doc_id: int, examples: Sequence[Example], style: PromptStyle, where: str, whole: Callable[[], Doc]
     ) -> list[PictureLoader]:
-        """For each turn, examples first, a function that loads its pictures. A chat that the task writes is one turn."""
-        block, visual = style.block, self.config.doc_to_visual
-        if style.blind == WITHOUT or visual is None and not self.writes_messages(style):
+        """For each turn, examples first, a function that loads its pictures and sounds. A chat of the task's own is one turn."""
+        block, config = style.block, self.config
+        if style.blind == WITHOUT or not (config.shows_media or self.writes_messages(style)):
             return []
-        example_visual = self.config.fewshot_config.get("doc_to_visual") or visual
 
         def of_example(example: Example) -> list[Visual]:
-            return visuals_of(example_visual, example.full(), block, where, self.docs.places)
+            return self._shown_of(example.full(), style, where, self.docs.places, config.fewshot_config)
 
         def of_another(other: int) -> list[Visual]:
             return self.pictures(self.docs.full(other), style, f"{self.path} doc {other}", self.docs.places)
@@ -353,11 +362,19 @@ class Task:
         return [*shots, cached(of_question, style.blind, doc_id) if style.blind else cached(of_question, doc_id)]
 
     def pictures(self, doc: Doc, style: PromptStyle, where: str, places: Places | None = None) -> list[Visual]:
-        """The pictures and frames of the question of a whole doc, in order. places: where the files are that it names."""
+        """The pictures, frames and sounds of the question of a whole doc, in order. places: where the files are that it names."""
         if self.writes_messages(style):
             return messages_of(self.config.doc_to_messages, doc, style.block, where, places)[1]
-        visual = self.config.doc_to_visual
-        return [] if visual is None else visuals_of(visual, doc, style.block, where, places)
+        return self._shown_of(doc, style, where, places, {})
+
+    def _shown_of(
+        self, doc: Doc, style: PromptStyle, where: str, places: Places | None, own: Mapping[str, Any]
+    ) -> list[Visual]:
+        """What `doc_to_visual` shows of a whole doc, then what `doc_to_audio` lets hear. own: entries in place of the task's."""
+        visual = own.get("doc_to_visual") or self.config.doc_to_visual
+        audio = own.get("doc_to_audio") or self.config.doc_to_audio
+        shown = [] if visual is None else visuals_of(visual, doc, style.block, where, places)
+        return shown if audio is None else [*shown, *sounds_of(audio, doc, style.block, where, places)]
 
     def groups(self, doc_ids: Sequence[int]) -> dict[int, object]:
         """{doc id: key of the docs to request together}: its `cluster_key`, else its picture files, else the doc itself."""
@@ -404,7 +421,13 @@ class Task:
 
     @property
     def has_pictures(self) -> bool:
-        return self.config.doc_to_visual is not None or self.config.doc_to_messages is not None
+        """Whether its questions may show pictures, or let the model hear sounds."""
+        return self.config.shows_media or self.config.doc_to_messages is not None
+
+    def may_have_sound(self, style: PromptStyle) -> bool:
+        """Whether the model may hear something, as far as the config and the columns of the data say it."""
+        shown = self.config.doc_to_audio is not None or self.has_pictures and self.docs.has_sounds
+        return shown and style.blind != WITHOUT
 
     def picture_files(self, doc_ids: Sequence[int], known: Mapping[str, FileState]) -> dict[str, FileState]:
         """{name: state} of the picture files that these docs and their few-shot examples name.
@@ -507,6 +530,9 @@ class Shared(NamedTuple):
     pixels: int = 0
     error: MMEvalError | None = None
     turn_pictures: tuple[int, ...] = ()
+    sounds: Callable[[], list[Sound]] | None = None
+    heard: tuple[Heard, ...] = ()
+    turn_shown: tuple[str, ...] = ()
 
     def request(
         self,
@@ -519,7 +545,7 @@ class Shared(NamedTuple):
         kwargs: Mapping[str, object] | None = None,
     ) -> Instance:
         """One of them. By place: with names it takes four times as long, and a run makes millions."""
-        return Instance(
+        made = Instance(
             kind,
             self.task,
             self.doc_id,
@@ -540,6 +566,9 @@ class Shared(NamedTuple):
             self.error,
             self.turn_pictures,
         )
+        if self.turn_shown:
+            made.sounds, made.heard, made.turn_shown = self.sounds, self.heard, self.turn_shown
+        return made
 
 
 def requests_of(

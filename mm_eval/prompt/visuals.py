@@ -1,11 +1,12 @@
-"""What a task's functions show of a whole doc: the pictures of `doc_to_visual`, or the chat that `doc_to_messages` writes."""
+"""What a task's functions show of a whole doc: the pictures and sounds of `doc_to_visual` and `doc_to_audio`, or the chat that
+`doc_to_messages` writes."""
 
 from __future__ import annotations
 
 import os
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
@@ -14,20 +15,23 @@ from mm_eval.data.decode import MOST_PIXELS_OF_A_DOC, PixelCount, decoding, is_m
 from mm_eval.data.frames import Frames
 from mm_eval.data.media import picture_digest, picture_in_text, stored_as, to_pictures
 from mm_eval.data.places import PLACES, SUFFIXES, Places
+from mm_eval.data.sound.clip import Sound, sound_of
+from mm_eval.data.sound.forms import names_sound
 from mm_eval.data.video.medium import frames_of
 from mm_eval.prompt.blind import others
 from mm_eval.prompt.blocks import PromptBlock, call
-from mm_eval.prompt.question import lacking, require_column
+from mm_eval.prompt.layout import PARTS
+from mm_eval.prompt.question import evaluate_field, lacking, require_column
 from mm_eval.values.errors import DataError, MMEvalError, kind_and_text
-from mm_eval.values.types import Clip, Doc, JsonObject, Message
+from mm_eval.values.types import Clip, Doc, Heard, JsonObject, Message
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
     from mm_eval.data.shared import Original
 
-Visual: TypeAlias = "Image | Frames"
-"""What a question shows: a decoded picture, or the frames of a video, which are decoded when the question is asked."""
+Visual: TypeAlias = "Image | Frames | Sound"
+"""What a question shows: a decoded picture, or the frames of a video or a sound, which are decoded when the question is asked."""
 
 MOST_BYTES = 2 * 2**30
 """The most bytes of pixels in a cache: three windows of 512 docs with a picture of 640 x 480."""
@@ -64,6 +68,8 @@ def visuals_of(
             with decoding(where):
                 if name.lower().endswith(SUFFIXES) and "://" not in name:
                     found.append(places.locate(name))
+                elif names_sound(name):
+                    found.append(name)
                 else:
                     stored = picture_in_text(name)
                     with decoding(where, name if stored is None else ""):
@@ -79,23 +85,53 @@ def visuals_of(
 def to_visuals(
     found: object, block: PromptBlock, where: str, places: Places | None = None, what: str = "doc_to_visual"
 ) -> list[Visual]:
-    """Pictures, and the frames of videos, from what a task's function returned: a picture, Video or path, or a list of them.
+    """Pictures, the frames of videos, and sounds, from what a task's function returned: a picture, Video, sound or path, or a
+    list of them.
 
-    what: the function's key, for errors. Errors: DataError as `to_pictures` and `frames_of`.
+    what: the function's key, for errors. Errors: DataError as `to_pictures`, `frames_of` and `sound_of`.
     """
     places = places or Places()
+    others: dict[int, Frames | Sound] = {}
+    items: list[object] = []
     try:
         with decoding(where):
-            items = [stored_as(item, places) for item in _flat(found)]
-        frames = {n: each for n, item in enumerate(items) if (each := frames_of(item, block.frames, places))}
+            for n, item in enumerate(_flat(found)):
+                sound = sound_of(item, places, sure=what == "doc_to_audio")
+                items.append(stored_as(item, places) if sound is None else sound)
+                other = frames_of(items[-1], block.frames, places) if sound is None else sound
+                if other is not None:
+                    others[n] = other
     except DataError as error:
         raise error.located(where) from error
-    if not frames:
+    if not others:
         return list(to_pictures(items, where, what))
-    pictures = iter(to_pictures([item for n, item in enumerate(items) if n not in frames], where, what))
-    visuals = [frames[n] if n in frames else next(pictures) for n in range(len(items))]
+    pictures = iter(to_pictures([item for n, item in enumerate(items) if n not in others], where, what))
+    visuals = [others[n] if n in others else next(pictures) for n in range(len(items))]
     _check_pixels(visuals, where)
     return visuals
+
+
+def sounds_of(
+    doc_to_audio: Callable[..., Any] | str | list[str],
+    doc: Doc,
+    block: PromptBlock,
+    where: str,
+    places: Places | None = None,
+) -> list[Visual]:
+    """What a whole doc lets the model hear: sounds of one column, of several in order, of a template that gives a name, or of
+    the task's function.
+
+    Errors: DataError if the column is missing, the function fails, or there is no such file.
+    """
+    if isinstance(doc_to_audio, list):
+        return [sound for column in doc_to_audio for sound in sounds_of(column, doc, block, where, places)]
+    if callable(doc_to_audio):
+        found = _call("doc_to_audio", doc_to_audio, doc, block, where, places)
+    elif "{{" in doc_to_audio or "{%" in doc_to_audio:
+        found = evaluate_field(doc_to_audio, doc, block, what="doc_to_audio", where=where)
+    else:
+        found = require_column(doc, doc_to_audio, "doc_to_audio", where)
+    return to_visuals(found, block, where, places, "doc_to_audio")
 
 
 def _check_pixels(visuals: Sequence[Visual], where: str) -> None:
@@ -116,8 +152,16 @@ def _flat(found: object) -> Iterator[object]:
         yield found
 
 
+def kinds_of(visuals: Iterable[Visual]) -> str:
+    """What is shown, a letter each in its order: i for a picture and for each frame of a video, a for a sound."""
+    return "".join(
+        "a" if isinstance(each, Sound) else "i" * (len(each.digests) if isinstance(each, Frames) else 1)
+        for each in visuals
+    )
+
+
 def with_frames(visuals: Sequence[Visual], cache: PictureCache, seen: Seen | None = None) -> list[Image]:
-    """The pictures, with each video's frames in its place. The last frames are kept in the cache.
+    """The pictures, with each video's frames in its place and without sounds. The last frames are kept in the cache.
 
     seen: called with the digest and the pixels of each frame that is decoded.
     """
@@ -132,11 +176,13 @@ def with_frames(visuals: Sequence[Visual], cache: PictureCache, seen: Seen | Non
     shown: list[Image] = []
     for visual in visuals:
         found = cache.get(visual.digests, partial(decoded, visual)) if isinstance(visual, Frames) else [visual]
-        shown += [each for each in found if not isinstance(each, Frames)]
+        shown += [each for each in found if not isinstance(each, (Frames, Sound))]
     return shown
 
 
 def _pixels(visual: Visual) -> int:
+    if isinstance(visual, Sound):
+        return 0
     return visual.pixels if isinstance(visual, Frames) else visual.width * visual.height
 
 
@@ -146,8 +192,9 @@ def messages_of(
     """(the turns that a task's function writes for a whole doc, their pictures and videos in order).
 
     The function returns `[{"role": "user", "content": [{"type": "image", "url": picture}, {"type": "text", "text": "..."}]}]`.
-    A part {"type": "video", "url": a path or a Video} becomes a place for each of its frames.
-    Errors: DataError if it fails or returns another kind of turn or part, such as audio.
+    A part {"type": "video", "url": a path or a Video} becomes a place for each of its frames, and a part {"type": "audio", "url":
+    ...} gives a sound as `doc_to_audio` does.
+    Errors: DataError if it fails or returns another kind of turn or part.
     """
     turns = _call("doc_to_messages", doc_to_messages, doc, block, where, places)
     if not isinstance(turns, list) or not turns:
@@ -165,7 +212,7 @@ def messages_of(
 def with_places(
     messages: Sequence[Message], what: str, where: str, shows: Callable[[list[object], str], list[Visual]]
 ) -> tuple[list[Message], list[Visual]]:
-    """(messages of a task's code with a place for each picture and frame that they show, these pictures and videos in order).
+    """(messages of a task's code with a place for each picture, frame and sound, these pictures, videos and sounds in order).
 
     what: the code, for errors. shows: (what a part gives, the code) -> what is shown of it, as of `to_visuals`.
     """
@@ -175,18 +222,16 @@ def with_places(
         kind = part.get("type") if isinstance(part, Mapping) else None
         if kind == "text" and isinstance(part.get("text"), str):
             return [{"type": "text", "text": part["text"]}]
-        if kind == "audio":
-            raise DataError(f"{what} gave sound, which is not supported.", where=where)
-        if kind not in ("image", "video") or not (kind in part or "url" in part):
-            fault = f"{what} gave a part that is neither text nor picture nor video: {part!r:.80}."
+        if kind not in ("image", "video", "audio") or not (kind in part or "url" in part):
+            fault = f"{what} gave a part that is neither text nor picture nor video nor sound: {part!r:.80}."
             raise DataError(fault, where=where)
         given = part[kind] if kind in part else part["url"]
-        found = shows([given], what)
+        found = shows([given], "doc_to_audio" if kind == "audio" else what)
         if kind == "video" and not any(isinstance(visual, Frames) for visual in found):
             fault = f"{what} gave a part of type video with {type(given).__name__}; expected a Video or a path."
             raise DataError(fault, where=where)
         visuals.extend(found)
-        return [{"type": "image"} for each in found for _ in (each.digests if isinstance(each, Frames) else "1")]
+        return [{"type": PARTS[letter]} for letter in kinds_of(found)]
 
     placed = [
         {**message, "content": [each for part in message["content"] for each in parts(part)]} for message in messages
@@ -223,47 +268,86 @@ def _undecoded_columns(doc: Doc) -> str:
 def pictures_of_another(
     doc_id: int, own: list[Visual], pictures_of: Callable[[int], list[Visual]], count: int, seed: int, where: str
 ) -> list[Visual]:
-    """As many pictures as a doc has, of the next of `count` docs with other pictures that can be read (`blind.others`).
+    """As many pictures and sounds as a doc has, of the next of `count` docs with other ones that can be read (`blind.others`).
 
-    own: the doc's pictures. pictures_of: those of another doc. Errors: DataError if no doc has other ones.
+    Each is of the same kind as the doc's own in its place.
+    own: the doc's pictures and sounds. pictures_of: those of another doc. Errors: DataError if no doc has other ones.
     """
-    mine = identities_of([lambda: own], where).digests
+    mine = identities_of([lambda: own], where)
     for other in others(doc_id, count, seed) if own else ():
         try:
             found = pictures_of(other)
-            if found and identities_of([lambda found=found: found], where).digests != mine:  # type: ignore[misc]
-                return [found[n % len(found)] for n in range(len(own))]
+            theirs = identities_of([lambda found=found: found], where)  # type: ignore[misc]
         except DataError:
             continue
+        if (swapped := _in_place_of(own, found)) and not _shares_any(mine, theirs):
+            return swapped
     if own:
-        raise DataError("no other document of the task has other pictures.", where=where, hint="Use --blind alone.")
+        kinds = {isinstance(each, Sound) for each in own}
+        what = "pictures and sounds" if len(kinds) > 1 else "sounds" if True in kinds else "pictures"
+        raise DataError(f"no other document of the task has other {what}.", where=where, hint="Use --blind alone.")
     return own
+
+
+def _in_place_of(own: list[Visual], found: list[Visual]) -> list[Visual]:
+    """For each of a doc's pictures and sounds one of its kind of another doc, which may come again; none if it has none."""
+    sounds = [each for each in found if isinstance(each, Sound)]
+    shown = [each for each in found if not isinstance(each, Sound)]
+    swapped, counts = list[Visual](), {True: 0, False: 0}
+    for each in own:
+        is_sound = isinstance(each, Sound)
+        choice: Sequence[Visual] = sounds if is_sound else shown
+        if not choice:
+            return []
+        swapped.append(choice[counts[is_sound] % len(choice)])
+        counts[is_sound] += 1
+    return swapped
+
+
+def _shares_any(mine: Identities, theirs: Identities) -> bool:
+    """Whether two docs show the same pictures, or let the model hear the same sounds."""
+    if mine.error is not None or theirs.error is not None:
+        return theirs.error is not None
+    sounds = [[each.digest for each in one.heard] for one in (mine, theirs)]
+    pictures = [list(one.digests) for one in (mine, theirs)]
+    same_pictures = any(pictures[0]) and pictures[0] == pictures[1]
+    return same_pictures or bool(sounds[0]) and sounds[0] == sounds[1]
 
 
 class Identities(NamedTuple):
     """What the turns of a prompt show.
 
     digests: of each turn's pictures and frames. pixels: of all. clips: which of them are the frames of a video.
-    error: why one can't be shown; None if all can.
+    error: why one can't be shown; None if all can. heard: the sounds. kinds: of each turn what it shows, as of `kinds_of`.
     """
 
     digests: list[list[str]]
     pixels: int
     clips: tuple[Clip, ...] = ()
     error: MMEvalError | None = None
+    heard: tuple[Heard, ...] = ()
+    kinds: tuple[str, ...] = ()
 
 
 def identities_of(loaders: Sequence[PictureLoader], where: str, seen: Seen | None = None) -> Identities:
-    """The identities of what is shown. Videos are not decoded. seen: called with the digest and the pixels of each picture."""
+    """The identities of what is shown. Videos are not decoded; sounds are, once, and not kept.
+
+    seen: called with the digest and the pixels of each picture.
+    """
     if not loaders:
         return Identities([], 0)
     found, clips = Identities([], 0), list[Clip]()
+    heard, kinds = list[Heard](), list[str]()
     pixels = 0
     try:
         for load in loaders:
             found.digests.append([])
-            for visual in load():
-                if isinstance(visual, Frames):
+            visuals = load()
+            kinds.append(kinds_of(visuals))
+            for visual in visuals:
+                if isinstance(visual, Sound):
+                    heard.append(visual.heard)
+                elif isinstance(visual, Frames):
                     clips.append(visual.clip(sum(map(len, found.digests))))
                     found.digests[-1].extend(visual.digests)
                 else:
@@ -275,7 +359,7 @@ def identities_of(loaders: Sequence[PictureLoader], where: str, seen: Seen | Non
                 pixels += _pixels(visual)
     except DataError as error:
         return Identities([], pixels, error=error.located(where))
-    return found._replace(pixels=pixels, clips=tuple(clips))
+    return found._replace(pixels=pixels, clips=tuple(clips), heard=tuple(heard), kinds=tuple(kinds))
 
 
 class PictureCache:
@@ -346,13 +430,14 @@ def _undecoded(visual: Visual) -> Original | None:
     """As `shared.undecoded`; None for a video."""
     from mm_eval.data.shared import undecoded
 
-    return None if isinstance(visual, Frames) else undecoded(visual)
+    return None if isinstance(visual, (Frames, Sound)) else undecoded(visual)
 
 
 def _size(visuals: list[Visual]) -> int:
-    """Bytes in memory: frames of a video, and pictures whose digest was known, are not decoded yet."""
-    originals = [(visual, _undecoded(visual)) for visual in visuals if not isinstance(visual, Frames)]
-    return sum(
+    """Bytes in memory: frames of a video, sounds, and pictures whose digest was known, are not decoded yet."""
+    pictures = [visual for visual in visuals if not isinstance(visual, (Frames, Sound))]
+    originals = [(visual, _undecoded(visual)) for visual in pictures]
+    return sum(visual.held for visual in visuals if isinstance(visual, Sound)) + sum(
         4 * visual.width * visual.height if original is None else original.root.file_bytes
         for visual, original in originals
     )

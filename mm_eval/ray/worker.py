@@ -43,6 +43,7 @@ Event: TypeAlias = tuple[Any, ...]
 _STAYS = (
     "doc",
     "images",
+    "sounds",
     "target",
     "metadata",
     "resps",

@@ -25,6 +25,7 @@ from mm_eval.data.decode import check_size, decoding, open_picture
 from mm_eval.data.frames import Frames
 from mm_eval.data.media import own_file, picture_digest
 from mm_eval.data.shared import undecoded
+from mm_eval.data.sound.clip import Sound
 from mm_eval.prompt.task import PromptStyle, Task
 from mm_eval.prompt.visuals import Visual
 from mm_eval.results.media import Media
@@ -256,7 +257,7 @@ def _write_decoded(media: Media, task: Task, style: PromptStyle, doc_id: int, di
     pictures = task.pictures(task.docs.full(doc_id), style, f"doc {doc_id}", task.docs.places)
     made = 0
     for picture in pictures:
-        if isinstance(picture, Frames):  # these are made when a request decodes them
+        if isinstance(picture, (Frames, Sound)):  # frames are made when a request decodes them
             continue
         digest = picture_digest(picture)
         if digest in digests and digest not in media:

@@ -11,7 +11,17 @@ from mm_eval.scoring.filters.base import FILTERED, REFUSED, TRUNCATED, UNANSWERE
 from mm_eval.scoring.sample_row import Endings, SampleRow, Turn
 from mm_eval.values.errors import MMEvalError, ModelError
 from mm_eval.values.reasoning.recorded import as_text, parts_of
-from mm_eval.values.types import FRAME_MARK, Answer, Instance, ReducedDoc, ScoredDoc, Slot, UpperBound, clips_to_json
+from mm_eval.values.types import (
+    FRAME_MARK,
+    Answer,
+    Instance,
+    ReducedDoc,
+    ScoredDoc,
+    Slot,
+    UpperBound,
+    clips_to_json,
+    sounds_to_json,
+)
 
 Lookup = Callable[[Slot], Answer | None]
 
@@ -83,7 +93,7 @@ class AnsweredDoc:
         made.truncated, made.filtered, made.refused = "length" in ended, FILTERED in ended, REFUSED in ended
         made.cut = any(answer.cut for answer in made.answers)
         # a request may be without pictures: an option on its own, for acc_mutual_info
-        made.shown = next((answer for answer in reversed(made.answers) if answer.images), None)
+        made.shown = next((answer for answer in reversed(made.answers) if answer.images or answer.heard), None)
         return made
 
     @property
@@ -127,10 +137,15 @@ class AnsweredDoc:
 
     @property
     def own_images(self) -> tuple[str, ...]:
-        """The digests of the question's own pictures: the last turn's, where few-shot examples show pictures before it."""
-        if self.shown is None or not self.shown.turn_pictures:
-            return self.shown.images if self.shown else ()
-        return self.shown.images[len(self.shown.images) - self.shown.turn_pictures[-1] :]
+        """The digests of the question's own pictures and sounds: the last turn's, where few-shot examples show some before it."""
+        if self.shown is None:
+            return ()
+        images, heard = self.shown.images, tuple([each.digest for each in self.shown.heard])
+        if self.shown.turn_pictures:
+            images = images[len(images) - self.shown.turn_pictures[-1] :]
+        if self.shown.turn_shown:
+            heard = heard[len(heard) - self.shown.turn_shown[-1].count("a") :]
+        return (*images, *heard)
 
     @property
     def endings(self) -> list[str]:
@@ -205,10 +220,12 @@ class AnsweredDoc:
         if cluster != first.doc_id:
             row["cluster"] = cluster  # so that runs can be compared by what was drawn together
         if self.shown is not None:
-            row["images"] = list(self.shown.images)
+            if self.shown.images:
+                row["images"] = list(self.shown.images)
             if any(self.shown.turn_pictures[:-1]):  # pictures of few-shot examples stand before those of the question
                 row["turn_pictures"] = list(self.shown.turn_pictures)
             row.update(clips_to_json(self.shown.clips))  # type: ignore[typeddict-item]
+            row.update(sounds_to_json(self.shown.heard, self.shown.turn_shown))  # type: ignore[typeddict-item]
         return row
 
 

@@ -75,7 +75,7 @@ def scorers_of(config: TaskConfig) -> list[Scorer]:
     scorers: list[Scorer] = []
     faults: list[ConfigError] = []
     process_results = config.process_results
-    of_lmms_eval = config.doc_to_visual is not None or config.doc_to_messages is not None or bool(config.prompt_kwargs)
+    of_lmms_eval = config.shows_media or config.doc_to_messages is not None or bool(config.prompt_kwargs)
     strips = of_lmms_eval and config.output_type == "generate_until"
     keeps = frames_read_by(config) if config.output_type == "generate_until" else ()
     for pipeline in config.pipelines():

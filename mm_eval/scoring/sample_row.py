@@ -33,7 +33,8 @@ class SampleRow(Endings):
     status: "answered", "filtered", "refused", "truncated", "failed" or "not requested". resps: one a repeat, or one a choice.
     filtered_resps, rules: of each pipeline, one a repeat. scores: by "metric,pipeline". ended: how each answer ended.
     images: digests of the pictures that were shown. turn_pictures: how many of them each example shows, then the question; where
-    examples show some. videos: the clips. cluster: what the docs of one cluster share.
+    examples show some. videos: the clips. sounds: what was heard (`Heard`). turn_shown: the order of pictures and sounds in each
+    turn, where there is sound. cluster: what the docs of one cluster share.
     categories: {level: names}. remarks: what metrics say of the scores. bounds: the places of `resps` whose
     log-likelihood is an upper bound. error: owner and what, of a doc that is in no number.
     Rows without it lack what is marked so. Features add keys of their own, such as verdicts (`verdicts_in`).
@@ -60,6 +61,8 @@ class SampleRow(Endings):
     error: NotRequired[Mapping[str, str]]
     images: NotRequired[list[str]]
     turn_pictures: NotRequired[list[int]]
+    sounds: NotRequired[list[Mapping[str, object]]]
+    turn_shown: NotRequired[list[str]]
     videos: NotRequired[list[Mapping[str, object]]]
     cluster: NotRequired[object]
     categories: NotRequired[Mapping[str, list[str]]]

@@ -127,12 +127,12 @@ class TaskScoring:
     def _score_chunk(self, doc_ids: list[int]) -> Iterator[SampleRow]:
         has_pictures = self.task.has_pictures
 
-        def turn_pictures(doc_id: int) -> tuple[int, ...] | None:
+        def turns_shown(doc_id: int) -> tuple[str, ...] | None:
             found = self.lookup(Slot(self.task.path, doc_id)) if has_pictures else None
-            return found.turn_pictures if found else None
+            return found.shown if found else None
 
         docs: dict[int, AnsweredDoc] = {}
-        for instances in self.task.requests(doc_ids, self.style, turn_pictures):
+        for instances in self.task.requests(doc_ids, self.style, turns_shown):
             docs[instances[0].doc_id] = AnsweredDoc.of(instances, self.lookup)
             self.task.forget(instances[0].doc_id, self.style)
         categories = self._categories.of_docs({doc_id: doc.instances[0].doc for doc_id, doc in docs.items()})

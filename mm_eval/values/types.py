@@ -10,7 +10,7 @@ import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from mm_eval.values.distributions import CONFIDENCE, POWER, t_quantile, t_two_sided
 from mm_eval.values.errors import (
@@ -66,8 +66,9 @@ class UpperBound(LLOutput):
 Message: TypeAlias = dict[str, Any]
 """A chat turn: {"role": "user", "content": [{"type": "image"}, {"type": "text", "text": "..."}]}.
 
-The n-th {"type": "image"} part over all messages stands for the n-th picture of the instance. A function that is given to
-`evaluate(model=...)` gets each picture in its part, {"type": "image", "image": <PIL.Image, RGB>}, and contents as lists of parts.
+The n-th {"type": "image"} part over all messages stands for the n-th picture of the instance, the n-th {"type": "audio"} part for
+its n-th sound. A function that is given to `evaluate(model=...)` gets each picture in its part, {"type": "image", "image":
+<PIL.Image, RGB>}, each sound as {"type": "audio", "audio": <Sound>}, and contents as lists of parts.
 """
 
 CALL_FORMAT = "call_format"
@@ -79,6 +80,16 @@ IMAGE_MARK = "<image>"
 A plain-text context has one for each picture if its few-shot examples have pictures too. A task's question may have one for each
 of its pictures (MuirBench, MMT-Bench); in a chat the image parts are put there.
 """
+
+AUDIO_MARK = "<audio>"
+"""The place of a sound in a text, as IMAGE_MARK is that of a picture. A plain-text context has one for each sound, and then an
+IMAGE_MARK for each picture, too, so that their order is known."""
+
+
+def mark_of(part: Mapping[str, Any]) -> str:
+    """The mark of a part of a message that is no text."""
+    return AUDIO_MARK if part.get("type") == "audio" else IMAGE_MARK
+
 
 FRAME_MARK = "frame"
 """How the digest of a video's frame begins. It is made of the video's bytes; a picture's is the sha256 of its pixels."""
@@ -103,6 +114,90 @@ class Video:
     start: float | None = None
     end: float | None = None
     subtitles: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Audio:
+    """A sound, or a part of one, in a question: what a task's `doc_to_audio` or `doc_to_visual` may return.
+
+    source: the path of a file, absolute or relative to the data's folder, or its bytes, or a sound in another form that a
+    function may return. start, end: seconds from the file's first sample; None for the file's own ends. A sample belongs to the
+    part if start <= its time < end.
+    """
+
+    source: Any
+    start: float | None = None
+    end: float | None = None
+
+
+class Heard(NamedTuple):
+    """A sound of an instance, as the journal has it.
+
+    digest: its identity. rate, channels: of its file. length: the samples of each channel. name: of the file, "" if it has none;
+    never part of a request key. first: the number of its first sample in the file.
+    """
+
+    digest: str
+    rate: int
+    channels: int
+    length: int
+    name: str = ""
+    first: int = 0
+
+    @property
+    def seconds(self) -> float:
+        return self.length / self.rate
+
+    def to_json(self) -> dict[str, Any]:
+        """The sound as JSON values."""
+        return self._asdict()
+
+    @classmethod
+    def of_json(cls, record: Mapping[str, Any]) -> Heard:
+        """The sound that `to_json` wrote."""
+        return cls(**{name: record[name] for name in cls._fields})
+
+
+class Audible(Protocol):
+    """What an instance lets a model hear: a `Sound` of mm_eval.data.sound, which decodes its samples when they are asked for."""
+
+    @property
+    def rate(self) -> int:
+        """Samples a second, as its file has them."""
+
+    @property
+    def channels(self) -> int: ...
+
+    @property
+    def length(self) -> int:
+        """The samples of each channel."""
+
+    @property
+    def duration(self) -> float:
+        """Its seconds."""
+
+    @property
+    def digest(self) -> str:
+        """Its identity."""
+
+    @property
+    def heard(self) -> Heard: ...
+
+    def samples(self, rate: int | None = None, mono: bool = False) -> NDArray[np.float32]:
+        """Floats around 1: (count,) if `mono`, else (count, channels); at another rate than its own if one is given."""
+
+    def encoded(self, forms: tuple[str, ...] = ("wav",)) -> tuple[str, bytes]:
+        """(form, content) of a file: the stored one if it is in one of these forms and no segment is cut, else a WAV."""
+
+
+def sounds_to_json(heard: Sequence[Heard], shown: Sequence[str]) -> dict[str, Any]:
+    """The entries of a record that hold its sounds, and what each turn shows; none without sound."""
+    return {"sounds": [each.to_json() for each in heard], "turn_shown": list(shown)} if heard else {}
+
+
+def sounds_of_json(record: Mapping[str, Any]) -> tuple[tuple[Heard, ...], tuple[str, ...]]:
+    """The sounds of a record that `sounds_to_json` wrote, and what each turn shows."""
+    return tuple(map(Heard.of_json, record.get("sounds", ()))), tuple(record.get("turn_shown", ()))
 
 
 class Subtitle(NamedTuple):
@@ -270,6 +365,10 @@ class Instance:
     turn_pictures: the number of pictures of each turn of its prompt: of each example, then of the question.
     judge, step, turn: as of its slot.
     runs_code: making the next turn may run code of the model, which takes long.
+    sounds: loads the clips that it lets the model hear, in prompt order, not decoded. None where there are none.
+    heard: for each of them its identity, rate and length.
+    turn_shown: what each turn shows, a letter each in the order in which it is shown: i for a picture, a for a sound; () where
+        only pictures are shown.
     tools: declarations of the tools that it offers, in OpenAI's form, for a model that takes them. () where none are offered, or
         where the context describes them.
     messages: of a conversation, what this turn says after the last answer; () for its first. None outside conversations.
@@ -306,6 +405,14 @@ class Instance:
     ends_when_full: bool = False
     runs_code: bool = False
     tools: tuple[Mapping[str, Any], ...] = ()
+    sounds: Callable[[], Sequence[Audible]] | None = field(default=None, repr=False)
+    heard: tuple[Heard, ...] = ()
+    turn_shown: tuple[str, ...] = ()
+
+    @property
+    def sound_digests(self) -> tuple[str, ...]:
+        """The identities of its sounds."""
+        return tuple([each.digest for each in self.heard])
 
     @property
     def slot(self) -> Slot:
@@ -341,6 +448,7 @@ class Answer:
         spells marks.
     messages: of a conversation, what was said before it, as of its instance; a picture is its digest and size. at: when it was
         recorded, in seconds since 1970. turns: the recorded answers of the conversation that this one is the result of.
+    heard, turn_shown: as of its instance.
     """
 
     output: Completion | LLOutput | None
@@ -359,6 +467,8 @@ class Answer:
     messages: tuple[Message, ...] | None = None
     at: float = 0.0
     turns: tuple[Answer, ...] = ()
+    heard: tuple[Heard, ...] = ()
+    turn_shown: tuple[str, ...] = ()
 
     def __init__(
         self,
@@ -378,6 +488,8 @@ class Answer:
         messages: tuple[Message, ...] | None = None,
         at: float = 0.0,
         turns: tuple[Answer, ...] = (),
+        heard: tuple[Heard, ...] = (),
+        turn_shown: tuple[str, ...] = (),
     ) -> None:
         if ended not in ENDINGS:
             raise ValueError(f"ended must be one of {', '.join(ENDINGS)} (got {ended!r})")
@@ -399,6 +511,13 @@ class Answer:
         own["messages"] = messages
         own["at"] = at
         own["turns"] = turns
+        own["heard"] = heard
+        own["turn_shown"] = turn_shown
+
+    @property
+    def shown(self) -> tuple[str, ...]:
+        """What each turn of its prompt showed, as of `Instance.turn_shown`; also where only pictures were shown."""
+        return self.turn_shown or tuple(["i" * count for count in self.turn_pictures])
 
     def having(self, **fields: Any) -> Answer:
         """The answer with other values, which are not checked. `replace` takes six times as long."""

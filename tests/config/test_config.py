@@ -146,7 +146,6 @@ def test_other_spellings_of_keys_are_understood(write: Write) -> None:
         ("model_specific_generation_kwargs: {default: {temperature: 1}}\n", "t.yaml:10: the `default` of model_spec"),
         ("model_specific_target_kwargs: a\n", "t.yaml:10: 'model_specific_target_kwargs' must be a mapping"),
         ("use_prompt: a\n", "t.yaml:10: 'use_prompt' is not supported: promptsource"),
-        ("doc_to_audio: a\n", "t.yaml:10: 'doc_to_audio' is not supported"),
         (
             "scorer: x\nprocess_results: !function mm_eval.metrics.aggregation.mean\n",
             "t.yaml:10: scorer and process_results are",

@@ -10,7 +10,7 @@ import pytest
 from mm_eval.engine.journal import JournalState
 from mm_eval.engine.packed import digest_of_key
 from mm_eval.values.errors import ModelError
-from mm_eval.values.types import Answer, Clip, Slot
+from mm_eval.values.types import Answer, Clip, Heard, Slot
 
 
 def key(number: int) -> str:
@@ -26,6 +26,7 @@ ODD = [
     Answer("é\ud800\0" * 70_000, key=key(5), ended="length"),
     Answer("B", key=key(6), reasoning="<think>A?\n</think>", images=("d1", "d2"), turn_pictures=(1, 1)),
     Answer("B", key=key(7), reasoning="", clips=(CLIP,), ended="filtered"),
+    Answer("B", key=key(10), heard=(Heard("d", 8000, 1, 80, "a.wav"),), turn_shown=("ai", "a"), turn_pictures=(1, 0)),
     Answer("turn", key=key(8), messages=({"role": "user", "content": "x"},), at=7.5, usage={"prompt_tokens": 3}),
     Answer("no digest", key="k"),
     Answer("upper case", key="A" * 64),

@@ -118,9 +118,12 @@ def test_scoring_makes_the_same_context_again(root: Path) -> None:
         ([{"role": "user", "content": "t"}], "and `content`, a list of parts"),
         (
             [{"role": "user", "content": [{"type": "tool", "url": "a.mp4"}]}],
-            "neither text nor picture nor video: .*a.mp4",
+            "neither text nor picture nor video nor sound: .*a.mp4",
         ),
-        ([{"role": "user", "content": [{"type": "audio", "url": "a.wav"}]}], "gave sound, which is not supported"),
+        (
+            [{"role": "user", "content": [{"type": "audio", "url": "a.wav"}]}],
+            "there is no file .a.wav. in the data's folders",
+        ),
         (
             [{"role": "user", "content": [{"type": "video", "url": "a.mp4"}]}],
             "there is no file .a.mp4. in the data's folders",

@@ -465,7 +465,7 @@ def _about(one: Imported, matched: Matched, task: Task, pictures: bool) -> dict[
 class Recorded(Model):
     """Answers from the rows of `imported/answers`, read as a stream. Their keys are those of replay with that folder."""
 
-    facts = ModelFacts(name="replay", travels=False)
+    facts = ModelFacts(name="replay", travels=False, hears=True)
 
     def __init__(
         self, args: Mapping[str, object], digest: str, rows: Iterator[dict[str, object]] | None = None
@@ -536,6 +536,7 @@ def _instances(prepared: Prepared, name: str, one: Imported, pictures: bool) -> 
     for instance in task.instances(one.order, style, None if decode else lambda _: None):
         if decode and instance.error is not None and (instance.context or instance.continuation):
             instance.error, instance.image_digests, instance.images = None, (), None
+            instance.heard, instance.sounds = (), None
         if instance.clips:  # other frames may have been shown there
             instance.clips, instance.image_digests = (), ()
         yield instance

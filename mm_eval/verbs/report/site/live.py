@@ -151,24 +151,24 @@ class LiveRun:
             "r": {},
             "v": {},
             "c": "",
-            **self._question(name, doc_id, next(iter(answers.values())).turn_pictures),
+            **self._question(name, doc_id, next(iter(answers.values())).shown),
         }
         if failed is not None:
             row["e"] = failed.what
         return {**row, **({"images": images} if images else {})}
 
-    def _question(self, name: str, doc_id: int, turn_pictures: Sequence[int]) -> dict[str, Any]:
+    def _question(self, name: str, doc_id: int, shown: Sequence[str]) -> dict[str, Any]:
         """Prompt, gold answer and options of a doc, as far as the data of the run can still be read."""
         opened = self.pictures.tasks()
         if opened is None or name not in opened.tasks:
             return {"p": "", "g": None}
         try:
-            instances = list(opened.tasks[name].instances([doc_id], opened.styles[name], lambda doc: turn_pictures))
+            instances = list(opened.tasks[name].instances([doc_id], opened.styles[name], lambda doc: shown))
         except Exception:  # a task's own code; the page shows the answer
             return {"p": "", "g": None}
         choices = [instance.continuation for instance in instances if instance.continuation]
-        shown = {"p": prompt_text(instances[0].context), "g": instances[0].target}
-        return {**shown, "o": choices} if choices else shown
+        asked = {"p": prompt_text(instances[0].context), "g": instances[0].target}
+        return {**asked, "o": choices} if choices else asked
 
     def progress(self) -> dict[str, Any]:
         """How far the run is: docs with an answer, failures and verdicts, the rate and the seconds left."""

@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 from mm_eval.data.frames import Frames
 from mm_eval.data.media import encoded, picture_digest
+from mm_eval.data.sound.clip import Sound
+from mm_eval.data.sound.forms import MIME
 from mm_eval.engine.folder import RunFolder
 from mm_eval.results.file import read_run
 from mm_eval.results.page import SampleRows, page
@@ -136,7 +138,8 @@ class RunPictures:
             return self._opened
 
     def of_doc(self, name: str, doc_id: int) -> Iterator[tuple[str, str, bytes]]:
-        """(digest, MIME type, content) of each picture of a doc's question. Nothing where the doc can't be read any more."""
+        """(digest, MIME type, content) of each picture and sound of a doc's question. Nothing where the doc can't be read any
+        more."""
         opened = self.tasks()
         if opened is None or name not in opened.tasks:
             return
@@ -151,6 +154,9 @@ class RunPictures:
                         jpeg = io.BytesIO()
                         frame.save(jpeg, "JPEG", quality=92)
                         yield digest, "image/jpeg", jpeg.getvalue()
+                elif isinstance(picture, Sound):
+                    form, content = picture.encoded(tuple(MIME))
+                    yield picture.digest, MIME[form], content
                 else:
                     digest = picture_digest(picture)
                     yield digest, *encoded(picture, digest)

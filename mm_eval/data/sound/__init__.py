@@ -1,0 +1,1 @@
+"""Sound: the clips that questions let a model hear, sample by sample."""
