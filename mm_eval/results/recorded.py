@@ -30,6 +30,7 @@ from mm_eval.prompt.blind import SAID
 from mm_eval.results.file import read_results, read_run
 from mm_eval.results.number_text import counts_calls
 from mm_eval.results.sample_rows import (
+    COUNTS,
     Attempts,
     DocDigests,
     Spent,
@@ -302,6 +303,17 @@ class RecordedRun:
     def attempts(self) -> dict[str, Attempts]:
         """{path of a task: the tokens of each attempt}, as far as they were counted."""
         return tokens_of_attempts(self.folder)
+
+    @cached_property
+    def output_tokens(self) -> dict[str, dict[int, float]]:
+        """{task: {doc id: output tokens of all turns of an attempt}}, the mean of those of its attempts that were counted."""
+        by_path, found = tokens_of_attempts(self.folder, COUNTS[1:2]), dict[str, dict[int, float]]()
+        for name, task in self.spec["tasks"].items():
+            of_docs: dict[int, list[int]] = {}
+            for (doc_id, _), (_, completion, *_) in by_path.get(task["path"], {}).items():
+                of_docs.setdefault(doc_id, []).append(completion)
+            found[name] = {doc_id: sum(counts) / len(counts) for doc_id, counts in of_docs.items()}
+        return found
 
     def samples_path(self, task: str) -> Path:
         """samples/<task>.jsonl"""

@@ -225,9 +225,9 @@ def _together(turns: Iterable[Spent]) -> Spent:
     return Spent(sum(prompts), sum(completions), max(times))
 
 
-def tokens_of_attempts(folder: Path) -> dict[str, Attempts]:
-    """{path of a task: the tokens of each attempt}, of all its turns and choices. Attempts without a count are left out."""
-    by_key, keys, _ = _counted(folder, COUNTS[:2])
+def tokens_of_attempts(folder: Path, needed: Sequence[str] = COUNTS[:2]) -> dict[str, Attempts]:
+    """{path of a task: the tokens of each attempt}, of all its turns and choices. Those without a needed count are left out."""
+    by_key, keys, _ = _counted(folder, needed)
     found: dict[str, dict[tuple[int, int], dict[str, None]]] = {}
     for slot, key in keys.items():  # an answer may fill several choices of a doc, and was asked once
         found.setdefault(slot.task, {}).setdefault((slot.doc_id, slot.repeat), {})[key] = None

@@ -3,7 +3,7 @@
 import json
 
 from mm_eval.results.recorded import RecordedTask
-from mm_eval.results.sample_rows import spent_on_docs
+from mm_eval.results.sample_rows import spent_on_docs, tokens_of_attempts
 from mm_eval.run_page import right_by_size
 from mm_eval.scoring.task_scores import Scores
 from mm_eval.values.types import MetricKey
@@ -25,6 +25,22 @@ def test_tokens_are_those_of_each_docs_first_answer(tmp_path):
     found = spent_on_docs(tmp_path)["t"]
     assert {doc: each.completion for doc, each in found.items()} == {0: 5, 7: 5}
     assert spent_on_docs(tmp_path / "elsewhere") == {}
+
+
+def test_tokens_of_attempts_are_of_all_their_turns(tmp_path):
+    (tmp_path / "journal").mkdir()
+    lines = [
+        {"kind": "answer", "key": f"{doc}{repeat}{turn}", "slots": [["t", doc, repeat, 0, turn]], "usage": usage}
+        for doc, repeat, turn, usage in (
+            (0, 0, 0, {"completion_tokens": 5}),
+            (0, 0, 1, {"completion_tokens": 7}),
+            (0, 1, 0, {"completion_tokens": 30}),
+            (1, 0, 0, {"prompt_tokens": 3}),
+        )
+    ]
+    (tmp_path / "journal" / "x.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    assert tokens_of_attempts(tmp_path, ["completion_tokens"])["t"] == {(0, 0): (0, 12, 0, 0), (0, 1): (0, 30, 0, 0)}
+    assert tokens_of_attempts(tmp_path) == {}, "by default both are needed, as a price is"
 
 
 def test_the_share_of_right_answers_by_length_is_of_docs_that_are_right_or_wrong():

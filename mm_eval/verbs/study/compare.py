@@ -8,7 +8,7 @@ Only docs that both runs scored, and that are equal in both, are paired. Numbers
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
@@ -110,16 +110,33 @@ def compare(
 
 
 def _said_of_variants(first: RecordedRun, run: RecordedRun, changes: Sequence[Change]) -> Iterator[str]:
-    """What variants gained and lost: once for each task, and where it has several main numbers for each of them by its name."""
+    """What variants gained and lost: once for each task, and where it has several main numbers for each of them by its name.
+
+    What `--repeats` adds to a number is not another one.
+    """
     found = defaultdict[str, dict[str, Change]](dict)
     for change in changes:
         if change.better is None and not change.main:  # such as the calls of a task that had tools before
             continue
-        if change.headline and change.copy_of is None and (said := said_of(first, run, change.task, change.key)):
+        if not change.headline or change.copy_of is not None or is_of_repeats(change, changes):
+            continue
+        of_repeats = [each for each in changes if each.headline and _is_made_of(each, change)]
+        key = next((each.key for each in (change, *of_repeats) if each.flips), change.key)
+        if said := said_of(first, run, change.task, key, key.label if of_repeats else ""):
             found[change.task].setdefault(said, change)
     for of_task in found.values():
         for said, change in of_task.items():
             yield f"{change.key.label}: {said}" if len(of_task) > 1 else said
+
+
+def is_of_repeats(change: Change, changes: Iterable[Change]) -> bool:
+    """Whether a number is made of the answers of another one among the changes, as the avg@3 and pass@3 of its metric are."""
+    return any(_is_made_of(change, each) for each in changes)
+
+
+def _is_made_of(change: Change, other: Change) -> bool:
+    places = ((each.task, each.category, each.key.scorer) for each in (change, other))
+    return change.key.parent_metric == other.key.metric and len(set(places)) == 1
 
 
 def _family(change: Change) -> Hashable:

@@ -22,7 +22,7 @@ from mm_eval.values.types import Number
 from mm_eval.values.words import counted
 from mm_eval.values.words import listed as listed_names
 from mm_eval.verbs.study.cells import change_json, difference_cells, reach, with_margin
-from mm_eval.verbs.study.compare import Comparison, Kinds, count_kinds, verdict
+from mm_eval.verbs.study.compare import Comparison, Kinds, count_kinds, is_of_repeats, verdict
 from mm_eval.verbs.study.gains import sentences
 from mm_eval.verbs.study.gains_table import gains_table
 from mm_eval.verbs.study.task_variants import VariantRun
@@ -404,7 +404,8 @@ def _below(comparison: Comparison, changes: Sequence[Change], letter: str, base:
     for task, (first, second) in comparison.kinds.items():
         of = counted(comparison.answers[task][1], "document")
         yield f"{task}: of {of} in both, {base} has {_said(first)}; {letter} has {_said(second)}"
-        for change in (each for each in changes if each.task == task and each.headline and each.flips):
+        flipped = [each for each in changes if each.task == task and each.headline and each.flips]
+        for change in (each for each in flipped if not is_of_repeats(each, flipped)):
             yield from _flipped_by_kind(change, first, second, letter)
 
 
@@ -431,8 +432,9 @@ def _flipped_by_kind(change: Change, first: Kinds, second: Kinds, letter: str) -
 
 def _flipped(comparison: Comparison, changes: Sequence[Change], listed: int, page: Path | None) -> Iterator[str]:
     """The docs that flipped each way in each headline number, with a link to the first of them."""
-    for change in changes if listed else ():
-        if change.flips is None or not change.headline:
+    flipped = [each for each in changes if each.headline and each.flips]
+    for change in flipped if listed else ():
+        if change.flips is None or is_of_repeats(change, flipped):
             continue
         metric = change.key.metric
         for way, docs in (("lost", change.flips.lost), ("gained", change.flips.gained)):

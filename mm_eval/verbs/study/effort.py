@@ -107,12 +107,12 @@ class Efforts(Variants):
         return self._losses[effort, other].get((name, key))
 
     def tokens(self, effort: str, name: str) -> Number | None:
-        """The mean of the output tokens of a document's answer, reasoning included; None where some were not counted."""
+        """The mean of `RecordedRun.output_tokens`, reasoning included; None where none were counted."""
         run, counts, clusters = self.runs[effort], list[float](), list[tuple[str, object]]()
         for task in self.members(name):
-            known = run.tokens.get(task, {})
+            known = run.output_tokens.get(task, {})
             asked = run.tasks[task].clusters if task in run.tasks else {}
-            counts += [float(known[doc_id]) for doc_id in asked if doc_id in known]
+            counts += [known[doc_id] for doc_id in asked if doc_id in known]
             clusters += [(task, asked[doc_id]) for doc_id in asked if doc_id in known]
         if not counts:
             return None
@@ -203,7 +203,7 @@ class Efforts(Variants):
         first = self.runs[self.baseline]
         for effort, comparison in self.compared.items():
             found = comparison.answers.values()
-            if not any(changed for changed, _ in found) and first.tokens == self.runs[effort].tokens:
+            if not any(changed for changed, _ in found) and first.output_tokens == self.runs[effort].output_tokens:
                 what = f"every answer at {effort} is the one at {self.baseline}, with as many tokens"
                 yield f"{what}: the model, its template or its server does not read {self.said.get(effort) or 'it'}"
 

@@ -79,7 +79,8 @@ def render(study: Efforts, width: int | None = None) -> str:
     tried = len(study.runs) - 1
     parts.append(
         f"at most: the loss to whichever effort is best, at {1 - ALPHA:.0%} for all {len(study.runs)} efforts together "
-        f"(one-sided, {ALPHA:.0%} / {tried} each); margin: {study.margin:g}; tokens: output of a document, with reasoning"
+        f"(one-sided, {ALPHA:.0%} / {tried} each); margin: {study.margin:g}; tokens: output of a document in all its turns, "
+        "with reasoning; of its attempts the mean"
     )
     if any(unit.is_percent for name in study.names if (unit := study.unit_of(name))):
         parts.append(IN_PERCENT)

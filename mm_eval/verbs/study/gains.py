@@ -197,8 +197,10 @@ def _turned(change: Change) -> Change:
     return replace(change, first=change.second, second=change.first, difference=scaled(change.difference, -1.0))
 
 
-def said_of(first: RecordedRun, second: RecordedRun, task: str, key: MetricKey) -> str:
+def said_of(first: RecordedRun, second: RecordedRun, task: str, key: MetricKey, named: str = "") -> str:
     """What a task with tools gained and lost in a number, and what it took; empty for a task that is no variant.
+
+    named: the number's name, where each document has several answers, by which it may be right or wrong in several ways.
 
     For vstar_tools: "vstar and vstar_tools: zoom gained 11 documents, lost 3, at 4.2 times the tokens".
     """
@@ -206,16 +208,18 @@ def said_of(first: RecordedRun, second: RecordedRun, task: str, key: MetricKey) 
     if task not in pair.own:
         return ""
     use, name, flips = pair.use([task]), pair.own[task], pair.flips([task], key)
-    parts = [f"gained {counted(flips[0], 'document')}", f"lost {flips[1]}"] if flips else []
+    by = f" by {named}" if named else ""
+    parts = [f"gained {counted(flips[0], 'document')}", f"lost {flips[1]}{by}"] if flips else []
+    unit = "an attempt" if named else "a document"
     is_python = split_python(name)[1]
     if use.times:
-        each = f" ({use.tokens[1]:,.0f} a document, {use.tokens[0]:,.0f} without)" if is_python else ""
+        each = f" ({use.tokens[1]:,.0f} {unit}, {use.tokens[0]:,.0f} without)" if is_python else ""
         parts.append(f"at {use.times:.1f} times the tokens{each}")
     if is_python and parts and use.calls is not None:
-        parts.append(f"with {use.calls:.1f} calls a document")
+        parts.append(f"with {use.calls:.1f} calls {unit}")
         parts.append(f"code in {of_all(use.used, use.docs, 'document')}")
         if use.dollars is not None:
-            parts.append(f"{dollars_text(use.dollars[1])} a document ({dollars_text(use.dollars[0])} without)")
+            parts.append(f"{dollars_text(use.dollars[1])} {unit} ({dollars_text(use.dollars[0])} without)")
     return f"{task} and {name}: {pair.what(task)} {', '.join(parts)}" if parts else ""
 
 

@@ -426,7 +426,9 @@ def test_one_run_is_compared_where_it_has_a_task_with_and_without_python(cli, tm
     assert "sample data, mme is mme@python here)" in compared.out and "warning: B" not in compared.out
     tools = ("--tasks", "vstar_tools,vstar_tools@python", "--output_path", tmp_path / "tools")
     looks = cli(*tools, "--sample", "--limit", 2, "--model", "dummy", "--no_report")
-    monkeypatch.setattr("mm_eval.verbs.study.compare.said_of", lambda first, run, task, key: f"gains in {key.label}")
+    monkeypatch.setattr(
+        "mm_eval.verbs.study.compare.said_of", lambda first, run, task, key, named: f"gains in {key.label}"
+    )
     said = cli("compare", looks.folder).out
     assert "\ngains in acc\n" in said and "gains in calls" not in said, said  # a count has no better end
     plain = cli(

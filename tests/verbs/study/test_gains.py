@@ -52,6 +52,19 @@ class Helped(Model):
             yield instance, Answer(said, usage={"prompt_tokens": tokens, "completion_tokens": 0})
 
 
+class Wavering(Helped):
+    """As Helped, but it takes another answer and other tokens in each attempt."""
+
+    def generate(self, instances: Iterable[Instance]) -> Answers:
+        for instance, answer in super().generate(instances):
+            assert isinstance(answer, Answer)
+            output = "ABCD"[(instance.doc_id + instance.repeat) % 4] if instance.repeat else answer.output
+            yield (
+                instance,
+                answer.having(output=output, usage={"prompt_tokens": 1, "completion_tokens": 10**instance.repeat}),
+            )
+
+
 TASKS = ["mmstar", "mmstar@python", "seedbench", "seedbench@python", "scienceqa_img"]
 
 
@@ -144,8 +157,8 @@ def gain(*args: Any, tokens: tuple[float, float] = (10, 30), what: str = "python
             "20.0 (16.0 to 24.0) from b at 3.0 times the tokens.",
         ),
         (
-            [gain("a", -0.1, 0.01, better=False, metric="wer"), gain("b", 0.1, 0.01, better=False, metric="wer")],
-            "Python lowers wer of a, which is better low, by 10.0 (6.0 to 14.0) at 3.0 times the tokens; it raises wer of b, "
+            [gain("a", -0.1, 0.01, better=False, metric="slips"), gain("b", 0.1, 0.01, better=False, metric="slips")],
+            "Python lowers slips of a, which is better low, by 10.0 (6.0 to 14.0) at 3.0 times the tokens; it raises slips of b, "
             "which is better low, by 10.0 (6.0 to 14.0) at 3.0 times the tokens.",
         ),
         ([gain("a", -0.2, 0.01, what="zoom")], "Zoom takes 20.0 (16.0 to 24.0) from a at 3.0 times the tokens."),
@@ -190,6 +203,26 @@ def test_a_release_shows_the_pair_and_counts_a_benchmark_once(runs: dict[str, Re
     assert page["benchmarks"] == 3 and page["ranks"] is None, "the one benchmark of two columns ranks nobody twice"
     assert page["gains"] == table.gains_said and page["rows"][1]["cells"][0]["gain"].startswith("gain +")
     assert page["parts"][0]["title"] == "Without and with Python" and len(page["parts"][0]["table"]["rows"]) == 4
+
+
+def test_gained_and_lost_are_said_once_of_repeated_answers(
+    tmp_path: Path, cli: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if why := why_not():
+        pytest.skip(why)
+    monkeypatch.setattr("mm_eval.sandbox.check.refuse_if_open", lambda sandbox: None)
+    more = {"sample": True, "limit": 12, "repeats": 3, "gen_kwargs": {"temperature": 1.0}, "report": False}
+    evaluate(model=Wavering("m", "mmstar"), tasks=TASKS[:2], output_path=str(tmp_path / "run"), **more)
+    [compared] = compare([RecordedRun.read(tmp_path / "run")] * 2)
+    [said] = compared.said
+    changes = {change.key.metric: change for change in compared.changes if change.headline}
+    assert changes.keys() >= {"acc", "avg@3(acc)", "pass@3(acc)"} and changes["acc"].flips is not None
+    gained = len(changes["acc"].flips.gained)
+    assert f"python gained {gained} documents, lost 0 by acc, " in said and said.count("gained") == 1
+    assert "with 0.0 calls an attempt" in said and "(38 an attempt, 38 without)" in said
+    ran: Ran = cli("compare", tmp_path / "run")
+    assert "mmstar (acc) gained: " in ran.out and "pass@3(acc)) gained" not in ran.out
+    assert RecordedRun.read(tmp_path / "run").output_tokens["mmstar"] == dict.fromkeys(range(12), 37.0)
 
 
 def test_a_release_file_asks_each_task_in_each_column(tmp_path: Path) -> None:
