@@ -45,11 +45,11 @@ def write(module: str, folder: Path) -> list[Path]:
     for sample in found:
         target = folder / sample.hub_id / sample.config / f"{sample.split}-00000-of-00001.parquet"
         target.parent.mkdir(parents=True, exist_ok=True)
-        made = Dataset.from_list(sample.rows, features=Features(sample.features))
+        made = Dataset.from_list(sample.rows, features=Features(_stored(sample.features)))
         if _types_in_card([each for each in found if each.hub_id == sample.hub_id]):
             _write_without_types(made, target)
-        elif sample.repeats:
-            _write_once(made, target)
+        elif sample.repeats or _stored(sample.features) != sample.features:
+            _write_once(made, target, Features(sample.features).arrow_schema.metadata)
         else:
             made.to_parquet(target)
         written.append(target)
@@ -77,11 +77,20 @@ def _write_without_types(made: Any, target: Path) -> None:
     parquet.write_table(table, target, store_schema=False, write_statistics=False, use_dictionary=False)
 
 
-def _write_once(made: Any, target: Path) -> None:
-    """Writes a table in which equal cells are one; `datasets` itself writes each picture anew."""
+def _write_once(made: Any, target: Path, types: dict[bytes, bytes]) -> None:
+    """Writes a table in which equal cells are one; `datasets` itself writes each picture anew. types: of the columns."""
     from pyarrow import parquet
 
-    parquet.write_table(made.with_format("arrow")[:], target, write_statistics=False)
+    table = made.with_format("arrow")[:].replace_schema_metadata(types)
+    parquet.write_table(table, target, write_statistics=False)
+
+
+def _stored(features: dict[str, Any]) -> dict[str, Any]:
+    """The columns as they are stored. `datasets` takes the bytes of a sound, but only where torchcodec is installed."""
+    from datasets import Audio, Value
+
+    kept = {"bytes": Value("binary"), "path": Value("string")}
+    return {name: kept if isinstance(feature, Audio) else feature for name, feature in features.items()}
 
 
 def _card(hub_id: str, module: str, samples: list[Sample]) -> str:

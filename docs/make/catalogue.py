@@ -20,7 +20,7 @@ from mm_eval.values.safe import markdown
 from mm_eval.values.types import main_metrics
 
 TASKS = Path(__file__).parent.parent.parent / "tasks"
-NOT_A_SKILL = ("image", "multi_image", "video", "text", "english", "chinese", "multilingual")
+NOT_A_SKILL = ("image", "multi_image", "video", "audio", "text", "english", "chinese", "multilingual")
 SKILLS = {
     "general": "General perception",
     "knowledge": "Knowledge",

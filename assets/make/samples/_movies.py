@@ -12,7 +12,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
+import numpy as np
+import sounds
 from drawing import COLORS, PAPERS, SHAPES, SIZE, Color, draw_shape, draw_text
+from numpy.typing import NDArray
 from PIL import Image, ImageDraw
 
 from samples import rng
@@ -23,6 +26,8 @@ OPPOSITE = {"moves left": "moves right", "moves up": "moves down", "grows": "shr
 WORDS = ("STOP", "EXIT", "OPEN", "SALE", "TAXI", "MILK")
 RATE = 8
 """Frames a second."""
+SOUND_RATE = sounds.RATE
+"""Samples a second, of videos whose words are said."""
 ENCODER = {"qp": "30", "bf": "0", "threads": "1", "x264-params": "no-asm=1"}
 """With `crf` instead of `qp` one video in a hundred came out with other bytes; assembler code depends on the processor."""
 STEPS = 8
@@ -93,8 +98,8 @@ def titled(found: Story, text: str) -> Story:
     return found
 
 
-def movie(found: Story, suffix: str = "mp4") -> bytes:
-    """The video file of a story. suffix: of the container, mp4, mkv or avi."""
+def movie(found: Story, suffix: str = "mp4", spoken: bool = False) -> bytes:
+    """The video file of a story. suffix: of the container, mp4, mkv or avi. spoken: its words are said, each at its time."""
     import av
 
     target = io.BytesIO()
@@ -104,12 +109,29 @@ def movie(found: Story, suffix: str = "mp4") -> bytes:
         stream.width, stream.height, stream.pix_fmt = SIZE, SIZE, "yuv420p"
         stream.codec_context.thread_count = 1
         stream.codec_context.flags |= av.codec.context.Flags.bitexact
+        sound = file.add_stream("aac", rate=SOUND_RATE, layout="mono", bit_rate=20_000) if spoken else None
         for number, image in enumerate(found.frames):
             frame = av.VideoFrame.from_image(image)
             frame.pts, frame.time_base = number, Fraction(1, RATE)
             file.mux(stream.encode(frame))
         file.mux(stream.encode())
+        if sound is not None:
+            sound.codec_context.flags |= av.codec.context.Flags.bitexact
+            heard = av.AudioFrame.from_ndarray(narration(found)[None], format="fltp", layout="mono")
+            heard.sample_rate = SOUND_RATE
+            file.mux(sound.encode(heard))
+            file.mux(sound.encode())
     return target.getvalue()
+
+
+def narration(found: Story) -> NDArray[np.float32]:
+    """The sound of a story: a voice that says each word at its time."""
+    line = np.zeros(round(found.seconds * SOUND_RATE), np.float32)
+    for number, word in enumerate(found.words):
+        wave = 0.6 * sounds.spoken(word.lower(), "en+m1")
+        start = round((number * STEPS / RATE + 0.15) * SOUND_RATE)
+        line[start : start + len(wave)] += wave[: len(line) - start]
+    return line
 
 
 def subrip(found: Story) -> bytes:
