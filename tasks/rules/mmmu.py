@@ -23,7 +23,8 @@ Found = tuple[list[str], Callable[[str], int]]
 _STRIPPED = (",", ".", "!", "?", ";", ":", "'")
 _LONGER_THAN = 5
 """Options' texts are searched only in answers of more words."""
-_FORMS = {"mmmu": ("({})", " {} "), "lmms": ("({})", "{} ", "{}."), "mmmu_pro": ("({})", "{} ", "{}.")}
+_OTHERS = ("({})", "{} ", "{}.")
+_FORMS = {"mmmu": ("({})", " {} "), "lmms": _OTHERS, "mmmu_pro": _OTHERS, "omnibench": _OTHERS}
 """How a letter may stand in an answer, by rule, the first form that occurs counts."""
 _NAMES = {"({})": "bracketed", " {} ": "between_blanks", "{} ": "before_blank", "{}.": "before_stop"}
 
@@ -44,7 +45,7 @@ def listed_options(value: Any) -> list[str]:
 def mmmu_letter(answer: str, options: Sequence[str], rule: str = "mmmu") -> tuple[str | None, str]:
     """The letter that an answer means and the step that found it; (None, "unparsed") where the script draws one.
 
-    options: the texts in the order of the letters. rule: "mmmu", "mmmu_pro" or "lmms".
+    options: the texts in the order of the letters. rule: "mmmu", "mmmu_pro", "lmms" or "omnibench".
     """
     letters = string.ascii_uppercase[: len(options)]
     if rule == "mmmu_pro" and "Answer:" in answer:
@@ -52,7 +53,7 @@ def mmmu_letter(answer: str, options: Sequence[str], rule: str = "mmmu") -> tupl
         named = [letter for letter in letters if letter in said]
         if len(named) == 1:
             return named[0], f"{rule}:answer"
-    for character in _STRIPPED:
+    for character in _STRIPPED if rule != "omnibench" else ():
         answer = answer.strip(character)
     answer = f" {answer} "
     for form in _FORMS[rule]:
