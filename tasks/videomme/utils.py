@@ -17,6 +17,11 @@ def doc_to_visual(doc: Mapping[str, Any]) -> list[Any]:
     return [Video(f"{doc['videoID']}.mp4")]
 
 
+def doc_to_audio(doc: Mapping[str, Any]) -> list[str]:
+    """The video's sound."""
+    return [f"{doc['videoID']}.mp4"]
+
+
 def with_subtitles(doc: Mapping[str, Any]) -> list[Any]:
     """The video with its subtitles, which not all have."""
     return [Video(f"{doc['videoID']}.mp4", subtitles=f"{doc['videoID']}.srt")]

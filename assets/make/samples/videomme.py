@@ -1,4 +1,4 @@
-"""Video-MME: three questions on each of six videos, in two zip archives with subtitles for four of them."""
+"""Video-MME: three questions on each of six videos, in two zip archives, with a voice and with subtitles for four of them."""
 
 from typing import Any
 
@@ -42,7 +42,7 @@ def samples() -> list[Sample]:
     rows, movies, subtitles = list[Row](), dict[str, bytes](), dict[str, bytes]()
     for place, (duration, domain, sub_category) in enumerate(VIDEOS):
         name, found = f"mm-eval-{place}", story("videomme", place, actions=2 + place // 2)
-        movies[f"data/{name}.mp4"] = movie(found)
+        movies[f"data/{name}.mp4"] = movie(found, spoken=True)
         if place % 3 < 2:
             subtitles[f"subtitle/{name}.srt"] = subrip(found)
         for number, each in enumerate(asked(place, found), 1):
