@@ -199,12 +199,12 @@ def by_cost(instances: Iterable[Instance]) -> list[Instance]:
 def _by_cost(docs: Iterable[list[Instance]]) -> list[Question]:
     """The same by question."""
     rows = [question for doc in docs for question in in_questions(doc)]
-    pictures: dict[tuple[str, ...], int] = {}
+    shown: dict[tuple[tuple[str, ...], tuple[str, ...]], int] = {}
     shortest: dict[tuple[int, str], int] = {}
     costs: list[tuple[tuple[int, str], str, int]] = []
     for place, (first, *_) in enumerate(rows):
         text = flatten(first)
-        prefix = pictures.setdefault(first.image_digests, place), text[:PREFIX]
+        prefix = shown.setdefault((first.image_digests, first.sound_digests), place), text[:PREFIX]
         shortest[prefix] = min(shortest.get(prefix, len(text)), len(text))
         costs.append((prefix, text, place))
 

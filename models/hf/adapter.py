@@ -160,9 +160,11 @@ class HuggingFace(Model):
         runtime = runtime_of(model, family, tokenizer, self.settings.batch_size)
         max_length = self.arguments.max_length or runtime.max_length
         alone = None
-        if shared := most_shared(model.config, max_length):
-            one = replace(family, batched=False, prefix_cache=False)
-            alone = shared, runtime_of(model, one, tokenizer, 1)
+        shared = most_shared(model.config, max_length)
+        if shared or (family.sound and family.sound.chunk):
+            one = replace(family, batched=False, prefix_cache=family.prefix_cache and not shared)
+            alone = shared or max_length, runtime_of(model, one, tokenizer, 1)
+        if shared:
             logger.info("Sequences of more than %d tokens run alone: their rotary positions are scaled.", shared)
         cuts = self.settings.on_long_prompt == "cut"
         return Asking(self.writer, runtime, max_length, seed_of, alone, cuts)

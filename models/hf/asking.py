@@ -19,7 +19,7 @@ from .inference.generate import answer_of, check_options, ending_of, generate, g
 from .inference.runtime import FAILURES, Runtime, is_out_of_memory
 from .inference.scoring import Continuation, score
 from .prompts.ahead import located, prompt_parts, shown, written_ahead
-from .prompts.length import boundary, check_whole, fitted, windows
+from .prompts.length import boundary, check_whole, fitted, unheard, windows
 from .prompts.prompt import Prompt, PromptWriter
 
 logger = logging.getLogger(__name__)
@@ -39,7 +39,7 @@ class Asking:
     """Answers instances with a loaded model.
 
     max_length: maximum tokens of a prompt and its answer. seed_of: the sampling seed of an instance.
-    alone: sequences of more tokens than this run alone, on this runtime; None if there are none.
+    alone: sequences of more tokens than this run alone, on this runtime, and so do prompts that say so; None if there are none.
     cuts: whether a text prompt that is too long is cut from the left; otherwise it fails.
     look: called before each batch or step.
     """
@@ -52,6 +52,7 @@ class Asking:
     cuts: bool = True
     look: Callable[[], None] = lambda: None
     _warned: bool = False
+    _told: bool = False
     _stopping: bool = False
 
     def __post_init__(self) -> None:
@@ -81,7 +82,7 @@ class Asking:
             except (DataError, ModelError) as error:
                 yield instance, located(error, instance)
                 continue
-            runs = self.runs(row.length)
+            runs = self.runs(row.length, row.prompt)
             if runs is not self.runtime:
                 yield from self._generated(runs, [row], options)
                 continue
@@ -121,7 +122,7 @@ class Asking:
                     yield instance, made
                 elif not made.ids:
                     yield instance, Answer((0.0, True))
-                elif (runs := self.runs(made.length - 1)) is not self.runtime:
+                elif (runs := self.runs(made.length - 1, made.prompt)) is not self.runtime:
                     yield from self._scored(runs, [made])
                 else:
                     if rows and made.prompt is not rows[-1].prompt and self._is_full(rows, made):
@@ -229,12 +230,18 @@ class Asking:
             else:
                 tokens = {"prompt_tokens": len(row.prompt.ids), "completion_tokens": len(row.ids)}
                 usage = {**tokens, "image_tokens": row.prompt.image_tokens}
-                yield row.instance, Answer(answer, usage=usage, cut=row.prompt.dropped > 0)
+                yield row.instance, Answer(answer, usage=usage, cut=row.prompt.is_cut)
 
     def _check_cut(self, prompt: Prompt, instance: Instance) -> None:
-        """Logs the first prompt that was cut. Raises ModelError for each one under `--on_long_prompt fail`."""
+        """Logs the first prompt and the first sound that were cut. Under `--on_long_prompt fail` each raises ModelError."""
         if not self.cuts:
             check_whole(prompt, self.max_length)
+        if prompt.unheard and not self._told:
+            self._told = True
+            said = unheard(prompt)
+            logger.warning(
+                "%s, doc %s: %s Others are not logged, but counted as cut.", instance.task, instance.doc_id, said
+            )
         if prompt.dropped and not self._warned:
             self._warned = True
             logger.warning(
@@ -242,9 +249,11 @@ class Asking:
                 *(instance.task, instance.doc_id, prompt.dropped + len(prompt.ids), len(prompt.ids)),
             )
 
-    def runs(self, tokens: int) -> Runtime:
-        """The runtime for a sequence of so many tokens."""
-        return self.alone[1] if self.alone and tokens > self.alone[0] else self.runtime
+    def runs(self, tokens: int, prompt: Prompt | None = None) -> Runtime:
+        """The runtime for a sequence of so many tokens, which begins with a prompt."""
+        if self.alone and (tokens > self.alone[0] or (prompt is not None and prompt.alone)):
+            return self.alone[1]
+        return self.runtime
 
 
 def _batches(rows: list[Continuation], runtime: Runtime) -> Iterator[list[Continuation]]:

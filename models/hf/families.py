@@ -11,8 +11,10 @@ masked place may stand between tokens, so that prompts on one picture are shared
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from math import inf
 from typing import Literal
 
+from .prompts.sounds import SoundInput
 from .prompts.videos import VideoInput
 
 
@@ -41,6 +43,8 @@ class Family:
     chats: checkpoints of this type expect chat turns, so that a missing chat template is an error.
     answer_type: `token_type_ids` of an answer's tokens; paligemma reads a prompt in both directions, an answer in one.
     video: its own video input; None: the frames of videos are shown as pictures.
+    sound: how it hears; None: it does not.
+    sees: whether it takes pictures.
     types_on_request: its processor writes `mm_token_type_ids`, which the model can't do without, only if it is asked to
         (cosmos3_edge in transformers 5.23).
     """
@@ -61,10 +65,12 @@ class Family:
     chats: bool = True
     answer_type: int = 0
     video: VideoInput | None = None
+    sound: SoundInput | None = None
+    sees: bool = True
     types_on_request: bool = False
 
 
-_OMNI = "<|vision_bos|><|IMAGE|><|vision_eos|>"
+_OMNI, _OMNI_SOUND = "<|vision_bos|><|IMAGE|><|vision_eos|>", "<|audio_bos|><|AUDIO|><|audio_eos|>"
 # Later models have no block of Qwen2-VL: its authors' prompts ask for short answers, and VLMEvalKit switches them off for these.
 _QWEN = Family(("qwen_vl",), placeholder="<|vision_start|><|image_pad|><|vision_end|>", mrope=True)
 
@@ -112,6 +118,7 @@ _LLAMA3_VIDEO = VideoInput(
 )  # fmt: skip
 
 FAMILIES: dict[str, Family] = {
+    "audioflamingo3": Family(("audioflamingo3",), sound=SoundInput(keeps="windows", most=1), sees=False),
     "aria": Family(("aria",), pictures="prompt"),
     "aya_vision": Family(("aya_vision",)),
     "blip-2": _without_chat("blip2"),
@@ -131,13 +138,16 @@ FAMILIES: dict[str, Family] = {
     "exaone4_5": Family(("exaone4_5",), placeholder=_QWEN.placeholder),
     "fast_vlm": Family(("fast_vlm", "llava")),
     "gemma3": Family(("gemma3",)),
-    "gemma3n": Family(("gemma3n", "gemma3")),
-    "gemma4": Family(("gemma4", "gemma3")),
-    "gemma4_unified": Family(("gemma4", "gemma3")),
+    "gemma3n": Family(("gemma3n", "gemma3"), sound=SoundInput(keeps=480_000)),
+    "gemma4": Family(("gemma4", "gemma3"), sound=SoundInput(keeps=480_000, tower="audio_config")),
+    "gemma4_unified": Family(("gemma4", "gemma3"), sound=SoundInput(tower="audio_config")),
     "glm46v": _glm("glm46v"),
     "glm4v": _glm(),
     "glm4v_moe": _glm("glm4v_moe"),
     "glm5_next": replace(_glm("glm5_next"), mrope=False),
+    "glmasr": Family(
+        ("glmasr",), sound=SoundInput("<|begin_of_audio|><|pad|><|end_of_audio|>", keeps="windows", most=1), sees=False
+    ),
     "glm_ocr": _glm("glm_ocr"),
     "glmga": _glm("glmga", "glm46v"),
     "got_ocr2": Family(("got_ocr2",), flat=True),
@@ -176,8 +186,10 @@ FAMILIES: dict[str, Family] = {
     "molmo2": Family(
         ("molmo2",), pictures="prompt", features="alone", heads=False
     ),  # pictures of a prompt see each other
+    "moss_transcribe_diarize": Family(("moss_transcribe_diarize",), sound=SoundInput(most=1), sees=False),
     "muse_glimmer": Family(("muse_glimmer",)),
     "muse_spark": Family(("muse_spark", "muse_glimmer")),
+    "musicflamingo": Family(("musicflamingo", "audioflamingo3"), sound=SoundInput(keeps="windows", most=1), sees=False),
     "nemotron_h_omni": Family(("nemotron_h_omni",), pictures="prompt"),  # they share a budget of patches
     "ovis2": Family(("ovis2",)),
     "paddleocr_vl": Family(
@@ -185,15 +197,25 @@ FAMILIES: dict[str, Family] = {
     ),
     "paligemma": Family(("paligemma",), causal=False, answer_type=1),
     "perception_lm": Family(("perception_lm",)),
-    "phi4_multimodal": Family(("phi4_multimodal",), pictures="prompt"),
+    "phi4_multimodal": Family(("phi4_multimodal",), pictures="prompt", sound=SoundInput(chunk=inf)),
     "pp_chart2table": Family(("pp_chart2table", "got_ocr2")),
     "qianfan_ocr": Family(("qianfan_ocr", "internvl")),
     "qwen2_vl": _qwen("qwen2_vl", video=_QWEN_VIDEO),
     "qwen2_5_vl": _qwen("qwen2_5_vl", video=replace(_QWEN_VIDEO, rate=True, proven="5.18.0")),
-    "qwen2_5_omni": Family(("qwen2_5_omni",), placeholder=_OMNI, mrope=True),
+    "qwen2_5_omni": Family(
+        ("qwen2_5_omni",), placeholder=_OMNI, mrope=True, sound=SoundInput(_OMNI_SOUND, keeps="window")
+    ),
+    "qwen2_audio": Family(
+        ("qwen2_audio",), sound=SoundInput("<|audio_bos|><|AUDIO|><|audio_eos|>", keeps="window"), sees=False
+    ),
     "qwen3_5": _qwen("qwen3_5", "qwen3_vl"),
     "qwen3_5_moe": _qwen("qwen3_5_moe", "qwen3_5", "qwen3_vl"),
-    "qwen3_omni_moe": Family(("qwen3_omni_moe",), placeholder=_OMNI, mrope=True),
+    "qwen3_asr": Family(
+        ("qwen3_asr",), sound=SoundInput("<|audio_start|><|audio_pad|><|audio_end|>", most=1, needed=True), sees=False
+    ),
+    "qwen3_omni_moe": Family(
+        ("qwen3_omni_moe",), placeholder=_OMNI, mrope=True, sound=SoundInput(_OMNI_SOUND, chunk=1.0)
+    ),
     "qwen3_vl": _qwen("qwen3_vl", video=_QWEN3_VIDEO),
     "qwen3_vl_moe": _qwen("qwen3_vl_moe", "qwen3_vl", video=_QWEN3_VIDEO),
     "qwen4_exp": _qwen("qwen4_exp", "qwen3_5", "qwen3_vl"),
@@ -225,6 +247,12 @@ TEXT_FAMILIES: dict[str, Family] = {
     "llama4_text": _plainest(),  # it scales its attention by the position in the batch, padding included
 }  # fmt: skip
 """Types of text models; each is compared with whole forwards by tests/models/hf/test_text_types.py."""
+
+NEEDS = {
+    **dict.fromkeys(("fun_asr_nano", "granite_speech", "granite_speech_plus"), "torchaudio"),
+    **dict.fromkeys(("voxtral", "voxtral_realtime"), "mistral-common"),
+}
+"""Types that hear, and the package that their processors need. mm-eval does not install it, and has not run them with it."""
 
 UNKNOWN = Family(batched=False, prefix_cache=False, pictures="processor", features=False)
 """Types that are not tested."""

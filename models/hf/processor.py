@@ -20,6 +20,7 @@ from mm_eval.values.errors import ConfigError
 
 from .arguments import WHERE, PromptArguments
 from .beside import NOT_BESIDE, broken_package, causes
+from .families import FAMILIES
 
 if TYPE_CHECKING:
     from transformers import BaseImageProcessor, PretrainedConfig, PreTrainedTokenizerBase, ProcessorMixin
@@ -66,8 +67,18 @@ def _sees(config: PretrainedConfig) -> bool:
     return any("vision" in name or _sees(part) for name, part in getattr(config, "sub_configs", {}).items())
 
 
+def takes_media(model_type: str) -> bool:
+    """Whether checkpoints of this type have a processor: they read pictures, or hear."""
+    return is_image_text(model_type) or hears(model_type)
+
+
+def hears(model_type: str) -> bool:
+    """Whether checkpoints of this type are known to take sounds."""
+    return model_type in FAMILIES and FAMILIES[model_type].sound is not None
+
+
 def image_text_loader(model_type: str) -> Any:
-    """The class of transformers that loads a type that reads pictures.
+    """The class of transformers that loads a type that reads pictures or hears.
 
     Of one that thinks and talks (qwen2_5_omni) it is the thinker, which writes the text, without the part that speaks.
     """
@@ -76,6 +87,14 @@ def image_text_loader(model_type: str) -> Any:
 
     if model_type not in LISTED and (thinker := LISTED.get(f"{model_type}_thinker")):
         return getattr(transformers, thinker)
+    if not is_image_text(model_type) and hears(model_type):
+        from transformers.models.auto import modeling_auto
+
+        tables = ("MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES", "MODEL_FOR_MULTIMODAL_LM_MAPPING_NAMES")
+        named = next(
+            found[model_type] for table in tables if model_type in (found := getattr(modeling_auto, table, {}))
+        )
+        return getattr(transformers, named)
     listed = model_type in LISTED or not is_image_text(model_type)
     return transformers.AutoModelForImageTextToText if listed else transformers.AutoModelForMultimodalLM
 
@@ -118,6 +137,8 @@ def load_processor(folder: Path, arguments: PromptArguments) -> ProcessorMixin |
             if not any("video" in name for name in whole.get_attributes()):
                 raise
             processor = _without_video(whole).from_pretrained(folder, **options)
+        if getattr(processor, "image_processor", None) is None:  # it hears and does not see
+            return processor
         limits = {"min_pixels": arguments.min_pixels, "max_pixels": arguments.max_pixels}
         limits = {name: value for name, value in limits.items() if value is not None}
         if limits:

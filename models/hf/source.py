@@ -17,7 +17,7 @@ from mm_eval.values.types import Fields, Instance, JsonObject, Options
 from .arguments import WHERE, PromptArguments
 from .beside import leave_out_broken
 from .checkpoint import Checkpoint, fits_of
-from .families import FAMILIES, TEXT_FAMILIES, family_of
+from .families import FAMILIES, NEEDS, TEXT_FAMILIES, family_of
 from .prompts.dates import asks_for_the_date, code_of, random_words
 from .prompts.prompt import PromptWriter
 from .prompts.tools import writes_tools
@@ -54,6 +54,9 @@ class Source:
         )
         self.checkpoint.check_json()
         kind = self.checkpoint.model_type
+        if package := NEEDS.get(kind):
+            what = f"{arguments.pretrained!r} ({kind}) has a processor that needs {package}, with which mm-eval does not run it."
+            raise ConfigError(what, where=WHERE, hint="Serve it, for example with vLLM, and use --model openai.")
         known = FAMILIES.get(kind)
         keys = known.prompt_keys if known else ()
         self.has_template = self.template is not None or self.checkpoint.has_chat_template
@@ -93,6 +96,7 @@ class Source:
             local=True,
             fits=fits_of(self.checkpoint, arguments),
             takes_tools=self._takes_tools(),
+            hears=self._hears,
         )
 
     def _takes_tools(self) -> bool:
@@ -104,6 +108,14 @@ class Source:
         if isinstance(self.settings.chat_template, str):
             return ""
         return self.template or self.checkpoint.template_of(self._shows_pictures)
+
+    @property
+    def _hears(self) -> bool:
+        """Whether the checkpoint takes sound: its family does, and it has the part for it."""
+        family = FAMILIES.get(self.checkpoint.model_type)
+        if family is None or family.sound is None:
+            return False
+        return not family.sound.tower or self.checkpoint.config.get(family.sound.tower) is not None
 
     @property
     def _shows_pictures(self) -> bool:
@@ -164,11 +176,11 @@ class Source:
 
     @cached_property
     def image_text(self) -> bool:
-        """Whether the checkpoint reads pictures."""
-        from .processor import is_image_text
+        """Whether the checkpoint reads pictures or hears, so that a processor writes its prompts."""
+        from .processor import takes_media
 
         auto_map = self.checkpoint.config.get("auto_map", {})
-        return is_image_text(self.checkpoint.model_type) or "AutoModelForImageTextToText" in auto_map
+        return takes_media(self.checkpoint.model_type) or "AutoModelForImageTextToText" in auto_map
 
     def written_today(self, form: str) -> str:
         """The day of the run's first launch as a chat template asks for it; the time of day is midnight."""

@@ -49,7 +49,9 @@ NO_TIMEOUT = 1e6
 
 @dataclass
 class Call:
-    """One attempt. pictures: the base64 texts that the request must hold. reply: the vendor's. fault: why there is none.
+    """One attempt. pictures: the base64 texts of pictures and sounds that the request must hold.
+
+    reply: the vendor's. fault: why there is none.
 
     address: where the user has it go; empty for the vendor's own address, which litellm knows.
     """
@@ -79,10 +81,9 @@ class Wire(httpx.AsyncBaseTransport):
             if call.address:  # litellm has joined it, each provider in its own way
                 check_same_host(call.address, request.url)
             if lost := [each for each in call.pictures if each not in content]:
-                what = f"litellm left out {len(lost)} of {len(call.pictures)} pictures for this provider."
-                raise Fatal(
-                    what, hint="Choose a model that takes pictures, or --model openai with the provider's own URL."
-                )
+                what = f"litellm left out {len(lost)} of {len(call.pictures)} pictures and sounds for this provider."
+                hint = "Choose a model that takes them, or --model openai with the provider's own URL."
+                raise Fatal(what, hint=hint)
             call.reply = await call.connections.handle_async_request(request)
         except Exception as error:
             call.fault = error
@@ -186,13 +187,17 @@ def refused(status: int, what: str, **more: Any) -> httpx.Response:
 
 
 def pictures_in(body: Fields) -> Iterator[bytes]:
-    """The base64 text of each picture in a request's messages."""
+    """The base64 text of each picture and each sound in a request's messages."""
     for message in body.get("messages", ()):
         for part in message["content"] if isinstance(message["content"], list) else ():
             shown = part.get("image_url")
             url = shown.get("url") if isinstance(shown, dict) else shown
             if isinstance(url, str) and url.startswith("data:"):
                 yield url.partition(",")[2].encode()
+            heard = part.get("input_audio") or part.get("audio_url") or {}
+            data = heard.get("data") or heard.get("url") or ""
+            if data:
+                yield data.rpartition(",")[2].encode()
 
 
 def provider_of(model: str) -> str:

@@ -14,7 +14,7 @@ import random
 from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 from urllib.request import getproxies
@@ -38,7 +38,7 @@ from mm_eval.tools.formats.as_text import tools_as_text
 from mm_eval.values.errors import ConfigError, MMEvalError, ModelError
 from mm_eval.values.reasoning.families import Marks, marks_of, may_think
 from mm_eval.values.reasoning.split import split
-from mm_eval.values.types import CALL_FORMAT, Answer, Fields, Instance, JsonObject, Options
+from mm_eval.values.types import AUDIO_MARK, CALL_FORMAT, Answer, Fields, Instance, JsonObject, Options
 
 from .arguments import (
     check,
@@ -57,7 +57,7 @@ from .arguments import (
     stated_limits,
     with_own,
 )
-from .client.endpoint import DECIDING, PICTURES, TOOLS, Endpoint
+from .client.endpoint import DECIDING, PICTURES, SOUND, TOOLS, Endpoint
 from .messages import (
     SHOWN_AS,
     Videos,
@@ -70,6 +70,8 @@ from .messages import (
     with_results,
 )
 from .prices import price_of
+from .sounds import HINT as WAYS_HINT
+from .sounds import MEGABYTE, part_of, sound_part, tone
 
 if TYPE_CHECKING:
     import httpx
@@ -117,6 +119,8 @@ class OpenAI(Model):
         self._looked_at = self._learned_late = False  # whether the server was looked at, and reached only after that
         self._seen_thinking = False  # a stop string has ended a reasoning of this model
         self.endpoint = Endpoint(self.max_tokens_name, dropped_by_hand(self.args))
+        self.endpoint.sound = str(self.args.get("audio") or self.endpoint.sound)
+        self.most_of_sound = int(float(self.args.get("max_audio_mb", 100)) * MEGABYTE)
         self.writing: Writing | None = None  # how the server writes prompts; None before it was looked at
         self._unstated: JsonObject = {}  # fields of sampled answers that no task states
         self._stop_soon: Callable[[], None] = lambda: None
@@ -131,6 +135,7 @@ class OpenAI(Model):
             tries_first=True,
             fits=stated_limits(self.extra_body),
             takes_tools=True,
+            hears=True,  # as far as is known before `check` has asked it
             free=False,
         )
 
@@ -267,6 +272,8 @@ class OpenAI(Model):
         if options := [str(each.continuation) for each in first if each.request_type == "loglikelihood"]:
             check_scores(self.urls, self.model, options, self._scores_no_prompts)
 
+        if any(map(has_sound, first)) and self.endpoint.hears is None and "audio" not in self.args:
+            self._check_ear()
         unknown = [each for each in first if each.tools and CALL_FORMAT not in each.metadata]
         if unknown and TOOLS not in self.endpoint.accepted:
             self._check_tools(unknown[0].tools)
@@ -288,6 +295,49 @@ class OpenAI(Model):
         finally:
             loop.run_until_complete(client.transport.aclose())
             loop.close()
+
+    def _check_ear(self) -> None:
+        """ConfigError unless the server takes a tone, and counts tokens for it. No question of a task is sent."""
+        from .client.errors import Fatal
+
+        try:
+            heard, without = self._tokens_of(Tone(self, "What do you hear?")), None
+            with suppress(Fatal, ModelError):  # some models take no question without sound
+                without = self._tokens_of(Tone(self, "What do you hear?", silent=True))
+        except Fatal as error:
+            raise ConfigError(error.what, hint=error.hint) from error
+        except ModelError as error:
+            what = f"the questions have sound, which {self.model!r} does not take: {error.what}"
+            raise ConfigError(what, hint=f"Choose a model that hears, or --blind without. {WAYS_HINT}") from error
+        if heard and without and heard <= without:
+            what = (
+                f"the questions have sound, and {self.model!r} does not hear: the server counts {heard} tokens for a question "
+                f"with a tone, and {without} without it."
+            )
+            raise ConfigError(
+                what, hint=f"Choose a model that hears. If this one does all the same, state how: {WAYS_HINT}"
+            )
+        self.endpoint.listened(True)
+
+    def _tokens_of(self, tone: Tone) -> int:
+        """The prompt's tokens of a short question, as the server counts them; 0 if it does not."""
+        from .client.replies import choice_of
+        from .client.usage import usage_of
+
+        def read(reply: JsonObject) -> int:
+            choice_of(reply)
+            return usage_of(reply).get("prompt_tokens", 0)
+
+        loop, client = self.new_loop(), self._client(tone.endpoint)
+        try:
+            with quiet_libraries():
+                found, _ = loop.run_until_complete(client.ask("/chat/completions", tone, read))
+        finally:
+            loop.run_until_complete(client.transport.aclose())
+            loop.close()
+        if not tone.silent:
+            self.endpoint.sound = tone.endpoint.sound
+        return found
 
     def takes_no_tools(self, said: str = ".") -> ConfigError:
         """The error of a task with tools for a model that gets them in no known way."""
@@ -352,7 +402,7 @@ class OpenAI(Model):
         from .client.tokens import Writing
 
         scores = Scores(self.way, self.max_tokens_name, self.body, lambda: self.writing or Writing())
-        groups = Groups(instances, lambda i: (str(i.context), i.image_digests, i.doc_id))
+        groups = Groups(instances, lambda i: (str(i.context), i.image_digests, i.sound_digests, i.doc_id))
         yield from self._run(groups, scores.of_group)
 
     def _run(self, groups: Groups, work: Callable[[Client, list[Instance]], Awaitable[list[Pair]]]) -> Answers:
@@ -516,8 +566,10 @@ class OpenAI(Model):
 
         prefill: the beginning of the model's turn.
         """
-        if isinstance(instance.context, str) and instance.image_digests:
-            raise ModelError("pictures can only be sent in chat messages.", hint="Leave --apply_chat_template on.")
+        if isinstance(instance.context, str) and (instance.image_digests or instance.heard):
+            raise ModelError(
+                "pictures and sounds can only be sent in chat messages.", hint="Leave --apply_chat_template on."
+            )
         path = "/completions" if isinstance(instance.context, str) else "/chat/completions"
         return path, Body(self, instance, fields, prefill)
 
@@ -542,12 +594,12 @@ class Body:
         if self._writing is not None and self._writing.adds_bos:
             fields.setdefault("add_special_tokens", True)
         forms: set[str] = set()
-        self.sent = {**fields, PICTURES: forms}
+        self.sent = {**fields, PICTURES: forms, SOUND: model.endpoint.sound if instance.heard else ""}
 
         def make() -> bytes:
             return json.dumps({**fields, **self._messages(forms, as_text=TOOLS not in fields)}).encode()
 
-        return await asyncio.to_thread(make) if instance.image_digests else make()
+        return await asyncio.to_thread(make) if instance.image_digests or instance.heard else make()
 
     def _messages(self, forms: set[str], as_text: bool) -> JsonObject:
         """The messages, and the fields that say how they end. forms: gets the forms of the pictures. as_text: tools are text."""
@@ -555,7 +607,8 @@ class Body:
         if instance.tools and as_text:
             instance = model.without_tools(instance)
         with IN_FLIGHT.held(instance.pixels), decoding(f"{instance.task} doc {instance.doc_id}"):
-            messages = with_results(chat_messages(instance, model.videos, model.endpoint.png))
+            sound = partial(sound_part, way=model.endpoint.sound, most=model.most_of_sound)
+            messages = with_results(chat_messages(instance, model.videos, model.endpoint.png, sound))
         forms |= picture_forms(messages)
         if model.endpoint.png:
             forms.add("png")
@@ -590,6 +643,34 @@ class Greeting:
             raise self._model.takes_no_tools()
         self.sent = {"model": self._model.model, **fields, **self._model.extra_body}
         return json.dumps({**self.sent, "messages": [{"role": "user", "content": "Hi"}]}).encode()
+
+
+class Tone:
+    """Makes the body of a short question with a tone, which shows whether a server hears. silent: the same without the tone."""
+
+    def __init__(self, model: OpenAI, text: str, silent: bool = False) -> None:
+        self._model, self._text, self.silent = model, text, silent
+        self.endpoint = Endpoint(model.max_tokens_name, model.endpoint.by_hand, sound=model.endpoint.sound)
+        self.sent: JsonObject = {}
+
+    async def __call__(self, without: frozenset[str] = frozenset()) -> bytes:
+        fields = self.endpoint.sent({self._model.max_tokens_name: 1}, without)
+        self.sent = {"model": self._model.model, **fields, **self._model.extra_body}
+        parts: list[JsonObject] = [{"type": "text", "text": self._text}]
+        if not self.silent:
+            parts.insert(0, part_of("wav", tone(), self.endpoint.sound))
+        content = self._text if self.silent else parts
+        body = json.dumps({**self.sent, "messages": [{"role": "user", "content": content}]}).encode()
+        self.sent[SOUND] = "" if self.silent else self.endpoint.sound
+        return body
+
+
+def has_sound(instance: Instance) -> bool:
+    """Whether an instance has a sound, or a place for one."""
+    if instance.heard or isinstance(instance.context, str):
+        return bool(instance.heard) or AUDIO_MARK in instance.context
+    contents = [message["content"] for message in instance.context if isinstance(message, dict)]
+    return any(part.get("type") == "audio" for each in contents if not isinstance(each, str) for part in each)
 
 
 class Groups:

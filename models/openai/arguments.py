@@ -33,6 +33,7 @@ from ..hf.families import FAMILIES
 from .client.endpoint import CAPS, DROPPABLE
 from .client.logprobs import maybe_one_token
 from .client.redaction import LONG
+from .sounds import WAYS
 
 if TYPE_CHECKING:
     from .client.http import Limits
@@ -101,6 +102,10 @@ RULES = {
     "send_stop": _rule("true or false", lambda value: isinstance(value, bool), switch),
     "drop": _rule("names of fields, joined by +,", is_text),
     "video": _rule("pictures, times or file", ("pictures", "times", "file").__contains__),
+    "audio": _rule(f"one of {', '.join(WAYS)}", WAYS.__contains__),
+    "max_audio_mb": _rule(
+        f"a number above 0, at most {MOST_MEGABYTES},", partial(_is_float, most=MOST_MEGABYTES), _read_float
+    ),
     "max_video_mb": _rule(
         f"a number above 0, at most {MOST_MEGABYTES},", partial(_is_float, most=MOST_MEGABYTES), _read_float
     ),
@@ -381,6 +386,12 @@ NAMES: dict[str, str] = {
     r"ovis2(?!-5)": "ovis2",
     r"paligemma": "paligemma",
     r"smolvlm": "smolvlm",
+    r"audio-flamingo-3": "audioflamingo3",
+    r"music-flamingo": "musicflamingo",
+    r"glm-asr": "glmasr",
+    r"moss-transcribe-diarize": "moss_transcribe_diarize",
+    r"qwen2-audio": "qwen2_audio",
+    r"qwen3-asr": "qwen3_asr",
     r"qwen2-vl": "qwen2_vl",
     r"qwen2-5-vl": "qwen2_5_vl",
     r"qwen2-5-omni": "qwen2_5_omni",

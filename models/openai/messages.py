@@ -14,7 +14,7 @@ import base64
 import hashlib
 import json
 import mimetypes
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
@@ -24,7 +24,7 @@ from mm_eval.data.frames import files_of
 from mm_eval.data.media import encoded
 from mm_eval.data.video.rule import FrameRule, read_rule
 from mm_eval.values.errors import DataError, ModelError
-from mm_eval.values.types import FRAME_MARK, Clip, Fields, Instance, JsonObject, Message, Options
+from mm_eval.values.types import FRAME_MARK, Audible, Clip, Fields, Instance, JsonObject, Message, Options
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -33,16 +33,20 @@ if TYPE_CHECKING:
 Parts = list[dict[str, Any]]
 
 
-def chat_messages(instance: Instance, videos: Videos, png: bool = False) -> list[Message]:
+def chat_messages(
+    instance: Instance, videos: Videos, png: bool = False, sound: Callable[[Audible], JsonObject] | None = None
+) -> list[Message]:
     """The context with what it shows as data URLs. Reads the pictures, or the files of videos where those are sent.
 
-    png: pictures that are not JPEG are sent as PNG, which has the same pixels.
+    png: pictures that are not JPEG are sent as PNG, which has the same pixels. sound: makes the part of a sound.
     """
+    heard = map(sound, instance.sounds()) if sound is not None and instance.sounds is not None else None
     if videos.way == "file":
         _check_together(instance)
-        return _filled(instance, _files(instance, videos))
+        return _filled(instance, _files(instance, videos), heard)
     loaded = zip(instance.images() if instance.images else [], instance.image_digests, strict=True)
-    return _filled(instance, _timed(instance, videos, (_picture(picture, digest, png) for picture, digest in loaded)))
+    shown = _timed(instance, videos, (_picture(picture, digest, png) for picture, digest in loaded))
+    return _filled(instance, shown, heard)
 
 
 COMMON = ("image/jpeg", "image/png")
@@ -82,8 +86,8 @@ def preview_messages(instance: Instance, videos: Videos) -> list[Message]:
     )
 
 
-def _filled(instance: Instance, shown: Iterator[Parts]) -> list[Message]:
-    """The context with the parts of each picture in its place."""
+def _filled(instance: Instance, shown: Iterator[Parts], heard: Iterator[JsonObject] | None = None) -> list[Message]:
+    """The context with the parts of each picture and each sound in its place. heard: None leaves the places of sounds."""
     assert not isinstance(instance.context, str)
     messages = []
     for message in instance.context:
@@ -91,7 +95,11 @@ def _filled(instance: Instance, shown: Iterator[Parts]) -> list[Message]:
         if not isinstance(content, str):
             parts: Parts = []
             for part in content:
-                if part["type"] != "image":
+                if part["type"] == "audio" and heard is not None:
+                    if (sent := next(heard, None)) is None:
+                        raise ModelError("the prompt has more places for sounds than there are sounds.")
+                    parts.append(sent)
+                elif part["type"] != "image":
                     parts.append(part)
                 elif (found := next(shown, None)) is None:
                     raise ModelError("the prompt has more places for pictures than there are pictures.")

@@ -81,7 +81,8 @@ class Vllm(Model):
         super().__init__(args, settings)
         self.arguments = self._read_arguments()
         self.source = Source(self.arguments, settings, "vllm", own_videos=VIDEO_TYPES)
-        self.checkpoint, self.facts = self.source.checkpoint, self.source.facts
+        # a server of vLLM takes sounds (--model openai); here its engine would have to be given them beside the ids
+        self.checkpoint, self.facts = self.source.checkpoint, replace(self.source.facts, hears=False)
 
     def _read_arguments(self) -> VllmArguments:
         given = {{"max_model_len": "max_length"}.get(name, name): value for name, value in self.args.items()}

@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from mm_eval.values.types import Answer, Instance
+from mm_eval.data.places import Places
+from mm_eval.data.sound.clip import Sound, sound_of
+from mm_eval.values.types import AUDIO_MARK, IMAGE_MARK, Answer, Instance
 
 
 def picture(width: int, height: int, seed: int = 0) -> Image.Image:
@@ -22,11 +24,33 @@ def digest(image: Image.Image) -> str:
     return hashlib.sha256(repr(image.size).encode() + image.tobytes()).hexdigest()
 
 
+def sound(seconds: float, tone: float, rate: int = 16_000, channels: int = 1) -> Sound:
+    """A tone with noise, the same for the same numbers."""
+    times = np.arange(round(seconds * rate)) / rate
+    noise = np.random.RandomState(int(tone)).randn(len(times), channels)
+    samples = 0.4 * np.sin(2 * np.pi * tone * times)[:, None] + 0.1 * noise
+    found = sound_of({"array": samples.astype(np.float32).T, "sampling_rate": rate}, Places())
+    assert found is not None
+    return found
+
+
 def instance(
-    text: str, pictures: Sequence[Image.Image] = (), *, chat: bool = True, doc_id: int = 0, **fields: Any
+    text: str,
+    pictures: Sequence[Image.Image] = (),
+    sounds: Sequence[Sound] = (),
+    *,
+    chat: bool = True,
+    doc_id: int = 0,
+    **fields: Any,
 ) -> Instance:
-    """A question with pictures in front, as chat messages or as plain text; a continuation makes it a loglikelihood."""
-    parts = [{"type": "image"} for _ in pictures] + [{"type": "text", "text": text}]
+    """A question with pictures and sounds in front, as chat or plain text; a continuation makes it a loglikelihood."""
+    parts = (
+        [{"type": "image"} for _ in pictures] + [{"type": "audio"} for _ in sounds] + [{"type": "text", "text": text}]
+    )
+    if sounds:
+        fields |= {"sounds": lambda: list(sounds), "heard": tuple(each.heard for each in sounds)}
+        if not chat:
+            text = f"{IMAGE_MARK}\n" * len(pictures) + f"{AUDIO_MARK}\n" * len(sounds) + text
     fields.setdefault("context", [{"role": "user", "content": parts}] if chat else text)
     fields.setdefault("images", (lambda: [image.copy() for image in pictures]) if pictures else None)
     fields.setdefault("image_digests", tuple(digest(image) for image in pictures))

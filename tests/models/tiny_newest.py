@@ -217,7 +217,7 @@ def gemma3n() -> Made:
         image_processor=tf.SiglipImageProcessorPil(**_square(64)),
         tokenizer=made,
         image_seq_length=256,
-        chat_template=template("<image_soft_token>"),
+        chat_template=template("<image_soft_token>", sound="<audio_soft_token>"),
     )
     return tf.Gemma3nForConditionalGeneration(config), processor
 
@@ -235,7 +235,7 @@ def gemma4_unified() -> Made:
         vision_config={
             "patch_size": 4, "pooling_kernel_size": 2, "mm_embed_dim": 64, "mm_posemb_size": 64, "output_proj_dims": 64,
         },
-        audio_config=None,
+        audio_config={},
         **_ids(
             made, image_token_id="<image_soft_token>", boi_token_id="<start_of_image>", eoi_token_id="<end_of_image>",
             video_token_id="<|video|>", audio_token_id="<audio_soft_token>", boa_token_id="<start_of_audio>",
@@ -248,7 +248,7 @@ def gemma4_unified() -> Made:
         image_processor=images,
         tokenizer=made,
         image_seq_length=70,
-        chat_template=template("<image_soft_token>"),
+        chat_template=template("<image_soft_token>", sound="<audio_soft_token>"),
     )
     return tf.Gemma4UnifiedForConditionalGeneration(config), processor
 

@@ -83,9 +83,9 @@ def _omni(processor_class: Any, patch: int) -> tuple[dict[str, int], Any]:
     unit = (2 * patch) ** 2
     processor = _without_video(processor_class)(
         image_processor=tf.Qwen2VLImageProcessorPil(patch_size=patch, min_pixels=unit, max_pixels=16 * unit),
-        feature_extractor=tf.WhisperFeatureExtractor(feature_size=128),
+        feature_extractor=tf.WhisperFeatureExtractor(feature_size=128, chunk_length=2),
         tokenizer=made,
-        chat_template=template("<|vision_bos|><|IMAGE|><|vision_eos|>"),
+        chat_template=template("<|vision_bos|><|IMAGE|><|vision_eos|>", sound="<|audio_bos|><|AUDIO|><|audio_eos|>"),
     )
     return ids, processor
 
@@ -117,7 +117,7 @@ def qwen3_omni_moe() -> Made:
         **TEXT, "head_dim": 16, "num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 32, "decoder_sparse_step": 1,
         "rope_parameters": {**MROPE, "mrope_interleaved": True},
     }  # fmt: skip
-    sound = {**_SOUND, "n_window": 10, "downsample_hidden_size": 16}
+    sound = {**_SOUND, "downsample_hidden_size": 16}
     thinker = {"text_config": text, "vision_config": tower, "audio_config": sound, **ids}
     config = tf.Qwen3OmniMoeConfig(thinker_config=thinker, enable_audio_output=False)
     return tf.Qwen3OmniMoeForConditionalGeneration(config), processor
@@ -132,7 +132,8 @@ def phi4_multimodal() -> Made:
         "patch_size": 14, "crop_size": 448, **_ids(made, image_token_id="<|image|>"),
     }  # fmt: skip
     sound = {
-        "hidden_size": 32, "intermediate_size": 64, "num_blocks": 1, "num_attention_heads": 4,
+        "hidden_size": 32, "intermediate_size": 64, "num_blocks": 1, "num_attention_heads": 4, "nemo_conv_channels": 32,
+        "ext_pw_out_channel": 32, "depthwise_separable_out_channel": 32,
         **_ids(made, audio_token_id="<|audio|>"),
     }  # fmt: skip
     text = {
@@ -145,6 +146,6 @@ def phi4_multimodal() -> Made:
         image_processor=tf.Phi4MultimodalImageProcessor(dynamic_hd=2),
         audio_processor=tf.Phi4MultimodalFeatureExtractor(),
         tokenizer=made,
-        chat_template=template("<|image|>"),
+        chat_template=template("<|image|>", sound="<|audio|>"),
     )
     return tf.Phi4MultimodalForCausalLM(config), processor

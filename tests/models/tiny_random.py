@@ -34,7 +34,8 @@ CORPUS = [
 ]
 TEMPLATE = (
     "{% for m in messages %}{{ m['role'] }}: {% for c in m['content'] %}"
-    "{% if c['type'] == 'image' %}IMAGE{% elif c['type'] == 'video' %}VIDEO{% else %}{{ c['text'] }}{% endif %}{% endfor %}"
+    "{% if c['type'] == 'image' %}IMAGE{% elif c['type'] == 'video' %}VIDEO{% elif c['type'] == 'audio' %}SOUND"
+    "{% else %}{{ c['text'] }}{% endif %}{% endfor %}"
     "{{ '\n' }}{% endfor %}"
     "{% if add_generation_prompt %}assistant:{% endif %}"
 )
@@ -44,9 +45,9 @@ TEXT_TEMPLATE = (
 )
 
 
-def template(image: str, video: str = "<video>") -> str:
-    """The chat template with what stands for a picture and for a video."""
-    return TEMPLATE.replace("IMAGE", image).replace("VIDEO", video)
+def template(image: str, video: str = "<video>", sound: str = "<sound>") -> str:
+    """The chat template with what stands for a picture, for a video and for a sound."""
+    return TEMPLATE.replace("IMAGE", image).replace("VIDEO", video).replace("SOUND", sound)
 
 
 def tokenizer(*extra: str, bos: bool = True, **named: str) -> Any:
@@ -204,9 +205,12 @@ FAMILIES = ("llava", "llava_next", "llava_onevision", "qwen2_vl", "qwen2_5_vl", 
 def _made(kind: str) -> tuple[Any, Any]:
     """A model and its processor, in memory."""
     from tests.models import tiny_2026, tiny_newest, tiny_recent  # noqa: F401  (they add to MORE)
+    from tests.models.tiny_hearing import HEARING
     from tests.models.tiny_more import MORE
     from tests.models.tiny_others import OTHERS
 
+    if kind in HEARING:
+        return HEARING[kind]()
     if kind in MORE:
         return MORE[kind]()
     if kind in OTHERS:

@@ -88,11 +88,11 @@ def _gemma4_processor(**named: str) -> Any:
         image_processor=images,
         tokenizer=made,
         image_seq_length=70,
-        chat_template=template("<image_soft_token>"),
+        chat_template=template("<image_soft_token>", sound="<audio_soft_token>"),
     )
 
 
-def _gemma4(**differs: Any) -> Made:
+def _gemma4(sound: dict[str, Any] | None = None, **differs: Any) -> Made:
     named = {
         "image_token": "<image_soft_token>", "boi_token": "<start_of_image>", "eoi_token": "<end_of_image>",
         "audio_token": "<audio_soft_token>", "boa_token": "<start_of_audio>", "eoa_token": "<end_of_audio>",
@@ -112,7 +112,7 @@ def _gemma4(**differs: Any) -> Made:
     config = tf.Gemma4Config(
         text_config=text,
         vision_config=tower,
-        audio_config=None,
+        audio_config=sound,
         **_ids(
             processor.tokenizer, image_token_id="<image_soft_token>", boi_token_id="<start_of_image>",
             eoi_token_id="<end_of_image>", video_token_id="<video_soft_token>", audio_token_id="<audio_soft_token>",

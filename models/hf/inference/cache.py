@@ -187,13 +187,13 @@ class Rows(Cache):  # type: ignore[misc]
         positions = now.places(device) + starts + self.shift[first:]
         family = self.runtime.family
         with _attending(self):
-            output = self.runtime.model(
+            output = self.runtime.forward(
+                keep,
                 input_ids=tokens,
                 attention_mask=None,
                 position_ids=positions[None].expand(family.axes, -1, -1) if family.mrope else positions,
                 past_key_values=self,
                 use_cache=True,
-                logits_to_keep=keep,
             )
         self.lengths[first:] = [have + len(row) for have, row in zip(now.lengths, ids, strict=True)]
         return output.logits.float().to(device)

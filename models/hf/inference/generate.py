@@ -278,5 +278,5 @@ def answer_of(runtime: Runtime, question: GenerationRow, tokens: list[int] | Non
         ended="stop" if said.stopped or not capped else "length",
         reasoning=said.reasoning,
         usage=usage,
-        cut=question.prompt.dropped > 0,
+        cut=question.prompt.is_cut,
     )

@@ -13,6 +13,7 @@ prefill would silently change the positions of what follows the first.
 from __future__ import annotations
 
 import copy
+import inspect
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -58,9 +59,7 @@ def prefill(runtime: Runtime, prompts: Sequence[Prompt]) -> Prefix:
     computes_positions = runtime.family.mrope and any(prompt.pictures for prompt in prompts)
     if not computes_positions:
         batch["position_ids"] = (mask.cumsum(-1) - 1).clamp(min=0)
-    output = runtime.model(
-        **batch, past_key_values=DynamicCache(config=runtime.model.config), use_cache=True, logits_to_keep=1
-    )
+    output = runtime.forward(1, **batch, past_key_values=DynamicCache(config=runtime.model.config), use_cache=True)
     shift = runtime.model.model.rope_deltas if computes_positions else torch.zeros_like(mask[:, :1])
     logits = output.logits[:, -1].float().to(runtime.device)
     seen = batch["cross_attention_mask"][:, -1:] if "cross_attention_mask" in batch else None
@@ -68,9 +67,16 @@ def prefill(runtime: Runtime, prompts: Sequence[Prompt]) -> Prefix:
 
 
 def run_on(
-    runtime: Runtime, prefix: Prefix, sources: Sequence[int], ids: Sequence[list[int]], **options: Any
+    runtime: Runtime,
+    prefix: Prefix,
+    sources: Sequence[int],
+    ids: Sequence[list[int]],
+    keep: int | Tensor | None = None,
+    **options: Any,
 ) -> tuple[ModelOutput, Tensor, Tensor]:
     """One forward of right-padded tokens, row i on top of row `sources[i]`; returns (output, mask, row index).
+
+    keep: as of `Runtime.forward`; None: the logits of all tokens.
 
     The prefix is unchanged, unless its rows are all used in order and `last_use` is among the options.
     """
@@ -86,7 +92,8 @@ def run_on(
     if prefix.seen is not None:
         options["cross_attention_mask"] = prefix.seen[index].expand(-1, longest, -1, -1)
     in_place = options.pop("last_use", False) and list(sources) == list(range(len(prefix.mask)))
-    output = runtime.model(
+    output = runtime.forward(
+        longest if keep is None else keep,
         input_ids=tokens,
         attention_mask=mask,
         position_ids=positions,
@@ -105,7 +112,7 @@ def grown(runtime: Runtime, prefix: Prefix, sources: Sequence[int], ids: Sequenc
     last = [len(row) - 1 for row in ids]
     kept = sorted(set(last))
     keep = torch.tensor(kept, device=runtime.device)
-    output, mask, index = run_on(runtime, prefix, sources, ids, logits_to_keep=keep, **options)
+    output, mask, index = run_on(runtime, prefix, sources, ids, keep, **options)
     rows = torch.arange(len(ids), device=output.logits.device)
     places = torch.tensor([kept.index(place) for place in last], device=output.logits.device)
     logits = output.logits[rows, places].float().to(runtime.device)
@@ -131,12 +138,17 @@ def _positions_from(runtime: Runtime, prompts: Sequence[Prompt], start: int) -> 
     for prompt in prompts:
         batch = runtime.tokens([prompt])
         grids = {}
-        for name in ("image_grid_thw", "video_grid_thw", "second_per_grid_ts"):
+        for name in ("image_grid_thw", "video_grid_thw", "second_per_grid_ts", "feature_attention_mask"):
             if some := [picture.tensors[name] for picture in prompt.pictures if name in picture.tensors]:
                 grids[name] = torch.cat(some).to(runtime.device)
-        whole, shift = runtime.model.model.get_rope_index(
-            batch["input_ids"], batch["mm_token_type_ids"], attention_mask=batch["attention_mask"], **grids
-        )
+        if (
+            "feature_attention_mask" in grids
+        ):  # of types that hear: they find what is shown by its ids, and count frames
+            grids["audio_seqlens"] = grids.pop("feature_attention_mask").sum(-1)
+        positions_of = runtime.model.model.get_rope_index
+        if "audio_seqlens" not in inspect.signature(positions_of).parameters:
+            grids["mm_token_type_ids"] = batch["mm_token_type_ids"]
+        whole, shift = positions_of(batch["input_ids"], attention_mask=batch["attention_mask"], **grids)
         positions.append(torch.nn.functional.pad(whole[:, :, start:], (0, longest - whole.shape[-1])))
         shifts.append(shift)
     return torch.cat(positions, 1).to(runtime.device), torch.cat(shifts).to(runtime.device)

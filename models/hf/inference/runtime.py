@@ -23,6 +23,7 @@ from .positions import text_after
 
 if TYPE_CHECKING:
     from transformers import PretrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
+    from transformers.utils import ModelOutput
 
 logger = logging.getLogger(__name__)
 
@@ -74,8 +75,9 @@ class Runtime:
         self._takes = takes = inspect.signature(model.forward).parameters
         self.keeps_logits = "logits_to_keep" in takes
         self.batched = family.batched
-        cacheable = {"past_key_values", "position_ids", "logits_to_keep"} <= set(takes)
-        self.prefix_cache = family.prefix_cache and cacheable
+        cacheable = {"past_key_values", "position_ids"} <= set(takes)
+        narrows = self.keeps_logits or (family.sound is not None and model.get_output_embeddings() is not None)
+        self.prefix_cache = family.prefix_cache and cacheable and narrows
         self.holes = self.prefix_cache and family.holes and _full_attention(model.config)
         self.features = (
             FeatureCache(model, family.features != "alone") if family.features and supported(model) else None
@@ -121,6 +123,20 @@ class Runtime:
         """Whether rows have grown so much since they were admitted that one must be put off."""
         return self.limit is None and rows > 1 and tokens > 2 * self.depth * self.budget
 
+    def forward(self, keep: int | Tensor, **inputs: Any) -> ModelOutput:
+        """One forward with the logits of the last `keep` tokens, or of those at the places of a tensor.
+
+        qwen2_audio of transformers 5.23 has no `logits_to_keep`, so that its head gets the chosen tokens alone.
+        """
+        if self.keeps_logits:
+            return self.model(**inputs, logits_to_keep=keep)
+        places = keep if isinstance(keep, Tensor) else slice(-keep, None)
+        narrow = self.model.get_output_embeddings().register_forward_pre_hook(lambda _, given: (given[0][:, places],))
+        try:
+            return self.model(**inputs)
+        finally:
+            narrow.remove()
+
     def collate(self, prompts: Sequence[Prompt]) -> dict[str, Tensor]:
         """One left-padded batch: per-token values of shape (rows, longest), and the pictures of all rows in order."""
         batch = self.tokens(prompts)
@@ -159,9 +175,11 @@ class Runtime:
         for name in names:
             batch[name] = on_device(self.model, joined([p.tensors[name] for p in pictures if name in p.tensors]))
         if self.features is not None and pictures:
-            kinds = {"image": [p for p in pictures if not p.is_video], "video": [p for p in pictures if p.is_video]}
+            seen = [picture for picture in pictures if not picture.is_sound]
+            kinds = {"image": [p for p in seen if not p.is_video], "video": [p for p in seen if p.is_video]}
             encoded = {kind: side_by_side(self.features.of(some)) for kind, some in kinds.items() if some}
-            batch["mm_encoder_outputs"] = encoded
+            if encoded:
+                batch["mm_encoder_outputs"] = encoded
         return batch
 
     def answered(

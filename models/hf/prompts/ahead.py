@@ -39,7 +39,11 @@ def workers() -> int:
 
 def shown(instance: Instance) -> Hashable:
     """Equal for instances that show the same pictures; None without pictures."""
-    return None if instance.images is None else instance.image_digests or id(instance)
+    if instance.images is None and instance.sounds is None:
+        return None
+    return (
+        (instance.image_digests, instance.sound_digests) if instance.image_digests or instance.heard else id(instance)
+    )
 
 
 def written_ahead(
@@ -81,7 +85,8 @@ def written_ahead(
 
 def prompt_parts(instance: Instance) -> tuple[object, ...]:
     """Equal for instances with equal prompts."""
-    return instance.context, instance.image_digests, None if instance.image_digests else id(instance.images)
+    pictures = None if instance.image_digests else id(instance.images)
+    return instance.context, instance.image_digests, pictures, instance.sound_digests
 
 
 def located(answer: Any, instance: Instance) -> Any:

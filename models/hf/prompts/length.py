@@ -37,10 +37,21 @@ def fitted(prompt: Prompt, cap: int, max_length: int) -> tuple[Prompt, int]:
         prompt = prompt if length <= room else prompt.last(room)
     elif length >= max_length:
         raise LongPrompt(
-            f"The prompt has {length} tokens, {prompt.image_tokens} of them for pictures; max_length is {max_length}.",
-            hint="Lower max_pixels or the number of pictures. A prompt with pictures is never cut.",
+            f"The prompt has {length} tokens, {prompt.image_tokens} of them for {_what(prompt)}; max_length is {max_length}.",
+            hint=_never_cut(prompt),
         )
     return prompt, min(cap, max_length - len(prompt.ids))
+
+
+def _what(prompt: Prompt) -> str:
+    """What a prompt shows, in a word."""
+    return "sounds" if any(picture.is_sound for picture in prompt.pictures) else "pictures"
+
+
+def _never_cut(prompt: Prompt) -> str:
+    if _what(prompt) == "sounds":
+        return "Ask about shorter or fewer sounds. A prompt with sounds is never cut."
+    return "Lower max_pixels or the number of pictures. A prompt with pictures is never cut."
 
 
 def boundary(prompt: Prompt, ids: list[int], start_token: int, max_length: int) -> Prompt:
@@ -55,7 +66,7 @@ def boundary(prompt: Prompt, ids: list[int], start_token: int, max_length: int) 
     if prompt.pictures:
         raise ModelError(
             f"Prompt and continuation have {len(prompt.ids) + len(ids)} tokens; max_length is {max_length}.",
-            hint="Lower max_pixels or the number of pictures. A prompt with pictures is never cut.",
+            hint=_never_cut(prompt),
         )
     if room < 1:
         raise ModelError(
@@ -65,13 +76,20 @@ def boundary(prompt: Prompt, ids: list[int], start_token: int, max_length: int) 
 
 
 def check_whole(prompt: Prompt, max_length: int) -> None:
-    """Raises ModelError for a prompt that was cut, under `--on_long_prompt fail`."""
+    """Raises ModelError for a prompt or a sound that was cut, under `--on_long_prompt fail`."""
+    if prompt.unheard:
+        raise LongPrompt(f"{unheard(prompt)}", hint="Use shorter sounds, another model, or --on_long_prompt cut.")
     if prompt.dropped:
         whole, kept = prompt.dropped + len(prompt.ids), len(prompt.ids)
         raise LongPrompt(
             f"The prompt has {whole} tokens; with the answer only {kept} fit (max_length is {max_length}).",
             hint="Use fewer few-shot examples, raise max_length, or use --on_long_prompt cut.",
         )
+
+
+def unheard(prompt: Prompt) -> str:
+    """The sentence for a prompt whose sounds the processor cuts."""
+    return f"Its sound is {prompt.unheard:.2f} s longer than this model's processor takes, which cuts the end."
 
 
 def windows(ids: Sequence[int], start_token: int, max_length: int) -> list[tuple[list[int], list[int]]]:

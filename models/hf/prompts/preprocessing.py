@@ -26,7 +26,10 @@ from mm_eval.data.decode import IN_FLIGHT
 from mm_eval.values.errors import ModelError
 from mm_eval.values.types import Instance, Options
 
+from .sounds import of_sound
+
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
     from PIL.Image import Image
 
 Value = TypeVar("Value")
@@ -39,9 +42,9 @@ MOST_BYTES = 128 * 2**20
 class Picture:
     """The processor's output for a picture (pixel_values, image_grid_thw, ...), or for all of a prompt if it can't be divided.
 
-    A video is one, too (videos.py).
+    A video is one, too (videos.py), and so are all sounds of a prompt together (sounds.py).
 
-    digests: of its pictures; empty if unknown.
+    digests: of its pictures or sounds; empty if unknown.
     """
 
     digests: tuple[str, ...]
@@ -51,6 +54,11 @@ class Picture:
     def is_video(self) -> bool:
         """Whether the model has an encoder of its own for these tensors."""
         return "pixel_values_videos" in self.tensors
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether these are the tensors of sounds, which the model takes as they are."""
+        return bool(of_sound(self.tensors))
 
 
 @dataclass
@@ -147,6 +155,11 @@ class Preprocessor:
         blank = _blank_pictures(len(instance.image_digests))
         encoded = processor(images=blank if self._is_flat else [blank], **options)
         return encoded, units
+
+    def heard(self, text: str, pictures: list[Image], samples: list[NDArray[Any]], rate: int, *, special: bool) -> Any:
+        """The processor's output for a prompt with sounds."""
+        options = {"text": [text], "add_special_tokens": special, "return_tensors": "pt", **self._options}
+        return self._processed(pictures, {**options, "audio": samples, "sampling_rate": rate})
 
     def _processed(self, pictures: list[Image], options: Options) -> Any:
         """The output for a prompt; its pictures stand in a list of their own, or in one list where that is refused."""

@@ -6,6 +6,7 @@ These rules decide the numbers:
 - Special tokens in the data of a chat are text (`DataText`). In a plain context the tokenizer treats them as usual.
 - A plain context with pictures gets one placeholder per picture at the beginning, each followed by a newline, unless it
   contains placeholders. Their number must equal the number of pictures.
+- A plain context with sounds has a mark for each of them and for each picture; placeholders take their places.
 - Special tokens (BOS) are added as by the tokenizer, unless the text begins with BOS. For a text model's chat none are added,
   since the template writes them. An EOS that a tokenizer appends is removed, so that the model continues.
 - Context and continuation are tokenised together. Trailing spaces of the context belong to the continuation, and so do tokens
@@ -23,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 from mm_eval.data.decode import IN_FLIGHT
 from mm_eval.values.errors import ConfigError, DataError, ModelError
 from mm_eval.values.reasoning.families import NO_MARKS, Marks
-from mm_eval.values.types import Fields, Instance, JsonObject
+from mm_eval.values.types import AUDIO_MARK, IMAGE_MARK, Audible, Fields, Instance, JsonObject
 from mm_eval.values.words import counted
 
 from ...reasoning import TokenReader
@@ -32,6 +33,7 @@ from ..families import Family
 from .data_text import DataText
 from .dates import dated
 from .preprocessing import Picture, Preprocessor, learn, pictures_of, written
+from .sounds import divided, extractor_of, samples_of, unheard_seconds
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -51,6 +53,8 @@ class Prompt:
     image_places: positions of the image tokens in ids.
     in_order: the tokens of each of the pictures stand together, in the order of the pictures.
     dropped: how many tokens were cut from the beginning because the prompt was too long.
+    unheard: seconds of its sounds that the processor cuts.
+    alone: beside other prompts the model would give other numbers for it.
     """
 
     ids: list[int]
@@ -62,6 +66,13 @@ class Prompt:
     image_places: tuple[int, ...] = ()
     in_order: bool = True
     dropped: int = 0
+    unheard: float = 0.0
+    alone: bool = False
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether the model gets less than the question has."""
+        return self.dropped > 0 or self.unheard > 0
 
     @property
     def picture_key(self) -> tuple[tuple[str, ...], ...]:
@@ -129,6 +140,8 @@ class PromptWriter:
         self._given, self._known, self._name = template, known, template_name or "default"
         self.data_text = DataText(tokenizer, processor, template or "".join(map(str, known.values())))
         self.image_token = str(getattr(processor, "image_token", "") or "")
+        self.audio_token = str(getattr(processor, "audio_token", "") or "")
+        self.audio_token_id = getattr(processor, "audio_token_id", None)
         self.image_token_id = getattr(processor, "image_token_id", None) if image_token_id is None else image_token_id
         known = getattr(tokenizer, "added_tokens_decoder", {})
         self._repeated: int | None = self.image_token_id if self.image_token_id in known else None
@@ -146,6 +159,10 @@ class PromptWriter:
 
     def write(self, instance: Instance) -> Prompt:
         """The prompt of an instance. Raises DataError for a bad picture, ModelError if the model can't process the prompt."""
+        if instance.sounds is not None:
+            with IN_FLIGHT.held(instance.pixels):
+                pictures = instance.images() if instance.images is not None else []
+                return self._encode(instance, len(pictures), pictures)
         if instance.images is None or self._preprocessor.knows(instance):
             return self._encode(instance, len(instance.image_digests), None if instance.images else [])
         with IN_FLIGHT.held(instance.pixels):
@@ -162,11 +179,19 @@ class PromptWriter:
 
     def _blank(self, instance: Instance, pictures: int) -> Prompt:
         """The prompt as text, without ids."""
-        if pictures and self.processor is None:
+        if pictures and (self.processor is None or not self.family.sees):
+            reads = "reads text only" if self.processor is None else "hears and reads text"
             raise ModelError(
-                f"{self.name!r} reads text only, and this question has {counted(pictures, 'picture')}.",
+                f"{self.name!r} {reads}, and this question has {counted(pictures, 'picture')}.",
                 hint="Choose an image-text model, or tasks without pictures.",
             )
+        if instance.sounds is not None and (self.processor is None or self.family.sound is None):
+            raise ModelError(
+                f"{self.name!r} does not hear, and this question has {counted(len(instance.heard), 'sound')}.",
+                hint="Choose a model that hears, or tasks without sound.",
+            )
+        if instance.sounds is None and self.family.sound is not None and self.family.sound.needed:
+            raise ModelError(f"{self.name!r} needs a sound in each prompt.", hint="Choose tasks with sound.")
         chat = not isinstance(instance.context, str)
         text = (
             self._rendered(self._messages(instance, pictures), instance.tools)
@@ -201,6 +226,8 @@ class PromptWriter:
         if self.processor is None:
             _ = self.template
             return
+        if self.family.sound is not None and self.family.sound.needed:
+            return  # it writes down what it hears, and its template need not write a question
         text = "What is shown?"
         message = {"role": "user", "content": [{"type": "text", "text": text}]}
         try:
@@ -254,6 +281,8 @@ class PromptWriter:
 
     def _plain(self, instance: Instance, count: int) -> str:
         text = str(instance.context)
+        if instance.heard:
+            return self._with_sounds(text)
         placeholder = self.image_token if self.family.placeholder is None else self.family.placeholder
         if not count or self.family.placeholder == "" or (self.image_token and self.image_token in text):
             return text
@@ -263,6 +292,13 @@ class PromptWriter:
             )
         return f"{placeholder}\n" * count + text
 
+    def _with_sounds(self, text: str) -> str:
+        """A plain text with placeholders in place of the marks of its sounds and pictures."""
+        kind, picture = self.family.sound, self.family.placeholder
+        sound = self.audio_token if kind is None or kind.placeholder is None else kind.placeholder
+        picture = self.image_token if picture is None else picture
+        return text.replace(AUDIO_MARK, sound).replace(IMAGE_MARK, picture)
+
     def _messages(self, instance: Instance, count: int) -> list[JsonObject]:
         """The messages of a chat for its template."""
         messages = [dict(message) for message in instance.context if isinstance(message, dict)]
@@ -270,6 +306,9 @@ class PromptWriter:
         pictured = sum(part.get("type") == "image" for part in parts)
         if pictured != count:
             raise DataError(f"The messages have {counted(pictured, 'image part')} for {counted(count, 'picture')}.")
+        heard, sounds = sum(part.get("type") == "audio" for part in parts), len(instance.heard)
+        if heard != sounds:
+            raise DataError(f"The messages have {counted(heard, 'audio part')} for {counted(sounds, 'sound')}.")
         return messages
 
     def _rendered(self, messages: list[JsonObject], tools: Sequence[Fields] = ()) -> str:
@@ -283,6 +322,7 @@ class PromptWriter:
                 {**part, "text": self.data_text.hide(part["text"])} if "text" in part else part
                 for part in _parts(message)
             ]
+            parts = [{**part, "audio": ""} if part.get("type") == "audio" else part for part in parts]
             message["content"] = (
                 parts if self.processor is not None else "".join(part.get("text", "") for part in parts)
             )
@@ -317,12 +357,16 @@ class PromptWriter:
         text, stretches = self.data_text.divide(blank.text) if blank.chat else (blank.text, [])
         self._check_placeholders(text, count)
         brief = self._tokens(blank.text, blank.special, blank.chat) if count and self._repeated is not None else []
-        units = self._preprocessor.learned(instance)
+        sounds = instance.sounds() if instance.sounds is not None else []
+        units = self._preprocessor.learned(instance) if not sounds else []
         if units and self._repeated is not None and brief.count(self._repeated) == count:
             ids, types, places, pictures = written(units, brief, self._repeated)
             return self._started(replace(blank, ids=ids, types=types, pictures=pictures, image_places=places))
         try:
-            encoded, units = self._preprocessor(text, instance, loaded, special=blank.special)
+            if sounds:
+                encoded = self._heard(text, sounds, list(loaded or ()), blank.special)
+            else:
+                encoded, units = self._preprocessor(text, instance, loaded, special=blank.special)
         except (ValueError, TypeError, IndexError) as error:
             raise ModelError(f"The processor of {self.name!r} refuses the prompt: {error}") from error
         per_token = {name: encoded[name][0].tolist() for name in _PER_TOKEN if name in encoded}
@@ -334,6 +378,8 @@ class PromptWriter:
             if "cross_attention_mask" in tensors:
                 tensors["cross_attention_mask"] = tensors["cross_attention_mask"][:, origins]
             per_token = {name: [row[place] for place in origins] for name, row in per_token.items()}
+        tensors, heard = divided(tensors) if sounds else (tensors, {})
+        shown = (self.image_token_id, self.audio_token_id) if sounds else (self.image_token_id,)
         prompt = replace(
             blank,
             ids=ids,
@@ -341,14 +387,44 @@ class PromptWriter:
             pictures=pictures_of(tensors, [unit.tensors for unit in units], count, instance.image_digests)
             if count
             else (),
-            image_places=tuple(place for place, token in enumerate(ids) if token == self.image_token_id),
+            image_places=tuple(place for place, token in enumerate(ids) if token in shown),
         )
-        if count and self.image_token_id is not None and not prompt.image_places:
-            raise ModelError(f"The prompt of {self.name!r} has no place for {counted(count, 'picture')}.")
+        if sounds:
+            digests = ("sound", *instance.sound_digests)
+            pictures = (*prompt.pictures, Picture(digests, heard))
+            kind = self.family.sound
+            assert kind is not None
+            unheard = unheard_seconds(instance.heard, kind, self.processor)
+            alone = all(each.seconds < kind.chunk for each in instance.heard)
+            prompt = replace(prompt, pictures=pictures, in_order=False, unheard=unheard, alone=alone)
+        if (count or sounds) and self.image_token_id is not None and not prompt.image_places:
+            what = " and ".join(
+                counted(number, kind) for number, kind in ((count, "picture"), (len(sounds), "sound")) if number
+            )
+            raise ModelError(f"The prompt of {self.name!r} has no place for {what}.")
         prompt = prompt.cut(len(ids) - self.suffix) if blank.special and self.suffix else prompt
         if self._repeated is not None and not all(unit.counts for unit in units):
             learn(units, brief, self._repeated, prompt.ids, prompt.types, prompt.pictures, tensors)
         return self._started(prompt)
+
+    def _heard(self, text: str, sounds: Sequence[Audible], pictures: list[Image], special: bool) -> Any:
+        """The processor's output for a prompt with sounds."""
+        written = text.count(self.audio_token)
+        if written != len(sounds):
+            raise DataError(
+                f"The prompt has {counted(written, 'audio placeholder')} ({self.audio_token!r}) "
+                f"and {counted(len(sounds), 'sound')}.",
+                hint="The chat template must write one for each part of type audio.",
+            )
+        kind = self.family.sound
+        if kind is not None and kind.most is not None and len(sounds) > kind.most:
+            raise ModelError(
+                f"{self.name!r} takes {counted(kind.most, 'sound')} in a prompt, and this question has {len(sounds)}.",
+                hint="Choose a model that takes several sounds.",
+            )
+        samples = samples_of(sounds, self.processor)
+        rate = int(extractor_of(self.processor).sampling_rate)
+        return self._preprocessor.heard(text, pictures, samples, rate, special=special)
 
     def _check_placeholders(self, text: str, pictures: int) -> None:
         written = text.count(self.image_token) if self.image_token else 0

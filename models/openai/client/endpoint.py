@@ -19,6 +19,8 @@ from typing import Any
 from mm_eval.values.types import Fields, JsonObject, Options
 from mm_eval.values.words import listed
 
+from ..sounds import WAYS
+
 log = logging.getLogger(__name__)
 
 CAPS = ("max_tokens", "max_completion_tokens")
@@ -97,6 +99,7 @@ class Endpoint:
     A refusal of `tools` drops them: they are described in text from then on.
     png: pictures other than JPEG are sent as PNG. flat: the address of a picture is a text instead of an object.
     streams: replies are requested as a stream.
+    sound: how sounds are sent, a key of `sounds.WAYS`. hears: whether it takes them; None: not known.
     """
 
     cap: str = CAPS[0]
@@ -108,6 +111,8 @@ class Endpoint:
     png: bool = False
     flat: bool = False
     streams: bool = False
+    sound: str = "input_audio"
+    hears: bool | None = None
     answered: bool = False
     _first_cap: str = ""
     _told: str = ""
@@ -172,6 +177,10 @@ class Endpoint:
             self._findings = None
         return changed
 
+    def listened(self, hears: bool) -> None:
+        """Records whether the endpoint takes sounds."""
+        self.hears, self._findings = hears, None
+
     def _tools_learned(self, status: int, said: str, sent: Options) -> bool:
         """Whether tools are refused."""
         refused = status == 500 and NO_JINJA.search(said)
@@ -220,6 +229,9 @@ class Endpoint:
             if fewer := [number for number in numbers if 0 < number < count]:
                 self.most_alternatives = max(fewer)
                 return True
+        if (way := sent.get(SOUND)) and (other := other_way(way, said)) and self.sound == way:
+            self.sound = other
+            return True
         if sent.get(PICTURES):
             if _FLAT.search(said) and "flat" not in sent[PICTURES]:
                 self.flat = True
@@ -253,6 +265,8 @@ class Endpoint:
                 "top_logprobs_at_most": self.most_alternatives,
                 "pictures": [name for name in ("png", "flat") if getattr(self, name)],
                 "stream": self.streams,
+                "hears": self.hears,
+                "sound": self.sound if self.hears else None,
                 "accepted": sorted(self.accepted),
             }
             self._findings = {name: value for name, value in found.items() if value}
@@ -280,6 +294,9 @@ class Endpoint:
         self.most_alternatives = count("top_logprobs_at_most") or self.most_alternatives
         self.png, self.flat = self.png or "png" in texts("pictures"), self.flat or "flat" in texts("pictures")
         self.streams = self.streams or findings.get("stream") is True
+        if findings.get("hears") is True:
+            self.hears = True
+            self.sound = found if (found := findings.get("sound")) in WAYS else self.sound
         self.answered, self._findings = True, None
         self._told = self.note()
 
@@ -305,6 +322,24 @@ class Endpoint:
         if self.most_tokens is not None:
             notes.append(f"the endpoint takes a token cap of {self.most_tokens:,} at most")
         return "; ".join(notes)
+
+
+SOUND = " sound"
+"""The entry of `sent` that says how a sound was sent."""
+_URL = re.compile(r"ur[li]\b[^.]{0,60}\b(?:in)?valid\b|valid (?:url|uri)|data: ?ur[li]", re.IGNORECASE)
+
+
+def other_way(way: str, said: str) -> str:
+    """How a sound is sent instead, where a refusal names a way that the server takes; empty where it names none.
+
+    >>> other_way("input_audio", "Input tag 'input_audio' does not match any of the expected tags: 'text', 'audio_url'")
+    'audio_url'
+    """
+    if way == "input_audio" and "audio_url" in said:
+        return "audio_url"
+    if way == "input_audio" and _URL.search(said):
+        return "data_url"
+    return "input_audio" if way == "audio_url" and "input_audio" in said else ""
 
 
 PICTURES = " pictures"

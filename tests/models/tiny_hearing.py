@@ -1,0 +1,132 @@
+"""Tiny random checkpoints of model types that hear. Their extractors take two seconds at most, so that prompts stay short."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import transformers as tf
+
+from tests.models.tiny_more import Made
+from tests.models.tiny_random import TEXT, _ids, template, tokenizer
+from tests.models.tiny_recent import _gemma4
+
+HEARING: dict[str, Callable[[], Made]] = {}
+WINDOW = 2
+"""Seconds of a feature extractor's window."""
+
+
+def _hears(make: Callable[[], Made]) -> Callable[[], Made]:
+    HEARING[make.__name__] = make
+    return make
+
+
+def extractor(bins: int = 80) -> Any:
+    """Whisper's, with a short window."""
+    return tf.WhisperFeatureExtractor(feature_size=bins, chunk_length=WINDOW)
+
+
+ENCODER = {
+    "d_model": 32, "encoder_layers": 1, "encoder_attention_heads": 4, "encoder_ffn_dim": 64, "num_mel_bins": 80,
+    "max_source_positions": 50 * WINDOW,
+}  # fmt: skip
+TOWER = {
+    "hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 4, "intermediate_size": 64, "num_mel_bins": 80,
+    "max_source_positions": 50 * WINDOW,
+}  # fmt: skip
+
+
+@_hears
+def qwen2_audio() -> Made:
+    made = tokenizer("<|audio_bos|>", "<|audio_eos|>", bos=False, audio_token="<|AUDIO|>")
+    config = tf.Qwen2AudioConfig(audio_config=ENCODER, text_config=TEXT, **_ids(made, audio_token_index="<|AUDIO|>"))
+    processor = tf.Qwen2AudioProcessor(
+        feature_extractor=extractor(),
+        tokenizer=made,
+        chat_template=template("", sound="<|audio_bos|><|AUDIO|><|audio_eos|>\n"),
+    )
+    return tf.Qwen2AudioForConditionalGeneration(config), processor
+
+
+@_hears
+def audioflamingo3() -> Made:
+    made = tokenizer("<sound>", bos=False)
+    config = tf.AudioFlamingo3Config(audio_config=TOWER, text_config=TEXT, **_ids(made, audio_token_id="<sound>"))
+    processor = tf.AudioFlamingo3Processor(
+        feature_extractor=extractor(), tokenizer=made, chat_template=template(""), max_audio_len=3 * WINDOW
+    )
+    return tf.AudioFlamingo3ForConditionalGeneration(config), processor
+
+
+@_hears
+def musicflamingo() -> Made:
+    made = tokenizer("<sound>", "<|sound_bos|>", "<|sound_eos|>", bos=False)
+    ids = _ids(made, audio_token_id="<sound>", audio_bos_token_id="<|sound_bos|>", audio_eos_token_id="<|sound_eos|>")
+    config = tf.MusicFlamingoConfig(
+        audio_config={"model_type": "audioflamingo3_encoder", **TOWER}, text_config=TEXT, **ids
+    )
+    processor = tf.MusicFlamingoProcessor(
+        feature_extractor=extractor(), tokenizer=made, chat_template=template(""), max_audio_len=3 * WINDOW
+    )
+    return tf.MusicFlamingoForConditionalGeneration(config), processor
+
+
+@_hears
+def glmasr() -> Made:
+    made = tokenizer("<|begin_of_audio|>", "<|end_of_audio|>", "<|audio|>", bos=False)
+    tower = {name: value for name, value in TOWER.items() if name != "max_source_positions"}
+    config = tf.GlmAsrConfig(audio_config=tower, text_config=TEXT, **_ids(made, audio_token_id="<|audio|>"))
+    processor = tf.GlmAsrProcessor(
+        feature_extractor=extractor(),
+        tokenizer=made,
+        chat_template=template("", sound="<|begin_of_audio|><|audio|><|end_of_audio|>"),
+        audio_token="<|audio|>",
+        max_audio_len=3 * WINDOW,
+    )
+    return tf.GlmAsrForConditionalGeneration(config), processor
+
+
+@_hears
+def qwen3_asr() -> Made:
+    names = {"audio_token": "<|audio_pad|>", "audio_bos_token": "<|audio_start|>", "audio_eos_token": "<|audio_end|>"}
+    made = tokenizer("<timestamp>", bos=False, **names)
+    tower = {
+        **{name: value for name, value in ENCODER.items() if name != "max_source_positions"},
+        "output_dim": 64, "downsample_hidden_size": 8,
+    }  # fmt: skip
+    config = tf.Qwen3ASRConfig(
+        audio_config=tower, text_config={**TEXT, "head_dim": 16},
+        **_ids(made, audio_token_id="<|audio_pad|>", timestamp_token_id="<timestamp>"),
+    )  # fmt: skip
+    processor = tf.Qwen3ASRProcessor(
+        feature_extractor=tf.Qwen3ASRFeatureExtractor(feature_size=80),
+        tokenizer=made,
+        chat_template=template("", sound="<|audio_start|><|audio_pad|><|audio_end|>"),
+    )
+    return tf.Qwen3ASRForConditionalGeneration(config), processor
+
+
+@_hears
+def moss_transcribe_diarize() -> Made:
+    made = tokenizer("<|audio_bos|>", "<|audio_eos|>", "<|audio_pad|>", bos=False)
+    config = tf.MossTranscribeDiarizeConfig(
+        audio_config=TOWER, text_config={**TEXT, "head_dim": 16}, audio_chunk_size=16000 * WINDOW,
+        **_ids(made, audio_token_id="<|audio_pad|>"),
+    )  # fmt: skip
+    processor = tf.MossTranscribeDiarizeProcessor(
+        feature_extractor=tf.MossTranscribeDiarizeFeatureExtractor(feature_size=80, chunk_length=WINDOW),
+        tokenizer=made,
+        chat_template=template("", sound="<|audio_pad|>"),
+    )
+    return tf.MossTranscribeDiarizeForConditionalGeneration(config), processor
+
+
+@_hears
+def gemma4_hears() -> Made:
+    """Gemma 4 with a tower for sounds, which its larger checkpoints do not have."""
+    return _gemma4(
+        {
+            "hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 4, "output_proj_dims": 64,
+            "subsampling_conv_channels": [128, 4], "attention_chunk_size": 4, "attention_context_left": 5,
+        }
+    )  # fmt: skip
